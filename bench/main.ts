@@ -1,0 +1,2 @@
+import { openStore } from '../src/index.ts';
+console.log(typeof openStore);

@@ -1,0 +1,55 @@
+/**
+ * Every code and the facts it carries. Codes are stable across majors; messages are not.
+ * docs/reference/errors.md says for each one what happened and what to do.
+ */
+export interface ErrorData {
+  NOT_FOUND: { what: string; id: string };
+  HEAD_MOVED: { context: string; expected: string; head: string };
+  IDEMPOTENCY_CONFLICT: { context: string; key: string; turn: string };
+  INVALID: { what: string };
+  TOO_LARGE: { what: string; limit: number; size: number };
+  CORRUPT: { file: string; offset: number };
+  DISK_FULL: { path: string };
+  /** `outcome: 'unknown'` marks a write that may or may not be there after the store is opened again. */
+  IO: { path: string; errno: string; outcome?: 'unknown' };
+  CLOSED: { what: string };
+  READ_ONLY: { path: string };
+  LOCKED: { what: string; owner: string };
+  UNAUTHORIZED: Record<never, never>;
+  FORBIDDEN: { scope: string };
+  UNAVAILABLE: { what: string };
+  TIMEOUT: { what: string; afterMs: number };
+  UNSUPPORTED: { what: string; found: string };
+}
+
+export type ErrorCode = keyof ErrorData;
+
+/** The one error class: branch on `code`, read the facts in `data`, show `message` to a person. */
+export class QuipuError<C extends ErrorCode = ErrorCode> extends Error {
+  readonly code: C;
+  readonly data: ErrorData[C];
+
+  constructor(code: C, message: string, data: ErrorData[C], options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'QuipuError';
+    this.code = code;
+    this.data = data;
+  }
+
+  toJSON(): { code: C; message: string; data: ErrorData[C] } {
+    return { code: this.code, message: this.message, data: this.data };
+  }
+}
+
+/** True for a `QuipuError`, and for one with exactly that code when `code` is given. */
+export function isQuipuError<C extends ErrorCode>(
+  error: unknown,
+  code?: C,
+): error is QuipuError<C> {
+  return error instanceof QuipuError && (code === undefined || error.code === code);
+}
+
+/** Wrong input: `what` names the argument, `problem` completes the sentence "<what> …". */
+export function invalid(what: string, problem: string): QuipuError<'INVALID'> {
+  return new QuipuError('INVALID', `${what} ${problem}`, { what });
+}

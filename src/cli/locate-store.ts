@@ -1,0 +1,32 @@
+import { isAbsolute, join, resolve } from 'node:path';
+
+export interface StorePlaces {
+  /** The option `--store`. */
+  readonly given: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly home: string;
+  exists(path: string): boolean;
+}
+
+/** Which store a command means: the option, `QUIPU_STORE`, `./.quipu`, `~/.quipu`; else a new `./.quipu`. */
+export function locateStore(places: StorePlaces): string {
+  const here = locateNewStore(places);
+  if (isNamed(places) || places.exists(here)) return here;
+  const atHome = join(places.home, '.quipu');
+  return places.exists(atHome) ? atHome : here;
+}
+
+/** Where to make a store: the option, `QUIPU_STORE`, or `./.quipu`. */
+export function locateNewStore({ given, env, cwd }: StorePlaces): string {
+  const named = given ?? (env['QUIPU_STORE'] || '.quipu');
+  return isUrl(named) || isAbsolute(named) ? named : resolve(cwd, named);
+}
+
+function isNamed({ given, env }: StorePlaces): boolean {
+  return given !== undefined || Boolean(env['QUIPU_STORE']);
+}
+
+function isUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+}

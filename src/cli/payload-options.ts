@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { invalid } from '../base/errors.ts';
+import type { EncodingName } from '../format/encoding.ts';
+import { PAYLOAD_BYTES_MAX } from '../context/limits.ts';
+import type { CommandIo } from './command.ts';
+import { readInput, readWhole } from './input.ts';
+
+// Where a payload comes from. Exactly one source; what it gives is stored byte for byte, after a
+// check that it is what its encoding says.
+
+export interface PayloadOptions {
+  readonly jsonPayload?: string;
+  readonly text?: string;
+  readonly file?: string;
+  readonly stdin?: boolean;
+  readonly encoding?: EncodingName;
+}
+
+export interface PayloadGiven {
+  readonly payload: unknown;
+  readonly encoding: EncodingName;
+}
+
+const SOURCES = '--json-payload, --text, --file or --stdin';
+
+export function addPayloadOptions(command: Command): Command {
+  const encodings: EncodingName[] = ['text', 'json', 'msgpack', 'bytes'];
+  return command
+    .option('--json-payload <json>', 'the payload as JSON text')
+    .option('--text <text>', 'the payload as plain text')
+    .option('--file <path>', 'the payload is what this file holds')
+    .option('--stdin', 'the payload is what standard input gives')
+    .addOption(
+      new Option(
+        '--encoding <name>',
+        'what the payload is (default: json for --json-payload, else text)',
+      ).choices(encodings),
+    );
+}
+
+/** Reads the one source that was named. Nothing is stored when it is not what it should be. */
+export async function readPayload(io: CommandIo, options: PayloadOptions): Promise<PayloadGiven> {
+  const { jsonPayload, text, file, stdin } = options;
+  const given = [jsonPayload, text, file, stdin].filter((source) => source !== undefined);
+  if (given.length !== 1) {
+    const problem = given.length === 0 ? 'is missing' : `was given ${given.length} times`;
+    throw invalid('payload', `${problem}; name exactly one of ${SOURCES}`);
+  }
+  if (jsonPayload !== undefined) return fromJsonText(jsonPayload, options.encoding ?? 'json');
+  if (text !== undefined) return fromText(text, options.encoding ?? 'text');
+
+  const path = file ?? '-';
+  const payload = await readWhole(readInput(io.world, path), PAYLOAD_BYTES_MAX);
+  return { payload, encoding: options.encoding ?? 'text' };
+}
+
+function fromJsonText(text: string, encoding: EncodingName): PayloadGiven {
+  if (encoding === 'json') return { payload: Buffer.from(text), encoding };
+  if (encoding !== 'msgpack') throw invalid('--encoding', 'is json or msgpack for --json-payload');
+  try {
+    return { payload: JSON.parse(text) as unknown, encoding };
+  } catch (error) {
+    throw invalid('--json-payload', `is not JSON: ${(error as SyntaxError).message}`);
+  }
+}
+
+function fromText(text: string, encoding: EncodingName): PayloadGiven {
+  if (encoding !== 'text') throw invalid('--encoding', 'is text for --text; use --stdin or --file');
+  return { payload: text, encoding };
+}

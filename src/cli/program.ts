@@ -1,0 +1,86 @@
+import { Command } from 'commander';
+import { addCommonOptions } from './command.ts';
+import { blobGet } from './commands/blob-get.ts';
+import { blobPut } from './commands/blob-put.ts';
+import { blobStat } from './commands/blob-stat.ts';
+import { checkpoint } from './commands/checkpoint.ts';
+import { contextAppendBatch } from './commands/context-append-batch.ts';
+import { contextAppend } from './commands/context-append.ts';
+import { contextBefore } from './commands/context-before.ts';
+import { contextCreate } from './commands/context-create.ts';
+import { contextDiff } from './commands/context-diff.ts';
+import { contextExport } from './commands/context-export.ts';
+import { contextFollow } from './commands/context-follow.ts';
+import { contextFork } from './commands/context-fork.ts';
+import { contextLast } from './commands/context-last.ts';
+import { contextList } from './commands/context-list.ts';
+import { contextPatch } from './commands/context-patch.ts';
+import { contextPatches } from './commands/context-patches.ts';
+import { contextRange } from './commands/context-range.ts';
+import { contextRm } from './commands/context-rm.ts';
+import { contextShow } from './commands/context-show.ts';
+import { contextStream } from './commands/context-stream.ts';
+import { contextTombstone } from './commands/context-tombstone.ts';
+import { contextTurn } from './commands/context-turn.ts';
+import { contextUpdate } from './commands/context-update.ts';
+import { init } from './commands/init.ts';
+import { reindex } from './commands/reindex.ts';
+import { stats } from './commands/stats.ts';
+import { readVersion } from './version.ts';
+import type { World } from './world.ts';
+
+type Build = (world: World) => Command;
+
+const CONTEXT: readonly Build[] = [
+  contextCreate,
+  contextList,
+  contextShow,
+  contextUpdate,
+  contextRm,
+  contextAppend,
+  contextAppendBatch,
+  contextStream,
+  contextLast,
+  contextBefore,
+  contextRange,
+  contextTurn,
+  contextFork,
+  contextDiff,
+  contextPatch,
+  contextTombstone,
+  contextPatches,
+  contextFollow,
+  contextExport,
+];
+const BLOB: readonly Build[] = [blobPut, blobGet, blobStat];
+
+const START = `
+Examples:
+  $ ctx=$(quipu context create --title "fix the parser")
+  $ quipu context append $ctx --type chat.message --json-payload '{"role":"user","text":"hi"}'
+  $ quipu context last $ctx
+
+Exit codes: 0 done, 1 the store said no, 2 the command line or the input is wrong.`;
+
+/** The tree of commands. Options before a command's name are the program's, after it the command's. */
+export function createProgram(world: World): Command {
+  const program = addCommonOptions(new Command('quipu'))
+    .description('Durable memory for AI agents.')
+    .version(readVersion())
+    .enablePositionalOptions()
+    .addHelpText('after', START);
+  program.addCommand(init(world));
+  program.addCommand(group('context', 'Turns and the contexts that lead to them.', CONTEXT, world));
+  program.addCommand(group('blob', 'Immutable bytes by their hash.', BLOB, world));
+  for (const build of [stats, checkpoint, reindex]) program.addCommand(build(world));
+  return program;
+}
+
+function group(name: string, summary: string, builds: readonly Build[], world: World): Command {
+  const parent = new Command(name)
+    .description(summary)
+    .enablePositionalOptions()
+    .addHelpText('after', `\nEvery command has examples: quipu ${name} <command> --help`);
+  for (const build of builds) parent.addCommand(build(world));
+  return parent;
+}

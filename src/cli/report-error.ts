@@ -1,0 +1,71 @@
+import { CommanderError } from 'commander';
+import { QuipuError, isQuipuError } from '../base/errors.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { toHint } from './hint.ts';
+import { Interrupted } from './interrupt.ts';
+import { escapeControls } from './plain-text.ts';
+import type { World } from './world.ts';
+
+/** Says on standard error what went wrong, for people or as one JSON object, and gives the exit code. */
+export function reportError(thrown: unknown, json: boolean, world: World): number {
+  const error = firstFailure(thrown);
+  if (isBrokenPipe(error)) return 0;
+  if (error instanceof Interrupted) return reportOther('INTERRUPTED', error.message, json, world);
+  const known = toQuipuError(error);
+  if (known === undefined) return reportBug(error, json, world);
+
+  if (json) {
+    world.err(`${JSON.stringify({ error: known })}\n`);
+  } else {
+    world.err(`quipu: ${showLines(known.message)}\n`);
+    const hint = toHint(known);
+    if (hint !== undefined) world.err(`hint: ${showLines(hint)}\n`);
+  }
+  return EXIT_CODE[known.code];
+}
+
+/** When closing the store fails too, the failure before it is the one to tell. */
+function firstFailure(thrown: unknown): unknown {
+  let error = thrown;
+  while (error instanceof Error && error.name === 'SuppressedError' && 'suppressed' in error) {
+    error = error.suppressed;
+  }
+  return error;
+}
+
+/** The reader of a pipe has seen enough, as in `quipu context export 1 | head`. */
+function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
+}
+
+function toQuipuError(error: unknown): QuipuError | undefined {
+  if (isQuipuError(error)) return error;
+  if (!(error instanceof CommanderError)) return undefined;
+  const message = error.message.replace(/^error: /, '');
+  return new QuipuError('INVALID', message, { what: 'command line' });
+}
+
+/** Not an answer of the store: a fault in the program, so the place in the code helps. */
+function reportBug(error: unknown, json: boolean, world: World): number {
+  const message = error instanceof Error ? error.message : String(error);
+  const stack = error instanceof Error ? error.stack : undefined;
+  const shown = json ? message : `internal error: ${stack ?? message}`;
+  return reportOther('INTERNAL', shown, json, world);
+}
+
+/** What only the command line can say. */
+function reportOther(
+  code: 'INTERNAL' | 'INTERRUPTED',
+  message: string,
+  json: boolean,
+  world: World,
+): number {
+  const error = { code, message, data: {} };
+  world.err(json ? `${JSON.stringify({ error })}\n` : `quipu: ${showLines(message)}\n`);
+  return 1;
+}
+
+/** Messages quote what users stored or typed. Line breaks are ours, other controls are not. */
+function showLines(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
+}

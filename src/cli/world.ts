@@ -1,0 +1,21 @@
+import type { OpenOptions } from '../open-store.ts';
+import type { Store } from '../store/store.ts';
+
+/** Everything a command may touch besides the files it is told to read or write. */
+export interface World {
+  /** Standard output. Resolves when there is room for more; rejects with EPIPE when nobody reads on. */
+  out(data: string | Uint8Array): Promise<void>;
+  /** Standard error. */
+  err(text: string): void;
+  /** Opened on first use, so that a command that reads nothing does not wait for a terminal. */
+  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly home: string;
+  /** True when a person watches standard error. */
+  readonly isTerminal: boolean;
+  openStore(url: string, options: OpenOptions): Promise<Store>;
+  now(): number;
+  /** From this call on, Ctrl-C and a termination request abort the signal and no longer kill. */
+  catchInterrupt(): AbortSignal;
+}

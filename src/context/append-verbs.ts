@@ -1,0 +1,106 @@
+import { toContextId, toTurnId } from '../base/brand.ts';
+import type { ContextId, TurnId } from '../base/brand.ts';
+import { invalid } from '../base/errors.ts';
+import { Encoding } from '../format/encoding.ts';
+import { viewTurn } from './apply-patches.ts';
+import { checkKey, checkPlacement, checkType, checkVersion } from './check-input.ts';
+import { kindOf } from './check-text.ts';
+import type { ContextsWorld } from './contexts-world.ts';
+import type {
+  AppendOptions,
+  Contexts,
+  NewTurn,
+  NewTurnHeader,
+  OpenTurnOptions,
+} from './contexts.ts';
+import { checkEncoding, encodePayload } from './encode-payload.ts';
+import type { PayloadRules } from './encode-payload.ts';
+import { LazyTurn } from './lazy-turn.ts';
+import { BATCH_TURNS_MAX } from './limits.ts';
+import { only } from './only.ts';
+import type { OpenTurn } from './open-turn.ts';
+import { planAppend } from './plan-append.ts';
+import type { PreparedTurn } from './plan-append.ts';
+import { mustGetTurn } from './read-turns.ts';
+import { StreamedTurn } from './streamed-turn.ts';
+import type { Turn } from './turn.ts';
+
+type AppendVerbs = Pick<Contexts, 'append' | 'appendBatch' | 'open' | 'resume'>;
+
+export function appendVerbs({ engine, lifetime, rules }: ContextsWorld): AppendVerbs {
+  const streaming = { engine, lifetime, maxPayloadBytes: rules.maxPayloadBytes };
+
+  async function appendAll(
+    context: ContextId,
+    turns: readonly PreparedTurn[],
+    options: AppendOptions,
+  ): Promise<Turn[]> {
+    const plan = { ...checkPlacement(options), key: checkKey(options) };
+    const committed = await engine.commit(planAppend(context, turns, plan));
+    return committed.turns.map(
+      (row, index) =>
+        new LazyTurn(viewTurn(row, undefined), { bytes: turns[index]?.payload.bytes }),
+    );
+  }
+
+  return {
+    async append(id: ContextId, turn: NewTurn, options: AppendOptions = {}): Promise<Turn> {
+      lifetime.assertOpen('contexts.append');
+      return only(await appendAll(toContextId(id), [prepareTurn(turn, rules)], options));
+    },
+
+    async appendBatch(
+      id: ContextId,
+      turns: readonly NewTurn[],
+      options: AppendOptions = {},
+    ): Promise<Turn[]> {
+      lifetime.assertOpen('contexts.appendBatch');
+      if (!Array.isArray(turns) || turns.length < 1 || turns.length > BATCH_TURNS_MAX) {
+        throw invalid('turns', `is an array of 1 to ${BATCH_TURNS_MAX} turns`);
+      }
+      const prepared = turns.map((turn: NewTurn) => prepareTurn(turn, rules));
+      return appendAll(toContextId(id), prepared, options);
+    },
+
+    async open(
+      id: ContextId,
+      turn: NewTurnHeader,
+      options: OpenTurnOptions = {},
+    ): Promise<OpenTurn> {
+      lifetime.assertOpen('contexts.open');
+      const context = toContextId(id);
+      const { type, version } = checkHeader(turn);
+      const encoding = streamEncoding(turn);
+      const placement = checkPlacement(options);
+      const opens = [{ context, ...placement, type, version, encoding }];
+      return new StreamedTurn(only((await engine.commit({ opens })).opened), 0, streaming);
+    },
+
+    async resume(turn: TurnId): Promise<OpenTurn> {
+      lifetime.assertOpen('contexts.resume');
+      const row = await mustGetTurn(engine, toTurnId(turn));
+      const open = await engine.getOpenTurn(row.id);
+      if (open === undefined) throw invalid('turn', `${row.id} is not open; it is sealed already`);
+      return new StreamedTurn(open.row, open.bytes.length, streaming);
+    },
+  };
+}
+
+function prepareTurn(turn: NewTurn, rules: PayloadRules): PreparedTurn {
+  const header = checkHeader(turn);
+  return { ...header, payload: encodePayload(turn.payload, turn.encoding, rules) };
+}
+
+function checkHeader(turn: NewTurnHeader): { type: string; version: number } {
+  if (typeof turn !== 'object' || turn === null) {
+    throw invalid('turn', `is an object with a type, got ${kindOf(turn)}`);
+  }
+  return { type: checkType(turn.type), version: checkVersion(turn.version) };
+}
+
+/** Bytes of the other encodings mean nothing until they are complete. */
+function streamEncoding({ encoding = 'text' }: NewTurnHeader): number {
+  const name = checkEncoding(encoding);
+  if (name === 'text' || name === 'bytes') return Encoding[name];
+  throw invalid('encoding', `of an open turn is 'text' or 'bytes', got '${name}'`);
+}

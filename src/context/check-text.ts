@@ -1,0 +1,34 @@
+import { invalid } from '../base/errors.ts';
+
+/** A lone surrogate has no UTF-8 form: it would come back as another character. */
+export function assertWellFormed(text: string, what: string): void {
+  if (/\p{Surrogate}/u.test(text)) throw invalid(what, 'has a lone surrogate and no UTF-8 form');
+}
+
+/** Text for people to read in a list: bounded, and on one line. */
+export function checkLine(text: unknown, what: string, maxChars: number): string {
+  if (typeof text !== 'string') throw invalid(what, `is a string, got ${kindOf(text)}`);
+  if (text.length > maxChars) {
+    throw invalid(what, `has at most ${maxChars} characters, got ${text.length}`);
+  }
+  assertWellFormed(text, what);
+  if (/\p{Cc}/u.test(text)) throw invalid(what, 'has a control character');
+  return text;
+}
+
+/** Text that is not empty and takes at most `maxBytes` in UTF-8. */
+export function checkBounded(text: unknown, what: string, maxBytes: number): string {
+  if (typeof text !== 'string') throw invalid(what, `is a string, got ${kindOf(text)}`);
+  const bytes = Buffer.byteLength(text);
+  if (bytes < 1 || bytes > maxBytes) {
+    throw invalid(what, `takes 1 to ${maxBytes} bytes, got ${bytes}`);
+  }
+  assertWellFormed(text, what);
+  return text;
+}
+
+/** For messages: what the caller gave instead. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : typeof value;
+}

@@ -1,0 +1,69 @@
+import { canonicalJson } from '../base/canonical-json.ts';
+import { QuipuError, invalid } from '../base/errors.ts';
+import type { ContextMeta } from '../engine/rows.ts';
+import { checkLine, kindOf } from './check-text.ts';
+import type { ContextDetails, ContextUpdate } from './contexts.ts';
+import {
+  KIND_CHARS_MAX,
+  LABELS_MAX,
+  LABEL_CHARS_MAX,
+  META_BYTES_MAX,
+  TITLE_CHARS_MAX,
+} from './limits.ts';
+
+/** What is said about a new context, checked and no longer shared with the caller. */
+export function checkDetails(given: ContextDetails): ContextMeta {
+  return mergeDetails({}, given);
+}
+
+/** What is said after `change`: fields given replace, null removes, the rest stay. */
+export function mergeDetails(now: ContextMeta, change: ContextUpdate): ContextMeta {
+  const { title = now.title, kind = now.kind, labels = now.labels, meta = now.meta } = change;
+  return {
+    ...(title !== undefined && title !== null && { title: checkTitle(title) }),
+    ...(kind !== undefined && kind !== null && { kind: checkLine(kind, 'kind', KIND_CHARS_MAX) }),
+    ...(labels !== undefined && labels !== null && { labels: checkLabels(labels) }),
+    ...(meta !== undefined && meta !== null && { meta: checkMeta(meta) }),
+  };
+}
+
+function checkTitle(title: string): string {
+  return checkLine(title, 'title', TITLE_CHARS_MAX);
+}
+
+/** Each label once, in the order given. */
+function checkLabels(labels: readonly string[]): string[] {
+  if (!Array.isArray(labels))
+    throw invalid('labels', `is an array of strings, got ${kindOf(labels)}`);
+  if (labels.length > LABELS_MAX) {
+    throw invalid('labels', `has at most ${LABELS_MAX} labels, got ${labels.length}`);
+  }
+  const checked = new Set<string>();
+  for (const label of labels) {
+    if (label === '') throw invalid('labels', 'has an empty label');
+    checked.add(checkLine(label, 'labels', LABEL_CHARS_MAX));
+  }
+  return [...checked];
+}
+
+function checkMeta(meta: unknown): unknown {
+  let text: string;
+  try {
+    text = canonicalJson(meta);
+  } catch (error) {
+    throw new QuipuError('INVALID', 'meta is not JSON', { what: 'meta' }, { cause: error });
+  }
+  const size = Buffer.byteLength(text);
+  if (size > META_BYTES_MAX) {
+    throw new QuipuError(
+      'TOO_LARGE',
+      `meta takes ${size} bytes, and ${META_BYTES_MAX} are allowed`,
+      {
+        what: 'meta',
+        limit: META_BYTES_MAX,
+        size,
+      },
+    );
+  }
+  return JSON.parse(text) as unknown;
+}

@@ -1,0 +1,80 @@
+import { toContextId, toTurnId } from '../base/brand.ts';
+import type { ContextId, TurnId } from '../base/brand.ts';
+import { QuipuError } from '../base/errors.ts';
+import type { ContextChange } from '../engine/batch.ts';
+import { checkList } from './check-input.ts';
+import { checkDetails, mergeDetails } from './context-details.ts';
+import type { Context } from './context.ts';
+import type { ContextsWorld } from './contexts-world.ts';
+import type {
+  ContextDetails,
+  ContextUpdate,
+  Contexts,
+  ListOptions,
+  NewContext,
+  Page,
+} from './contexts.ts';
+import { only } from './only.ts';
+import { OneAtATime } from './one-at-a-time.ts';
+import { StoredContext } from './stored-context.ts';
+
+type ContextVerbs = Pick<Contexts, 'create' | 'fork' | 'get' | 'list' | 'update' | 'remove'>;
+
+export function contextVerbs({ engine, lifetime }: ContextsWorld): ContextVerbs {
+  // An update reads what is said and writes the whole; two at once would lose one's fields.
+  const updates = new OneAtATime<ContextId>();
+
+  async function change(contextChange: ContextChange): Promise<Context> {
+    const { contexts } = await engine.commit({ contexts: [contextChange] });
+    return new StoredContext(only(contexts));
+  }
+
+  return {
+    async create(options: NewContext = {}): Promise<Context> {
+      lifetime.assertOpen('contexts.create');
+      const base = options.base === undefined ? {} : { base: toTurnId(options.base) };
+      return change({ do: 'create', ...base, meta: checkDetails(options) });
+    },
+
+    async fork(turn: TurnId, options: ContextDetails = {}): Promise<Context> {
+      lifetime.assertOpen('contexts.fork');
+      return change({ do: 'create', base: toTurnId(turn), meta: checkDetails(options) });
+    },
+
+    async get(id: ContextId): Promise<Context | undefined> {
+      lifetime.assertOpen('contexts.get');
+      const row = await engine.getContext(toContextId(id));
+      return row && new StoredContext(row);
+    },
+
+    async list(options: ListOptions = {}): Promise<Page<Context>> {
+      lifetime.assertOpen('contexts.list');
+      const { rows, cursor } = await engine.listContexts(checkList(options));
+      const items = rows.map((row) => new StoredContext(row));
+      return { items, ...(cursor !== undefined && { cursor }) };
+    },
+
+    async update(id: ContextId, given: ContextUpdate): Promise<Context> {
+      lifetime.assertOpen('contexts.update');
+      const context = toContextId(id);
+      mergeDetails({}, given);
+      return updates.run(context, async () => {
+        const row = await engine.getContext(context);
+        if (row === undefined) throw noContext(context);
+        return change({ do: 'describe', context, meta: mergeDetails(row.meta, given) });
+      });
+    },
+
+    async remove(id: ContextId): Promise<void> {
+      lifetime.assertOpen('contexts.remove');
+      await engine.commit({ contexts: [{ do: 'remove', context: toContextId(id) }] });
+    },
+  };
+}
+
+function noContext(id: ContextId): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no context ${id}`, {
+    what: 'context',
+    id: String(id),
+  });
+}

@@ -1,0 +1,38 @@
+import type { ContextId, TurnId } from '../base/brand.ts';
+
+/** A movable head on the tree of turns, and what people say about it. */
+export interface Context {
+  readonly id: ContextId;
+  /** 0 while the context is empty. */
+  readonly head: TurnId;
+  /** Depth of the head; 0 also while the context is empty. */
+  readonly headDepth: number;
+  /** The turn it was forked from, 0 for a fresh one. */
+  readonly base: TurnId;
+  /** The turn being streamed into, or 0. */
+  readonly openTurn: TurnId;
+  /** Unix time in milliseconds. */
+  readonly createdAt: number;
+  /** Time of the last append, seal or creation. */
+  readonly updatedAt: number;
+  readonly title?: string;
+  readonly kind?: string;
+  readonly labels: readonly string[];
+  readonly meta?: unknown;
+  toJSON(): ContextJson;
+}
+
+/** Ids as decimal strings. */
+export interface ContextJson {
+  id: string;
+  head: string;
+  headDepth: number;
+  base: string;
+  openTurn: string;
+  createdAt: number;
+  updatedAt: number;
+  title?: string;
+  kind?: string;
+  labels: readonly string[];
+  meta?: unknown;
+}

@@ -1,0 +1,37 @@
+import type { Engine } from '../engine/engine.ts';
+import type { EncodingName } from '../format/encoding.ts';
+import { appendVerbs } from './append-verbs.ts';
+import { contextVerbs } from './context-verbs.ts';
+import type { ContextsWorld } from './contexts-world.ts';
+import type { Contexts } from './contexts.ts';
+import type { Canonicaliser } from './encode-payload.ts';
+import { followVerbs } from './follow-verbs.ts';
+import { Lifetime } from './lifetime.ts';
+import { PAYLOAD_BYTES_MAX } from './limits.ts';
+import { patchVerbs } from './patch-verbs.ts';
+import { readVerbs } from './read-verbs.ts';
+
+export interface ContextsOptions {
+  /** The largest payload of a turn, default just under 64 MiB. */
+  readonly maxPayloadBytes?: number;
+  /** Ways to bytes that give equal payloads equal bytes, in place of the encoding's own. */
+  readonly canonicalisers?: Partial<Record<EncodingName, Canonicaliser>>;
+  /** Ends every iteration and refuses calls once closed. */
+  readonly lifetime?: Lifetime;
+}
+
+export function createContexts(engine: Engine, options: ContextsOptions = {}): Contexts {
+  const { maxPayloadBytes = PAYLOAD_BYTES_MAX, canonicalisers = {} } = options;
+  const world: ContextsWorld = {
+    engine,
+    lifetime: options.lifetime ?? new Lifetime(),
+    rules: { maxPayloadBytes, canonicalisers },
+  };
+  return {
+    ...contextVerbs(world),
+    ...appendVerbs(world),
+    ...patchVerbs(world),
+    ...readVerbs(world),
+    ...followVerbs(world),
+  };
+}

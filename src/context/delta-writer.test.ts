@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { DeltaWriter } from './delta-writer.ts';
+
+interface Sent {
+  readonly offset: number;
+  readonly text: string;
+}
+
+function makeWriter(fail: (call: number) => boolean = () => false, gatherMs = 10) {
+  const sent: Sent[] = [];
+  let calls = 0;
+  const writer = new DeltaWriter(
+    async (offset, bytes) => {
+      calls += 1;
+      await sleep(2);
+      if (fail(calls)) throw new Error('no room');
+      sent.push({ offset, text: Buffer.from(bytes).toString() });
+    },
+    0,
+    gatherMs,
+  );
+  const push = (text: string): Promise<void> => writer.push(Buffer.from(text));
+  return { writer, sent, push };
+}
+
+describe('DeltaWriter', () => {
+  it('sends a lone write at once', async () => {
+    const { writer, sent, push } = makeWriter();
+    await push('hello');
+    expect(sent).toEqual([{ offset: 0, text: 'hello' }]);
+    expect(writer.acknowledged).toBe(5);
+  });
+
+  it('gathers what comes while a commit is under way, in order', async () => {
+    const { writer, sent, push } = makeWriter();
+    const writes = Array.from('abcdefghij', push);
+    expect(writer.length).toBe(10);
+    await Promise.all(writes);
+    expect(sent.length).toBeLessThanOrEqual(2);
+    expect(sent.map(({ text }) => text).join('')).toBe('abcdefghij');
+    expect(sent.at(-1)?.offset).toBe(10 - (sent.at(-1)?.text.length ?? 0));
+  });
+
+  it('bounds the rate of commits', async () => {
+    const { sent, push } = makeWriter();
+    const began = performance.now();
+    while (performance.now() - began < 100) {
+      void push('x');
+      await sleep(1);
+    }
+    await push('x');
+    expect(sent.length).toBeLessThanOrEqual((performance.now() - began) / 10 + 2);
+  });
+
+  it('does not let a flush, or much text, wait for the window', async () => {
+    const { writer, sent, push } = makeWriter(() => false, 3_600_000);
+    await push('a');
+    void push('b');
+    await writer.flush();
+    expect(sent.map(({ text }) => text)).toEqual(['a', 'b']);
+    await push('c'.repeat(1_048_576));
+    expect(writer.acknowledged).toBe(1_048_578);
+  });
+
+  it('fails what was gathered behind a failed commit, and everything after', async () => {
+    const { writer, sent, push } = makeWriter((call) => call === 2);
+    await push('a');
+    const behind = [push('b'), push('c')];
+    await expect(behind[0]).rejects.toThrow('no room');
+    await expect(behind[1]).rejects.toThrow('no room');
+    await expect(push('d')).rejects.toThrow('no room');
+    await expect(writer.flush()).rejects.toThrow('no room');
+    expect(sent).toEqual([{ offset: 0, text: 'a' }]);
+    expect(writer.acknowledged).toBe(1);
+  });
+});

@@ -1,0 +1,113 @@
+import { GATHER_BYTES_MAX, GATHER_MS } from './limits.ts';
+
+// Turns many small writes into few commits.
+// Invariants
+// - Bytes reach the sink in the order of the calls, each once, at the offset they have in the whole.
+// - One commit is under way at a time. While it is, and until `gatherMs` have passed since it began,
+//   further bytes gather; so a stream of tokens costs at most 1000 / gatherMs commits a second.
+// - After a failed commit nothing more is sent: what was gathered behind it fails with it, so the text
+//   never has a hole.
+
+export type DeltaSink = (offset: number, bytes: Uint8Array) => Promise<void>;
+
+interface Gathering {
+  readonly pieces: Uint8Array[];
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class DeltaWriter {
+  readonly #sink: DeltaSink;
+  readonly #gatherMs: number;
+  #acknowledged: number;
+  #gathering: Gathering | undefined;
+  #gatheredBytes = 0;
+  #sendingBytes = 0;
+  #failure: { readonly error: unknown } | undefined;
+  /** Never rejects. Undefined while there is nothing to send. */
+  #draining: Promise<void> | undefined;
+  #beganAt: number = Number.NEGATIVE_INFINITY;
+  #hurry = false;
+  #endPause: (() => void) | undefined;
+
+  constructor(sink: DeltaSink, offset: number, gatherMs: number = GATHER_MS) {
+    this.#sink = sink;
+    this.#acknowledged = offset;
+    this.#gatherMs = gatherMs;
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged;
+  }
+
+  /** Acknowledged or on the way. */
+  get length(): number {
+    return this.#acknowledged + this.#sendingBytes + this.#gatheredBytes;
+  }
+
+  /** Resolves when the bytes are durable. Need not be awaited: `flush` reports the same failure. */
+  push(bytes: Uint8Array): Promise<void> {
+    const gathering = (this.#gathering ??= newGathering());
+    gathering.pieces.push(bytes);
+    this.#gatheredBytes += bytes.length;
+    if (this.#gatheredBytes >= GATHER_BYTES_MAX) this.#endPause?.();
+    this.#draining ??= this.#drain();
+    return gathering.done;
+  }
+
+  /** Sends what is gathered without waiting for the window; resolves when all is durable. */
+  async flush(): Promise<void> {
+    this.#hurry = true;
+    this.#endPause?.();
+    while (this.#draining !== undefined) await this.#draining;
+    this.#hurry = false;
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#gathering !== undefined) {
+      await this.#pause(this.#beganAt + this.#gatherMs - performance.now());
+      const { pieces, resolve, reject } = this.#gathering;
+      this.#gathering = undefined;
+      this.#sendingBytes = this.#gatheredBytes;
+      this.#gatheredBytes = 0;
+      try {
+        if (this.#failure !== undefined) throw this.#failure.error;
+        this.#beganAt = performance.now();
+        await this.#sink(this.#acknowledged, Buffer.concat(pieces));
+        this.#acknowledged += this.#sendingBytes;
+        resolve();
+      } catch (error) {
+        this.#failure ??= { error };
+        reject(error);
+      }
+      this.#sendingBytes = 0;
+    }
+    this.#draining = undefined;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (ms <= 0 || this.#hurry || this.#gatheredBytes >= GATHER_BYTES_MAX) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#endPause = undefined;
+  }
+}
+
+function newGathering(): Gathering {
+  let resolve: Gathering['resolve'] = () => undefined;
+  let reject: Gathering['reject'] = () => undefined;
+  const done = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  // Whoever does not await a write still meets its failure in the next call or in `flush`.
+  done.catch(() => undefined);
+  return { pieces: [], done, resolve, reject };
+}

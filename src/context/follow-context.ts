@@ -1,0 +1,111 @@
+import { NO_TURN } from '../base/brand.ts';
+import type { ContextId, TurnId } from '../base/brand.ts';
+import { isQuipuError } from '../base/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { TurnRow } from '../engine/rows.ts';
+import { Bell } from './bell.ts';
+import type { CheckedRead } from './check-input.ts';
+import { HeadTrail } from './head-trail.ts';
+import type { Lifetime } from './lifetime.ts';
+import { mustGetHead, mustGetSealed, readTurn } from './read-turns.ts';
+import type { Turn } from './turn.ts';
+import { walkChain } from './walk-chain.ts';
+
+// Reads instead of queueing: what comes while the reader is busy is remembered as a position, and its
+// turns are walked to when the reader asks again. So a slow reader costs a few ids, not payloads.
+
+export interface FollowPlan {
+  readonly context: ContextId;
+  /** `NO_TURN` to begin at the root. */
+  readonly after: TurnId;
+  readonly signal: AbortSignal | undefined;
+  readonly openTurns: boolean;
+  readonly read: CheckedRead;
+}
+
+export async function* followContext(
+  engine: Engine,
+  lifetime: Lifetime,
+  plan: FollowPlan,
+): AsyncGenerator<Turn, void, undefined> {
+  const bell = new Bell();
+  const trail = new HeadTrail(plan.context);
+  const ring = (): void => bell.ring();
+  const isOver = (): boolean => lifetime.closed || plan.signal?.aborted === true;
+  // Listening comes before the first look, so nothing falls between the two.
+  const stops = [
+    engine.subscribe((change) => {
+      if (trail.note(change)) bell.ring();
+    }),
+    lifetime.onClose(ring),
+    () => plan.signal?.removeEventListener('abort', ring),
+  ];
+  plan.signal?.addEventListener('abort', ring);
+  try {
+    for await (const turn of followTrail(engine, { ...plan, bell, trail, isOver })) {
+      if (isOver()) return;
+      yield turn;
+    }
+  } catch (error) {
+    if (!(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
+
+interface TrailPlan extends FollowPlan {
+  readonly bell: Bell;
+  readonly trail: HeadTrail;
+  readonly isOver: () => boolean;
+}
+
+async function* followTrail(
+  engine: Engine,
+  plan: TrailPlan,
+): AsyncGenerator<Turn, void, undefined> {
+  const { trail, read } = plan;
+  const start = await mustGetHead(engine, plan.context);
+  let last = plan.after === NO_TURN ? undefined : await mustGetSealed(engine, plan.after);
+  let head: TurnId | undefined = start.head === NO_TURN ? undefined : start.head;
+  let opened = start.openTurn;
+  let shownOpen: TurnId = NO_TURN;
+  while (!plan.isOver()) {
+    if (head !== undefined) {
+      const tip = await mustGetSealed(engine, head);
+      yield* walkChain(engine, tip, await depthAfter(engine, last, tip), read);
+      last = tip;
+    }
+    head = nextHead(trail, start.head);
+    if (head !== undefined) continue;
+
+    if (plan.openTurns && opened > shownOpen) {
+      const turn = await readTurn(engine, opened, read);
+      if (turn?.state === 'open') yield turn;
+      shownOpen = opened;
+    }
+    opened = trail.takeOpened();
+    if (opened > shownOpen) continue;
+
+    if (trail.removed) return;
+    await plan.bell.wait();
+  }
+}
+
+/** Skips what the first look has shown already. */
+function nextHead(trail: HeadTrail, shown: TurnId): TurnId | undefined {
+  let head = trail.takeHead();
+  while (head !== undefined && head <= shown) head = trail.takeHead();
+  return head;
+}
+
+/** The depth after the deepest turn that `last` and `tip` have in common. */
+async function depthAfter(
+  engine: Engine,
+  last: TurnRow | undefined,
+  tip: TurnRow,
+): Promise<number> {
+  if (last === undefined) return 0;
+  if (tip.parent === last.id) return tip.depth;
+  const base = await engine.commonAncestor(last.id, tip.id);
+  return base === undefined ? 0 : base.depth + 1;
+}

@@ -1,0 +1,122 @@
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import { QuipuError } from '../base/errors.ts';
+import { encodingName } from '../format/encoding.ts';
+import type { EncodingName } from '../format/encoding.ts';
+import { TurnFlag } from '../format/turn-flags.ts';
+import type { TurnView } from './apply-patches.ts';
+import { decodePayload, toBase64, toJsonValue } from './decode-payload.ts';
+import type { Turn, TurnJson } from './turn.ts';
+
+/** The low half of the flags is for readers, the high half is the engine's bookkeeping. */
+const READER_FLAGS = 0xffff;
+
+/** What was read along with the record. */
+export interface TurnContent {
+  readonly bytes?: Uint8Array | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** A turn that decodes its payload when asked, and once. Owns the bytes it was given. */
+export class LazyTurn implements Turn {
+  readonly id: TurnId;
+  readonly context: ContextId;
+  readonly parent: TurnId;
+  readonly depth: number;
+  readonly type: string;
+  readonly version: number;
+  readonly encoding: EncodingName | number;
+  readonly payloadHash: Hash | undefined;
+  readonly size: number;
+  readonly createdAt: number;
+  readonly flags: number;
+  readonly state: 'sealed' | 'open';
+  readonly outcome?: 'aborted' | 'interrupted';
+  readonly patched: boolean;
+  readonly tombstone: boolean;
+  readonly reason?: string;
+  readonly #encoding: number;
+  readonly #bytes: Uint8Array | undefined;
+  #decoded: { readonly value: unknown } | undefined;
+
+  constructor(view: TurnView, content: TurnContent) {
+    const { row, patch } = view;
+    this.id = row.id;
+    this.context = row.context;
+    this.parent = row.parent;
+    this.depth = row.depth;
+    this.type = row.type;
+    this.version = row.version;
+    this.encoding = encodingName(view.encoding) ?? view.encoding;
+    this.payloadHash = view.payload;
+    this.size = view.size;
+    this.createdAt = row.createdAt;
+    this.patched = patch !== undefined;
+    this.tombstone = patch?.tombstone ?? false;
+    this.flags =
+      (row.flags & READER_FLAGS) |
+      (this.patched ? TurnFlag.PATCHED : 0) |
+      (this.tombstone ? TurnFlag.TOMBSTONE : 0);
+    this.state = (row.flags & TurnFlag.OPEN) === 0 ? 'sealed' : 'open';
+    if ((row.flags & TurnFlag.ABORTED) !== 0) this.outcome = 'aborted';
+    else if ((row.flags & TurnFlag.INTERRUPTED) !== 0) this.outcome = 'interrupted';
+    if (content.reason !== undefined) this.reason = content.reason;
+    this.#encoding = view.encoding;
+    this.#bytes = content.bytes;
+  }
+
+  get bytes(): Uint8Array | undefined {
+    return this.#bytes && new Uint8Array(this.#bytes);
+  }
+
+  get payload(): unknown {
+    this.#decoded ??= { value: this.#decode() };
+    return this.#decoded.value;
+  }
+
+  #decode(): unknown {
+    if (this.#bytes === undefined) return undefined;
+    try {
+      return decodePayload(this.#bytes, this.#encoding);
+    } catch (error) {
+      throw new QuipuError(
+        'INVALID',
+        `the payload of turn ${this.id} is not ${String(this.encoding)}; read it from "bytes"`,
+        { what: 'payload' },
+        { cause: error },
+      );
+    }
+  }
+
+  toJSON(): TurnJson {
+    const { payloadHash, outcome, patched, tombstone, reason } = this;
+    return {
+      id: String(this.id),
+      context: String(this.context),
+      parent: String(this.parent),
+      depth: this.depth,
+      type: this.type,
+      version: this.version,
+      encoding: this.encoding,
+      ...(payloadHash !== undefined && { payloadHash }),
+      size: this.size,
+      createdAt: this.createdAt,
+      flags: this.flags,
+      state: this.state,
+      ...(outcome !== undefined && { outcome }),
+      ...(patched && { patched }),
+      ...(tombstone && { tombstone }),
+      ...(reason !== undefined && { reason }),
+      ...(this.#bytes !== undefined && { payload: this.#toJsonPayload(this.#bytes) }),
+    };
+  }
+
+  /** A payload that does not decode is shown as the bytes it is. */
+  #toJsonPayload(bytes: Uint8Array): unknown {
+    try {
+      return toJsonValue(this.payload);
+    } catch {
+      // INVALID, or nested too deep to walk.
+      return toBase64(bytes);
+    }
+  }
+}

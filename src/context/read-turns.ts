@@ -1,0 +1,144 @@
+import { NO_TURN } from '../base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import { QuipuError, isQuipuError } from '../base/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { HeadRow, TurnRow } from '../engine/rows.ts';
+import { TurnFlag } from '../format/turn-flags.ts';
+import { applyPatches, viewTurn } from './apply-patches.ts';
+import type { TurnView } from './apply-patches.ts';
+import type { CheckedRead } from './check-input.ts';
+import { LazyTurn } from './lazy-turn.ts';
+import { readTurnNote, turnNoteName } from './plan-seal.ts';
+import type { Turn } from './turn.ts';
+
+export async function mustGetHead(engine: Engine, id: ContextId): Promise<HeadRow> {
+  const head = await engine.getHead(id);
+  if (head !== undefined) return head;
+  throw new QuipuError('NOT_FOUND', `there is no context ${id}`, {
+    what: 'context',
+    id: String(id),
+  });
+}
+
+export async function mustGetTurn(engine: Engine, id: TurnId): Promise<TurnRow> {
+  const row = await engine.getTurn(id);
+  if (row !== undefined) return row;
+  throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: String(id) });
+}
+
+/** For what only a turn that can no longer change may be part of. */
+export async function mustGetSealed(engine: Engine, id: TurnId): Promise<TurnRow> {
+  const row = await mustGetTurn(engine, id);
+  if (!isOpen(row)) return row;
+  throw new QuipuError('INVALID', `turn ${id} is still open; seal it first`, { what: 'turn' });
+}
+
+export function isOpen(row: TurnRow): boolean {
+  return (row.flags & TurnFlag.OPEN) !== 0;
+}
+
+/** `limit` turns up to `from`, older first. */
+export async function walkUpTo(engine: Engine, from: TurnId, limit: number): Promise<TurnRow[]> {
+  if (from === NO_TURN || limit === 0) return [];
+  return (await engine.walkBack(from, limit)).toReversed();
+}
+
+/** The turns from depth `from` to depth `to` (both included) on the way to `tip`, older first. */
+export async function walkDepths(
+  engine: Engine,
+  tip: TurnId,
+  from: number,
+  to: number,
+): Promise<TurnRow[]> {
+  const newest = await engine.ancestorAt(tip, to);
+  const rows = await walkUpTo(engine, newest?.id ?? NO_TURN, to - from + 1);
+  if (rows.length === to - from + 1) return rows;
+  throw new QuipuError('CORRUPT', `turn ${tip} has no ancestors at depths ${from} to ${to}`, {
+    file: 'turns',
+    offset: 0,
+  });
+}
+
+/** What a read shall show of sealed turns, payloads not yet fetched. */
+export async function viewTurns(
+  engine: Engine,
+  rows: readonly TurnRow[],
+  as: CheckedRead['as'],
+): Promise<TurnView[]> {
+  if (as === 'original' || rows.length === 0) return applyPatches(rows, [], as);
+  return applyPatches(rows, await engine.getPatches(rows.map((row) => row.id)), as);
+}
+
+/** The turns with their payloads, each distinct payload fetched once. */
+export async function loadTurns(
+  engine: Engine,
+  views: readonly TurnView[],
+  payload: boolean,
+): Promise<Turn[]> {
+  if (!payload) return views.map((view) => new LazyTurn(view, {}));
+  const fetched = new Map<Hash, Promise<Uint8Array>>();
+  return Promise.all(views.map((view) => loadTurn(engine, view, fetched)));
+}
+
+/** A turn as it is now; undefined when there is none. An open one shows the bytes so far. */
+export async function readTurn(
+  engine: Engine,
+  id: TurnId,
+  read: CheckedRead,
+): Promise<Turn | undefined> {
+  const row = await engine.getTurn(id);
+  if (row === undefined) return undefined;
+  const open = isOpen(row) ? await engine.getOpenTurn(id) : undefined;
+  if (open !== undefined) {
+    const view = { ...viewTurn(open.row, undefined), size: open.bytes.length };
+    return new LazyTurn(view, read.payload ? { bytes: open.bytes } : {});
+  }
+  // One that was open a moment ago was sealed between the two reads.
+  const sealed = isOpen(row) ? await mustGetTurn(engine, id) : row;
+  const views = await viewTurns(engine, [sealed], read.as);
+  return (await loadTurns(engine, views, read.payload))[0];
+}
+
+async function loadTurn(
+  engine: Engine,
+  view: TurnView,
+  fetched: Map<Hash, Promise<Uint8Array>>,
+): Promise<Turn> {
+  const { row, patch } = view;
+  if (patch?.tombstone === true) {
+    const reason = await fetchBlob(engine, row.id, patch.payload);
+    return new LazyTurn(view, { reason: Buffer.from(reason).toString('utf8') });
+  }
+  if (view.payload === undefined) throw new TypeError(`turn ${row.id} is sealed without a payload`);
+  let bytes = fetched.get(view.payload);
+  if (bytes === undefined) {
+    bytes = fetchBlob(engine, row.id, view.payload);
+    fetched.set(view.payload, bytes);
+  }
+  const content = { bytes: await bytes };
+  if ((row.flags & TurnFlag.ABORTED) === 0) return new LazyTurn(view, content);
+  return new LazyTurn(view, { ...content, reason: await readReason(engine, row.id) });
+}
+
+async function readReason(engine: Engine, id: TurnId): Promise<string | undefined> {
+  const note = await engine.getDoc(turnNoteName(id));
+  return note && readTurnNote(note.content);
+}
+
+/** A turn is never shown without what it says it has: a payload that is gone or damaged is CORRUPT. */
+async function fetchBlob(engine: Engine, turn: TurnId, hash: Hash): Promise<Uint8Array> {
+  let bytes: Uint8Array | undefined;
+  let cause: unknown;
+  try {
+    bytes = await engine.getBlob(hash);
+  } catch (error) {
+    if (!isQuipuError(error, 'CORRUPT')) throw error;
+    cause = error;
+  }
+  if (bytes !== undefined) return bytes;
+  const place = isQuipuError(cause, 'CORRUPT') ? cause.data : { file: 'blobs', offset: 0 };
+  const state = cause === undefined ? 'missing' : 'damaged';
+  throw new QuipuError('CORRUPT', `the payload of turn ${turn} (blob ${hash}) is ${state}`, place, {
+    cause,
+  });
+}

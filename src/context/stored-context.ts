@@ -1,0 +1,50 @@
+import type { ContextId, TurnId } from '../base/brand.ts';
+import type { ContextRow } from '../engine/rows.ts';
+import type { Context, ContextJson } from './context.ts';
+
+/** A context as the engine had it. It does not move when the context does. */
+export class StoredContext implements Context {
+  readonly id: ContextId;
+  readonly head: TurnId;
+  readonly headDepth: number;
+  readonly base: TurnId;
+  readonly openTurn: TurnId;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly title?: string;
+  readonly kind?: string;
+  readonly labels: readonly string[];
+  readonly meta?: unknown;
+
+  constructor(row: ContextRow) {
+    const { title, kind, labels, meta } = row.meta;
+    this.id = row.id;
+    this.head = row.head;
+    this.headDepth = row.headDepth;
+    this.base = row.base;
+    this.openTurn = row.openTurn;
+    this.createdAt = row.createdAt;
+    this.updatedAt = row.updatedAt;
+    if (title !== undefined) this.title = title;
+    if (kind !== undefined) this.kind = kind;
+    this.labels = labels ?? [];
+    this.meta = meta;
+  }
+
+  toJSON(): ContextJson {
+    const { title, kind, meta } = this;
+    return {
+      id: String(this.id),
+      head: String(this.head),
+      headDepth: this.headDepth,
+      base: String(this.base),
+      openTurn: String(this.openTurn),
+      createdAt: this.createdAt,
+      updatedAt: this.updatedAt,
+      ...(title !== undefined && { title }),
+      ...(kind !== undefined && { kind }),
+      labels: this.labels,
+      ...(meta !== undefined && { meta }),
+    };
+  }
+}

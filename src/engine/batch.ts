@@ -1,0 +1,147 @@
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import type {
+  ContextMeta,
+  ContextRow,
+  DocRow,
+  HeadRow,
+  LogRow,
+  PatchRow,
+  TurnRow,
+} from './rows.ts';
+
+// A batch says what shall become true, and under which conditions. The engine takes the changes in
+// the order of the fields below, each list from first to last, and a later one sees the earlier ones:
+// a turn can go to a context created in the same batch, a seal can name a blob put beside it.
+// If one condition fails, the commit throws and nothing of the batch is stored.
+
+/** Trusts `hash` to be the BLAKE3-256 of `bytes`. Storing bytes that are already there is free. */
+export interface BlobPut {
+  readonly hash: Hash;
+  readonly bytes: Uint8Array;
+  /** Also find it by its SHA-256, 64 hex digits. */
+  readonly sha256?: string;
+}
+
+/** A context that exists, or the nth one that this batch creates. */
+export type ContextRef = ContextId | { readonly created: number };
+
+export type ContextChange =
+  | { readonly do: 'create'; readonly base?: TurnId; readonly meta?: ContextMeta }
+  /** Replaces the metadata as a whole. */
+  | { readonly do: 'describe'; readonly context: ContextId; readonly meta: ContextMeta }
+  | { readonly do: 'remove'; readonly context: ContextId };
+
+interface TurnBase {
+  readonly context: ContextRef;
+  /** Default: the head as it is when this change is reached. */
+  readonly parent?: TurnId;
+  /** The head must be this turn (`NO_TURN`: the context must be empty), else HEAD_MOVED. */
+  readonly expectedHead?: TurnId;
+  readonly type: string;
+  readonly version: number;
+  readonly encoding: number;
+}
+
+/** Becomes the head of its context. `payload` is stored already or put by this batch, else NOT_FOUND. */
+export interface TurnAppend extends TurnBase {
+  readonly payload: Hash;
+  readonly size: number;
+}
+
+/** Gets its id now and becomes the head when sealed. A context has one open turn at most (LOCKED). */
+export type TurnOpen = TurnBase;
+
+/** Adds bytes to an open turn. A delta that repeats bytes already there is a retry and changes nothing. */
+export interface TurnDelta {
+  readonly turn: TurnId;
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface TurnSeal {
+  readonly turn: TurnId;
+  readonly outcome: 'complete' | 'aborted' | 'interrupted';
+  readonly payload: Hash;
+  readonly size: number;
+}
+
+export interface PatchAppend {
+  readonly turn: TurnId;
+  readonly tombstone: boolean;
+  readonly encoding: number;
+  readonly payload: Hash;
+  readonly size: number;
+  /** The turn's newest patch must have this sequence number (0: none), else HEAD_MOVED. */
+  readonly expectedSeq?: number;
+}
+
+export type LogChange =
+  /** Lines are JSON texts without a line break. `expectedLines` is a compare-and-set on the length. */
+  | {
+      readonly do: 'append';
+      readonly name: string;
+      readonly lines: readonly string[];
+      readonly expectedLines?: number;
+    }
+  | { readonly do: 'remove'; readonly name: string };
+
+export interface DocChange {
+  readonly name: string;
+  /** JSON text; undefined removes the document. */
+  readonly content: string | undefined;
+  /** 0: must not exist. On mismatch HEAD_MOVED, with the document's name as `context`. */
+  readonly expectedVersion?: number;
+  /** Also keep it as a plain file of that name, for people and tools that watch files. */
+  readonly publish?: boolean;
+}
+
+/**
+ * Scope (context, key). A key seen before with the same turns gives the first result again and stores
+ * nothing of the batch; with other turns it is IDEMPOTENCY_CONFLICT. All turns of a batch with a key
+ * go to that context.
+ */
+export interface Idempotency {
+  readonly context: ContextId;
+  readonly key: string;
+}
+
+export interface Batch {
+  readonly idempotency?: Idempotency;
+  readonly blobs?: readonly BlobPut[];
+  readonly contexts?: readonly ContextChange[];
+  readonly turns?: readonly TurnAppend[];
+  readonly opens?: readonly TurnOpen[];
+  readonly deltas?: readonly TurnDelta[];
+  readonly seals?: readonly TurnSeal[];
+  readonly patches?: readonly PatchAppend[];
+  readonly logs?: readonly LogChange[];
+  readonly docs?: readonly DocChange[];
+}
+
+/** What a batch made true, each list in the order of the batch. */
+export interface Committed {
+  /** Rises with every commit that changed something; commits are acknowledged in this order. */
+  readonly seq: number;
+  /** True when an idempotency key was known: the turns are those of the first time. */
+  readonly replayed: boolean;
+  /** Created and described contexts. */
+  readonly contexts: readonly ContextRow[];
+  readonly turns: readonly TurnRow[];
+  readonly opened: readonly TurnRow[];
+  readonly sealed: readonly TurnRow[];
+  readonly patches: readonly PatchRow[];
+  /** Logs appended to, as they are after the commit. */
+  readonly logs: readonly LogRow[];
+  /** Documents written (not those removed). */
+  readonly docs: readonly DocRow[];
+}
+
+/** What listeners hear once a commit is durable and readable. */
+export interface Change extends Committed {
+  /** Every context whose head, open turn or metadata moved, as it is now. */
+  readonly heads: readonly HeadRow[];
+  readonly removedContexts: readonly ContextId[];
+  readonly deltas: readonly TurnDelta[];
+  readonly removedLogs: readonly string[];
+  readonly removedDocs: readonly string[];
+}

@@ -1,0 +1,141 @@
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import type { Batch, Change, Committed } from './batch.ts';
+import type { BlobStat, ContextRow, DocRow, HeadRow, LogRow, PatchRow, TurnRow } from './rows.ts';
+
+// The contract every engine keeps, and all that the five kinds of thread may know of storage.
+//
+// Isolation: commits are serial. A read sees a prefix of the commit order, never half a batch, and
+// never a commit that could still be lost; a reader that was told of a commit sees it.
+// Durability: `commit` resolves once the whole batch would survive a power cut (unless the engine was
+// opened `unsafe`, which `stats` says).
+// Opening: a turn that was open when the store was last in use is sealed as interrupted, with every
+// acknowledged byte, before the engine answers anything.
+// Absence: reads return undefined for what is not there, and throw CORRUPT, with the place, for what
+// is there and damaged. Damaged bytes are never returned.
+
+/** `true`, or the reason why not. The conformance suite prints the reason beside each skip. */
+export type Capability = true | { readonly missing: string };
+
+export interface EngineCapabilities {
+  /** The same data can be closed and opened again by the suite. */
+  readonly reopen: Capability;
+  /** `reindex` rebuilds something. */
+  readonly reindex: Capability;
+}
+
+export interface ContextQuery {
+  /** Only contexts with this label. */
+  readonly label?: string;
+  readonly kind?: string;
+  /** How many rows at most. */
+  readonly limit: number;
+  /** Opaque; from the page before. */
+  readonly cursor?: string;
+}
+
+/** Newest `updatedAt` first. A context that moves while someone pages may show twice, never not at all. */
+export interface ContextList {
+  readonly rows: readonly ContextRow[];
+  readonly cursor?: string;
+}
+
+export interface BlobSource {
+  /** Larger than memory is fine: it is read once, in order, with bounded buffers. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Also record the SHA-256. */
+  readonly sha256?: boolean;
+}
+
+export interface BlobStored extends BlobStat {
+  /** True when the same bytes were in the store before. */
+  readonly existed: boolean;
+  readonly sha256?: string;
+}
+
+/** An open turn with the bytes acknowledged so far. */
+export interface OpenTurnRow {
+  readonly row: TurnRow;
+  readonly bytes: Uint8Array;
+}
+
+export interface EngineStats {
+  readonly engine: string;
+  readonly durability: 'safe' | 'unsafe';
+  readonly turns: number;
+  readonly contexts: number;
+  readonly patches: number;
+  readonly blobs: number;
+  /** Raw bytes of all distinct blobs. */
+  readonly blobBytes: number;
+  /** What they take on disk, record overhead included. */
+  readonly storedBytes: number;
+  /** Raw bytes of all turn payloads, each counted as often as it is used. */
+  readonly logicalBytes: number;
+  readonly logs: number;
+  readonly docs: number;
+  /** Everything the store occupies on disk. */
+  readonly diskBytes: number;
+  /** Damage known so far. What it makes unreliable answers CORRUPT; the rest goes on. */
+  readonly damage: readonly {
+    readonly file: string;
+    readonly offset: number;
+    readonly what: string;
+  }[];
+}
+
+/** Long work reports here; `total` may grow while it runs. */
+export type Progress = (done: number, total: number, what: string) => void;
+
+export interface Engine {
+  readonly capabilities: EngineCapabilities;
+  /** Resolves once the whole batch would survive a power cut. Throws, and stores nothing, otherwise. */
+  commit(batch: Batch): Promise<Committed>;
+
+  hasBlob(hash: Hash): Promise<boolean>;
+  statBlob(hash: Hash): Promise<BlobStat | undefined>;
+  /** The bytes, checked against the hash. The caller owns the array. */
+  getBlob(hash: Hash): Promise<Uint8Array | undefined>;
+  /** Bytes `start` up to `end` (exclusive) in pieces, with bounded memory whatever the size. NOT_FOUND when missing. */
+  readBlob(hash: Hash, start?: number, end?: number): AsyncIterable<Uint8Array>;
+  /** Durable when it resolves. Nothing refers to it yet. */
+  putBlob(source: BlobSource): Promise<BlobStored>;
+  /** The blob with this SHA-256 (64 hex digits), if it was put with one. */
+  findBySha256(sha256: string): Promise<Hash | undefined>;
+
+  getTurn(id: TurnId): Promise<TurnRow | undefined>;
+  /** `from` and up to `limit - 1` of its ancestors, newest first. NOT_FOUND when `from` is missing. */
+  walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]>;
+  /** The ancestor of `turn` (or itself) at `depth`, in O(log n) record reads. */
+  ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined>;
+  /** The deepest turn that both have as ancestor or are; undefined for separate trees. */
+  commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined>;
+  /** Undefined when the turn does not exist or is sealed. */
+  getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined>;
+
+  getHead(id: ContextId): Promise<HeadRow | undefined>;
+  getContext(id: ContextId): Promise<ContextRow | undefined>;
+  listContexts(query: ContextQuery): Promise<ContextList>;
+
+  /** All patches on these turns, by rising sequence number. */
+  getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]>;
+
+  getLog(name: string): Promise<LogRow | undefined>;
+  /** Up to `limit` lines from line `from` (the first is 0). Empty past the end. */
+  readLog(name: string, from: number, limit: number): Promise<readonly string[]>;
+  /** Names that start with `prefix`, sorted, after `after`. */
+  listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]>;
+
+  getDoc(name: string): Promise<DocRow | undefined>;
+  listDocs(prefix: string, limit: number, after?: string): Promise<readonly string[]>;
+
+  /** Calls back, in commit order, for every commit from now on. The result ends it. */
+  subscribe(listener: (change: Change) => void): () => void;
+
+  stats(): Promise<EngineStats>;
+  /** Makes the next opening fast; never needed for safety. */
+  checkpoint(): Promise<void>;
+  /** Rebuilds every accelerator from the truth. */
+  reindex(progress?: Progress): Promise<void>;
+  /** Finishes what was sent, then lets go. Idempotent. */
+  close(): Promise<void>;
+}

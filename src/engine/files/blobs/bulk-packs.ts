@@ -1,0 +1,120 @@
+import { PackKind, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import type { IoFile } from '../../io.ts';
+import { toQuipuError, unknownOutcome } from '../io-error.ts';
+import { packFile, PACKS_FOLDER } from '../names.ts';
+import { encodePackHeader } from '../plan/encode-packs.ts';
+import { type StoreFiles, writeFully } from '../store-files.ts';
+import type { PackTail } from '../tails.ts';
+
+// Large blobs go straight to a pack of their own kind, with their own sync, before the frame that
+// names them: sending them through the journal would write every byte twice.
+// Invariants
+// - A bulk pack has one writer at a time, and bytes count only up to the tail that a frame gave it.
+//   What lies beyond is the rest of a put that never finished, and the next one writes over it.
+
+export interface BulkLease {
+  readonly pack: number;
+  readonly start: number;
+  /** Appends; `sync` makes everything so far durable, name included. */
+  write(bytes: Uint8Array): Promise<void>;
+  sync(): Promise<void>;
+  /** Where the next byte goes. */
+  readonly position: number;
+  release(): Promise<void>;
+}
+
+export class BulkPacks {
+  readonly #files: StoreFiles;
+  readonly #tails: () => readonly PackTail[];
+  readonly #newPack: () => number;
+  readonly #onFailedSync: (error: unknown, path: string) => void;
+  readonly #busy: Set<number> = new Set();
+
+  constructor(
+    files: StoreFiles,
+    state: { tails: () => readonly PackTail[]; newPack: () => number },
+    onFailedSync: (error: unknown, path: string) => void,
+  ) {
+    this.#files = files;
+    this.#tails = state.tails;
+    this.#newPack = state.newPack;
+    this.#onFailedSync = onFailedSync;
+  }
+
+  async lease(): Promise<BulkLease> {
+    const open = this.#tails().find((pack) => pack.bulk && !this.#busy.has(pack.number));
+    const number = open?.number ?? this.#newPack();
+    this.#busy.add(number);
+    try {
+      const file = await this.#files.io.open(this.#files.pathOf(packFile(number)), 'create');
+      const lease = new Lease(
+        this.#files,
+        { file, number, start: open?.length ?? 0 },
+        {
+          onFailedSync: this.#onFailedSync,
+          onRelease: () => this.#busy.delete(number),
+        },
+      );
+      if (open === undefined) await lease.write(encodePackHeader(number, PackKind.bulk));
+      return lease;
+    } catch (error) {
+      this.#busy.delete(number);
+      throw toQuipuError(error, this.#files.pathOf(packFile(number)));
+    }
+  }
+}
+
+class Lease implements BulkLease {
+  readonly pack: number;
+  readonly start: number;
+  readonly #files: StoreFiles;
+  readonly #file: IoFile;
+  readonly #onFailedSync: (error: unknown, path: string) => void;
+  readonly #onRelease: () => void;
+  #position: number;
+
+  constructor(
+    files: StoreFiles,
+    at: { file: IoFile; number: number; start: number },
+    hooks: { onFailedSync: (error: unknown, path: string) => void; onRelease: () => void },
+  ) {
+    this.#files = files;
+    this.#file = at.file;
+    this.pack = at.number;
+    this.start = at.start;
+    this.#position = at.start;
+    this.#onFailedSync = hooks.onFailedSync;
+    this.#onRelease = hooks.onRelease;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    try {
+      await writeFully(this.#file, bytes, this.#position);
+    } catch (error) {
+      throw toQuipuError(error, this.#files.pathOf(packFile(this.pack)));
+    }
+    this.#position += bytes.length;
+  }
+
+  async sync(): Promise<void> {
+    const path = this.#files.pathOf(packFile(this.pack));
+    try {
+      await this.#file.sync();
+      if (this.start < OPEN_FILE_HEADER_BYTES) {
+        await this.#files.io.syncDir(this.#files.pathOf(PACKS_FOLDER));
+      }
+    } catch (error) {
+      this.#onFailedSync(error, path);
+      throw unknownOutcome(error, path);
+    }
+  }
+
+  async release(): Promise<void> {
+    this.#onRelease();
+    await this.#file.close();
+  }
+}

@@ -1,0 +1,170 @@
+import type { Hash } from '../../../base/brand.ts';
+import { QuipuError } from '../../../base/errors.ts';
+import { createHasher, createSha256, hashBytes } from '../../../base/hash.ts';
+import { BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
+import { type Chunk, encodeChunkList } from '../../../format/chunk-list.ts';
+import { CHUNK_MAX, cutPoint, LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
+import {
+  type BulkExtent,
+  type ChunkPlace,
+  type PreparedBlob,
+  squeeze,
+} from '../plan/prepared-blob.ts';
+import type { BulkLease } from './bulk-packs.ts';
+
+/** A blob's length is a u32 in its record. */
+const BLOB_BYTES_MAX = 0xffff_ffff;
+/** Records are gathered to writes of about this size. */
+const WRITE_BYTES = 1024 * 1024;
+
+/** A blob read to its end: small ones are in memory, large ones in a bulk pack and synced. */
+export type StoredSource =
+  | { readonly kind: 'small'; readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'large';
+      readonly list: PreparedBlob;
+      readonly extent: BulkExtent;
+      readonly lease: BulkLease;
+    };
+
+export interface LargeStore {
+  hasBlob(hash: Hash): Promise<boolean>;
+  lease(): Promise<BulkLease>;
+}
+
+/** Reads `source` once. Only when it turns out to be large is anything written, in bounded memory. */
+export async function storeSource(
+  store: LargeStore,
+  source: AsyncIterable<Uint8Array>,
+  wantSha256: boolean,
+): Promise<StoredSource> {
+  const gathered = new Gathered();
+  let writer: LargeWriter | undefined;
+  try {
+    for await (const piece of source) {
+      gathered.push(piece);
+      if (writer === undefined && gathered.length >= LARGE_BLOB_BYTES) {
+        writer = new LargeWriter(store, await store.lease(), wantSha256);
+      }
+      if (writer !== undefined) await writer.take(gathered, false);
+    }
+    if (writer === undefined) return { kind: 'small', bytes: gathered.takeAll() };
+    await writer.take(gathered, true);
+    return await writer.finish();
+  } catch (error) {
+    await writer?.lease.release();
+    throw error;
+  }
+}
+
+/** Bytes that arrived and are not cut into chunks yet; at most one piece more than two chunks. */
+class Gathered {
+  #buffer: Buffer = Buffer.alloc(0);
+
+  get length(): number {
+    return this.#buffer.length;
+  }
+
+  push(piece: Uint8Array): void {
+    this.#buffer = Buffer.concat([this.#buffer, piece]);
+  }
+
+  get view(): Uint8Array {
+    return this.#buffer;
+  }
+
+  drop(bytes: number): void {
+    this.#buffer = this.#buffer.subarray(bytes);
+  }
+
+  takeAll(): Uint8Array {
+    const all = this.#buffer;
+    this.#buffer = Buffer.alloc(0);
+    return all;
+  }
+}
+
+class LargeWriter {
+  readonly lease: BulkLease;
+  readonly #store: LargeStore;
+  readonly #whole = createHasher();
+  readonly #sha256: ReturnType<typeof createSha256> | undefined;
+  readonly #chunks: Chunk[] = [];
+  readonly #places: Map<Hash, ChunkPlace> = new Map();
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+  #size = 0;
+
+  constructor(store: LargeStore, lease: BulkLease, wantSha256: boolean) {
+    this.#store = store;
+    this.lease = lease;
+    this.#sha256 = wantSha256 ? createSha256() : undefined;
+  }
+
+  /** Cuts off whole chunks; keeps what could still be part of a longer one, unless `last`. */
+  async take(gathered: Gathered, last: boolean): Promise<void> {
+    const bytes = gathered.view;
+    let at = 0;
+    while (bytes.length - at >= (last ? 1 : CHUNK_MAX)) {
+      const end = cutPoint(bytes, at, bytes.length);
+      await this.#addChunk(bytes.subarray(at, end));
+      at = end;
+    }
+    gathered.drop(at);
+  }
+
+  async finish(): Promise<StoredSource> {
+    await this.#flush();
+    await this.lease.sync();
+    const hash = this.#whole.digest();
+    const stored = encodeChunkList(this.#chunks);
+    const { pack, start, position } = this.lease;
+    return {
+      kind: 'large',
+      lease: this.lease,
+      list: {
+        hash,
+        codec: BlobCodec.chunks,
+        rawLength: this.#size,
+        stored,
+        sha256: this.#sha256?.digest(),
+      },
+      extent: { pack, offset: start, length: position - start, chunks: [...this.#places.values()] },
+    };
+  }
+
+  async #addChunk(bytes: Uint8Array): Promise<void> {
+    this.#size += bytes.length;
+    if (this.#size > BLOB_BYTES_MAX) {
+      throw new QuipuError(
+        'TOO_LARGE',
+        `a blob has at most ${BLOB_BYTES_MAX} bytes; store it in parts`,
+        {
+          what: 'blob',
+          limit: BLOB_BYTES_MAX,
+          size: this.#size,
+        },
+      );
+    }
+    this.#whole.update(bytes);
+    this.#sha256?.update(bytes);
+    const hash = hashBytes(bytes);
+    this.#chunks.push({ hash, size: bytes.length });
+    if (this.#places.has(hash) || (await this.#store.hasBlob(hash))) return;
+    const { codec, rawLength, stored } = squeeze(bytes);
+    const offset = this.lease.position + this.#pendingBytes;
+    this.#places.set(hash, { hash, codec, offset, rawLength, storedLength: stored.length });
+    const record = encodeBlobRecord({ codec, rawLength, hash, stored });
+    this.#pending.push(record);
+    this.#pendingBytes += record.length;
+    if (this.#pendingBytes >= WRITE_BYTES) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#pendingBytes === 0) return;
+    const bytes = Buffer.concat(this.#pending);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    await this.lease.write(bytes);
+  }
+}

@@ -1,0 +1,192 @@
+import type { Hash } from '../../base/brand.ts';
+import { BLOB_OVERHEAD_BYTES } from '../../format/blob-record.ts';
+import type { HeadRecord } from '../../format/head-record.ts';
+import type { DeclaredType } from '../../format/type-line.ts';
+import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
+import type { ContextMeta } from '../rows.ts';
+import { BlobReader } from './blobs/blob-reader.ts';
+import type { Index } from './index/store-index.ts';
+import { corrupt } from './io-error.ts';
+import { TURNS_FILE } from './names.ts';
+import { readOpenText } from './open-turn-file.ts';
+import type { CommittedView, Draft, OpenTurn } from './plan/draft.ts';
+import { contextDoc, type EncodedGroup } from './plan/encode-group.ts';
+import { DamageReport } from './recovery/damage.ts';
+import type { StoreFiles } from './store-files.ts';
+import { type DocPlace, readDoc } from './tables/doc-log.ts';
+import { HeadTable } from './tables/head-table.ts';
+import { type LogState, readLogState } from './tables/line-log.ts';
+import { type StoredTurn, TurnTable } from './tables/turn-table.ts';
+import type { TypeTable } from './tables/type-table.ts';
+import type { Tails } from './tails.ts';
+
+// The store as it is: all committed, all durable, all visible. Readers and plans ask it; only
+// `absorb`, called between two groups, changes it.
+
+/** Shares of the configured cache: payloads are what readers read most. */
+const TURN_SHARE = 0.25;
+const HEAD_SHARE = 0.05;
+
+export interface CoreParts {
+  readonly files: StoreFiles;
+  readonly types: TypeTable;
+  readonly tails: Tails;
+  readonly cacheBytes: number;
+}
+
+export class Core implements CommittedView {
+  readonly files: StoreFiles;
+  readonly types: TypeTable;
+  readonly turns: TurnTable;
+  readonly heads: HeadTable;
+  readonly blobs: BlobReader;
+  readonly openTurns: Map<number, OpenTurn> = new Map();
+  tails: Tails;
+  damage: DamageReport = new DamageReport();
+  #index: Index | undefined;
+  /** Handed out to packs that no frame names yet. */
+  #nextPack: number;
+
+  constructor({ files, types, tails, cacheBytes }: CoreParts) {
+    this.files = files;
+    this.types = types;
+    this.tails = tails;
+    this.#nextPack = tails.nextPack;
+    this.turns = new TurnTable(files, types, cacheBytes * TURN_SHARE);
+    this.heads = new HeadTable(files, cacheBytes * HEAD_SHARE);
+    const blobBytes = cacheBytes * (1 - TURN_SHARE - HEAD_SHARE);
+    this.blobs = new BlobReader(files, (hash) => this.index.findBlob(hash), blobBytes);
+  }
+
+  get index(): Index {
+    if (this.#index === undefined) throw new Error('the index is not open yet');
+    return this.#index;
+  }
+
+  set index(index: Index) {
+    this.#index = index;
+  }
+
+  newPack = (): number => {
+    const number = this.#nextPack;
+    this.#nextPack += 1;
+    return number;
+  };
+
+  async hasBlob(hash: Hash): Promise<boolean> {
+    return this.index.findBlob(hash) !== undefined;
+  }
+
+  findSha256(sha256: string): Hash | undefined {
+    return this.index.findSha256(sha256);
+  }
+
+  async getHead(id: number): Promise<HeadRecord | undefined> {
+    if (id < 1 || id >= this.tails.nextContext) return undefined;
+    return this.heads.get(id, (context) => this.index.getContext(context)?.head);
+  }
+
+  async getSealedTurn(id: number): Promise<StoredTurn | undefined> {
+    if (id < 1 || id >= this.tails.nextTurn || this.openTurns.has(id)) return undefined;
+    const turn = await this.turns.get(id);
+    if (turn !== undefined) return turn;
+    throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is gone`);
+  }
+
+  getOpenTurn(id: number): OpenTurn | undefined {
+    return this.openTurns.get(id);
+  }
+
+  async readOpenTurn(turn: OpenTurn, start: number, end: number): Promise<Uint8Array> {
+    return (await readOpenText(this.files, turn)).subarray(start, end);
+  }
+
+  async getContextMeta(id: number): Promise<ContextMeta> {
+    const place = this.findDoc(contextDoc(id));
+    if (place === undefined) return {};
+    const { content } = await readDoc(this.files, contextDoc(id), place);
+    return JSON.parse(content ?? '{}') as ContextMeta;
+  }
+
+  findKey(key: Uint8Array): number | undefined {
+    const turn = this.index.findKey(key);
+    if (turn === undefined) this.damage.assertWhole('turns');
+    return turn;
+  }
+
+  async newestPatch(turn: number): Promise<number> {
+    return this.patchesOf([turn]).at(-1) ?? 0;
+  }
+
+  patchesOf(turns: readonly number[]): number[] {
+    if (this.tails.nextPatch === 1) return [];
+    // A patch that cannot be read could be on any turn.
+    this.damage.assertWhole('patches');
+    return this.index.patchesOf(turns);
+  }
+
+  findDoc(name: string): DocPlace | undefined {
+    // After a damaged record, an older version could pass for the newest.
+    this.damage.assertWhole('docs');
+    return this.index.findDoc(name);
+  }
+
+  /** The engine's own documents, `contexts/<number>`, are passed over. */
+  listDocs(prefix: string, limit: number, after: string | undefined): string[] {
+    const page = this.index.listDocs(prefix, limit, after);
+    const own = page.findIndex((name) => name.startsWith('contexts/'));
+    if (own === -1) return page;
+    return [...page.slice(0, own), ...this.index.listDocs(prefix, limit - own, 'contexts/~')];
+  }
+
+  async getLogState(name: string): Promise<LogState | undefined> {
+    return readLogState(this.files, name);
+  }
+
+  tagOf(type: DeclaredType): { tag: string; declared: boolean } {
+    const tag = this.types.tagOf(type);
+    return { tag, declared: this.types.has(tag) };
+  }
+
+  startDraft(nowMs: number): Draft['counters'] & { nowMs: number } {
+    const { nextTurn, nextContext, nextPatch, timeMs } = this.tails;
+    // A clock that jumps back stands still here until it has caught up.
+    return { nextTurn, nextContext, nextPatch, nowMs: Math.max(nowMs, timeMs) };
+  }
+
+  /** Takes over a group that is durable and applied. */
+  absorb(draft: Draft, group: EncodedGroup): void {
+    const { index } = this;
+    this.tails = group.tails;
+    for (const [, type] of draft.types.own()) this.types.add(type);
+    for (const place of group.blobs) {
+      index.addBlob(place);
+      const storedBytes = BLOB_OVERHEAD_BYTES + place.storedLength;
+      index.count({ blobs: 1, blobBytes: place.rawLength, storedBytes });
+    }
+    for (const [sha256, hash] of draft.sha256.own()) index.addSha256(sha256, hash);
+    for (const [id, turn] of draft.turns.own()) this.#absorbTurn(id, turn);
+    for (const [id, head] of draft.heads.own()) this.#absorbHead(id, head);
+    for (const [id, open] of draft.opens.own()) {
+      if (open.closed) this.openTurns.delete(id);
+      else this.openTurns.set(id, open.turn);
+    }
+    for (const [seq, patch] of draft.patches.own()) index.addPatch(Number(patch.turn), seq);
+    for (const [name, log] of draft.logs.own()) index.setLog(name, log.state === undefined);
+    for (const { name, place } of group.docs) index.setDoc(name, place);
+    for (const [id, { kind, labels = [] }] of draft.metas.own())
+      index.setContextTags(id, { kind, labels });
+  }
+
+  #absorbTurn(id: number, turn: StoredTurn): void {
+    this.turns.put(turn);
+    if (turn.idempotency !== undefined) this.index.addKey(turn.idempotency, id);
+    this.index.count({ turns: 1, logicalBytes: turn.row.size });
+  }
+
+  #absorbHead(id: number, head: HeadRecord): void {
+    const { removed, updatedAt } = head;
+    this.heads.put(head);
+    this.index.setContext(id, { head: Number(head.head), updatedAt, removed });
+  }
+}

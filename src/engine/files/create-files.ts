@@ -1,0 +1,64 @@
+import { encodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
+import { encodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
+import { CHECKPOINT_FILES, writeCheckpoint } from './checkpoint-file.ts';
+import { SEGMENTS } from './journal.ts';
+import { FOLDERS, FORMAT_FILE, TYPES_FILE } from './names.ts';
+import { MARK_FILE } from './read-journal.ts';
+import { HEADED_FILES } from './recovery/file-lengths.ts';
+import { type StoreFiles, writeFully } from './store-files.ts';
+import { syncFile, syncFolder } from './sync-failure.ts';
+import type { Tails } from './tails.ts';
+
+const EMPTY: Tails = {
+  nextTurn: 1,
+  nextContext: 1,
+  nextPatch: 1,
+  nextAlias: 1,
+  docsBytes: OPEN_FILE_HEADER_BYTES,
+  typesBytes: 0,
+  nextPack: 1,
+  packs: [],
+  timeMs: 0,
+};
+
+export interface NewStore {
+  readonly store: string;
+  readonly createdAt: string;
+  readonly durability: 'safe' | 'unsafe';
+}
+
+/**
+ * Lays out an empty store in a folder that has none. FORMAT comes last, by a rename: a folder without
+ * it is not a store yet, and creating it again starts over.
+ */
+export async function createFiles(files: StoreFiles, said: NewStore): Promise<void> {
+  for (const folder of FOLDERS) await files.io.mkdir(files.pathOf(folder));
+  for (const { name, magic, recordBytes } of HEADED_FILES) {
+    const size = recordBytes === 0 ? OPEN_FILE_HEADER_BYTES : recordBytes;
+    await writeNew(files, name, encodeFileHeader({ magic, recordBytes, kind: 0, number: 0 }, size));
+  }
+  for (const name of [TYPES_FILE, MARK_FILE, ...SEGMENTS, ...CHECKPOINT_FILES]) {
+    await writeNew(files, name, new Uint8Array());
+  }
+  const journal = { segment: 0, position: 0 } as const;
+  const body = { clean: true, durability: said.durability, journal, tails: EMPTY };
+  await writeCheckpoint(files, { generation: 1, seq: 0, body });
+  for (const folder of ['', ...FOLDERS]) await syncFolder(files.io, files.pathOf(folder));
+
+  const { store, createdAt } = said;
+  const aside = `${FORMAT_FILE}.new`;
+  await writeNew(files, aside, encodeFormatFile({ format: STORE_FORMAT, createdAt, store }));
+  await files.io.rename(files.pathOf(aside), files.pathOf(FORMAT_FILE));
+  await syncFolder(files.io, files.pathOf(''));
+}
+
+async function writeNew(files: StoreFiles, name: string, bytes: Uint8Array): Promise<void> {
+  const file = await files.io.open(files.pathOf(name), 'create');
+  try {
+    await file.truncate(0);
+    if (bytes.length > 0) await writeFully(file, bytes, 0);
+    await syncFile(file);
+  } finally {
+    await file.close();
+  }
+}

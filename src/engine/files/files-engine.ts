@@ -1,0 +1,257 @@
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { Batch, Change, Committed } from '../batch.ts';
+import type {
+  BlobSource,
+  BlobStored,
+  ContextList,
+  ContextQuery,
+  Engine,
+  EngineCapabilities,
+  EngineStats,
+  OpenTurnRow,
+  Progress,
+} from '../engine.ts';
+import type { BlobStat, ContextRow, DocRow, HeadRow, LogRow, PatchRow, TurnRow } from '../rows.ts';
+import { listContexts } from './list-contexts.ts';
+import { readOpenText } from './open-turn-file.ts';
+import { toHeadRow } from './plan/report.ts';
+import { readStats } from './read-stats.ts';
+import { readDoc } from './tables/doc-log.ts';
+import { readLines } from './tables/line-log.ts';
+import { ancestorOf, commonAncestorOf } from './tables/ancestors.ts';
+import { readPatch } from './tables/patch-table.ts';
+import type { StoredTurn } from './tables/turn-table.ts';
+import type { Writer } from './writer.ts';
+
+/** The engine over a folder of files. Reads come from `Core`, everything that writes from `Writer`. */
+export class FilesEngine implements Engine {
+  readonly capabilities: EngineCapabilities = { reopen: true, reindex: true };
+  readonly #writer: Writer;
+  #closing: Promise<void> | undefined;
+
+  constructor(writer: Writer) {
+    this.#writer = writer;
+  }
+
+  async commit(batch: Batch): Promise<Committed> {
+    this.#assertOpen('commit');
+    return this.#writer.commit(batch);
+  }
+
+  async hasBlob(hash: Hash): Promise<boolean> {
+    return this.#read('hasBlob', async (core) => {
+      const found = await core.hasBlob(hash);
+      if (!found) core.damage.assertWhole('blobs');
+      return found;
+    });
+  }
+
+  async statBlob(hash: Hash): Promise<BlobStat | undefined> {
+    return this.#read('statBlob', async (core) => {
+      const stat = await core.blobs.stat(hash);
+      if (stat === undefined) core.damage.assertWhole('blobs');
+      return stat;
+    });
+  }
+
+  async getBlob(hash: Hash): Promise<Uint8Array | undefined> {
+    return this.#read('getBlob', async (core) => {
+      const bytes = await core.blobs.get(hash);
+      if (bytes === undefined) core.damage.assertWhole('blobs');
+      return bytes;
+    });
+  }
+
+  async *readBlob(
+    hash: Hash,
+    start: number = 0,
+    end: number = Infinity,
+  ): AsyncGenerator<Uint8Array> {
+    if (!(await this.hasBlob(hash))) {
+      throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+    }
+    for await (const piece of this.#writer.core.blobs.read(hash, start, end)) {
+      this.#assertOpen('readBlob');
+      yield piece;
+    }
+  }
+
+  async putBlob(source: BlobSource): Promise<BlobStored> {
+    this.#assertOpen('putBlob');
+    return this.#writer.putBlob(source);
+  }
+
+  async findBySha256(sha256: string): Promise<Hash | undefined> {
+    return this.#read('findBySha256', async (core) => {
+      const hash = core.findSha256(sha256);
+      if (hash === undefined) core.damage.assertWhole('aliases');
+      return hash;
+    });
+  }
+
+  async getTurn(id: TurnId): Promise<TurnRow | undefined> {
+    return this.#read('getTurn', async () => (await this.#find(id))?.row);
+  }
+
+  async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
+    return this.#read('walkBack', async () => {
+      const rows: TurnRow[] = [];
+      let turn = await this.#find(from);
+      if (turn === undefined) throw notFound('turn', from);
+      while (rows.length < limit) {
+        rows.push(turn.row);
+        if (turn.row.depth === 0) break;
+        turn = await this.#mustGet(Number(turn.row.parent));
+      }
+      return rows;
+    });
+  }
+
+  async ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined> {
+    return this.#read('ancestorAt', async () => {
+      const from = await this.#find(turn);
+      if (from === undefined || depth < 0 || depth > from.row.depth) return undefined;
+      return (await ancestorOf(from, depth, this.#mustGet)).row;
+    });
+  }
+
+  async commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined> {
+    return this.#read('commonAncestor', async () => {
+      const left = await this.#find(a);
+      const right = await this.#find(b);
+      if (left === undefined || right === undefined) return undefined;
+      return (await commonAncestorOf(left, right, this.#mustGet))?.row;
+    });
+  }
+
+  async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
+    return this.#read('getOpenTurn', async (core) => {
+      const turn = core.getOpenTurn(Number(id));
+      if (turn === undefined) return undefined;
+      return { row: turn.row, bytes: await readOpenText(core.files, turn) };
+    });
+  }
+
+  async getHead(id: ContextId): Promise<HeadRow | undefined> {
+    return this.#read('getHead', async (core) => {
+      const head = await core.getHead(Number(id));
+      return head === undefined || head.removed ? undefined : toHeadRow(head);
+    });
+  }
+
+  async getContext(id: ContextId): Promise<ContextRow | undefined> {
+    return this.#read('getContext', async (core) => {
+      const head = await core.getHead(Number(id));
+      if (head === undefined || head.removed) return undefined;
+      return { ...toHeadRow(head), meta: await core.getContextMeta(Number(id)) };
+    });
+  }
+
+  async listContexts(query: ContextQuery): Promise<ContextList> {
+    return this.#read('listContexts', (core) => listContexts(core, query));
+  }
+
+  async getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]> {
+    return this.#read('getPatches', async (core) => {
+      const rows: PatchRow[] = [];
+      for (const seq of core.patchesOf(turns.map(Number)))
+        rows.push(await readPatch(core.files, seq));
+      return rows;
+    });
+  }
+
+  async getLog(name: string): Promise<LogRow | undefined> {
+    return this.#read('getLog', async (core) => {
+      const state = await core.getLogState(name);
+      return state === undefined ? undefined : { name, lines: state.lines, bytes: state.bytes };
+    });
+  }
+
+  async readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
+    return this.#read('readLog', async (core) => {
+      const state = await core.getLogState(name);
+      return state === undefined ? [] : readLines(core.files, name, state, { from, limit });
+    });
+  }
+
+  async listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {
+    return this.#read('listLogs', async (core) => core.index.listLogs(prefix, limit, after));
+  }
+
+  async getDoc(name: string): Promise<DocRow | undefined> {
+    return this.#read('getDoc', async (core) => {
+      const place = core.findDoc(name);
+      if (place === undefined || place.removed) return undefined;
+      const { version, content = 'null' } = await readDoc(core.files, name, place);
+      return { name, version, content };
+    });
+  }
+
+  async listDocs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {
+    return this.#read('listDocs', async (core) => {
+      core.damage.assertWhole('docs');
+      return core.listDocs(prefix, limit, after);
+    });
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#assertOpen('subscribe');
+    return this.#writer.subscribe(listener);
+  }
+
+  async stats(): Promise<EngineStats> {
+    return this.#read('stats', (core) => readStats(core, this.#writer.durability));
+  }
+
+  async checkpoint(): Promise<void> {
+    this.#assertOpen('checkpoint');
+    await this.#writer.checkpoint();
+  }
+
+  async reindex(progress?: Progress): Promise<void> {
+    this.#assertOpen('reindex');
+    await this.#writer.reindex(progress);
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#writer.close();
+    await this.#closing;
+  }
+
+  async #find(id: TurnId): Promise<StoredTurn | undefined> {
+    const { core } = this.#writer;
+    const open = core.getOpenTurn(Number(id));
+    if (open !== undefined) {
+      const { row, jump, sideJump } = open;
+      return { row, jump, sideJump, idempotency: undefined };
+    }
+    return core.getSealedTurn(Number(id));
+  }
+
+  readonly #mustGet = async (id: number): Promise<StoredTurn> => {
+    const turn = await this.#writer.core.getSealedTurn(id);
+    if (turn === undefined) throw notFound('turn', BigInt(id));
+    return turn;
+  };
+
+  /** Every read: refused after closing, and tried again once when the index had to be rebuilt. */
+  async #read<T>(name: string, work: (core: Writer['core']) => Promise<T>): Promise<T> {
+    this.#assertOpen(name);
+    try {
+      return await work(this.#writer.core);
+    } catch (error) {
+      if (!(await this.#writer.mend(error))) throw error;
+      return work(this.#writer.core);
+    }
+  }
+
+  #assertOpen(name: string): void {
+    if (this.#closing === undefined) return;
+    throw new QuipuError('CLOSED', `${name} was called after the store was closed`, { what: name });
+  }
+}
+
+function notFound(what: string, id: bigint): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id: String(id) });
+}

@@ -1,0 +1,81 @@
+import type { Progress } from '../engine.ts';
+import type { Core } from './core.ts';
+import { Index } from './index/store-index.ts';
+import { type Shelf, ShelfDamaged } from './index/shelf.ts';
+import { rebuildIndex } from './recovery/rebuild-index.ts';
+
+/** Where shelves come from. A new one is built aside and then takes the place of the old one. */
+export interface ShelfSource {
+  open(): Shelf;
+  create(): Shelf;
+  install(fresh: Shelf, old: Shelf): Shelf;
+}
+
+/** Keeps the index in step with the store, and builds it again when it cannot be believed. */
+export class IndexKeeper {
+  readonly #core: Core;
+  readonly #source: ShelfSource;
+  readonly #seq: () => number;
+  #shelf: Shelf;
+  #rebuilding: Promise<void> | undefined;
+
+  /** `seq` is the last frame that the index was told of. */
+  constructor(core: Core, source: ShelfSource, seq: () => number) {
+    this.#core = core;
+    this.#source = source;
+    this.#seq = seq;
+    this.#shelf = source.open();
+    core.index = this.#wrap(this.#shelf);
+  }
+
+  /** The last frame that the index on disk covers; undefined when it covers none, or not for certain. */
+  get coveredSeq(): number | undefined {
+    const { seq, damaged } = this.#shelf.positions();
+    return damaged === 1 ? undefined : seq;
+  }
+
+  /** For a quiet moment after acknowledgements. */
+  rest(): void {
+    try {
+      this.#core.index.maybeFlush();
+    } catch (error) {
+      // What is pending stays in memory; a damaged shelf is rebuilt behind the readers' backs.
+      if (error instanceof ShelfDamaged) void this.mend(error).catch(() => undefined);
+    }
+  }
+
+  /** True when `error` came from a damaged index, which has been rebuilt: then a retry may work. */
+  async mend(error: unknown): Promise<boolean> {
+    if (!(error instanceof ShelfDamaged)) return false;
+    this.#rebuilding ??= this.rebuild().finally(() => {
+      this.#rebuilding = undefined;
+    });
+    await this.#rebuilding;
+    return true;
+  }
+
+  /** Reads the whole store. Readers use the old index until the new one is whole. */
+  async rebuild(progress?: Progress): Promise<void> {
+    const core = this.#core;
+    const fresh = this.#source.create();
+    const index = this.#wrap(fresh);
+    const { files, tails } = core;
+    const isOpenTurn = (id: number): boolean => core.openTurns.has(id);
+    core.damage = await rebuildIndex({ files, tails, index, progress, isOpenTurn });
+    index.flush(true);
+    this.#shelf = this.#source.install(fresh, this.#shelf);
+    core.index = this.#wrap(this.#shelf);
+  }
+
+  close(): void {
+    this.#core.index.close();
+  }
+
+  #wrap(shelf: Shelf): Index {
+    const positions = () => ({
+      seq: this.#seq(),
+      damaged: this.#core.damage.places.length > 0 ? 1 : 0,
+    });
+    return new Index({ shelf, positions });
+  }
+}

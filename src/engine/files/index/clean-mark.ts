@@ -1,0 +1,34 @@
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hashBytes } from '../../../base/hash.ts';
+
+// SQLite does not notice every flipped bit: a changed key makes a row impossible to find. While a small
+// file lies still, a hash of all of it stands beside it. Larger files rely on their row checksums: to
+// read them whole would cost more than opening may take.
+
+/** Up to this size a file is checked as a whole when it is opened. */
+export const CHECKED_BYTES_MAX: number = 16 * 1024 * 1024;
+
+/** `unmarked`: it was not closed in peace, or is too large for a mark. */
+export type CleanMark = 'good' | 'bad' | 'unmarked';
+
+/** Says whether the file is as it was left, and takes the mark away: from now on it may change. */
+export function takeCleanMark(path: string): CleanMark {
+  const markPath = cleanMarkPath(path);
+  if (!existsSync(markPath)) return 'unmarked';
+  const mark = readFileSync(markPath, 'latin1');
+  rmSync(markPath);
+  return isSmall(path) && mark === hashBytes(readFileSync(path)) ? 'good' : 'bad';
+}
+
+/** Call it when the file is closed and will not change. */
+export function leaveCleanMark(path: string): void {
+  if (isSmall(path)) writeFileSync(cleanMarkPath(path), hashBytes(readFileSync(path)));
+}
+
+export function isSmall(path: string): boolean {
+  return existsSync(path) && statSync(path).size <= CHECKED_BYTES_MAX;
+}
+
+export function cleanMarkPath(path: string): string {
+  return `${path}-clean`;
+}

@@ -1,0 +1,56 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { rowSum } from './row-sum.ts';
+import type { RunSetState } from './run-set.ts';
+import { NO_TOTALS, ShelfDamaged } from './shelf.ts';
+import type { Positions, Totals } from './shelf.ts';
+
+// One row that says what the rest of the file must hold, written in every transaction.
+
+export const MANIFEST_SQL = `
+  CREATE TABLE manifest (id INTEGER PRIMARY KEY, body TEXT NOT NULL, sum INTEGER NOT NULL);
+`;
+
+export interface Manifest {
+  readonly positions: Positions;
+  readonly totals: Totals;
+  readonly blobs: RunSetState;
+  readonly keys: RunSetState;
+  readonly sha256: RunSetState;
+}
+
+/** The three sets share tables and take run numbers in turn. */
+export const RUN_STRIDE = 3;
+
+const EMPTY: Manifest = {
+  positions: {},
+  totals: NO_TOTALS,
+  blobs: { nextRun: 0, runs: [], merges: [] },
+  keys: { nextRun: 1, runs: [], merges: [] },
+  sha256: { nextRun: 2, runs: [], merges: [] },
+};
+
+export class ManifestTable {
+  readonly #get: Statement<[], { body: string; sum: number }>;
+  readonly #put: Statement<[string, number]>;
+
+  constructor(db: Database) {
+    this.#get = db.prepare('SELECT body, sum FROM manifest WHERE id = 1');
+    this.#put = db.prepare('INSERT OR REPLACE INTO manifest VALUES (1, ?, ?)');
+  }
+
+  reset(): void {
+    this.write(EMPTY);
+  }
+
+  read(): Manifest {
+    const row = this.#get.get();
+    if (row === undefined) throw new ShelfDamaged('the manifest is missing');
+    if (rowSum(row.body) !== row.sum) throw new ShelfDamaged('the manifest has a wrong checksum');
+    return JSON.parse(row.body) as Manifest;
+  }
+
+  write(manifest: Manifest): void {
+    const body = JSON.stringify(manifest);
+    this.#put.run(body, rowSum(body));
+  }
+}

@@ -1,0 +1,77 @@
+import type { Hash } from '../../../base/brand.ts';
+import type { BlobPlace, ContextPlace, DocPlace, Positions, ShelfBatch, Totals } from './shelf.ts';
+
+export interface ContextTags {
+  readonly kind: string | undefined;
+  readonly labels: readonly string[];
+}
+
+/** Entries on their way to the shelf, found by the same questions. */
+export class Memtable {
+  readonly sha256: Map<string, Hash> = new Map();
+  readonly patches: Map<number, number[]> = new Map();
+  readonly contexts: Map<number, ContextPlace> = new Map();
+  readonly contextTags: Map<number, ContextTags> = new Map();
+  readonly docs: Map<string, DocPlace> = new Map();
+  /** Whether the log of that name is removed. */
+  readonly logs: Map<string, boolean> = new Map();
+  readonly #blobs: Map<Hash, BlobPlace> = new Map();
+  /** All places, also those of a blob that got another one later. */
+  readonly #places: BlobPlace[] = [];
+  readonly #keys: Map<string, { key: Uint8Array; turn: number }> = new Map();
+
+  get size(): number {
+    return (
+      this.#places.length +
+      this.sha256.size +
+      this.#keys.size +
+      this.patches.size +
+      this.contexts.size +
+      this.contextTags.size +
+      this.docs.size +
+      this.logs.size
+    );
+  }
+
+  addBlob(place: BlobPlace): void {
+    this.#blobs.set(place.hash, place);
+    this.#places.push(place);
+  }
+
+  findBlob(hash: Hash): BlobPlace | undefined {
+    return this.#blobs.get(hash);
+  }
+
+  addKey(key: Uint8Array, turn: number): void {
+    this.#keys.set(keyText(key), { key, turn });
+  }
+
+  findKey(key: Uint8Array): number | undefined {
+    return this.#keys.size === 0 ? undefined : this.#keys.get(keyText(key))?.turn;
+  }
+
+  addPatch(turn: number, seq: number): void {
+    const known = this.patches.get(turn);
+    if (known === undefined) this.patches.set(turn, [seq]);
+    else if (!known.includes(seq)) known.push(seq);
+  }
+
+  toBatch(totals: Totals, positions: Positions): ShelfBatch {
+    return {
+      blobs: this.#places,
+      sha256: [...this.sha256].map(([sha256, hash]) => ({ sha256, hash })),
+      keys: [...this.#keys.values()],
+      patches: [...this.patches].flatMap(([turn, seqs]) => seqs.map((seq) => ({ turn, seq }))),
+      contexts: [...this.contexts].map(([id, place]) => ({ id, ...place })),
+      contextMeta: [...this.contextTags].map(([id, tags]) => ({ id, ...tags })),
+      docs: [...this.docs].map(([name, place]) => ({ name, ...place })),
+      logs: [...this.logs].map(([name, removed]) => ({ name, removed })),
+      totals,
+      positions,
+    };
+  }
+}
+
+function keyText(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
+}

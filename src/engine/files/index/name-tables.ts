@@ -1,0 +1,147 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { assertRowSum, rowSum } from './row-sum.ts';
+import type { DocPlace, ShelfBatch } from './shelf.ts';
+
+// Documents and logs by name, and patches by turn.
+
+export const NAME_TABLES_SQL = `
+  CREATE TABLE docs (
+    name TEXT PRIMARY KEY, offset INTEGER NOT NULL, length INTEGER NOT NULL,
+    version INTEGER NOT NULL, removed INTEGER NOT NULL, sum INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE logs (name TEXT PRIMARY KEY, sum INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE patches (
+    turn INTEGER NOT NULL, seq INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (turn, seq)
+  ) WITHOUT ROWID;
+`;
+
+/** Greater than every name that starts with a prefix, once it is put behind the prefix. */
+const AFTER_ALL = '\u{10FFFF}';
+
+interface DocRow {
+  name: string;
+  offset: number;
+  length: number;
+  version: number;
+  removed: number;
+  sum: number;
+}
+interface LogRow {
+  name: string;
+  sum: number;
+}
+interface PatchRow {
+  turn: number;
+  seq: number;
+  sum: number;
+}
+type Range = [from: string, after: string, to: string];
+
+export class NameTables {
+  readonly #getDoc: Statement<[string], DocRow>;
+  readonly #putDoc: Statement<[DocRow]>;
+  readonly #listDocs: Statement<Range, DocRow>;
+  readonly #putLog: Statement<[LogRow]>;
+  readonly #deleteLog: Statement<[string]>;
+  readonly #listLogs: Statement<Range, LogRow>;
+  readonly #putPatch: Statement<[PatchRow]>;
+  readonly #listPatches: Statement<[number], PatchRow>;
+  readonly #allPatches: Statement<[], PatchRow>;
+  readonly #countDocs: Statement<[], number>;
+  readonly #countLogs: Statement<[], number>;
+
+  constructor(db: Database) {
+    const range = 'name >= ? AND name > ? AND name < ?';
+    this.#getDoc = db.prepare('SELECT * FROM docs WHERE name = ?');
+    this.#putDoc = db.prepare(
+      'INSERT OR REPLACE INTO docs VALUES (@name, @offset, @length, @version, @removed, @sum)',
+    );
+    this.#listDocs = db.prepare(`SELECT * FROM docs WHERE ${range} ORDER BY name`);
+    this.#putLog = db.prepare('INSERT OR REPLACE INTO logs VALUES (@name, @sum)');
+    this.#deleteLog = db.prepare('DELETE FROM logs WHERE name = ?');
+    this.#listLogs = db.prepare(`SELECT * FROM logs WHERE ${range} ORDER BY name`);
+    this.#putPatch = db.prepare('INSERT OR REPLACE INTO patches VALUES (@turn, @seq, @sum)');
+    this.#listPatches = db.prepare('SELECT * FROM patches WHERE turn = ?');
+    this.#allPatches = db.prepare('SELECT * FROM patches');
+    const users = `removed = 0 AND NOT (name > 'contexts/' AND name < 'contexts0')`;
+    this.#countDocs = db.prepare<[], number>(`SELECT count(*) FROM docs WHERE ${users}`).pluck();
+    this.#countLogs = db.prepare<[], number>('SELECT count(*) FROM logs').pluck();
+  }
+
+  /** Documents of contexts are the engine's own and are not counted. */
+  count(): { docs: number; logs: number } {
+    return { docs: this.#countDocs.get() ?? 0, logs: this.#countLogs.get() ?? 0 };
+  }
+
+  apply(batch: Pick<ShelfBatch, 'docs' | 'logs' | 'patches'>): void {
+    for (const { name, offset, length, version, removed } of batch.docs) {
+      const row = { name, offset, length, version, removed: removed ? 1 : 0 };
+      this.#putDoc.run({ ...row, sum: docSum(row) });
+    }
+    for (const { name, removed } of batch.logs) {
+      if (removed) this.#deleteLog.run(name);
+      else this.#putLog.run({ name, sum: rowSum(name) });
+    }
+    for (const { turn, seq } of batch.patches) {
+      this.#putPatch.run({ turn, seq, sum: rowSum(turn, seq) });
+    }
+  }
+
+  findDoc(name: string): DocPlace | undefined {
+    const row = this.#getDoc.get(name);
+    if (row === undefined) return undefined;
+    assertDoc(row);
+    const { offset, length, version, removed } = row;
+    return { offset, length, version, removed: removed === 1 };
+  }
+
+  listDocs(prefix: string, limit: number, after = ''): string[] {
+    const names: string[] = [];
+    for (const row of this.#listDocs.iterate(prefix, after, prefix + AFTER_ALL)) {
+      if (names.length >= limit) break;
+      assertDoc(row);
+      if (row.removed === 0) names.push(row.name);
+    }
+    return names;
+  }
+
+  listLogs(prefix: string, limit: number, after = ''): string[] {
+    const names: string[] = [];
+    for (const row of this.#listLogs.iterate(prefix, after, prefix + AFTER_ALL)) {
+      if (names.length >= limit) break;
+      assertLog(row);
+      names.push(row.name);
+    }
+    return names;
+  }
+
+  patchesOf(turns: readonly number[]): number[] {
+    const rows = [...new Set(turns)].flatMap((turn) => this.#listPatches.all(turn));
+    rows.forEach(assertPatch);
+    return rows.map((row) => row.seq).sort((a, b) => a - b);
+  }
+
+  /** Reads everything and throws at the first row that is wrong. */
+  verify(): void {
+    this.listDocs('', Infinity);
+    this.listLogs('', Infinity);
+    for (const row of this.#allPatches.iterate()) assertPatch(row);
+  }
+}
+
+function docSum(row: Omit<DocRow, 'sum'>): number {
+  return rowSum(row.name, row.offset, row.length, row.version, row.removed);
+}
+
+function assertDoc(row: DocRow): void {
+  const { name, offset, length, version, removed } = row;
+  assertRowSum('docs', row.sum, name, offset, length, version, removed);
+}
+
+function assertLog(row: LogRow): void {
+  assertRowSum('logs', row.sum, row.name);
+}
+
+function assertPatch(row: PatchRow): void {
+  assertRowSum('patches', row.sum, row.turn, row.seq);
+}

@@ -1,0 +1,56 @@
+import Database from 'better-sqlite3';
+import type { Database as Db } from 'better-sqlite3';
+import { rmSync } from 'node:fs';
+import { cleanMarkPath } from './clean-mark.ts';
+import { CONTEXT_TABLES_SQL } from './context-table.ts';
+import { MANIFEST_SQL, ManifestTable } from './manifest.ts';
+import { NAME_TABLES_SQL } from './name-tables.ts';
+import { RUN_TABLES_SQL } from './run-tables.ts';
+import { ShelfDamaged } from './shelf.ts';
+
+/** Rises when a table or an entry changes; there is no migration, the file is made anew. */
+const SCHEMA_VERSION = 1;
+
+/** Chunks are read once and are not worth a large cache; contexts, names and the inner pages are. */
+const CACHE_KIB = 16 * 1024;
+
+/**
+ * A checkpoint syncs, and the flush that reaches this many pages waits for it. Fewer pages make more
+ * and shorter waits.
+ */
+const CHECKPOINT_PAGES = 2000;
+
+export function openDatabase(path: string): Db {
+  const db = new Database(path);
+  try {
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = NORMAL');
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.pragma(`cache_size = -${CACHE_KIB}`);
+    db.pragma('mmap_size = 0');
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    prepareSchema(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+export function removeDatabase(path: string): void {
+  for (const name of [path, `${path}-wal`, `${path}-shm`, cleanMarkPath(path)]) {
+    rmSync(name, { force: true });
+  }
+}
+
+function prepareSchema(db: Db): void {
+  const version = db.pragma('user_version', { simple: true });
+  if (version === SCHEMA_VERSION) return;
+  const tables = db.prepare('SELECT count(*) FROM sqlite_master').pluck().get();
+  if (version !== 0 || tables !== 0) throw new ShelfDamaged(`its schema is ${String(version)}`);
+  db.transaction(() => {
+    db.exec(MANIFEST_SQL + RUN_TABLES_SQL + CONTEXT_TABLES_SQL + NAME_TABLES_SQL);
+    new ManifestTable(db).reset();
+    db.pragma(`user_version = ${SCHEMA_VERSION}`);
+  })();
+}

@@ -1,0 +1,133 @@
+import type { Hash } from '../../../base/brand.ts';
+
+// What the accelerator keeps on disk. All of it can be made again from the truth files, so nothing here
+// is ever synced for safety, and any doubt about it ends in `ShelfDamaged` and a rebuild.
+//
+// Atomicity: one `apply` is there as a whole or not at all, with the positions it belongs to.
+// Answers: a lookup is right, or says `undefined` for what was never applied, or throws `ShelfDamaged`.
+// Names of logs and documents are ASCII, so byte order and code unit order are the same.
+
+/** How far each truth file has been taken in, for example `{"turns":12,"pack:1":99999}`. */
+export type Positions = Readonly<Record<string, number>>;
+
+export interface Totals {
+  readonly turns: number;
+  /** Raw bytes of all turn payloads, each counted as often as it is used. */
+  readonly logicalBytes: number;
+  readonly blobs: number;
+  /** Raw bytes of all distinct blobs. */
+  readonly blobBytes: number;
+  /** What they take on disk, record overhead included. */
+  readonly storedBytes: number;
+}
+
+export const NO_TOTALS: Totals = {
+  turns: 0,
+  logicalBytes: 0,
+  blobs: 0,
+  blobBytes: 0,
+  storedBytes: 0,
+};
+
+/** Where a blob record starts. A blob may have several places; each is as good as the other. */
+export interface BlobPlace {
+  readonly hash: Hash;
+  readonly pack: number;
+  readonly offset: number;
+  readonly rawLength: number;
+  readonly storedLength: number;
+  readonly codec: number;
+}
+
+export interface PlaceRef {
+  readonly hash: Hash;
+  readonly pack: number;
+  readonly offset: number;
+}
+
+export interface ContextPlace {
+  readonly head: number;
+  readonly updatedAt: number;
+  readonly removed: boolean;
+}
+
+export interface DocPlace {
+  readonly offset: number;
+  readonly length: number;
+  readonly version: number;
+  readonly removed: boolean;
+}
+
+/** Upserts, taken in order: the last one for a context, document or log wins. */
+export interface ShelfBatch {
+  readonly blobs: readonly BlobPlace[];
+  readonly sha256: readonly { readonly sha256: string; readonly hash: Hash }[];
+  /** `key` is the 16 bytes of the idempotency hash. A key is given one turn, for good. */
+  readonly keys: readonly { readonly key: Uint8Array; readonly turn: number }[];
+  readonly patches: readonly { readonly turn: number; readonly seq: number }[];
+  readonly contexts: readonly ({ readonly id: number } & ContextPlace)[];
+  /** Replaces kind and labels of that context. */
+  readonly contextMeta: readonly {
+    readonly id: number;
+    readonly kind: string | undefined;
+    readonly labels: readonly string[];
+  }[];
+  readonly docs: readonly ({ readonly name: string } & DocPlace)[];
+  readonly logs: readonly { readonly name: string; readonly removed: boolean }[];
+  /** Absolute; replaces what was there. */
+  readonly totals: Totals;
+  /** Replaces what was there. */
+  readonly positions: Positions;
+}
+
+export interface ContextPageQuery {
+  readonly label?: string;
+  readonly kind?: string;
+  readonly limit: number;
+  /** Only what comes after this one in the order of the list. */
+  readonly before?: { readonly updatedAt: number; readonly id: number };
+}
+
+export interface Counts {
+  readonly contexts: number;
+  readonly logs: number;
+  readonly docs: number;
+}
+
+export interface Shelf {
+  positions(): Positions;
+  totals(): Totals;
+  apply(batch: ShelfBatch): void;
+  findBlob(hash: Hash): BlobPlace | undefined;
+  findSha256(sha256: string): Hash | undefined;
+  findKey(key: Uint8Array): number | undefined;
+  /** Sequence numbers of all patches on these turns, rising. */
+  patchesOf(turns: readonly number[]): number[];
+  /** Also answers for a removed context. */
+  getContext(id: number): ContextPlace | undefined;
+  /** Ids of contexts that are not removed, by falling `updatedAt`, then falling id. */
+  listContexts(query: ContextPageQuery): number[];
+  /** Also answers for a removed document: its version goes on. */
+  findDoc(name: string): DocPlace | undefined;
+  /** Names that are not removed, sorted. */
+  listDocs(prefix: string, limit: number, after?: string): string[];
+  listLogs(prefix: string, limit: number, after?: string): string[];
+  /** Every place once, with bounded memory. Changes made meanwhile may or may not be seen. */
+  walkBlobs(): Iterable<BlobPlace>;
+  forgetBlobs(places: readonly PlaceRef[]): void;
+  /** Forgets every place in that pack. Reads the whole shelf. */
+  forgetPack(pack: number): void;
+  /** How many there are that are not removed. Reads the tables; not for hot paths. */
+  counts(): Counts;
+  /** What was applied before the call survives a power cut when it resolves. */
+  sync(): Promise<void>;
+  close(): void;
+}
+
+/** The shelf can no longer be believed; throw it away and build it again from the truth files. */
+export class ShelfDamaged extends Error {
+  constructor(problem: string, options?: ErrorOptions) {
+    super(`the index is damaged: ${problem}`, options);
+    this.name = 'ShelfDamaged';
+  }
+}

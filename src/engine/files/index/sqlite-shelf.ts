@@ -1,0 +1,281 @@
+import { SqliteError } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { Hash } from '../../../base/brand.ts';
+import { isSmall, leaveCleanMark, takeCleanMark } from './clean-mark.ts';
+import { ContextTable } from './context-table.ts';
+import * as entries from './entries.ts';
+import { ManifestTable, RUN_STRIDE } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
+import { NameTables } from './name-tables.ts';
+import { openDatabase, removeDatabase } from './open-database.ts';
+import { RunSet } from './run-set.ts';
+import { RunTables } from './run-tables.ts';
+import { ShelfDamaged } from './shelf.ts';
+import type {
+  BlobPlace,
+  ContextPageQuery,
+  ContextPlace,
+  Counts,
+  DocPlace,
+  PlaceRef,
+  Positions,
+  Shelf,
+  ShelfBatch,
+  Totals,
+} from './shelf.ts';
+
+// The shelf in one SQLite file. What is looked up by hash is kept in sorted runs (see run-set.ts),
+// everything else in plain tables whose rows carry a checksum.
+// Invariants
+// - Each change is one transaction, and the manifest is written in it.
+// - After a failed change memory is loaded again from the file, so both say the same.
+
+/** Opens the shelf at `path`. One that is missing, of another schema or damaged comes back empty. */
+export function openSqliteShelf(path: string): Shelf {
+  const mark = existsSync(path) ? takeCleanMark(path) : 'bad';
+  if (mark !== 'bad') {
+    try {
+      return openExisting(path, mark === 'good');
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+    }
+  }
+  removeDatabase(path);
+  return new SqliteShelf(path);
+}
+
+function openExisting(path: string, known: boolean): Shelf {
+  const shelf = new SqliteShelf(path);
+  try {
+    if (!known && isSmall(path)) shelf.verify();
+    return shelf;
+  } catch (error) {
+    shelf.abandon();
+    throw error;
+  }
+}
+
+class SqliteShelf implements Shelf {
+  readonly #path: string;
+  readonly #db: Database;
+  readonly #manifests: ManifestTable;
+  readonly #runs: RunTables;
+  readonly #contexts: ContextTable;
+  readonly #names: NameTables;
+  readonly #key: Buffer = Buffer.alloc(32);
+  #manifest: Manifest;
+  #blobs: RunSet;
+  #keys: RunSet;
+  #sha256: RunSet;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#db = openDatabase(path);
+    try {
+      this.#manifests = new ManifestTable(this.#db);
+      this.#runs = new RunTables(this.#db);
+      this.#contexts = new ContextTable(this.#db);
+      this.#names = new NameTables(this.#db);
+      ({
+        manifest: this.#manifest,
+        blobs: this.#blobs,
+        keys: this.#keys,
+        sha256: this.#sha256,
+      } = this.#load());
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  positions(): Positions {
+    return this.#manifest.positions;
+  }
+
+  totals(): Totals {
+    return this.#manifest.totals;
+  }
+
+  apply(batch: ShelfBatch): void {
+    this.#change(batch, () => {
+      this.#blobs.add(entries.encodeBlobs(batch.blobs));
+      this.#keys.add(entries.encodeKeys(batch.keys));
+      this.#sha256.add(entries.encodeSha256s(batch.sha256));
+      this.#contexts.apply(batch);
+      this.#names.apply(batch);
+    });
+  }
+
+  findBlob(hash: Hash): BlobPlace | undefined {
+    this.#key.write(hash, 'hex');
+    const entry = asRead(() => this.#blobs.find(this.#key));
+    return entry === undefined ? undefined : entries.decodeBlob(entry);
+  }
+
+  findSha256(sha256: string): Hash | undefined {
+    this.#key.write(sha256, 'hex');
+    const entry = asRead(() => this.#sha256.find(this.#key));
+    return entry === undefined ? undefined : entries.decodeSha256Hash(entry);
+  }
+
+  findKey(key: Uint8Array): number | undefined {
+    this.#key.set(key);
+    const entry = asRead(() => this.#keys.find(this.#key));
+    return entry === undefined ? undefined : entries.decodeKeyTurn(entry);
+  }
+
+  patchesOf(turns: readonly number[]): number[] {
+    return asRead(() => this.#names.patchesOf(turns));
+  }
+
+  getContext(id: number): ContextPlace | undefined {
+    return asRead(() => this.#contexts.find(id));
+  }
+
+  listContexts(query: ContextPageQuery): number[] {
+    return asRead(() => this.#contexts.list(query));
+  }
+
+  findDoc(name: string): DocPlace | undefined {
+    return asRead(() => this.#names.findDoc(name));
+  }
+
+  listDocs(prefix: string, limit: number, after?: string): string[] {
+    return asRead(() => this.#names.listDocs(prefix, limit, after));
+  }
+
+  listLogs(prefix: string, limit: number, after?: string): string[] {
+    return asRead(() => this.#names.listLogs(prefix, limit, after));
+  }
+
+  *walkBlobs(): Generator<BlobPlace> {
+    const walk = this.#blobs.walk();
+    for (
+      let next = asRead(() => walk.next());
+      next.done !== true;
+      next = asRead(() => walk.next())
+    ) {
+      yield entries.decodeBlob(next.value);
+    }
+  }
+
+  forgetBlobs(places: readonly PlaceRef[]): void {
+    this.#change(this.#manifest, () => {
+      for (const place of places) {
+        this.#blobs.drop((entry) => entries.isAt(entry, place), Buffer.from(place.hash, 'hex'));
+      }
+    });
+  }
+
+  forgetPack(pack: number): void {
+    this.#change(this.#manifest, () => {
+      this.#blobs.drop((entry) => entries.decodePlace(entry).pack === pack);
+    });
+  }
+
+  counts(): Counts {
+    return asRead(() => ({ contexts: this.#contexts.count(), ...this.#names.count() }));
+  }
+
+  /**
+   * The log of SQLite is enough: whoever opens the database next reads it first. The database file
+   * itself must not be touched: closing it anywhere in the process would drop SQLite's lock on it.
+   */
+  async sync(): Promise<void> {
+    const file = await open(`${this.#path}-wal`, 'r+');
+    try {
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  close(): void {
+    if (!this.#db.open) return;
+    const isWhole = this.#tryCheckpoint();
+    this.#db.close();
+    if (isWhole) leaveCleanMark(this.#path);
+  }
+
+  /** Lets go of the file without calling it clean. */
+  abandon(): void {
+    this.#db.close();
+  }
+
+  /** Reads the whole file and throws when anything in it is wrong. */
+  verify(): void {
+    const verdict = this.#db.pragma('integrity_check(1)', { simple: true });
+    if (verdict !== 'ok') throw new ShelfDamaged(String(verdict));
+    for (const set of [this.#blobs, this.#keys, this.#sha256]) set.drop(() => false);
+    this.#contexts.verify();
+    this.#names.verify();
+  }
+
+  /** A damaged file must be possible to close, or it could not be replaced. */
+  #tryCheckpoint(): boolean {
+    try {
+      this.#db.pragma('wal_checkpoint(TRUNCATE)');
+      return true;
+    } catch {
+      // Without the mark, the next opening looks for itself.
+      return false;
+    }
+  }
+
+  #change(next: Pick<Manifest, 'positions' | 'totals'>, work: () => void): void {
+    try {
+      this.#db.transaction(() => {
+        work();
+        this.#manifest = {
+          positions: next.positions,
+          totals: next.totals,
+          blobs: this.#blobs.state(),
+          keys: this.#keys.state(),
+          sha256: this.#sha256.state(),
+        };
+        this.#manifests.write(this.#manifest);
+      })();
+    } catch (error) {
+      const loaded = asRead(() => this.#load());
+      this.#manifest = loaded.manifest;
+      this.#blobs = loaded.blobs;
+      this.#keys = loaded.keys;
+      this.#sha256 = loaded.sha256;
+      throw isDamage(error) ? toDamage(error) : error;
+    }
+  }
+
+  #load(): { manifest: Manifest; blobs: RunSet; keys: RunSet; sha256: RunSet } {
+    const manifest = this.#manifests.read();
+    const stride = RUN_STRIDE;
+    const { BLOB_LAYOUT, KEY_LAYOUT, SHA256_LAYOUT } = entries;
+    return {
+      manifest,
+      blobs: new RunSet(this.#runs, { layout: BLOB_LAYOUT, stride }, manifest.blobs),
+      keys: new RunSet(this.#runs, { layout: KEY_LAYOUT, stride }, manifest.keys),
+      sha256: new RunSet(this.#runs, { layout: SHA256_LAYOUT, stride }, manifest.sha256),
+    };
+  }
+}
+
+/** Reading never fails on a healthy file, whatever SQLite calls the failure. */
+function asRead<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw toDamage(error);
+  }
+}
+
+function isDamage(error: unknown): boolean {
+  if (error instanceof ShelfDamaged) return true;
+  if (!(error instanceof SqliteError)) return false;
+  return /^SQLITE_(CORRUPT|NOTADB|ERROR|MISMATCH|FORMAT)/.test(error.code);
+}
+
+function toDamage(error: unknown): unknown {
+  if (!(error instanceof SqliteError)) return error;
+  return new ShelfDamaged(error.message, { cause: error });
+}

@@ -1,0 +1,26 @@
+import { existsSync, renameSync } from 'node:fs';
+import type { ShelfSource } from '../index-keeper.ts';
+import { cleanMarkPath } from './clean-mark.ts';
+import { removeDatabase } from './open-database.ts';
+import { openSqliteShelf } from './sqlite-shelf.ts';
+
+/** The shelf at `path`, and a new one built in a file beside it. */
+export function sqliteShelves(path: string): ShelfSource {
+  const aside = `${path}.new`;
+  return {
+    open: () => openSqliteShelf(path),
+    create() {
+      removeDatabase(aside);
+      return openSqliteShelf(aside);
+    },
+    install(fresh, old) {
+      fresh.close();
+      old.close();
+      removeDatabase(path);
+      // A crash between the two leaves a mark that fits no file, or none: both end in a rebuild.
+      renameSync(aside, path);
+      if (existsSync(cleanMarkPath(aside))) renameSync(cleanMarkPath(aside), cleanMarkPath(path));
+      return openSqliteShelf(path);
+    },
+  };
+}

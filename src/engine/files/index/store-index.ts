@@ -1,0 +1,198 @@
+import type { Hash } from '../../../base/brand.ts';
+import { LruCache } from '../../../base/lru-cache.ts';
+import { Memtable } from './memtable.ts';
+import type { ContextTags } from './memtable.ts';
+import type {
+  BlobPlace,
+  ContextPageQuery,
+  ContextPlace,
+  Counts,
+  DocPlace,
+  PlaceRef,
+  Positions,
+  Shelf,
+  Totals,
+} from './shelf.ts';
+
+// The accelerator as the engine sees it: what was added lately, in memory, in front of a shelf.
+// Invariants
+// - An entry is found from the moment it is added; pending entries win over the shelf's.
+// - A flush takes all pending entries, and the positions asked for at that moment cover exactly what
+//   has been added. If it fails, the entries stay pending and the next flush tries again.
+
+/**
+ * Larger flushes make fewer and longer runs to look through, smaller ones shorter pauses. What is
+ * pending when a process dies is read again from the tails of the truth files.
+ */
+const FLUSH_LIMIT = 2048;
+const HOT_BLOBS = 4096;
+
+export interface IndexOptions {
+  readonly shelf: Shelf;
+  /** How far the truth files go that have been added so far. */
+  readonly positions: () => Positions;
+  /** `maybeFlush` does nothing below this many pending entries. */
+  readonly flushLimit?: number;
+}
+
+export class Index {
+  readonly #shelf: Shelf;
+  readonly #positions: () => Positions;
+  readonly #flushLimit: number;
+  /** Places found on the shelf; a hot blob is then found without reading. */
+  readonly #hot: LruCache<Hash, BlobPlace> = new LruCache(HOT_BLOBS, () => 1);
+  #pending: Memtable = new Memtable();
+  #totals: Totals;
+
+  constructor(options: IndexOptions) {
+    this.#shelf = options.shelf;
+    this.#positions = options.positions;
+    this.#flushLimit = options.flushLimit ?? FLUSH_LIMIT;
+    this.#totals = options.shelf.totals();
+  }
+
+  get pendingCount(): number {
+    return this.#pending.size;
+  }
+
+  get totals(): Totals {
+    return this.#totals;
+  }
+
+  /** Adds to the totals; a negative number takes away. They are stored with the next flush. */
+  count(change: Partial<Totals>): void {
+    const { turns, logicalBytes, blobs, blobBytes, storedBytes } = this.#totals;
+    this.#totals = {
+      turns: turns + (change.turns ?? 0),
+      logicalBytes: logicalBytes + (change.logicalBytes ?? 0),
+      blobs: blobs + (change.blobs ?? 0),
+      blobBytes: blobBytes + (change.blobBytes ?? 0),
+      storedBytes: storedBytes + (change.storedBytes ?? 0),
+    };
+  }
+
+  addBlob(place: BlobPlace): void {
+    this.#pending.addBlob(place);
+  }
+
+  addSha256(sha256: string, hash: Hash): void {
+    this.#pending.sha256.set(sha256, hash);
+  }
+
+  /** Keeps `key`; the caller must not write to it any more. */
+  addKey(key: Uint8Array, turn: number): void {
+    this.#pending.addKey(key, turn);
+  }
+
+  addPatch(turn: number, seq: number): void {
+    this.#pending.addPatch(turn, seq);
+  }
+
+  setContext(id: number, place: ContextPlace): void {
+    this.#pending.contexts.set(id, place);
+  }
+
+  setContextTags(id: number, tags: ContextTags): void {
+    this.#pending.contextTags.set(id, tags);
+  }
+
+  setDoc(name: string, place: DocPlace): void {
+    this.#pending.docs.set(name, place);
+  }
+
+  setLog(name: string, removed: boolean): void {
+    this.#pending.logs.set(name, removed);
+  }
+
+  findBlob(hash: Hash): BlobPlace | undefined {
+    const near = this.#pending.findBlob(hash) ?? this.#hot.get(hash);
+    if (near !== undefined) return near;
+    const place = this.#shelf.findBlob(hash);
+    if (place !== undefined) this.#hot.set(hash, place);
+    return place;
+  }
+
+  findSha256(sha256: string): Hash | undefined {
+    return this.#pending.sha256.get(sha256) ?? this.#shelf.findSha256(sha256);
+  }
+
+  findKey(key: Uint8Array): number | undefined {
+    return this.#pending.findKey(key) ?? this.#shelf.findKey(key);
+  }
+
+  patchesOf(turns: readonly number[]): number[] {
+    const stored = this.#shelf.patchesOf(turns);
+    const pending = turns.flatMap((turn) => this.#pending.patches.get(turn) ?? []);
+    if (pending.length === 0) return stored;
+    return [...new Set([...stored, ...pending])].sort((a, b) => a - b);
+  }
+
+  getContext(id: number): ContextPlace | undefined {
+    return this.#pending.contexts.get(id) ?? this.#shelf.getContext(id);
+  }
+
+  findDoc(name: string): DocPlace | undefined {
+    return this.#pending.docs.get(name) ?? this.#shelf.findDoc(name);
+  }
+
+  listContexts(query: ContextPageQuery): number[] {
+    this.flush();
+    return this.#shelf.listContexts(query);
+  }
+
+  listDocs(prefix: string, limit: number, after?: string): string[] {
+    this.flush();
+    return this.#shelf.listDocs(prefix, limit, after);
+  }
+
+  listLogs(prefix: string, limit: number, after?: string): string[] {
+    this.flush();
+    return this.#shelf.listLogs(prefix, limit, after);
+  }
+
+  walkBlobs(): Iterable<BlobPlace> {
+    this.flush();
+    return this.#shelf.walkBlobs();
+  }
+
+  forgetBlobs(places: readonly PlaceRef[]): void {
+    this.flush();
+    this.#hot.clear();
+    this.#shelf.forgetBlobs(places);
+  }
+
+  forgetPack(pack: number): void {
+    this.flush();
+    this.#hot.clear();
+    this.#shelf.forgetPack(pack);
+  }
+
+  /** For a quiet moment, after an acknowledgement: flushes when enough is pending. */
+  maybeFlush(): void {
+    if (this.#pending.size >= this.#flushLimit) this.flush();
+  }
+
+  counts(): Counts {
+    this.flush();
+    return this.#shelf.counts();
+  }
+
+  /** Flushes, and resolves when the shelf would survive a power cut. */
+  async sync(): Promise<void> {
+    this.flush(true);
+    await this.#shelf.sync();
+  }
+
+  /** Writes everything pending to the shelf; with `always` the positions even when nothing is pending. */
+  flush(always = false): void {
+    if (this.#pending.size === 0 && !always) return;
+    this.#shelf.apply(this.#pending.toBatch(this.#totals, this.#positions()));
+    this.#pending = new Memtable();
+  }
+
+  /** Flushes and lets go of the shelf. */
+  close(): void {
+    this.flush();
+    this.#shelf.close();
+  }
+}

@@ -1,0 +1,54 @@
+import { QuipuError } from '../../base/errors.ts';
+
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+const READ_ONLY = new Set(['EROFS', 'EACCES', 'EPERM']);
+
+/** Gives an operating system's error its stable code and says what to do. Others pass unchanged. */
+export function toQuipuError(error: unknown, path: string): Error {
+  if (error instanceof QuipuError) return error;
+  const errno = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (!(error instanceof Error)) return new Error(String(error));
+  if (errno === undefined) return error;
+  const cause = { cause: error };
+  if (FULL.has(errno)) {
+    return new QuipuError(
+      'DISK_FULL',
+      `no room to write ${path} (${errno}); nothing was stored. Free some space and try again: reading goes on meanwhile`,
+      { path },
+      cause,
+    );
+  }
+  if (READ_ONLY.has(errno)) {
+    return new QuipuError(
+      'READ_ONLY',
+      `${path} cannot be written (${errno}); check the owner and mode of the store's folder, and that its file system is mounted for writing`,
+      { path },
+      cause,
+    );
+  }
+  const hint =
+    errno === 'EMFILE' || errno === 'ENFILE'
+      ? 'too many files are open; raise the limit (ulimit -n) and try again'
+      : 'check the disk and its cables, then open the store again';
+  return new QuipuError('IO', `${path}: ${errno}; ${hint}`, { path, errno }, cause);
+}
+
+/** A write whose fate nobody knows: it may be there when the store is opened again, or not. */
+export function unknownOutcome(error: unknown, path: string): QuipuError<'IO'> {
+  const errno = (error as NodeJS.ErrnoException | undefined)?.code ?? 'EIO';
+  return new QuipuError(
+    'IO',
+    `could not make ${path} durable (${errno}); nothing more is acknowledged until the store is opened again. Whether this write is kept shows then: retry it with the same idempotency key`,
+    { path, errno, outcome: 'unknown' },
+    { cause: error },
+  );
+}
+
+/** Damage found at a place. `what` completes the sentence "<file> at byte <offset>: …". */
+export function corrupt(file: string, offset: number, what: string): QuipuError<'CORRUPT'> {
+  return new QuipuError(
+    'CORRUPT',
+    `${file} at byte ${offset}: ${what}. Nothing was changed; restore the file from a backup`,
+    { file, offset },
+  );
+}

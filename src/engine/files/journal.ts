@@ -1,0 +1,136 @@
+import type { IoFile } from '../io.ts';
+import { toQuipuError, unknownOutcome } from './io-error.ts';
+import { type StoreFiles, writeFully } from './store-files.ts';
+
+// The redo journal: where a group of commits becomes durable.
+// Invariants
+// - `append` resolves only after a completed sync that covers the whole frame.
+// - Frames are numbered without gaps, and the next one is written only after the one before it is
+//   durable. So only the last frame can be torn, and a bad frame with a good one after it is damage.
+// - Frames start on 4 KiB boundaries: a write never touches a page that holds acknowledged bytes.
+// - After a failed sync nothing more is written: the kernel may have dropped the pages, whatever a
+//   second sync says.
+// - A segment is written again from its start only when a checkpoint covers all its frames.
+// Only the owner of the store holds a journal.
+
+export const SEGMENTS = ['journal/a.wal', 'journal/b.wal'] as const;
+
+export interface JournalOptions {
+  /** A segment is left for the other one at this size. */
+  readonly segmentBytes: number;
+  /** Zeros are written ahead in steps of this size, so that most syncs change no file length. */
+  readonly growBytes: number;
+  /** False: acknowledge without waiting for the disk. */
+  readonly sync: boolean;
+}
+
+export interface JournalPlace {
+  readonly segment: 0 | 1;
+  readonly position: number;
+}
+
+export class Journal {
+  readonly #files: StoreFiles;
+  readonly #options: JournalOptions;
+  readonly #segments: readonly [IoFile, IoFile];
+  readonly #lengths: [number, number];
+  readonly #lastSeq: [number, number] = [0, 0];
+  #segment: 0 | 1;
+  #position: number;
+  #broken: Error | undefined;
+
+  private constructor(
+    files: StoreFiles,
+    options: JournalOptions,
+    opened: { segments: readonly [IoFile, IoFile]; lengths: [number, number]; place: JournalPlace },
+  ) {
+    this.#files = files;
+    this.#options = options;
+    this.#segments = opened.segments;
+    this.#lengths = opened.lengths;
+    this.#segment = opened.place.segment;
+    this.#position = opened.place.position;
+  }
+
+  /** Goes on writing at `place`; every frame written so far is covered by a checkpoint. */
+  static async open(
+    files: StoreFiles,
+    options: JournalOptions,
+    place: JournalPlace,
+  ): Promise<Journal> {
+    const a = await files.io.open(files.pathOf(SEGMENTS[0]), 'write');
+    const b = await files.io.open(files.pathOf(SEGMENTS[1]), 'write');
+    const lengths: [number, number] = [await a.size(), await b.size()];
+    return new Journal(files, options, { segments: [a, b], lengths, place });
+  }
+
+  /** Where the next frame would go, if it fits. */
+  get place(): JournalPlace {
+    return { segment: this.#segment, position: this.#position };
+  }
+
+  /** Set once a sync has failed: nothing may be acknowledged any more. */
+  get broken(): Error | undefined {
+    return this.#broken;
+  }
+
+  /** True when the next frame needs the other segment and `checkpointed` does not cover it yet. */
+  mustCheckpoint(frameBytes: number, checkpointed: number): boolean {
+    return this.#mustSwitch(frameBytes) && this.#lastSeq[other(this.#segment)] > checkpointed;
+  }
+
+  /** Writes an encoded frame and makes it durable; when it throws, the frame does not count. */
+  async append(seq: number, frame: Uint8Array): Promise<void> {
+    const path = this.#files.pathOf(SEGMENTS[this.#segment]);
+    if (this.#broken !== undefined) throw this.#broken;
+    if (this.#mustSwitch(frame.length)) {
+      this.#segment = other(this.#segment);
+      this.#position = 0;
+    }
+    const file = this.#segments[this.#segment];
+    try {
+      await this.#grow(file, this.#position + frame.length);
+      await writeFully(file, frame, this.#position);
+    } catch (error) {
+      throw toQuipuError(error, path);
+    }
+    if (this.#options.sync) await this.#sync(file, path);
+    this.#position += frame.length;
+    this.#lastSeq[this.#segment] = seq;
+  }
+
+  /** Nothing is acknowledged from now on, for example after a failed sync of a data file. */
+  breakDown(error: unknown, path: string): void {
+    this.#broken ??= unknownOutcome(error, path);
+  }
+
+  async close(): Promise<void> {
+    for (const file of this.#segments) await file.close();
+  }
+
+  async #sync(file: IoFile, path: string): Promise<void> {
+    try {
+      await file.sync();
+    } catch (error) {
+      this.#broken = unknownOutcome(error, path);
+      throw this.#broken;
+    }
+  }
+
+  #mustSwitch(frameBytes: number): boolean {
+    return this.#position > 0 && this.#position + frameBytes > this.#options.segmentBytes;
+  }
+
+  async #grow(file: IoFile, needed: number): Promise<void> {
+    const length = this.#lengths[this.#segment];
+    if (needed <= length) return;
+    const step = Math.min(this.#options.growBytes, this.#options.segmentBytes - length);
+    const grown = Math.max(length + step, needed);
+    await writeFully(file, new Uint8Array(grown - length), length);
+    this.#lengths[this.#segment] = grown;
+  }
+}
+
+function other(segment: 0 | 1): 0 | 1 {
+  return segment === 0 ? 1 : 0;
+}

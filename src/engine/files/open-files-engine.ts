@@ -1,0 +1,160 @@
+import { hostname } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { ulid } from 'ulid';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
+import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
+import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
+import type { Engine } from '../engine.ts';
+import type { Io } from '../io.ts';
+import { createFiles } from './create-files.ts';
+import { FilesEngine } from './files-engine.ts';
+import type { ShelfSource } from './index-keeper.ts';
+import { sqliteShelves } from './index/sqlite-shelves.ts';
+import { corrupt, toQuipuError } from './io-error.ts';
+import {
+  FORMAT_FILE,
+  HEADS_FILE,
+  INDEX_FILE,
+  LOCK_FILE,
+  PACKS_FOLDER,
+  TURNS_FILE,
+} from './names.ts';
+import { nodeIo } from './node-io.ts';
+import { openWriter } from './open-writer.ts';
+import { StoreFiles } from './store-files.ts';
+import { SyncFailure } from './sync-failure.ts';
+
+export interface FilesEngineOptions {
+  /** Make a store where there is none. Default true. */
+  readonly create?: boolean;
+  /** `unsafe` acknowledges before the disk does: a power cut can take the last commits. */
+  readonly durability?: 'safe' | 'unsafe';
+  /** Bound on what is kept in memory of turns, heads and payloads. Default 64 MiB. */
+  readonly cacheBytes?: number;
+  readonly clock?: () => number;
+  /** Size at which the journal changes segments. Default 16 MiB. */
+  readonly segmentBytes?: number;
+  /** A checkpoint at the latest this long after a commit. Default 5 s. */
+  readonly checkpointMs?: number;
+  /** The disk, and the index beside it; tests bring their own. */
+  readonly io?: Io;
+  readonly shelves?: ShelfSource;
+}
+
+const SEGMENT_BYTES = 16 * 1024 * 1024;
+const GROW_BYTES = 1024 * 1024;
+
+/** Opens the store in folder `dir`, and owns it until it is closed. */
+export async function openFilesEngine(
+  dir: string,
+  options: FilesEngineOptions = {},
+): Promise<Engine> {
+  const { io = nodeIo, create = true, durability = 'safe', segmentBytes = SEGMENT_BYTES } = options;
+  const root = resolve(dir);
+  const files = new StoreFiles(io, root);
+  try {
+    // Look before touching anything: a wrong path must be left as it is.
+    const found = await findStore(files);
+    if (found !== 'store' && !create) {
+      throw new QuipuError(
+        'NOT_FOUND',
+        `there is no store at ${root}; create one with "quipu init"`,
+        {
+          what: 'store',
+          id: root,
+        },
+      );
+    }
+    if (found === 'missing') await makeFolder(io, root);
+    const lock = await io.lock(files.pathOf(LOCK_FILE), describeOwner());
+    try {
+      if (found !== 'store') {
+        const createdAt = new Date().toISOString();
+        await createFiles(files, { store: ulid(), createdAt, durability });
+      }
+      await checkFormat(files);
+      const writer = await openWriter({
+        files,
+        lock,
+        durability,
+        journal: {
+          segmentBytes,
+          growBytes: Math.min(GROW_BYTES, segmentBytes),
+          sync: durability === 'safe',
+        },
+        shelves: options.shelves ?? sqliteShelves(files.pathOf(INDEX_FILE)),
+        cacheBytes: options.cacheBytes ?? 64 * 1024 * 1024,
+        clock: options.clock ?? Date.now,
+        checkpointMs: options.checkpointMs ?? 5000,
+      });
+      return new FilesEngine(writer);
+    } catch (error) {
+      await files.close();
+      await lock.release();
+      throw error;
+    }
+  } catch (error) {
+    throw toQuipuError(error instanceof SyncFailure ? error.cause : error, root);
+  }
+}
+
+/** `unfinished`: creating a store began here and did not get to its end. */
+async function findStore(files: StoreFiles): Promise<'store' | 'missing' | 'empty' | 'unfinished'> {
+  const stat = await files.io.stat(files.root);
+  if (stat === undefined) return 'missing';
+  if (stat.kind !== 'folder')
+    throw invalid('store', `must be a folder, and ${files.root} is a file`);
+  const names = await files.io.list(files.root);
+  if (names.includes(FORMAT_FILE)) return 'store';
+  if (names.length === 0) return 'empty';
+  const ours = new Set([
+    'journal',
+    'blobs',
+    'turns',
+    'docs',
+    'extents',
+    LOCK_FILE,
+    'owner.json',
+    `${FORMAT_FILE}.new`,
+  ]);
+  if (!names.every((name) => ours.has(name) || name.startsWith(`${LOCK_FILE}-`))) {
+    throw invalid(
+      'store',
+      `must be an empty folder or a store, and ${files.root} has other files in it`,
+    );
+  }
+  // FORMAT is written last, so a store that holds anything has lost it.
+  const holds =
+    (await files.size(TURNS_FILE)) > TURN_RECORD_BYTES ||
+    (await files.size(HEADS_FILE)) > HEAD_RECORD_BYTES;
+  const packs = names.includes(PACKS_FOLDER) ? await files.io.list(files.pathOf(PACKS_FOLDER)) : [];
+  if (holds || packs.some((name) => name.endsWith('.pack'))) {
+    throw corrupt(FORMAT_FILE, 0, 'the file is missing from a store that holds data');
+  }
+  return 'unfinished';
+}
+
+async function checkFormat(files: StoreFiles): Promise<void> {
+  const bytes = await files.read(FORMAT_FILE, 0, 4096);
+  const format = decodeFormatFile(bytes);
+  if (format === undefined) throw corrupt(FORMAT_FILE, 0, 'the file is damaged');
+  if (format.format <= STORE_FORMAT) return;
+  throw new QuipuError(
+    'UNSUPPORTED',
+    `the store at ${files.root} has format ${format.format}, and this version knows ${STORE_FORMAT}; use a newer quipudb`,
+    { what: 'format', found: String(format.format) },
+  );
+}
+
+/** Makes the folder and its parents, each durable in the one above. */
+async function makeFolder(io: Io, path: string): Promise<void> {
+  const parent = dirname(path);
+  if (parent !== path && (await io.stat(parent)) === undefined) await makeFolder(io, parent);
+  await io.mkdir(path);
+  await io.syncDir(parent);
+}
+
+function describeOwner(): string {
+  return JSON.stringify({ pid: process.pid, host: hostname(), since: new Date().toISOString() });
+}

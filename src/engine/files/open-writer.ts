@@ -1,0 +1,145 @@
+import type { JournalWrite } from '../../format/journal-frame.ts';
+import type { IoLock } from '../io.ts';
+import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint-file.ts';
+import { Core } from './core.ts';
+import { IndexKeeper, type ShelfSource } from './index-keeper.ts';
+import { corrupt } from './io-error.ts';
+import { Journal, type JournalOptions, SEGMENTS } from './journal.ts';
+import { packFile, packNumber } from './names.ts';
+import { MARK_FILE } from './read-journal.ts';
+import { findAbandoned, sealAbandoned } from './recovery/abandoned-turns.ts';
+import { checkFiles, fileLengths } from './recovery/file-lengths.ts';
+import { indexPackItem, indexWrite } from './recovery/index-writes.ts';
+import { listPacks } from './recovery/rebuild-packs.ts';
+import { cutToTails, readFramesAfter, replayJournal, type Replayed } from './recovery/replay.ts';
+import { scanPack } from './scan-pack.ts';
+import type { StoreFiles } from './store-files.ts';
+import { TypeTable } from './tables/type-table.ts';
+import { Writer } from './writer.ts';
+
+export interface OpenWriterOptions {
+  readonly files: StoreFiles;
+  readonly lock: IoLock;
+  readonly durability: 'safe' | 'unsafe';
+  readonly journal: JournalOptions;
+  readonly shelves: ShelfSource;
+  readonly cacheBytes: number;
+  readonly clock: () => number;
+  readonly checkpointMs: number;
+}
+
+/**
+ * From files on the disk to a store that takes commits. In this order, because each step trusts the
+ * ones before it: replay the journal, make the result durable, load what must be in memory, bring the
+ * index up to date, end the turns that a crash left open.
+ */
+export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
+  const { files, shelves, cacheBytes, durability, lock, clock, checkpointMs } = options;
+  const before = await readCheckpoint(files);
+  const replayed = await replayJournal(files, before);
+  if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(replayed.tails));
+  await checkFiles(files, replayed.tails);
+  const types = await TypeTable.load(files, replayed.tails.typesBytes);
+  const core = new Core({ files, types, tails: replayed.tails, cacheBytes });
+  await findAbandoned(core);
+
+  let currentSeq = (): number => replayed.seq;
+  const keeper = new IndexKeeper(core, shelves, () => currentSeq());
+  await catchUpIndex({ files, core, keeper, before, replayed });
+  const checkpoint = await settle(options, core, before, replayed);
+  await removeOrphanPacks(files, replayed.tails.nextPack);
+
+  const journal = await Journal.open(files, options.journal, checkpoint.body.journal);
+  const mark = await files.io.open(files.pathOf(MARK_FILE), 'write');
+  const { seq } = replayed;
+  const writer = new Writer({
+    core,
+    journal,
+    mark,
+    keeper,
+    checkpoint,
+    seq,
+    lock,
+    clock,
+    durability,
+    checkpointMs,
+  });
+  currentSeq = () => writer.seq;
+  await sealAbandoned(writer);
+  return writer;
+}
+
+/** What was replayed is made durable before anyone can see it, and the journal starts anew. */
+async function settle(
+  { files, durability }: OpenWriterOptions,
+  core: Core,
+  before: Checkpoint,
+  { seq, tails, any }: Replayed,
+): Promise<Checkpoint> {
+  if (!any) return before;
+  await files.syncAll();
+  await core.index.sync();
+  const journal = { segment: 0, position: 0 } as const;
+  const body = { clean: false, durability, journal, tails };
+  const checkpoint = { generation: before.generation + 1, seq, body };
+  await writeCheckpoint(files, checkpoint);
+  return checkpoint;
+}
+
+interface CatchUp {
+  readonly files: StoreFiles;
+  readonly core: Core;
+  readonly keeper: IndexKeeper;
+  readonly before: Checkpoint;
+  readonly replayed: Replayed;
+}
+
+/** The index takes in the frames it has not seen, or is rebuilt when it cannot know what it missed. */
+async function catchUpIndex({ files, core, keeper, before, replayed }: CatchUp): Promise<void> {
+  const covered = keeper.coveredSeq;
+  if (covered !== undefined && covered > replayed.seq && before.body.durability === 'safe') {
+    throw corrupt(
+      SEGMENTS[0],
+      0,
+      `frame ${covered} was durable once, and the journal ends at ${replayed.seq}`,
+    );
+  }
+  if (covered === undefined || covered < before.seq || covered > replayed.seq) {
+    await keeper.rebuild();
+    return;
+  }
+  if (covered === replayed.seq) return;
+  await readFramesAfter(files, before, covered, async (write) => {
+    if (write.kind === 'extent') await indexExtent(files, core, write);
+    else indexWrite(core.index, write);
+    keeper.rest();
+  });
+  core.index.flush(true);
+}
+
+async function indexExtent(
+  files: StoreFiles,
+  core: Core,
+  { path, offset, length }: JournalWrite & { kind: 'extent' },
+): Promise<void> {
+  const pack = packNumber(path);
+  if (pack === undefined) return;
+  let at = offset;
+  while (at < offset + length) {
+    const piece = await files.read(path, at, Math.min(4 * 1024 * 1024, offset + length - at));
+    const start = at;
+    for (const item of scanPack(piece, at)) {
+      indexPackItem(core.index, pack, item);
+      if (item.kind === 'header') at += 32;
+      if (item.kind === 'blob') at = item.offset + item.bytes;
+    }
+    if (at === start) return;
+  }
+}
+
+/** Bulk packs begun after the last frame: no frame names them, so nothing in them counts. */
+async function removeOrphanPacks(files: StoreFiles, nextPack: number): Promise<void> {
+  for (const number of await listPacks(files)) {
+    if (number >= nextPack) await files.io.remove(files.pathOf(packFile(number)));
+  }
+}

@@ -1,0 +1,181 @@
+import type { Hash, TurnId } from '../../../base/brand.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
+import { crc32 } from '../../../base/crc.ts';
+import { encodeUtf8 } from '../../../base/utf8.ts';
+import { ALIAS_RECORD_BYTES, encodeAliasRecord } from '../../../format/alias-record.ts';
+import { type DocRecord, encodeDocRecord } from '../../../format/doc-record.ts';
+import { encodeHeadRecord, HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
+import { encodePatchRecord, PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
+import { encodeTypeLine } from '../../../format/type-line.ts';
+import { encodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
+import {
+  ALIASES_FILE,
+  DOCS_FILE,
+  extentsFile,
+  HEADS_FILE,
+  openTurnFile,
+  PATCHES_FILE,
+  TURNS_FILE,
+  TYPES_FILE,
+} from '../names.ts';
+import type { DocPlace } from '../tables/doc-log.ts';
+import { advanceTails, type Tails } from '../tails.ts';
+import type { Draft, LogDraft, OpenDraft } from './draft.ts';
+import { type BlobPlaced, encodePacks } from './encode-packs.ts';
+
+/** A group as the bytes that make it true, and where they will be. */
+export interface EncodedGroup {
+  readonly writes: readonly JournalWrite[];
+  readonly tails: Tails;
+  readonly blobs: readonly BlobPlaced[];
+  readonly docs: readonly { name: string; place: DocPlace }[];
+}
+
+/** Documents that the engine keeps for contexts. Users cannot name them. */
+export function contextDoc(context: number): string {
+  return `contexts/${context}`;
+}
+
+/** Pure: a draft and the tails become writes. `newPack` hands out a number nobody has. */
+export function encodeGroup(draft: Draft, tails: Tails, newPack: () => number): EncodedGroup {
+  const packs = encodePacks(draft, tails, newPack);
+  const docs = encodeDocs(draft, tails);
+  const writes = [
+    ...encodeAliases(draft, tails),
+    ...encodeTypes(draft, tails),
+    ...encodeTurns(draft),
+    ...encodeHeads(draft),
+    ...encodePatches(draft, tails),
+  ];
+  for (const [id, open] of draft.opens.own()) writes.push(...encodeOpen(id, open));
+  for (const [name, log] of draft.logs.own()) writes.push(...encodeLog(name, log));
+  writes.push(...docs.writes);
+  const advanced = writes.reduce(advanceTails, packs.tails);
+  const { nextTurn, nextContext } = draft.counters;
+  return {
+    writes: [...packs.writes, ...writes],
+    tails: { ...advanced, nextTurn, nextContext, timeMs: draft.nowMs },
+    blobs: packs.placed,
+    docs: docs.places,
+  };
+}
+
+function encodeAliases(draft: Draft, tails: Tails): JournalWrite[] {
+  const records = [...draft.sha256.own()].map(([sha256, hash]: [string, Hash]) =>
+    encodeAliasRecord({ hash, sha256 }),
+  );
+  return appendAt(ALIASES_FILE, tails.nextAlias * ALIAS_RECORD_BYTES, records);
+}
+
+function encodeTypes(draft: Draft, tails: Tails): JournalWrite[] {
+  const lines = [...draft.types.own()].map(([, type]) => encodeTypeLine(type));
+  return appendAt(TYPES_FILE, tails.typesBytes, lines);
+}
+
+/** New turns lie side by side and become one write; a sealed one goes to the slot kept for it. */
+function encodeTurns(draft: Draft): JournalWrite[] {
+  const turns = [...draft.turns.own()].sort(([a], [b]) => a - b);
+  const writes: JournalWrite[] = [];
+  let run: Uint8Array[] = [];
+  for (const [index, [id, { row, jump, sideJump, idempotency }]] of turns.entries()) {
+    const { tag: typeTag } = draft.view.tagOf(row);
+    const jumps = { jump: BigInt(jump) as TurnId, sideJump: BigInt(sideJump) as TurnId };
+    run.push(encodeTurnRecord({ ...row, typeTag, ...jumps, idempotency }));
+    if (turns[index + 1]?.[0] === id + 1) continue;
+    writes.push(...appendAt(TURNS_FILE, (id + 1 - run.length) * TURN_RECORD_BYTES, run));
+    run = [];
+  }
+  return writes;
+}
+
+function encodeHeads(draft: Draft): JournalWrite[] {
+  return [...draft.heads.own()].map(([id, head]) => ({
+    kind: 'bytes',
+    path: HEADS_FILE,
+    offset: id * HEAD_RECORD_BYTES,
+    data: encodeHeadRecord(head),
+  }));
+}
+
+function encodePatches(draft: Draft, tails: Tails): JournalWrite[] {
+  const records = [...draft.patches.own()].map(([, patch]) => encodePatchRecord(patch));
+  return appendAt(PATCHES_FILE, tails.nextPatch * PATCH_RECORD_BYTES, records);
+}
+
+function encodeOpen(id: number, open: OpenDraft): JournalWrite[] {
+  const path = openTurnFile(id);
+  // Opened and sealed within one group: the file was never there.
+  if (open.closed) return open.created ? [] : [{ kind: 'remove', path }];
+  const added = open.added.reduce((sum, piece) => sum + piece.length, 0);
+  return appendAt(path, open.turn.fileBytes - added, open.added);
+}
+
+function encodeLog(name: string, log: LogDraft): JournalWrite[] {
+  const writes: JournalWrite[] = [];
+  if (log.removed) {
+    writes.push({ kind: 'remove', path: name }, { kind: 'remove', path: extentsFile(name) });
+  }
+  if (log.state === undefined) return writes;
+  const data = encodeUtf8(log.text);
+  const extent = encodeLogExtent({
+    endOffset: log.state.bytes,
+    endLine: log.state.lines,
+    contentCrc: crc32(data),
+  });
+  writes.push({ kind: 'bytes', path: name, offset: log.base.bytes, data });
+  writes.push(...appendAt(extentsFile(name), log.base.extents * LOG_EXTENT_BYTES, [extent]));
+  return writes;
+}
+
+function encodeDocs(
+  draft: Draft,
+  tails: Tails,
+): { writes: JournalWrite[]; places: EncodedGroup['docs'] } {
+  const records = [...metaRecords(draft), ...[...draft.docs.own()].map(([, doc]) => doc.record)];
+  const places: { name: string; place: DocPlace }[] = [];
+  const encoded: Uint8Array[] = [];
+  const published: JournalWrite[] = [];
+  let offset = tails.docsBytes;
+  for (const record of records) {
+    const bytes = encodeDocRecord(record);
+    const { name, version, content } = record;
+    places.push({
+      name,
+      place: { offset, length: bytes.length, version, removed: content === undefined },
+    });
+    encoded.push(bytes);
+    offset += bytes.length;
+    if (content === undefined) published.push({ kind: 'remove', path: name });
+    else if (record.published)
+      published.push({ kind: 'whole', path: name, data: encodeUtf8(content) });
+  }
+  return { writes: [...appendAt(DOCS_FILE, tails.docsBytes, encoded), ...published], places };
+}
+
+/** A context that nothing was ever said about has no document. */
+function metaRecords(draft: Draft): DocRecord[] {
+  const records: DocRecord[] = [];
+  for (const [id, meta] of draft.metas.own()) {
+    const name = contextDoc(id);
+    const before = draft.view.findDoc(name);
+    if (before === undefined && Object.keys(meta).length === 0) continue;
+    const version = (before?.version ?? 0) + 1;
+    const content = canonicalJson(meta);
+    records.push({ name, version, createdAt: draft.nowMs, content, published: false });
+  }
+  return records;
+}
+
+/** One write for pieces that follow each other; none for none. */
+export function appendAt(
+  path: string,
+  offset: number,
+  pieces: readonly Uint8Array[],
+): JournalWrite[] {
+  const [first] = pieces;
+  if (first === undefined) return [];
+  const data = pieces.length === 1 ? first : Buffer.concat(pieces);
+  return [{ kind: 'bytes', path, offset, data }];
+}

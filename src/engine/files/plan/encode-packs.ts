@@ -1,0 +1,108 @@
+import { BLOB_OVERHEAD_BYTES, encodeBlobRecord } from '../../../format/blob-record.ts';
+import {
+  encodeFileHeader,
+  FILE_MAGIC,
+  OPEN_FILE_HEADER_BYTES,
+  PackKind,
+} from '../../../format/file-header.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import { encodePackEnd } from '../../../format/pack-end.ts';
+import { packFile } from '../names.ts';
+import { type PackTail, type Tails, withPack } from '../tails.ts';
+import type { Draft } from './draft.ts';
+import type { ChunkPlace } from './prepared-blob.ts';
+
+/** A pack is closed at this size; the next record starts a new one. */
+export const PACK_BYTES: number = 256 * 1024 * 1024;
+
+export interface BlobPlaced extends ChunkPlace {
+  readonly pack: number;
+}
+
+interface EncodedPacks {
+  readonly writes: readonly JournalWrite[];
+  readonly placed: readonly BlobPlaced[];
+  readonly tails: Tails;
+}
+
+/** The group's blobs go to the pack that is open; large ones lie in bulk packs already. */
+export function encodePacks(draft: Draft, tails: Tails, newPack: () => number): EncodedPacks {
+  const bulk = encodeExtents(draft, tails);
+  const blobs = [...draft.blobs.own()];
+  if (blobs.length === 0) return bulk;
+  const { pack, opening } = choosePack(bulk.tails, newPack);
+  const pieces = [...opening.pieces];
+  const placed = [...bulk.placed];
+  let length = pack.length + opening.bytes;
+  for (const [hash, { codec, rawLength, stored }] of blobs) {
+    pieces.push(encodeBlobRecord({ codec, rawLength, hash, stored }));
+    placed.push({
+      hash,
+      pack: pack.number,
+      offset: length,
+      codec,
+      rawLength,
+      storedLength: stored.length,
+    });
+    length += BLOB_OVERHEAD_BYTES + stored.length;
+  }
+  const grown: PackTail = { ...pack, length, records: pack.records + blobs.length };
+  const bytes: JournalWrite = {
+    kind: 'bytes',
+    path: packFile(pack.number),
+    offset: pack.length,
+    data: Buffer.concat(pieces),
+  };
+  return {
+    writes: [...bulk.writes, ...opening.writes, bytes],
+    placed,
+    tails: withPack(opening.tails, pack.number, grown),
+  };
+}
+
+function encodeExtents(draft: Draft, before: Tails): EncodedPacks {
+  const writes: JournalWrite[] = [];
+  const placed: BlobPlaced[] = [];
+  let tails = before;
+  for (const { pack: number, offset, length, chunks } of draft.extents) {
+    const pack: PackTail = { number, bulk: true, length: offset + length, records: 0 };
+    const full = pack.length >= PACK_BYTES;
+    writes.push({ kind: 'extent', path: packFile(number), offset, length });
+    if (full) writes.push(closing(pack));
+    tails = withPack(tails, number, full ? undefined : pack);
+    for (const chunk of chunks) placed.push({ ...chunk, pack: number });
+  }
+  return { writes, placed, tails };
+}
+
+interface Opening {
+  readonly writes: readonly JournalWrite[];
+  readonly pieces: readonly Uint8Array[];
+  readonly bytes: number;
+  readonly tails: Tails;
+}
+
+function choosePack(tails: Tails, newPack: () => number): { pack: PackTail; opening: Opening } {
+  const open = tails.packs.find((pack) => !pack.bulk);
+  if (open !== undefined && open.length < PACK_BYTES) {
+    return { pack: open, opening: { writes: [], pieces: [], bytes: 0, tails } };
+  }
+  const pack: PackTail = { number: newPack(), bulk: false, length: 0, records: 0 };
+  const header = encodePackHeader(pack.number, PackKind.journaled);
+  const writes = open === undefined ? [] : [closing(open)];
+  const closed = open === undefined ? tails : withPack(tails, open.number, undefined);
+  return { pack, opening: { writes, pieces: [header], bytes: header.length, tails: closed } };
+}
+
+export function encodePackHeader(number: number, kind: number): Uint8Array {
+  return encodeFileHeader(
+    { magic: FILE_MAGIC.pack, recordBytes: 0, kind, number },
+    OPEN_FILE_HEADER_BYTES,
+  );
+}
+
+/** Tells a closed pack from one that lost its end. Bulk packs are not counted. */
+function closing(pack: PackTail): JournalWrite {
+  const data = encodePackEnd({ count: pack.records, length: pack.length });
+  return { kind: 'bytes', path: packFile(pack.number), offset: pack.length, data };
+}

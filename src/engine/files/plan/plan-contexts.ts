@@ -1,0 +1,89 @@
+import { type ContextId, NO_TURN, type TurnId } from '../../../base/brand.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
+import { QuipuError, invalid } from '../../../base/errors.ts';
+import type { HeadRecord } from '../../../format/head-record.ts';
+import type { ContextChange, ContextRef } from '../../batch.ts';
+import type { ContextMeta } from '../../rows.ts';
+import type { StoredTurn } from '../tables/turn-table.ts';
+import type { Draft } from './draft.ts';
+import type { Report } from './report.ts';
+
+export async function planContext(
+  draft: Draft,
+  change: ContextChange,
+  report: Report,
+): Promise<void> {
+  report.changed = true;
+  if (change.do === 'create') return planCreate(draft, change, report);
+  const head = await mustGetHead(draft, change.context);
+  if (change.do === 'describe') {
+    sayMeta(draft, head, change.meta, report);
+    return;
+  }
+  draft.heads.set(Number(head.id), { ...head, removed: true });
+  report.heads.delete(head.id);
+  report.removedContexts.push(head.id);
+}
+
+async function planCreate(
+  draft: Draft,
+  change: ContextChange & { readonly do: 'create' },
+  report: Report,
+): Promise<void> {
+  const { base = NO_TURN, meta = {} } = change;
+  const id = BigInt(draft.counters.nextContext) as ContextId;
+  const head: HeadRecord = {
+    id,
+    head: base,
+    headDepth: base === NO_TURN ? 0 : (await mustGetSealed(draft, base)).row.depth,
+    base,
+    openTurn: NO_TURN,
+    openBytes: 0,
+    createdAt: draft.nowMs,
+    updatedAt: draft.nowMs,
+    removed: false,
+  };
+  draft.counters.nextContext += 1;
+  draft.heads.set(Number(id), head);
+  report.created.push(id);
+  sayMeta(draft, head, meta, report);
+}
+
+function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, report: Report): void {
+  // What is kept is what JSON keeps; the caller's object stays the caller's.
+  const kept = JSON.parse(canonicalJson(meta)) as ContextMeta;
+  draft.metas.set(Number(head.id), kept);
+  report.said.set(head.id, kept);
+  report.moved(head);
+}
+
+export async function mustGetHead(draft: Draft, id: ContextId): Promise<HeadRecord> {
+  const head = await draft.getHead(id);
+  if (head !== undefined) return head;
+  throw new QuipuError('NOT_FOUND', `there is no context ${id}`, {
+    what: 'context',
+    id: String(id),
+  });
+}
+
+/** A context that exists, or the one that this batch created. */
+export async function resolveContext(
+  draft: Draft,
+  ref: ContextRef,
+  report: Report,
+): Promise<HeadRecord> {
+  if (typeof ref === 'bigint') return mustGetHead(draft, ref);
+  const id = report.created[ref.created];
+  if (id !== undefined) return mustGetHead(draft, id);
+  throw invalid('context', `names creation ${ref.created}, which is not in the batch`);
+}
+
+/** An open turn counts as missing: nothing may hang on a turn that can still change. */
+export async function mustGetSealed(draft: Draft, id: TurnId): Promise<StoredTurn> {
+  const turn = id === NO_TURN ? undefined : await draft.getSealedTurn(id);
+  if (turn !== undefined) return turn;
+  throw new QuipuError('NOT_FOUND', `there is no sealed turn ${id}`, {
+    what: 'turn',
+    id: String(id),
+  });
+}

@@ -1,0 +1,78 @@
+import { QuipuError } from '../../../base/errors.ts';
+import type { DocChange, LogChange } from '../../batch.ts';
+import { assertJsonLine, assertJsonText } from '../../json-text.ts';
+import { assertName } from '../../names.ts';
+import { EMPTY_LOG, type LogState } from '../tables/line-log.ts';
+import type { Draft, LogDraft } from './draft.ts';
+import type { Report } from './report.ts';
+
+export async function planLog(draft: Draft, change: LogChange, report: Report): Promise<void> {
+  assertName(change.name, 'log name');
+  const now = await currentLog(draft, change.name);
+  if (change.do === 'remove') {
+    if (now.state === undefined) return;
+    draft.logs.set(change.name, { state: undefined, removed: true, base: EMPTY_LOG, text: '' });
+    report.logs.delete(change.name);
+    report.removedLogs.push(change.name);
+    report.changed = true;
+    return;
+  }
+  for (const [index, line] of change.lines.entries()) assertJsonLine(line, `line ${index}`);
+  assertExpected(change.name, change.expectedLines, now.state?.lines ?? 0);
+  if (change.lines.length === 0) return;
+  const added = `${change.lines.join('\n')}\n`;
+  const state: LogState = {
+    lines: (now.state?.lines ?? 0) + change.lines.length,
+    bytes: (now.state?.bytes ?? 0) + Buffer.byteLength(added),
+    // One extent per group, however many batches of it append to this log.
+    extents: now.base.extents + 1,
+  };
+  draft.logs.set(change.name, { ...now, state, text: now.text + added });
+  report.logs.set(change.name, { name: change.name, lines: state.lines, bytes: state.bytes });
+  report.changed = true;
+}
+
+async function currentLog(draft: Draft, name: string): Promise<LogDraft> {
+  const drafted = draft.logs.get(name);
+  if (drafted !== undefined) return drafted;
+  const state = await draft.view.getLogState(name);
+  return { state, removed: false, base: state ?? EMPTY_LOG, text: '' };
+}
+
+export async function planDoc(draft: Draft, change: DocChange, report: Report): Promise<void> {
+  const { name, content, publish = false } = change;
+  assertName(name, 'document name');
+  if (content !== undefined) assertJsonText(content, 'content');
+  const old = currentDoc(draft, name);
+  assertExpected(name, change.expectedVersion, old === undefined || old.removed ? 0 : old.version);
+  if (content === undefined && (old === undefined || old.removed)) return;
+  const version = (old?.version ?? 0) + (content === undefined ? 0 : 1);
+  const createdAt = draft.nowMs;
+  draft.docs.set(name, { record: { name, version, createdAt, content, published: publish } });
+  report.changed = true;
+  if (content === undefined) {
+    report.docs.delete(name);
+    report.removedDocs.push(name);
+  } else {
+    report.docs.set(name, { name, version, content });
+  }
+}
+
+function currentDoc(draft: Draft, name: string): { version: number; removed: boolean } | undefined {
+  const drafted = draft.docs.get(name)?.record;
+  if (drafted === undefined) return draft.view.findDoc(name);
+  return { version: drafted.version, removed: drafted.content === undefined };
+}
+
+function assertExpected(name: string, expected: number | undefined, found: number): void {
+  if (expected === undefined || expected === found) return;
+  throw new QuipuError(
+    'HEAD_MOVED',
+    `${name} is at ${found}, not at ${expected}; read it and try again`,
+    {
+      context: name,
+      expected: String(expected),
+      head: String(found),
+    },
+  );
+}

@@ -1,0 +1,115 @@
+import { type Hash, NO_TURN, type TurnId } from '../../../base/brand.ts';
+import { QuipuError } from '../../../base/errors.ts';
+import { hexOf } from '../../../base/hex.ts';
+import type { HeadRecord } from '../../../format/head-record.ts';
+import { jumpsToGrandJump } from '../../../format/jump.ts';
+import { TurnFlag } from '../../../format/turn-flags.ts';
+import type { TurnAppend, TurnOpen } from '../../batch.ts';
+import type { TurnRow } from '../../rows.ts';
+import type { StoredTurn } from '../tables/turn-table.ts';
+import type { Draft } from './draft.ts';
+import { mustGetSealed, resolveContext } from './plan-contexts.ts';
+import type { Report } from './report.ts';
+
+export interface TurnPlanOptions {
+  readonly report: Report;
+  /** Set on the first turn of a batch with a key. */
+  readonly idempotency: Uint8Array | undefined;
+  readonly continues: boolean;
+}
+
+export async function planTurn(
+  draft: Draft,
+  append: TurnAppend,
+  { report, idempotency, continues }: TurnPlanOptions,
+): Promise<void> {
+  const head = await resolveContext(draft, append.context, report);
+  const place = await planPlace(draft, head, append);
+  await assertBlob(draft, append.payload);
+  const flags = place.row.flags | (continues ? TurnFlag.CONTINUES : 0);
+  const row: TurnRow = { ...place.row, payload: append.payload, size: append.size, flags };
+  const { jump, sideJump } = place;
+  draft.turns.set(Number(row.id), { row, jump, sideJump, idempotency });
+  if (idempotency !== undefined) draft.keys.set(hexOf(idempotency), Number(row.id));
+  moveHead(draft, head, row, report);
+  report.turns.push(row);
+  report.changed = true;
+}
+
+/** Makes a sealed turn the head of its context. */
+export function moveHead(draft: Draft, head: HeadRecord, row: TurnRow, report: Report): void {
+  const moved: HeadRecord = {
+    ...head,
+    head: row.id,
+    headDepth: row.depth,
+    openTurn: NO_TURN,
+    openBytes: 0,
+    updatedAt: draft.nowMs,
+  };
+  draft.heads.set(Number(head.id), moved);
+  report.moved(moved);
+}
+
+/** Checks that a turn may join now, and gives it its id and its place. */
+export async function planPlace(
+  draft: Draft,
+  head: HeadRecord,
+  turn: TurnOpen,
+): Promise<{ row: Omit<TurnRow, 'payload' | 'size'>; jump: number; sideJump: number }> {
+  if (head.openTurn !== NO_TURN) {
+    throw new QuipuError(
+      'LOCKED',
+      `turn ${head.openTurn} is open in context ${head.id}; seal or abort it first`,
+      { what: 'context', owner: String(head.openTurn) },
+    );
+  }
+  assertExpectedHead(head, turn.expectedHead);
+  const parentId = turn.parent ?? head.head;
+  const isRoot = turn.parent === undefined && head.head === NO_TURN;
+  const parent = isRoot ? undefined : await mustGetSealed(draft, parentId);
+  const { type, version, encoding } = turn;
+  const { tag, declared } = draft.view.tagOf({ type, version });
+  if (!declared) draft.types.set(tag, { type, version });
+  const id = BigInt(draft.counters.nextTurn) as TurnId;
+  draft.counters.nextTurn += 1;
+  const row = {
+    id,
+    parent: parentId,
+    context: head.id,
+    depth: parent === undefined ? 0 : parent.row.depth + 1,
+    type,
+    version,
+    encoding,
+    flags: turn.parent === undefined ? 0 : TurnFlag.PARENT_GIVEN,
+    createdAt: draft.nowMs,
+  };
+  return { row, jump: await planJump(draft, parent), sideJump: parent?.jump ?? 0 };
+}
+
+/** The parent's jump's jump, or the parent: one more record read at most, whatever the depth. */
+async function planJump(draft: Draft, parent: StoredTurn | undefined): Promise<number> {
+  if (parent === undefined) return 0;
+  if (parent.jump === 0 || !jumpsToGrandJump(parent.row.depth)) return Number(parent.row.id);
+  return (await mustGetSealed(draft, BigInt(parent.jump) as TurnId)).jump;
+}
+
+export async function assertBlob(draft: Draft, hash: Hash): Promise<void> {
+  if (await draft.hasBlob(hash)) return;
+  throw new QuipuError(
+    'NOT_FOUND',
+    `there is no blob ${hash}; put it first, or in the same batch`,
+    {
+      what: 'blob',
+      id: hash,
+    },
+  );
+}
+
+function assertExpectedHead(head: HeadRecord, expected: TurnId | undefined): void {
+  if (expected === undefined || expected === head.head) return;
+  throw new QuipuError(
+    'HEAD_MOVED',
+    `the head of context ${head.id} is turn ${head.head}, not ${expected}; read what is new and try again`,
+    { context: String(head.id), expected: String(expected), head: String(head.head) },
+  );
+}

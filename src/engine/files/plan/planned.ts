@@ -1,0 +1,17 @@
+import type { Batch, Change, Committed } from '../../batch.ts';
+import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
+
+/** A batch with its blobs compressed, and its large ones written already. */
+export interface PreparedBatch extends Omit<Batch, 'blobs'> {
+  readonly blobs: readonly PreparedBlob[];
+  readonly extents: readonly BulkExtent[];
+}
+
+/** What a batch will have made true once its group is durable. */
+export interface Planned {
+  /** False when everything it says was true before: nothing needs to be stored for it. */
+  readonly changed: boolean;
+  toCommitted(seq: number): Committed;
+  /** Undefined when listeners have nothing to hear. */
+  toChange(seq: number): Change | undefined;
+}

@@ -1,0 +1,77 @@
+import type { ContextId } from '../../../base/brand.ts';
+import type { HeadRecord } from '../../../format/head-record.ts';
+import type { Change, Committed, TurnDelta } from '../../batch.ts';
+import type {
+  ContextMeta,
+  ContextRow,
+  DocRow,
+  HeadRow,
+  LogRow,
+  PatchRow,
+  TurnRow,
+} from '../../rows.ts';
+import type { Planned } from './planned.ts';
+
+/** Gathers what one batch makes true, in the order of the batch. */
+export class Report {
+  /** Something new is stored, even if listeners hear nothing of it. */
+  changed = false;
+  readonly created: ContextId[] = [];
+  /** Created and described contexts, each once. */
+  readonly said: Map<ContextId, ContextMeta> = new Map();
+  readonly heads: Map<ContextId, HeadRecord> = new Map();
+  readonly turns: TurnRow[] = [];
+  readonly opened: TurnRow[] = [];
+  readonly sealed: TurnRow[] = [];
+  readonly deltas: TurnDelta[] = [];
+  readonly patches: PatchRow[] = [];
+  readonly logs: Map<string, LogRow> = new Map();
+  readonly docs: Map<string, DocRow> = new Map();
+  readonly removedContexts: ContextId[] = [];
+  readonly removedLogs: string[] = [];
+  readonly removedDocs: string[] = [];
+
+  moved(head: HeadRecord): void {
+    this.heads.set(head.id, head);
+  }
+
+  toPlanned(): Planned {
+    return {
+      changed: this.changed,
+      toCommitted: (seq) => this.#toCommitted(seq),
+      toChange: (seq) => this.#toChange(seq),
+    };
+  }
+
+  #toCommitted(seq: number): Committed {
+    return {
+      seq,
+      replayed: false,
+      contexts: [...this.said].flatMap(([id, meta]) => this.#toContext(id, meta)),
+      turns: this.turns,
+      opened: this.opened,
+      sealed: this.sealed,
+      patches: this.patches,
+      logs: [...this.logs.values()],
+      docs: [...this.docs.values()],
+    };
+  }
+
+  #toChange(seq: number): Change | undefined {
+    if (!this.changed) return undefined;
+    const { deltas, removedContexts, removedLogs, removedDocs } = this;
+    const heads = [...this.heads.values()].map(toHeadRow);
+    return { ...this.#toCommitted(seq), heads, deltas, removedContexts, removedLogs, removedDocs };
+  }
+
+  /** A context that the same batch removed again is not reported. */
+  #toContext(id: ContextId, meta: ContextMeta): ContextRow[] {
+    const head = this.heads.get(id);
+    return head === undefined ? [] : [{ ...toHeadRow(head), meta }];
+  }
+}
+
+export function toHeadRow(record: HeadRecord): HeadRow {
+  const { id, head, headDepth, base, openTurn, createdAt, updatedAt } = record;
+  return { id, head, headDepth, base, openTurn, createdAt, updatedAt };
+}

@@ -1,0 +1,61 @@
+import { ALIAS_RECORD_BYTES } from '../../../format/alias-record.ts';
+import {
+  decodeFileHeader,
+  FILE_MAGIC,
+  type FileMagic,
+  OPEN_FILE_HEADER_BYTES,
+} from '../../../format/file-header.ts';
+import { HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
+import { PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
+import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
+import { corrupt } from '../io-error.ts';
+import {
+  ALIASES_FILE,
+  DOCS_FILE,
+  HEADS_FILE,
+  packFile,
+  PATCHES_FILE,
+  TURNS_FILE,
+  TYPES_FILE,
+} from '../names.ts';
+import type { StoreFiles } from '../store-files.ts';
+import type { Tails } from '../tails.ts';
+
+/** The store's single files and what their headers say. */
+export const HEADED_FILES: readonly { name: string; magic: FileMagic; recordBytes: number }[] = [
+  { name: TURNS_FILE, magic: FILE_MAGIC.turns, recordBytes: TURN_RECORD_BYTES },
+  { name: HEADS_FILE, magic: FILE_MAGIC.heads, recordBytes: HEAD_RECORD_BYTES },
+  { name: PATCHES_FILE, magic: FILE_MAGIC.patches, recordBytes: PATCH_RECORD_BYTES },
+  { name: ALIASES_FILE, magic: FILE_MAGIC.aliases, recordBytes: ALIAS_RECORD_BYTES },
+  { name: DOCS_FILE, magic: FILE_MAGIC.docs, recordBytes: 0 },
+];
+
+/** How long each file is by its tail. The end of turns.log may belong to turns still open. */
+export function fileLengths(tails: Tails): Map<string, number> {
+  const lengths = new Map([
+    [TURNS_FILE, tails.nextTurn * TURN_RECORD_BYTES],
+    [HEADS_FILE, tails.nextContext * HEAD_RECORD_BYTES],
+    [PATCHES_FILE, tails.nextPatch * PATCH_RECORD_BYTES],
+    [ALIASES_FILE, tails.nextAlias * ALIAS_RECORD_BYTES],
+    [DOCS_FILE, tails.docsBytes],
+    [TYPES_FILE, tails.typesBytes],
+  ]);
+  for (const pack of tails.packs) if (!pack.bulk) lengths.set(packFile(pack.number), pack.length);
+  return lengths;
+}
+
+/** Refuses a store with a file that is shorter than it was, or is another kind of file. */
+export async function checkFiles(files: StoreFiles, tails: Tails): Promise<void> {
+  for (const { name, magic, recordBytes } of HEADED_FILES) {
+    const length = recordBytes === 0 ? OPEN_FILE_HEADER_BYTES : recordBytes;
+    const header = decodeFileHeader(await files.read(name, 0, length));
+    if (header?.magic !== magic || header.recordBytes !== recordBytes) {
+      throw corrupt(name, 0, 'the header of the file is damaged');
+    }
+  }
+  for (const [name, length] of fileLengths(tails)) {
+    const size = await files.size(name);
+    if (size < length && name !== TURNS_FILE)
+      throw corrupt(name, size, `the file should have ${length} bytes`);
+  }
+}

@@ -1,0 +1,126 @@
+import { ALIAS_RECORD_BYTES } from '../../../format/alias-record.ts';
+import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import { decodeHeadRecord, HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
+import { PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
+import { decodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
+import type { Index } from '../index/store-index.ts';
+import { ALIASES_FILE, DOCS_FILE, HEADS_FILE, PATCHES_FILE, TURNS_FILE } from '../names.ts';
+import { type Area, DamageReport } from './damage.ts';
+import { indexAlias, indexDocs, indexHead, indexPatch, indexTurn } from './index-writes.ts';
+import type { Rebuild } from './rebuild.ts';
+import { rebuildLogs } from './rebuild-logs.ts';
+import { rebuildPacks } from './rebuild-packs.ts';
+
+// Builds the index from the files alone. Memory stays bounded: files are read in pieces, and the
+// index writes itself out as it fills. Damage is noted and passed over, so that everything else can
+// still be found.
+
+/** A multiple of every record size, so that no record lies across two pieces. */
+const PIECE_RECORDS = 4096;
+
+export async function rebuildIndex(options: Omit<Rebuild, 'damage'>): Promise<DamageReport> {
+  const rebuild: Rebuild = { ...options, damage: new DamageReport() };
+  await rebuildHeads(rebuild);
+  await rebuildTurns(rebuild);
+  await rebuildFixed(rebuild, 'patches', {
+    file: PATCHES_FILE,
+    bytes: PATCH_RECORD_BYTES,
+    next: rebuild.tails.nextPatch,
+    take: indexPatch,
+  });
+  await rebuildFixed(rebuild, 'aliases', {
+    file: ALIASES_FILE,
+    bytes: ALIAS_RECORD_BYTES,
+    next: rebuild.tails.nextAlias,
+    take: indexAlias,
+  });
+  await rebuildDocs(rebuild);
+  await rebuildPacks(rebuild);
+  await rebuildLogs(rebuild);
+  return rebuild.damage;
+}
+
+async function rebuildHeads(rebuild: Rebuild): Promise<void> {
+  await rebuildFixed(rebuild, 'heads', {
+    file: HEADS_FILE,
+    bytes: HEAD_RECORD_BYTES,
+    next: rebuild.tails.nextContext,
+    take: (index, bytes, id) => {
+      const head = decodeHeadRecord(bytes);
+      if (head === undefined || Number(head.id) !== id) return false;
+      // Where the context really got to is for its turns to say: a slot can be intact and old.
+      indexHead(index, { ...head, head: head.base });
+      return true;
+    },
+  });
+}
+
+async function rebuildTurns(rebuild: Rebuild): Promise<void> {
+  await rebuildFixed(rebuild, 'turns', {
+    file: TURNS_FILE,
+    bytes: TURN_RECORD_BYTES,
+    next: rebuild.tails.nextTurn,
+    take: (index, bytes, id) => {
+      const turn = decodeTurnRecord(bytes);
+      if (turn === undefined) return rebuild.isOpenTurn(id);
+      if (Number(turn.id) !== id) return false;
+      indexTurn(index, turn);
+      const context = index.getContext(Number(turn.context));
+      if (context !== undefined) index.setContext(Number(turn.context), { ...context, head: id });
+      return true;
+    },
+  });
+}
+
+interface FixedFile {
+  readonly file: string;
+  readonly bytes: number;
+  /** The first number not in use. */
+  readonly next: number;
+  readonly take: (index: Index, bytes: Uint8Array, number: number) => boolean;
+}
+
+/** A file of equal records, number n at n times their size. */
+async function rebuildFixed(rebuild: Rebuild, area: Area, fixed: FixedFile): Promise<void> {
+  const { files, index, damage } = rebuild;
+  for (let first = 1; first < fixed.next; first += PIECE_RECORDS) {
+    const count = Math.min(PIECE_RECORDS, fixed.next - first);
+    const piece = await files.read(fixed.file, first * fixed.bytes, count * fixed.bytes);
+    for (let at = 0; at < count; at += 1) {
+      const bytes = piece.subarray(at * fixed.bytes, (at + 1) * fixed.bytes);
+      if (fixed.take(index, bytes, first + at)) continue;
+      const offset = (first + at) * fixed.bytes;
+      damage.add({ area, file: fixed.file, offset, what: `record ${first + at} is damaged` });
+    }
+    index.maybeFlush();
+    rebuild.progress?.(first + count - 1, fixed.next - 1, area);
+  }
+}
+
+async function rebuildDocs(rebuild: Rebuild): Promise<void> {
+  const { files, tails, index, damage } = rebuild;
+  const end = tails.docsBytes;
+  let pieceBytes = 1024 * 1024;
+  let offset = OPEN_FILE_HEADER_BYTES;
+  while (offset < end) {
+    const piece = await files.read(DOCS_FILE, offset, Math.min(pieceBytes, end - offset));
+    const taken = indexDocs(index, piece, offset);
+    if (taken === 0 && piece.length === pieceBytes && offset + pieceBytes < end) {
+      // One document larger than the piece: look at more at once.
+      pieceBytes *= 2;
+      continue;
+    }
+    if (taken === 0) {
+      damage.add({
+        area: 'docs',
+        file: DOCS_FILE,
+        offset,
+        what: 'the document record here is damaged',
+      });
+      return;
+    }
+    offset += taken;
+    index.maybeFlush();
+    rebuild.progress?.(offset, end, 'docs');
+  }
+}

@@ -1,0 +1,16 @@
+import type { Progress } from '../../engine.ts';
+import type { Index } from '../index/store-index.ts';
+import type { StoreFiles } from '../store-files.ts';
+import type { Tails } from '../tails.ts';
+import type { DamageReport } from './damage.ts';
+
+/** What every part of building the index anew works with. */
+export interface Rebuild {
+  readonly files: StoreFiles;
+  readonly tails: Tails;
+  readonly index: Index;
+  readonly damage: DamageReport;
+  readonly progress: Progress | undefined;
+  /** An empty slot of turns.log is right for a turn that is still open. */
+  readonly isOpenTurn: (id: number) => boolean;
+}

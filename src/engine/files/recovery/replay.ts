@@ -1,0 +1,76 @@
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import type { Checkpoint } from '../checkpoint-file.ts';
+import { corrupt, toQuipuError } from '../io-error.ts';
+import { markedSeq, readJournal } from '../read-journal.ts';
+import type { StoreFiles } from '../store-files.ts';
+import { advanceTails, type Tails } from '../tails.ts';
+
+export interface Replayed {
+  /** The last frame number in use. */
+  readonly seq: number;
+  readonly tails: Tails;
+  /** False when the checkpoint covered everything. */
+  readonly any: boolean;
+}
+
+/**
+ * Applies every frame after the checkpoint to the files, again if need be: a frame says which bytes
+ * stand where, so doing it twice changes nothing. The files are not synced yet.
+ */
+export async function replayJournal(files: StoreFiles, checkpoint: Checkpoint): Promise<Replayed> {
+  const { seq, body } = checkpoint;
+  let { tails } = body;
+  // A clean closing is believed, unless something was acknowledged after it.
+  if (body.clean && (await markedSeq(files)) <= seq) return { seq, tails, any: false };
+  const start = { ...body.journal, seq, synced: body.durability === 'safe' };
+  const last = await readJournal(files, start, async (_, writes) => {
+    await checkExtents(files, writes);
+    await files.apply(writes);
+    await files.catchUp();
+    tails = writes.reduce(advanceTails, tails);
+  });
+  return { seq: last, tails, any: true };
+}
+
+/** Calls back for every frame after `seq`, which must not be before the checkpoint. */
+export async function readFramesAfter(
+  files: StoreFiles,
+  checkpoint: Checkpoint,
+  seq: number,
+  onWrite: (write: JournalWrite) => Promise<void>,
+): Promise<void> {
+  const { body } = checkpoint;
+  const start = { ...body.journal, seq: checkpoint.seq, synced: body.durability === 'safe' };
+  await readJournal(files, start, async (frame, writes) => {
+    if (frame > seq) for (const write of writes) await onWrite(write);
+  });
+}
+
+/** Bytes that went straight to a pack were synced before the frame that names them. */
+async function checkExtents(files: StoreFiles, writes: readonly JournalWrite[]): Promise<void> {
+  for (const write of writes) {
+    if (write.kind !== 'extent') continue;
+    const size = await files.size(write.path);
+    if (size < write.offset + write.length)
+      throw corrupt(write.path, size, 'the pack lost its end');
+  }
+}
+
+/** In a journal without syncs, files can be ahead of the frames that were kept. */
+export async function cutToTails(
+  files: StoreFiles,
+  lengths: ReadonlyMap<string, number>,
+): Promise<void> {
+  for (const [name, length] of lengths) {
+    if ((await files.size(name)) <= length) continue;
+    const path = files.pathOf(name);
+    try {
+      const file = await files.io.open(path, 'write');
+      await file.truncate(length);
+      await file.sync();
+      await file.close();
+    } catch (error) {
+      throw toQuipuError(error, path);
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { stepTowards } from '../../../format/jump.ts';
+import type { StoredTurn } from './turn-table.ts';
+
+/** A turn that must be there, because another one names it. */
+export type MustGet = (id: number) => Promise<StoredTurn>;
+
+/** The ancestor at `depth`, at most the turn's own, in 2·log2(n) record reads at most. */
+export async function ancestorOf(
+  from: StoredTurn,
+  depth: number,
+  mustGet: MustGet,
+): Promise<StoredTurn> {
+  let turn = from;
+  while (turn.row.depth > depth) turn = await mustGet(pointerTowards(turn, depth));
+  return turn;
+}
+
+function pointerTowards({ row, jump, sideJump }: StoredTurn, depth: number): number {
+  const step = stepTowards(row.depth, depth);
+  if (step === 'parent') return Number(row.parent);
+  return step === 'jump' ? jump : sideJump;
+}
+
+/** The deepest turn on both chains. Turns of one depth jump to one depth, so both sides keep level. */
+export async function commonAncestorOf(
+  a: StoredTurn,
+  b: StoredTurn,
+  mustGet: MustGet,
+): Promise<StoredTurn | undefined> {
+  const depth = Math.min(a.row.depth, b.row.depth);
+  let left = await ancestorOf(a, depth, mustGet);
+  let right = await ancestorOf(b, depth, mustGet);
+  while (left.row.id !== right.row.id) {
+    if (left.row.depth === 0) return undefined;
+    const apart = left.jump !== right.jump;
+    const nextLeft = apart ? left.jump : Number(left.row.parent);
+    const nextRight = apart ? right.jump : Number(right.row.parent);
+    left = await mustGet(nextLeft);
+    right = await mustGet(nextRight);
+  }
+  return left;
+}

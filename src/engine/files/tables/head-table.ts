@@ -1,0 +1,49 @@
+import { LruCache } from '../../../base/lru-cache.ts';
+import {
+  decodeHeadRecord,
+  HEAD_RECORD_BYTES,
+  type HeadRecord,
+} from '../../../format/head-record.ts';
+import { corrupt } from '../io-error.ts';
+import { HEADS_FILE } from '../names.ts';
+import type { StoreFiles } from '../store-files.ts';
+
+const CACHED_HEAD_BYTES = 256;
+
+/** Where each context stands. Slots are written in place, always through the journal. */
+export class HeadTable {
+  readonly #files: StoreFiles;
+  readonly #heads: LruCache<number, HeadRecord>;
+
+  constructor(files: StoreFiles, cacheBytes: number) {
+    this.#files = files;
+    this.#heads = new LruCache(cacheBytes, () => CACHED_HEAD_BYTES);
+  }
+
+  /** Trusts `id` to have been handed out: an unreadable slot is damage. */
+  async get(id: number, expectedHead: (id: number) => number | undefined): Promise<HeadRecord> {
+    const cached = this.#heads.get(id);
+    if (cached !== undefined) return cached;
+    const offset = id * HEAD_RECORD_BYTES;
+    const record = decodeHeadRecord(await this.#files.read(HEADS_FILE, offset, HEAD_RECORD_BYTES));
+    if (record === undefined || record.id !== BigInt(id)) {
+      throw corrupt(HEADS_FILE, offset, `the head of context ${id} is damaged`);
+    }
+    // An intact slot can still be an old one that a disk brought back: what was seen of the
+    // context elsewhere must agree.
+    const expected = record.removed ? undefined : expectedHead(id);
+    if (expected !== undefined && expected !== Number(record.head)) {
+      throw corrupt(
+        HEADS_FILE,
+        offset,
+        `context ${id} is at turn ${record.head}, but got to turn ${expected}`,
+      );
+    }
+    this.#heads.set(id, record);
+    return record;
+  }
+
+  put(record: HeadRecord): void {
+    this.#heads.set(Number(record.id), record);
+  }
+}

@@ -1,0 +1,104 @@
+import { crc32 } from '../../../base/crc.ts';
+import { decodeUtf8 } from '../../../base/utf8.ts';
+import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
+import { corrupt } from '../io-error.ts';
+import { extentsFile } from '../names.ts';
+import type { StoreFiles } from '../store-files.ts';
+
+// A log is a plain file of JSON lines that people can read, and cannot carry checksums. Its extents
+// file has one fixed-size record per append: where it ends, at which line, and the checksum of its
+// bytes. Both grow in the same journal frame. Finding line n is a binary search over the extents.
+
+export interface LogState {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly extents: number;
+}
+
+export const EMPTY_LOG: LogState = { lines: 0, bytes: 0, extents: 0 };
+const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
+
+/** Undefined when there is no such log. */
+export async function readLogState(files: StoreFiles, name: string): Promise<LogState | undefined> {
+  const extentBytes = await files.size(extentsFile(name));
+  const bytes = await files.size(name);
+  if (extentBytes === 0 && bytes === 0) return undefined;
+  const extents = Math.floor(extentBytes / LOG_EXTENT_BYTES);
+  const last = await readExtent(files, name, extents - 1);
+  if (extentBytes % LOG_EXTENT_BYTES !== 0 || last.endOffset !== bytes) {
+    throw corrupt(name, bytes, `the log should have ${last.endOffset} bytes`);
+  }
+  return { lines: last.endLine, bytes, extents };
+}
+
+/** Up to `limit` lines from line `from`, each extent checked before a line of it is handed out. */
+export async function readLines(
+  files: StoreFiles,
+  name: string,
+  state: LogState,
+  range: { from: number; limit: number },
+): Promise<string[]> {
+  const lines: string[] = [];
+  const end = Math.min(state.lines, range.from + range.limit);
+  if (range.from >= end) return lines;
+  let index = await extentOfLine(files, name, state, range.from);
+  let before = await readExtent(files, name, index - 1);
+  while (before.endLine < end) {
+    const extent = await readExtent(files, name, index);
+    const found = await readExtentLines(files, name, before, extent);
+    const first = Math.max(0, range.from - before.endLine);
+    lines.push(...found.slice(first, end - before.endLine));
+    before = extent;
+    index += 1;
+  }
+  return lines;
+}
+
+/** The checked lines of one extent. */
+export async function readExtentLines(
+  files: StoreFiles,
+  name: string,
+  before: LogExtent,
+  extent: LogExtent,
+): Promise<string[]> {
+  const bytes = await files.read(name, before.endOffset, extent.endOffset - before.endOffset);
+  if (bytes.length !== extent.endOffset - before.endOffset || crc32(bytes) !== extent.contentCrc) {
+    throw corrupt(name, before.endOffset, 'these lines are not the ones that were written');
+  }
+  const lines = decodeUtf8(bytes).split('\n');
+  lines.pop();
+  if (lines.length !== extent.endLine - before.endLine) {
+    throw corrupt(extentsFile(name), 0, `line counts do not match ${name}`);
+  }
+  return lines;
+}
+
+/** Extent `index`; the one before the first is the start of the file. */
+export async function readExtent(
+  files: StoreFiles,
+  name: string,
+  index: number,
+): Promise<LogExtent> {
+  if (index < 0) return START;
+  const offset = index * LOG_EXTENT_BYTES;
+  const extent = decodeLogExtent(await files.read(extentsFile(name), offset, LOG_EXTENT_BYTES));
+  if (extent === undefined) throw corrupt(extentsFile(name), offset, `extent ${index} is damaged`);
+  return extent;
+}
+
+async function extentOfLine(
+  files: StoreFiles,
+  name: string,
+  state: LogState,
+  line: number,
+): Promise<number> {
+  let low = 0;
+  let high = state.extents - 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const extent = await readExtent(files, name, middle);
+    if (extent.endLine > line) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

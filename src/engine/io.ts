@@ -1,0 +1,45 @@
+// File access as a port. The files engine reaches the disk only through it, so that tests can fail
+// the Nth operation, tear writes, lie about syncs and crash anywhere.
+//
+// Contract
+// - Errors are the operating system's: an `Error` with an errno `code` such as 'ENOSPC'.
+// - `write` may be short and returns how much was taken; the caller treats a short write as a failure.
+// - Nothing survives a power cut until `sync` of the file and, for a new, renamed or removed name,
+//   `syncDir` of the folder have both returned.
+// - Paths are absolute or relative to the process; the port gives them no meaning.
+
+export interface IoFile {
+  /** Fills `into` from `position`; returns the bytes read, fewer only at the end of the file. */
+  read(into: Uint8Array, position: number): Promise<number>;
+  /** Returns the bytes written, which may be fewer than given. */
+  write(bytes: Uint8Array, position: number): Promise<number>;
+  /** `fdatasync`: content and length are on the disk when it returns. */
+  sync(): Promise<void>;
+  truncate(length: number): Promise<void>;
+  size(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface IoLock {
+  release(): Promise<void>;
+}
+
+export interface Io {
+  /** `read` and `write` want an existing file (ENOENT otherwise); `create` makes it when missing. */
+  open(path: string, mode: 'read' | 'write' | 'create'): Promise<IoFile>;
+  /** Undefined when there is nothing at `path`. */
+  stat(path: string): Promise<{ kind: 'file' | 'folder' | 'other'; size: number } | undefined>;
+  /** One level; an existing folder is fine. */
+  mkdir(path: string): Promise<void>;
+  /** Names in a folder, sorted. ENOENT when the folder is missing. */
+  list(path: string): Promise<string[]>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file; a missing one is fine. */
+  remove(path: string): Promise<void>;
+  syncDir(path: string): Promise<void>;
+  /**
+   * Takes the exclusive lock at `path`, held until `release` or the death of the process.
+   * Throws LOCKED, with whatever the holder left in `owner`, when someone else has it.
+   */
+  lock(path: string, owner: string): Promise<IoLock>;
+}

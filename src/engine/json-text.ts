@@ -1,0 +1,20 @@
+import { invalid } from '../base/errors.ts';
+
+/**
+ * Refuses what is not JSON, and what would not come back as it was given: a lone surrogate has no
+ * UTF-8 form, so it would be stored as another character.
+ */
+export function assertJsonText(text: string, what: string): void {
+  if (/\p{Surrogate}/u.test(text)) throw invalid(what, 'has a lone surrogate and no UTF-8 form');
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw invalid(what, `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** One line of a log: JSON without the characters that end a line. */
+export function assertJsonLine(line: string, what: string): void {
+  if (/[\n\r]/.test(line)) throw invalid(what, 'has a line break inside');
+  assertJsonText(line, what);
+}

@@ -1,0 +1,85 @@
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+
+/** What an engine knows of a turn. The payload itself is the blob `payload`. */
+export interface TurnRow {
+  readonly id: TurnId;
+  /** `NO_TURN` for a root. */
+  readonly parent: TurnId;
+  /** The context it was appended to; forks share turns, so others may lead here too. */
+  readonly context: ContextId;
+  /** 0 for a root. */
+  readonly depth: number;
+  readonly type: string;
+  readonly version: number;
+  /** See `format/encoding.ts`; unknown numbers are kept as given. */
+  readonly encoding: number;
+  /** Undefined while the turn is open: it has bytes so far and no blob yet. */
+  readonly payload: Hash | undefined;
+  readonly size: number;
+  /** Bits of `format/turn-flags.ts`. */
+  readonly flags: number;
+  readonly createdAt: number;
+}
+
+export interface HeadRow {
+  readonly id: ContextId;
+  /** `NO_TURN` while the context is empty. */
+  readonly head: TurnId;
+  /** Depth of the head; 0 also for an empty context. */
+  readonly headDepth: number;
+  /** The turn it was forked from, `NO_TURN` for a fresh one. */
+  readonly base: TurnId;
+  /** The turn being streamed into, or `NO_TURN`. */
+  readonly openTurn: TurnId;
+  readonly createdAt: number;
+  /** Time of the last append, seal or creation. */
+  readonly updatedAt: number;
+}
+
+/** What users say about a context. Every field is optional, and absent means "not said". */
+export interface ContextMeta {
+  readonly title?: string;
+  readonly kind?: string;
+  readonly labels?: readonly string[];
+  readonly meta?: unknown;
+}
+
+export interface ContextRow extends HeadRow {
+  readonly meta: ContextMeta;
+}
+
+/** An overlay on a sealed turn. The turn's own record never changes. */
+export interface PatchRow {
+  /** Rises by one per patch over the whole store. */
+  readonly seq: number;
+  readonly turn: TurnId;
+  readonly tombstone: boolean;
+  readonly encoding: number;
+  /** The new payload; for a tombstone the reason as UTF-8 text. */
+  readonly payload: Hash;
+  readonly size: number;
+  readonly createdAt: number;
+}
+
+export interface LogRow {
+  readonly name: string;
+  readonly lines: number;
+  readonly bytes: number;
+}
+
+export interface DocRow {
+  readonly name: string;
+  /** 1 for the first content; rises by one per update, also across a removal. */
+  readonly version: number;
+  /** JSON text as given. */
+  readonly content: string;
+}
+
+export interface BlobStat {
+  readonly hash: Hash;
+  readonly size: number;
+  /** Bytes it takes in the store by itself; for a chunked blob the list and all its chunks. */
+  readonly storedSize: number;
+  /** How many chunks it is stored as; 0 when it is one record. */
+  readonly chunks: number;
+}

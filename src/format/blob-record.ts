@@ -1,0 +1,86 @@
+import type { Hash } from '../base/brand.ts';
+import { toBuffer } from './bytes.ts';
+import { CRC_BYTES, isSealed, seal } from './crc-seal.ts';
+
+// One blob in a pack.                                                   docs/format/blobs.md
+// 0        4          6        8             12               16      48           48+n    52+n
+// | magic  | version  | codec  | raw length  | stored length  | hash  | stored …   | crc32 |
+// | BLSB   | u16 = 1  | u16    | u32         | u32 = n        | 32    | n bytes    | u32   |
+// little-endian; crc32 covers 0..48+n; hash is BLAKE3-256 of the raw bytes
+export const BLOB_HEADER_BYTES = 48;
+export const BLOB_OVERHEAD_BYTES = 52;
+
+/** The u32 whose four bytes read `BLSB`. */
+const MAGIC = 0x42534c42;
+const VERSION = 1;
+
+/** How the stored bytes stand for the raw ones. */
+export const BlobCodec = {
+  raw: 0,
+  zstd: 1,
+  /** They are a chunk list, see `chunk-list.ts`. */
+  chunks: 2,
+} as const;
+
+export type BlobCodecNumber = (typeof BlobCodec)[keyof typeof BlobCodec];
+
+export interface BlobHeader {
+  readonly codec: BlobCodecNumber;
+  readonly rawLength: number;
+  readonly storedLength: number;
+  readonly hash: Hash;
+}
+
+export interface BlobRecord {
+  readonly codec: BlobCodecNumber;
+  readonly rawLength: number;
+  readonly hash: Hash;
+  readonly stored: Uint8Array;
+}
+
+export function encodeBlobRecord(record: BlobRecord): Uint8Array {
+  const { stored } = record;
+  const buffer = Buffer.allocUnsafe(BLOB_OVERHEAD_BYTES + stored.length);
+  buffer.writeUInt32LE(MAGIC, 0);
+  buffer.writeUInt16LE(VERSION, 4);
+  buffer.writeUInt16LE(record.codec, 6);
+  buffer.writeUInt32LE(record.rawLength, 8);
+  buffer.writeUInt32LE(stored.length, 12);
+  buffer.write(record.hash, 16, 32, 'hex');
+  buffer.set(stored, BLOB_HEADER_BYTES);
+  seal(buffer);
+  return buffer;
+}
+
+/**
+ * What the first 48 bytes of a record say. Undefined when they do not look like one. The checksum
+ * stands at the end of the record, so nothing of this is proven yet.
+ */
+export function decodeBlobHeader(bytes: Uint8Array): BlobHeader | undefined {
+  if (bytes.length < BLOB_HEADER_BYTES) return undefined;
+  const buffer = toBuffer(bytes);
+  const codec = buffer.readUInt16LE(6);
+  if (buffer.readUInt32LE(0) !== MAGIC || buffer.readUInt16LE(4) !== VERSION) return undefined;
+  if (!isBlobCodec(codec)) return undefined;
+  return {
+    codec,
+    rawLength: buffer.readUInt32LE(8),
+    storedLength: buffer.readUInt32LE(12),
+    hash: buffer.toString('hex', 16, 48) as Hash,
+  };
+}
+
+/** `stored` shares memory with `bytes`. Undefined when `bytes` are not one intact record. */
+export function decodeBlobRecord(bytes: Uint8Array): BlobRecord | undefined {
+  const header = decodeBlobHeader(bytes);
+  if (header === undefined) return undefined;
+  if (bytes.length !== BLOB_OVERHEAD_BYTES + header.storedLength) return undefined;
+  const buffer = toBuffer(bytes);
+  if (!isSealed(buffer)) return undefined;
+  const stored = buffer.subarray(BLOB_HEADER_BYTES, buffer.length - CRC_BYTES);
+  return { codec: header.codec, rawLength: header.rawLength, hash: header.hash, stored };
+}
+
+function isBlobCodec(codec: number): codec is BlobCodecNumber {
+  return codec <= BlobCodec.chunks;
+}

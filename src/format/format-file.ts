@@ -1,0 +1,48 @@
+import { canonicalJson } from '../base/canonical-json.ts';
+import { crc32 } from '../base/crc.ts';
+import { encodeUtf8 } from '../base/utf8.ts';
+import { parseCanonicalLine } from './canonical-line.ts';
+
+// FORMAT: one line of canonical JSON.                                   docs/format/store.md
+// {"check":"<8 hex>","createdAt":"<ISO>","format":1,"store":"<ULID>"}
+// check is the crc32 of the canonical JSON of the same object without "check".
+
+/** The format that this code reads and writes. */
+export const STORE_FORMAT = 1;
+
+export interface FormatFile {
+  /** Later formats keep all these fields, so that an older program can say what it met. */
+  readonly format: number;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  /** The store's name for life, a ULID. */
+  readonly store: string;
+}
+
+export function encodeFormatFile(file: FormatFile): Uint8Array {
+  const { format, createdAt, store } = file;
+  const check = checkOf({ format, createdAt, store });
+  return encodeUtf8(`${canonicalJson({ check, createdAt, format, store })}\n`);
+}
+
+/**
+ * Undefined when the file is damaged. One of a newer format is intact and says so in `format`:
+ * compare it with `STORE_FORMAT`.
+ */
+export function decodeFormatFile(bytes: Uint8Array): FormatFile | undefined {
+  const fields = parseCanonicalLine(bytes);
+  if (fields === undefined) return undefined;
+  const { check, ...rest } = fields;
+  if (check !== checkOf(rest)) return undefined;
+
+  const { format, createdAt, store } = rest;
+  if (typeof format !== 'number' || !Number.isSafeInteger(format) || format < 1) return undefined;
+  if (typeof createdAt !== 'string' || typeof store !== 'string') return undefined;
+  return { format, createdAt, store };
+}
+
+function checkOf(fields: object): string {
+  return crc32(encodeUtf8(canonicalJson(fields)))
+    .toString(16)
+    .padStart(8, '0');
+}

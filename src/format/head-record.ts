@@ -1,0 +1,74 @@
+import type { ContextId, TurnId } from '../base/brand.ts';
+import { readU64, toBuffer, writeU64, zeroed } from './bytes.ts';
+import { isSealed, seal } from './crc-seal.ts';
+
+// heads.tbl: the record of context n is at n * 64.                      docs/format/heads.md
+// 0          8       16      24      32           40           48      52      56           60      64
+// | context  | head  | base  | open  | created ms | updated ms | depth | flags | open bytes | crc32 |
+// | u64      | u64   | u64   | u64   | u64        | u64        | u32   | u32   | u32        | u32   |
+// little-endian; flags: 1 removed, the rest zero; crc32 covers 0..60
+export const HEAD_RECORD_BYTES = 64;
+
+const FLAG_REMOVED = 1;
+
+export interface HeadRecord {
+  readonly id: ContextId;
+  /** `NO_TURN` while the context is empty. */
+  readonly head: TurnId;
+  /** Depth of the head; 0 also for an empty context. */
+  readonly headDepth: number;
+  /** The turn it was forked from, or `NO_TURN`. */
+  readonly base: TurnId;
+  /** The turn being streamed into, or `NO_TURN`. */
+  readonly openTurn: TurnId;
+  /** Acknowledged bytes of the open turn; 0 without one. */
+  readonly openBytes: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly removed: boolean;
+}
+
+export function encodeHeadRecord(record: HeadRecord): Uint8Array {
+  const buffer = zeroed(HEAD_RECORD_BYTES);
+  writeU64(buffer, Number(record.id), 0);
+  writeU64(buffer, Number(record.head), 8);
+  writeU64(buffer, Number(record.base), 16);
+  writeU64(buffer, Number(record.openTurn), 24);
+  writeU64(buffer, record.createdAt, 32);
+  writeU64(buffer, record.updatedAt, 40);
+  buffer.writeUInt32LE(record.headDepth, 48);
+  buffer.writeUInt32LE(record.removed ? FLAG_REMOVED : 0, 52);
+  buffer.writeUInt32LE(record.openBytes, 56);
+  seal(buffer);
+  return buffer;
+}
+
+/** Undefined when `bytes` are not one intact record. */
+export function decodeHeadRecord(bytes: Uint8Array): HeadRecord | undefined {
+  if (bytes.length !== HEAD_RECORD_BYTES) return undefined;
+  const buffer = toBuffer(bytes);
+  if (!isSealed(buffer)) return undefined;
+
+  const flags = buffer.readUInt32LE(52);
+  const id = readU64(buffer, 0);
+  const head = readU64(buffer, 8);
+  const base = readU64(buffer, 16);
+  const openTurn = readU64(buffer, 24);
+  const createdAt = readU64(buffer, 32);
+  const updatedAt = readU64(buffer, 40);
+  if (flags > FLAG_REMOVED || id === undefined || head === undefined) return undefined;
+  if (base === undefined || openTurn === undefined) return undefined;
+  if (createdAt === undefined || updatedAt === undefined) return undefined;
+
+  return {
+    id: BigInt(id) as ContextId,
+    head: BigInt(head) as TurnId,
+    headDepth: buffer.readUInt32LE(48),
+    base: BigInt(base) as TurnId,
+    openTurn: BigInt(openTurn) as TurnId,
+    openBytes: buffer.readUInt32LE(56),
+    createdAt,
+    updatedAt,
+    removed: flags === FLAG_REMOVED,
+  };
+}

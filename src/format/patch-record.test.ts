@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { hash, safeNumber, turnId, u32 } from '../../test/golden/arbitraries.ts';
+import { recordSuite } from '../../test/golden/record-suite.ts';
+import { toHash, toTurnId } from '../base/brand.ts';
+import { seal } from './crc-seal.ts';
+import { Encoding } from './encoding.ts';
+import { decodePatchRecord, encodePatchRecord } from './patch-record.ts';
+import type { PatchRecord } from './patch-record.ts';
+
+const TOMBSTONE_HEX =
+  '03000000000000000100000000000000ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86' +
+  'e908c5624a67200f010000000300000005000000000000000068e5cf8b0100000000000000000000' +
+  '000000000000000000000000dfaacac3';
+
+const TOMBSTONE: PatchRecord = {
+  turn: toTurnId(3),
+  seq: 1,
+  payload: toHash('ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f'),
+  tombstone: true,
+  encoding: Encoding.text,
+  size: 5,
+  createdAt: 1_700_000_000_000,
+};
+
+describe('patch record', () => {
+  recordSuite<PatchRecord>({
+    golden: [{ hex: TOMBSTONE_HEX, value: TOMBSTONE }],
+    values: fc.record({
+      turn: turnId,
+      seq: safeNumber,
+      payload: hash,
+      tombstone: fc.boolean(),
+      encoding: u32,
+      size: u32,
+      createdAt: safeNumber,
+    }),
+    encode: encodePatchRecord,
+    decode: decodePatchRecord,
+  });
+
+  it('takes no record that is sealed over a reserved byte', () => {
+    for (const offset of [49, 60, 72, 91]) {
+      const record = Buffer.from(TOMBSTONE_HEX, 'hex');
+      record[offset] = 1;
+      seal(record);
+      expect(decodePatchRecord(record)).toBeUndefined();
+    }
+  });
+});

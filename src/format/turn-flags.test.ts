@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { TurnFlag } from './turn-flags.ts';
+
+it('keeps the bits of version 1', () => {
+  expect(TurnFlag).toEqual({
+    OPEN: 1,
+    ABORTED: 2,
+    INTERRUPTED: 4,
+    PATCHED: 8,
+    TOMBSTONE: 16,
+    PARENT_GIVEN: 1 << 16,
+    CONTINUES: 1 << 17,
+  });
+});

@@ -1,0 +1,94 @@
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import { isZero, readU64, toBuffer, writeU64, zeroed } from './bytes.ts';
+import { isSealed, seal } from './crc-seal.ts';
+import { IDEMPOTENCY_BYTES } from './idempotency.ts';
+
+// turns.log: the record of turn n is at n * 128.                        docs/format/turns.md
+// 0        8         16       20       24         32                 64       68      72
+// | turn   | parent  | depth  | codec  | type tag | payload hash     | flags  | size  |
+// | u64    | u64     | u32    | u32    | 8 bytes  | 32 bytes         | u32    | u32   |
+// 72           80         88      96             112     120     124     128
+// | created ms | context  | jump  | idempotency  | side  | zero  | crc32 |   little-endian
+// | u64        | u64      | u64   | 16 bytes     | u64   | u32   | u32   |   crc32 covers 0..124
+export const TURN_RECORD_BYTES = 128;
+
+export interface TurnRecord {
+  readonly id: TurnId;
+  /** `NO_TURN` for a root. */
+  readonly parent: TurnId;
+  readonly depth: number;
+  readonly encoding: number;
+  /** 16 lower-case hex digits, see `type-line.ts`. */
+  readonly typeTag: string;
+  /** Undefined (zeros on disk) for an open turn. */
+  readonly payload: Hash | undefined;
+  readonly flags: number;
+  readonly size: number;
+  readonly createdAt: number;
+  readonly context: ContextId;
+  /** An ancestor chosen by `jump.ts`; `NO_TURN` for a root. */
+  readonly jump: TurnId;
+  /** The parent's jump; `NO_TURN` for a root and its children. */
+  readonly sideJump: TurnId;
+  /** Undefined (zeros on disk) for a turn appended without a key. */
+  readonly idempotency: Uint8Array | undefined;
+}
+
+const NO_HASH = '0'.repeat(64);
+
+export function encodeTurnRecord(record: TurnRecord): Uint8Array {
+  const buffer = zeroed(TURN_RECORD_BYTES);
+  writeU64(buffer, Number(record.id), 0);
+  writeU64(buffer, Number(record.parent), 8);
+  buffer.writeUInt32LE(record.depth, 16);
+  buffer.writeUInt32LE(record.encoding, 20);
+  buffer.write(record.typeTag, 24, 8, 'hex');
+  if (record.payload !== undefined) buffer.write(record.payload, 32, 32, 'hex');
+  buffer.writeUInt32LE(record.flags, 64);
+  buffer.writeUInt32LE(record.size, 68);
+  writeU64(buffer, record.createdAt, 72);
+  writeU64(buffer, Number(record.context), 80);
+  writeU64(buffer, Number(record.jump), 88);
+  if (record.idempotency !== undefined) buffer.set(record.idempotency, 96);
+  writeU64(buffer, Number(record.sideJump), 112);
+  seal(buffer);
+  return buffer;
+}
+
+/** Undefined when `bytes` are not one intact record. */
+export function decodeTurnRecord(bytes: Uint8Array): TurnRecord | undefined {
+  if (bytes.length !== TURN_RECORD_BYTES) return undefined;
+  const buffer = toBuffer(bytes);
+  if (!isSealed(buffer) || !isZero(buffer, 120, 124)) return undefined;
+
+  const id = readU64(buffer, 0);
+  const parent = readU64(buffer, 8);
+  const createdAt = readU64(buffer, 72);
+  const context = readU64(buffer, 80);
+  const jump = readU64(buffer, 88);
+  if (id === undefined || parent === undefined || createdAt === undefined) return undefined;
+  const sideJump = readU64(buffer, 112);
+  if (context === undefined || jump === undefined || sideJump === undefined) return undefined;
+
+  const payload = buffer.toString('hex', 32, 64);
+  return {
+    id: BigInt(id) as TurnId,
+    parent: BigInt(parent) as TurnId,
+    depth: buffer.readUInt32LE(16),
+    encoding: buffer.readUInt32LE(20),
+    typeTag: buffer.toString('hex', 24, 32),
+    payload: payload === NO_HASH ? undefined : (payload as Hash),
+    flags: buffer.readUInt32LE(64),
+    size: buffer.readUInt32LE(68),
+    createdAt,
+    context: BigInt(context) as ContextId,
+    jump: BigInt(jump) as TurnId,
+    sideJump: BigInt(sideJump) as TurnId,
+    idempotency: isZero(buffer, 96, 112) ? undefined : copy(buffer, 96, IDEMPOTENCY_BYTES),
+  };
+}
+
+/** A copy, because readers reuse the page that a record was read into. */
+function copy(buffer: Buffer, start: number, length: number): Uint8Array {
+  return Buffer.from(buffer.subarray(start, start + length));
+}

@@ -1,0 +1,33 @@
+export { openStore } from './open-store.ts';
+export type { OpenOptions } from './open-store.ts';
+export { QuipuError, isQuipuError } from './base/errors.ts';
+export type { ErrorCode, ErrorData } from './base/errors.ts';
+export { toContextId, toHash, toTurnId } from './base/brand.ts';
+export type { ContextId, Hash, TurnId } from './base/brand.ts';
+export type { Store } from './store/store.ts';
+export type { BlobDetails, BlobInfo, Blobs, ByteRange } from './store/blobs.ts';
+export type { Maintain, Stats } from './store/maintain.ts';
+export type { EngineStats, Progress } from './engine/engine.ts';
+export type { Context, ContextJson } from './context/context.ts';
+export type {
+  AppendOptions,
+  ContextDetails,
+  Contexts,
+  ContextUpdate,
+  FollowOptions,
+  ListOptions,
+  NewContext,
+  NewTurn,
+  NewTurnHeader,
+  OpenTurnOptions,
+  Page,
+  PatchOptions,
+  ReadOptions,
+  TombstoneOptions,
+  TurnDiff,
+  TurnPage,
+} from './context/contexts.ts';
+export type { OpenTurn } from './context/open-turn.ts';
+export type { Patch, PatchJson } from './context/patch.ts';
+export type { Turn, TurnJson } from './context/turn.ts';
+export type { EncodingName } from './format/encoding.ts';

@@ -1,0 +1,45 @@
+import type { ReadableStream } from 'node:stream/web';
+import type { Hash } from '../base/brand.ts';
+
+export interface BlobInfo {
+  readonly hash: Hash;
+  /** Present when it was asked for on `put`. */
+  readonly sha256?: string;
+  readonly size: number;
+  /** Bytes it takes in the store by itself. */
+  readonly storedSize: number;
+  /** True when the same bytes were in the store before. */
+  readonly existed: boolean;
+}
+
+export interface BlobDetails {
+  readonly hash: Hash;
+  readonly size: number;
+  /** Bytes it takes in the store by itself. */
+  readonly storedSize: number;
+  /** How many chunks it is stored as; 0 when it is one record. */
+  readonly chunks: number;
+}
+
+/** Bytes from `start` (default 0) up to `end` (exclusive, default the end). */
+export interface ByteRange {
+  readonly start?: number;
+  readonly end?: number;
+}
+
+/**
+ * Immutable bytes by content. A reference is the BLAKE3 hash as 64 hex digits, `b3:<hash>`, or
+ * `blob:sha256:<64 hex digits>` for a blob that was put with its SHA-256.
+ */
+export interface Blobs {
+  /** Durable when it resolves. An iterable may be larger than memory. */
+  put(
+    source: Uint8Array | AsyncIterable<Uint8Array>,
+    options?: { readonly sha256?: boolean },
+  ): Promise<BlobInfo>;
+  get(ref: string): Promise<Uint8Array | undefined>;
+  has(ref: string): Promise<boolean>;
+  stat(ref: string): Promise<BlobDetails | undefined>;
+  /** Bounded memory for large blobs. Fails with NOT_FOUND when read, if the blob is missing. */
+  stream(ref: string, range?: ByteRange): ReadableStream<Uint8Array>;
+}

@@ -1,0 +1,125 @@
+import { ReadableStream } from 'node:stream/web';
+import type { Hash } from '../base/brand.ts';
+import { QuipuError, invalid } from '../base/errors.ts';
+import { hashBytes, sha256Hex } from '../base/hash.ts';
+import type { Lifetime } from '../context/lifetime.ts';
+import type { Engine } from '../engine/engine.ts';
+import { parseBlobRef } from './blob-ref.ts';
+import type { BlobDetails, BlobInfo, Blobs, ByteRange } from './blobs.ts';
+
+/** Up to here a blob goes through the journal in one commit; a larger one is written in pieces. */
+const COMMIT_BYTES_MAX = 1_048_576;
+
+interface PutOptions {
+  readonly sha256?: boolean;
+}
+
+export function createBlobs(engine: Engine, lifetime: Lifetime): Blobs {
+  return {
+    async put(
+      source: Uint8Array | AsyncIterable<Uint8Array>,
+      options: PutOptions = {},
+    ): Promise<BlobInfo> {
+      lifetime.assertOpen('blobs.put');
+      const sha256 = options.sha256 ?? false;
+      if (source instanceof Uint8Array && source.length <= COMMIT_BYTES_MAX) {
+        // The caller keeps its array and may write to it before the commit reaches the disk.
+        return putBytes(engine, new Uint8Array(source), sha256);
+      }
+      const { chunks: _, ...stored } = await engine.putBlob({ chunks: toChunks(source), sha256 });
+      return stored;
+    },
+
+    async get(ref: string): Promise<Uint8Array | undefined> {
+      lifetime.assertOpen('blobs.get');
+      const hash = await findHash(engine, ref);
+      return hash && engine.getBlob(hash);
+    },
+
+    async has(ref: string): Promise<boolean> {
+      lifetime.assertOpen('blobs.has');
+      const hash = await findHash(engine, ref);
+      return hash !== undefined && engine.hasBlob(hash);
+    },
+
+    async stat(ref: string): Promise<BlobDetails | undefined> {
+      lifetime.assertOpen('blobs.stat');
+      const hash = await findHash(engine, ref);
+      return hash && engine.statBlob(hash);
+    },
+
+    stream(ref: string, range: ByteRange = {}): ReadableStream<Uint8Array> {
+      lifetime.assertOpen('blobs.stream');
+      parseBlobRef(ref);
+      checkRange(range);
+      return toStream(readPieces(engine, ref, range));
+    },
+  };
+}
+
+async function putBytes(engine: Engine, bytes: Uint8Array, sha256: boolean): Promise<BlobInfo> {
+  const hash = hashBytes(bytes);
+  const also = sha256 ? { sha256: sha256Hex(bytes) } : {};
+  const existed = await engine.hasBlob(hash);
+  await engine.commit({ blobs: [{ hash, bytes, ...also }] });
+  const stat = await engine.statBlob(hash);
+  return { hash, ...also, size: bytes.length, storedSize: stat?.storedSize ?? 0, existed };
+}
+
+async function* toChunks(
+  source: Uint8Array | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (source instanceof Uint8Array) {
+    for (let start = 0; start < source.length; start += COMMIT_BYTES_MAX) {
+      yield new Uint8Array(source.subarray(start, start + COMMIT_BYTES_MAX));
+    }
+    return;
+  }
+  for await (const chunk of source) {
+    if (!(chunk instanceof Uint8Array)) throw invalid('source', 'yields Uint8Arrays alone');
+    yield chunk;
+  }
+}
+
+async function findHash(engine: Engine, ref: string): Promise<Hash | undefined> {
+  const parsed = parseBlobRef(ref);
+  return parsed.by === 'hash' ? parsed.hash : engine.findBySha256(parsed.sha256);
+}
+
+async function* readPieces(
+  engine: Engine,
+  ref: string,
+  range: ByteRange,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const hash = await findHash(engine, ref);
+  if (hash === undefined) {
+    throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
+  }
+  yield* engine.readBlob(hash, range.start, range.end);
+}
+
+function checkRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ByteRange): void {
+  if (!Number.isSafeInteger(start) || start < 0) {
+    throw invalid('start', `is a whole number from 0, got ${String(start)}`);
+  }
+  if (!Number.isSafeInteger(end) || end < start) {
+    throw invalid('end', `is a whole number from start (${start}), got ${String(end)}`);
+  }
+}
+
+/** One piece ahead at most, so memory stays bounded whatever the blob's size. */
+function toStream(pieces: AsyncGenerator<Uint8Array, void, undefined>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await pieces.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(next.value);
+      },
+      async cancel() {
+        await pieces.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

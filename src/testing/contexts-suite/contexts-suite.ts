@@ -1,0 +1,28 @@
+import { describe } from 'vitest';
+import { appendSuite } from './append.ts';
+import { badInputSuite } from './bad-input.ts';
+import { blobsSuite } from './blobs.ts';
+import type { ContextsTarget } from './contexts-target.ts';
+import { followSuite } from './follow.ts';
+import { lifeSuite } from './life.ts';
+import { manageSuite } from './manage.ts';
+import { patchesSuite } from './patches.ts';
+import { readsSuite } from './reads.ts';
+import { streamingSuite } from './streaming.ts';
+import { treeSuite } from './tree.ts';
+
+/** What every store does with contexts, turns and blobs. */
+export function contextsSuite(target: ContextsTarget): void {
+  describe(`contexts on ${target.name}`, () => {
+    manageSuite(target);
+    appendSuite(target);
+    readsSuite(target);
+    treeSuite(target);
+    patchesSuite(target);
+    streamingSuite(target);
+    followSuite(target);
+    badInputSuite(target);
+    blobsSuite(target);
+    lifeSuite(target);
+  });
+}

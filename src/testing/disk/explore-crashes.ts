@@ -1,0 +1,179 @@
+import { mixHashes } from './content.ts';
+import { crashImages } from './crash-states.ts';
+import type { CrashImage } from './crash-states.ts';
+import type { DiskSnapshot } from './disk-state.ts';
+import { MemoryIo } from './memory-io.ts';
+import { describeOperation } from './operation.ts';
+import { SeededRandom } from './seeded-random.ts';
+
+// Crashes a workload before each of its operations, in many ways, and has every outcome checked.
+//
+// The workload runs once. Before each operation that follows a change, a snapshot of the disk is taken
+// together with the facts noted so far; the crashes are played from the snapshots afterwards.
+
+export interface CrashPoint {
+  /** The operation that did not happen any more; `end` after the last one. */
+  readonly before: string;
+  /** The crash came while an earlier crash was being recovered from. */
+  readonly nested: boolean;
+  /** Call it when recovery is over: what the check does after that is not crashed again. */
+  recovered(): void;
+}
+
+export interface CrashExploration<Fact> {
+  readonly seed: number;
+  /** How many images of the disk are drawn at each crash point, equal ones included. */
+  readonly statesPerPoint: number;
+  /** How many crashes during recovery are drawn at each crash point. */
+  readonly nestedPerPoint?: number;
+  /** The disk as the workload finds it; an empty one by default. */
+  readonly start?: MemoryIo;
+  /** `note` is the oracle: what was sent, what was acknowledged, in the moment it is. */
+  run(disk: MemoryIo, note: (fact: Fact) => void): Promise<void>;
+  /** Recovers and throws when a promise is broken, given the facts noted before the crash. */
+  check(disk: MemoryIo, facts: readonly Fact[], crash: CrashPoint): Promise<void>;
+}
+
+export interface CrashCount {
+  points: number;
+  /** Checks made: an image with the facts at its point, each pair once. */
+  states: number;
+  /** Of these, after a crash during recovery. */
+  nested: number;
+  /** Disks that differ in a name or a byte. */
+  distinctDisks: number;
+}
+
+export async function exploreCrashes<Fact>(
+  exploration: CrashExploration<Fact>,
+): Promise<CrashCount> {
+  const facts: Fact[] = [];
+  const disk = exploration.start?.copy() ?? new MemoryIo();
+  const recorder = new Recorder(disk, () => facts.length);
+  await exploration.run(disk, (fact) => facts.push(fact));
+  const moments = recorder.stop();
+
+  const explorer = new Explorer(exploration);
+  for (const [index, moment] of moments.entries()) {
+    await explorer.explore(
+      moment,
+      facts.slice(0, moment.factCount),
+      mixHashes(exploration.seed, index),
+    );
+  }
+  return explorer.count;
+}
+
+const NESTED_PER_RECOVERY = 4;
+
+interface Moment {
+  readonly before: string;
+  readonly snapshot: DiskSnapshot;
+  readonly factCount: number;
+}
+
+class Recorder {
+  readonly #disk: MemoryIo;
+  readonly #countFacts: () => number;
+  readonly #moments: Moment[] = [];
+  #changes = -1;
+  #factCount = 0;
+  #stopped = false;
+
+  constructor(disk: MemoryIo, countFacts: () => number) {
+    this.#disk = disk;
+    this.#countFacts = countFacts;
+    disk.watch((operation) => this.#record(() => describeOperation(operation)));
+  }
+
+  /** Nothing is recorded after it; a second call changes nothing. */
+  stop(): readonly Moment[] {
+    if (!this.#stopped) this.#record(() => 'end');
+    this.#stopped = true;
+    this.#disk.watch(undefined);
+    return this.#moments;
+  }
+
+  // A crash where neither the disk nor the facts moved has the outcomes of the crash before it.
+  #record(before: () => string): void {
+    const factCount = this.#countFacts();
+    if (this.#disk.changes === this.#changes && factCount === this.#factCount) return;
+    this.#changes = this.#disk.changes;
+    this.#factCount = factCount;
+    this.#moments.push({ before: before(), snapshot: this.#disk.snapshot(), factCount });
+  }
+}
+
+class Explorer<Fact> {
+  readonly count: CrashCount = { points: 0, states: 0, nested: 0, distinctDisks: 0 };
+  readonly #exploration: CrashExploration<Fact>;
+  readonly #disks = new Set<number>();
+  readonly #checked = new Set<number>();
+
+  constructor(exploration: CrashExploration<Fact>) {
+    this.#exploration = exploration;
+  }
+
+  async explore(moment: Moment, facts: readonly Fact[], seed: number): Promise<void> {
+    const { statesPerPoint, nestedPerPoint = 0 } = this.#exploration;
+    this.count.points++;
+    const fresh: CrashImage[] = [];
+    for (const image of crashImages(moment.snapshot, statesPerPoint, seed)) {
+      if (this.#isFresh(image.disk, facts.length)) fresh.push(image);
+    }
+    const random = new SeededRandom(mixHashes(seed, 1));
+    const chosen = new Set<number>();
+    for (let drawn = 0; drawn < nestedPerPoint; drawn += NESTED_PER_RECOVERY) {
+      chosen.add(random.below(fresh.length));
+    }
+    for (const [index, image] of fresh.entries()) {
+      const recorder = chosen.has(index) ? new Recorder(image.disk, () => 0) : undefined;
+      const crash = {
+        before: moment.before,
+        nested: false,
+        recovered: () => void recorder?.stop(),
+      };
+      await this.#check(image, facts, crash);
+      if (recorder !== undefined)
+        await this.#exploreRecovery(recorder.stop(), image, { facts, random });
+    }
+  }
+
+  /** Crashes one recovery of the disk `outer` at one of its operations. */
+  async #exploreRecovery(
+    moments: readonly Moment[],
+    outer: CrashImage,
+    { facts, random }: { facts: readonly Fact[]; random: SeededRandom },
+  ): Promise<void> {
+    // The first moment is the disk as recovery found it, which has been checked.
+    const moment = moments[1 + random.below(moments.length - 1)];
+    if (moment === undefined) return;
+    const crash = { before: moment.before, nested: true, recovered: () => undefined };
+    for (const image of crashImages(moment.snapshot, NESTED_PER_RECOVERY, random.bits())) {
+      if (!this.#isFresh(image.disk, facts.length)) continue;
+      const story = (): string =>
+        `${outer.story()}\nand during recovery, before ${moment.before}\n${image.story()}`;
+      this.count.nested++;
+      await this.#check({ disk: image.disk, story }, facts, crash);
+    }
+  }
+
+  #isFresh(disk: MemoryIo, factCount: number): boolean {
+    const hash = disk.hash();
+    this.#disks.add(hash);
+    this.count.distinctDisks = this.#disks.size;
+    const checked = this.#checked.size;
+    return this.#checked.add(mixHashes(hash, factCount)).size > checked;
+  }
+
+  async #check(image: CrashImage, facts: readonly Fact[], crash: CrashPoint): Promise<void> {
+    this.count.states++;
+    try {
+      await this.#exploration.check(image.disk, facts, crash);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const where = `crash before ${crash.before}, seed ${this.#exploration.seed}, ${facts.length} facts noted`;
+      throw new Error(`${reason}\n${where}\n${image.story()}`, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import type { Operation } from './operation.ts';
+
+/** SHORT_ENOSPC takes half of a write and says so; what needs room after it fails. */
+export type FaultKind = 'EIO' | 'ENOSPC' | 'SHORT_ENOSPC' | 'EMFILE' | 'EROFS' | 'EACCES';
+
+export interface FaultPlan {
+  /** Which operation fails, counted from 1. An operation that cannot fail in this way is left alone. */
+  readonly at: number;
+  readonly kind: FaultKind;
+  /** `forever`: that operation and every later one that can fail in this way. */
+  readonly times: 'once' | 'forever';
+}
+
+/** Whether an operating system would ever answer `operation` with this fault. */
+export function canFail(kind: FaultKind, operation: Operation): boolean {
+  const { name } = operation;
+  switch (kind) {
+    case 'EIO':
+      return true;
+    case 'ENOSPC':
+      // Room is also looked for as late as the sync.
+      return needsRoom(operation) || name === 'sync';
+    case 'SHORT_ENOSPC':
+      return name === 'write';
+    case 'EMFILE':
+      return name === 'open' || name === 'list' || name === 'syncDir' || name === 'lock';
+    case 'EROFS':
+      return changesNames(operation) || name === 'write' || name === 'truncate';
+    case 'EACCES':
+      return changesNames(operation);
+  }
+}
+
+/** Fails on a disk known to be full. */
+export function needsRoom({ name, detail }: Operation): boolean {
+  const creates = name === 'open' && detail === 'create';
+  return (
+    creates || name === 'mkdir' || name === 'rename' || name === 'write' || name === 'truncate'
+  );
+}
+
+function changesNames({ name, detail }: Operation): boolean {
+  if (name === 'open') return detail !== 'read';
+  return name === 'mkdir' || name === 'rename' || name === 'remove' || name === 'lock';
+}
+
+const DISK_FAULTS: readonly FaultKind[] = ['EIO', 'ENOSPC', 'SHORT_ENOSPC', 'EMFILE'];
+
+/** Every way in which a run with this trace can fail: each operation, each fault it can have, once and forever. */
+export function planFaults(
+  trace: readonly Operation[],
+  kinds: readonly FaultKind[] = DISK_FAULTS,
+): FaultPlan[] {
+  return trace.flatMap((operation, index) =>
+    kinds
+      .filter((kind) => canFail(kind, operation))
+      .flatMap((kind): FaultPlan[] => [
+        { at: index + 1, kind, times: 'once' },
+        { at: index + 1, kind, times: 'forever' },
+      ]),
+  );
+}

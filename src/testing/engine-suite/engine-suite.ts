@@ -1,0 +1,35 @@
+import { describe } from 'vitest';
+
+import { atomicitySuite } from './atomicity.ts';
+import { blobSuite } from './blobs.ts';
+import { concurrencySuite } from './concurrency.ts';
+import { contextSuite } from './contexts.ts';
+import { docSuite } from './docs.ts';
+import type { EngineTarget } from './engine-target.ts';
+import { idempotencySuite } from './idempotency.ts';
+import { lifecycleSuite } from './lifecycle.ts';
+import { logSuite } from './logs.ts';
+import { modelComparisonSuite } from './model-comparison.ts';
+import { openTurnSuite } from './open-turns.ts';
+import { patchSuite } from './patches.ts';
+import { subscriptionSuite } from './subscriptions.ts';
+import { turnSuite } from './turns.ts';
+
+/** What the contract of `Engine` says, as tests. Call it in a test file, once per engine. */
+export function engineSuite(target: EngineTarget): void {
+  describe(`engine: ${target.name}`, () => {
+    blobSuite(target);
+    turnSuite(target);
+    contextSuite(target);
+    openTurnSuite(target);
+    patchSuite(target);
+    logSuite(target);
+    docSuite(target);
+    atomicitySuite(target);
+    idempotencySuite(target);
+    concurrencySuite(target);
+    subscriptionSuite(target);
+    lifecycleSuite(target);
+    modelComparisonSuite(target);
+  });
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+
+import { NO_TURN, toTurnId } from '../../base/brand.ts';
+import type { ContextId } from '../../base/brand.ts';
+import type { Batch, Committed } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { TurnRow } from '../../engine/rows.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import type { EngineTarget } from './engine-target.ts';
+import {
+  append,
+  appendBatch,
+  createContext,
+  failure,
+  listen,
+  openEngine,
+  openTurn,
+  turnOf,
+} from './fixture.ts';
+import { readAll } from './read-all.ts';
+
+type Given = Parameters<typeof turnOf>[2];
+
+export function idempotencySuite(target: EngineTarget): void {
+  describe('idempotency keys', () => {
+    describeReplay(target);
+    describeConflict(target);
+    describeRace(target);
+  });
+}
+
+function keyed(context: ContextId, key: string, content: string, given: Given = {}): Batch {
+  return { idempotency: { context, key }, ...appendBatch(context, content, given) };
+}
+
+async function start(target: EngineTarget): Promise<{ engine: Engine; id: ContextId }> {
+  const engine = await openEngine(target);
+  const { id } = await createContext(engine);
+  return { engine, id };
+}
+
+function describeReplay(target: EngineTarget): void {
+  it('gives the first result again and stores nothing', async () => {
+    const { engine, id } = await start(target);
+    const first = await engine.commit(keyed(id, 'k', 'a'));
+    expect(first.replayed).toBe(false);
+    await append(engine, id, 'b');
+    const before = await readAll(engine);
+    const heard = listen(engine);
+    const effects: Batch = {
+      contexts: [{ do: 'create' }],
+      logs: [{ do: 'append', name: 'log', lines: ['1'] }],
+      docs: [{ name: 'doc', content: '1' }],
+    };
+    const again = await engine.commit({ ...keyed(id, 'k', 'a'), ...effects });
+    expect(again).toMatchObject({ replayed: true, turns: first.turns });
+    expect(await readAll(engine)).toEqual(before);
+    expect(heard).toEqual([]);
+  });
+
+  it('gives all turns of the first batch again', async () => {
+    const { engine, id } = await start(target);
+    const all = ['a', 'b', 'c'].map((content) => turnOf(id, content));
+    const batch = { blobs: all.map(({ blob }) => blob), turns: all.map(({ turn }) => turn) };
+    const first = await engine.commit({ idempotency: { context: id, key: 'k' }, ...batch });
+    expect(first.turns.map((turn) => turn.flags)).toEqual([
+      0,
+      TurnFlag.CONTINUES,
+      TurnFlag.CONTINUES,
+    ]);
+    await append(engine, id, 'd');
+    await engine.commit(keyed(id, 'other', 'e'));
+    const again = await engine.commit({ idempotency: { context: id, key: 'k' }, ...batch });
+    expect(again).toMatchObject({ replayed: true, turns: first.turns });
+    expect(await engine.getHead(id)).toMatchObject({ head: 5n });
+  });
+
+  it('looks at the key before any condition', async () => {
+    const { engine, id } = await start(target);
+    const batch = keyed(id, 'k', 'a', { expectedHead: NO_TURN });
+    const first = await engine.commit(batch);
+    expect(await engine.commit(batch)).toMatchObject({ replayed: true, turns: first.turns });
+    await openTurn(engine, id);
+    expect(await engine.commit(batch)).toMatchObject({ replayed: true, turns: first.turns });
+  });
+
+  it('keeps keys apart by context and by every character', async () => {
+    const { engine, id } = await start(target);
+    const other = await createContext(engine);
+    const keys = ['k', 'K', 'k ', 'ключ', '1', 'k\u0000'];
+    for (const context of [id, other.id]) {
+      for (const key of keys)
+        expect((await engine.commit(keyed(context, key, 'a'))).replayed).toBe(false);
+    }
+    expect(await engine.getTurn(toTurnId(2 * keys.length))).toBeDefined();
+  });
+
+  it('does not use up a key when the batch fails', async () => {
+    const { engine, id } = await start(target);
+    await failure(engine.commit(keyed(id, 'k', 'a', { expectedHead: toTurnId(9) })), 'HEAD_MOVED');
+    await failure(
+      engine.commit({ ...keyed(id, 'k', 'a'), docs: [{ name: 'd', content: 'x' }] }),
+      'INVALID',
+    );
+    expect(await engine.commit(keyed(id, 'k', 'b'))).toMatchObject({
+      replayed: false,
+      turns: [{ id: 1n }],
+    });
+  });
+}
+
+function describeConflict(target: EngineTarget): void {
+  it('refuses other turns under the same key', async () => {
+    const { engine, id } = await start(target);
+    await append(engine, id, 'root');
+    await engine.commit(keyed(id, 'k', 'a'));
+    await engine.commit(keyed(id, 'parent given', 'a', { parent: toTurnId(1) }));
+    const before = await readAll(engine);
+
+    const others: Given[] = [
+      { type: 'other' },
+      { version: 2 },
+      { encoding: 0 },
+      { size: 99 },
+      { parent: toTurnId(1) },
+    ];
+    for (const given of others)
+      await failure(engine.commit(keyed(id, 'k', 'a', given)), 'IDEMPOTENCY_CONFLICT');
+    const error = await failure(engine.commit(keyed(id, 'k', 'b')), 'IDEMPOTENCY_CONFLICT');
+    expect(error.data).toEqual({ context: '1', key: 'k', turn: '2' });
+    await failure(engine.commit(keyed(id, 'parent given', 'a')), 'IDEMPOTENCY_CONFLICT');
+    await failure(
+      engine.commit(keyed(id, 'parent given', 'a', { parent: toTurnId(2) })),
+      'IDEMPOTENCY_CONFLICT',
+    );
+    expect(await readAll(engine)).toEqual(before);
+    const same = keyed(id, 'parent given', 'a', { parent: toTurnId(1) });
+    expect(await engine.commit(same)).toMatchObject({ replayed: true });
+  });
+
+  it('refuses more or fewer turns under the same key', async () => {
+    const { engine, id } = await start(target);
+    const [a, b] = [turnOf(id, 'a'), turnOf(id, 'b')];
+    const idempotency = { context: id, key: 'k' };
+    await engine.commit({ idempotency, blobs: [a.blob, b.blob], turns: [a.turn, b.turn] });
+    await append(engine, id, 'a');
+    await failure(engine.commit({ idempotency, turns: [a.turn] }), 'IDEMPOTENCY_CONFLICT');
+    await failure(
+      engine.commit({ idempotency, turns: [a.turn, b.turn, a.turn] }),
+      'IDEMPOTENCY_CONFLICT',
+    );
+    await failure(engine.commit({ idempotency, turns: [b.turn, a.turn] }), 'IDEMPOTENCY_CONFLICT');
+  });
+
+  it('is for turns of its own context', async () => {
+    const { engine, id } = await start(target);
+    const other = await createContext(engine);
+    const [a, b] = [turnOf(id, 'a'), turnOf(other.id, 'a')];
+    const idempotency = { context: id, key: 'k' };
+    await failure(
+      engine.commit({ idempotency, blobs: [a.blob], turns: [a.turn, b.turn] }),
+      'INVALID',
+    );
+    expect(await engine.getTurn(toTurnId(1))).toBeUndefined();
+  });
+}
+
+function describeRace(target: EngineTarget): void {
+  it('applies a key once when many send it at the same time', async () => {
+    const { engine, id } = await start(target);
+    const results: Committed[] = await Promise.all(
+      Array.from({ length: 20 }, () => engine.commit(keyed(id, 'k', 'a'))),
+    );
+    expect(results.filter((result) => !result.replayed)).toHaveLength(1);
+    const rows: (readonly TurnRow[])[] = results.map((result) => result.turns);
+    for (const turns of rows) expect(turns).toEqual(rows[0]);
+    expect(await engine.getTurn(toTurnId(2))).toBeUndefined();
+  });
+
+  it('lets one of two win when they send other turns at the same time', async () => {
+    const { engine, id } = await start(target);
+    const sent = ['a', 'b'].map((content) => engine.commit(keyed(id, 'k', content)));
+    const ended = await Promise.allSettled(sent);
+    expect(ended.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(await engine.getTurn(toTurnId(2))).toBeUndefined();
+  });
+}

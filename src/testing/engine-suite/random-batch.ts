@@ -1,0 +1,229 @@
+import fc from 'fast-check';
+
+import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { Batch, BlobPut, ContextRef, TurnOpen, TurnSeal } from '../../engine/batch.ts';
+import type { ModelState } from '../model/model-state.ts';
+import { blobOf } from './fixture.ts';
+
+// Random batches for a comparison of engines. The numbers drawn choose among what exists when the
+// batch is made, so that most batches succeed, and now and then what does not exist or is taken.
+// A batch touches each log, document and context description once: what its result lists for two
+// changes to one thing is the engine's to shape.
+
+interface Draw {
+  readonly kind: keyof typeof MAKERS;
+  /** Chooses the thing that the change is about. */
+  readonly at: number;
+  /** Chooses among variants of the change. */
+  readonly how: number;
+  readonly text: string;
+}
+
+export type Step =
+  | { readonly do: 'commit'; readonly draws: readonly Draw[]; readonly key: number }
+  /** Sends a batch again that had a key. */
+  | { readonly do: 'repeat'; readonly at: number }
+  | { readonly do: 'wait'; readonly ms: number }
+  | { readonly do: 'checkpoint' | 'reopen' };
+
+type Mutable = {
+  -readonly [List in keyof Omit<Batch, 'idempotency'>]-?: NonNullable<Batch[List]>[number][];
+};
+
+interface Making {
+  readonly state: ModelState;
+  readonly batch: Mutable;
+  readonly taken: Set<string>;
+}
+
+const OUTCOMES: readonly TurnSeal['outcome'][] = ['complete', 'aborted', 'interrupted'];
+
+const MAKERS = {
+  create({ state, batch }: Making, { at, how, text }: Draw): void {
+    const base = how % 3 === 0 ? { base: pickTurn(state, at) } : {};
+    const meta =
+      how % 2 === 0 ? { meta: { title: text, kind: `k${how % 3}`, labels: [`l${at % 3}`] } } : {};
+    batch.contexts.push({ do: 'create', ...base, ...meta });
+  },
+  describe({ state, batch, taken }: Making, { at, how, text }: Draw): void {
+    const context = pickContext(state, at);
+    if (!take(taken, `context ${context}`)) return;
+    batch.contexts.push({
+      do: 'describe',
+      context,
+      meta: { title: text, labels: [`l${how % 3}`] },
+    });
+  },
+  remove({ state, batch, taken }: Making, { at, how }: Draw): void {
+    const context = pickContext(state, at);
+    const isStreaming = (state.getContext(context)?.openTurn ?? NO_TURN) !== NO_TURN;
+    if (how % 4 !== 0 || isStreaming || !take(taken, `context ${context}`)) return;
+    batch.contexts.push({ do: 'remove', context });
+  },
+  append(making: Making, draw: Draw): void {
+    const blob = payload(draw);
+    if (!isOdd(draw)) making.batch.blobs.push(blob);
+    making.batch.turns.push({
+      ...place(making, draw),
+      payload: blob.hash,
+      size: blob.bytes.length,
+    });
+  },
+  open(making: Making, draw: Draw): void {
+    making.batch.opens.push(place(making, draw));
+  },
+  delta({ state, batch, taken }: Making, { at, how, text }: Draw): void {
+    const turn = pickOpen(state, at);
+    if (turn === undefined || !take(taken, `delta ${turn}`)) return;
+    const length = state.openBytes.get(turn)?.length ?? 0;
+    const offset = how % 4 === 0 ? Math.max(0, length - 2) : length + (how % 19 === 18 ? 1 : 0);
+    batch.deltas.push({ turn, offset, bytes: new TextEncoder().encode(text) });
+  },
+  seal({ state, batch, taken }: Making, draw: Draw): void {
+    const turn = pickOpen(state, draw.at);
+    if (turn === undefined || !take(taken, `seal ${turn}`)) return;
+    const blob = payload(draw);
+    batch.blobs.push(blob);
+    const outcome = OUTCOMES[draw.how % 3] ?? 'complete';
+    batch.seals.push({ turn, outcome, payload: blob.hash, size: blob.bytes.length });
+  },
+  patch({ state, batch }: Making, draw: Draw): void {
+    const blob = payload(draw);
+    batch.blobs.push(blob);
+    const turn = pickTurn(state, draw.at);
+    const newest = state.patchesOn(turn).at(-1)?.seq ?? 0;
+    const expected = draw.how % 3 === 0 ? { expectedSeq: newest } : {};
+    const about = {
+      tombstone: draw.how % 2 === 0,
+      encoding: draw.how % 4,
+      size: blob.bytes.length,
+    };
+    batch.patches.push({ turn, ...about, payload: blob.hash, ...expected });
+  },
+  log({ state, batch, taken }: Making, { at, how, text }: Draw): void {
+    const name = `logs/log-${at % 4}`;
+    if (!take(taken, name)) return;
+    const expected = how % 3 === 0 ? { expectedLines: state.getLog(name)?.lines ?? 0 } : {};
+    const lines = Array.from({ length: 1 + (how % 3) }, (_, n) => JSON.stringify({ n, text }));
+    batch.logs.push(
+      how % 8 === 7 ? { do: 'remove', name } : { do: 'append', name, lines, ...expected },
+    );
+  },
+  doc({ state, batch, taken }: Making, { at, how, text }: Draw): void {
+    const name = `docs-${at % 4}.json`;
+    if (!take(taken, name)) return;
+    const expected = how % 3 === 0 ? { expectedVersion: state.getDoc(name)?.version ?? 0 } : {};
+    const content = how % 5 === 4 ? undefined : JSON.stringify({ text });
+    batch.docs.push({ name, content, publish: at % 2 === 0, ...expected });
+  },
+};
+
+/** Without bias: the numbers only choose, and small ones are not more telling than others. */
+const draws: fc.Arbitrary<Draw> = fc.noBias(
+  fc.record({
+    kind: fc.constantFrom(...(Object.keys(MAKERS) as (keyof typeof MAKERS)[])),
+    at: fc.nat(100_000),
+    how: fc.nat(100_000),
+    text: fc.string({ maxLength: 12, unit: 'binary' }),
+  }),
+);
+
+/** `reopens` only when the engine under test can be opened again. */
+export function steps(reopens: boolean): fc.Arbitrary<Step[]> {
+  const upkeep = reopens ? (['checkpoint', 'reopen'] as const) : (['checkpoint'] as const);
+  const step = fc.oneof(
+    {
+      weight: 12,
+      arbitrary: fc.record({
+        do: fc.constant('commit' as const),
+        draws: fc.array(draws, { minLength: 1, maxLength: 4 }),
+        key: fc.noBias(fc.nat(40)),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('repeat' as const), at: fc.noBias(fc.nat(1000)) }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(1000) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constantFrom(...upkeep) }) },
+  );
+  return fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
+}
+
+/** The batch that the draws mean in this state. Some carry a key, and some of the keys come up again. */
+export function toBatch(state: ModelState, step: Step & { do: 'commit' }): Batch {
+  const batch: Mutable = {
+    blobs: [],
+    contexts: [],
+    turns: [],
+    opens: [],
+    deltas: [],
+    seals: [],
+    patches: [],
+    logs: [],
+    docs: [],
+  };
+  const making: Making = { state, batch, taken: new Set() };
+  for (const draw of step.draws) MAKERS[draw.kind](making, draw);
+  const [context, ...others] = new Set(batch.turns.map((turn) => turn.context));
+  if (typeof context !== 'bigint' || others.length > 0 || step.key >= 20) return batch;
+  return { ...batch, idempotency: { context, key: `key ${step.key}` } };
+}
+
+function place({ state, batch, taken }: Making, draw: Draw): TurnOpen {
+  const { at, how } = draw;
+  const creations = batch.contexts.filter((change) => change.do === 'create').length;
+  const isNew = creations > 0 && how % 2 === 0;
+  const context: ContextRef = isNew ? { created: at % creations } : pickFreeContext(state, draw);
+  const parent = how % 5 === 0 ? { parent: pickTurn(state, at) } : {};
+  const isFirst = typeof context === 'bigint' && take(taken, `head ${context}`);
+  const head = isFirst ? (state.getContext(context)?.head ?? NO_TURN) : undefined;
+  const expected = how % 7 === 0 && head !== undefined ? { expectedHead: head } : {};
+  const about = { type: `type.${how % 3}`, version: 1 + (how % 2), encoding: how % 4 };
+  return { context, ...about, ...parent, ...expected };
+}
+
+/** Few different texts, so that payloads repeat. */
+function payload({ how, text }: Draw): BlobPut {
+  return blobOf(how % 2 === 0 ? `payload ${how % 8}` : `payload ${text}`);
+}
+
+/** Now and then the choice falls on something that will not do. */
+function isOdd({ at }: Pick<Draw, 'at'>): boolean {
+  return at % 23 === 22;
+}
+
+function pickContext(state: ModelState, at: number): ContextId {
+  const there = [...state.contexts.keys()].filter((id) => state.getContext(id) !== undefined);
+  const any = toContextId(1 + (at % (state.contexts.size + 1)));
+  return isOdd({ at }) ? any : (there[at % there.length] ?? any);
+}
+
+/** Mostly one without an open turn. */
+function pickFreeContext(state: ModelState, { at }: Draw): ContextId {
+  const free = [...state.contexts.keys()].filter(
+    (id) => state.getContext(id)?.openTurn === NO_TURN,
+  );
+  return isOdd({ at })
+    ? pickContext(state, at)
+    : (free[at % free.length] ?? pickContext(state, at));
+}
+
+/** Mostly a sealed one. */
+function pickTurn(state: ModelState, at: number): TurnId {
+  const sealed = [...state.turns.keys()].filter((id) => !state.openBytes.has(id));
+  const any = toTurnId(1 + (at % (state.turns.size + 1)));
+  return isOdd({ at }) ? any : (sealed[at % sealed.length] ?? any);
+}
+
+function pickOpen(state: ModelState, at: number): TurnId | undefined {
+  const open = [...state.openBytes.keys()];
+  return isOdd({ at }) ? pickTurn(state, at) : open[at % open.length];
+}
+
+function take(taken: Set<string>, what: string): boolean {
+  if (taken.has(what)) return false;
+  taken.add(what);
+  return true;
+}

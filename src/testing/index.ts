@@ -1,0 +1,14 @@
+export { contextsSuite } from './contexts-suite/contexts-suite.ts';
+export type { ContextsTarget } from './contexts-suite/contexts-target.ts';
+export { engineSuite } from './engine-suite/engine-suite.ts';
+export type { EngineOpening, EngineTarget } from './engine-suite/engine-target.ts';
+export { MapShelf } from './map-shelf.ts';
+export { ModelEngine } from './model-engine.ts';
+export type { ModelEngineOptions } from './model-engine.ts';
+export { crashImages } from './disk/crash-states.ts';
+export { cutFiles, flipBytes, restoreStaleChunks } from './disk/damage.ts';
+export { exploreCrashes } from './disk/explore-crashes.ts';
+export { FaultIo } from './disk/fault-io.ts';
+export { planFaults } from './disk/fault-plan.ts';
+export type { FaultPlan } from './disk/fault-plan.ts';
+export { MemoryIo } from './disk/memory-io.ts';

@@ -1,0 +1,11 @@
+import type { ShelfSource } from '../engine/files/index-keeper.ts';
+import { MapShelf } from './map-shelf.ts';
+
+/** A new, empty shelf at every opening: the engine then builds its index from the files alone. */
+export function mapShelves(): ShelfSource {
+  return {
+    open: () => new MapShelf(),
+    create: () => new MapShelf(),
+    install: (fresh) => fresh,
+  };
+}

@@ -1,0 +1,247 @@
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import { QuipuError } from '../base/errors.ts';
+import { hashBytes, sha256Hex } from '../base/hash.ts';
+import type { Batch, Change, Committed } from '../engine/batch.ts';
+import type {
+  BlobSource,
+  BlobStored,
+  ContextList,
+  ContextQuery,
+  Engine,
+  EngineCapabilities,
+  EngineStats,
+  OpenTurnRow,
+} from '../engine/engine.ts';
+import type {
+  BlobStat,
+  ContextRow,
+  DocRow,
+  HeadRow,
+  LogRow,
+  PatchRow,
+  TurnRow,
+} from '../engine/rows.ts';
+import { applyBatch } from './model/apply-batch.ts';
+import { applyBlob } from './model/apply-records.ts';
+import { Draft } from './model/draft.ts';
+import { listContexts } from './model/list-contexts.ts';
+import { ModelState } from './model/model-state.ts';
+import { ancestorAt, commonAncestor, walkBack } from './model/walk.ts';
+
+const READ_PIECE_BYTES = 64 * 1024;
+
+export interface ModelEngineOptions {
+  readonly clock?: () => number;
+  /** The state of an engine closed before: what opening a store again is for engines that keep one. */
+  readonly state?: ModelState;
+}
+
+/**
+ * The contract in its simplest form, in memory: what other engines are compared with.
+ * A batch is applied within the call that sends it, so calls are answered in the order they come.
+ */
+export class ModelEngine implements Engine {
+  readonly capabilities: EngineCapabilities = {
+    reopen: true,
+    reindex: { missing: 'the model keeps no accelerator' },
+  };
+  readonly state: ModelState;
+  readonly #clock: () => number;
+  readonly #listeners: Set<(change: Change) => void> = new Set();
+  #closed = false;
+
+  constructor(options: ModelEngineOptions = {}) {
+    this.state = options.state ?? new ModelState();
+    this.#clock = options.clock ?? Date.now;
+    this.interruptOpenTurns();
+  }
+
+  async commit(batch: Batch): Promise<Committed> {
+    this.#assertOpen('commit');
+    const { committed, change } = applyBatch(this.state, batch, this.#clock());
+    if (change !== undefined) for (const listener of this.#listeners) listener(change);
+    return committed;
+  }
+
+  /** What opening a store does to turns that nobody can go on writing to. */
+  interruptOpenTurns(): void {
+    for (const [turn, bytes] of this.state.openBytes) {
+      const payload = hashBytes(bytes);
+      const seal = { turn, outcome: 'interrupted', payload, size: bytes.length } as const;
+      applyBatch(this.state, { blobs: [{ hash: payload, bytes }], seals: [seal] }, this.#clock());
+    }
+  }
+
+  async hasBlob(hash: Hash): Promise<boolean> {
+    this.#assertOpen('hasBlob');
+    return this.state.blobs.has(hash);
+  }
+
+  async statBlob(hash: Hash): Promise<BlobStat | undefined> {
+    this.#assertOpen('statBlob');
+    const size = this.state.blobs.get(hash)?.length;
+    return size === undefined ? undefined : { hash, size, storedSize: size, chunks: 0 };
+  }
+
+  async getBlob(hash: Hash): Promise<Uint8Array | undefined> {
+    this.#assertOpen('getBlob');
+    return this.state.blobs.get(hash)?.slice();
+  }
+
+  async *readBlob(hash: Hash, start = 0, end: number = Infinity): AsyncGenerator<Uint8Array> {
+    this.#assertOpen('readBlob');
+    this.state.assertBlob(hash);
+    const range = this.state.blobs.get(hash)?.slice(start, end) ?? new Uint8Array();
+    for (let at = 0; at < range.length; at += READ_PIECE_BYTES)
+      yield range.slice(at, at + READ_PIECE_BYTES);
+  }
+
+  async putBlob(source: BlobSource): Promise<BlobStored> {
+    this.#assertOpen('putBlob');
+    const pieces: Uint8Array[] = [];
+    for await (const piece of source.chunks) pieces.push(new Uint8Array(piece));
+    const bytes = new Uint8Array(Buffer.concat(pieces));
+    const hash = hashBytes(bytes);
+    const existed = this.state.blobs.has(hash);
+    const said = source.sha256 === true ? { sha256: sha256Hex(bytes) } : {};
+    applyBlob(new Draft(this.state, this.state.timeMs), { hash, bytes, ...said });
+    return { hash, size: bytes.length, storedSize: bytes.length, chunks: 0, existed, ...said };
+  }
+
+  async findBySha256(sha256: string): Promise<Hash | undefined> {
+    this.#assertOpen('findBySha256');
+    return this.state.sha256.get(sha256);
+  }
+
+  async getTurn(id: TurnId): Promise<TurnRow | undefined> {
+    this.#assertOpen('getTurn');
+    return this.state.turns.get(id);
+  }
+
+  async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
+    this.#assertOpen('walkBack');
+    return walkBack(this.state, from, limit);
+  }
+
+  async ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined> {
+    this.#assertOpen('ancestorAt');
+    return ancestorAt(this.state, turn, depth);
+  }
+
+  async commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined> {
+    this.#assertOpen('commonAncestor');
+    return commonAncestor(this.state, a, b);
+  }
+
+  async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
+    this.#assertOpen('getOpenTurn');
+    const row = this.state.turns.get(id);
+    const bytes = this.state.openBytes.get(id);
+    return row === undefined || bytes === undefined ? undefined : { row, bytes: bytes.slice() };
+  }
+
+  async getHead(id: ContextId): Promise<HeadRow | undefined> {
+    this.#assertOpen('getHead');
+    return this.state.getContext(id);
+  }
+
+  async getContext(id: ContextId): Promise<ContextRow | undefined> {
+    this.#assertOpen('getContext');
+    return this.state.getContext(id);
+  }
+
+  async listContexts(query: ContextQuery): Promise<ContextList> {
+    this.#assertOpen('listContexts');
+    return listContexts(this.state, query);
+  }
+
+  async getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]> {
+    this.#assertOpen('getPatches');
+    return [...this.state.patches.values()].filter((patch) => turns.includes(patch.turn));
+  }
+
+  async getLog(name: string): Promise<LogRow | undefined> {
+    this.#assertOpen('getLog');
+    return this.state.getLog(name);
+  }
+
+  async readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
+    this.#assertOpen('readLog');
+    return this.state.logs.get(name)?.slice(from, from + limit) ?? [];
+  }
+
+  async listLogs(prefix: string, limit: number, after = ''): Promise<readonly string[]> {
+    this.#assertOpen('listLogs');
+    return pickNames(this.state.logs.keys(), prefix, after).slice(0, limit);
+  }
+
+  async getDoc(name: string): Promise<DocRow | undefined> {
+    this.#assertOpen('getDoc');
+    return this.state.getDoc(name);
+  }
+
+  async listDocs(prefix: string, limit: number, after = ''): Promise<readonly string[]> {
+    this.#assertOpen('listDocs');
+    return pickNames(this.#docNames(), prefix, after).slice(0, limit);
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#assertOpen('subscribe');
+    // Wrapped, so that one function given twice is two subscriptions.
+    const own = (change: Change): void => listener(change);
+    this.#listeners.add(own);
+    return () => {
+      this.#listeners.delete(own);
+    };
+  }
+
+  async stats(): Promise<EngineStats> {
+    this.#assertOpen('stats');
+    const { blobs, turns, contexts, patches, logs } = this.state;
+    const blobBytes = sum([...blobs.values()].map((bytes) => bytes.length));
+    return {
+      engine: 'model',
+      durability: 'unsafe',
+      turns: turns.size,
+      contexts: [...contexts.values()].filter((context) => !context.removed).length,
+      patches: patches.size,
+      blobs: blobs.size,
+      blobBytes,
+      storedBytes: blobBytes,
+      logicalBytes: sum([...turns.values()].map((turn) => turn.size)),
+      logs: logs.size,
+      docs: this.#docNames().length,
+      diskBytes: 0,
+      damage: [],
+    };
+  }
+
+  async checkpoint(): Promise<void> {
+    this.#assertOpen('checkpoint');
+  }
+
+  async reindex(): Promise<void> {
+    this.#assertOpen('reindex');
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#listeners.clear();
+  }
+
+  #docNames(): string[] {
+    return [...this.state.docs.keys()].filter((name) => this.state.getDoc(name) !== undefined);
+  }
+
+  #assertOpen(what: string): void {
+    if (this.#closed) throw new QuipuError('CLOSED', `${what} was called after close`, { what });
+  }
+}
+
+function pickNames(names: Iterable<string>, prefix: string, after: string): string[] {
+  return [...names].filter((name) => name.startsWith(prefix) && name > after).toSorted();
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,115 @@
+import type { TurnId } from '../../base/brand.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { Batch, Change, Committed, Idempotency, TurnAppend } from '../../engine/batch.ts';
+import type { TurnRow } from '../../engine/rows.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import { applyContext } from './apply-contexts.ts';
+import { applyBlob, applyDoc, applyLog } from './apply-records.ts';
+import { applyAppend, applyDelta, applyOpen, applyPatch, applySeal } from './apply-turns.ts';
+import { Draft } from './draft.ts';
+import type { ModelState } from './model-state.ts';
+
+/** `change` is undefined when there is nothing for listeners to hear. */
+export interface Applied {
+  readonly committed: Committed;
+  readonly change: Change | undefined;
+}
+
+/** Makes the whole batch true in `state`, or throws and leaves it as it was. */
+export function applyBatch(state: ModelState, batch: Batch, clockMs: number): Applied {
+  if (batch.idempotency !== undefined) {
+    const turns = findFirst(state, batch.idempotency, batch.turns ?? []);
+    if (turns !== undefined) return { committed: replay(state.seq, turns), change: undefined };
+  }
+
+  // A clock that jumps back stands still here until it has caught up.
+  const draft = new Draft(state, Math.max(state.timeMs, clockMs));
+  try {
+    applyLists(draft, batch);
+  } catch (error) {
+    draft.rollBack();
+    throw error;
+  }
+  const change = draft.toChange();
+  const committed = draft.toCommitted();
+  if (!draft.changed) return { committed, change: undefined };
+  state.seq = draft.seq;
+  state.timeMs = draft.nowMs;
+  return { committed, change };
+}
+
+function applyLists(draft: Draft, batch: Batch): void {
+  const { idempotency } = batch;
+  for (const put of batch.blobs ?? []) applyBlob(draft, put);
+  for (const change of batch.contexts ?? []) applyContext(draft, change);
+  for (const [index, append] of (batch.turns ?? []).entries()) {
+    applyAppend(draft, append, idempotency !== undefined && index > 0);
+  }
+  if (idempotency !== undefined) {
+    const ids = draft.turns.map((turn) => turn.id);
+    draft.set(draft.state.keys, toScope(idempotency), ids);
+  }
+  for (const open of batch.opens ?? []) applyOpen(draft, open);
+  for (const delta of batch.deltas ?? []) applyDelta(draft, delta);
+  for (const seal of batch.seals ?? []) applySeal(draft, seal);
+  for (const patch of batch.patches ?? []) applyPatch(draft, patch);
+  for (const change of batch.logs ?? []) applyLog(draft, change);
+  for (const change of batch.docs ?? []) applyDoc(draft, change);
+}
+
+/** The turns this key stands for already, if it was seen before; throws when they are others. */
+function findFirst(
+  state: ModelState,
+  idempotency: Idempotency,
+  appends: readonly TurnAppend[],
+): readonly TurnRow[] | undefined {
+  if (appends.length === 0) throw invalid('idempotency', 'needs a turn to stand for');
+  if (appends.some((append) => append.context !== idempotency.context)) {
+    throw invalid('idempotency', 'is for one context, and a turn of the batch goes to another');
+  }
+  const ids: readonly TurnId[] | undefined = state.keys.get(toScope(idempotency));
+  if (ids === undefined) return undefined;
+  const rows = ids.map((id) => state.mustGetTurn(id));
+  if (rows.length === appends.length && rows.every((row, at) => isSame(row, appends[at])))
+    return rows;
+  throw new QuipuError(
+    'IDEMPOTENCY_CONFLICT',
+    `the key ${JSON.stringify(idempotency.key)} stands for other turns`,
+    {
+      context: String(idempotency.context),
+      key: idempotency.key,
+      turn: String(ids[0]),
+    },
+  );
+}
+
+function isSame(row: TurnRow, append: TurnAppend | undefined): boolean {
+  const parentGiven = (row.flags & TurnFlag.PARENT_GIVEN) !== 0;
+  return (
+    append !== undefined &&
+    row.type === append.type &&
+    row.version === append.version &&
+    row.encoding === append.encoding &&
+    row.payload === append.payload &&
+    row.size === append.size &&
+    append.parent === (parentGiven ? row.parent : undefined)
+  );
+}
+
+function replay(seq: number, turns: readonly TurnRow[]): Committed {
+  return {
+    seq,
+    replayed: true,
+    contexts: [],
+    turns,
+    opened: [],
+    sealed: [],
+    patches: [],
+    logs: [],
+    docs: [],
+  };
+}
+
+function toScope(idempotency: Idempotency): string {
+  return `${idempotency.context} ${idempotency.key}`;
+}

@@ -1,0 +1,148 @@
+import { NO_TURN } from '../../base/brand.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { PatchAppend, TurnAppend, TurnDelta, TurnOpen, TurnSeal } from '../../engine/batch.ts';
+import type { PatchRow, TurnRow } from '../../engine/rows.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import type { Draft } from './draft.ts';
+import type { ModelContext } from './model-state.ts';
+
+const OUTCOME_FLAG: Record<TurnSeal['outcome'], number> = {
+  complete: 0,
+  aborted: TurnFlag.ABORTED,
+  interrupted: TurnFlag.INTERRUPTED,
+};
+
+/** `continues`: not the first turn of a batch with an idempotency key. */
+export function applyAppend(draft: Draft, append: TurnAppend, continues: boolean): void {
+  const { state } = draft;
+  const context = draft.resolveContext(append.context);
+  const place = planPlace(draft, context, append);
+  state.assertBlob(append.payload);
+  const flags = place.flags | (continues ? TurnFlag.CONTINUES : 0);
+  const row = { ...place, payload: append.payload, size: append.size, flags };
+  draft.set(state.turns, row.id, row);
+  draft.updateContext(context, { head: row.id, headDepth: row.depth }, true);
+  draft.turns.push(row);
+}
+
+export function applyOpen(draft: Draft, open: TurnOpen): void {
+  const { state } = draft;
+  const context = draft.resolveContext(open.context);
+  const place = planPlace(draft, context, open);
+  const row = { ...place, payload: undefined, size: 0, flags: place.flags | TurnFlag.OPEN };
+  draft.set(state.turns, row.id, row);
+  draft.set(state.openBytes, row.id, new Uint8Array());
+  draft.updateContext(context, { openTurn: row.id }, false);
+  draft.opened.push(row);
+}
+
+export function applyDelta(draft: Draft, delta: TurnDelta): void {
+  const { state } = draft;
+  const row = state.mustGetTurn(delta.turn);
+  const bytes = state.openBytes.get(delta.turn);
+  if (bytes === undefined) throw invalid('delta', `goes to turn ${delta.turn}, which is sealed`);
+
+  const overlap = bytes.subarray(delta.offset, delta.offset + delta.bytes.length);
+  const repeated = delta.bytes.subarray(0, overlap.length);
+  if (delta.offset > bytes.length || Buffer.compare(overlap, repeated) !== 0) {
+    throw invalid(
+      'delta',
+      `at ${delta.offset} does not continue turn ${delta.turn} of ${bytes.length} bytes`,
+    );
+  }
+  const added = new Uint8Array(delta.bytes.subarray(overlap.length));
+  if (added.length === 0) return;
+  const grown = new Uint8Array(Buffer.concat([bytes, added]));
+  draft.set(state.openBytes, row.id, grown);
+  draft.set(state.turns, row.id, { ...row, size: grown.length });
+  draft.deltas.push({ turn: row.id, offset: bytes.length, bytes: added });
+}
+
+export function applySeal(draft: Draft, seal: TurnSeal): void {
+  const { state } = draft;
+  const row = state.mustGetTurn(seal.turn);
+  const flags =
+    (row.flags & ~(TurnFlag.OPEN | TurnFlag.ABORTED | TurnFlag.INTERRUPTED)) |
+    OUTCOME_FLAG[seal.outcome];
+  if (!state.openBytes.has(seal.turn)) {
+    if (row.payload !== seal.payload || row.flags !== flags) {
+      throw invalid('seal', `names turn ${seal.turn}, which is sealed otherwise`);
+    }
+    draft.sealed.push(row);
+    return;
+  }
+  state.assertBlob(seal.payload);
+  const sealed: TurnRow = { ...row, payload: seal.payload, size: seal.size, flags };
+  draft.set(state.turns, row.id, sealed);
+  draft.delete(state.openBytes, row.id);
+  draft.sealed.push(sealed);
+
+  const context = state.contexts.get(row.context);
+  if (context === undefined || context.removed) return;
+  draft.updateContext(context, { head: row.id, headDepth: row.depth, openTurn: NO_TURN }, true);
+}
+
+export function applyPatch(draft: Draft, patch: PatchAppend): void {
+  const { state } = draft;
+  const turn = state.mustGetTurn(patch.turn);
+  if (state.openBytes.has(turn.id))
+    throw invalid('patch', `names turn ${turn.id}, which is still open`);
+  state.assertBlob(patch.payload);
+  const newest = state.patchesOn(turn.id).at(-1)?.seq ?? 0;
+  if (patch.expectedSeq !== undefined && patch.expectedSeq !== newest) {
+    throw new QuipuError('HEAD_MOVED', `the newest patch on turn ${turn.id} is ${newest}`, {
+      context: String(turn.id),
+      expected: String(patch.expectedSeq),
+      head: String(newest),
+    });
+  }
+  const { tombstone, encoding, payload, size } = patch;
+  const seq = state.patches.size + 1;
+  const row: PatchRow = {
+    seq,
+    turn: turn.id,
+    tombstone,
+    encoding,
+    payload,
+    size,
+    createdAt: draft.nowMs,
+  };
+  draft.set(state.patches, seq, row);
+  draft.patches.push(row);
+}
+
+/** Checks that a turn may join now, and says where. */
+function planPlace(
+  draft: Draft,
+  context: ModelContext,
+  turn: TurnOpen,
+): Omit<TurnRow, 'payload' | 'size'> {
+  const { id, head, openTurn } = context.row;
+  if (openTurn !== NO_TURN) {
+    throw new QuipuError('LOCKED', `turn ${openTurn} is open in context ${id}; seal it first`, {
+      what: 'context',
+      owner: String(openTurn),
+    });
+  }
+  if (turn.expectedHead !== undefined && turn.expectedHead !== head) {
+    throw new QuipuError('HEAD_MOVED', `the head of context ${id} is ${head}`, {
+      context: String(id),
+      expected: String(turn.expectedHead),
+      head: String(head),
+    });
+  }
+  const parent = turn.parent ?? head;
+  const isRoot = turn.parent === undefined && head === NO_TURN;
+  const { type, version, encoding } = turn;
+  return {
+    id: draft.nextTurnId(),
+    parent,
+    context: id,
+    depth: isRoot ? 0 : draft.state.mustGetSealedTurn(parent).depth + 1,
+    type,
+    version,
+    encoding,
+    flags: turn.parent === undefined ? 0 : TurnFlag.PARENT_GIVEN,
+    createdAt: draft.nowMs,
+  };
+}

@@ -1,0 +1,86 @@
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { ContextRow, DocRow, LogRow, PatchRow, TurnRow } from '../../engine/rows.ts';
+
+export interface ModelContext {
+  readonly row: ContextRow;
+  readonly removed: boolean;
+  /** Number of the commit that last changed `updatedAt`; lets a listing find what moved meanwhile. */
+  readonly movedSeq: number;
+}
+
+export interface ModelDoc {
+  readonly row: DocRow;
+  readonly removed: boolean;
+}
+
+/**
+ * All that a store holds, as plainly as it can be said. Values are never changed in place, so a row
+ * handed out once stays as it was. Turns, contexts and patches only ever join, so their next number
+ * is one more than their count.
+ */
+export class ModelState {
+  readonly blobs: Map<Hash, Uint8Array> = new Map();
+  readonly sha256: Map<string, Hash> = new Map();
+  readonly contexts: Map<ContextId, ModelContext> = new Map();
+  readonly turns: Map<TurnId, TurnRow> = new Map();
+  readonly openBytes: Map<TurnId, Uint8Array> = new Map();
+  /** (context, key) as one text, and the turns that came of it. */
+  readonly keys: Map<string, readonly TurnId[]> = new Map();
+  readonly patches: Map<number, PatchRow> = new Map();
+  readonly logs: Map<string, readonly string[]> = new Map();
+  readonly docs: Map<string, ModelDoc> = new Map();
+  seq = 0;
+  timeMs = 0;
+
+  getContext(id: ContextId): ContextRow | undefined {
+    const context = this.contexts.get(id);
+    return context === undefined || context.removed ? undefined : context.row;
+  }
+
+  getLog(name: string): LogRow | undefined {
+    const lines = this.logs.get(name);
+    if (lines === undefined) return undefined;
+    const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
+    return { name, lines: lines.length, bytes };
+  }
+
+  getDoc(name: string): DocRow | undefined {
+    const doc = this.docs.get(name);
+    return doc === undefined || doc.removed ? undefined : doc.row;
+  }
+
+  /** The patches on a turn, oldest first. */
+  patchesOn(turn: TurnId): PatchRow[] {
+    return [...this.patches.values()].filter((patch) => patch.turn === turn);
+  }
+
+  mustGetContext(id: ContextId): ModelContext {
+    const context = this.contexts.get(id);
+    if (context !== undefined && !context.removed) return context;
+    throw new QuipuError('NOT_FOUND', `there is no context ${id}`, {
+      what: 'context',
+      id: String(id),
+    });
+  }
+
+  mustGetTurn(id: TurnId): TurnRow {
+    const turn = this.turns.get(id);
+    if (turn !== undefined) return turn;
+    throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: String(id) });
+  }
+
+  mustGetSealedTurn(id: TurnId): TurnRow {
+    const turn = this.mustGetTurn(id);
+    if (!this.openBytes.has(id)) return turn;
+    throw new QuipuError('NOT_FOUND', `turn ${id} is not sealed yet`, {
+      what: 'turn',
+      id: String(id),
+    });
+  }
+
+  assertBlob(hash: Hash): void {
+    if (this.blobs.has(hash)) return;
+    throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+  }
+}

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { QuipuError } from '../../src/base/errors.ts';
+import { runCli } from '../../src/cli/run-cli.ts';
+import type { World } from '../../src/cli/world.ts';
+import type { OpenOptions } from '../../src/open-store.ts';
+import { createStore } from '../../src/store/create-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { ModelEngine } from '../../src/testing/model-engine.ts';
+import type { ModelState } from '../../src/testing/model/model-state.ts';
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The time of everything a rig stores, 2023-11-14T22:13:20Z. */
+const NOW = 1_700_000_000_000;
+
+/** A command line whose store lives in memory from one command to the next. */
+export class CliRig implements Disposable {
+  /** An empty folder that stands for the current directory. */
+  readonly cwd: string = mkdtempSync(join(tmpdir(), 'quipu-cli-'));
+  readonly env: Record<string, string> = {};
+  /** Aborted to stand for Ctrl-C. */
+  interrupt: AbortController = new AbortController();
+  isTerminal = false;
+  /** What standard output does with data; tests replace it to close the pipe. */
+  accept: (data: string | Uint8Array) => void = () => undefined;
+  /** What the last command printed, byte for byte. */
+  printed: Uint8Array = new Uint8Array();
+  readonly #states = new Map<string, ModelState>();
+
+  /** Runs a command with nothing on its standard input. */
+  async run(...argv: string[]): Promise<Ran> {
+    return await this.feed('', ...argv);
+  }
+
+  /** Runs a command with `input` on its standard input. */
+  async feed(
+    input: string | Uint8Array | AsyncIterable<Uint8Array>,
+    ...argv: string[]
+  ): Promise<Ran> {
+    const out: Uint8Array[] = [];
+    let err = '';
+    const source = typeof input === 'string' ? Buffer.from(input) : input;
+    const world: World = {
+      out: async (data) => {
+        this.accept(data);
+        out.push(Buffer.from(data));
+      },
+      err: (text) => {
+        err += text;
+      },
+      stdin: source instanceof Uint8Array ? inPieces(source) : source,
+      env: this.env,
+      cwd: this.cwd,
+      home: join(this.cwd, 'home'),
+      isTerminal: this.isTerminal,
+      openStore: (url, options) => this.open(url, options),
+      now: () => NOW,
+      catchInterrupt: () => this.interrupt.signal,
+    };
+    const code = await runCli(argv, world);
+    this.printed = Buffer.concat(out);
+    return { code, out: Buffer.concat(out).toString(), err };
+  }
+
+  /** Opens the store that commands use, as they do. */
+  async open(url: string = join(this.cwd, '.quipu'), options: OpenOptions = {}): Promise<Store> {
+    const state = this.#states.get(url);
+    if (state === undefined && options.create === false) {
+      const message = `there is no store at ${url}; create one with "quipu init"`;
+      throw new QuipuError('NOT_FOUND', message, { what: 'store', id: url });
+    }
+    const engine = new ModelEngine({ clock: () => NOW, ...(state !== undefined && { state }) });
+    this.#states.set(url, engine.state);
+    return createStore(engine);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.cwd, { recursive: true, force: true });
+  }
+}
+
+/** Small pieces, so that characters and lines are cut in the middle. */
+async function* inPieces(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += 3) yield bytes.subarray(start, start + 3);
+}

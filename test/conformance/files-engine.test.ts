@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import type { Engine } from '../../src/engine/engine.ts';
+import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
+import { engineSuite } from '../../src/testing/engine-suite/engine-suite.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'quipu-engine-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const folders = new WeakMap<Engine, string>();
+let count = 0;
+
+async function openAt(folder: string, opening: { clock?: () => number } = {}): Promise<Engine> {
+  const engine = await openFilesEngine(folder, opening);
+  folders.set(engine, folder);
+  return engine;
+}
+
+engineSuite({
+  name: 'files',
+  capabilities: { reopen: true, reindex: true },
+  open: (opening) => openAt(join(root, String((count += 1))), opening),
+  reopen: (engine, opening) => openAt(folders.get(engine) ?? '', opening),
+});

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { listFiles, projectPath, readProject } from '../support/project.ts';
+
+const documents = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...listFiles('docs', /\.md$/),
+];
+
+/** A heading's anchor: lower case, without punctuation, with `-` for spaces. */
+function anchorsOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.*)$/gm)].map((heading) =>
+    heading[1]!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe.each(documents)('%s', (document) => {
+  it('links to files and headings that exist', () => {
+    const text = readProject(document);
+    const links = [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map((link) => link[1]!);
+    const broken = links.filter((link) => {
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? document : posix.join(posix.dirname(document), path);
+      if (!existsSync(projectPath(target))) return true;
+      return anchor !== undefined && !anchorsOf(readProject(target)).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { listFiles, projectPath, readPackageJson, readProject } from '../support/project.ts';
+import { parseBlocks } from './blocks.ts';
+import { isNpmBlock, problemsOfNpmBlock } from './npm-commands.ts';
+import { runShellBlocks } from './run-shell.ts';
+import { joinPrograms, runPrograms } from './run-typescript.ts';
+
+// Every example of the documents is run: what a reader copies works.
+const documents = [
+  'README.md',
+  ...listFiles('docs/guide', /\.md$/),
+  ...listFiles('docs/reference', /\.md$/),
+];
+const manifest = readPackageJson();
+const commands = Object.fromEntries(
+  Object.entries(manifest.bin).map(([name, path]) => [name, projectPath(path)]),
+);
+
+describe('the README', () => {
+  it('opens with the two commands that show and test everything', () => {
+    const shell = parseBlocks(readProject('README.md')).filter(({ info }) => info === 'sh');
+    expect(shell.slice(0, 2).map(({ code }) => code)).toEqual([
+      'npm install && npm start\n',
+      'npm test\n',
+    ]);
+  });
+});
+
+describe.each(documents)('%s', (document) => {
+  const blocks = parseBlocks(readProject(document));
+  const shell = blocks.filter(({ info }) => info === 'sh');
+
+  it('uses only languages that are run or that are plainly not code', () => {
+    const known = new Set(['sh', 'ts', 'text', 'json', '']);
+    expect(blocks.filter(({ info }) => !known.has(info))).toEqual([]);
+  });
+
+  it('names npm scripts that exist', () => {
+    const npm = shell.filter(({ code }) => isNpmBlock(code));
+    expect(npm.flatMap(({ code }) => problemsOfNpmBlock(code, manifest))).toEqual([]);
+  });
+
+  it('has shell examples that work', { timeout: 150_000 }, async () => {
+    const runnable = shell.filter(({ code }) => !isNpmBlock(code));
+    expect(await runShellBlocks(runnable, commands)).toEqual([]);
+  });
+
+  it('has TypeScript examples that compile and work', { timeout: 150_000 }, () => {
+    const programs = joinPrograms(
+      document,
+      blocks.filter(({ info }) => info === 'ts'),
+    );
+    expect(runPrograms(programs)).toEqual([]);
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { projectPath, readPackageJson, readProject } from './support/project.ts';
+import { exportedNames } from './tidy/exported-names.ts';
+
+/** What users can import. A change here is a change of the public surface: say so in the changelog. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  '.': [
+    'QuipuError',
+    'isQuipuError',
+    'openStore',
+    'toContextId',
+    'toHash',
+    'toTurnId',
+    'type AppendOptions',
+    'type BlobDetails',
+    'type BlobInfo',
+    'type Blobs',
+    'type ByteRange',
+    'type Context',
+    'type ContextDetails',
+    'type ContextId',
+    'type ContextJson',
+    'type ContextUpdate',
+    'type Contexts',
+    'type EncodingName',
+    'type EngineStats',
+    'type ErrorCode',
+    'type ErrorData',
+    'type FollowOptions',
+    'type Hash',
+    'type ListOptions',
+    'type Maintain',
+    'type NewContext',
+    'type NewTurn',
+    'type NewTurnHeader',
+    'type OpenOptions',
+    'type OpenTurn',
+    'type OpenTurnOptions',
+    'type Page',
+    'type Patch',
+    'type PatchJson',
+    'type PatchOptions',
+    'type Progress',
+    'type ReadOptions',
+    'type Stats',
+    'type Store',
+    'type TombstoneOptions',
+    'type Turn',
+    'type TurnDiff',
+    'type TurnId',
+    'type TurnJson',
+    'type TurnPage',
+  ],
+  './testing': [
+    'FaultIo',
+    'MapShelf',
+    'MemoryIo',
+    'ModelEngine',
+    'contextsSuite',
+    'crashImages',
+    'cutFiles',
+    'engineSuite',
+    'exploreCrashes',
+    'flipBytes',
+    'planFaults',
+    'restoreStaleChunks',
+    'type ContextsTarget',
+    'type EngineOpening',
+    'type EngineTarget',
+    'type FaultPlan',
+    'type ModelEngineOptions',
+  ],
+};
+
+describe('the package', () => {
+  it('has these entries', () => {
+    expect(Object.keys(readPackageJson().exports)).toEqual(Object.keys(NAMES));
+  });
+});
+
+describe.each(Object.keys(NAMES))('the entry %s', (entry) => {
+  const built = readPackageJson().exports[entry]!.default;
+  const source = built.replace('./dist/', 'src/').replace(/\.js$/, '.ts');
+
+  it('exports exactly these names', () => {
+    expect(exportedNames(readProject(source))).toEqual(NAMES[entry]);
+  });
+
+  it('exports them also when built', async () => {
+    const values = NAMES[entry]!.filter((name) => !name.startsWith('type '));
+    const module = (await import(projectPath(built))) as Record<string, unknown>;
+    expect(Object.keys(module).toSorted()).toEqual(values);
+  });
+});

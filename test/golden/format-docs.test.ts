@@ -1,0 +1,89 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { toContextId } from '../../src/base/brand.ts';
+import { decodeAliasRecord, encodeAliasRecord } from '../../src/format/alias-record.ts';
+import { decodeBlobRecord, encodeBlobRecord } from '../../src/format/blob-record.ts';
+import { decodeCheckpoint, encodeCheckpoint } from '../../src/format/checkpoint.ts';
+import { decodeChunkList, encodeChunkList } from '../../src/format/chunk-list.ts';
+import { decodeDocRecord, encodeDocRecord } from '../../src/format/doc-record.ts';
+import { decodeFileHeader, encodeFileHeader } from '../../src/format/file-header.ts';
+import { decodeFormatFile, encodeFormatFile } from '../../src/format/format-file.ts';
+import { decodeHeadRecord, encodeHeadRecord } from '../../src/format/head-record.ts';
+import { idempotencyHash } from '../../src/format/idempotency.ts';
+import { decodeFrameBody, decodeFrameHeader, encodeFrame } from '../../src/format/journal-frame.ts';
+import { decodeLogExtent, encodeLogExtent } from '../../src/format/log-extent.ts';
+import { decodeMark, encodeMark } from '../../src/format/mark.ts';
+import { decodeDelta, encodeDelta } from '../../src/format/open-turn.ts';
+import { decodePackEnd, encodePackEnd } from '../../src/format/pack-end.ts';
+import { decodePatchRecord, encodePatchRecord } from '../../src/format/patch-record.ts';
+import { decodeTurnRecord, encodeTurnRecord } from '../../src/format/turn-record.ts';
+import { decodeTypeLine, encodeTypeLine } from '../../src/format/type-line.ts';
+
+// The documents say what the bytes are, the code reads and writes them. Each example in docs/format is
+// decoded and encoded again here, so that text and code cannot part.
+
+type Again = (bytes: Buffer) => Uint8Array;
+
+function again<T>(
+  decode: (bytes: Uint8Array) => T | undefined,
+  encode: (value: T) => Uint8Array,
+): Again {
+  return (bytes) => {
+    const value = decode(bytes);
+    if (value === undefined) throw new Error('the example is not intact');
+    return encode(value);
+  };
+}
+
+/** What each example is, by the words between "Example" and the next comma or colon. */
+const EXAMPLES: Record<string, Again> = {
+  FORMAT: again(decodeFormatFile, encodeFormatFile),
+  'file header': (bytes) =>
+    again(decodeFileHeader, (header) => encodeFileHeader(header, bytes.length))(bytes),
+  'blob record': again(decodeBlobRecord, encodeBlobRecord),
+  'chunk list': again(decodeChunkList, encodeChunkList),
+  'pack end': again(decodePackEnd, encodePackEnd),
+  'alias record': again(decodeAliasRecord, encodeAliasRecord),
+  'turn record': again(decodeTurnRecord, encodeTurnRecord),
+  'idempotency hash': () => idempotencyHash(toContextId(2), 'retry-1'),
+  'type line': again(decodeTypeLine, encodeTypeLine),
+  'open turn record': again(decodeTurnRecord, encodeTurnRecord),
+  delta: again((bytes) => decodeDelta(bytes), encodeDelta),
+  'head record': again(decodeHeadRecord, encodeHeadRecord),
+  'patch record': again(decodePatchRecord, encodePatchRecord),
+  'doc record': again(decodeDocRecord, encodeDocRecord),
+  'log extent': again(decodeLogExtent, encodeLogExtent),
+  frame: frameAgain,
+  checkpoint: again(decodeCheckpoint, encodeCheckpoint),
+  mark: again(decodeMark, encodeMark),
+};
+
+/** The document leaves out the padding. */
+function frameAgain(bytes: Buffer): Uint8Array {
+  const header = decodeFrameHeader(bytes);
+  const writes = header && decodeFrameBody(header, bytes.subarray(32));
+  if (header === undefined || writes === undefined) throw new Error('the example is not intact');
+  return encodeFrame(header.seq, writes).subarray(0, bytes.length);
+}
+
+const FOLDER = new URL('../../docs/format/', import.meta.url);
+const documents = readdirSync(FOLDER).map((name) => readFileSync(new URL(name, FOLDER), 'utf8'));
+const examples = documents.flatMap((text) =>
+  [...text.matchAll(/^Example ([^,:]+)[^:]*: `([0-9a-f]+)`$/gm)].map(([, name, hex]) => ({
+    name: name ?? '',
+    hex: hex ?? '',
+  })),
+);
+
+describe('docs/format', () => {
+  it('has one example of every record, and none that nobody reads', () => {
+    expect(examples.map(({ name }) => name).sort()).toEqual(Object.keys(EXAMPLES).sort());
+    const lines = documents.flatMap((text) => text.match(/^Example\b/gm) ?? []);
+    expect(lines.length).toBe(examples.length);
+  });
+
+  it.each(examples)('shows the bytes of a $name', ({ name, hex }) => {
+    const encoded = EXAMPLES[name]?.(Buffer.from(hex, 'hex')) ?? new Uint8Array();
+    expect(Buffer.from(encoded).toString('hex')).toBe(hex);
+  });
+});

@@ -1,0 +1,31 @@
+import { hashBytes, hashRaw } from '../../src/base/hash.ts';
+import { NO_TOTALS } from '../../src/engine/files/index/shelf.ts';
+import type { BlobPlace, ShelfBatch } from '../../src/engine/files/index/shelf.ts';
+
+/** A batch with what is given and nothing else. */
+export function shelfBatch(part: Partial<ShelfBatch> = {}): ShelfBatch {
+  return {
+    blobs: [],
+    sha256: [],
+    keys: [],
+    patches: [],
+    contexts: [],
+    contextMeta: [],
+    docs: [],
+    logs: [],
+    totals: NO_TOTALS,
+    positions: {},
+    ...part,
+  };
+}
+
+/** The nth sample blob; `pack` tells its places apart. */
+export function samplePlace(n: number, pack = 1): BlobPlace {
+  const hash = hashBytes(Buffer.from(`blob ${n}`));
+  return { hash, pack, offset: n * 100, rawLength: n, storedLength: n % 50, codec: n % 3 };
+}
+
+/** The nth sample idempotency key. */
+export function sampleKey(n: number): Uint8Array {
+  return hashRaw(Buffer.from(`key ${n}`)).subarray(0, 16);
+}

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { listFiles, readPackageJson, readProject } from './support/project.ts';
+import { parseErrorData, parseErrorDocs } from './tidy/error-codes.ts';
+import { packageOf, specifiersOf, unreachable } from './tidy/imports.ts';
+import { blockOf, importText, layerFolders, parseLayerBlocks } from './tidy/layers.ts';
+import { findForbidden } from './tidy/words.ts';
+
+/** Longer than 300 lines today. Names may leave this list and never join it. */
+const LONG_FILES: readonly string[] = [];
+
+/** Lowest first: a folder may import from the rows before its own. Siblings share a row. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['base'],
+  ['format'],
+  ['engine'],
+  ['engine/files', 'engine/postgres'],
+  ['context', 'workflow', 'chat', 'session', 'queue'],
+  ['maintain'],
+  ['store'],
+  ['wire'],
+  ['server', 'client'],
+  ['mcp'],
+  ['cli'],
+];
+
+/** Which folders may import a package. Tests may import any package that is installed. */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@msgpack/msgpack': ['src/context/'],
+  '@napi-rs/blake-hash': ['src/base/'],
+  'better-sqlite3': ['src/engine/files/'],
+  commander: ['src/cli/'],
+  'fast-check': ['src/testing/'],
+  ulid: ['src/engine/files/'],
+  vitest: ['src/testing/'],
+  'zstd-napi': ['src/base/'],
+};
+
+const ENTRIES = ['src/index.ts', 'src/testing/index.ts', 'src/cli/main.ts'];
+
+const sources = listFiles('src', /\.ts$/);
+const programs = sources.filter((file) => !file.endsWith('.test.ts'));
+const written = ['src', 'test', 'bench', 'scripts'].flatMap((folder) =>
+  listFiles(folder, /\.(?:ts|mjs)$/),
+);
+const texts = [...written, ...listFiles('docs', /\.md$/), ...listFiles('.ci', /./)].concat(
+  ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'package.json'],
+  ['.oxlintrc.json', '.oxfmtrc.json', 'tsconfig.json', 'tsconfig.build.json'],
+  ['vitest.config.ts', 'vitest.soak.config.ts'],
+);
+
+describe('the tree', () => {
+  it('lets no file grow past 300 lines', () => {
+    const long = written.filter((file) => readProject(file).trimEnd().split('\n').length > 300);
+    expect(long).toEqual(LONG_FILES);
+  });
+
+  it('names files in kebab-case', () => {
+    const kebab = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)*\.(?:ts|mjs)$/;
+    expect(written.filter((file) => !kebab.test(file.slice(file.lastIndexOf('/') + 1)))).toEqual(
+      [],
+    );
+  });
+
+  it('has no file that nothing leads to', () => {
+    expect(unreachable(programs, ENTRIES, readProject)).toEqual([]);
+  });
+
+  it('has a source for every entry of the package', () => {
+    const { exports, bin } = readPackageJson();
+    const built = [...Object.values(exports).map((entry) => entry.default), ...Object.values(bin)];
+    const entries = built.map((path) =>
+      path.replace(/^(?:\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts'),
+    );
+    expect(entries.toSorted()).toEqual(ENTRIES.toSorted());
+    expect(ENTRIES.filter((entry) => !sources.includes(entry))).toEqual([]);
+  });
+
+  it('says nothing that only its author understands', () => {
+    const findings = texts.flatMap((file) =>
+      findForbidden(readProject(file), /\.(?:ts|mjs)$/.test(file)).map(
+        ({ line, what }) => `${file}:${line} has ${what}`,
+      ),
+    );
+    expect(findings).toEqual([]);
+  });
+});
+
+describe('layers', () => {
+  const blocks = parseLayerBlocks(readProject('.oxlintrc.json'));
+
+  it('gives every folder of src a layer', () => {
+    const known = new Set(LAYERS.flat());
+    const missing = layerFolders(sources).filter(
+      (folder) =>
+        blockOf(blocks, folder) === undefined || !(known.has(folder) || folder === 'testing'),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  // The lint rule is a list of names in an expression, and a name left out is silent.
+  it.each(LAYERS.flat())('keeps %s from importing what stands above it', (folder) => {
+    const row = LAYERS.findIndex((layer) => layer.includes(folder));
+    const siblings = LAYERS[row]!.filter((other) => other !== folder);
+    const above = [...siblings, ...LAYERS.slice(row + 1).flat(), 'testing'];
+    const { forbidden } = blockOf(blocks, folder)!;
+    const allowed = above.filter(
+      (other) => !forbidden.some((pattern) => pattern.test(importText(folder, other))),
+    );
+    expect(allowed).toEqual([]);
+  });
+});
+
+describe('packages', () => {
+  it('are imported only by their owners', () => {
+    const strays = programs.flatMap((file) =>
+      specifiersOf(readProject(file))
+        .map(packageOf)
+        .filter((name) => name !== undefined)
+        .filter((name) => !(OWNERS[name] ?? []).some((owner) => file.startsWith(owner)))
+        .map((name) => `${file} imports ${name}`),
+    );
+    expect(strays).toEqual([]);
+  });
+
+  it('are declared, and used by someone', () => {
+    const { dependencies, peerDependencies } = readPackageJson();
+    const declared = [...Object.keys(dependencies), ...Object.keys(peerDependencies)];
+    const imported = programs.flatMap((file) => specifiersOf(readProject(file)).map(packageOf));
+    const used = new Set(imported.filter((name) => name !== undefined));
+    expect([...used].toSorted()).toEqual(declared.toSorted());
+  });
+});
+
+describe('error codes', () => {
+  it('are documented, each with the facts it carries', () => {
+    const codes = parseErrorData(readProject('src/base/errors.ts'));
+    expect(codes.length).toBeGreaterThan(0);
+    expect(parseErrorDocs(readProject('docs/reference/errors.md'))).toEqual(codes);
+  });
+});
