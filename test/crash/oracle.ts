@@ -8,71 +8,92 @@ import { readText } from './read-text.ts';
 /** When stores are opened to be checked: later than anything a workload does. */
 export const CHECK_TIME = 1_000_000_000;
 
-/** What recovery may show after a crash: the text of one state for each prefix that may have survived. */
-export interface Promised {
-  readonly states: readonly string[];
+/** What may be found after a crash: one text, as `readText` gives it, for each state that is right. */
+export type Promised = readonly string[];
+
+interface Candidate {
+  readonly model: ModelEngine;
+  /** What a store in this state shows once it is opened, and turns left open are ended. */
+  readonly text: string;
 }
 
 // What must be true after a crash, kept beside the engine under test.
-// Invariants
-// - `#texts[n]` is what a store shows that was opened again after the first n commits, open turns ended.
-// - Every commit below `#acked` must survive; those from `#acked` to the end may.
+// Invariant: `#candidates` are the states that a crash may leave now, oldest first. The first holds all
+// that was acknowledged, the last all that was sent, and each one a commit more than the one before.
 export class Oracle {
   readonly #note: (promised: Promised) => void;
-  readonly #texts: string[] = [];
-  readonly #models: ModelEngine[];
-  #acked = 0;
+  readonly #clock: () => number;
+  #candidates: readonly Candidate[];
 
-  private constructor(note: (promised: Promised) => void, clock: () => number) {
+  private constructor(note: (promised: Promised) => void, clock: () => number, empty: Candidate) {
     this.#note = note;
-    this.#models = [new ModelEngine({ clock })];
+    this.#clock = clock;
+    this.#candidates = [empty];
   }
 
   static async create(note: (promised: Promised) => void, clock: () => number): Promise<Oracle> {
-    const oracle = new Oracle(note, clock);
-    oracle.#texts.push(await textOf(oracle.model));
+    const oracle = new Oracle(note, clock, await toCandidate(new ModelEngine({ clock })));
+    oracle.#tell();
     return oracle;
   }
 
-  /** The state if everything sent is kept. */
-  get model(): ModelEngine {
-    const model = this.#models.at(-1);
-    if (model === undefined) throw new Error('there is always the empty store');
-    return model;
+  /** The state if all that was sent is kept. */
+  get newest(): ModelState {
+    return this.#newest.model.state;
   }
 
   get promised(): Promised {
-    return { states: this.#texts.slice(this.#acked) };
+    return this.#candidates.map(({ text }) => text);
   }
 
   /** False, and nothing is expected, when the batch breaks one of its own conditions. */
-  async send(clock: () => number, batch: Batch): Promise<boolean> {
-    const model = new ModelEngine({ clock, state: copyState(this.model.state) });
-    try {
-      await model.commit(batch);
-    } catch {
-      return false;
-    }
-    this.#models.push(model);
-    this.#texts.push(await textOf(model));
+  async send(batch: Batch): Promise<boolean> {
+    const next = await this.#after(this.#newest, batch).catch(() => undefined);
+    if (next === undefined) return false;
+    this.#candidates = [...this.#candidates, next];
     this.#tell();
     return true;
   }
 
   /** The oldest commit in flight was acknowledged. */
   acknowledge(): void {
-    this.#acked += 1;
+    this.#candidates = this.#candidates.slice(1);
     this.#tell();
   }
 
-  /** The store was opened again and shows `text`: what is not in it is gone, what is in it stays. */
-  settle(text: string): void {
-    const kept = this.#texts.indexOf(text, this.#acked);
-    if (kept === -1) throw new Error(`recovered a state that was never promised: ${text}`);
-    this.#texts.length = kept + 1;
-    this.#models.length = kept + 1;
-    this.#acked = kept;
+  /** The store is being opened again: turns that were left open end now, one after the other. */
+  async beginOpening(): Promise<void> {
+    const reachable = new Map<string, Candidate>();
+    for (const start of this.#candidates) {
+      let candidate = start;
+      reachable.set(candidate.text, candidate);
+      for (const ending of endingsOf(start.model.state)) {
+        candidate = await this.#after(candidate, ending);
+        reachable.set(candidate.text, candidate);
+      }
+    }
+    this.#candidates = [...reachable.values()];
     this.#tell();
+  }
+
+  /** The store is open and shows `text`: from now on that is what must survive. */
+  settle(text: string): void {
+    const found = this.#candidates.find((candidate) => candidate.text === text);
+    if (found === undefined) throw new Error(`not one of the promised states: ${text}`);
+    this.#candidates = [found];
+    this.#tell();
+  }
+
+  get #newest(): Candidate {
+    const newest = this.#candidates.at(-1);
+    if (newest === undefined) throw new Error('more was acknowledged than sent');
+    return newest;
+  }
+
+  async #after({ model }: Candidate, batch: Batch): Promise<Candidate> {
+    const next = new ModelEngine({ clock: this.#clock, state: copyState(model.state) });
+    await next.commit(batch);
+    return toCandidate(next);
   }
 
   #tell(): void {
@@ -80,8 +101,14 @@ export class Oracle {
   }
 }
 
-/** The batches with which opening a store ends the turns that were left open, in their order. */
-export function endingsOf(state: ModelState): Batch[] {
+async function toCandidate(model: ModelEngine): Promise<Candidate> {
+  const opened = new ModelEngine({ clock: () => CHECK_TIME, state: copyState(model.state) });
+  for (const ending of endingsOf(model.state)) await opened.commit(ending);
+  return { model, text: await readText(opened) };
+}
+
+/** What opening a store commits for turns that were left open, in the order of their files. */
+function endingsOf(state: ModelState): Batch[] {
   const names = [...state.openBytes.keys()].map(String).toSorted();
   return names.map((name) => {
     const turn = BigInt(name) as TurnId;
@@ -90,12 +117,6 @@ export function endingsOf(state: ModelState): Batch[] {
     const seal = { turn, outcome: 'interrupted', payload, size: bytes.length } as const;
     return { blobs: [{ hash: payload, bytes }], seals: [seal] };
   });
-}
-
-async function textOf({ state }: ModelEngine): Promise<string> {
-  const opened = new ModelEngine({ clock: () => CHECK_TIME, state: copyState(state) });
-  for (const ending of endingsOf(state)) await opened.commit(ending);
-  return readText(opened);
 }
 
 /** Values in a state are never changed in place, so copies may share them. */

@@ -5,7 +5,7 @@ import type { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 // a power cut later can still take what was never synced. So a store that is opened again after a kill
 // reads bytes that are not durable yet, and must not build on them as if they were.
 
-/** Thrown at nobody: what a dead process waits for never comes. */
+/** What a dead process waits for never comes. */
 const NEVER: Promise<never> = new Promise(() => undefined);
 
 export class ProcessIo implements Io {
@@ -18,13 +18,17 @@ export class ProcessIo implements Io {
     this.#disk = disk;
   }
 
-  /** The process dies before the operation after the next `count` ones; resolves when it has. */
-  async dieAfter(count: number): Promise<void> {
-    await new Promise<void>((resolve) => {
+  /** The process will die before the operation after the next `count` ones; resolves when it has. */
+  dieAfter(count: number): Promise<void> {
+    this.#left = count;
+    return new Promise((resolve) => {
       this.#onDeath = resolve;
-      this.#left = count;
     });
-    this.#left = -1;
+  }
+
+  /** Dead from now on, if it was not already; the kernel lets go of its locks. */
+  async kill(): Promise<void> {
+    this.#left = 0;
     for (const lock of this.#locks) await lock.release();
   }
 

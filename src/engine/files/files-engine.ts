@@ -34,6 +34,11 @@ export class FilesEngine implements Engine {
     this.#writer = writer;
   }
 
+  /** Turn records asked for since the store was opened: what the benchmarks count. */
+  get turnReads(): number {
+    return this.#writer.core.turns.reads;
+  }
+
   async commit(batch: Batch): Promise<Committed> {
     this.#assertOpen('commit');
     return this.#writer.commit(batch);

@@ -45,13 +45,13 @@ export class BlobReader {
   /** A copy: the caller may change it, the cache must not. */
   async get(hash: Hash): Promise<Uint8Array | undefined> {
     const cached = this.#cache.get(hash);
-    if (cached !== undefined) return Uint8Array.prototype.slice.call(cached);
+    if (cached !== undefined) return new Uint8Array(cached);
     const place = this.#find(hash);
     if (place === undefined) return undefined;
     if (place.codec !== BlobCodec.chunks) {
       const bytes = await this.#readWhole(place);
       this.#cache.set(hash, bytes);
-      return Uint8Array.prototype.slice.call(bytes);
+      return new Uint8Array(bytes);
     }
     const whole = new Uint8Array(place.rawLength);
     let at = 0;

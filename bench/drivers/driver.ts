@@ -1,0 +1,37 @@
+// What is measured, side by side. A driver does what a careful programmer would do with its means:
+// an append that resolved survives a power cut.
+
+export type DriverName = 'quipu' | 'raw-file' | 'sqlite' | 'json-lines';
+
+/** Keeps bytes, one after another. */
+export interface Appender {
+  /** A new, empty thread. */
+  create(): Promise<number>;
+  append(thread: number, payload: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Keeps threads that can be read and forked. */
+export interface History extends Appender {
+  /** As `append`, many in one go and without the promise of durability. */
+  fill(thread: number, payloads: Iterable<Uint8Array>): Promise<void>;
+  /** Bytes of payload in the newest `n` turns, each read. */
+  last(thread: number, n: number): Promise<number>;
+  /** Bytes of payload in the turns with `from <= depth < to`, each read. */
+  range(thread: number, from: number, to: number): Promise<number>;
+  /** Where to fork; found before the clock starts. */
+  turnAt(thread: number, depth: number): Promise<ForkPoint>;
+  /** A new thread that goes on after `point`. */
+  fork(point: ForkPoint): Promise<number>;
+}
+
+export interface ForkPoint {
+  readonly thread: number;
+  readonly depth: number;
+  readonly turn: bigint;
+}
+
+export interface DriverOptions {
+  /** False: nothing waits for the disk, so that what is left to see is the work itself. */
+  readonly sync?: boolean;
+}

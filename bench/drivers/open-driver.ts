@@ -1,0 +1,26 @@
+import type { Appender, DriverName, DriverOptions, History } from './driver.ts';
+import { JsonLines } from './json-lines.ts';
+import { Quipu } from './quipu.ts';
+import { RawFile } from './raw-file.ts';
+import { Sqlite } from './sqlite.ts';
+
+export async function openAppender(name: DriverName, folder: string): Promise<Appender> {
+  return name === 'raw-file' ? new RawFile(folder) : openHistory(name, folder);
+}
+
+export async function openHistory(
+  name: DriverName,
+  folder: string,
+  options: DriverOptions = {},
+): Promise<History> {
+  switch (name) {
+    case 'quipu':
+      return Quipu.open(folder, options);
+    case 'sqlite':
+      return new Sqlite(folder, options);
+    case 'json-lines':
+      return new JsonLines(folder, options);
+    case 'raw-file':
+      throw new TypeError('a raw file keeps no history');
+  }
+}

@@ -1,0 +1,50 @@
+import { RawFile } from '../drivers/raw-file.ts';
+import { openAppender } from '../drivers/open-driver.ts';
+import { percentile, timeEach } from '../figures.ts';
+import { Payloads } from '../payloads.ts';
+import type { Result, Trial } from './workload.ts';
+
+const WRITERS = 64;
+
+/** `size` durable appends by one writer, each after the one before it. */
+export async function appendOne(trial: Trial): Promise<Result> {
+  const payloads = new Payloads(trial.payloadBytes);
+  const next = (): Uint8Array =>
+    trial.driver === 'raw-file' ? RawFile.prepare(payloads.next()) : payloads.next();
+  const appender = await openAppender(trial.driver, trial.folder);
+  const thread = await appender.create();
+  const warmUp = Math.ceil(trial.size / 4);
+  for (let i = 0; i < warmUp; i++) await appender.append(thread, next());
+
+  const ready = Array.from({ length: trial.size }, next);
+  const taken = await timeEach(trial.size, async () => {
+    await appender.append(thread, ready.pop() ?? new Uint8Array(1));
+  });
+  await appender.close();
+  return { p50Ms: percentile(taken, 0.5), p99Ms: percentile(taken, 0.99) };
+}
+
+/** `size` durable appends by 64 writers, each on a thread of its own. */
+export async function appendMany(trial: Trial): Promise<Result> {
+  const appender = await openAppender(trial.driver, trial.folder);
+  const threads: number[] = [];
+  for (let i = 0; i < WRITERS; i++) threads.push(await appender.create());
+  const payloads = new Payloads(trial.payloadBytes);
+
+  const run = async (turns: number): Promise<void> => {
+    let left = turns;
+    const write = async (thread: number): Promise<void> => {
+      while (left > 0) {
+        left -= 1;
+        await appender.append(thread, payloads.next());
+      }
+    };
+    await Promise.all(threads.map(write));
+  };
+  await run(Math.ceil(trial.size / 4));
+  const start = performance.now();
+  await run(trial.size);
+  const seconds = (performance.now() - start) / 1000;
+  await appender.close();
+  return { perSecond: trial.size / seconds };
+}

@@ -1,0 +1,27 @@
+import type { DriverName } from '../drivers/driver.ts';
+
+/** What one process is asked to measure. `size` and `from` mean what the workload says they mean. */
+export interface Trial {
+  readonly workload: WorkloadName;
+  readonly driver: DriverName;
+  readonly folder: string;
+  readonly size: number;
+  readonly payloadBytes: number;
+  readonly from?: number;
+}
+
+/** Figures by name, with the unit at the end of the name. */
+export type Result = Readonly<Record<string, number>>;
+
+export type Workload = (trial: Trial) => Promise<Result>;
+
+export type WorkloadName =
+  | 'append-one'
+  | 'append-many'
+  | 'last-turns'
+  | 'grow'
+  | 'open'
+  | 'fork'
+  | 'range'
+  | 'sessions'
+  | 'blob';
