@@ -3,7 +3,8 @@ import { SeededRandom } from '../src/testing/disk/seeded-random.ts';
 /** Room for a stamp that makes a payload unlike every other. */
 const STAMP_DIGITS = 16;
 const TEMPLATES = 64;
-/** What agents write: prose around paths, code, numbers and ids. zstd leaves a good third of it. */
+const WITH_RESULTS_BYTES = 1000;
+/** For prose, paths and code. zstd leaves about a third of a payload. */
 const WORDS =
   `the of to and a in is it that for was on with as be this are by at from or an not have which but
   they you we can file test error function value return call type line change first then should when
@@ -39,20 +40,36 @@ export class Payloads {
   }
 }
 
+/** A message as an agent leaves it: what it said and, when there is room, what its tools answered. */
 function template(random: SeededRandom, bytes: number): Buffer {
-  const open = `{"id":"${'0'.repeat(STAMP_DIGITS)}","role":"assistant","text":"`;
-  let text = open;
-  while (text.length < bytes - 2) text += piece(random);
-  return Buffer.from(`${text.slice(0, bytes - 2)}"}`);
+  let text = `{"id":"${'0'.repeat(STAMP_DIGITS)}","role":"assistant","text":"`;
+  const proseBytes = bytes < WITH_RESULTS_BYTES ? bytes - 2 : bytes / 2;
+  while (text.length < proseBytes) text += prose(random);
+  if (bytes < WITH_RESULTS_BYTES) return Buffer.from(`${text.slice(0, bytes - 2)}"}`);
+
+  text += '","results":[';
+  while (text.length < bytes) text += `${toolResult(random)},`;
+  // Cut after a whole result, and filled up to the size asked for.
+  const cut = text.lastIndexOf('},', bytes - 16) + 1;
+  const whole = `${text.slice(0, cut)}],"end":"`;
+  return Buffer.from(`${whole}${'.'.repeat(bytes - whole.length - 2)}"}`);
 }
 
-function piece(random: SeededRandom): string {
+function prose(random: SeededRandom): string {
   const kind = random.below(100);
-  if (kind < 4) return `src/${word(random)}/${word(random)}-${word(random)}.ts:${random.below(400)} `;
-  if (kind < 6) return `${random.bits().toString(16)}${random.bits().toString(16)} `;
-  if (kind < 9) return `${random.below(100_000)} `;
-  if (kind < 12) return `const ${word(random)} = await ${word(random)}(${word(random)}); `;
-  return kind < 20 ? `${word(random)}. ` : `${word(random)} `;
+  if (kind < 3) return `${path(random)} `;
+  if (kind < 5) return `${random.bits().toString(16)} `;
+  if (kind < 8) return `${random.below(100_000)} `;
+  return kind < 18 ? `${word(random)}. ` : `${word(random)} `;
+}
+
+function toolResult(random: SeededRandom): string {
+  const code = `const ${word(random)} = await ${word(random)}.${word(random)}(${word(random)});`;
+  return `{"file":"${path(random)}","line":${random.below(900)},"column":${random.below(80)},"match":"  ${code}"}`;
+}
+
+function path(random: SeededRandom): string {
+  return `src/${word(random)}/${word(random)}-${word(random)}.ts`;
 }
 
 /** Few words are frequent and many are rare, as in any text. */

@@ -1,5 +1,6 @@
 export { openStore } from './open-store.ts';
 export type { OpenOptions } from './open-store.ts';
+export { restoreStore } from './restore-store.ts';
 export { QuipuError, isQuipuError } from './base/errors.ts';
 export type { ErrorCode, ErrorData } from './base/errors.ts';
 export { toContextId, toHash, toTurnId } from './base/brand.ts';
@@ -8,12 +9,18 @@ export type { Store } from './store/store.ts';
 export type { BlobDetails, BlobInfo, Blobs, ByteRange } from './store/blobs.ts';
 export type { Maintain, Stats } from './store/maintain.ts';
 export type { EngineStats, Progress } from './engine/engine.ts';
+export type { BackupReport, CheckCounts, EraseReport, Problem } from './engine/upkeep.ts';
+export type { GcOptions, GcReport } from './maintain/gc-report.ts';
+export type { RemovedContext, RetainReport } from './maintain/retain-contexts.ts';
+export type { RetentionPolicy } from './maintain/retention.ts';
+export type { VerifyOptions, VerifyReport } from './maintain/verify-store.ts';
 export type { Context, ContextJson } from './context/context.ts';
 export type {
   AppendOptions,
   ContextDetails,
   Contexts,
   ContextUpdate,
+  EraseOptions,
   FollowOptions,
   ListOptions,
   NewContext,
@@ -25,9 +32,11 @@ export type {
   ReadOptions,
   TombstoneOptions,
   TurnDiff,
+  TurnEraseReport,
   TurnPage,
 } from './context/contexts.ts';
 export type { OpenTurn } from './context/open-turn.ts';
 export type { Patch, PatchJson } from './context/patch.ts';
+export type { Pin, PinOptions } from './context/pin.ts';
 export type { Turn, TurnJson } from './context/turn.ts';
 export type { EncodingName } from './format/encoding.ts';

@@ -73,7 +73,10 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   const engine = await openFilesEngine(toDirectory(url), engineOptions);
 
   // Put the kinds of thread over it.
-  return createStore(engine, { ...(maxPayloadBytes !== undefined && { maxPayloadBytes }) });
+  return createStore(engine, {
+    ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+    ...(clock !== undefined && { clock }),
+  });
 }
 
 function toDirectory(url: string): string {

@@ -1,4 +1,13 @@
-import { closeSync, fdatasync, fstatSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { DriverOptions, ForkPoint, History } from './driver.ts';
 
@@ -103,10 +112,11 @@ export class JsonLines implements History {
     const starts = [0];
     const size = fstatSync(fd).size;
     const piece = Buffer.allocUnsafe(COPY_BYTES);
-    for (let at = 0; at < size; ) {
+    for (let at = 0; at < size;) {
       const got = readSync(fd, piece, 0, piece.length, at);
       const bytes = piece.subarray(0, got);
-      for (let i = bytes.indexOf(10); i !== -1; i = bytes.indexOf(10, i + 1)) starts.push(at + i + 1);
+      for (let i = bytes.indexOf(10); i !== -1; i = bytes.indexOf(10, i + 1))
+        starts.push(at + i + 1);
       at += got;
     }
     this.#threads.set(thread, { fd, starts, busy: Promise.resolve() });

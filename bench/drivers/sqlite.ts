@@ -46,7 +46,9 @@ export class Sqlite implements History {
       SELECT turns.payload FROM walk JOIN turns ON turns.id = walk.id ORDER BY walk.depth`);
     this.#range = db.prepare(`${WALK} WHERE walk.depth > ?)
       SELECT turns.payload FROM walk JOIN turns ON turns.id = walk.id WHERE walk.depth < ? ORDER BY walk.depth`);
-    this.#at = db.prepare(`${WALK} WHERE walk.depth > ?) SELECT id FROM walk ORDER BY depth LIMIT 1`);
+    this.#at = db.prepare(
+      `${WALK} WHERE walk.depth > ?) SELECT id FROM walk ORDER BY depth LIMIT 1`,
+    );
   }
 
   async create(): Promise<number> {
@@ -62,7 +64,9 @@ export class Sqlite implements History {
     this.#db.transaction(() => {
       for (const payload of payloads) this.#push(thread, payload);
       const { head, depth } = this.#mustGetHead(thread);
-      this.#db.prepare('UPDATE threads SET head = ?, depth = ? WHERE id = ?').run(head, depth, thread);
+      this.#db
+        .prepare('UPDATE threads SET head = ?, depth = ? WHERE id = ?')
+        .run(head, depth, thread);
     })();
   }
 

@@ -7,11 +7,11 @@ import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
 import type { Result, Trial } from './workload.ts';
 
 const FORKS = 10;
-const SESSION_TURNS = 50;
+const SESSION_TURNS = 100;
 const FORK_TURNS = 5;
 const PIECE_BYTES = 1024 * 1024;
 
-/** `size` sessions of 50 turns, each forked 10 times somewhere in its second half to go on for 5 turns. */
+/** `size` sessions of 100 turns, each forked 10 times somewhere in its second half to go on for 5 turns. */
 export async function sessions(trial: Trial): Promise<Result> {
   const history = await openHistory(trial.driver, trial.folder, { sync: false });
   const payloads = new Payloads(trial.payloadBytes);
@@ -58,7 +58,7 @@ export async function blob(trial: Trial): Promise<Result> {
 /** Text that nothing repeats exactly, made as fast as it is read. */
 async function* pieces({ size, payloadBytes }: Trial): AsyncGenerator<Uint8Array> {
   const payloads = new Payloads(payloadBytes);
-  for (let left = size; left > 0; ) {
+  for (let left = size; left > 0;) {
     const piece = Buffer.concat([...payloads.take(Math.ceil(PIECE_BYTES / payloadBytes))]);
     yield piece.subarray(0, Math.min(left, piece.length));
     left -= Math.min(left, piece.length);

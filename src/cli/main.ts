@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import process from 'node:process';
 import { openStore } from '../open-store.ts';
+import { restoreStore } from '../restore-store.ts';
 import { runCli } from './run-cli.ts';
 import type { World } from './world.ts';
 
@@ -29,6 +30,7 @@ const world: World = {
   home: homedir(),
   isTerminal: process.stderr.isTTY,
   openStore,
+  restoreStore,
   now: Date.now,
   catchInterrupt() {
     const controller = new AbortController();

@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { addCommonOptions } from './command.ts';
+import { backup } from './commands/backup.ts';
+import { blobErase } from './commands/blob-erase.ts';
 import { blobGet } from './commands/blob-get.ts';
 import { blobPut } from './commands/blob-put.ts';
 import { blobStat } from './commands/blob-stat.ts';
@@ -9,6 +11,7 @@ import { contextAppend } from './commands/context-append.ts';
 import { contextBefore } from './commands/context-before.ts';
 import { contextCreate } from './commands/context-create.ts';
 import { contextDiff } from './commands/context-diff.ts';
+import { contextErase } from './commands/context-erase.ts';
 import { contextExport } from './commands/context-export.ts';
 import { contextFollow } from './commands/context-follow.ts';
 import { contextFork } from './commands/context-fork.ts';
@@ -16,16 +19,23 @@ import { contextLast } from './commands/context-last.ts';
 import { contextList } from './commands/context-list.ts';
 import { contextPatch } from './commands/context-patch.ts';
 import { contextPatches } from './commands/context-patches.ts';
+import { contextPin } from './commands/context-pin.ts';
+import { contextPins } from './commands/context-pins.ts';
 import { contextRange } from './commands/context-range.ts';
 import { contextRm } from './commands/context-rm.ts';
 import { contextShow } from './commands/context-show.ts';
 import { contextStream } from './commands/context-stream.ts';
 import { contextTombstone } from './commands/context-tombstone.ts';
 import { contextTurn } from './commands/context-turn.ts';
+import { contextUnpin } from './commands/context-unpin.ts';
 import { contextUpdate } from './commands/context-update.ts';
+import { gc } from './commands/gc.ts';
 import { init } from './commands/init.ts';
 import { reindex } from './commands/reindex.ts';
+import { restore } from './commands/restore.ts';
+import { retain } from './commands/retain.ts';
 import { stats } from './commands/stats.ts';
+import { verify } from './commands/verify.ts';
 import { readVersion } from './version.ts';
 import type { World } from './world.ts';
 
@@ -49,10 +59,15 @@ const CONTEXT: readonly Build[] = [
   contextPatch,
   contextTombstone,
   contextPatches,
+  contextErase,
+  contextPin,
+  contextUnpin,
+  contextPins,
   contextFollow,
   contextExport,
 ];
-const BLOB: readonly Build[] = [blobPut, blobGet, blobStat];
+const BLOB: readonly Build[] = [blobPut, blobGet, blobStat, blobErase];
+const UPKEEP: readonly Build[] = [stats, gc, verify, backup, restore, retain, checkpoint, reindex];
 
 const START = `
 Examples:
@@ -72,7 +87,7 @@ export function createProgram(world: World): Command {
   program.addCommand(init(world));
   program.addCommand(group('context', 'Turns and the contexts that lead to them.', CONTEXT, world));
   program.addCommand(group('blob', 'Immutable bytes by their hash.', BLOB, world));
-  for (const build of [stats, checkpoint, reindex]) program.addCommand(build(world));
+  for (const build of UPKEEP) program.addCommand(build(world));
   return program;
 }
 

@@ -1,4 +1,5 @@
 import type { OpenOptions } from '../open-store.ts';
+import type { restoreStore } from '../restore-store.ts';
 import type { Store } from '../store/store.ts';
 
 /** Everything a command may touch besides the files it is told to read or write. */
@@ -15,6 +16,7 @@ export interface World {
   /** True when a person watches standard error. */
   readonly isTerminal: boolean;
   openStore(url: string, options: OpenOptions): Promise<Store>;
+  readonly restoreStore: typeof restoreStore;
   now(): number;
   /** From this call on, Ctrl-C and a termination request abort the signal and no longer kill. */
   catchInterrupt(): AbortSignal;

@@ -1,8 +1,10 @@
 import type { ContextId, TurnId } from '../base/brand.ts';
+import type { EraseReport } from '../engine/upkeep.ts';
 import type { EncodingName } from '../format/encoding.ts';
 import type { Context } from './context.ts';
 import type { OpenTurn } from './open-turn.ts';
 import type { Patch } from './patch.ts';
+import type { Pin, PinOptions } from './pin.ts';
 import type { Turn } from './turn.ts';
 
 // What a program can do with turns and contexts. Every argument is checked: a wrong one is INVALID
@@ -123,6 +125,21 @@ export interface FollowOptions extends ReadOptions {
   readonly openTurns?: boolean;
 }
 
+export interface EraseOptions {
+  /** Why; stays readable in place of the payload. At most 4 KiB. */
+  readonly reason: string;
+  /** Erase it also from the other turns that use the same bytes. Default false. */
+  readonly everywhere?: boolean;
+}
+
+export interface TurnEraseReport {
+  readonly turn: TurnId;
+  /** False when other turns use some of the bytes: then nothing was changed. */
+  readonly erased: boolean;
+  /** The payload and those of the patches, each with the turns that use it. */
+  readonly blobs: readonly EraseReport[];
+}
+
 export interface Contexts {
   create(options?: NewContext): Promise<Context>;
   /** A new context whose head is `turn`. Constant time, nothing is copied. */
@@ -131,7 +148,10 @@ export interface Contexts {
   /** Most recently used first. */
   list(options?: ListOptions): Promise<Page<Context>>;
   update(id: ContextId, change: ContextUpdate): Promise<Context>;
-  /** The context goes; its turns stay for the forks that share them. */
+  /**
+   * The context goes. Turns that a fork or a pin leads to stay; the others go with the next collection
+   * of garbage, and read as missing then.
+   */
   remove(id: ContextId): Promise<void>;
 
   append(id: ContextId, turn: NewTurn, options?: AppendOptions): Promise<Turn>;
@@ -165,6 +185,19 @@ export interface Contexts {
   tombstone(turn: TurnId, reason: string, options?: TombstoneOptions): Promise<Patch>;
   /** All patches on a turn, oldest first. */
   patches(turn: TurnId): Promise<Patch[]>;
+  /**
+   * Removes the bytes of a sealed turn, and of its patches, from the store for good. A tombstone with
+   * the reason stays, and the hash. When other turns use the same bytes it lists them and does nothing,
+   * unless told `everywhere`.
+   */
+  erase(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport>;
+
+  /** The turn and all before it stay when garbage is collected, even if no context leads to it. */
+  pin(turn: TurnId, options?: PinOptions): Promise<void>;
+  /** NOT_FOUND when it is not pinned. */
+  unpin(turn: TurnId): Promise<void>;
+  /** By rising turn id. */
+  pins(): Promise<Pin[]>;
 
   /**
    * What is there, then what comes, without gap and without repetition, until the signal aborts, the

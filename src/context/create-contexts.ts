@@ -9,6 +9,7 @@ import { followVerbs } from './follow-verbs.ts';
 import { Lifetime } from './lifetime.ts';
 import { PAYLOAD_BYTES_MAX } from './limits.ts';
 import { patchVerbs } from './patch-verbs.ts';
+import { pinVerbs } from './pin-verbs.ts';
 import { readVerbs } from './read-verbs.ts';
 
 export interface ContextsOptions {
@@ -20,7 +21,10 @@ export interface ContextsOptions {
   readonly lifetime?: Lifetime;
 }
 
-export function createContexts(engine: Engine, options: ContextsOptions = {}): Contexts {
+/** Erasing is upkeep of the whole store, so that verb comes from above. */
+export type ContextsAlone = Omit<Contexts, 'erase'>;
+
+export function createContexts(engine: Engine, options: ContextsOptions = {}): ContextsAlone {
   const { maxPayloadBytes = PAYLOAD_BYTES_MAX, canonicalisers = {} } = options;
   const world: ContextsWorld = {
     engine,
@@ -31,6 +35,7 @@ export function createContexts(engine: Engine, options: ContextsOptions = {}): C
     ...contextVerbs(world),
     ...appendVerbs(world),
     ...patchVerbs(world),
+    ...pinVerbs(world),
     ...readVerbs(world),
     ...followVerbs(world),
   };

@@ -1,6 +1,7 @@
 import { NO_TURN } from '../base/brand.ts';
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
+import type { ErrorData } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeadRow, TurnRow } from '../engine/rows.ts';
 import { TurnFlag } from '../format/turn-flags.ts';
@@ -10,6 +11,9 @@ import type { CheckedRead } from './check-input.ts';
 import { LazyTurn } from './lazy-turn.ts';
 import { readTurnNote, turnNoteName } from './plan-seal.ts';
 import type { Turn } from './turn.ts';
+
+/** Payloads on their way, each asked for once. */
+type Fetched = Map<Hash, Promise<Uint8Array | undefined>>;
 
 export async function mustGetHead(engine: Engine, id: ContextId): Promise<HeadRow> {
   const head = await engine.getHead(id);
@@ -76,7 +80,7 @@ export async function loadTurns(
   payload: boolean,
 ): Promise<Turn[]> {
   if (!payload) return views.map((view) => new LazyTurn(view, {}));
-  const fetched = new Map<Hash, Promise<Uint8Array>>();
+  const fetched: Fetched = new Map();
   return Promise.all(views.map((view) => loadTurn(engine, view, fetched)));
 }
 
@@ -99,14 +103,11 @@ export async function readTurn(
   return (await loadTurns(engine, views, read.payload))[0];
 }
 
-async function loadTurn(
-  engine: Engine,
-  view: TurnView,
-  fetched: Map<Hash, Promise<Uint8Array>>,
-): Promise<Turn> {
+async function loadTurn(engine: Engine, view: TurnView, fetched: Fetched): Promise<Turn> {
   const { row, patch } = view;
   if (patch?.tombstone === true) {
     const reason = await fetchBlob(engine, row.id, patch.payload);
+    if (reason === undefined) return loadErased(engine, view, patch.payload);
     return new LazyTurn(view, { reason: Buffer.from(reason).toString('utf8') });
   }
   if (view.payload === undefined) throw new TypeError(`turn ${row.id} is sealed without a payload`);
@@ -116,6 +117,7 @@ async function loadTurn(
     fetched.set(view.payload, bytes);
   }
   const content = { bytes: await bytes };
+  if (content.bytes === undefined) return loadErased(engine, view, view.payload);
   if ((row.flags & TurnFlag.ABORTED) === 0) return new LazyTurn(view, content);
   return new LazyTurn(view, { ...content, reason: await readReason(engine, row.id) });
 }
@@ -125,20 +127,42 @@ async function readReason(engine: Engine, id: TurnId): Promise<string | undefine
   return note && readTurnNote(note.content);
 }
 
-/** A turn is never shown without what it says it has: a payload that is gone or damaged is CORRUPT. */
-async function fetchBlob(engine: Engine, turn: TurnId, hash: Hash): Promise<Uint8Array> {
-  let bytes: Uint8Array | undefined;
-  let cause: unknown;
+/**
+ * Bytes may be gone only where a later tombstone says so, which then is what there is to show, or
+ * with the whole turn, which nothing led to any more.
+ */
+async function loadErased(engine: Engine, { row }: TurnView, gone: Hash): Promise<Turn> {
+  const tombstones = (await engine.getPatches([row.id])).filter(({ tombstone }) => tombstone);
+  const newest = tombstones.at(-1);
+  const bytes = newest && (await fetchBlob(engine, row.id, newest.payload));
+  if (bytes !== undefined) {
+    const reason = Buffer.from(bytes).toString('utf8');
+    return new LazyTurn(viewTurn(row, newest), { reason });
+  }
+  await mustGetTurn(engine, row.id);
+  throw badPayload(row.id, `(blob ${gone}) is missing`, { file: 'blobs', offset: 0 });
+}
+
+/** Undefined when there is no such blob; damage names the turn that it hits. */
+async function fetchBlob(
+  engine: Engine,
+  turn: TurnId,
+  hash: Hash,
+): Promise<Uint8Array | undefined> {
   try {
-    bytes = await engine.getBlob(hash);
+    return await engine.getBlob(hash);
   } catch (error) {
     if (!isQuipuError(error, 'CORRUPT')) throw error;
-    cause = error;
+    throw badPayload(turn, `(blob ${hash}) is damaged`, error.data, error);
   }
-  if (bytes !== undefined) return bytes;
-  const place = isQuipuError(cause, 'CORRUPT') ? cause.data : { file: 'blobs', offset: 0 };
-  const state = cause === undefined ? 'missing' : 'damaged';
-  throw new QuipuError('CORRUPT', `the payload of turn ${turn} (blob ${hash}) is ${state}`, place, {
-    cause,
-  });
+}
+
+/** A turn is never shown without what it says it has. */
+function badPayload(
+  turn: TurnId,
+  problem: string,
+  place: ErrorData['CORRUPT'],
+  cause?: unknown,
+): QuipuError<'CORRUPT'> {
+  return new QuipuError('CORRUPT', `the payload of turn ${turn} ${problem}`, place, { cause });
 }

@@ -75,6 +75,10 @@ export interface PatchAppend {
   readonly expectedSeq?: number;
 }
 
+/**
+ * Logs and published documents are also plain files of their names. One below the name of another, or
+ * a log and a published document of one name, cannot both be: INVALID.
+ */
 export type LogChange =
   /** Lines are JSON texts without a line break. `expectedLines` is a compare-and-set on the length. */
   | {

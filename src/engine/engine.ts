@@ -1,6 +1,8 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import type { Batch, Change, Committed } from './batch.ts';
 import type { BlobStat, ContextRow, DocRow, HeadRow, LogRow, PatchRow, TurnRow } from './rows.ts';
+import type { Progress } from './progress.ts';
+import type { Upkeep } from './upkeep.ts';
 
 // The contract every engine keeps, and all that the five kinds of thread may know of storage.
 //
@@ -21,6 +23,8 @@ export interface EngineCapabilities {
   readonly reopen: Capability;
   /** `reindex` rebuilds something. */
   readonly reindex: Capability;
+  /** `upkeep.backup` copies the store into a folder. */
+  readonly backup: Capability;
 }
 
 export interface ContextQuery {
@@ -83,11 +87,12 @@ export interface EngineStats {
   }[];
 }
 
-/** Long work reports here; `total` may grow while it runs. */
-export type Progress = (done: number, total: number, what: string) => void;
+export type { Progress } from './progress.ts';
 
 export interface Engine {
   readonly capabilities: EngineCapabilities;
+  /** What keeps the store healthy. */
+  readonly upkeep: Upkeep;
   /** Resolves once the whole batch would survive a power cut. Throws, and stores nothing, otherwise. */
   commit(batch: Batch): Promise<Committed>;
 

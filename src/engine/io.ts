@@ -37,6 +37,8 @@ export interface Io {
   /** Removes a file; a missing one is fine. */
   remove(path: string): Promise<void>;
   syncDir(path: string): Promise<void>;
+  /** Room left for new bytes on the file system of `path`. */
+  freeBytes(path: string): Promise<number>;
   /**
    * Takes the exclusive lock at `path`, held until `release` or the death of the process.
    * Throws LOCKED, with whatever the holder left in `owner`, when someone else has it.

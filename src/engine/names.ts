@@ -8,6 +8,7 @@ const NAME_CHARS_MAX = 512;
  */
 const RESERVED: ReadonlySet<string> = new Set([
   'FORMAT',
+  'backup.json',
   'blobs',
   'contexts',
   'docs',
@@ -16,6 +17,8 @@ const RESERVED: ReadonlySet<string> = new Set([
   'journal',
   'lock.db',
   'owner.json',
+  'quarantine',
+  'quipu.sock',
   'turns',
 ]);
 

@@ -20,6 +20,8 @@ export const BlobCodec = {
   zstd: 1,
   /** They are a chunk list, see `chunk-list.ts`. */
   chunks: 2,
+  /** The bytes were erased: zeros of the same length stand in their place, and the hash stays. */
+  erased: 3,
 } as const;
 
 export type BlobCodecNumber = (typeof BlobCodec)[keyof typeof BlobCodec];
@@ -82,5 +84,5 @@ export function decodeBlobRecord(bytes: Uint8Array): BlobRecord | undefined {
 }
 
 function isBlobCodec(codec: number): codec is BlobCodecNumber {
-  return codec <= BlobCodec.chunks;
+  return codec <= BlobCodec.erased;
 }

@@ -1,5 +1,7 @@
 import type { ReadableStream } from 'node:stream/web';
 import type { Hash } from '../base/brand.ts';
+import type { EraseOptions } from '../context/contexts.ts';
+import type { EraseReport } from '../engine/upkeep.ts';
 
 export interface BlobInfo {
   readonly hash: Hash;
@@ -32,7 +34,10 @@ export interface ByteRange {
  * `blob:sha256:<64 hex digits>` for a blob that was put with its SHA-256.
  */
 export interface Blobs {
-  /** Durable when it resolves. An iterable may be larger than memory. */
+  /**
+   * Durable when it resolves. An iterable may be larger than memory. A blob that nothing refers to
+   * goes with the next collection of garbage after the grace period.
+   */
   put(
     source: Uint8Array | AsyncIterable<Uint8Array>,
     options?: { readonly sha256?: boolean },
@@ -42,4 +47,9 @@ export interface Blobs {
   stat(ref: string): Promise<BlobDetails | undefined>;
   /** Bounded memory for large blobs. Fails with NOT_FOUND when read, if the blob is missing. */
   stream(ref: string, range?: ByteRange): ReadableStream<Uint8Array>;
+  /**
+   * Removes the bytes from the store for good. When turns use them it lists those and does nothing,
+   * unless told `everywhere`: then each of them gets a tombstone with the reason.
+   */
+  erase(ref: string, options: EraseOptions): Promise<EraseReport>;
 }

@@ -14,7 +14,8 @@ interface PutOptions {
   readonly sha256?: boolean;
 }
 
-export function createBlobs(engine: Engine, lifetime: Lifetime): Blobs {
+/** Erasing is upkeep of the whole store, and comes from beside. */
+export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'erase'> {
   return {
     async put(
       source: Uint8Array | AsyncIterable<Uint8Array>,
@@ -81,7 +82,7 @@ async function* toChunks(
   }
 }
 
-async function findHash(engine: Engine, ref: string): Promise<Hash | undefined> {
+export async function findHash(engine: Engine, ref: string): Promise<Hash | undefined> {
   const parsed = parseBlobRef(ref);
   return parsed.by === 'hash' ? parsed.hash : engine.findBySha256(parsed.sha256);
 }
@@ -92,10 +93,12 @@ async function* readPieces(
   range: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const hash = await findHash(engine, ref);
-  if (hash === undefined) {
-    throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
-  }
+  if (hash === undefined) throw noBlob(ref);
   yield* engine.readBlob(hash, range.start, range.end);
+}
+
+export function noBlob(ref: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
 }
 
 function checkRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ByteRange): void {

@@ -1,8 +1,18 @@
+import { invalid } from '../base/errors.ts';
 import type { Lifetime } from '../context/lifetime.ts';
 import type { Engine, Progress } from '../engine/engine.ts';
+import type { BackupReport } from '../engine/upkeep.ts';
+import { collectGarbage } from '../maintain/collect-garbage.ts';
+import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
+import { retainContexts } from '../maintain/retain-contexts.ts';
+import type { RetainReport } from '../maintain/retain-contexts.ts';
+import type { RetentionPolicy } from '../maintain/retention.ts';
+import { verifyStore } from '../maintain/verify-store.ts';
+import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 import type { Maintain, Stats } from './maintain.ts';
+import { rootSources } from './root-sources.ts';
 
-export function createMaintain(engine: Engine, lifetime: Lifetime): Maintain {
+export function createMaintain(engine: Engine, lifetime: Lifetime, clock: () => number): Maintain {
   return {
     async stats(): Promise<Stats> {
       lifetime.assertOpen('maintain.stats');
@@ -20,5 +30,46 @@ export function createMaintain(engine: Engine, lifetime: Lifetime): Maintain {
       lifetime.assertOpen('maintain.reindex');
       await engine.reindex(progress);
     },
+
+    async gc(options: GcOptions = {}): Promise<GcReport> {
+      lifetime.assertOpen('maintain.gc');
+      checkAmounts(options, ['graceMs']);
+      return collectGarbage(engine, rootSources(engine), options);
+    },
+
+    async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+      lifetime.assertOpen('maintain.verify');
+      return verifyStore(engine, options);
+    },
+
+    async backup(to: string, progress?: Progress): Promise<BackupReport> {
+      lifetime.assertOpen('maintain.backup');
+      if (typeof to !== 'string' || to === '') throw invalid('to', 'names a folder');
+      return engine.upkeep.backup(to, progress);
+    },
+
+    async retain(
+      policy: RetentionPolicy,
+      options: { readonly dryRun?: boolean } = {},
+    ): Promise<RetainReport> {
+      lifetime.assertOpen('maintain.retain');
+      checkAmounts(policy, ['maxAgeMs', 'maxBytes', 'keep']);
+      if (policy.maxAgeMs === undefined && policy.maxBytes === undefined) {
+        throw invalid('policy', 'needs maxAgeMs or maxBytes; without them nothing would ever go');
+      }
+      return retainContexts(engine, policy, { nowMs: clock(), dryRun: options.dryRun ?? false });
+    },
   };
+}
+
+/** Each is a number from 0 when it is given. */
+function checkAmounts<K extends string>(
+  given: { readonly [Name in K]?: number },
+  names: readonly K[],
+): void {
+  for (const name of names) {
+    const value = given[name];
+    if (value === undefined || (typeof value === 'number' && value >= 0)) continue;
+    throw invalid(name, `is a number from 0, got ${String(value)}`);
+  }
 }

@@ -1,14 +1,31 @@
 import type { EngineStats, Progress } from '../engine/engine.ts';
+import type { BackupReport } from '../engine/upkeep.ts';
+import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
+import type { RetainReport } from '../maintain/retain-contexts.ts';
+import type { RetentionPolicy } from '../maintain/retention.ts';
+import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 
 export interface Stats extends EngineStats {
   /** Payload bytes as written by callers, per byte that they take on disk. */
   readonly dedupRatio: number;
 }
 
+/** One of `gc`, `verify`, `backup` and the erasures runs at a time; another one gets LOCKED. */
 export interface Maintain {
   stats(): Promise<Stats>;
   /** Makes the next opening fast; never needed for safety. */
   checkpoint(): Promise<void>;
   /** Rebuilds every accelerator from the truth. */
   reindex(progress?: Progress): Promise<void>;
+  /**
+   * Removes blobs and turns that no context, pin or patch leads to, beside readers and writers.
+   * Stops, and removes nothing, when something that may be in use cannot be read.
+   */
+  gc(options?: GcOptions): Promise<GcReport>;
+  /** Reads everything and checks every checksum, hash and link. */
+  verify(options?: VerifyOptions): Promise<VerifyReport>;
+  /** A consistent copy in the folder `to`; a second run copies only what is new. */
+  backup(to: string, progress?: Progress): Promise<BackupReport>;
+  /** Removes contexts by age, size and label; `gc` then frees what only they led to. */
+  retain(policy: RetentionPolicy, options?: { readonly dryRun?: boolean }): Promise<RetainReport>;
 }

@@ -28,6 +28,7 @@ export class MapShelf implements Shelf {
   readonly #contexts: Map<number, Context> = new Map();
   readonly #docs: Map<string, DocPlace> = new Map();
   readonly #logs: Set<string> = new Set();
+  readonly #gone: Set<number> = new Set();
   #positions: Positions = {};
   #totals: Totals = NO_TOTALS;
 
@@ -40,7 +41,7 @@ export class MapShelf implements Shelf {
   }
 
   apply(batch: ShelfBatch): void {
-    for (const place of batch.blobs) this.#addBlob(place);
+    for (const place of batch.blobs) if (!this.#gone.has(place.pack)) this.#addBlob(place);
     for (const { sha256, hash } of batch.sha256) this.#sha256.set(sha256, hash);
     for (const { key, turn } of batch.keys) this.#keys.set(keyText(key), turn);
     for (const { turn, seq } of batch.patches) {
@@ -58,6 +59,10 @@ export class MapShelf implements Shelf {
     for (const { name, removed } of batch.logs) {
       if (removed) this.#logs.delete(name);
       else this.#logs.add(name);
+    }
+    for (const pack of batch.gonePacks) {
+      this.#gone.add(pack);
+      this.forgetBlobs([...this.walkBlobs()].filter((place) => place.pack === pack));
     }
     this.#totals = batch.totals;
     this.#positions = batch.positions;
@@ -123,10 +128,6 @@ export class MapShelf implements Shelf {
       if (left.length > 0) this.#blobs.set(gone.hash, left);
       else this.#blobs.delete(gone.hash);
     }
-  }
-
-  forgetPack(pack: number): void {
-    this.forgetBlobs([...this.walkBlobs()].filter((place) => place.pack === pack));
   }
 
   counts(): Counts {

@@ -26,6 +26,7 @@ import { applyBlob } from './model/apply-records.ts';
 import { Draft } from './model/draft.ts';
 import { listContexts } from './model/list-contexts.ts';
 import { ModelState } from './model/model-state.ts';
+import { ModelUpkeep } from './model/model-upkeep.ts';
 import { ancestorAt, commonAncestor, walkBack } from './model/walk.ts';
 
 const READ_PIECE_BYTES = 64 * 1024;
@@ -44,8 +45,10 @@ export class ModelEngine implements Engine {
   readonly capabilities: EngineCapabilities = {
     reopen: true,
     reindex: { missing: 'the model keeps no accelerator' },
+    backup: { missing: 'the model keeps no files' },
   };
   readonly state: ModelState;
+  readonly upkeep: ModelUpkeep;
   readonly #clock: () => number;
   readonly #listeners: Set<(change: Change) => void> = new Set();
   #closed = false;
@@ -53,12 +56,14 @@ export class ModelEngine implements Engine {
   constructor(options: ModelEngineOptions = {}) {
     this.state = options.state ?? new ModelState();
     this.#clock = options.clock ?? Date.now;
+    this.upkeep = new ModelUpkeep(this.state, this.#clock, (what) => this.#assertOpen(what));
     this.interruptOpenTurns();
   }
 
   async commit(batch: Batch): Promise<Committed> {
     this.#assertOpen('commit');
     const { committed, change } = applyBatch(this.state, batch, this.#clock());
+    this.upkeep.noteCommit(batch, committed);
     if (change !== undefined) for (const listener of this.#listeners) listener(change);
     return committed;
   }
@@ -104,7 +109,9 @@ export class ModelEngine implements Engine {
     const hash = hashBytes(bytes);
     const existed = this.state.blobs.has(hash);
     const said = source.sha256 === true ? { sha256: sha256Hex(bytes) } : {};
-    applyBlob(new Draft(this.state, this.state.timeMs), { hash, bytes, ...said });
+    const nowMs = Math.max(this.state.timeMs, this.#clock());
+    applyBlob(new Draft(this.state, nowMs), { hash, bytes, ...said });
+    this.upkeep.noteBlob(hash);
     return { hash, size: bytes.length, storedSize: bytes.length, chunks: 0, existed, ...said };
   }
 
@@ -115,7 +122,7 @@ export class ModelEngine implements Engine {
 
   async getTurn(id: TurnId): Promise<TurnRow | undefined> {
     this.#assertOpen('getTurn');
-    return this.state.turns.get(id);
+    return this.state.getTurn(id);
   }
 
   async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
@@ -135,7 +142,7 @@ export class ModelEngine implements Engine {
 
   async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
     this.#assertOpen('getOpenTurn');
-    const row = this.state.turns.get(id);
+    const row = this.state.getTurn(id);
     const bytes = this.state.openBytes.get(id);
     return row === undefined || bytes === undefined ? undefined : { row, bytes: bytes.slice() };
   }
@@ -202,7 +209,7 @@ export class ModelEngine implements Engine {
     return {
       engine: 'model',
       durability: 'unsafe',
-      turns: turns.size,
+      turns: turns.size - this.state.collected.size,
       contexts: [...contexts.values()].filter((context) => !context.removed).length,
       patches: patches.size,
       blobs: blobs.size,

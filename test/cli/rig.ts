@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { QuipuError } from '../../src/base/errors.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import type { World } from '../../src/cli/world.ts';
+import { openStore } from '../../src/open-store.ts';
 import type { OpenOptions } from '../../src/open-store.ts';
+import { restoreStore } from '../../src/restore-store.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
@@ -32,6 +34,12 @@ export class CliRig implements Disposable {
   /** What the last command printed, byte for byte. */
   printed: Uint8Array = new Uint8Array();
   readonly #states = new Map<string, ModelState>();
+  readonly #onDisk: boolean;
+
+  /** `onDisk`: stores are folders, for what a store in memory cannot do. */
+  constructor({ onDisk = false }: { readonly onDisk?: boolean } = {}) {
+    this.#onDisk = onDisk;
+  }
 
   /** Runs a command with nothing on its standard input. */
   async run(...argv: string[]): Promise<Ran> {
@@ -60,6 +68,7 @@ export class CliRig implements Disposable {
       home: join(this.cwd, 'home'),
       isTerminal: this.isTerminal,
       openStore: (url, options) => this.open(url, options),
+      restoreStore,
       now: () => NOW,
       catchInterrupt: () => this.interrupt.signal,
     };
@@ -70,6 +79,7 @@ export class CliRig implements Disposable {
 
   /** Opens the store that commands use, as they do. */
   async open(url: string = join(this.cwd, '.quipu'), options: OpenOptions = {}): Promise<Store> {
+    if (this.#onDisk) return openStore(url, { ...options, clock: () => NOW });
     const state = this.#states.get(url);
     if (state === undefined && options.create === false) {
       const message = `there is no store at ${url}; create one with "quipu init"`;
@@ -77,7 +87,19 @@ export class CliRig implements Disposable {
     }
     const engine = new ModelEngine({ clock: () => NOW, ...(state !== undefined && { state }) });
     this.#states.set(url, engine.state);
-    return createStore(engine);
+    return createStore(engine, { clock: () => NOW });
+  }
+
+  /** Changes a byte of some blob of every store in memory. */
+  damageBlob(): void {
+    for (const { blobs } of this.#states.values()) {
+      for (const [hash, bytes] of [...blobs].slice(0, 1)) {
+        blobs.set(
+          hash,
+          bytes.map((byte) => byte ^ 1),
+        );
+      }
+    }
   }
 
   [Symbol.dispose](): void {

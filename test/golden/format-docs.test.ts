@@ -5,7 +5,9 @@ import { decodeAliasRecord, encodeAliasRecord } from '../../src/format/alias-rec
 import { decodeBlobRecord, encodeBlobRecord } from '../../src/format/blob-record.ts';
 import { decodeCheckpoint, encodeCheckpoint } from '../../src/format/checkpoint.ts';
 import { decodeChunkList, encodeChunkList } from '../../src/format/chunk-list.ts';
+import { decodeCollectedMap, encodeCollectedMap } from '../../src/format/collected-map.ts';
 import { decodeDocRecord, encodeDocRecord } from '../../src/format/doc-record.ts';
+import { decodeErasedRecord, encodeErasedRecord } from '../../src/format/erased-record.ts';
 import { decodeFileHeader, encodeFileHeader } from '../../src/format/file-header.ts';
 import { decodeFormatFile, encodeFormatFile } from '../../src/format/format-file.ts';
 import { decodeHeadRecord, encodeHeadRecord } from '../../src/format/head-record.ts';
@@ -44,6 +46,8 @@ const EXAMPLES: Record<string, Again> = {
   'chunk list': again(decodeChunkList, encodeChunkList),
   'pack end': again(decodePackEnd, encodePackEnd),
   'alias record': again(decodeAliasRecord, encodeAliasRecord),
+  'erased record': again(decodeErasedRecord, encodeErasedRecord),
+  'collected map': again(decodeCollectedMap, encodeCollectedMap),
   'turn record': again(decodeTurnRecord, encodeTurnRecord),
   'idempotency hash': () => idempotencyHash(toContextId(2), 'retry-1'),
   'type line': again(decodeTypeLine, encodeTypeLine),

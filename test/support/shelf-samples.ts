@@ -13,6 +13,7 @@ export function shelfBatch(part: Partial<ShelfBatch> = {}): ShelfBatch {
     contextMeta: [],
     docs: [],
     logs: [],
+    gonePacks: [],
     totals: NO_TOTALS,
     positions: {},
     ...part,

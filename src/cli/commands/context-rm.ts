@@ -5,7 +5,7 @@ import { parseContextId } from '../parse-argument.ts';
 import type { World } from '../world.ts';
 
 export function contextRm(world: World): Command {
-  return defineCommand('rm', 'Remove a context. Its turns stay for the forks that share them.', [
+  return defineCommand('rm', 'Remove a context. Turns that a fork or a pin needs stay.', [
     'quipu context rm 3',
   ])
     .argument('<context>', 'context id', parseContextId)

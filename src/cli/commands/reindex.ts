@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { defineCommand, withIo } from '../command.ts';
-import { startProgress } from '../progress-line.ts';
+import { withProgress } from '../with-progress.ts';
 import type { World } from '../world.ts';
 
 export function reindex(world: World): Command {
@@ -9,12 +9,7 @@ export function reindex(world: World): Command {
   ]).action(
     withIo(world, async (io) => {
       await using store = await io.openStore();
-      const progress = startProgress(world);
-      try {
-        await store.maintain.reindex(progress.report);
-      } finally {
-        progress.end();
-      }
+      await withProgress(world, (report) => store.maintain.reindex(report));
       if (io.json) await io.printJson({ reindexed: true });
     }),
   );

@@ -1,8 +1,9 @@
 import { decodeCheckpoint, encodeCheckpoint } from '../../format/checkpoint.ts';
+import type { Age } from './collect/ages.ts';
 import { corrupt } from './io-error.ts';
 import type { JournalPlace } from './journal.ts';
-import { type StoreFiles, writeFully } from './store-files.ts';
-import { syncFile } from './sync-failure.ts';
+import type { StoreFiles } from './store-files.ts';
+import { writeAndSync } from './write-fully.ts';
 import type { Tails } from './tails.ts';
 
 // A checkpoint says: everything up to frame `seq` is on the disk in its own file, and this is how long
@@ -20,6 +21,10 @@ export interface CheckpointBody {
   /** Where frame `seq + 1` goes. */
   readonly journal: JournalPlace;
   readonly tails: Tails;
+  /** How far the packs reached at earlier times; oldest first. */
+  readonly ages: readonly Age[];
+  /** Erased bytes may still stand in the journal, which must be overwritten before anything else. */
+  readonly scrub: boolean;
 }
 
 export interface Checkpoint {
@@ -28,7 +33,11 @@ export interface Checkpoint {
   readonly body: CheckpointBody;
 }
 
-/** The newest intact checkpoint. A store without one is damaged. */
+/**
+ * The newest intact checkpoint, durable. A store without one is damaged. A process that died, or whose
+ * sync failed, may have left one that only reads see; it is written once more, because the next
+ * checkpoint goes over the one before it.
+ */
 export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
   let newest: Checkpoint | undefined;
   for (const name of CHECKPOINT_FILES) {
@@ -39,18 +48,19 @@ export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
       newest = { ...found, body: found.body as CheckpointBody };
     }
   }
-  if (newest !== undefined) return newest;
+  if (newest !== undefined) {
+    await writeCheckpoint(files, newest);
+    return newest;
+  }
   throw corrupt(CHECKPOINT_FILES[0], 0, 'neither checkpoint can be read');
 }
 
 /** Durable when it resolves. It goes to the file that does not hold the generation before it. */
 export async function writeCheckpoint(files: StoreFiles, checkpoint: Checkpoint): Promise<void> {
-  const name = CHECKPOINT_FILES[checkpoint.generation % 2 === 1 ? 0 : 1];
-  const file = await files.io.open(files.pathOf(name), 'write');
-  try {
-    await writeFully(file, encodeCheckpoint(checkpoint), 0);
-    await syncFile(file);
-  } finally {
-    await file.close();
-  }
+  const bytes = encodeCheckpoint(checkpoint);
+  await writeAndSync(files, fileOf(checkpoint.generation), { bytes, position: 0 });
+}
+
+function fileOf(generation: number): (typeof CHECKPOINT_FILES)[number] {
+  return CHECKPOINT_FILES[generation % 2 === 1 ? 0 : 1];
 }

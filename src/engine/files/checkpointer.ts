@@ -1,3 +1,4 @@
+import { type Age, ageOf, noteAge } from './collect/ages.ts';
 import type { Core } from './core.ts';
 import { type Checkpoint, type CheckpointBody, writeCheckpoint } from './checkpoint-file.ts';
 import { toQuipuError } from './io-error.ts';
@@ -15,22 +16,36 @@ export interface Applied {
   readonly tails: Tails;
 }
 
+export interface CheckpointerParts {
+  readonly core: Core;
+  readonly journal: Journal;
+  readonly durability: 'safe' | 'unsafe';
+  readonly applied: () => Applied;
+  readonly clock: () => number;
+}
+
+export interface CheckpointOptions {
+  /** Nothing will follow: the store is being closed. */
+  readonly clean?: boolean;
+  /** Whether the journal must be overwritten; unchanged when not said. */
+  readonly scrub?: boolean;
+}
+
 export class Checkpointer {
   readonly #core: Core;
   readonly #journal: Journal;
   readonly #durability: 'safe' | 'unsafe';
   readonly #applied: () => Applied;
+  readonly #clock: () => number;
   #last: Checkpoint;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(
-    parts: { core: Core; journal: Journal; durability: 'safe' | 'unsafe'; applied: () => Applied },
-    last: Checkpoint,
-  ) {
+  constructor(parts: CheckpointerParts, last: Checkpoint) {
     this.#core = parts.core;
     this.#journal = parts.journal;
     this.#durability = parts.durability;
     this.#applied = parts.applied;
+    this.#clock = parts.clock;
     this.#last = last;
   }
 
@@ -43,14 +58,18 @@ export class Checkpointer {
     return this.#last.body.journal;
   }
 
+  get ages(): readonly Age[] {
+    return this.#last.body.ages;
+  }
+
   /** True while the last checkpoint says that nothing was written since. */
   get clean(): boolean {
     return this.#last.body.clean;
   }
 
-  /** Everything visible now needs no journal when it resolves. `clean` says that nothing will follow. */
-  async run(clean = false): Promise<void> {
-    const mine = this.#running.then(() => this.#run(clean));
+  /** Everything visible now needs no journal when it resolves. */
+  async run(options: CheckpointOptions = {}): Promise<void> {
+    const mine = this.#running.then(() => this.#run(options));
     this.#running = mine.catch(() => undefined);
     return mine;
   }
@@ -58,20 +77,15 @@ export class Checkpointer {
   /** Before the first frame after a clean closing: from now on the journal must be looked at. */
   async begin(): Promise<void> {
     if (!this.#last.body.clean) return;
-    const { journal, tails } = this.#last.body;
-    await this.#guard(async () => {
-      await this.#write(this.#last.seq, {
-        clean: false,
-        durability: this.#durability,
-        journal,
-        tails,
-      });
-    });
+    const body = { ...this.#last.body, clean: false, durability: this.#durability };
+    await this.#guard(() => this.#write(this.#last.seq, body));
   }
 
-  async #run(clean: boolean): Promise<void> {
-    const { seq, place, tails } = this.#applied();
-    if (seq === this.#last.seq && clean === this.#last.body.clean) return;
+  async #run({ clean = false, scrub }: CheckpointOptions): Promise<void> {
+    const { seq, place: journal, tails } = this.#applied();
+    const { body } = this.#last;
+    const again = scrub !== undefined && scrub !== body.scrub;
+    if (seq === this.#last.seq && clean === body.clean && !again) return;
     await this.#core.files.catchUp();
     // Started now: the positions it writes are those of this moment.
     const indexed = this.#core.index.sync();
@@ -79,7 +93,16 @@ export class Checkpointer {
     await this.#guard(async () => {
       await this.#core.files.syncAll();
       await indexed;
-      await this.#write(seq, { clean, durability: this.#durability, journal: place, tails });
+      const ages = noteAge(body.ages, ageOf(tails, this.#clock()));
+      const durability = this.#durability;
+      await this.#write(seq, {
+        clean,
+        durability,
+        journal,
+        tails,
+        ages,
+        scrub: scrub ?? body.scrub,
+      });
     });
   }
 

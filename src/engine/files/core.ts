@@ -1,5 +1,6 @@
-import type { Hash } from '../../base/brand.ts';
+import type { Hash, TurnId } from '../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../format/blob-record.ts';
+import { type CollectedMap, isCollected, NOTHING_COLLECTED } from '../../format/collected-map.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
 import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
@@ -7,9 +8,9 @@ import type { ContextMeta } from '../rows.ts';
 import { BlobReader } from './blobs/blob-reader.ts';
 import type { Index } from './index/store-index.ts';
 import { corrupt } from './io-error.ts';
-import { TURNS_FILE } from './names.ts';
+import { extentsFile, TURNS_FILE } from './names.ts';
 import { readOpenText } from './open-turn-file.ts';
-import type { CommittedView, Draft, OpenTurn } from './plan/draft.ts';
+import type { CommittedView, Draft, FileKind, OpenTurn } from './plan/draft.ts';
 import { contextDoc, type EncodedGroup } from './plan/encode-group.ts';
 import { DamageReport } from './recovery/damage.ts';
 import type { StoreFiles } from './store-files.ts';
@@ -34,6 +35,11 @@ export interface CoreParts {
   readonly cacheBytes: number;
 }
 
+export interface Reliance {
+  blob(hash: Hash): void;
+  turn(turn: TurnId): void;
+}
+
 export class Core implements CommittedView {
   readonly files: StoreFiles;
   readonly types: TypeTable;
@@ -43,6 +49,12 @@ export class Core implements CommittedView {
   readonly openTurns: Map<number, OpenTurn> = new Map();
   tails: Tails;
   damage: DamageReport = new DamageReport();
+  /** Turns whose payloads a collection took: they read as if they had never been. */
+  collected: CollectedMap = NOTHING_COLLECTED;
+  /** Blobs that were erased: that they are missing is no damage. */
+  erased: Set<Hash> = new Set();
+  /** Told of what commits build on, while a collection runs. */
+  reliance: Reliance | undefined;
   #index: Index | undefined;
   /** Handed out to packs that no frame names yet. */
   #nextPack: number;
@@ -73,6 +85,14 @@ export class Core implements CommittedView {
     return number;
   };
 
+  relyOnBlob(hash: Hash): void {
+    this.reliance?.blob(hash);
+  }
+
+  relyOnTurn(turn: TurnId): void {
+    this.reliance?.turn(turn);
+  }
+
   async hasBlob(hash: Hash): Promise<boolean> {
     return this.index.findBlob(hash) !== undefined;
   }
@@ -83,11 +103,12 @@ export class Core implements CommittedView {
 
   async getHead(id: number): Promise<HeadRecord | undefined> {
     if (id < 1 || id >= this.tails.nextContext) return undefined;
-    return this.heads.get(id, (context) => this.index.getContext(context)?.head);
+    return this.heads.get(id, (context) => this.index.getContext(context));
   }
 
   async getSealedTurn(id: number): Promise<StoredTurn | undefined> {
     if (id < 1 || id >= this.tails.nextTurn || this.openTurns.has(id)) return undefined;
+    if (this.isCollected(id)) return undefined;
     const turn = await this.turns.get(id);
     if (turn !== undefined) return turn;
     throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is gone`);
@@ -106,6 +127,10 @@ export class Core implements CommittedView {
     if (place === undefined) return {};
     const { content } = await readDoc(this.files, contextDoc(id), place);
     return JSON.parse(content ?? '{}') as ContextMeta;
+  }
+
+  isCollected(turn: number): boolean {
+    return isCollected(this.collected, turn);
   }
 
   findKey(key: Uint8Array): number | undefined {
@@ -140,7 +165,19 @@ export class Core implements CommittedView {
   }
 
   async getLogState(name: string): Promise<LogState | undefined> {
-    return readLogState(this.files, name);
+    const state = await readLogState(this.files, name);
+    if (state !== undefined) return state;
+    // A plain file without extents is a published document, or a log that lost them.
+    const bytes = await this.files.size(name);
+    if (bytes === 0 || this.findDoc(name) !== undefined) return undefined;
+    throw corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
+  }
+
+  async fileKind(name: string): Promise<FileKind | undefined> {
+    const stat = await this.files.io.stat(this.files.pathOf(name));
+    if (stat === undefined) return undefined;
+    if (stat.kind === 'folder') return 'folder';
+    return (await this.files.size(extentsFile(name))) > 0 ? 'log' : 'doc';
   }
 
   tagOf(type: DeclaredType): { tag: string; declared: boolean } {

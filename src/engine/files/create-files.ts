@@ -1,11 +1,13 @@
 import { encodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
 import { encodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import { CHECKPOINT_FILES, writeCheckpoint } from './checkpoint-file.ts';
+import { ageOf } from './collect/ages.ts';
 import { SEGMENTS } from './journal.ts';
 import { FOLDERS, FORMAT_FILE, TYPES_FILE } from './names.ts';
 import { MARK_FILE } from './read-journal.ts';
 import { HEADED_FILES } from './recovery/file-lengths.ts';
-import { type StoreFiles, writeFully } from './store-files.ts';
+import type { StoreFiles } from './store-files.ts';
+import { writeFully } from './write-fully.ts';
 import { syncFile, syncFolder } from './sync-failure.ts';
 import type { Tails } from './tails.ts';
 
@@ -41,7 +43,9 @@ export async function createFiles(files: StoreFiles, said: NewStore): Promise<vo
     await writeNew(files, name, new Uint8Array());
   }
   const journal = { segment: 0, position: 0 } as const;
-  const body = { clean: true, durability: said.durability, journal, tails: EMPTY };
+  const ages = [ageOf(EMPTY, Date.parse(said.createdAt))];
+  const { durability } = said;
+  const body = { clean: true, durability, journal, tails: EMPTY, ages, scrub: false };
   await writeCheckpoint(files, { generation: 1, seq: 0, body });
   for (const folder of ['', ...FOLDERS]) await syncFolder(files.io, files.pathOf(folder));
 

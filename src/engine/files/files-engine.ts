@@ -1,5 +1,5 @@
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { isQuipuError, QuipuError } from '../../base/errors.ts';
 import type { Batch, Change, Committed } from '../batch.ts';
 import type {
   BlobSource,
@@ -13,6 +13,9 @@ import type {
   Progress,
 } from '../engine.ts';
 import type { BlobStat, ContextRow, DocRow, HeadRow, LogRow, PatchRow, TurnRow } from '../rows.ts';
+import type { Upkeep } from '../upkeep.ts';
+import { FilesUpkeep } from './files-upkeep.ts';
+import { toQuipuError } from './io-error.ts';
 import { listContexts } from './list-contexts.ts';
 import { readOpenText } from './open-turn-file.ts';
 import { toHeadRow } from './plan/report.ts';
@@ -26,12 +29,14 @@ import type { Writer } from './writer.ts';
 
 /** The engine over a folder of files. Reads come from `Core`, everything that writes from `Writer`. */
 export class FilesEngine implements Engine {
-  readonly capabilities: EngineCapabilities = { reopen: true, reindex: true };
+  readonly capabilities: EngineCapabilities = { reopen: true, reindex: true, backup: true };
+  readonly upkeep: Upkeep;
   readonly #writer: Writer;
   #closing: Promise<void> | undefined;
 
   constructor(writer: Writer) {
     this.#writer = writer;
+    this.upkeep = new FilesUpkeep(writer);
   }
 
   /** Turn records asked for since the store was opened: what the benchmarks count. */
@@ -41,7 +46,11 @@ export class FilesEngine implements Engine {
 
   async commit(batch: Batch): Promise<Committed> {
     this.#assertOpen('commit');
-    return this.#writer.commit(batch);
+    try {
+      return await this.#writer.commit(batch);
+    } catch (error) {
+      throw toQuipuError(error, this.#writer.core.files.root);
+    }
   }
 
   async hasBlob(hash: Hash): Promise<boolean> {
@@ -61,6 +70,9 @@ export class FilesEngine implements Engine {
   }
 
   async getBlob(hash: Hash): Promise<Uint8Array | undefined> {
+    this.#assertOpen('getBlob');
+    const cached = this.#writer.core.blobs.peek(hash);
+    if (cached !== undefined) return cached;
     return this.#read('getBlob', async (core) => {
       const bytes = await core.blobs.get(hash);
       if (bytes === undefined) core.damage.assertWhole('blobs');
@@ -91,7 +103,8 @@ export class FilesEngine implements Engine {
     return this.#read('findBySha256', async (core) => {
       const hash = core.findSha256(sha256);
       if (hash === undefined) core.damage.assertWhole('aliases');
-      return hash;
+      // The name of a blob outlives it.
+      return hash === undefined || !(await core.hasBlob(hash)) ? undefined : hash;
     });
   }
 
@@ -100,14 +113,15 @@ export class FilesEngine implements Engine {
   }
 
   async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
-    return this.#read('walkBack', async () => {
+    return this.#read('walkBack', async (core) => {
       const rows: TurnRow[] = [];
       let turn = await this.#find(from);
       if (turn === undefined) throw notFound('turn', from);
       while (rows.length < limit) {
         rows.push(turn.row);
-        if (turn.row.depth === 0) break;
-        turn = await this.#mustGet(Number(turn.row.parent));
+        if (turn.row.depth === 0 || rows.length === limit) break;
+        const parent: number = Number(turn.row.parent);
+        turn = core.turns.peek(parent) ?? (await this.#mustGet(parent));
       }
       return rows;
     });
@@ -240,14 +254,24 @@ export class FilesEngine implements Engine {
     return turn;
   };
 
-  /** Every read: refused after closing, and tried again once when the index had to be rebuilt. */
+  /**
+   * Every read: refused after closing, and tried again when the index had to be rebuilt, or when what
+   * looks like damage may be a group that was just reaching its files.
+   */
   async #read<T>(name: string, work: (core: Writer['core']) => Promise<T>): Promise<T> {
-    this.#assertOpen(name);
-    try {
-      return await work(this.#writer.core);
-    } catch (error) {
-      if (!(await this.#writer.mend(error))) throw error;
-      return work(this.#writer.core);
+    const writer = this.#writer;
+    for (let mended = false; ;) {
+      this.#assertOpen(name);
+      const before = writer.moves;
+      try {
+        return await work(writer.core);
+      } catch (error) {
+        const isMoving = before % 2 === 1 || before !== writer.moves;
+        if (isQuipuError(error, 'CORRUPT') && isMoving) await writer.settle();
+        else if (mended || !(await writer.mend(error))) {
+          throw toQuipuError(error, writer.core.files.root);
+        } else mended = true;
+      }
     }
   }
 

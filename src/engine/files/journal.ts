@@ -1,6 +1,9 @@
+import { decodeFrameHeader, FRAME_HEADER_BYTES } from '../../format/journal-frame.ts';
 import type { IoFile } from '../io.ts';
+import { closeAll } from './close-all.ts';
 import { toQuipuError, unknownOutcome } from './io-error.ts';
-import { type StoreFiles, writeFully } from './store-files.ts';
+import type { StoreFiles } from './store-files.ts';
+import { shortWrite, writeFully } from './write-fully.ts';
 
 // The redo journal: where a group of commits becomes durable.
 // Invariants
@@ -14,6 +17,8 @@ import { type StoreFiles, writeFully } from './store-files.ts';
 // Only the owner of the store holds a journal.
 
 export const SEGMENTS = ['journal/a.wal', 'journal/b.wal'] as const;
+
+const SCRUB_BYTES = 1024 * 1024;
 
 export interface JournalOptions {
   /** A segment is left for the other one at this size. */
@@ -90,10 +95,10 @@ export class Journal {
     const file = this.#segments[this.#segment];
     try {
       await this.#grow(file, this.#position + frame.length);
-      await writeFully(file, frame, this.#position);
     } catch (error) {
       throw toQuipuError(error, path);
     }
+    await this.#write(file, path, frame);
     if (this.#options.sync) await this.#sync(file, path);
     this.#position += frame.length;
     this.#lastSeq[this.#segment] = seq;
@@ -104,8 +109,39 @@ export class Journal {
     this.#broken ??= unknownOutcome(error, path);
   }
 
+  /** Overwrites all that a checkpoint covers, which must be everything, with zeros. */
+  async scrub(): Promise<void> {
+    for (const [index, file] of this.#segments.entries()) {
+      const path = this.#files.pathOf(SEGMENTS[index === 0 ? 0 : 1]);
+      const length = this.#lengths[index === 0 ? 0 : 1];
+      try {
+        for (let at = 0; at < length; at += SCRUB_BYTES) {
+          await writeFully(file, new Uint8Array(Math.min(SCRUB_BYTES, length - at)), at);
+        }
+      } catch (error) {
+        throw toQuipuError(error, path);
+      }
+      await this.#sync(file, path);
+    }
+  }
+
   async close(): Promise<void> {
-    for (const file of this.#segments) await file.close();
+    await closeAll(this.#segments.map((file) => () => file.close()));
+  }
+
+  /** A frame that lacks its end does not count; one that lacks padding alone is whole. */
+  async #write(file: IoFile, path: string, frame: Uint8Array): Promise<void> {
+    let written: number;
+    try {
+      written = await file.write(frame, this.#position);
+    } catch (error) {
+      // How much the disk took is anyone's guess: perhaps the whole frame.
+      if ((error as NodeJS.ErrnoException).code !== 'EIO') throw toQuipuError(error, path);
+      this.#broken = unknownOutcome(error, path);
+      throw this.#broken;
+    }
+    const whole = FRAME_HEADER_BYTES + (decodeFrameHeader(frame)?.bodyLength ?? Infinity);
+    if (written < whole) throw toQuipuError(shortWrite(written, frame.length), path);
   }
 
   async #sync(file: IoFile, path: string): Promise<void> {

@@ -53,6 +53,11 @@ export const nodeIo: Io = {
     }
   },
 
+  async freeBytes(path) {
+    const { bavail, bsize } = fs.statfsSync(path);
+    return bavail * bsize;
+  },
+
   async lock(path, owner): Promise<IoLock> {
     return takeOwnerLock(path, owner);
   },

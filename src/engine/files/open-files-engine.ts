@@ -7,6 +7,7 @@ import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { Engine } from '../engine.ts';
 import type { Io } from '../io.ts';
+import { closeAll } from './close-all.ts';
 import { createFiles } from './create-files.ts';
 import { FilesEngine } from './files-engine.ts';
 import type { ShelfSource } from './index-keeper.ts';
@@ -23,7 +24,7 @@ import {
 import { nodeIo } from './node-io.ts';
 import { openWriter } from './open-writer.ts';
 import { StoreFiles } from './store-files.ts';
-import { SyncFailure } from './sync-failure.ts';
+import { SyncFailure, syncFolder } from './sync-failure.ts';
 
 export interface FilesEngineOptions {
   /** Make a store where there is none. Default true. */
@@ -66,7 +67,7 @@ export async function openFilesEngine(
         },
       );
     }
-    if (found === 'missing') await makeFolder(io, root);
+    if (found !== 'store') await makeFolder(io, root);
     const lock = await io.lock(files.pathOf(LOCK_FILE), describeOwner());
     try {
       if (found !== 'store') {
@@ -74,6 +75,8 @@ export async function openFilesEngine(
         await createFiles(files, { store: ulid(), createdAt, durability });
       }
       await checkFormat(files);
+      // Whoever made the store may have died before its name was durable.
+      await syncFolder(io, root);
       const writer = await openWriter({
         files,
         lock,
@@ -90,8 +93,7 @@ export async function openFilesEngine(
       });
       return new FilesEngine(writer);
     } catch (error) {
-      await files.close();
-      await lock.release();
+      await closeAll([() => files.close(), () => lock.release()]).catch(() => undefined);
       throw error;
     }
   } catch (error) {
@@ -147,12 +149,23 @@ async function checkFormat(files: StoreFiles): Promise<void> {
   );
 }
 
-/** Makes the folder and its parents, each durable in the one above. */
+/**
+ * Makes the folder and its parents, each durable in the one above. Those that exist are synced, too: a
+ * process that died may just have made them. Where that is not allowed, others made them long ago.
+ */
 async function makeFolder(io: Io, path: string): Promise<void> {
   const parent = dirname(path);
-  if (parent !== path && (await io.stat(parent)) === undefined) await makeFolder(io, parent);
-  await io.mkdir(path);
-  await io.syncDir(parent);
+  if (parent === path) return;
+  await makeFolder(io, parent);
+  const isNew = (await io.stat(path)) === undefined;
+  if (isNew) await io.mkdir(path);
+  try {
+    await syncFolder(io, parent);
+  } catch (error) {
+    const cause = error instanceof SyncFailure ? error.cause : error;
+    const { code } = cause as NodeJS.ErrnoException;
+    if (isNew || (code !== 'EACCES' && code !== 'EPERM')) throw error;
+  }
 }
 
 function describeOwner(): string {

@@ -3,11 +3,13 @@ import type { IoLock } from '../io.ts';
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint-file.ts';
 import { Core } from './core.ts';
 import { IndexKeeper, type ShelfSource } from './index-keeper.ts';
+import { readErasedHashes } from './erase/erased-blobs.ts';
 import { corrupt } from './io-error.ts';
 import { Journal, type JournalOptions, SEGMENTS } from './journal.ts';
 import { packFile, packNumber } from './names.ts';
 import { MARK_FILE } from './read-journal.ts';
 import { findAbandoned, sealAbandoned } from './recovery/abandoned-turns.ts';
+import { readCollected } from './collect/collected-turns.ts';
 import { checkFiles, fileLengths } from './recovery/file-lengths.ts';
 import { indexPackItem, indexWrite } from './recovery/index-writes.ts';
 import { listPacks } from './recovery/rebuild-packs.ts';
@@ -42,6 +44,8 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const types = await TypeTable.load(files, replayed.tails.typesBytes);
   const core = new Core({ files, types, tails: replayed.tails, cacheBytes });
   await findAbandoned(core);
+  core.collected = await readCollected(files);
+  core.erased = await readErasedHashes(files);
 
   let currentSeq = (): number => replayed.seq;
   const keeper = new IndexKeeper(core, shelves, () => currentSeq());
@@ -65,6 +69,7 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
     checkpointMs,
   });
   currentSeq = () => writer.seq;
+  if (checkpoint.body.scrub) await writer.scrubJournal();
   await sealAbandoned(writer);
   return writer;
 }
@@ -74,13 +79,15 @@ async function settle(
   { files, durability }: OpenWriterOptions,
   core: Core,
   before: Checkpoint,
-  { seq, tails, any }: Replayed,
+  { seq, tails, any, erased }: Replayed,
 ): Promise<Checkpoint> {
   if (!any) return before;
   await files.syncAll();
   await core.index.sync();
   const journal = { segment: 0, position: 0 } as const;
-  const body = { clean: false, durability, journal, tails };
+  const { ages } = before.body;
+  const scrub = before.body.scrub || erased;
+  const body = { clean: false, durability, journal, tails, ages, scrub };
   const checkpoint = { generation: before.generation + 1, seq, body };
   await writeCheckpoint(files, checkpoint);
   return checkpoint;

@@ -9,6 +9,7 @@ import { decodeMark, MARK_BYTES } from '../../format/mark.ts';
 import { corrupt } from './io-error.ts';
 import { type JournalPlace, SEGMENTS } from './journal.ts';
 import type { StoreFiles } from './store-files.ts';
+import { writeAndSync } from './write-fully.ts';
 
 // Reading the journal back after a crash. A frame that is not there, or is torn, ends it, and that is
 // right only if it was the last one written: whenever anything shows that a later frame was durable
@@ -24,7 +25,12 @@ export interface JournalStart extends JournalPlace {
   readonly synced: boolean;
 }
 
-type OnFrame = (seq: number, writes: readonly JournalWrite[]) => Promise<void>;
+/** Where a frame stands, and how long it is without its padding. */
+export interface FramePlace extends JournalPlace {
+  readonly bytes: number;
+}
+
+type OnFrame = (seq: number, writes: readonly JournalWrite[], at: FramePlace) => Promise<void>;
 
 /** Calls back for every durable frame after `start`, in order; returns the last number in use. */
 export async function readJournal(
@@ -39,7 +45,7 @@ export async function readJournal(
       (await readFrame(files, place, last + 1)) ??
       (await readFrame(files, firstOfOther(place), last + 1));
     if (frame === undefined) break;
-    await onFrame(last + 1, frame.writes);
+    await onFrame(last + 1, frame.writes, frame.at);
     last += 1;
     place = frame.next;
   }
@@ -55,8 +61,25 @@ export async function readJournal(
   );
 }
 
+/**
+ * Makes the last frame durable before anything is built on it. A process that died, or whose sync
+ * failed, leaves bytes that reads see and the disk does not have, and a sync alone may find nothing to
+ * write: so they are written once more. Every frame before it was durable when it was written.
+ */
+export async function secureLastFrame(files: StoreFiles, start: JournalStart): Promise<void> {
+  let last: FramePlace | undefined;
+  await readJournal(files, start, async (_seq, _writes, at) => {
+    last = at;
+  });
+  if (last === undefined) return;
+  const name = SEGMENTS[last.segment];
+  const bytes = await files.read(name, last.position, last.bytes);
+  await writeAndSync(files, name, { bytes, position: last.position });
+}
+
 interface FoundFrame {
   readonly writes: readonly JournalWrite[];
+  readonly at: FramePlace;
   readonly next: JournalPlace;
 }
 
@@ -75,7 +98,8 @@ async function readFrame(
   if (writes === undefined) return undefined;
   const end = bodyAt + header.bodyLength;
   const position = Math.ceil(end / FRAME_ALIGN_BYTES) * FRAME_ALIGN_BYTES;
-  return { writes, next: { segment: place.segment, position } };
+  const at = { ...place, bytes: end - place.position };
+  return { writes, at, next: { segment: place.segment, position } };
 }
 
 /**

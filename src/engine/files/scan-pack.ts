@@ -1,4 +1,5 @@
 import {
+  type BlobCodecNumber,
   BLOB_HEADER_BYTES,
   BLOB_OVERHEAD_BYTES,
   decodeBlobHeader,
@@ -15,7 +16,7 @@ export type PackItem =
       readonly offset: number;
       readonly bytes: number;
       readonly hash: Hash;
-      readonly codec: number;
+      readonly codec: BlobCodecNumber;
       readonly rawLength: number;
       readonly storedLength: number;
       /** The stored bytes, for chunk lists. */

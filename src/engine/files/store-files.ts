@@ -1,8 +1,11 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import type { Io, IoFile } from '../io.ts';
+import { closeAll } from './close-all.ts';
 import { toQuipuError } from './io-error.ts';
 import { syncFile, syncFolder } from './sync-failure.ts';
+import { readThrough, sizeThrough } from './waiting-writes.ts';
+import { writeFully } from './write-fully.ts';
 
 // The store's files as the rest of the engine sees them: by name relative to the store's folder.
 // Invariants
@@ -31,6 +34,8 @@ export class StoreFiles {
   readonly #folders = new Set<string>();
   #waiting: readonly JournalWrite[] = [];
   #catchingUp: Promise<void> | undefined;
+  /** Counts names that were removed or replaced. */
+  #drops = 0;
 
   constructor(io: Io, root: string) {
     this.io = io;
@@ -43,29 +48,27 @@ export class StoreFiles {
   }
 
   pathOf(name: string): string {
-    return name === '' ? this.root : join(this.root, name);
+    return name === '' ? this.root : `${this.root}/${name}`;
   }
 
   /** Up to `length` bytes from `position`; fewer at the end, none when the file is missing. */
   async read(name: string, position: number, length: number): Promise<Uint8Array> {
     const into = Buffer.allocUnsafe(length);
-    let got = await this.#readFile(name, into, position);
-    for (const write of this.#waiting) {
-      if (write.path !== name || write.kind !== 'bytes') continue;
-      got = Math.max(got, overlay(into, position, write.offset, write.data));
-    }
-    return got === length ? into : into.subarray(0, got);
+    // Before the file is read: what is written meanwhile would be in neither.
+    const waiting = this.#waiting;
+    const got = await this.#readFile(name, into, position);
+    const filled = waiting.length === 0 ? got : readThrough(waiting, name, { into, position, got });
+    return filled === length ? into : into.subarray(0, filled);
   }
 
   async size(name: string): Promise<number> {
-    const stat = await this.io.stat(this.pathOf(name));
-    let size = stat?.size ?? 0;
-    for (const write of this.#waiting) {
-      if (write.path === name && write.kind === 'bytes') {
-        size = Math.max(size, write.offset + write.data.length);
-      }
+    const waiting = this.#waiting;
+    try {
+      const stat = await this.io.stat(this.pathOf(name));
+      return sizeThrough(waiting, name, stat?.size ?? 0);
+    } catch (error) {
+      throw toQuipuError(error, this.pathOf(name));
     }
-    return size;
   }
 
   /** Carries out durable writes, in order. What cannot be written now waits, and nothing is thrown. */
@@ -114,7 +117,7 @@ export class StoreFiles {
     this.#dirty.clear();
     this.#dirtyFolders.clear();
     try {
-      await Promise.all(names.map((name) => this.#use(name, 'write', syncFile)));
+      await Promise.all(names.map((name) => this.#syncOne(name)));
       for (const folder of folders) await syncFolder(this.io, this.pathOf(folder));
     } catch (error) {
       for (const name of names) this.#dirty.add(name);
@@ -123,19 +126,33 @@ export class StoreFiles {
     }
   }
 
+  async #syncOne(name: string): Promise<void> {
+    const drops = this.#drops;
+    try {
+      await this.#use(name, 'write', syncFile);
+    } catch (error) {
+      // A commit beside the checkpoint may remove the file, and then there is nothing to sync.
+      const gone = (error as NodeJS.ErrnoException).code === 'ENOENT' && this.#drops !== drops;
+      if (!gone) throw error;
+    }
+  }
+
   async close(): Promise<void> {
     const handles = [...this.#handles.values()];
     this.#handles.clear();
-    for (const handle of handles) await handle.file.close();
+    await closeAll(
+      handles.map(
+        ({ file }) =>
+          () =>
+            file.close(),
+      ),
+    );
   }
 
   async #applyOne(write: JournalWrite): Promise<void> {
     if (write.kind === 'extent') return;
     if (write.kind === 'remove') {
-      await this.#drop(write.path);
-      await this.io.remove(this.pathOf(write.path));
-      this.#dirty.delete(write.path);
-      this.#dirtyFolders.add(folderOf(write.path));
+      await this.#remove(write.path);
       return;
     }
     if (write.kind === 'whole') {
@@ -146,10 +163,19 @@ export class StoreFiles {
     await this.#use(write.path, 'create', (file) => writeFully(file, write.data, write.offset));
   }
 
+  async #remove(name: string): Promise<void> {
+    const folder = folderOf(name);
+    // A document that was never published has no file, and perhaps not even a folder.
+    if ((await this.io.stat(this.pathOf(folder))) === undefined) return;
+    await this.io.remove(this.pathOf(name));
+    await this.#drop(name);
+    this.#dirty.delete(name);
+    this.#dirtyFolders.add(folder);
+  }
+
   /** Others may be reading this file by name: they see the old content or the new, never a part. */
   async #replace(name: string, data: Uint8Array): Promise<void> {
     await this.#makeFolders(folderOf(name));
-    await this.#drop(name);
     const aside = this.pathOf(`${name}.new`);
     await this.io.remove(aside);
     const file = await this.io.open(aside, 'create');
@@ -159,6 +185,7 @@ export class StoreFiles {
       await file.close();
     }
     await this.io.rename(aside, this.pathOf(name));
+    await this.#drop(name);
     this.#dirty.add(name);
     this.#dirtyFolders.add(folderOf(name));
   }
@@ -177,8 +204,9 @@ export class StoreFiles {
     mode: 'read' | 'write' | 'create',
     work: (file: IoFile) => Promise<T>,
   ): Promise<T> {
-    const handle = this.#handles.get(name) ?? (await this.#open(name, mode));
-    handle.users += 1;
+    const open = this.#handles.get(name);
+    if (open !== undefined) open.users += 1;
+    const handle = open ?? (await this.#open(name, mode));
     try {
       return await work(handle.file);
     } finally {
@@ -187,19 +215,28 @@ export class StoreFiles {
     }
   }
 
+  /** The caller is counted as a user already: no moment in which the handle could pass for idle. */
   async #open(name: string, mode: 'read' | 'write' | 'create'): Promise<Handle> {
     await this.#closeIdle();
-    if (mode === 'create' && (await this.io.stat(this.pathOf(name))) === undefined) {
+    if (mode === 'create') {
+      // Also when the file is there: a process that died may have made it and not synced its name.
       await this.#makeFolders(folderOf(name));
       this.#dirtyFolders.add(folderOf(name));
     }
+    const drops = this.#drops;
     const file = await this.io.open(this.pathOf(name), mode === 'create' ? 'create' : 'write');
     const raced = this.#handles.get(name);
     if (raced !== undefined) {
+      raced.users += 1;
       await file.close();
       return raced;
     }
-    const handle: Handle = { file, users: 0, dropped: false };
+    if (this.#drops !== drops) {
+      // The name may stand for another file by now.
+      await file.close();
+      return this.#open(name, mode);
+    }
+    const handle: Handle = { file, users: 1, dropped: false };
     this.#handles.set(name, handle);
     return handle;
   }
@@ -214,7 +251,9 @@ export class StoreFiles {
     }
   }
 
+  /** After a name was removed or stands for another file: no handle opened before may be used by it. */
   async #drop(name: string): Promise<void> {
+    this.#drops += 1;
     const handle = this.#handles.get(name);
     if (handle === undefined) return;
     this.#handles.delete(name);
@@ -224,35 +263,14 @@ export class StoreFiles {
 
   async #makeFolders(folder: string): Promise<void> {
     if (folder === '' || this.#folders.has(folder)) return;
-    if ((await this.io.stat(this.pathOf(folder))) === undefined) {
-      await this.#makeFolders(folderOf(folder));
-      await this.io.mkdir(this.pathOf(folder));
-      this.#dirtyFolders.add(folderOf(folder));
-    }
+    await this.#makeFolders(folderOf(folder));
+    await this.io.mkdir(this.pathOf(folder));
+    this.#dirtyFolders.add(folderOf(folder));
     this.#folders.add(folder);
   }
-}
-
-/** A short write is an error: half a record must never pass for a whole one. */
-export async function writeFully(file: IoFile, bytes: Uint8Array, position: number): Promise<void> {
-  const written = await file.write(bytes, position);
-  if (written === bytes.length) return;
-  throw Object.assign(
-    new Error(`short write: ${written} of ${bytes.length} bytes at ${position}`),
-    { code: 'ENOSPC' },
-  );
 }
 
 function folderOf(name: string): string {
   const folder = dirname(name);
   return folder === '.' ? '' : folder;
-}
-
-/** Lays `data` (at `offset`) over `into` (at `position`); returns how far `into` is now filled. */
-function overlay(into: Uint8Array, position: number, offset: number, data: Uint8Array): number {
-  const from = Math.max(position, offset);
-  const to = Math.min(position + into.length, offset + data.length);
-  if (from >= to) return 0;
-  into.set(data.subarray(from - offset, to - offset), from - position);
-  return to - position;
 }

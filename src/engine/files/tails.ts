@@ -72,6 +72,9 @@ function advanceByName(tails: Tails, path: string, offset: number, data: Uint8Ar
 
 function growPack(tails: Tails, number: number, offset: number, data: Uint8Array): Tails {
   const before = tails.packs.find((pack) => pack.number === number);
+  // Erasing overwrites records where they are: no pack ends there, and a closed one stays closed.
+  const inside = before === undefined ? offset > 0 : offset < before.length;
+  if (inside) return tails;
   let records = before?.records ?? 0;
   let bulk = before?.bulk ?? false;
   for (const item of scanPack(data, offset)) {

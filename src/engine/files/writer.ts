@@ -1,23 +1,26 @@
 import { QuipuError } from '../../base/errors.ts';
-import { encodeFrame } from '../../format/journal-frame.ts';
-import { LARGE_BLOB_BYTES } from '../../format/chunker.ts';
+import { encodeFrame, type JournalWrite } from '../../format/journal-frame.ts';
 import { encodeMark } from '../../format/mark.ts';
-import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import type { Batch, Change, Committed } from '../batch.ts';
 import type { BlobSource, BlobStored, Progress } from '../engine.ts';
 import type { IoFile, IoLock } from '../io.ts';
+import { BlobIntake, type Prepared } from './blobs/blob-intake.ts';
+import { HeldBlobs } from './blobs/held-blobs.ts';
 import { BulkPacks } from './blobs/bulk-packs.ts';
-import { storeSource } from './blobs/store-large.ts';
+import type { Age } from './collect/ages.ts';
 import { Checkpointer } from './checkpointer.ts';
+import { closeAll } from './close-all.ts';
 import type { Checkpoint } from './checkpoint-file.ts';
 import { Committer, type CommitTarget } from './committer.ts';
 import type { Core } from './core.ts';
 import type { IndexKeeper } from './index-keeper.ts';
+import { toQuipuError } from './io-error.ts';
 import type { Journal, JournalPlace } from './journal.ts';
+import { advanceTails } from './tails.ts';
+import { UpkeepLock } from './upkeep-lock.ts';
 import { Draft } from './plan/draft.ts';
 import { encodeGroup } from './plan/encode-group.ts';
-import type { Planned, PreparedBatch } from './plan/planned.ts';
-import { type BulkExtent, prepareBlob, type PreparedBlob } from './plan/prepared-blob.ts';
+import type { Planned } from './plan/planned.ts';
 
 // Everything that writes. One path for all of it: prepare (hash, compress, write large blobs), then a
 // group plans, encodes one journal frame, makes it durable, applies it, and becomes visible.
@@ -40,16 +43,24 @@ export interface WriterParts {
 export class Writer implements CommitTarget {
   readonly core: Core;
   readonly durability: 'safe' | 'unsafe';
+  /** Counts the beginnings and ends of groups reaching their files; odd in between. */
+  moves = 0;
+  readonly bulk: BulkPacks;
+  /** Blobs that puts under way rely on. */
+  readonly held: HeldBlobs = new HeldBlobs();
   readonly #parts: WriterParts;
   readonly #committer: Committer;
   readonly #checkpointer: Checkpointer;
-  readonly #bulk: BulkPacks;
+  readonly #intake: BlobIntake;
+  readonly #upkeep: UpkeepLock = new UpkeepLock();
   readonly #listeners: Set<(change: Change) => void> = new Set();
   #seq: number;
   /** Where the journal goes on after frame `#seq`. */
   #place: JournalPlace;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
+  /** Commits that were sent and are not decided yet. */
+  #preparing = 0;
 
   constructor(parts: WriterParts) {
     const { core, journal, durability } = parts;
@@ -60,9 +71,13 @@ export class Writer implements CommitTarget {
     this.#place = journal.place;
     this.#committer = new Committer(this, parts.seq);
     const applied = () => ({ seq: this.#seq, place: this.#place, tails: core.tails });
-    this.#checkpointer = new Checkpointer({ core, journal, durability, applied }, parts.checkpoint);
+    const { clock } = parts;
+    const kept = { core, journal, durability, applied, clock };
+    this.#checkpointer = new Checkpointer(kept, parts.checkpoint);
     const state = { tails: () => core.tails.packs, newPack: core.newPack };
-    this.#bulk = new BulkPacks(core.files, state, (error, path) => journal.breakDown(error, path));
+    this.bulk = new BulkPacks(core.files, state, (error, path) => journal.breakDown(error, path));
+    const store = { hasBlob: core.hasBlob.bind(core), lease: () => this.bulk.lease() };
+    this.#intake = new BlobIntake(store, this.held);
   }
 
   /** The last frame that is visible. */
@@ -72,49 +87,33 @@ export class Writer implements CommitTarget {
 
   async commit(batch: Batch): Promise<Committed> {
     this.#assertAccepting();
-    const { blobs = [] } = batch;
-    if (!blobs.some((blob) => blob.bytes.length >= LARGE_BLOB_BYTES)) {
-      return this.#committer.submit({ ...batch, blobs: blobs.map(prepareBlob), extents: [] });
-    }
-    const stored: (PreparedBlob | BulkExtent)[] = [];
-    const leases: { release(): Promise<void> }[] = [];
+    this.#preparing += 1;
     try {
-      for (const blob of blobs) {
-        if (await this.core.hasBlob(blob.hash)) continue;
-        const source = await storeSource(this.#largeStore(), once(blob.bytes), false);
-        if (source.kind === 'small') {
-          stored.push(prepareBlob(blob));
-          continue;
-        }
-        leases.push(source.lease);
-        stored.push({ ...source.list, sha256: blob.sha256 }, source.extent);
-      }
-      return await this.#committer.submit({ ...batch, ...apart(stored) });
+      const prepared = await this.#intake.prepareBatch(batch);
+      return await this.#submit(prepared);
     } finally {
-      for (const lease of leases) await lease.release();
+      this.#preparing -= 1;
     }
   }
 
-  async putBlob({ chunks, sha256: wanted = false }: BlobSource): Promise<BlobStored> {
+  async putBlob(source: BlobSource): Promise<BlobStored> {
     this.#assertAccepting();
-    const source = await storeSource(this.#largeStore(), chunks, wanted);
-    const extra = (sha256: string | undefined) => (sha256 === undefined ? {} : { sha256 });
-    if (source.kind === 'small') {
-      const { bytes } = source;
-      const hash = hashBytes(bytes);
-      const said = extra(wanted ? sha256Hex(bytes) : undefined);
-      const existed = await this.core.hasBlob(hash);
-      await this.commit({ blobs: [{ hash, bytes, ...said }] });
-      return { ...(await this.#mustStat(hash)), existed, ...said };
-    }
-    const { list, extent, lease } = source;
+    const prepared = await this.#intake.prepareSource(source);
+    const { hash, sha256 } = prepared;
+    const existed = await this.core.hasBlob(hash);
+    if (this.#closed) await prepared.release();
+    this.#assertAccepting();
+    await this.#submit(prepared);
+    const stat = await this.core.blobs.stat(hash);
+    if (stat === undefined) throw new Error(`blob ${hash} is gone right after it was stored`);
+    return { ...stat, existed, ...(sha256 === undefined ? {} : { sha256 }) };
+  }
+
+  async #submit({ batch, release }: Prepared): Promise<Committed> {
     try {
-      const existed = await this.core.hasBlob(list.hash);
-      this.#assertAccepting();
-      await this.#committer.submit({ blobs: [list], extents: existed ? [] : [extent] });
-      return { ...(await this.#mustStat(list.hash)), existed, ...extra(list.sha256) };
+      return await this.#committer.submit(batch);
     } finally {
-      await lease.release();
+      await release();
     }
   }
 
@@ -133,22 +132,74 @@ export class Writer implements CommitTarget {
 
   async store(draft: Draft): Promise<number> {
     const { core } = this;
-    const { journal } = this.#parts;
-    if (journal.broken !== undefined) throw journal.broken;
-    await core.files.catchUp();
-    await this.#checkpointer.begin();
-    const seq = this.#seq + 1;
+    await this.#prepareToStore();
     const group = encodeGroup(draft, core.tails, core.newPack);
-    const frame = encodeFrame(seq, group.writes);
+    this.moves += 1;
+    try {
+      await this.#storeFrame(group.writes);
+      core.absorb(draft, group);
+    } finally {
+      this.moves += 1;
+    }
+    return this.#seq;
+  }
+
+  /** Resolves when no group is on its way. */
+  async settle(): Promise<void> {
+    await this.#committer.drain();
+  }
+
+  /**
+   * Upkeep changes files, not meanings: its writes become durable in a frame of their own. Call it
+   * within `exclusively`; what `absorb` does to memory and index is visible with the frame.
+   */
+  async storeWrites(writes: readonly JournalWrite[], absorb?: () => void): Promise<void> {
+    await this.#prepareToStore();
+    await this.#storeFrame(writes);
+    this.core.tails = writes.reduce(advanceTails, this.core.tails);
+    absorb?.();
+    this.#parts.keeper.rest();
+  }
+
+  /** Runs `work` between two groups; commits sent meanwhile wait. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    // Upkeep under way ends at its next step when the store is being closed.
+    if (this.#closed) throw closedError();
+    return this.#committer.exclusively(work);
+  }
+
+  /** Runs `work` as the only piece of upkeep; LOCKED when another one is under way. */
+  async upkeep<T>(what: string, work: () => Promise<T>): Promise<T> {
+    const done = this.takeUpkeep(what);
+    try {
+      return await work();
+    } finally {
+      done();
+    }
+  }
+
+  takeUpkeep(what: string): () => void {
+    this.#assertAccepting();
+    return this.#upkeep.take(what);
+  }
+
+  async #prepareToStore(): Promise<void> {
+    if (this.#parts.journal.broken !== undefined) throw this.#parts.journal.broken;
+    await this.core.files.catchUp();
+    await this.#checkpointer.begin();
+  }
+
+  async #storeFrame(writes: readonly JournalWrite[]): Promise<void> {
+    const { journal } = this.#parts;
+    const seq = this.#seq + 1;
+    const frame = encodeFrame(seq, writes);
     if (journal.mustCheckpoint(frame.length, this.#checkpointer.seq))
       await this.#checkpointer.run();
     await journal.append(seq, frame);
-    await core.files.apply(group.writes);
+    await this.core.files.apply(writes);
     await this.#leaveMark(seq);
     this.#seq = seq;
     this.#place = journal.place;
-    core.absorb(draft, group);
-    return seq;
   }
 
   announce(numbered: readonly { planned: Planned; seq: number }[]): void {
@@ -172,26 +223,50 @@ export class Writer implements CommitTarget {
     await this.#checkpointer.run();
   }
 
+  /** How far the packs reached at earlier times. */
+  get ages(): readonly Age[] {
+    return this.#checkpointer.ages;
+  }
+
+  get nowMs(): number {
+    return this.#parts.clock();
+  }
+
+  /**
+   * Overwrites every frame in the journal, after a checkpoint that makes them useless. Between the two
+   * checkpoints a crash leaves a note that this is still to be done.
+   */
+  async scrubJournal(): Promise<void> {
+    await this.exclusively(async () => {
+      await this.#checkpointer.run({ scrub: true });
+      await this.#parts.journal.scrub();
+      await this.#checkpointer.run({ scrub: false });
+    });
+  }
+
   async reindex(progress?: Progress): Promise<void> {
-    await this.#committer.exclusively(() => this.#parts.keeper.rebuild(progress));
+    await this.exclusively(() => this.#parts.keeper.rebuild(progress));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    await this.#upkeep.idle();
+    // Large blobs take a while to be written before their batch joins the queue.
+    while (this.#preparing > 0) await new Promise((resolve) => setImmediate(resolve));
     await this.#committer.drain();
     const { journal, keeper, mark, lock } = this.#parts;
-    try {
+    const { files } = this.core;
+    const finish = async (): Promise<void> => {
       // A store that could not sync keeps its journal: the next opening replays it.
-      if (journal.broken === undefined && !this.#checkpointer.clean) {
-        await this.#checkpointer.run(true);
-      }
-    } finally {
-      keeper.close();
-      await mark.close();
-      await journal.close();
-      await this.core.files.close();
-      await lock.release();
+      if (journal.broken !== undefined || this.#checkpointer.clean) return;
+      await this.#checkpointer.run({ clean: true });
+    };
+    const handles = [keeper, mark, journal, files].map((held) => () => held.close());
+    try {
+      await closeAll([finish, ...handles, () => lock.release()]);
+    } catch (error) {
+      throw toQuipuError(error, files.root);
     }
   }
 
@@ -221,32 +296,12 @@ export class Writer implements CommitTarget {
     this.#checkpointer.run().catch(() => undefined);
   }
 
-  #largeStore(): Parameters<typeof storeSource>[0] {
-    return { hasBlob: (hash) => this.core.hasBlob(hash), lease: () => this.#bulk.lease() };
-  }
-
-  async #mustStat(hash: ReturnType<typeof hashBytes>): Promise<BlobStored> {
-    const stat = await this.core.blobs.stat(hash);
-    if (stat === undefined) throw new Error(`blob ${hash} is gone right after it was stored`);
-    return { ...stat, existed: false };
-  }
-
   #assertAccepting(): void {
-    if (this.#closed) throw new QuipuError('CLOSED', 'the store is closed', { what: 'store' });
+    if (this.#closed) throw closedError();
     if (this.#parts.journal.broken !== undefined) throw this.#parts.journal.broken;
   }
 }
 
-/** The two lists that a prepared batch keeps large blobs in. */
-function apart(
-  stored: readonly (PreparedBlob | BulkExtent)[],
-): Pick<PreparedBatch, 'blobs' | 'extents'> {
-  return {
-    blobs: stored.filter((item): item is PreparedBlob => 'hash' in item),
-    extents: stored.filter((item): item is BulkExtent => 'chunks' in item),
-  };
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+function closedError(): QuipuError<'CLOSED'> {
+  return new QuipuError('CLOSED', 'the store is closed', { what: 'store' });
 }

@@ -3,7 +3,9 @@ import { appendSuite } from './append.ts';
 import { badInputSuite } from './bad-input.ts';
 import { blobsSuite } from './blobs.ts';
 import type { ContextsTarget } from './contexts-target.ts';
+import { eraseSuite } from './erase.ts';
 import { followSuite } from './follow.ts';
+import { healthSuite } from './health.ts';
 import { lifeSuite } from './life.ts';
 import { manageSuite } from './manage.ts';
 import { patchesSuite } from './patches.ts';
@@ -23,6 +25,8 @@ export function contextsSuite(target: ContextsTarget): void {
     followSuite(target);
     badInputSuite(target);
     blobsSuite(target);
+    healthSuite(target);
+    eraseSuite(target);
     lifeSuite(target);
   });
 }

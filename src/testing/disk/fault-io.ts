@@ -74,6 +74,10 @@ export class FaultIo implements Io {
     throw failure(strike, operation);
   }
 
+  async freeBytes(path: string): Promise<number> {
+    return this.#inner.freeBytes(path);
+  }
+
   async lock(path: string, owner: string): Promise<IoLock> {
     const lock = await this.#pass({ name: 'lock', path }, () => this.#inner.lock(path, owner));
     const release = async (): Promise<void> => {

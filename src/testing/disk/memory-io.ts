@@ -169,6 +169,11 @@ export class MemoryIo implements Io {
     this.#disk.loseUnsynced(this.#mustFindFolder(folder));
   }
 
+  /** Memory is as good as endless; tests that want a full disk say so with a fault. */
+  async freeBytes(): Promise<number> {
+    return Number.MAX_SAFE_INTEGER;
+  }
+
   async lock(path: string, owner: string): Promise<IoLock> {
     this.#tell('lock', path);
     this.#disk.locate(path);

@@ -14,6 +14,7 @@ import { openTurnSuite } from './open-turns.ts';
 import { patchSuite } from './patches.ts';
 import { subscriptionSuite } from './subscriptions.ts';
 import { turnSuite } from './turns.ts';
+import { upkeepSuite } from './upkeep.ts';
 
 /** What the contract of `Engine` says, as tests. Call it in a test file, once per engine. */
 export function engineSuite(target: EngineTarget): void {
@@ -30,6 +31,7 @@ export function engineSuite(target: EngineTarget): void {
     concurrencySuite(target);
     subscriptionSuite(target);
     lifecycleSuite(target);
+    upkeepSuite(target);
     modelComparisonSuite(target);
   });
 }

@@ -21,9 +21,13 @@ export interface ModelDoc {
  */
 export class ModelState {
   readonly blobs: Map<Hash, Uint8Array> = new Map();
+  /** When each blob was last put. */
+  readonly blobTimes: Map<Hash, number> = new Map();
   readonly sha256: Map<string, Hash> = new Map();
   readonly contexts: Map<ContextId, ModelContext> = new Map();
   readonly turns: Map<TurnId, TurnRow> = new Map();
+  /** Turns that are gone for readers. Their rows stay, because ids are counted by them. */
+  readonly collected: Set<TurnId> = new Set();
   readonly openBytes: Map<TurnId, Uint8Array> = new Map();
   /** (context, key) as one text, and the turns that came of it. */
   readonly keys: Map<string, readonly TurnId[]> = new Map();
@@ -64,8 +68,12 @@ export class ModelState {
     });
   }
 
+  getTurn(id: TurnId): TurnRow | undefined {
+    return this.collected.has(id) ? undefined : this.turns.get(id);
+  }
+
   mustGetTurn(id: TurnId): TurnRow {
-    const turn = this.turns.get(id);
+    const turn = this.getTurn(id);
     if (turn !== undefined) return turn;
     throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: String(id) });
   }

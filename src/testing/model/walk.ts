@@ -26,5 +26,5 @@ export function commonAncestor(state: ModelState, a: TurnId, b: TurnId): TurnRow
 }
 
 function chainOf(state: ModelState, turn: TurnId): TurnRow[] {
-  return state.turns.has(turn) ? walkBack(state, turn, Infinity) : [];
+  return state.getTurn(turn) !== undefined ? walkBack(state, turn, Infinity) : [];
 }

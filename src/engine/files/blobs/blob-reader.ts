@@ -1,6 +1,6 @@
 import type { Hash } from '../../../base/brand.ts';
 import { decompress } from '../../../base/compress.ts';
-import { QuipuError } from '../../../base/errors.ts';
+import { isQuipuError, QuipuError } from '../../../base/errors.ts';
 import { createHasher, hashBytes } from '../../../base/hash.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec, decodeBlobRecord } from '../../../format/blob-record.ts';
@@ -42,17 +42,29 @@ export class BlobReader {
     return { hash, size: place.rawLength, storedSize, chunks: chunks.length };
   }
 
-  /** A copy: the caller may change it, the cache must not. */
-  async get(hash: Hash): Promise<Uint8Array | undefined> {
+  forget(hashes: readonly Hash[]): void {
+    for (const hash of hashes) this.#cache.delete(hash);
+  }
+
+  /** The chunks of a blob that is stored as such; none for any other. */
+  async chunksOf(hash: Hash): Promise<readonly Hash[]> {
+    const place = this.#find(hash);
+    if (place?.codec !== BlobCodec.chunks) return [];
+    return (await this.#readList(place)).map((chunk) => chunk.hash);
+  }
+
+  /** What `get` would give, if it is in memory. A copy: the caller may change it, the cache must not. */
+  peek(hash: Hash): Uint8Array | undefined {
     const cached = this.#cache.get(hash);
-    if (cached !== undefined) return new Uint8Array(cached);
+    return cached && new Uint8Array(cached);
+  }
+
+  async get(hash: Hash): Promise<Uint8Array | undefined> {
+    const cached = this.peek(hash);
+    if (cached !== undefined) return cached;
     const place = this.#find(hash);
     if (place === undefined) return undefined;
-    if (place.codec !== BlobCodec.chunks) {
-      const bytes = await this.#readWhole(place);
-      this.#cache.set(hash, bytes);
-      return new Uint8Array(bytes);
-    }
+    if (place.codec !== BlobCodec.chunks) return this.#getSmall(place);
     const whole = new Uint8Array(place.rawLength);
     let at = 0;
     for await (const piece of this.#readChunks(place, 0, place.rawLength)) {
@@ -62,10 +74,22 @@ export class BlobReader {
     return whole;
   }
 
+  async #getSmall(place: BlobPlace): Promise<Uint8Array | undefined> {
+    try {
+      const bytes = await this.#readWhole(place);
+      // It may have been collected or erased while it was read.
+      if (this.#find(place.hash) !== undefined) this.#cache.set(place.hash, bytes);
+      return new Uint8Array(bytes);
+    } catch (error) {
+      if (isQuipuError(error, 'NOT_FOUND')) return undefined;
+      throw error;
+    }
+  }
+
   async *read(hash: Hash, start: number, end: number): AsyncGenerator<Uint8Array> {
     const place = this.#find(hash);
     if (place === undefined) {
-      throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+      throw missing(hash);
     }
     if (place.codec === BlobCodec.chunks) {
       yield* this.#readChunks(place, start, Math.min(end, place.rawLength));
@@ -136,6 +160,14 @@ export class BlobReader {
       record.codec === place.codec &&
       record.rawLength === place.rawLength;
     if (same) return record.stored;
+    // A collection may have moved the record, or taken it, since it was looked up.
+    const now = this.#find(hash);
+    if (now === undefined) throw missing(hash);
+    if (now.pack !== pack || now.offset !== offset) return this.#readStored(now);
     throw corrupt(packFile(pack), offset, `the record of blob ${hash} is damaged`);
   }
+}
+
+function missing(hash: Hash): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
 }

@@ -2,8 +2,9 @@ import { PackKind, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts
 import type { IoFile } from '../../io.ts';
 import { toQuipuError, unknownOutcome } from '../io-error.ts';
 import { packFile, PACKS_FOLDER } from '../names.ts';
-import { encodePackHeader } from '../plan/encode-packs.ts';
-import { type StoreFiles, writeFully } from '../store-files.ts';
+import { encodePackHeader, PACK_BYTES } from '../plan/encode-packs.ts';
+import type { StoreFiles } from '../store-files.ts';
+import { writeFully } from '../write-fully.ts';
 import type { PackTail } from '../tails.ts';
 
 // Large blobs go straight to a pack of their own kind, with their own sync, before the frame that
@@ -41,8 +42,15 @@ export class BulkPacks {
     this.#onFailedSync = onFailedSync;
   }
 
+  /** True while a put is writing to it. */
+  isBusy(number: number): boolean {
+    return this.#busy.has(number);
+  }
+
   async lease(): Promise<BulkLease> {
-    const open = this.#tails().find((pack) => pack.bulk && !this.#busy.has(pack.number));
+    const open = this.#tails().find(
+      ({ bulk, number, length }) => bulk && length < PACK_BYTES && !this.#busy.has(number),
+    );
     const number = open?.number ?? this.#newPack();
     this.#busy.add(number);
     try {

@@ -13,6 +13,8 @@ export const MANIFEST_SQL = `
 export interface Manifest {
   readonly positions: Positions;
   readonly totals: Totals;
+  /** Their entries are passed over, and left out when runs are merged. */
+  readonly gonePacks: readonly number[];
   readonly blobs: RunSetState;
   readonly keys: RunSetState;
   readonly sha256: RunSetState;
@@ -24,6 +26,7 @@ export const RUN_STRIDE = 3;
 const EMPTY: Manifest = {
   positions: {},
   totals: NO_TOTALS,
+  gonePacks: [],
   blobs: { nextRun: 0, runs: [], merges: [] },
   keys: { nextRun: 1, runs: [], merges: [] },
   sha256: { nextRun: 2, runs: [], merges: [] },

@@ -15,6 +15,7 @@ export class Memtable {
   readonly docs: Map<string, DocPlace> = new Map();
   /** Whether the log of that name is removed. */
   readonly logs: Map<string, boolean> = new Map();
+  readonly gonePacks: Set<number> = new Set();
   readonly #blobs: Map<Hash, BlobPlace> = new Map();
   /** All places, also those of a blob that got another one later. */
   readonly #places: BlobPlace[] = [];
@@ -29,7 +30,8 @@ export class Memtable {
       this.contexts.size +
       this.contextTags.size +
       this.docs.size +
-      this.logs.size
+      this.logs.size +
+      this.gonePacks.size
     );
   }
 
@@ -39,7 +41,8 @@ export class Memtable {
   }
 
   findBlob(hash: Hash): BlobPlace | undefined {
-    return this.#blobs.get(hash);
+    const place = this.#blobs.get(hash);
+    return place === undefined || this.gonePacks.has(place.pack) ? undefined : place;
   }
 
   addKey(key: Uint8Array, turn: number): void {
@@ -66,6 +69,7 @@ export class Memtable {
       contextMeta: [...this.contextTags].map(([id, tags]) => ({ id, ...tags })),
       docs: [...this.docs].map(([name, place]) => ({ name, ...place })),
       logs: [...this.logs].map(([name, removed]) => ({ name, removed })),
+      gonePacks: [...this.gonePacks],
       totals,
       positions,
     };

@@ -65,12 +65,15 @@ interface Merge {
 export interface RunSetOptions {
   readonly layout: EntryLayout;
   readonly stride: number;
+  /** Entries that no longer count. Once true of an entry, it stays true. */
+  readonly isGone?: (entry: Buffer) => boolean;
 }
 
 export class RunSet {
   readonly #tables: RunTables;
   readonly #layout: EntryLayout;
   readonly #stride: number;
+  readonly #isGone: ((entry: Buffer) => boolean) | undefined;
   #nextRun: number;
   #idle: Run[];
   #merges: Merge[];
@@ -79,6 +82,7 @@ export class RunSet {
     this.#tables = tables;
     this.#layout = options.layout;
     this.#stride = options.stride;
+    this.#isGone = options.isGone;
     this.#nextRun = state.nextRun;
     const runs = new Map(state.runs.map((run) => [run.id, tables.load(run)]));
     const take = (id: number): Run => {
@@ -202,7 +206,7 @@ export class RunSet {
     const width = Math.ceil((PREFIX_END * entries) / merge.total);
     const to = Math.min(PREFIX_END, merge.at + width);
     const parts = merge.inputs.flatMap((run) => this.#gather(run, merge.at, to));
-    this.#append(merge.output, sortBlock(Buffer.concat(parts), this.#layout.entryBytes));
+    this.#append(merge.output, this.#withoutGone(Buffer.concat(parts)));
     merge.at = to;
 
     if (to < PREFIX_END) {
@@ -228,7 +232,20 @@ export class RunSet {
       parts.push(...this.#gather(output, from, Math.min(to, at)));
       for (const run of inputs) parts.push(...this.#gather(run, Math.max(from, at), to));
     }
-    return sortBlock(Buffer.concat(parts), this.#layout.entryBytes);
+    return this.#withoutGone(Buffer.concat(parts));
+  }
+
+  #withoutGone(block: Buffer): Buffer {
+    const { entryBytes } = this.#layout;
+    const sorted = sortBlock(block, entryBytes);
+    const isGone = this.#isGone;
+    if (isGone === undefined) return sorted;
+    const kept: Buffer[] = [];
+    for (let at = 0; at < sorted.length; at += entryBytes) {
+      const entry = sorted.subarray(at, at + entryBytes);
+      if (!isGone(entry)) kept.push(entry);
+    }
+    return kept.length * entryBytes === sorted.length ? sorted : Buffer.concat(kept);
   }
 
   #findInAny(runs: readonly Run[], prefix: number, key: Buffer): Buffer | undefined {
@@ -242,7 +259,7 @@ export class RunSet {
   #findIn(run: Run, prefix: number, key: Buffer): Buffer | undefined {
     let chunk = run.nextCandidate(run.firstChunkFor(prefix), prefix, key);
     while (chunk !== undefined) {
-      const entry = findEntry(this.#tables.readChunk(run, chunk), this.#layout, key);
+      const entry = findEntry(this.#tables.readChunk(run, chunk), this.#layout, key, this.#isGone);
       if (entry !== undefined) return entry;
       chunk = run.nextCandidate(chunk + 1, prefix, key);
     }

@@ -74,6 +74,8 @@ export interface ShelfBatch {
   }[];
   readonly docs: readonly ({ readonly name: string } & DocPlace)[];
   readonly logs: readonly { readonly name: string; readonly removed: boolean }[];
+  /** Packs that are no more: every place in them is forgotten, now and when it comes up again. */
+  readonly gonePacks: readonly number[];
   /** Absolute; replaces what was there. */
   readonly totals: Totals;
   /** Replaces what was there. */
@@ -115,8 +117,6 @@ export interface Shelf {
   /** Every place once, with bounded memory. Changes made meanwhile may or may not be seen. */
   walkBlobs(): Iterable<BlobPlace>;
   forgetBlobs(places: readonly PlaceRef[]): void;
-  /** Forgets every place in that pack. Reads the whole shelf. */
-  forgetPack(pack: number): void;
   /** How many there are that are not removed. Reads the tables; not for hot paths. */
   counts(): Counts;
   /** What was applied before the call survives a power cut when it resolves. */

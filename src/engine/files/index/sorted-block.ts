@@ -61,14 +61,19 @@ export function lowerBound(sorted: Buffer, entryBytes: number, prefix: number): 
 }
 
 /** An entry of a sorted block with this key. */
-export function findEntry(sorted: Buffer, layout: EntryLayout, key: Buffer): Buffer | undefined {
+export function findEntry(
+  sorted: Buffer,
+  layout: EntryLayout,
+  key: Buffer,
+  isGone?: (entry: Buffer) => boolean,
+): Buffer | undefined {
   const { keyBytes, entryBytes } = layout;
   const prefix = prefixAt(key, 0);
   let at = lowerBound(sorted, entryBytes, prefix);
   for (; at < sorted.length && prefixAt(sorted, at) === prefix; at += entryBytes) {
-    if (sorted.compare(key, 0, keyBytes, at, at + keyBytes) === 0) {
-      return sorted.subarray(at, at + entryBytes);
-    }
+    if (sorted.compare(key, 0, keyBytes, at, at + keyBytes) !== 0) continue;
+    const entry = sorted.subarray(at, at + entryBytes);
+    if (isGone?.(entry) !== true) return entry;
   }
   return undefined;
 }

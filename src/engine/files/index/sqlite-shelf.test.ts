@@ -93,7 +93,7 @@ describe('SQLite shelf', () => {
     expect(lost.filter((n) => !gone.has(n))).toEqual([]);
     expect([...shelf.walkBlobs()].length).toBe(20_000 - lost.length);
 
-    shelf.forgetPack(2);
+    shelf.apply(shelfBatch({ gonePacks: [2] }));
     expect([...shelf.walkBlobs()].some((place) => place.pack === 2)).toBe(false);
     shelf.close();
   });

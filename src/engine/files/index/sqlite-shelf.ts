@@ -65,6 +65,7 @@ class SqliteShelf implements Shelf {
   readonly #contexts: ContextTable;
   readonly #names: NameTables;
   readonly #key: Buffer = Buffer.alloc(32);
+  #gone: Set<number> = new Set();
   #manifest: Manifest;
   #blobs: RunSet;
   #keys: RunSet;
@@ -162,16 +163,10 @@ class SqliteShelf implements Shelf {
   }
 
   forgetBlobs(places: readonly PlaceRef[]): void {
-    this.#change(this.#manifest, () => {
+    this.#change({ ...this.#manifest, gonePacks: [] }, () => {
       for (const place of places) {
         this.#blobs.drop((entry) => entries.isAt(entry, place), Buffer.from(place.hash, 'hex'));
       }
-    });
-  }
-
-  forgetPack(pack: number): void {
-    this.#change(this.#manifest, () => {
-      this.#blobs.drop((entry) => entries.decodePlace(entry).pack === pack);
     });
   }
 
@@ -224,13 +219,15 @@ class SqliteShelf implements Shelf {
     }
   }
 
-  #change(next: Pick<Manifest, 'positions' | 'totals'>, work: () => void): void {
+  #change(next: Pick<Manifest, 'positions' | 'totals' | 'gonePacks'>, work: () => void): void {
     try {
       this.#db.transaction(() => {
+        for (const pack of next.gonePacks) this.#gone.add(pack);
         work();
         this.#manifest = {
           positions: next.positions,
           totals: next.totals,
+          gonePacks: [...this.#gone],
           blobs: this.#blobs.state(),
           keys: this.#keys.state(),
           sha256: this.#sha256.state(),
@@ -249,11 +246,13 @@ class SqliteShelf implements Shelf {
 
   #load(): { manifest: Manifest; blobs: RunSet; keys: RunSet; sha256: RunSet } {
     const manifest = this.#manifests.read();
+    this.#gone = new Set(manifest.gonePacks);
+    const isGone = (entry: Buffer): boolean => this.#gone.has(entries.decodePlace(entry).pack);
     const stride = RUN_STRIDE;
     const { BLOB_LAYOUT, KEY_LAYOUT, SHA256_LAYOUT } = entries;
     return {
       manifest,
-      blobs: new RunSet(this.#runs, { layout: BLOB_LAYOUT, stride }, manifest.blobs),
+      blobs: new RunSet(this.#runs, { layout: BLOB_LAYOUT, stride, isGone }, manifest.blobs),
       keys: new RunSet(this.#runs, { layout: KEY_LAYOUT, stride }, manifest.keys),
       sha256: new RunSet(this.#runs, { layout: SHA256_LAYOUT, stride }, manifest.sha256),
     };

@@ -67,8 +67,8 @@ function take(index: Index, model: Shelf, todo: Step): void {
     index.forgetBlobs([samplePlace(todo.n, todo.pack)]);
     model.forgetBlobs([samplePlace(todo.n, todo.pack)]);
   } else if (todo.do === 'forgetPack') {
-    index.forgetPack(todo.pack);
-    model.forgetPack(todo.pack);
+    index.dropPack(todo.pack);
+    apply({ gonePacks: [todo.pack] });
   }
 }
 

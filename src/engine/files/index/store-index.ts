@@ -41,6 +41,8 @@ export class Index {
   readonly #flushLimit: number;
   /** Places found on the shelf; a hot blob is then found without reading. */
   readonly #hot: LruCache<Hash, BlobPlace> = new LruCache(HOT_BLOBS, () => 1);
+  /** Packs dropped since the index was opened. */
+  readonly #gone: Set<number> = new Set();
   #pending: Memtable = new Memtable();
   #totals: Totals;
 
@@ -72,7 +74,7 @@ export class Index {
   }
 
   addBlob(place: BlobPlace): void {
-    this.#pending.addBlob(place);
+    if (!this.#gone.has(place.pack)) this.#pending.addBlob(place);
   }
 
   addSha256(sha256: string, hash: Hash): void {
@@ -107,6 +109,8 @@ export class Index {
   findBlob(hash: Hash): BlobPlace | undefined {
     const near = this.#pending.findBlob(hash) ?? this.#hot.get(hash);
     if (near !== undefined) return near;
+    // What is pending about packs must count for the shelf, too.
+    if (this.#pending.gonePacks.size > 0) this.flush();
     const place = this.#shelf.findBlob(hash);
     if (place !== undefined) this.#hot.set(hash, place);
     return place;
@@ -161,10 +165,11 @@ export class Index {
     this.#shelf.forgetBlobs(places);
   }
 
-  forgetPack(pack: number): void {
-    this.flush();
+  /** The pack is no more: its places are not found from now on. */
+  dropPack(pack: number): void {
+    this.#gone.add(pack);
+    this.#pending.gonePacks.add(pack);
     this.#hot.clear();
-    this.#shelf.forgetPack(pack);
   }
 
   /** For a quiet moment, after an acknowledgement: flushes when enough is pending. */

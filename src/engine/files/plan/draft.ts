@@ -40,9 +40,15 @@ export interface DocDraft {
   readonly record: DocRecord;
 }
 
+/** A log, a published document, or a folder that one of them lies in. */
+export type FileKind = 'log' | 'doc' | 'folder';
+
 /** What a plan may ask of the store as it is: all committed, all durable. */
 export interface CommittedView {
   hasBlob(hash: Hash): Promise<boolean>;
+  /** A batch builds on this blob or turn being there: a collection under way must keep it. */
+  relyOnBlob(hash: Hash): void;
+  relyOnTurn(turn: TurnId): void;
   findSha256(sha256: string): Hash | undefined;
   getHead(id: number): Promise<HeadRecord | undefined>;
   getSealedTurn(id: number): Promise<StoredTurn | undefined>;
@@ -50,9 +56,13 @@ export interface CommittedView {
   /** Bytes `start` up to `end` of what an open turn holds. */
   readOpenTurn(turn: OpenTurn, start: number, end: number): Promise<Uint8Array>;
   findKey(key: Uint8Array): number | undefined;
+  /** True when a collection took the turn's payload. */
+  isCollected(turn: number): boolean;
   newestPatch(turn: number): Promise<number>;
   findDoc(name: string): DocPlace | undefined;
   getLogState(name: string): Promise<LogState | undefined>;
+  /** What stands at the plain file path of that name. */
+  fileKind(name: string): Promise<FileKind | undefined>;
   /** The tag of a type, and whether it is declared already. */
   tagOf(type: DeclaredType): { tag: string; declared: boolean };
 }
@@ -83,6 +93,7 @@ export class Draft {
   readonly docs: Layer<string, DocDraft>;
   readonly logs: Layer<string, LogDraft>;
   readonly types: Layer<string, DeclaredType>;
+  readonly fileKinds: Layer<string, FileKind>;
   readonly extents: BulkExtent[] = [];
 
   constructor(view: CommittedView, nowMs: number, start: Readonly<Counters>, parent?: Draft) {
@@ -101,6 +112,7 @@ export class Draft {
     this.docs = new Layer(parent?.docs);
     this.logs = new Layer(parent?.logs);
     this.types = new Layer(parent?.types);
+    this.fileKinds = new Layer(parent?.fileKinds);
   }
 
   child(): Draft {
@@ -121,11 +133,15 @@ export class Draft {
     this.docs.absorb(child.docs);
     this.logs.absorb(child.logs);
     this.types.absorb(child.types);
+    this.fileKinds.absorb(child.fileKinds);
     this.extents.push(...child.extents);
   }
 
   async hasBlob(hash: Hash): Promise<boolean> {
-    return this.blobs.get(hash) !== undefined || this.view.hasBlob(hash);
+    if (this.blobs.get(hash) !== undefined) return true;
+    const found = await this.view.hasBlob(hash);
+    if (found) this.view.relyOnBlob(hash);
+    return found;
   }
 
   findSha256(sha256: string): Hash | undefined {

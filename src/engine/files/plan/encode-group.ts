@@ -133,12 +133,13 @@ function encodeDocs(
   draft: Draft,
   tails: Tails,
 ): { writes: JournalWrite[]; places: EncodedGroup['docs'] } {
-  const records = [...metaRecords(draft), ...[...draft.docs.own()].map(([, doc]) => doc.record)];
+  const own = metaRecords(draft);
+  const records = [...own, ...[...draft.docs.own()].map(([, doc]) => doc.record)];
   const places: { name: string; place: DocPlace }[] = [];
   const encoded: Uint8Array[] = [];
   const published: JournalWrite[] = [];
   let offset = tails.docsBytes;
-  for (const record of records) {
+  for (const [nth, record] of records.entries()) {
     const bytes = encodeDocRecord(record);
     const { name, version, content } = record;
     places.push({
@@ -147,6 +148,8 @@ function encodeDocs(
     });
     encoded.push(bytes);
     offset += bytes.length;
+    // The engine's own documents never have a plain file.
+    if (nth < own.length) continue;
     if (content === undefined) published.push({ kind: 'remove', path: name });
     else if (record.published)
       published.push({ kind: 'whole', path: name, data: encodeUtf8(content) });
@@ -164,6 +167,26 @@ function metaRecords(draft: Draft): DocRecord[] {
     const version = (before?.version ?? 0) + 1;
     const content = canonicalJson(meta);
     records.push({ name, version, createdAt: draft.nowMs, content, published: false });
+  }
+  return [...records, ...removalRecords(draft)];
+}
+
+/** Says a second time that a context was removed: its slot alone could be an old one that came back. */
+function removalRecords(draft: Draft): DocRecord[] {
+  const records: DocRecord[] = [];
+  for (const [id, { removed }] of draft.heads.own()) {
+    const name = contextDoc(id);
+    const before = draft.view.findDoc(name);
+    if (!removed || before?.removed === true) continue;
+    const described = draft.metas.get(id) === undefined ? 0 : 1;
+    const version = (before?.version ?? 0) + described + 1;
+    records.push({
+      name,
+      version,
+      createdAt: draft.nowMs,
+      content: undefined,
+      published: false,
+    });
   }
   return records;
 }

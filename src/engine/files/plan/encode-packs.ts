@@ -68,7 +68,7 @@ function encodeExtents(draft: Draft, before: Tails): EncodedPacks {
     const pack: PackTail = { number, bulk: true, length: offset + length, records: 0 };
     const full = pack.length >= PACK_BYTES;
     writes.push({ kind: 'extent', path: packFile(number), offset, length });
-    if (full) writes.push(closing(pack));
+    if (full) writes.push(closePack(pack));
     tails = withPack(tails, number, full ? undefined : pack);
     for (const chunk of chunks) placed.push({ ...chunk, pack: number });
   }
@@ -89,7 +89,7 @@ function choosePack(tails: Tails, newPack: () => number): { pack: PackTail; open
   }
   const pack: PackTail = { number: newPack(), bulk: false, length: 0, records: 0 };
   const header = encodePackHeader(pack.number, PackKind.journaled);
-  const writes = open === undefined ? [] : [closing(open)];
+  const writes = open === undefined ? [] : [closePack(open)];
   const closed = open === undefined ? tails : withPack(tails, open.number, undefined);
   return { pack, opening: { writes, pieces: [header], bytes: header.length, tails: closed } };
 }
@@ -102,7 +102,7 @@ export function encodePackHeader(number: number, kind: number): Uint8Array {
 }
 
 /** Tells a closed pack from one that lost its end. Bulk packs are not counted. */
-function closing(pack: PackTail): JournalWrite {
+export function closePack(pack: Omit<PackTail, 'bulk'>): JournalWrite {
   const data = encodePackEnd({ count: pack.records, length: pack.length });
   return { kind: 'bytes', path: packFile(pack.number), offset: pack.length, data };
 }

@@ -81,7 +81,10 @@ export async function resolveContext(
 /** An open turn counts as missing: nothing may hang on a turn that can still change. */
 export async function mustGetSealed(draft: Draft, id: TurnId): Promise<StoredTurn> {
   const turn = id === NO_TURN ? undefined : await draft.getSealedTurn(id);
-  if (turn !== undefined) return turn;
+  if (turn !== undefined) {
+    draft.view.relyOnTurn(id);
+    return turn;
+  }
   throw new QuipuError('NOT_FOUND', `there is no sealed turn ${id}`, {
     what: 'turn',
     id: String(id),

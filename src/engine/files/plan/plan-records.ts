@@ -4,6 +4,7 @@ import { assertJsonLine, assertJsonText } from '../../json-text.ts';
 import { assertName } from '../../names.ts';
 import { EMPTY_LOG, type LogState } from '../tables/line-log.ts';
 import type { Draft, LogDraft } from './draft.ts';
+import { claimFile } from './claim-file.ts';
 import type { Report } from './report.ts';
 
 export async function planLog(draft: Draft, change: LogChange, report: Report): Promise<void> {
@@ -20,6 +21,7 @@ export async function planLog(draft: Draft, change: LogChange, report: Report): 
   for (const [index, line] of change.lines.entries()) assertJsonLine(line, `line ${index}`);
   assertExpected(change.name, change.expectedLines, now.state?.lines ?? 0);
   if (change.lines.length === 0) return;
+  if (now.state === undefined) await claimFile(draft, change.name, 'log');
   const added = `${change.lines.join('\n')}\n`;
   const state: LogState = {
     lines: (now.state?.lines ?? 0) + change.lines.length,
@@ -46,6 +48,7 @@ export async function planDoc(draft: Draft, change: DocChange, report: Report): 
   const old = currentDoc(draft, name);
   assertExpected(name, change.expectedVersion, old === undefined || old.removed ? 0 : old.version);
   if (content === undefined && (old === undefined || old.removed)) return;
+  if (content !== undefined && publish) await claimFile(draft, name, 'doc');
   const version = (old?.version ?? 0) + (content === undefined ? 0 : 1);
   const createdAt = draft.nowMs;
   draft.docs.set(name, { record: { name, version, createdAt, content, published: publish } });

@@ -63,7 +63,7 @@ export async function planDelta(draft: Draft, delta: TurnDelta, report: Report):
       `at ${delta.offset} does not continue turn ${delta.turn} of ${length} bytes`,
     );
   }
-  const bytes = delta.bytes.slice(overlap);
+  const bytes = delta.bytes.subarray(overlap);
   if (bytes.length === 0) return;
   if (length + bytes.length > OPEN_BYTES_MAX) {
     throw new QuipuError(

@@ -34,7 +34,13 @@ const COMPRESS_MIN_BYTES = 64;
 export function prepareBlob({ hash, bytes, sha256 }: BlobPut): PreparedBlob {
   const { codec, rawLength, stored } = squeeze(bytes);
   // It waits for its group, and the caller may reuse the buffer meanwhile.
-  return { hash, codec, rawLength, stored: stored === bytes ? bytes.slice() : stored, sha256 };
+  return {
+    hash,
+    codec,
+    rawLength,
+    stored: stored === bytes ? new Uint8Array(bytes) : stored,
+    sha256,
+  };
 }
 
 /** zstd, or the bytes themselves when that does not shrink them. */

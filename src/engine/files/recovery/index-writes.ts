@@ -1,5 +1,5 @@
 import { ALIAS_RECORD_BYTES, decodeAliasRecord } from '../../../format/alias-record.ts';
-import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
 import {
   decodeDocRecord,
   DOC_HEADER_BYTES,
@@ -39,6 +39,8 @@ export function indexWrite(index: Index, write: JournalWrite): void {
   if (write.kind === 'remove') {
     const log = logOfExtents(write.path);
     if (log !== undefined) index.setLog(log, true);
+    const pack = packNumber(write.path);
+    if (pack !== undefined) index.dropPack(pack);
     return;
   }
   if (write.kind !== 'bytes') return;
@@ -110,6 +112,10 @@ function indexDoc(index: Index, record: DocRecord, offset: number, length: numbe
 export function indexPackItem(index: Index, pack: number, item: PackItem): void {
   if (item.kind !== 'blob') return;
   const { hash, offset, rawLength, storedLength, codec } = item;
+  if (codec === BlobCodec.erased) {
+    index.forgetBlobs([{ hash, pack, offset }]);
+    return;
+  }
   index.addBlob({ hash, pack, offset, rawLength, storedLength, codec });
   index.count({ blobs: 1, blobBytes: rawLength, storedBytes: BLOB_OVERHEAD_BYTES + storedLength });
 }

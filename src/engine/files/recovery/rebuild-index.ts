@@ -1,12 +1,15 @@
 import { ALIAS_RECORD_BYTES } from '../../../format/alias-record.ts';
+import { decodeDocRecord, DOC_HEADER_BYTES, docRecordLength } from '../../../format/doc-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { decodeHeadRecord, HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import { PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
 import { decodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
 import type { Index } from '../index/store-index.ts';
 import { ALIASES_FILE, DOCS_FILE, HEADS_FILE, PATCHES_FILE, TURNS_FILE } from '../names.ts';
+import { contextDoc } from '../plan/encode-group.ts';
 import { type Area, DamageReport } from './damage.ts';
 import { indexAlias, indexDocs, indexHead, indexPatch, indexTurn } from './index-writes.ts';
+import type { StoreFiles } from '../store-files.ts';
 import type { Rebuild } from './rebuild.ts';
 import { rebuildLogs } from './rebuild-logs.ts';
 import { rebuildPacks } from './rebuild-packs.ts';
@@ -17,6 +20,9 @@ import { rebuildPacks } from './rebuild-packs.ts';
 
 /** A multiple of every record size, so that no record lies across two pieces. */
 const PIECE_RECORDS = 4096;
+const DOC_PIECE_BYTES = 1024 * 1024;
+/** Where every document record begins. */
+const DOC_MAGIC = 'QDRC';
 
 export async function rebuildIndex(options: Omit<Rebuild, 'damage'>): Promise<DamageReport> {
   const rebuild: Rebuild = { ...options, damage: new DamageReport() };
@@ -35,6 +41,7 @@ export async function rebuildIndex(options: Omit<Rebuild, 'damage'>): Promise<Da
     take: indexAlias,
   });
   await rebuildDocs(rebuild);
+  checkRemovals(rebuild);
   await rebuildPacks(rebuild);
   await rebuildLogs(rebuild);
   return rebuild.damage;
@@ -72,6 +79,19 @@ async function rebuildTurns(rebuild: Rebuild): Promise<void> {
   });
 }
 
+/** Removing a context also ends its document: the two must agree, else one of them is an old one. */
+function checkRemovals({ index, damage, tails }: Rebuild): void {
+  if (damage.places.some(({ area }) => area === 'docs')) return;
+  for (let id = 1; id < tails.nextContext; id += 1) {
+    const context = index.getContext(id);
+    const removed = index.findDoc(contextDoc(id))?.removed === true;
+    if (context === undefined || context.removed === removed) continue;
+    index.setContext(id, { ...context, removed });
+    const what = `context ${id} ${removed ? 'was' : 'was not'} removed`;
+    damage.add({ area: 'heads', file: HEADS_FILE, offset: id * HEAD_RECORD_BYTES, what });
+  }
+}
+
 interface FixedFile {
   readonly file: string;
   readonly bytes: number;
@@ -100,7 +120,7 @@ async function rebuildFixed(rebuild: Rebuild, area: Area, fixed: FixedFile): Pro
 async function rebuildDocs(rebuild: Rebuild): Promise<void> {
   const { files, tails, index, damage } = rebuild;
   const end = tails.docsBytes;
-  let pieceBytes = 1024 * 1024;
+  let pieceBytes = DOC_PIECE_BYTES;
   let offset = OPEN_FILE_HEADER_BYTES;
   while (offset < end) {
     const piece = await files.read(DOCS_FILE, offset, Math.min(pieceBytes, end - offset));
@@ -111,16 +131,28 @@ async function rebuildDocs(rebuild: Rebuild): Promise<void> {
       continue;
     }
     if (taken === 0) {
-      damage.add({
-        area: 'docs',
-        file: DOCS_FILE,
-        offset,
-        what: 'the document record here is damaged',
-      });
-      return;
+      const what = 'the document record here is damaged';
+      damage.add({ area: 'docs', file: DOCS_FILE, offset, what });
+      offset = await nextDoc(files, offset + 1, end);
+      continue;
     }
     offset += taken;
     index.maybeFlush();
     rebuild.progress?.(offset, end, 'docs');
   }
+}
+
+/** The next offset from `from` on where a whole record can be read; `end` when there is none. */
+async function nextDoc(files: StoreFiles, from: number, end: number): Promise<number> {
+  for (let at = from; at < end; at += DOC_PIECE_BYTES) {
+    const bytes = await files.read(DOCS_FILE, at, Math.min(2 * DOC_PIECE_BYTES, end - at));
+    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    let found = piece.indexOf(DOC_MAGIC);
+    while (found !== -1 && found < DOC_PIECE_BYTES) {
+      const length = docRecordLength(piece.subarray(found, found + DOC_HEADER_BYTES)) ?? 0;
+      if (decodeDocRecord(piece.subarray(found, found + length)) !== undefined) return at + found;
+      found = piece.indexOf(DOC_MAGIC, found + 1);
+    }
+  }
+  return end;
 }

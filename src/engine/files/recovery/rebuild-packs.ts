@@ -13,7 +13,8 @@ const MAGIC = Buffer.from('424c5342', 'hex');
 
 export async function rebuildPacks(rebuild: Rebuild): Promise<void> {
   const { files, tails, index } = rebuild;
-  const numbers = await listPacks(files);
+  // Packs from `nextPack` on were begun after the last frame: nothing in them counts.
+  const numbers = (await listPacks(files)).filter((number) => number < tails.nextPack);
   for (const [done, number] of numbers.entries()) {
     const open = tails.packs.find((pack) => pack.number === number);
     // A bulk pack that no frame ever named is the rest of a put that did not finish.
@@ -35,10 +36,13 @@ export async function listPacks(files: StoreFiles): Promise<number[]> {
   return names.flatMap((name) => packNumber(`${PACKS_FOLDER}/${name}`) ?? []).sort((a, b) => a - b);
 }
 
-/** A pack with no tail was closed: unless it is an abandoned bulk pack, which has no end record. */
+/**
+ * A pack with no tail was closed: unless it is an abandoned bulk pack, which has no end record, and
+ * not even a whole header when power was cut early.
+ */
 async function isClosed(files: StoreFiles, number: number): Promise<boolean> {
   const [header] = scanPack(await files.read(packFile(number), 0, OPEN_FILE_HEADER_BYTES), 0);
-  if (header?.kind !== 'header' || !header.bulk) return true;
+  if (header?.kind === 'header' && !header.bulk) return true;
   let closed = false;
   const size = await files.size(packFile(number));
   await walkPack(files, number, size, (item) => {
@@ -58,19 +62,22 @@ async function rebuildPack(rebuild: Rebuild, number: number, length: number): Pr
   });
 }
 
+/** Called for every record in order; the walk waits for what it returns. */
+export type OnPackItem = (item: PackItem) => void | Promise<void>;
+
 /** Every record up to `length`; after a bad one it goes on at the next place that reads as a record. */
 export async function walkPack(
   files: StoreFiles,
   number: number,
   length: number,
-  onItem: (item: PackItem) => void,
+  onItem: OnPackItem,
 ): Promise<void> {
   let offset = 0;
   let pieceBytes = PIECE_BYTES;
   while (offset < length) {
     const piece = await files.read(packFile(number), offset, Math.min(pieceBytes, length - offset));
     const atEnd = offset + piece.length >= length;
-    const { next, bad, ended } = takePiece(piece, offset, onItem);
+    const { next, bad, ended } = await takePiece(piece, offset, onItem);
     if (ended) return;
     if (!bad) {
       offset = next;
@@ -80,23 +87,24 @@ export async function walkPack(
     } else if (!atEnd && next > offset) {
       offset = next;
     } else {
-      onItem({ kind: 'bad', offset: next });
+      await onItem({ kind: 'bad', offset: next });
       offset = await nextRecord(files, number, next + 1, length);
       pieceBytes = PIECE_BYTES;
     }
   }
 }
 
-function takePiece(
+async function takePiece(
   piece: Uint8Array,
   offset: number,
-  onItem: (item: PackItem) => void,
-): { next: number; bad: boolean; ended: boolean } {
+  onItem: OnPackItem,
+): Promise<{ next: number; bad: boolean; ended: boolean }> {
   let next = offset;
   if (piece.length === 0) return { next, bad: true, ended: false };
   for (const item of scanPack(piece, offset)) {
     if (item.kind === 'bad') return { next: item.offset, bad: true, ended: false };
-    onItem(item);
+    const taken = onItem(item);
+    if (taken !== undefined) await taken;
     if (item.kind === 'end') return { next, bad: false, ended: true };
     next = item.kind === 'header' ? OPEN_FILE_HEADER_BYTES : item.offset + item.bytes;
   }

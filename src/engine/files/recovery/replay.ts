@@ -1,7 +1,8 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Checkpoint } from '../checkpoint-file.ts';
 import { corrupt, toQuipuError } from '../io-error.ts';
-import { markedSeq, readJournal } from '../read-journal.ts';
+import { ERASED_FILE } from '../names.ts';
+import { markedSeq, readJournal, secureLastFrame } from '../read-journal.ts';
 import type { StoreFiles } from '../store-files.ts';
 import { advanceTails, type Tails } from '../tails.ts';
 
@@ -11,6 +12,8 @@ export interface Replayed {
   readonly tails: Tails;
   /** False when the checkpoint covered everything. */
   readonly any: boolean;
+  /** Something was erased, and its bytes may stand in the frames before. */
+  readonly erased: boolean;
 }
 
 /**
@@ -20,16 +23,20 @@ export interface Replayed {
 export async function replayJournal(files: StoreFiles, checkpoint: Checkpoint): Promise<Replayed> {
   const { seq, body } = checkpoint;
   let { tails } = body;
+  let erased = false;
   // A clean closing is believed, unless something was acknowledged after it.
-  if (body.clean && (await markedSeq(files)) <= seq) return { seq, tails, any: false };
+  if (body.clean && (await markedSeq(files)) <= seq)
+    return { seq, tails, any: false, erased: false };
   const start = { ...body.journal, seq, synced: body.durability === 'safe' };
+  if (start.synced) await secureLastFrame(files, start);
   const last = await readJournal(files, start, async (_, writes) => {
     await checkExtents(files, writes);
     await files.apply(writes);
     await files.catchUp();
     tails = writes.reduce(advanceTails, tails);
+    erased ||= writes.some(({ path }) => path === ERASED_FILE);
   });
-  return { seq: last, tails, any: true };
+  return { seq: last, tails, any: true, erased };
 }
 
 /** Calls back for every frame after `seq`, which must not be before the checkpoint. */

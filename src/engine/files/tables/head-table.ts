@@ -10,6 +10,12 @@ import type { StoreFiles } from '../store-files.ts';
 
 const CACHED_HEAD_BYTES = 256;
 
+/** What else is known of a context, from its turns and its document. */
+export interface SeenContext {
+  readonly head: number;
+  readonly removed: boolean;
+}
+
 /** Where each context stands. Slots are written in place, always through the journal. */
 export class HeadTable {
   readonly #files: StoreFiles;
@@ -21,7 +27,7 @@ export class HeadTable {
   }
 
   /** Trusts `id` to have been handed out: an unreadable slot is damage. */
-  async get(id: number, expectedHead: (id: number) => number | undefined): Promise<HeadRecord> {
+  async get(id: number, seen: (id: number) => SeenContext | undefined): Promise<HeadRecord> {
     const cached = this.#heads.get(id);
     if (cached !== undefined) return cached;
     const offset = id * HEAD_RECORD_BYTES;
@@ -31,14 +37,17 @@ export class HeadTable {
     }
     // An intact slot can still be an old one that a disk brought back: what was seen of the
     // context elsewhere must agree.
-    const expected = record.removed ? undefined : expectedHead(id);
-    if (expected !== undefined && expected !== Number(record.head)) {
+    const expected = seen(id);
+    if (expected !== undefined && isOld(record, expected)) {
       throw corrupt(
         HEADS_FILE,
         offset,
-        `context ${id} is at turn ${record.head}, but got to turn ${expected}`,
+        `context ${id} is at turn ${record.head}, but ${expected.removed ? 'was removed' : `got to turn ${expected.head}`}`,
       );
     }
+    // It may have moved while the slot was read.
+    const moved = this.#heads.get(id);
+    if (moved !== undefined) return moved;
     this.#heads.set(id, record);
     return record;
   }
@@ -46,4 +55,9 @@ export class HeadTable {
   put(record: HeadRecord): void {
     this.#heads.set(Number(record.id), record);
   }
+}
+
+function isOld(record: HeadRecord, seen: SeenContext): boolean {
+  if (record.removed !== seen.removed) return true;
+  return !record.removed && Number(record.head) !== seen.head;
 }

@@ -18,11 +18,11 @@ export interface LogState {
 export const EMPTY_LOG: LogState = { lines: 0, bytes: 0, extents: 0 };
 const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 
-/** Undefined when there is no such log. */
+/** Undefined when nothing has extents of that name. */
 export async function readLogState(files: StoreFiles, name: string): Promise<LogState | undefined> {
   const extentBytes = await files.size(extentsFile(name));
   const bytes = await files.size(name);
-  if (extentBytes === 0 && bytes === 0) return undefined;
+  if (extentBytes === 0) return undefined;
   const extents = Math.floor(extentBytes / LOG_EXTENT_BYTES);
   const last = await readExtent(files, name, extents - 1);
   if (extentBytes % LOG_EXTENT_BYTES !== 0 || last.endOffset !== bytes) {

@@ -44,6 +44,13 @@ export class TurnTable {
     return this.#reads;
   }
 
+  /** What `get` would give, if it is in memory: whoever walks a chain need not wait for each turn. */
+  peek(id: number): StoredTurn | undefined {
+    const cached = this.#turns.get(id);
+    if (cached !== undefined) this.#reads += 1;
+    return cached;
+  }
+
   /** Undefined for an empty slot: a turn that is open, or was never appended. */
   async get(id: number): Promise<StoredTurn | undefined> {
     this.#reads += 1;

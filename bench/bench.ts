@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DriverName } from './drivers/driver.ts';
+import { median } from './figures.ts';
+import { planRounds } from './plan-rounds.ts';
+import { runTrial } from './run-trial.ts';
+import type { Sizes } from './sizes.ts';
+import type { Result, Trial, WorkloadName } from './workloads/workload.ts';
+
+/** One result per round for each driver. */
+export type Rounds = ReadonlyMap<DriverName, readonly Result[]>;
+
+/** Runs trials in folders of their own, which are gone when the run ends. */
+export class Bench implements Disposable {
+  readonly sizes: Sizes;
+  readonly #folder: string;
+  readonly #say: (text: string) => void;
+  readonly #grown = new Map<DriverName, number>();
+
+  constructor(sizes: Sizes, parent: string, say: (text: string) => void) {
+    this.sizes = sizes;
+    this.#folder = mkdtempSync(join(parent, 'quipu-bench-'));
+    this.#say = say;
+  }
+
+  /** Every driver once per round, each time in a fresh folder. */
+  async rounds(
+    workload: WorkloadName,
+    drivers: readonly DriverName[],
+    size: number,
+  ): Promise<Rounds> {
+    return this.#runRounds(planRounds(drivers, this.sizes.rounds), workload, size);
+  }
+
+  /** For figures that do not vary, or take long: one round. */
+  async once(
+    workload: WorkloadName,
+    drivers: readonly DriverName[],
+    size: number,
+  ): Promise<Rounds> {
+    return this.#runRounds(planRounds(drivers, 1), workload, size);
+  }
+
+  async #runRounds(
+    rounds: readonly (readonly DriverName[])[],
+    workload: WorkloadName,
+    size: number,
+  ): Promise<Rounds> {
+    const drivers = rounds[0] ?? [];
+    const results = new Map<DriverName, Result[]>(drivers.map((driver) => [driver, []]));
+    for (const round of rounds) {
+      for (const driver of round) {
+        const folder = mkdtempSync(join(this.#folder, 'trial-'));
+        const trial = { workload, driver, folder, size, payloadBytes: this.sizes.payloadBytes };
+        results.get(driver)?.push(await this.#run(trial));
+        rmSync(folder, { recursive: true });
+      }
+    }
+    return results;
+  }
+
+  /** A trial on the driver's one store of many turns, which must have been grown before. */
+  async onGrown(workload: WorkloadName, driver: DriverName, size: number): Promise<Result> {
+    const from = this.#grown.get(driver) ?? 0;
+    return this.#run({ ...this.#grownTrial(driver), workload, size, from });
+  }
+
+  /** Lets the driver's one store grow to `turns` turns; undefined when it has as many already. */
+  async grow(driver: DriverName, turns: number): Promise<Result | undefined> {
+    const from = this.#grown.get(driver) ?? 0;
+    if (from >= turns) return undefined;
+    const result = await this.#run({ ...this.#grownTrial(driver), size: turns, from });
+    this.#grown.set(driver, turns);
+    return result;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #grownTrial(driver: DriverName): Trial {
+    const folder = join(this.#folder, `grown-${driver}`);
+    const payloadBytes = this.sizes.smallPayloadBytes;
+    return { workload: 'grow', driver, folder, size: 0, payloadBytes };
+  }
+
+  async #run(trial: Trial): Promise<Result> {
+    this.#say(`${trial.workload} ${trial.driver} …`);
+    return runTrial(trial);
+  }
+}
+
+/** The median over all rounds of one driver. */
+export function figure(rounds: Rounds, driver: DriverName, name: string): number {
+  return median((rounds.get(driver) ?? []).map((result) => result[name] ?? Number.NaN));
+}
+
+/** How many times `a` is `b`: the median of the ratios within each round, which share its noise. */
+export function ratio(
+  rounds: Rounds,
+  [a, b]: readonly [DriverName, DriverName],
+  name: string,
+): number {
+  const others = rounds.get(b) ?? [];
+  const pairs = (rounds.get(a) ?? []).map(
+    (result, round) => (result[name] ?? Number.NaN) / (others[round]?.[name] ?? Number.NaN),
+  );
+  return median(pairs);
+}

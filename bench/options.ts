@@ -1,0 +1,59 @@
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+import { ROWS } from './rows/rows.ts';
+import { SIZES } from './sizes.ts';
+import type { Sizes } from './sizes.ts';
+
+export interface Options {
+  readonly sizes: Sizes;
+  /** Names of rows; empty for all of them. */
+  readonly only: readonly string[];
+  /** Where the stores are made: the disk that is measured. */
+  readonly dir: string;
+  /** Where RESULTS.md and plots/ go; undefined: nowhere. */
+  readonly out: string | undefined;
+}
+
+/** Undefined when help was asked for. Throws a TypeError for what it does not know. */
+export function parseOptions(args: readonly string[], home: string): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      full: { type: 'boolean', default: false },
+      smoke: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true, default: [] },
+      dir: { type: 'string', default: tmpdir() },
+      out: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const { only, dir } = values;
+  const unknown = only.find((name) => !ROWS.some((row) => row.name === name));
+  if (unknown !== undefined) {
+    const known = ROWS.map((row) => row.name).join(', ');
+    throw new TypeError(`there is no row "${unknown}"; rows are ${known}`);
+  }
+  const sizes = values.smoke ? SIZES.smoke : values.full ? SIZES.full : SIZES.default;
+  // Part of a table, or one from sizes that mean nothing, must not take the place of a whole one.
+  const out = values.out ?? (values.smoke || only.length > 0 ? undefined : home);
+  return { sizes, only, dir, out };
+}
+
+export function helpText(): string {
+  const rows = ROWS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join('\n');
+  return `npm run bench -- [options]
+
+  --only <row>  one row; may be given more than once (prints the table, writes no file)
+  --full        scaling up to 10 million turns
+  --dir <path>  make the stores there, to measure that disk (default: the temporary folder)
+  --out <path>  write RESULTS.md and plots there (default: bench/, for a run of all rows)
+  --smoke       tiny sizes that only show that everything runs
+  --help
+
+Ends with code 1 when something that must be reached was missed.
+
+Rows:
+${rows}
+`;
+}

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism, cpus, release, totalmem } from 'node:os';
+
+export interface Machine {
+  readonly date: string;
+  readonly node: string;
+  readonly cpu: string;
+  readonly system: string;
+  readonly disk: string;
+}
+
+/** What the figures were taken on. `folder` is where the stores lay. */
+export function describeMachine(folder: string): Machine {
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    node: process.version,
+    cpu: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${availableParallelism()} cores`,
+    system: `${process.platform} ${release()}, ${Math.round(totalmem() / 1024 ** 3)} GiB memory`,
+    disk: describeDisk(folder),
+  };
+}
+
+/** File system and device, as far as the system says. */
+function describeDisk(folder: string): string {
+  try {
+    const columns = ['--output=source,fstype', folder];
+    const [, line = ''] = execFileSync('df', columns, { encoding: 'utf8' }).trim().split('\n');
+    const [device = '', fileSystem = ''] = line.trim().split(/\s+/);
+    return `${fileSystem} on ${device}${kindOf(device)}`;
+  } catch {
+    // Not every system has a df that knows these columns.
+    return 'unknown';
+  }
+}
+
+function kindOf(device: string): string {
+  try {
+    const name = device.split('/').at(-1) ?? '';
+    const turning = readFileSync(`/sys/class/block/${name}/queue/rotational`, 'utf8').trim();
+    const cache = readFileSync(`/sys/class/block/${name}/queue/write_cache`, 'utf8').trim();
+    return ` (${turning === '0' ? 'solid state' : 'reported as rotating'}, ${cache})`;
+  } catch {
+    // A partition, a container or another system: the name has to do.
+    return '';
+  }
+}

@@ -1,0 +1,29 @@
+import type { Plot } from '../rows/finding.ts';
+import type { Sizes } from '../sizes.ts';
+import type { Machine } from './machine.ts';
+
+/** The whole of RESULTS.md. */
+export function toResults(
+  table: string,
+  plots: readonly Plot[],
+  { machine, sizes }: { machine: Machine; sizes: Sizes },
+): string {
+  const { date, node, cpu, system, disk } = machine;
+  return `# Results
+
+Written by \`npm run bench${sizes.name === 'full' ? ' -- --full' : ''}\` on ${date}. Node ${node}; ${cpu}; ${system}; ${disk}.
+
+${table}
+
+How it was measured:
+
+- Every figure is from a process and a folder of its own. Drivers take turns, ${sizes.rounds} rounds; a time is the median over the
+  rounds, and a ratio is the median of the ratios within each round. Ratios travel between machines, times do not.
+- A payload is ${sizes.payloadBytes.toLocaleString('en-US')} bytes of JSON, each different; all drivers get the same bytes.
+- Raw file: the bytes that Quipu stores, compressed beforehand, then \`write\` and \`fdatasync\`: the least that durability
+  can cost. better-sqlite3: WAL, \`synchronous=FULL\`, one insert per transaction; reads are a recursive query over parents.
+  JSON Lines: one file per thread, \`fdatasync\` per line; a fork copies the lines before it.
+- Stores of many turns are filled in batches with ${sizes.smallPayloadBytes} bytes a turn and without waiting for the disk
+  (\`durability: 'unsafe'\`), and forks are timed that way too: a sync would hide what grows.
+${plots.length === 0 ? '' : `\n${plots.map(({ file, title }) => `![${title}](plots/${file})`).join('\n')}\n`}`;
+}

@@ -1,0 +1,32 @@
+import type { DriverName } from '../drivers/driver.ts';
+import type { Finding } from '../rows/finding.ts';
+
+const COLUMNS: readonly (readonly [driver: DriverName, title: string])[] = [
+  ['quipu', 'Quipu'],
+  ['raw-file', 'raw file'],
+  ['sqlite', 'better-sqlite3'],
+  ['json-lines', 'JSON Lines'],
+];
+
+/** The findings as a Markdown table, which also reads well on a terminal. */
+export function toTable(findings: readonly Finding[]): string {
+  const head = ['work', ...COLUMNS.map(([, title]) => title), 'measured', 'must reach', ''];
+  const body = findings.map((finding) => [
+    finding.work,
+    ...COLUMNS.map(([driver]) => finding.answers[driver] ?? ''),
+    finding.measured,
+    finding.must,
+    verdict(finding),
+  ]);
+  const widths = head.map((title, i) =>
+    Math.max(3, title.length, ...body.map((cells) => cells[i]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n');
+}
+
+function verdict({ met }: Finding): string {
+  if (met === undefined) return '';
+  return met ? 'yes' : 'NO';
+}

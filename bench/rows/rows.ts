@@ -1,0 +1,17 @@
+import { appendManyRow, appendOneRow, lastTurnsRow } from './appends.ts';
+import { forkRow, openRow, rangeRow } from './deep.ts';
+import type { Row } from './finding.ts';
+import { scalingRow } from './scaling.ts';
+import { blobRow, sessionsRow } from './space.ts';
+
+export const ROWS: readonly Row[] = [
+  appendOneRow,
+  appendManyRow,
+  lastTurnsRow,
+  scalingRow,
+  openRow,
+  forkRow,
+  rangeRow,
+  sessionsRow,
+  blobRow,
+];

@@ -1,0 +1,60 @@
+import type { Bench } from '../bench.ts';
+import { count, megabytes, ms } from './finding.ts';
+import type { Finding, Row, RowResult } from './finding.ts';
+
+interface Measured {
+  readonly turns: number;
+  readonly appendUs: number;
+  readonly openMs: number;
+  readonly rssBytes: number;
+}
+
+/** Comes before the rows that need a deep store: it takes the figures while that store grows. */
+export const scalingRow: Row = {
+  name: 'scaling',
+  about: 'append cost, open time and memory as the store grows (with --full to 10 million turns)',
+  async run(bench: Bench): Promise<RowResult> {
+    const measured: Measured[] = [];
+    for (const turns of bench.sizes.scales) {
+      const grown = await bench.grow('quipu', turns);
+      const { openMs = 0, rssBytes = 0 } = await bench.onGrown('open', 'quipu', 1);
+      measured.push({ turns, appendUs: grown?.['appendUs'] ?? Number.NaN, openMs, rssBytes });
+    }
+    const points = (pick: (at: Measured) => number): (readonly [number, number])[] =>
+      measured.map((at) => [at.turns, pick(at)] as const);
+    return {
+      findings: measured.map(toFinding),
+      plots: [
+        {
+          file: 'append-cost.svg',
+          title: 'Append cost as the store grows (batches, no sync)',
+          yLabel: 'µs per append',
+          series: [{ name: 'append', points: points((at) => at.appendUs) }],
+        },
+        {
+          file: 'open-time.svg',
+          title: 'Time to open as the store grows',
+          yLabel: 'ms',
+          series: [{ name: 'open', points: points((at) => at.openMs) }],
+        },
+        {
+          file: 'memory.svg',
+          title: 'Memory after opening and reading 64 turns',
+          yLabel: 'RSS in MB',
+          series: [{ name: 'RSS', points: points((at) => at.rssBytes / 1e6) }],
+        },
+      ],
+    };
+  },
+};
+
+function toFinding({ turns, appendUs, openMs, rssBytes }: Measured): Finding {
+  const answer = `${appendUs.toFixed(1)} µs per append, open ${ms(openMs)}, RSS ${megabytes(rssBytes)}`;
+  return {
+    work: `at ${count(turns)} turns (batches, no sync)`,
+    answers: { quipu: answer },
+    measured: '',
+    must: '',
+    met: undefined,
+  };
+}

@@ -1,0 +1,19 @@
+// `npm run bench`: compiles the benchmarks together with the sources they measure, then runs them.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const inProject = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+// Types that do not fit are shown and keep nothing from running: `npm run check` is what judges them.
+const tsc = inProject('node_modules/typescript/bin/tsc');
+spawnSync(process.execPath, [tsc, '-p', inProject('bench/tsconfig.json')], {
+  stdio: ['ignore', process.stderr.fd, process.stderr.fd],
+});
+
+try {
+  const { main } = await import('../bench/dist/bench/main.js');
+  process.exitCode = await main(process.argv.slice(2), inProject('bench'));
+} catch (error) {
+  console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 2;
+}

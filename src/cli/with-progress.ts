@@ -1,0 +1,16 @@
+import type { Progress } from '../engine/progress.ts';
+import { startProgress } from './progress-line.ts';
+import type { World } from './world.ts';
+
+/** Runs long work with a bar that is wiped before anything else is printed. */
+export async function withProgress<T>(
+  world: World,
+  work: (report: Progress) => Promise<T>,
+): Promise<T> {
+  const progress = startProgress(world);
+  try {
+    return await work(progress.report);
+  } finally {
+    progress.end();
+  }
+}

@@ -1,0 +1,58 @@
+import { NO_TURN } from '../base/brand.ts';
+import type { ContextId, TurnId } from '../base/brand.ts';
+import { QuipuError, isQuipuError } from '../base/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Root, RootSource } from '../engine/roots.ts';
+import type { ContextRow } from '../engine/rows.ts';
+
+const PAGE_CONTEXTS = 1000;
+
+/** Every head, and every turn being streamed with the turn it goes on from. */
+export function contextRoots(engine: Engine): RootSource {
+  return {
+    kind: 'contexts',
+    async *roots() {
+      let cursor: string | undefined;
+      do {
+        const query = { limit: PAGE_CONTEXTS, ...(cursor !== undefined && { cursor }) };
+        const page = await engine.listContexts(query);
+        for (const row of page.rows) yield* rootsOf(engine, row);
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+    },
+    // Of the other commits that move heads the engine tells what they rely on. A turn that was open when
+    // the collection began is not among those it shows, and its parent must stay when it is sealed.
+    rootsIn: ({ sealed }) =>
+      sealed.flatMap(({ id, parent }) => (parent === NO_TURN ? [id] : [id, parent])).map(toRoot),
+  };
+}
+
+async function* rootsOf(engine: Engine, row: ContextRow): AsyncGenerator<Root> {
+  if (row.head !== NO_TURN) yield { turn: row.head };
+  if (row.openTurn === NO_TURN) return;
+  // It may have been sealed since the listing: then it is the head.
+  yield { turn: row.openTurn };
+  const parent = await readParent(engine, row);
+  if (parent !== undefined && parent !== NO_TURN) yield { turn: parent };
+}
+
+async function readParent(
+  engine: Engine,
+  { id, openTurn }: ContextRow,
+): Promise<ContextRow['head'] | undefined> {
+  try {
+    return (await engine.getTurn(openTurn))?.parent;
+  } catch (error) {
+    if (!isQuipuError(error, 'CORRUPT')) throw error;
+    throw unreadable(id, error);
+  }
+}
+
+function unreadable(id: ContextId, error: QuipuError<'CORRUPT'>): QuipuError<'CORRUPT'> {
+  const message = `the open turn of context ${id}: ${error.message}`;
+  return new QuipuError('CORRUPT', message, error.data, { cause: error });
+}
+
+function toRoot(turn: TurnId): Root {
+  return { turn };
+}

@@ -1,0 +1,172 @@
+import { hostname } from 'node:os';
+import { dirname, relative, sep } from 'node:path';
+import { invalid } from '../../../base/errors.ts';
+import { decodeFormatFile } from '../../../format/format-file.ts';
+import type { Io, IoLock } from '../../io.ts';
+import type { Checkpoint } from '../checkpoint-file.ts';
+import { corrupt } from '../io-error.ts';
+import {
+  FOLDERS,
+  FORMAT_FILE,
+  INDEX_FILE,
+  LOCK_FILE,
+  packFile,
+  packNumber,
+  PACKS_FOLDER,
+} from '../names.ts';
+import { fileLengths } from '../recovery/file-lengths.ts';
+import { StoreFiles } from '../store-files.ts';
+import { syncFolder } from '../sync-failure.ts';
+import {
+  type BackupNote,
+  type BackupState,
+  NOTE_FILE,
+  readNote,
+  sameTails,
+  writeNote,
+} from './backup-note.ts';
+import type { Visible } from './copy-sink.ts';
+import { settle } from './settle.ts';
+
+// The folder that a backup goes to, looked at before anything in it is touched.
+
+/** Left by a run that ended before it had written anything: as good as empty. */
+const TRACES = new Set([LOCK_FILE, 'owner.json', `${NOTE_FILE}.new`]);
+
+/** True for a folder in which nothing was stored yet. */
+export function isAsGoodAsEmpty(names: readonly string[]): boolean {
+  return names.every((name) => TRACES.has(name) || name.startsWith(`${LOCK_FILE}-`));
+}
+
+export interface BackupFolder {
+  readonly files: StoreFiles;
+  readonly lock: IoLock;
+  note: BackupNote;
+  /** What the folder holds for certain; undefined when everything must be copied but closed packs. */
+  readonly base: { readonly state: BackupState; readonly checkpoint: Checkpoint } | undefined;
+}
+
+export async function openBackupFolder(store: StoreFiles, path: string): Promise<BackupFolder> {
+  const { io } = store;
+  assertApart('backup', store.root, path);
+  const id = await readStoreId(store);
+  const files = new StoreFiles(io, path);
+  const found = await findBackup(files, id);
+  if (found === undefined) await makeFolder(io, path);
+  const lock = await io.lock(files.pathOf(LOCK_FILE), describeOwner());
+  try {
+    const note = found ?? { store: id, copied: [], copiedErased: 0 };
+    await removeIndex(files);
+    const base = await findBase(files, note);
+    return { files, lock, note, base };
+  } catch (error) {
+    await files.close();
+    await lock.release();
+    throw error;
+  }
+}
+
+export async function closeBackupFolder({ files, lock }: BackupFolder): Promise<void> {
+  try {
+    await files.close();
+  } finally {
+    await lock.release();
+  }
+}
+
+/**
+ * From now on until the run has got to its end nobody can open the folder as a store: everything in it
+ * may be changed. Closed packs stay known for the next run, should this one not finish.
+ */
+export async function makeUnfinished(folder: BackupFolder): Promise<void> {
+  const { files, base } = folder;
+  const { store, copied, copiedErased } = folder.note;
+  const packs = [...(base?.state.packs ?? []), ...copied];
+  const erased = Math.min(
+    base?.state.erased ?? Infinity,
+    copied.length > 0 ? copiedErased : Infinity,
+  );
+  folder.note = { store, copied: packs, copiedErased: Number.isFinite(erased) ? erased : 0 };
+  await writeNote(files, folder.note);
+  await files.io.remove(files.pathOf(FORMAT_FILE));
+  await syncFolder(files.io, files.root);
+  for (const name of FOLDERS) await files.io.mkdir(files.pathOf(name));
+}
+
+/** How much of each file the state in the folder goes by. */
+export async function visibleLengths({ files, base }: BackupFolder): Promise<Visible> {
+  if (base === undefined) return new Map();
+  const { tails } = base.checkpoint.body;
+  const visible = fileLengths(tails);
+  const closed = new Map(base.state.packs.map(({ number, length }) => [number, length]));
+  for (const name of await files.io.list(files.pathOf(PACKS_FOLDER))) {
+    const number = packNumber(`${PACKS_FOLDER}/${name}`);
+    if (number === undefined) continue;
+    const open = tails.packs.find((pack) => pack.number === number);
+    // Only a folder that someone wrote to has packs that its last backup did not know of.
+    const foreign = number >= base.state.tails.nextPack && number < tails.nextPack;
+    const size = foreign ? await files.size(packFile(number)) : 0;
+    visible.set(packFile(number), open?.length ?? closed.get(number) ?? size);
+  }
+  return visible;
+}
+
+async function findBase(files: StoreFiles, note: BackupNote): Promise<BackupFolder['base']> {
+  if ((await files.size(FORMAT_FILE)) === 0) return undefined;
+  const known = note.whole ?? note.next;
+  if (known === undefined) return undefined;
+  const checkpoint = await settle(files, note);
+  const { next } = note;
+  const arrived = next !== undefined && sameTails(next.tails, checkpoint.body.tails);
+  return { state: arrived ? next : known, checkpoint };
+}
+
+/** The note of a backup of this store; undefined for a folder that is missing or empty. */
+async function findBackup(files: StoreFiles, id: string): Promise<BackupNote | undefined> {
+  const { io, root } = files;
+  const stat = await io.stat(root);
+  if (stat === undefined) return undefined;
+  if (stat.kind !== 'folder') throw invalid('backup', `must go to a folder, and ${root} is a file`);
+  const names = await io.list(root);
+  if (isAsGoodAsEmpty(names)) return undefined;
+  const note = names.includes(NOTE_FILE) ? await readNote(files) : undefined;
+  if (note === undefined) {
+    throw invalid(
+      'backup',
+      `must go to an empty folder or an earlier backup, and ${root} has other files in it`,
+    );
+  }
+  if (note.store === id) return note;
+  throw invalid('backup', `must not go to ${root}, which has a backup of another store`);
+}
+
+/** A copy in the folder that it is a copy of would copy itself. */
+export function assertApart(what: string, folder: string, path: string): void {
+  if (relative(folder, path).split(sep)[0] === '..') return;
+  throw invalid(what, `must go to another folder, and ${path} is in ${folder}`);
+}
+
+export async function readStoreId(files: StoreFiles): Promise<string> {
+  const format = decodeFormatFile(await files.read(FORMAT_FILE, 0, 4096));
+  if (format === undefined) throw corrupt(FORMAT_FILE, 0, 'the file is damaged');
+  return format.store;
+}
+
+/** Someone may have opened the copy; the index made then knows nothing of what comes now. */
+async function removeIndex(files: StoreFiles): Promise<void> {
+  for (const name of await files.io.list(files.root)) {
+    if (name.startsWith(INDEX_FILE)) await files.io.remove(files.pathOf(name));
+  }
+}
+
+/** Makes the folder and its parents, each durable in the one above. */
+export async function makeFolder(io: Io, path: string): Promise<void> {
+  const parent = dirname(path);
+  if (parent !== path && (await io.stat(parent)) === undefined) await makeFolder(io, parent);
+  await io.mkdir(path);
+  await syncFolder(io, parent);
+}
+
+export function describeOwner(): string {
+  return JSON.stringify({ pid: process.pid, host: hostname(), since: new Date().toISOString() });
+}

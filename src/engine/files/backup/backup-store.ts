@@ -1,0 +1,74 @@
+import { resolve } from 'node:path';
+import type { Progress } from '../../progress.ts';
+import type { BackupReport } from '../../upkeep.ts';
+import { toQuipuError, corrupt } from '../io-error.ts';
+import { SyncFailure } from '../sync-failure.ts';
+import type { Writer } from '../writer.ts';
+import {
+  type BackupFolder,
+  closeBackupFolder,
+  makeUnfinished,
+  openBackupFolder,
+  visibleLengths,
+} from './backup-folder.ts';
+import { BackupRun } from './backup-run.ts';
+import { CopySink } from './copy-sink.ts';
+import { finishAtOnce, finishNew } from './finish-backup.ts';
+import { RedoFrame, RedoFull } from './redo-frame.ts';
+
+// Backs a live store up into a folder, which then is a store itself.
+// Invariants
+// - Interrupted at any point, the folder is the backup before, or the new one, or has no FORMAT and
+//   cannot be opened; the next run makes it whole.
+// - A folder that was whole stays whole throughout: what it shows changes with one checkpoint. Only when
+//   more changes in place than one frame can hold is it taken out of use meanwhile.
+
+/** `redoBytes` bounds the frame that changes an earlier backup; tests want small ones. */
+export async function backupStore(
+  writer: Writer,
+  to: string,
+  progress?: Progress,
+  redoBytes?: number,
+): Promise<BackupReport> {
+  return writer.upkeep('backup', async () => {
+    const path = resolve(to);
+    const [place] = writer.core.damage.places;
+    // A copy of damage would take the place of what an earlier backup has intact.
+    if (place !== undefined) throw corrupt(place.file, place.offset, place.what);
+    try {
+      const folder = await openBackupFolder(writer.core.files, path);
+      try {
+        return await backUp(writer, folder, { progress, redoBytes });
+      } finally {
+        await closeBackupFolder(folder);
+      }
+    } catch (error) {
+      throw toQuipuError(error instanceof SyncFailure ? error.cause : error, path);
+    }
+  });
+}
+
+async function backUp(
+  writer: Writer,
+  folder: BackupFolder,
+  { progress, redoBytes }: { progress: Progress | undefined; redoBytes: number | undefined },
+): Promise<BackupReport> {
+  if (folder.base !== undefined) {
+    const redo = await RedoFrame.create(folder.files, redoBytes);
+    try {
+      const sink = new CopySink(folder.files, redo, await visibleLengths(folder));
+      const run = new BackupRun(writer, folder, sink, progress);
+      await finishAtOnce(writer, folder, { sink, redo, state: await run.copy() });
+      return run.report();
+    } catch (error) {
+      if (!(error instanceof RedoFull)) throw error;
+    } finally {
+      await redo.close();
+    }
+  }
+  await makeUnfinished(folder);
+  const sink = new CopySink(folder.files);
+  const run = new BackupRun(writer, folder, sink, progress);
+  await finishNew(writer, folder, { sink, state: await run.copy() });
+  return run.report();
+}

@@ -1,0 +1,214 @@
+import { resolve } from 'node:path';
+import { invalid, isQuipuError, QuipuError } from '../../../base/errors.ts';
+import { encodeUtf8 } from '../../../base/utf8.ts';
+import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
+import type { Progress } from '../../progress.ts';
+import type { Io, IoLock } from '../../io.ts';
+import type { BackupReport } from '../../upkeep.ts';
+import type { Checkpoint } from '../checkpoint-file.ts';
+import { readCollected } from '../collect/collected-turns.ts';
+import { readErasedHashes } from '../erase/erased-blobs.ts';
+import { corrupt, toQuipuError } from '../io-error.ts';
+import {
+  COLLECTED_FILE,
+  ERASED_FILE,
+  EXTENTS_FOLDER,
+  extentsFile,
+  FOLDERS,
+  FORMAT_FILE,
+  LOCK_FILE,
+  OPEN_FOLDER,
+  openTurnFile,
+  packFile,
+  TURNS_FILE,
+} from '../names.ts';
+import { readAbandoned } from '../open-turn-file.ts';
+import { StoreFiles } from '../store-files.ts';
+import { readLogState } from '../tables/line-log.ts';
+import { SyncFailure } from '../sync-failure.ts';
+import {
+  assertApart,
+  describeOwner,
+  isAsGoodAsEmpty,
+  makeFolder,
+  readStoreId,
+} from './backup-folder.ts';
+import { type BackupNote, NOTE_FILE, readNote, replaceFile, sameTails } from './backup-note.ts';
+import { copyDocs, copyPublished, type Published } from './copy-docs.ts';
+import { copyHeads } from './copy-heads.ts';
+import type { CopyJob } from './copy-job.ts';
+import { copyLog, listLogs } from './copy-logs.ts';
+import { copyPack, listSpans } from './copy-packs.ts';
+import { CopySink } from './copy-sink.ts';
+import { copySmall } from './copy-small.ts';
+import { copyTables } from './copy-tables.ts';
+import { layJournal } from './finish-backup.ts';
+import { settle } from './settle.ts';
+
+// A backup becomes a store again. Every record is checked on its way, so a damaged backup is refused
+// with the place; FORMAT comes last, so a restore that did not finish cannot be opened.
+
+/** Tells a folder in which a restore did not finish. */
+const MARKER = 'restore.unfinished';
+const MARKER_TEXT =
+  'A restore began here and did not finish. Delete this folder and begin again.\n';
+
+export async function restoreStore(
+  io: Io,
+  from: string,
+  to: string,
+  progress?: Progress,
+): Promise<BackupReport> {
+  const source = new StoreFiles(io, resolve(from));
+  const target = new StoreFiles(io, resolve(to));
+  try {
+    assertApart('store', source.root, target.root);
+    await assertBackup(source);
+    await assertEmpty(target);
+    const reading = await tryLock(source);
+    try {
+      return await restore(source, target, progress);
+    } finally {
+      await source.close();
+      await reading?.release();
+    }
+  } catch (error) {
+    const failure = toQuipuError(error instanceof SyncFailure ? error.cause : error, target.root);
+    if (!isQuipuError(failure, 'CORRUPT')) throw failure;
+    const { file, offset } = failure.data;
+    const message = `the backup at ${source.root} is damaged: ${failure.message}`;
+    throw new QuipuError('CORRUPT', message, { file, offset }, { cause: failure });
+  }
+}
+
+async function restore(
+  source: StoreFiles,
+  target: StoreFiles,
+  progress: Progress | undefined,
+): Promise<BackupReport> {
+  const { io } = target;
+  const note = await readNote(source);
+  if (note === undefined) throw corrupt(NOTE_FILE, 0, 'the file is damaged');
+  const checkpoint = await settle(source, note);
+  await makeFolder(io, target.root);
+  const lock = await io.lock(target.pathOf(LOCK_FILE), describeOwner());
+  try {
+    await replaceFile(target, MARKER, encodeUtf8(MARKER_TEXT));
+    for (const folder of FOLDERS) await io.mkdir(target.pathOf(folder));
+    const into = new CopySink(target);
+    await assertComplete(source, note, checkpoint);
+    await copyAll({ from: source, into, progress }, checkpoint);
+    await into.sync();
+    const { tails, ages } = checkpoint.body;
+    await layJournal(target, { seq: checkpoint.seq, tails, ages });
+    await replaceFile(target, FORMAT_FILE, await source.read(FORMAT_FILE, 0, 4096));
+    await io.remove(target.pathOf(MARKER));
+    return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes: 0 };
+  } finally {
+    await target.close();
+    await lock.release();
+  }
+}
+
+async function copyAll(job: CopyJob, { body }: Checkpoint): Promise<void> {
+  const { from } = job;
+  const { tails } = body;
+  for (const span of await listSpans(from, tails, new Map())) await copyPack(job, span, 0);
+  const holes = await copyTables(job, undefined, tails);
+  await copyOpenTurns(job, holes);
+  await copyHeads(job, 0, tails.nextContext);
+  const published: Published = new Map();
+  await copyDocs(job, { start: 0, end: tails.docsBytes }, published);
+  const take = (write: JournalWrite): Promise<void> => job.into.take(write);
+  for await (const name of listLogs(from)) {
+    const state = await readLogState(from, name);
+    if (state === undefined) throw corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
+    await copyLog({ from, take }, name, 0);
+    published.delete(name);
+  }
+  for (const [name, place] of published) {
+    if (place !== undefined) await copyPublished(job, name, place);
+  }
+  await readErasedHashes(from);
+  await copySmall(job, ERASED_FILE, false);
+  await readCollected(from);
+  await copySmall(job, COLLECTED_FILE, false);
+}
+
+/** Files that nothing else names are counted, unless someone has written to the backup since. */
+async function assertComplete(
+  files: StoreFiles,
+  note: BackupNote,
+  { seq, body }: Checkpoint,
+): Promise<void> {
+  const made = [note.next, note.whole].find(
+    (state) => state?.seq === seq && sameTails(state.tails, body.tails),
+  );
+  if (made === undefined) return;
+  for (const { number, length } of made.packs) {
+    const size = await files.size(packFile(number));
+    if (size < length)
+      throw corrupt(packFile(number), size, `the pack should have ${length} bytes`);
+  }
+  let logs = 0;
+  for await (const _ of listLogs(files)) logs += 1;
+  if (logs !== made.logs) {
+    throw corrupt(EXTENTS_FOLDER, 0, `there should be ${made.logs} logs, and ${logs} are here`);
+  }
+  await assertSize(files, ERASED_FILE, made.erased * ERASED_RECORD_BYTES);
+  await assertSize(files, COLLECTED_FILE, made.collectedBytes);
+}
+
+async function assertSize(files: StoreFiles, name: string, bytes: number): Promise<void> {
+  const size = await files.size(name);
+  if (size !== bytes) throw corrupt(name, size, `the file should have ${bytes} bytes`);
+}
+
+/** Every empty slot belongs to a turn whose text is in a file of its own. */
+async function copyOpenTurns({ from, into }: CopyJob, holes: readonly number[]): Promise<void> {
+  const open = new Set((await from.io.list(from.pathOf(OPEN_FOLDER))).map(Number));
+  for (const hole of holes) {
+    if (open.has(hole)) continue;
+    throw corrupt(TURNS_FILE, hole * TURN_RECORD_BYTES, `the record of turn ${hole} is gone`);
+  }
+  for (const turn of open) {
+    const { fileBytes } = await readAbandoned(from, turn);
+    await into.replace(openTurnFile(turn), await from.read(openTurnFile(turn), 0, fileBytes));
+  }
+}
+
+async function assertBackup(files: StoreFiles): Promise<void> {
+  const { io, root } = files;
+  const stat = await io.stat(root);
+  if (stat === undefined) {
+    throw new QuipuError('NOT_FOUND', `there is no backup at ${root}`, {
+      what: 'backup',
+      id: root,
+    });
+  }
+  const names = stat.kind === 'folder' ? await io.list(root) : [];
+  if (!names.includes(NOTE_FILE)) throw invalid('backup', `must be a backup, and ${root} is not`);
+  if (!names.includes(FORMAT_FILE)) {
+    throw invalid('backup', `must be whole, and the one at ${root} did not finish; run it again`);
+  }
+  await readStoreId(files);
+}
+
+async function assertEmpty({ io, root }: StoreFiles): Promise<void> {
+  const stat = await io.stat(root);
+  if (stat === undefined) return;
+  if (stat.kind === 'folder' && isAsGoodAsEmpty(await io.list(root))) return;
+  throw invalid('store', `must be restored to a new or empty folder, and ${root} is not empty`);
+}
+
+/** Nobody may change the backup meanwhile. On a read-only medium nobody can, nor can it be locked. */
+async function tryLock(files: StoreFiles): Promise<IoLock | undefined> {
+  try {
+    return await files.io.lock(files.pathOf(LOCK_FILE), describeOwner());
+  } catch (error) {
+    if (isQuipuError(error, 'LOCKED')) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import {
+  type Checkpoint,
+  type CheckpointBody,
+  readCheckpoint,
+  writeCheckpoint,
+} from '../checkpoint-file.ts';
+import { fileLengths } from '../recovery/file-lengths.ts';
+import { cutToTails, replayJournal } from '../recovery/replay.ts';
+import type { StoreFiles } from '../store-files.ts';
+import { type BackupNote, sameTails } from './backup-note.ts';
+
+/** Where a store that was closed cleanly goes on: away from the frame of the next backup. */
+export const JOURNAL_START = { segment: 0, position: 0 } as const;
+
+/**
+ * Brings a store that nobody has open to a clean end: frames are applied and made durable, and the
+ * checkpoint says that the journal is not needed. One that was closed cleanly is left as it is.
+ */
+export async function settle(files: StoreFiles, note: BackupNote): Promise<Checkpoint> {
+  const before = await readCheckpoint(files);
+  const { any, seq, tails, erased } = await replayJournal(files, before);
+  const { segment, position } = before.body.journal;
+  if (!any && segment === JOURNAL_START.segment && position === JOURNAL_START.position) {
+    return before;
+  }
+  if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(tails));
+  await files.syncAll();
+  // The frame of a backup changes what lies before the tails; those its checkpoint came with are right.
+  const given = note.next !== undefined && sameTails(before.body.tails, note.next.tails);
+  const scrub = before.body.scrub || erased;
+  return closeCleanly(files, before, { seq, tails: given ? before.body.tails : tails, scrub });
+}
+
+/** Writes the checkpoint after `before`: clean, and with nothing in the journal. */
+export async function closeCleanly(
+  files: StoreFiles,
+  before: Checkpoint,
+  {
+    seq,
+    ...now
+  }: { seq: number } & Pick<CheckpointBody, 'tails' | 'scrub'> & Partial<CheckpointBody>,
+): Promise<Checkpoint> {
+  const { ages } = before.body;
+  const body = { ages, ...now, clean: true, durability: 'safe', journal: JOURNAL_START } as const;
+  const checkpoint = { generation: before.generation + 1, seq, body };
+  await writeCheckpoint(files, checkpoint);
+  return checkpoint;
+}

@@ -1,0 +1,131 @@
+import type { Hash } from '../../../base/brand.ts';
+import { hashBytes, sha256Hex } from '../../../base/hash.ts';
+import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
+import type { Batch, BlobPut, TurnDelta } from '../../batch.ts';
+import type { BlobSource } from '../../engine.ts';
+import type { PreparedBatch } from '../plan/planned.ts';
+import { type BulkExtent, prepareBlob, type PreparedBlob } from '../plan/prepared-blob.ts';
+import type { BulkLease } from './bulk-packs.ts';
+import type { HeldBlobs } from './held-blobs.ts';
+import { type StoredSource, storeSource } from './store-large.ts';
+
+/** What is ready to be committed, and must be let go of once it is, or is not. */
+export interface Prepared {
+  readonly batch: PreparedBatch;
+  release(): Promise<void>;
+}
+
+export interface PreparedSource extends Prepared {
+  readonly hash: Hash;
+  readonly sha256: string | undefined;
+}
+
+interface IntakeStore {
+  hasBlob(hash: Hash): Promise<boolean>;
+  lease(): Promise<BulkLease>;
+}
+
+/** The work before a commit, outside of any queue: compressing, cutting, writing large blobs. */
+export class BlobIntake {
+  readonly #store: IntakeStore;
+  readonly #held: HeldBlobs;
+
+  constructor(store: IntakeStore, held: HeldBlobs) {
+    this.#store = store;
+    this.#held = held;
+  }
+
+  async prepareBatch(batch: Batch): Promise<Prepared> {
+    const { blobs = [], deltas } = batch;
+    // A batch waits for its group, and the caller may reuse its buffers meanwhile.
+    const own = deltas === undefined ? batch : { ...batch, deltas: deltas.map(copyDelta) };
+    if (!blobs.some((blob) => blob.bytes.length >= LARGE_BLOB_BYTES)) {
+      return { batch: { ...own, blobs: blobs.map(prepareBlob), extents: [] }, release: nothing };
+    }
+    const lists: PreparedBlob[] = [];
+    const extents: BulkExtent[] = [];
+    const releases: (() => Promise<void>)[] = [];
+    const release = async (): Promise<void> => {
+      for (const one of releases) await one();
+    };
+    try {
+      for (const blob of blobs) {
+        if (blob.bytes.length < LARGE_BLOB_BYTES) {
+          lists.push(prepareBlob(blob));
+          continue;
+        }
+        const stored = await this.#storeLarge(blob);
+        lists.push({ ...stored.list, sha256: blob.sha256 });
+        extents.push(stored.extent);
+        releases.push(stored.release);
+      }
+      return { batch: { ...own, blobs: lists, extents }, release };
+    } catch (error) {
+      await release();
+      throw error;
+    }
+  }
+
+  async prepareSource({ chunks, sha256: wanted = false }: BlobSource): Promise<PreparedSource> {
+    const source = await this.#read(chunks, wanted);
+    if (source.kind === 'large') {
+      const { list, extent, release } = source;
+      const { hash, sha256 } = list;
+      return { batch: { blobs: [list], extents: [extent] }, release, hash, sha256 };
+    }
+    const { bytes } = source;
+    const hash = hashBytes(bytes);
+    const sha256 = wanted ? sha256Hex(bytes) : undefined;
+    const blob = prepareBlob({ hash, bytes, ...(sha256 === undefined ? {} : { sha256 }) });
+    return { batch: { blobs: [blob], extents: [] }, release: nothing, hash, sha256 };
+  }
+
+  async #storeLarge(blob: BlobPut): Promise<LargeSource> {
+    const source = await this.#read(once(blob.bytes), false);
+    if (source.kind === 'large') return source;
+    throw new Error(`a blob of ${blob.bytes.length} bytes did not count as large`);
+  }
+
+  /** Chunks that are there already are held: a collection must not take them before the commit. */
+  async #read(
+    chunks: AsyncIterable<Uint8Array>,
+    wantSha256: boolean,
+  ): Promise<LargeSource | SmallSource> {
+    const hold = this.#held.start();
+    const hasBlob = async (hash: Hash): Promise<boolean> => {
+      const found = await this.#store.hasBlob(hash);
+      if (found) hold.add(hash);
+      return found;
+    };
+    try {
+      const source = await storeSource({ hasBlob, lease: this.#store.lease }, chunks, wantSha256);
+      if (source.kind === 'small') {
+        hold.end();
+        return source;
+      }
+      const release = async (): Promise<void> => {
+        hold.end();
+        await source.lease.release();
+      };
+      return { ...source, release };
+    } catch (error) {
+      hold.end();
+      throw error;
+    }
+  }
+}
+
+type SmallSource = StoredSource & { kind: 'small' };
+type LargeSource = StoredSource & { kind: 'large' } & { release(): Promise<void> };
+
+async function nothing(): Promise<void> {
+  // A small blob holds nothing outside its batch.
+}
+
+function copyDelta(delta: TurnDelta): TurnDelta {
+  return { ...delta, bytes: new Uint8Array(delta.bytes) };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

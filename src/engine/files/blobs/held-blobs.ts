@@ -1,0 +1,29 @@
+import type { Hash } from '../../../base/brand.ts';
+
+/** Blobs that a put under way relies on, before any commit says so. */
+export interface Hold {
+  add(hash: Hash): void;
+  end(): void;
+}
+
+export class HeldBlobs {
+  readonly #holds: Set<Set<Hash>> = new Set();
+
+  start(): Hold {
+    const hashes = new Set<Hash>();
+    this.#holds.add(hashes);
+    return {
+      add: (hash) => {
+        hashes.add(hash);
+      },
+      end: () => {
+        this.#holds.delete(hashes);
+      },
+    };
+  }
+
+  has(hash: Hash): boolean {
+    for (const hashes of this.#holds) if (hashes.has(hash)) return true;
+    return false;
+  }
+}

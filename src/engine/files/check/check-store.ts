@@ -1,0 +1,106 @@
+import type { CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
+import { ShelfDamaged } from '../index/shelf.ts';
+import { toQuipuError } from '../io-error.ts';
+import { PACKS_FOLDER } from '../names.ts';
+import { fileLengths } from '../recovery/file-lengths.ts';
+import { SyncFailure } from '../sync-failure.ts';
+import type { Writer } from '../writer.ts';
+import { BlobVerdicts, type Check, takeSnapshot } from './check.ts';
+import { checkAliases } from './check-aliases.ts';
+import { checkChunkLists } from './check-chunk-lists.ts';
+import { checkDocs } from './check-docs.ts';
+import { checkCollected, checkErased, checkHeaders, checkTypes } from './check-single-files.ts';
+import { checkHeads } from './check-heads.ts';
+import { checkJournal } from './check-journal.ts';
+import { checkLogs } from './check-logs.ts';
+import { checkOpenTurns } from './check-open-turns.ts';
+import { checkPacks } from './check-packs.ts';
+import { checkPatches } from './check-patches.ts';
+import { checkTurns } from './check-turns.ts';
+import { Findings, type Found, staleIndex } from './findings.ts';
+import { Quarantine } from './quarantine.ts';
+import { repair } from './repair.ts';
+import { walkFolder } from './walk-folder.ts';
+
+/**
+ * Reads the whole store and says what is wrong with it, beside readers and writers. With `repair` the
+ * report is of what was found; a check afterwards shows what is left.
+ */
+export async function checkStore(writer: Writer, options: CheckOptions): Promise<CheckReport> {
+  return writer.upkeep('verify', async () => {
+    try {
+      return await checkAndRepair(writer, options);
+    } catch (error) {
+      const { root } = writer.core.files;
+      throw toQuipuError(error instanceof SyncFailure ? error.cause : error, root);
+    }
+  });
+}
+
+async function checkAndRepair(writer: Writer, options: CheckOptions): Promise<CheckReport> {
+  const quarantine = await Quarantine.load(writer.core.files);
+  const { found, more, counts } = await findAll(writer, options, quarantine);
+  if (options.repair) await repair(writer, found, quarantine);
+  const problems = found.map(toProblem);
+  return { checked: { ...counts }, problems, more, quarantined: quarantine.copies };
+}
+
+function toProblem({ what, file, offset, id, severity }: Found): Problem {
+  return { what, file, offset, ...(id === undefined ? {} : { id }), severity };
+}
+
+/** An index that cannot even be read is told, built again, and the check begins anew. */
+async function findAll(
+  writer: Writer,
+  options: CheckOptions,
+  quarantine: Quarantine,
+): Promise<Findings> {
+  const begin = (): Findings =>
+    new Findings(options.progress, (problem) => quarantine.has(problem));
+  const first = begin();
+  try {
+    await checkAll(writer, first);
+    return first;
+  } catch (error) {
+    if (!(error instanceof ShelfDamaged)) throw error;
+    await writer.mend(error);
+    const second = begin();
+    second.add(staleIndex('the index could not be read; it was built again'));
+    await checkAll(writer, second);
+    return second;
+  }
+}
+
+async function checkAll(writer: Writer, findings: Findings): Promise<void> {
+  const { core } = writer;
+  const snapshot = takeSnapshot(writer);
+  const blobs = new BlobVerdicts();
+  const check: Check = { writer, core, files: core.files, findings, snapshot, blobs };
+  findings.expectBytes(await expectedBytes(check));
+  await checkJournal(check);
+  await checkHeaders(check);
+  await checkTypes(check);
+  await checkCollected(check);
+  await checkErased(check);
+  // Blobs before whatever refers to them.
+  const lists = await checkPacks(check);
+  await checkChunkLists(check, lists);
+  const links = await checkTurns(check);
+  await checkOpenTurns(check);
+  await checkHeads(check, links);
+  await checkPatches(check);
+  await checkAliases(check);
+  await checkDocs(check);
+  await checkLogs(check);
+}
+
+async function expectedBytes({ files, snapshot }: Check): Promise<number> {
+  let bytes = 0;
+  for (const [name, length] of fileLengths(snapshot.tails)) {
+    if (!name.startsWith(`${PACKS_FOLDER}/pack-`)) bytes += length;
+  }
+  for await (const path of walkFolder(files, PACKS_FOLDER)) {
+    if (path.endsWith('.pack')) bytes += await files.size(path);
+  }
+  return bytes;
+}

@@ -1,0 +1,122 @@
+import type { Problem } from '../../upkeep.ts';
+import type { StoreFiles } from '../store-files.ts';
+import { writeFully } from '../write-fully.ts';
+import { syncFile, syncFolder } from '../sync-failure.ts';
+import type { Found } from './findings.ts';
+
+// What a repair set aside: the bytes of damaged records, as they were found, and a list of what was
+// known of them. Nothing is taken away from the files themselves.
+// Invariants
+// - A line is in the list only when the copy it names is on the disk.
+// - Lines are only added. One that a crash cut short names nothing, and the next starts a new line.
+
+export const QUARANTINE_FOLDER = 'quarantine';
+const LIST_FILE = `${QUARANTINE_FOLDER}/list.jsonl`;
+const COPY_BYTES = 1024 * 1024;
+
+interface Entry extends Omit<Found, 'remedy'> {
+  /** ISO 8601, UTC. */
+  readonly when: string;
+  /** The file that holds the bytes; none when the record itself is intact, or there are no bytes. */
+  readonly copy?: string;
+}
+
+export class Quarantine {
+  readonly #files: StoreFiles;
+  readonly #known: Set<string> = new Set();
+  readonly #copies: Set<string> = new Set();
+
+  private constructor(files: StoreFiles) {
+    this.#files = files;
+  }
+
+  static async load(files: StoreFiles): Promise<Quarantine> {
+    const quarantine = new Quarantine(files);
+    const bytes = await files.read(LIST_FILE, 0, await files.size(LIST_FILE));
+    for (const line of new TextDecoder().decode(bytes).split('\n')) {
+      const entry = parseEntry(line);
+      if (entry !== undefined) quarantine.#note(entry);
+    }
+    return quarantine;
+  }
+
+  /** Files that hold damaged bytes. */
+  get copies(): readonly string[] {
+    return [...this.#copies];
+  }
+
+  /** Set aside before. What is only stale is never accepted: it can be made right. */
+  has(problem: Problem): boolean {
+    return problem.severity === 'lost' && this.#known.has(keyOf(problem));
+  }
+
+  /** Copies the bytes of each problem and then lists them all. */
+  async setAside(found: readonly Found[], nowMs: number): Promise<void> {
+    if (found.length === 0) return;
+    const { io } = this.#files;
+    await io.mkdir(this.#files.pathOf(QUARANTINE_FOLDER));
+    await syncFolder(io, this.#files.pathOf(''));
+    const entries: Entry[] = [];
+    for (const { remedy: _, ...problem } of found) {
+      const copied = await this.#copy(problem);
+      const copy = copied === undefined ? {} : { copy: copied };
+      entries.push({ ...problem, when: new Date(nowMs).toISOString(), ...copy });
+    }
+    await syncFolder(io, this.#files.pathOf(QUARANTINE_FOLDER));
+    await this.#list(entries);
+    for (const entry of entries) this.#note(entry);
+  }
+
+  #note(entry: Entry): void {
+    if (entry.severity === 'lost') this.#known.add(keyOf(entry));
+    if (entry.copy !== undefined) this.#copies.add(entry.copy);
+  }
+
+  async #copy({ file, offset, length }: Omit<Found, 'remedy'>): Promise<string | undefined> {
+    const first = await this.#files.read(file, offset, Math.min(length, COPY_BYTES));
+    if (first.length === 0) return undefined;
+    const copy = `${QUARANTINE_FOLDER}/${file.replaceAll('/', '-')}-${offset}.bin`;
+    const target = await this.#files.io.open(this.#files.pathOf(copy), 'create');
+    try {
+      let at = 0;
+      for (let piece = first; piece.length > 0;) {
+        await writeFully(target, piece, at);
+        at += piece.length;
+        piece = await this.#files.read(file, offset + at, Math.min(length - at, COPY_BYTES));
+      }
+      await syncFile(target);
+    } finally {
+      await target.close();
+    }
+    return copy;
+  }
+
+  async #list(entries: readonly Entry[]): Promise<void> {
+    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+    const file = await this.#files.io.open(this.#files.pathOf(LIST_FILE), 'create');
+    try {
+      const end = await file.size();
+      const last = new Uint8Array(1);
+      if (end > 0) await file.read(last, end - 1);
+      const apart = end > 0 && last[0] !== 0x0a ? '\n' : '';
+      await writeFully(file, Buffer.from(apart + lines), end);
+      await syncFile(file);
+    } finally {
+      await file.close();
+    }
+    await syncFolder(this.#files.io, this.#files.pathOf(QUARANTINE_FOLDER));
+  }
+}
+
+function keyOf({ file, offset, what }: Problem): string {
+  return `${file} ${offset} ${what}`;
+}
+
+function parseEntry(line: string): Entry | undefined {
+  try {
+    return JSON.parse(line) as Entry;
+  } catch {
+    // SyntaxError: the empty text behind the last line, or a line that a crash cut short.
+    return undefined;
+  }
+}

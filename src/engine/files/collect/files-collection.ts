@@ -1,0 +1,117 @@
+import type { Hash, TurnId } from '../../../base/brand.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
+import type { Progress } from '../../engine.ts';
+import type {
+  BlobEntry,
+  Collection,
+  CollectionOptions,
+  PatchEdge,
+  SweepPlan,
+  SweepReport,
+  TurnEdge,
+} from '../../upkeep.ts';
+import type { Writer } from '../writer.ts';
+import { type Age, ageBefore, ageOf, wasThere } from './ages.ts';
+import { readPatchEdges, readTurnEdges } from './edges.ts';
+import { Sweep } from './sweep.ts';
+
+const PAGE_RECORDS = 4096;
+
+/**
+ * Begins a collection between two commits: from here on, whatever a commit builds on is noted before
+ * the commit is acknowledged.
+ */
+export async function startCollection(
+  writer: Writer,
+  options: CollectionOptions,
+): Promise<Collection> {
+  const done = writer.takeUpkeep('a collection');
+  try {
+    return await writer.exclusively(async () => {
+      const { core, nowMs } = writer;
+      const now = ageOf(core.tails, nowMs);
+      const age = options.graceMs === 0 ? now : ageBefore(writer.ages, nowMs, options.graceMs);
+      const recent = new Set<Hash>();
+      core.reliance = {
+        blob(hash) {
+          recent.add(hash);
+          options.noted.blob(hash);
+        },
+        turn: (turn) => options.noted.turn(turn),
+      };
+      return new FilesCollection(writer, { age, recent, done });
+    });
+  } catch (error) {
+    done();
+    throw error;
+  }
+}
+
+interface Started {
+  /** Blobs that were there at this time may go; undefined: none is old enough. */
+  readonly age: Age | undefined;
+  /** Blobs that commits relied on lately; the sweep empties it as it goes. */
+  readonly recent: Set<Hash>;
+  readonly done: () => void;
+}
+
+class FilesCollection implements Collection {
+  readonly firstNewTurn: TurnId;
+  readonly #writer: Writer;
+  readonly #started: Started;
+  /** Open when the collection began: sealed meanwhile or not, they are alive. */
+  readonly #open: ReadonlySet<number>;
+  readonly #nextPatch: number;
+
+  constructor(writer: Writer, started: Started) {
+    const { core } = writer;
+    this.#writer = writer;
+    this.#started = started;
+    this.firstNewTurn = BigInt(core.tails.nextTurn) as TurnId;
+    this.#open = new Set(core.openTurns.keys());
+    this.#nextPatch = core.tails.nextPatch;
+  }
+
+  turns(): AsyncIterable<readonly TurnEdge[]> {
+    return readTurnEdges(this.#writer.core, Number(this.firstNewTurn), this.#open);
+  }
+
+  patches(): AsyncIterable<readonly PatchEdge[]> {
+    return readPatchEdges(this.#writer.core, this.#nextPatch);
+  }
+
+  async *blobs(): AsyncGenerator<readonly BlobEntry[]> {
+    let page: BlobEntry[] = [];
+    for (const { hash, pack, offset, storedLength, codec } of this.#writer.core.index.walkBlobs()) {
+      const { age } = this.#started;
+      page.push({
+        hash,
+        storedBytes: BLOB_OVERHEAD_BYTES + storedLength,
+        old: age !== undefined && wasThere(age, pack, offset),
+        chunked: codec === BlobCodec.chunks,
+      });
+      if (page.length < PAGE_RECORDS) continue;
+      yield page;
+      page = [];
+      // The walk itself never waits: without this, commits would wait for all of it.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    yield page;
+  }
+
+  async chunksOf(hash: Hash): Promise<readonly Hash[]> {
+    return this.#writer.core.blobs.chunksOf(hash);
+  }
+
+  async sweep(plan: SweepPlan, progress?: Progress): Promise<SweepReport> {
+    const { age, recent } = this.#started;
+    const sweep = new Sweep(this.#writer, { plan, age, recent, progress });
+    await sweep.collectTurns(Number(this.firstNewTurn), this.#open);
+    return sweep.run();
+  }
+
+  async end(): Promise<void> {
+    this.#writer.core.reliance = undefined;
+    this.#started.done();
+  }
+}

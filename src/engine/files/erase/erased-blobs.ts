@@ -1,0 +1,33 @@
+import type { Hash } from '../../../base/brand.ts';
+import {
+  decodeErasedRecord,
+  ERASED_RECORD_BYTES,
+  type ErasedRecord,
+} from '../../../format/erased-record.ts';
+import { corrupt } from '../io-error.ts';
+import { ERASED_FILE } from '../names.ts';
+import type { StoreFiles } from '../store-files.ts';
+
+const PAGE_RECORDS = 4096;
+
+/** Everything that was ever erased, oldest first, from record `from` on. */
+export async function* readErased(files: StoreFiles, from = 0): AsyncGenerator<ErasedRecord> {
+  const count = Math.floor((await files.size(ERASED_FILE)) / ERASED_RECORD_BYTES);
+  for (let first = from; first < count; first += PAGE_RECORDS) {
+    const length = Math.min(PAGE_RECORDS, count - first) * ERASED_RECORD_BYTES;
+    const bytes = await files.read(ERASED_FILE, first * ERASED_RECORD_BYTES, length);
+    for (let at = 0; at < length; at += ERASED_RECORD_BYTES) {
+      const record = decodeErasedRecord(bytes.subarray(at, at + ERASED_RECORD_BYTES));
+      const offset = first * ERASED_RECORD_BYTES + at;
+      if (record === undefined) throw corrupt(ERASED_FILE, offset, 'the record here is damaged');
+      yield record;
+    }
+  }
+}
+
+/** The hashes of all erased blobs. Erasing is rare, so they are few. */
+export async function readErasedHashes(files: StoreFiles): Promise<Set<Hash>> {
+  const hashes = new Set<Hash>();
+  for await (const { hash } of readErased(files)) hashes.add(hash);
+  return hashes;
+}

@@ -1,0 +1,72 @@
+import { QuipuError, invalid } from '../../../base/errors.ts';
+import { hexOf } from '../../../base/hex.ts';
+import { idempotencyHash } from '../../../format/idempotency.ts';
+import { TurnFlag } from '../../../format/turn-flags.ts';
+import type { Idempotency, TurnAppend } from '../../batch.ts';
+import type { TurnRow } from '../../rows.ts';
+import type { Draft } from './draft.ts';
+
+/** What a key stands for: turns that are there already, or the hash that its first turn will carry. */
+export type First =
+  | { readonly turns: readonly TurnRow[]; readonly hash?: undefined }
+  | { readonly turns?: undefined; readonly hash: Uint8Array };
+
+/** Throws when the key was seen before, with other turns. */
+export async function findFirst(
+  draft: Draft,
+  key: Idempotency,
+  appends: readonly TurnAppend[],
+): Promise<First> {
+  if (appends.length === 0) throw invalid('idempotency', 'needs a turn to stand for');
+  if (appends.some((append) => append.context !== key.context)) {
+    throw invalid('idempotency', 'is for one context, and a turn of the batch goes to another');
+  }
+  const { hash, first } = resolveKey(draft, key);
+  if (first === undefined) return { hash };
+  const turns = await readBatchFrom(draft, first);
+  if (turns.length === appends.length && turns.every((row, at) => isSame(row, appends[at]))) {
+    return { turns };
+  }
+  throw new QuipuError(
+    'IDEMPOTENCY_CONFLICT',
+    `the key ${JSON.stringify(key.key)} stands for other turns, from turn ${first} on; use a new key for new content`,
+    { context: String(key.context), key: key.key, turn: String(first) },
+  );
+}
+
+/** A key lives as long as its turn: once that was collected, the key begins a new life. */
+function resolveKey(
+  draft: Draft,
+  { context, key }: Idempotency,
+): { hash: Uint8Array; first: number | undefined } {
+  for (let life = 0; ; life += 1) {
+    const hash = idempotencyHash(context, key, life);
+    const first = draft.keys.get(hexOf(hash)) ?? draft.view.findKey(hash);
+    if (first === undefined || !draft.view.isCollected(first)) return { hash, first };
+  }
+}
+
+/** A batch took consecutive ids, and all its turns but the first say that they continue it. */
+async function readBatchFrom(draft: Draft, first: number): Promise<TurnRow[]> {
+  const rows: TurnRow[] = [];
+  for (let id = first; ; id += 1) {
+    const known = id < draft.counters.nextTurn;
+    const row = known ? (await draft.getSealedTurn(BigInt(id) as TurnRow['id']))?.row : undefined;
+    if (row === undefined) return rows;
+    if (id > first && (row.flags & TurnFlag.CONTINUES) === 0) return rows;
+    rows.push(row);
+  }
+}
+
+function isSame(row: TurnRow, append: TurnAppend | undefined): boolean {
+  const given = (row.flags & TurnFlag.PARENT_GIVEN) !== 0;
+  return (
+    append !== undefined &&
+    row.type === append.type &&
+    row.version === append.version &&
+    row.encoding === append.encoding &&
+    row.payload === append.payload &&
+    row.size === append.size &&
+    append.parent === (given ? row.parent : undefined)
+  );
+}

@@ -1,0 +1,103 @@
+import { QuipuError } from '../base/errors.ts';
+import type { Engine, Progress } from '../engine/engine.ts';
+import type { Root, RootSource } from '../engine/roots.ts';
+import type { Collection, SweepReport } from '../engine/upkeep.ts';
+import type { GcOptions, GcReport } from './gc-report.ts';
+import { markLive } from './mark-live.ts';
+import { Marks } from './marks.ts';
+import { readRefs } from './node-refs.ts';
+
+export const GRACE_MS_DEFAULT: number = 10 * 60 * 1000;
+
+/** Copying half a pack to free the other half is worth it; copying more is not. */
+const DEAD_SHARE = 0.5;
+
+const NOTHING_SWEPT: SweepReport = {
+  removedBlobs: 0,
+  freedBytes: 0,
+  keptDeadBytes: 0,
+  skippedForSpace: 0,
+};
+
+/**
+ * Removes what no root leads to, beside readers and writers. The ears open before the first root is
+ * read: whatever a commit comes to rely on after that is alive, whether or not the mark finds it.
+ */
+export async function collectGarbage(
+  engine: Engine,
+  sources: readonly RootSource[],
+  options: GcOptions = {},
+): Promise<GcReport> {
+  const { dryRun = false, graceMs = GRACE_MS_DEFAULT, all = false, progress } = options;
+  const marks = new Marks();
+  const stopListening = engine.subscribe((change) => {
+    for (const source of sources) for (const root of source.rootsIn(change)) marks.addLate(root);
+  });
+  try {
+    const collection = await engine.upkeep.startCollection({ graceMs, noted: marks.noted });
+    try {
+      const view = {
+        firstNewTurn: collection.firstNewTurn,
+        turns: () => collection.turns(),
+        patches: () => collection.patches(),
+        blobs: () => collection.blobs(),
+        chunksOf: (hash: Parameters<Collection['chunksOf']>[0]) => collection.chunksOf(hash),
+        refsOf: (hash: Parameters<Collection['chunksOf']>[0]) => readRefs(engine, hash),
+      };
+      await markLive(view, readRoots(sources), marks, progress);
+      const counted = await countBlobs(collection, marks, progress);
+      const swept = dryRun
+        ? NOTHING_SWEPT
+        : await collection.sweep(
+            {
+              isLive: (hash) => marks.isLive(hash),
+              isLiveTurn: (turn) => marks.isLiveTurn(turn),
+              deadShare: all ? 0 : DEAD_SHARE,
+            },
+            progress,
+          );
+      return { ...counted, ...swept, dryRun };
+    } finally {
+      await collection.end();
+    }
+  } finally {
+    stopListening();
+  }
+}
+
+async function* readRoots(sources: readonly RootSource[]): AsyncGenerator<Root> {
+  for (const source of sources) {
+    try {
+      yield* source.roots();
+    } catch (error) {
+      throw stopped(source.kind, error);
+    }
+  }
+}
+
+/** What is in use cannot be told from what is not, so nothing goes. */
+function stopped(kind: string, error: unknown): unknown {
+  if (!(error instanceof QuipuError)) return error;
+  const message = `nothing was collected, because a root of ${kind} cannot be read: ${error.message}`;
+  return new QuipuError(error.code, message, error.data, { cause: error });
+}
+
+async function countBlobs(
+  collection: Collection,
+  marks: Marks,
+  progress: Progress = () => undefined,
+): Promise<Pick<GcReport, 'liveBlobs' | 'deadBlobs' | 'deadBytes' | 'youngBlobs'>> {
+  let [liveBlobs, deadBlobs, deadBytes, youngBlobs] = [0, 0, 0, 0];
+  for await (const page of collection.blobs()) {
+    for (const { hash, storedBytes, old } of page) {
+      if (marks.isLive(hash)) liveBlobs += 1;
+      else if (!old) youngBlobs += 1;
+      else {
+        deadBlobs += 1;
+        deadBytes += storedBytes;
+      }
+    }
+    progress(liveBlobs + deadBlobs + youngBlobs, 0, 'counting blobs');
+  }
+  return { liveBlobs, deadBlobs, deadBytes, youngBlobs };
+}

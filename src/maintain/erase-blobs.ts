@@ -1,0 +1,87 @@
+import type { Hash, TurnId } from '../base/brand.ts';
+import { invalid } from '../base/errors.ts';
+import { hashBytes } from '../base/hash.ts';
+import { encodeUtf8 } from '../base/utf8.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { PatchRow } from '../engine/rows.ts';
+import type { EraseReport } from '../engine/upkeep.ts';
+import { findUsers, usersIn } from './blob-users.ts';
+import type { BlobUsers } from './blob-users.ts';
+import { planErasureLines, planTombstones } from './plan-tombstones.ts';
+import type { Erasure } from './plan-tombstones.ts';
+
+const USERS_LISTED_MAX = 1000;
+const TURNS_PER_COMMIT = 500;
+
+export interface EraseRequest extends Erasure {
+  /** The turn whose bytes these are: its use counts for nobody else's. */
+  readonly turn?: TurnId;
+  /** Also when others use the blobs. */
+  readonly everywhere: boolean;
+}
+
+/**
+ * Tombstones first, so that no turn is ever without both its payload and the reason why; then the
+ * bytes. A turn that comes to use a blob while this runs is treated like the ones found before.
+ */
+export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise<EraseReport[]> {
+  const { hashes, turn, everywhere } = request;
+  if (hashes.includes(hashBytes(encodeUtf8(request.reason)))) {
+    throw invalid('reason', 'is the very text to erase; it stays readable, so say it otherwise');
+  }
+  const erased = new Set(hashes);
+  const late = new Set<TurnId>();
+  const stopListening = engine.subscribe((change) => {
+    for (const user of usersIn(change, erased)) late.add(user);
+  });
+  try {
+    const users = await findUsers(engine, hashes);
+    const known = new Set([...users.values()].flat());
+    const isShared = [...known].some((user) => user !== turn);
+    if (isShared && !everywhere) return toReports(users, false);
+
+    await engine.commit(planErasureLines(request));
+    if (turn !== undefined) known.delete(turn);
+    await hide(engine, [...known], request);
+    if (turn !== undefined) await engine.commit(planTombstones(new Map([[turn, []]]), request));
+    for (const hash of hashes) {
+      if (await engine.hasBlob(hash)) await engine.upkeep.eraseBlob(hash);
+    }
+    await hideLate(
+      engine,
+      [...late].filter((user) => user !== turn && !known.has(user)),
+      request,
+    );
+    return toReports(users, true);
+  } finally {
+    stopListening();
+  }
+}
+
+async function hide(engine: Engine, turns: readonly TurnId[], request: Erasure): Promise<void> {
+  for (let at = 0; at < turns.length; at += TURNS_PER_COMMIT) {
+    const page = turns.slice(at, at + TURNS_PER_COMMIT);
+    const patches = new Map<TurnId, PatchRow[]>(page.map((id) => [id, []]));
+    for (const row of await engine.getPatches(page)) patches.get(row.turn)?.push(row);
+    await engine.commit(planTombstones(patches, request));
+  }
+}
+
+/** Bytes that were put anew after they had been erased are there again, and nobody lacks them. */
+async function hideLate(
+  engine: Engine,
+  late: readonly TurnId[],
+  request: EraseRequest,
+): Promise<void> {
+  const gone: Hash[] = [];
+  for (const hash of request.hashes) if (!(await engine.hasBlob(hash))) gone.push(hash);
+  if (gone.length > 0) await hide(engine, late, { ...request, hashes: gone });
+}
+
+function toReports(users: BlobUsers, erased: boolean): EraseReport[] {
+  return [...users].map(([hash, turns]) => ({
+    hash,
+    erased,
+    usedBy: turns.slice(0, USERS_LISTED_MAX),
+  }));
+}

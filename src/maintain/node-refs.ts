@@ -1,0 +1,32 @@
+import { toHash } from '../base/brand.ts';
+import type { Hash } from '../base/brand.ts';
+import type { Engine } from '../engine/engine.ts';
+
+/** Nodes are small; anything larger is content, whatever it looks like. */
+const NODE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** What a blob refers to if it is a node, JSON of `{type, payload, refs}`; nothing otherwise. */
+export async function readRefs(engine: Engine, hash: Hash): Promise<readonly Hash[]> {
+  const stat = await engine.statBlob(hash);
+  if (stat === undefined || stat.size > NODE_BYTES_MAX) return [];
+  const bytes = await engine.getBlob(hash);
+  return bytes === undefined ? [] : parseRefs(bytes);
+}
+
+/** Generous: following what only looks like a node keeps too much, which does no harm. */
+export function parseRefs(bytes: Uint8Array): readonly Hash[] {
+  // Every other blob is told apart by its first byte.
+  if (bytes[0] !== '{'.charCodeAt(0)) return [];
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    // Not JSON, so no node.
+    return [];
+  }
+  if (typeof value !== 'object' || value === null || !('refs' in value)) return [];
+  if (!Array.isArray(value.refs)) return [];
+  return value.refs.flatMap((ref: unknown) =>
+    typeof ref === 'string' && /^[0-9a-f]{64}$/.test(ref) ? [toHash(ref)] : [],
+  );
+}

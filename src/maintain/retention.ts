@@ -1,0 +1,63 @@
+import type { ContextId } from '../base/brand.ts';
+
+export interface RetentionPolicy {
+  /** Contexts that nothing was appended to for this long go. */
+  readonly maxAgeMs?: number;
+  /** The oldest go until the payloads that the others lead to take at most this much. */
+  readonly maxBytes?: number;
+  /** Look only at contexts with this label. */
+  readonly label?: string;
+  /** So many of the newest stay, whatever their age and size. */
+  readonly keep?: number;
+}
+
+/** A context as the policy sees it. */
+export interface Retainable {
+  readonly id: ContextId;
+  readonly title?: string;
+  readonly updatedAt: number;
+  readonly labels: readonly string[];
+  /** It has the label `pinned`, or `pinned: true` in its metadata: no policy removes it. */
+  readonly pinned: boolean;
+  /** Payload bytes that it leads to and that pinned and newer contexts do not. 0 when not asked for. */
+  readonly bytes: number;
+}
+
+export interface RetentionPlan {
+  readonly remove: readonly Retainable[];
+  readonly keep: readonly Retainable[];
+}
+
+/** Pinned ones first, then by age, newest first: the order in which contexts may claim to stay. */
+export function byClaim(a: Retainable, b: Retainable): number {
+  if (a.pinned !== b.pinned) return a.pinned ? -1 : 1;
+  return b.updatedAt - a.updatedAt || (a.id < b.id ? 1 : -1);
+}
+
+/** Decides which contexts go and removes none. `contexts` must be sorted by `byClaim`. */
+export function planRetention(
+  contexts: readonly Retainable[],
+  policy: RetentionPolicy,
+  nowMs: number,
+): RetentionPlan {
+  const { maxAgeMs = Infinity, maxBytes = Infinity, label, keep: keepCount = 0 } = policy;
+  const asked = contexts.filter(({ labels }) => label === undefined || labels.includes(label));
+  const remove: Retainable[] = [];
+  const keep: Retainable[] = [];
+  let bytes = 0;
+  let free = 0;
+  for (const context of asked) {
+    const isSafe = context.pinned || free < keepCount;
+    const isTooOld = nowMs - context.updatedAt > maxAgeMs;
+    // Once one did not fit, those older than it go too: a gap in the history would surprise.
+    const isTooMuch = bytes + context.bytes > maxBytes || remove.length > 0;
+    if (!isSafe && (isTooOld || isTooMuch)) {
+      remove.push(context);
+      continue;
+    }
+    keep.push(context);
+    bytes += context.bytes;
+    if (!context.pinned) free += 1;
+  }
+  return { remove, keep };
+}

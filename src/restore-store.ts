@@ -1,0 +1,23 @@
+import { invalid } from './base/errors.ts';
+import { restoreStore as restoreFiles } from './engine/files/backup/restore-store.ts';
+import { nodeIo } from './engine/files/node-io.ts';
+import type { Progress } from './engine/progress.ts';
+import type { BackupReport } from './engine/upkeep.ts';
+
+/**
+ * Makes a store in the folder `to` from a backup. Refuses a folder with anything in it (INVALID) and
+ * a backup that is damaged (CORRUPT, with the place).
+ */
+export async function restoreStore(
+  from: string,
+  to: string,
+  progress?: Progress,
+): Promise<BackupReport> {
+  for (const [what, path] of [
+    ['from', from],
+    ['to', to],
+  ] as const) {
+    if (typeof path !== 'string' || path === '') throw invalid(what, 'names a folder');
+  }
+  return restoreFiles(nodeIo, from, to, progress);
+}

@@ -1,0 +1,17 @@
+import { contextRoots } from '../context/context-roots.ts';
+import { pinRoots } from '../context/pin-roots.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { RootSource } from '../engine/roots.ts';
+import type { Store } from './store.ts';
+
+/** Whatever a store has that is not named here is a kind of thread, and must say what it needs. */
+type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'close' | symbol>;
+
+/** Everything that a collection must not touch, from all who need something. */
+export function rootSources(engine: Engine): readonly RootSource[] {
+  const sources: Record<KindName | 'pins', RootSource> = {
+    contexts: contextRoots(engine),
+    pins: pinRoots(engine),
+  };
+  return Object.values(sources);
+}

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+
+import { toTurnId } from '../../base/brand.ts';
+import type { EngineTarget } from './engine-target.ts';
+import {
+  appendAll,
+  blobOf,
+  createContext,
+  failure,
+  openEngine,
+  openTurn,
+  patchTurn,
+  present,
+  readBytes,
+  sealTurn,
+} from './fixture.ts';
+import { earsSuite } from './upkeep-ears.ts';
+import { Aging, Ears, flatten, held, inOne, orphanTurns, put, sweep } from './upkeep-fixture.ts';
+import { sweepSuite } from './upkeep-sweep.ts';
+
+// What a collection offers and does, given a plan. What is alive is decided above the engine, so the
+// tests say it by hand.
+
+export function upkeepSuite(target: EngineTarget): void {
+  describe('upkeep', () => {
+    describeViews(target);
+    sweepSuite(target);
+    earsSuite(target);
+    describeErasing(target);
+    describeChecks(target);
+  });
+}
+
+function describeViews(target: EngineTarget): void {
+  it('shows sealed turns newest first, patches and blobs', async () => {
+    const aging = new Aging();
+    const engine = await openEngine(target, aging);
+    const { id } = await createContext(engine);
+    await appendAll(engine, id, ['a', 'b']);
+    const open = await openTurn(engine, id);
+    await patchTurn(engine, toTurnId(1), 'a2');
+    const collection = await new Ears().start(engine);
+    expect(collection.firstNewTurn).toBe(4n);
+    const edge = (turn: number, parent: number, text: string): object => ({
+      id: toTurnId(turn),
+      parent: toTurnId(parent, true),
+      payload: blobOf(text).hash,
+    });
+    const turns = await flatten(collection.turns());
+    expect(turns).toMatchObject([edge(2, 1, 'b'), edge(1, 0, 'a')]);
+    expect(await flatten(collection.patches())).toMatchObject([
+      { turn: toTurnId(1), payload: blobOf('a2').hash },
+    ]);
+    const blobs = await flatten(collection.blobs());
+    const hashes = ['a', 'b', 'a2'].map((text) => blobOf(text).hash);
+    expect(blobs.map(({ hash }) => hash).toSorted()).toEqual(hashes.toSorted());
+    for (const { storedBytes } of blobs) expect(storedBytes).toBeGreaterThan(0);
+    await collection.end();
+    await sealTurn(engine, open.id, 'c');
+  });
+
+  it('runs one collection at a time', async () => {
+    const engine = await openEngine(target);
+    const collection = await new Ears().start(engine);
+    await failure(new Ears().start(engine), 'LOCKED');
+    await collection.end();
+    await (await new Ears().start(engine)).end();
+  });
+
+  it('lists the chunks of a blob that is stored as chunks', async () => {
+    const engine = await openEngine(target);
+    const bytes = new Uint8Array(1_000_000).map((_, at) => (at * at * 31) >>> 7);
+    const { hash } = await engine.putBlob({ chunks: inOne(bytes) });
+    const collection = await new Ears().start(engine);
+    const all = await flatten(collection.blobs());
+    const there = new Set(all.map((entry) => entry.hash));
+    const list = present(all.find((entry) => entry.hash === hash));
+    if (list.chunked) {
+      const chunks = await collection.chunksOf(hash);
+      expect(chunks.length).toBeGreaterThan(1);
+      expect(chunks.filter((chunk) => !there.has(chunk))).toEqual([]);
+    }
+    await collection.end();
+  });
+}
+
+function describeErasing(target: EngineTarget): void {
+  it('erases a blob at once, whatever its age, and takes the same bytes again later', async () => {
+    const engine = await openEngine(target);
+    const { id } = await createContext(engine);
+    await appendAll(engine, id, ['secret', 'other']);
+    const { hash } = blobOf('secret');
+    expect(await readBytes(engine, hash)).toBeDefined();
+    await engine.upkeep.eraseBlob(hash);
+    expect(await held(engine, 'secret', 'other')).toEqual(['other']);
+    expect(await engine.statBlob(hash)).toBeUndefined();
+    await failure(flatten(toPages(engine.readBlob(hash))), 'NOT_FOUND');
+    expect((await engine.getTurn(toTurnId(1)))?.payload).toBe(hash);
+    expect(await engine.upkeep.check({ repair: false })).toMatchObject({ problems: [], more: 0 });
+    await engine.reindex();
+    expect(await held(engine, 'secret', 'other')).toEqual(['other']);
+    await put(engine, 'secret');
+    expect(await held(engine, 'secret', 'other')).toEqual(['secret', 'other']);
+  });
+
+  it('goes on writing behind what was there', async () => {
+    const engine = await openEngine(target);
+    await put(engine, 'secret', 'a', 'b');
+    await engine.upkeep.eraseBlob(blobOf('secret').hash);
+    await put(engine, 'c', 'd');
+    expect(await held(engine, 'secret', 'a', 'b', 'c', 'd')).toEqual(['a', 'b', 'c', 'd']);
+    await engine.checkpoint();
+    await engine.reindex();
+    expect(await held(engine, 'secret', 'a', 'b', 'c', 'd')).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('erases a large blob and leaves what shares bytes with it', async () => {
+    const engine = await openEngine(target);
+    const bytes = new Uint8Array(900_000).map((_, at) => (at * at * 17) >>> 5);
+    const longer = new Uint8Array([...bytes, ...bytes.subarray(0, 300_000)]);
+    const one = await engine.putBlob({ chunks: inOne(bytes) });
+    const two = await engine.putBlob({ chunks: inOne(longer) });
+    await engine.upkeep.eraseBlob(one.hash);
+    expect(await engine.hasBlob(one.hash)).toBe(false);
+    expect(Buffer.compare(present(await engine.getBlob(two.hash)), longer)).toBe(0);
+  });
+
+  it('does not run beside a collection', async () => {
+    const engine = await openEngine(target);
+    await put(engine, 'a');
+    const collection = await new Ears().start(engine);
+    await failure(engine.upkeep.eraseBlob(blobOf('a').hash), 'LOCKED');
+    await collection.end();
+    await engine.upkeep.eraseBlob(blobOf('a').hash);
+  });
+}
+
+async function* toPages<T>(items: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
+  for await (const item of items) yield [item];
+}
+
+function describeChecks(target: EngineTarget): void {
+  it('finds nothing wrong with a store that is well, also after a sweep', async () => {
+    const aging = new Aging();
+    const engine = await openEngine(target, aging);
+    await orphanTurns(engine, 'a', 'b', 'c');
+    await createContext(engine, { base: toTurnId(1) });
+    await patchTurn(engine, toTurnId(1), 'a2');
+    await engine.commit({
+      logs: [{ do: 'append', name: 'logs/x.jsonl', lines: ['{}', '{}'] }],
+      docs: [{ name: 'x.json', content: '{}', publish: true }],
+    });
+    const first = await engine.upkeep.check({ repair: false });
+    expect(first).toMatchObject({ problems: [], more: 0, quarantined: [] });
+    expect(first.checked).toMatchObject({ turns: 3, patches: 1, blobs: 4 });
+    expect(first.checked.bytes).toBeGreaterThan(0);
+    await aging.pass(engine);
+    const ears = new Ears();
+    await sweep(await ears.start(engine), ears, { blobs: ['a', 'a2'], turns: [toTurnId(1)] });
+    const after = await engine.upkeep.check({ repair: true });
+    expect(after).toMatchObject({ problems: [], more: 0, quarantined: [] });
+  });
+}

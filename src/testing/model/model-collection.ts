@@ -1,0 +1,91 @@
+import { toTurnId } from '../../base/brand.ts';
+import type { Hash, TurnId } from '../../base/brand.ts';
+import type {
+  BlobEntry,
+  Collection,
+  PatchEdge,
+  SweepPlan,
+  SweepReport,
+  TurnEdge,
+} from '../../engine/upkeep.ts';
+import type { ModelState } from './model-state.ts';
+
+/** Small, so that commits come between pages. */
+const PAGE_ITEMS = 2;
+
+export class ModelCollection implements Collection {
+  readonly firstNewTurn: TurnId;
+  readonly #state: ModelState;
+  /** Blobs put after this moment are young. */
+  readonly #beforeMs: number;
+  /** What was there when the collection began; of the rest nothing may go. */
+  readonly #there: ReadonlySet<Hash>;
+  readonly #onEnd: () => void;
+
+  constructor(state: ModelState, beforeMs: number, onEnd: () => void) {
+    this.#state = state;
+    this.#beforeMs = beforeMs;
+    this.#there = new Set(state.blobs.keys());
+    this.#onEnd = onEnd;
+    this.firstNewTurn = toTurnId(state.turns.size + 1);
+  }
+
+  async *turns(): AsyncGenerator<readonly TurnEdge[]> {
+    const edges = [...this.#state.turns.values()].flatMap(({ id, parent, payload }) =>
+      id < this.firstNewTurn && payload !== undefined && !this.#state.collected.has(id)
+        ? [{ id, parent, payload }]
+        : [],
+    );
+    yield* inPages(edges.toReversed());
+  }
+
+  async *patches(): AsyncGenerator<readonly PatchEdge[]> {
+    yield* inPages([...this.#state.patches.values()]);
+  }
+
+  async *blobs(): AsyncGenerator<readonly BlobEntry[]> {
+    const entries = [...this.#state.blobs].map(([hash, bytes]) => ({
+      hash,
+      storedBytes: bytes.length,
+      old: this.#isOld(hash),
+      chunked: false,
+    }));
+    yield* inPages(entries);
+  }
+
+  async chunksOf(): Promise<readonly Hash[]> {
+    return [];
+  }
+
+  async sweep(plan: SweepPlan): Promise<SweepReport> {
+    const { blobs, turns, openBytes, collected, keys } = this.#state;
+    let [removedBlobs, freedBytes] = [0, 0];
+    for (const [hash, bytes] of blobs) {
+      if (!this.#isOld(hash) || plan.isLive(hash)) continue;
+      blobs.delete(hash);
+      removedBlobs += 1;
+      freedBytes += bytes.length;
+    }
+    for (const id of turns.keys()) {
+      if (id < this.firstNewTurn && !openBytes.has(id) && !plan.isLiveTurn(id)) collected.add(id);
+    }
+    for (const [key, ids] of keys) if (ids.some((id) => collected.has(id))) keys.delete(key);
+    return { removedBlobs, freedBytes, keptDeadBytes: 0, skippedForSpace: 0 };
+  }
+
+  async end(): Promise<void> {
+    this.#onEnd();
+  }
+
+  #isOld(hash: Hash): boolean {
+    const putAt = this.#state.blobTimes.get(hash) ?? 0;
+    return this.#there.has(hash) && putAt <= this.#beforeMs;
+  }
+}
+
+async function* inPages<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+  for (let at = 0; at < items.length; at += PAGE_ITEMS) {
+    yield items.slice(at, at + PAGE_ITEMS);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

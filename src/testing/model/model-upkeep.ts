@@ -1,0 +1,109 @@
+import { NO_TURN } from '../../base/brand.ts';
+import type { Hash } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
+import type { Batch, Committed } from '../../engine/batch.ts';
+import type {
+  BackupReport,
+  CheckReport,
+  Collection,
+  CollectionOptions,
+  Problem,
+  Upkeep,
+} from '../../engine/upkeep.ts';
+import { ModelCollection } from './model-collection.ts';
+import type { ModelState } from './model-state.ts';
+
+/** Upkeep in its simplest form: everything is in memory, and a sweep takes no time. */
+export class ModelUpkeep implements Upkeep {
+  readonly #state: ModelState;
+  readonly #clock: () => number;
+  readonly #assertOpen: (what: string) => void;
+  #noted: CollectionOptions['noted'] | undefined;
+
+  constructor(state: ModelState, clock: () => number, assertOpen: (what: string) => void) {
+    this.#state = state;
+    this.#clock = clock;
+    this.#assertOpen = assertOpen;
+  }
+
+  async startCollection({ graceMs, noted }: CollectionOptions): Promise<Collection> {
+    this.#assertFree('a collection');
+    this.#noted = noted;
+    const nowMs = Math.max(this.#state.timeMs, this.#clock());
+    return new ModelCollection(this.#state, nowMs - graceMs, () => {
+      this.#noted = undefined;
+    });
+  }
+
+  async check(): Promise<CheckReport> {
+    this.#assertFree('a check');
+    const { turns, contexts, patches, blobs, docs, logs } = this.#state;
+    const bytes = [...blobs.values()].reduce((sum, blob) => sum + blob.length, 0);
+    return {
+      checked: {
+        turns: turns.size,
+        contexts: contexts.size,
+        patches: patches.size,
+        blobs: blobs.size,
+        docs: docs.size,
+        logs: logs.size,
+        bytes,
+      },
+      problems: [...blobs].flatMap(([hash, content]) =>
+        hashBytes(content) === hash ? [] : [damaged(hash)],
+      ),
+      more: 0,
+      quarantined: [],
+    };
+  }
+
+  async eraseBlob(hash: Hash): Promise<void> {
+    this.#assertFree('an erasure');
+    this.#state.blobs.delete(hash);
+  }
+
+  async backup(): Promise<BackupReport> {
+    this.#assertFree('a backup');
+    throw new QuipuError('UNSUPPORTED', 'the model keeps no files, so there is nothing to copy', {
+      what: 'backup',
+      found: 'model',
+    });
+  }
+
+  noteBlob(hash: Hash): void {
+    this.#noted?.blob(hash);
+  }
+
+  /** Everything that a commit relies on, also when it was there before. */
+  noteCommit(batch: Batch, committed: Committed): void {
+    const noted = this.#noted;
+    if (noted === undefined) return;
+    for (const { hash } of batch.blobs ?? []) noted.blob(hash);
+    for (const { base } of committed.contexts) if (base !== NO_TURN) noted.turn(base);
+    const { turns, opened, sealed, patches } = committed;
+    for (const { id, parent, payload } of [...turns, ...opened, ...sealed]) {
+      if (parent !== NO_TURN) noted.turn(parent);
+      if (payload !== undefined) noted.blob(payload);
+      noted.turn(id);
+    }
+    for (const { turn, payload } of patches) {
+      noted.turn(turn);
+      noted.blob(payload);
+    }
+  }
+
+  #assertFree(what: string): void {
+    this.#assertOpen(what);
+    if (this.#noted === undefined) return;
+    throw new QuipuError('LOCKED', `${what} cannot run beside a collection; wait for its end`, {
+      what: 'upkeep',
+      owner: 'a collection',
+    });
+  }
+}
+
+function damaged(hash: Hash): Problem {
+  const what = 'the bytes are not those that the hash names';
+  return { what, file: 'blobs', offset: 0, id: hash, severity: 'lost' };
+}

@@ -1,0 +1,190 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { ContextId, TurnId } from '../../src/base/brand.ts';
+import { NO_TURN } from '../../src/base/brand.ts';
+import { isQuipuError } from '../../src/base/errors.ts';
+import type { Contexts } from '../../src/context/contexts.ts';
+import type { Turn } from '../../src/context/turn.ts';
+import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
+import { LoadModel } from './load-model.ts';
+
+// Random work on contexts. A writer changes only contexts of its own, and forks from anybody's turns,
+// dead ones included. So the model knows what each context must hold at any moment.
+
+const CONTEXTS_PER_WRITER = 6;
+
+export class Load {
+  readonly model: LoadModel = new LoadModel();
+  /** What was wrong, in words; empty: nothing. */
+  readonly failures: string[] = [];
+  done = 0;
+  readonly #contexts: Contexts;
+  readonly #random: SeededRandom;
+  readonly #removing: Set<ContextId> = new Set();
+  #stopped = false;
+
+  constructor(contexts: Contexts, seed: number) {
+    this.#contexts = contexts;
+    this.#random = new SeededRandom(seed);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  get stopped(): boolean {
+    return this.#stopped || this.failures.length > 0;
+  }
+
+  async write(): Promise<void> {
+    const own: ContextId[] = [];
+    await this.#until(async () => {
+      const at = this.#pick(own.length);
+      const id = own[at];
+      const step = this.#pick(20);
+      if (id === undefined || (step < 3 && own.length < CONTEXTS_PER_WRITER)) {
+        own.push(...(await this.#create()));
+      } else if (step < 4) {
+        own.splice(at, 1);
+        own.push(...(await this.#remove(id)));
+      } else if (step < 6) await this.#stream(id);
+      else if (step < 8) await this.#patch(id);
+      else if (step < 10) await this.#append(id, this.#earlier(id));
+      else await this.#append(id);
+    });
+  }
+
+  /** Reads whole chains and compares them with what they must be. */
+  async read(): Promise<void> {
+    await this.#until(async () => {
+      const ids = [...this.model.heads.keys()];
+      const id = ids[this.#pick(ids.length)];
+      if (id !== undefined) await this.check(id);
+    });
+  }
+
+  async check(id: ContextId): Promise<void> {
+    const head = this.model.heads.get(id) ?? NO_TURN;
+    if (head === NO_TURN) return;
+    const wanted = this.model.chainOf(head).toReversed();
+    const shown = new Map(wanted.map((turn) => [turn, this.model.shownPayload(turn)]));
+    const found: TurnId[] = [];
+    try {
+      for await (const turn of this.#contexts.chain(head)) {
+        found.push(turn.id);
+        if (turn.bytes === undefined) this.#fail(`turn ${turn.id} came without bytes`);
+        // A patch may have come while this was read.
+        const now = this.model.shownPayload(turn.id);
+        if (turn.payloadHash !== shown.get(turn.id) && turn.payloadHash !== now) {
+          this.#fail(`turn ${turn.id} showed another payload`);
+        }
+      }
+      if (found.join() !== wanted.join()) this.#fail(`the chain to turn ${head} was another one`);
+    } catch (error) {
+      // Its owner may have left this branch meanwhile; then it may be gone.
+      if (!this.#removing.has(id) && this.model.reachable().has(head)) this.#fail(String(error));
+    }
+  }
+
+  async #until(work: () => Promise<unknown>): Promise<void> {
+    while (!this.stopped) {
+      try {
+        await work();
+        this.done += 1;
+        // Some steps find nothing to do, and must not keep the others from theirs.
+        await setImmediate();
+      } catch (error) {
+        this.#fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      }
+    }
+  }
+
+  async #create(): Promise<ContextId[]> {
+    const turns = [...this.model.turns.keys()];
+    const base = turns[this.#pick(turns.length)];
+    if (base === undefined || this.#pick(3) === 0) {
+      const { id } = await this.#contexts.create();
+      this.model.heads.set(id, NO_TURN);
+      return [id];
+    }
+    return this.#fork(base);
+  }
+
+  /** A turn that nothing leads to may be gone; any other must be there. */
+  async #fork(base: TurnId): Promise<ContextId[]> {
+    const mustWork = this.model.reachable().has(base);
+    try {
+      const { id } = await this.#contexts.fork(base);
+      this.model.heads.set(id, base);
+      return [id];
+    } catch (error) {
+      if (!isQuipuError(error, 'NOT_FOUND')) throw error;
+      if (mustWork && this.model.reachable().has(base)) this.#fail(`turn ${base} is gone`);
+      return [];
+    }
+  }
+
+  /** Half of the time someone wants it back a moment later, when a collection may be under way. */
+  async #remove(id: ContextId): Promise<ContextId[]> {
+    const head = this.model.heads.get(id) ?? NO_TURN;
+    this.#removing.add(id);
+    this.model.heads.delete(id);
+    await this.#contexts.remove(id);
+    if (head === NO_TURN || this.#pick(2) === 0) return [];
+    await sleep(this.#pick(30));
+    return this.#fork(head);
+  }
+
+  /** Some turn on the way to the head. */
+  #earlier(id: ContextId): TurnId | undefined {
+    const chain = this.model.chainOf(this.model.heads.get(id) ?? NO_TURN);
+    return chain[this.#pick(chain.length)];
+  }
+
+  async #append(id: ContextId, parent?: TurnId): Promise<void> {
+    const payload = this.#payload();
+    const place = parent === undefined ? {} : { parent };
+    const turn = await this.#contexts.append(id, { type: 'load', payload }, place);
+    this.#joined(id, turn);
+  }
+
+  async #patch(id: ContextId): Promise<void> {
+    const turn = this.#earlier(id);
+    if (turn === undefined) return;
+    const patch = await this.#contexts.patch(turn, this.#payload());
+    this.model.addPatch(turn, patch.payloadHash);
+  }
+
+  async #stream(id: ContextId): Promise<void> {
+    const parent = this.#pick(3) === 0 ? this.#earlier(id) : undefined;
+    const place = parent === undefined ? {} : { parent };
+    const open = await this.#contexts.open(id, { type: 'load' }, place);
+    for (let n = this.#pick(4); n > 0; n -= 1) {
+      await open.write(`${this.#payload()} `);
+      await sleep(this.#pick(15));
+    }
+    const isAborted = this.#pick(4) === 0;
+    this.#joined(id, isAborted ? await open.abort('enough') : await open.seal());
+  }
+
+  #joined(id: ContextId, { id: turn, parent, payloadHash }: Turn): void {
+    if (payloadHash === undefined) throw new Error(`turn ${turn} was sealed without a payload`);
+    this.model.addTurn(turn, parent, payloadHash);
+    this.model.heads.set(id, turn);
+  }
+
+  /** Few different ones, so that dead payloads come back; now and then one that is stored in chunks. */
+  #payload(): string {
+    const kind = this.#pick(100);
+    if (kind === 0) return `large ${this.#pick(5)} `.repeat(40_000);
+    if (kind < 60) return `shared ${this.#pick(40)}`;
+    return `own ${this.#pick(1_000_000)}`;
+  }
+
+  #pick(count: number): number {
+    return count === 0 ? 0 : this.#random.below(count);
+  }
+
+  #fail(what: string): void {
+    this.failures.push(what);
+  }
+}
