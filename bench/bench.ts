@@ -29,29 +29,29 @@ export class Bench implements Disposable {
     drivers: readonly DriverName[],
     size: number,
   ): Promise<Rounds> {
-    return this.#runRounds(planRounds(drivers, this.sizes.rounds), workload, size);
+    return this.#runRounds(planRounds(drivers, this.sizes.rounds), { workload, size, from: 0 });
   }
 
-  /** For figures that do not vary, or take long: one round. */
+  /** For figures that do not vary, or take long: one round. `from` is the workload's second size. */
   async once(
     workload: WorkloadName,
     drivers: readonly DriverName[],
-    size: number,
+    { size, from = 0 }: { size: number; from?: number },
   ): Promise<Rounds> {
-    return this.#runRounds(planRounds(drivers, 1), workload, size);
+    return this.#runRounds(planRounds(drivers, 1), { workload, size, from });
   }
 
   async #runRounds(
     rounds: readonly (readonly DriverName[])[],
-    workload: WorkloadName,
-    size: number,
+    asked: Required<Pick<Trial, 'workload' | 'size' | 'from'>>,
   ): Promise<Rounds> {
     const drivers = rounds[0] ?? [];
     const results = new Map<DriverName, Result[]>(drivers.map((driver) => [driver, []]));
     for (const round of rounds) {
       for (const driver of round) {
         const folder = mkdtempSync(join(this.#folder, 'trial-'));
-        const trial = { workload, driver, folder, size, payloadBytes: this.sizes.payloadBytes };
+        const { payloadBytes } = this.sizes;
+        const trial = { ...asked, driver, folder, payloadBytes };
         results.get(driver)?.push(await this.#run(trial));
         rmSync(folder, { recursive: true });
       }

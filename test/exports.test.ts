@@ -78,6 +78,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
     'engineSuite',
     'exploreCrashes',
     'flipBytes',
+    'mapShelves',
     'planFaults',
     'restoreStaleChunks',
     'type ContextsTarget',

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 
 export interface Machine {
   readonly date: string;
@@ -8,6 +8,8 @@ export interface Machine {
   readonly cpu: string;
   readonly system: string;
   readonly disk: string;
+  /** How busy it was: figures from a machine that others use say little. */
+  readonly load: string;
 }
 
 /** What the figures were taken on. `folder` is where the stores lay. */
@@ -18,6 +20,7 @@ export function describeMachine(folder: string): Machine {
     cpu: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${availableParallelism()} cores`,
     system: `${process.platform} ${release()}, ${Math.round(totalmem() / 1024 ** 3)} GiB memory`,
     disk: describeDisk(folder),
+    load: `load average ${loadavg()[1]?.toFixed(1) ?? 'unknown'} at the end of the run`,
   };
 }
 

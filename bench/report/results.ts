@@ -8,10 +8,10 @@ export function toResults(
   plots: readonly Plot[],
   { machine, sizes }: { machine: Machine; sizes: Sizes },
 ): string {
-  const { date, node, cpu, system, disk } = machine;
+  const { date, node, cpu, system, disk, load } = machine;
   return `# Results
 
-Written by \`npm run bench${sizes.name === 'full' ? ' -- --full' : ''}\` on ${date}. Node ${node}; ${cpu}; ${system}; ${disk}.
+Written by \`npm run bench${sizes.name === 'full' ? ' -- --full' : ''}\` on ${date}. Node ${node}; ${cpu}; ${system}; ${disk}; ${load}.
 
 ${table}
 
@@ -19,7 +19,8 @@ How it was measured:
 
 - Every figure is from a process and a folder of its own. Drivers take turns, ${sizes.rounds} rounds; a time is the median over the
   rounds, and a ratio is the median of the ratios within each round. Ratios travel between machines, times do not.
-- A payload is ${sizes.payloadBytes.toLocaleString('en-US')} bytes of JSON, each different; all drivers get the same bytes.
+- A payload is ${sizes.payloadBytes.toLocaleString('en-US')} bytes of JSON, each different; all drivers get the same bytes. Quipu gets
+  them as bytes, so it does not check that they are JSON.
 - Raw file: the bytes that Quipu stores, compressed beforehand, then \`write\` and \`fdatasync\`: the least that durability
   can cost. better-sqlite3: WAL, \`synchronous=FULL\`, one insert per transaction; reads are a recursive query over parents.
   JSON Lines: one file per thread, \`fdatasync\` per line; a fork copies the lines before it.

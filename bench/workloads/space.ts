@@ -7,20 +7,20 @@ import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
 import type { Result, Trial } from './workload.ts';
 
 const FORKS = 10;
-const SESSION_TURNS = 100;
 const FORK_TURNS = 5;
 const PIECE_BYTES = 1024 * 1024;
 
-/** `size` sessions of 100 turns, each forked 10 times somewhere in its second half to go on for 5 turns. */
+/** `size` sessions of `from` turns, each forked 10 times somewhere in its second half, for 5 turns more. */
 export async function sessions(trial: Trial): Promise<Result> {
   const history = await openHistory(trial.driver, trial.folder, { sync: false });
   const payloads = new Payloads(trial.payloadBytes);
   const random = new SeededRandom(11);
+  const half = (trial.from ?? 0) / 2;
   for (let i = 0; i < trial.size; i++) {
     const session = await history.create();
-    await history.fill(session, payloads.take(SESSION_TURNS));
+    await history.fill(session, payloads.take(2 * half));
     for (let j = 0; j < FORKS; j++) {
-      const depth = SESSION_TURNS / 2 + random.below(SESSION_TURNS / 2);
+      const depth = half + random.below(half);
       const branch = await history.fork(await history.turnAt(session, depth));
       await history.fill(branch, payloads.take(FORK_TURNS));
     }

@@ -16,6 +16,7 @@ import type {
 import { checkEncoding, encodePayload } from './encode-payload.ts';
 import type { PayloadRules } from './encode-payload.ts';
 import { LazyTurn } from './lazy-turn.ts';
+import { PageBytes } from './page-bytes.ts';
 import { BATCH_TURNS_MAX } from './limits.ts';
 import { only } from './only.ts';
 import type { OpenTurn } from './open-turn.ts';
@@ -37,9 +38,9 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsWorld): AppendV
   ): Promise<Turn[]> {
     const plan = { ...checkPlacement(options), key: checkKey(options) };
     const committed = await engine.commit(planAppend(context, turns, plan));
+    const page = new PageBytes(turns.map(({ payload }) => payload.bytes));
     return committed.turns.map(
-      (row, index) =>
-        new LazyTurn(viewTurn(row, undefined), { bytes: turns[index]?.payload.bytes }),
+      (row, index) => new LazyTurn(viewTurn(row, undefined), { payload: { page, index } }),
     );
   }
 

@@ -1,10 +1,11 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
-import { encodingName } from '../format/encoding.ts';
+import { Encoding, encodingName } from '../format/encoding.ts';
 import type { EncodingName } from '../format/encoding.ts';
 import { TurnFlag } from '../format/turn-flags.ts';
 import type { TurnView } from './apply-patches.ts';
 import { decodePayload, toBase64, toJsonValue } from './decode-payload.ts';
+import type { PageBytes } from './page-bytes.ts';
 import type { Turn, TurnJson } from './turn.ts';
 
 /** The low half of the flags is for readers, the high half is the engine's bookkeeping. */
@@ -12,11 +13,12 @@ const READER_FLAGS = 0xffff;
 
 /** What was read along with the record. */
 export interface TurnContent {
-  readonly bytes?: Uint8Array | undefined;
+  /** The payload as one of a page. */
+  readonly payload?: { readonly page: PageBytes; readonly index: number } | undefined;
   readonly reason?: string | undefined;
 }
 
-/** A turn that decodes its payload when asked, and once. Owns the bytes it was given. */
+/** A turn that copies or decodes its payload when asked, and once. */
 export class LazyTurn implements Turn {
   readonly id: TurnId;
   readonly context: ContextId;
@@ -35,7 +37,7 @@ export class LazyTurn implements Turn {
   readonly tombstone: boolean;
   readonly reason?: string;
   readonly #encoding: number;
-  readonly #bytes: Uint8Array | undefined;
+  readonly #payload: TurnContent['payload'];
   #decoded: { readonly value: unknown } | undefined;
 
   constructor(view: TurnView, content: TurnContent) {
@@ -61,11 +63,11 @@ export class LazyTurn implements Turn {
     else if ((row.flags & TurnFlag.INTERRUPTED) !== 0) this.outcome = 'interrupted';
     if (content.reason !== undefined) this.reason = content.reason;
     this.#encoding = view.encoding;
-    this.#bytes = content.bytes;
+    this.#payload = content.payload;
   }
 
   get bytes(): Uint8Array | undefined {
-    return this.#bytes && new Uint8Array(this.#bytes);
+    return this.#payload?.page.own(this.#payload.index);
   }
 
   get payload(): unknown {
@@ -74,9 +76,10 @@ export class LazyTurn implements Turn {
   }
 
   #decode(): unknown {
-    if (this.#bytes === undefined) return undefined;
+    const bytes = this.#decodable();
+    if (bytes === undefined) return undefined;
     try {
-      return decodePayload(this.#bytes, this.#encoding);
+      return decodePayload(bytes, this.#encoding);
     } catch (error) {
       throw new QuipuError(
         'INVALID',
@@ -85,6 +88,12 @@ export class LazyTurn implements Turn {
         { cause: error },
       );
     }
+  }
+
+  /** What is decoded from JSON or text is new; anything else may keep parts of what it was made from. */
+  #decodable(): Uint8Array | undefined {
+    const isText = this.#encoding === Encoding.json || this.#encoding === Encoding.text;
+    return isText ? this.#payload?.page.view(this.#payload.index) : this.bytes;
   }
 
   toJSON(): TurnJson {
@@ -106,17 +115,17 @@ export class LazyTurn implements Turn {
       ...(patched && { patched }),
       ...(tombstone && { tombstone }),
       ...(reason !== undefined && { reason }),
-      ...(this.#bytes !== undefined && { payload: this.#toJsonPayload(this.#bytes) }),
+      ...(this.#payload !== undefined && { payload: this.#toJsonPayload() }),
     };
   }
 
   /** A payload that does not decode is shown as the bytes it is. */
-  #toJsonPayload(bytes: Uint8Array): unknown {
+  #toJsonPayload(): unknown {
     try {
       return toJsonValue(this.payload);
     } catch {
       // INVALID, or nested too deep to walk.
-      return toBase64(bytes);
+      return toBase64(this.bytes ?? new Uint8Array());
     }
   }
 }

@@ -26,7 +26,7 @@ describe('a payload that is not there', () => {
   it('is CORRUPT, names the turn, and is never skipped', async () => {
     const { engine, contexts, id, turns } = await openWith('a', 'b', 'c');
     const turn = turns[1]!;
-    engine.getBlob = async (hash) =>
+    engine.viewBlob = async (hash) =>
       hash === turn.payloadHash ? undefined : Buffer.from(`"${hash}"`);
     const chain = async (): Promise<void> => {
       for await (const _ of contexts.chain(turns[2]!.id));
@@ -46,13 +46,14 @@ describe('a payload that is not there', () => {
   it('keeps the place of damage and passes other errors on', async () => {
     const { engine, contexts, turns } = await openWith('a');
     const place = { file: 'blobs/pack-000001.pack', offset: 32 };
-    engine.getBlob = () => Promise.reject(new QuipuError('CORRUPT', 'bad checksum', place));
+    engine.viewBlob = () => Promise.reject(new QuipuError('CORRUPT', 'bad checksum', place));
     await expect(contexts.turn(turns[0]!.id)).rejects.toMatchObject({
       code: 'CORRUPT',
       data: place,
       message: expect.stringMatching(/turn 1 .* is damaged/) as unknown,
     });
-    engine.getBlob = () => Promise.reject(new QuipuError('IO', 'EIO', { path: 'p', errno: 'EIO' }));
+    engine.viewBlob = () =>
+      Promise.reject(new QuipuError('IO', 'EIO', { path: 'p', errno: 'EIO' }));
     await expect(contexts.turn(turns[0]!.id)).rejects.toMatchObject({ code: 'IO' });
   });
 });
@@ -96,11 +97,11 @@ describe('reading many turns', () => {
     const { engine, contexts, id } = await openWith();
     const same = Array.from({ length: 600 }, () => ({ type: 't', payload: 'same' }));
     const added = await contexts.appendBatch(id, same);
-    const calls = { getBlob: 0, walkBack: 0 };
-    const [getBlob, walkBack] = [engine.getBlob.bind(engine), engine.walkBack.bind(engine)];
-    engine.getBlob = (hash) => {
-      calls.getBlob += 1;
-      return getBlob(hash);
+    const calls = { viewBlob: 0, walkBack: 0 };
+    const [viewBlob, walkBack] = [engine.viewBlob.bind(engine), engine.walkBack.bind(engine)];
+    engine.viewBlob = (hash) => {
+      calls.viewBlob += 1;
+      return viewBlob(hash);
     };
     engine.walkBack = (from, limit) => {
       calls.walkBack += 1;
@@ -109,9 +110,9 @@ describe('reading many turns', () => {
     };
     const chain = contexts.chain(added.at(-1)!.id)[Symbol.asyncIterator]();
     await chain.next();
-    expect(calls).toEqual({ getBlob: 1, walkBack: 1 });
+    expect(calls).toEqual({ viewBlob: 1, walkBack: 1 });
     for (let n = 1; n < 600; n += 1) await chain.next();
     expect(await chain.next()).toMatchObject({ done: true });
-    expect(calls).toEqual({ getBlob: 3, walkBack: 3 });
+    expect(calls).toEqual({ viewBlob: 3, walkBack: 3 });
   });
 });

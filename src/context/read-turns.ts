@@ -9,8 +9,12 @@ import { applyPatches, viewTurn } from './apply-patches.ts';
 import type { TurnView } from './apply-patches.ts';
 import type { CheckedRead } from './check-input.ts';
 import { LazyTurn } from './lazy-turn.ts';
+import type { TurnContent } from './lazy-turn.ts';
+import { PageBytes } from './page-bytes.ts';
 import { readTurnNote, turnNoteName } from './plan-seal.ts';
 import type { Turn } from './turn.ts';
+
+const NO_BYTES = new Uint8Array();
 
 /** Payloads on their way, each asked for once. */
 type Fetched = Map<Hash, Promise<Uint8Array | undefined>>;
@@ -81,7 +85,29 @@ export async function loadTurns(
 ): Promise<Turn[]> {
   if (!payload) return views.map((view) => new LazyTurn(view, {}));
   const fetched: Fetched = new Map();
-  return Promise.all(views.map((view) => loadTurn(engine, view, fetched)));
+  const payloads = await Promise.all(views.map((view) => fetchPayload(engine, view, fetched)));
+  const page = new PageBytes(payloads.map((bytes) => bytes ?? NO_BYTES));
+  const turns: Turn[] = [];
+  for (const [index, view] of views.entries()) {
+    const found = payloads[index] !== undefined;
+    turns.push(await loadTurn(engine, view, found ? { page, index } : undefined));
+  }
+  return turns;
+}
+
+/** Undefined for what shows no payload: a tombstone, or a payload that is not there. */
+async function fetchPayload(
+  engine: Engine,
+  { row, patch, payload }: TurnView,
+  fetched: Fetched,
+): Promise<Uint8Array | undefined> {
+  if (patch?.tombstone === true) return undefined;
+  if (payload === undefined) throw new TypeError(`turn ${row.id} is sealed without a payload`);
+  const known = fetched.get(payload);
+  if (known !== undefined) return known;
+  const bytes = fetchBlob(engine, row.id, payload);
+  fetched.set(payload, bytes);
+  return bytes;
 }
 
 /** A turn as it is now; undefined when there is none. An open one shows the bytes so far. */
@@ -95,7 +121,8 @@ export async function readTurn(
   const open = isOpen(row) ? await engine.getOpenTurn(id) : undefined;
   if (open !== undefined) {
     const view = { ...viewTurn(open.row, undefined), size: open.bytes.length };
-    return new LazyTurn(view, read.payload ? { bytes: open.bytes } : {});
+    const page = new PageBytes([open.bytes]);
+    return new LazyTurn(view, read.payload ? { payload: { page, index: 0 } } : {});
   }
   // One that was open a moment ago was sealed between the two reads.
   const sealed = isOpen(row) ? await mustGetTurn(engine, id) : row;
@@ -103,23 +130,20 @@ export async function readTurn(
   return (await loadTurns(engine, views, read.payload))[0];
 }
 
-async function loadTurn(engine: Engine, view: TurnView, fetched: Fetched): Promise<Turn> {
+async function loadTurn(
+  engine: Engine,
+  view: TurnView,
+  payload: TurnContent['payload'],
+): Promise<Turn> {
   const { row, patch } = view;
   if (patch?.tombstone === true) {
     const reason = await fetchBlob(engine, row.id, patch.payload);
     if (reason === undefined) return loadErased(engine, view, patch.payload);
     return new LazyTurn(view, { reason: Buffer.from(reason).toString('utf8') });
   }
-  if (view.payload === undefined) throw new TypeError(`turn ${row.id} is sealed without a payload`);
-  let bytes = fetched.get(view.payload);
-  if (bytes === undefined) {
-    bytes = fetchBlob(engine, row.id, view.payload);
-    fetched.set(view.payload, bytes);
-  }
-  const content = { bytes: await bytes };
-  if (content.bytes === undefined) return loadErased(engine, view, view.payload);
-  if ((row.flags & TurnFlag.ABORTED) === 0) return new LazyTurn(view, content);
-  return new LazyTurn(view, { ...content, reason: await readReason(engine, row.id) });
+  if (payload === undefined) return loadErased(engine, view, view.payload ?? row.payload);
+  if ((row.flags & TurnFlag.ABORTED) === 0) return new LazyTurn(view, { payload });
+  return new LazyTurn(view, { payload, reason: await readReason(engine, row.id) });
 }
 
 async function readReason(engine: Engine, id: TurnId): Promise<string | undefined> {
@@ -131,7 +155,11 @@ async function readReason(engine: Engine, id: TurnId): Promise<string | undefine
  * Bytes may be gone only where a later tombstone says so, which then is what there is to show, or
  * with the whole turn, which nothing led to any more.
  */
-async function loadErased(engine: Engine, { row }: TurnView, gone: Hash): Promise<Turn> {
+async function loadErased(
+  engine: Engine,
+  { row }: TurnView,
+  gone: Hash | undefined,
+): Promise<Turn> {
   const tombstones = (await engine.getPatches([row.id])).filter(({ tombstone }) => tombstone);
   const newest = tombstones.at(-1);
   const bytes = newest && (await fetchBlob(engine, row.id, newest.payload));
@@ -150,7 +178,7 @@ async function fetchBlob(
   hash: Hash,
 ): Promise<Uint8Array | undefined> {
   try {
-    return await engine.getBlob(hash);
+    return await engine.viewBlob(hash);
   } catch (error) {
     if (!isQuipuError(error, 'CORRUPT')) throw error;
     throw badPayload(turn, `(blob ${hash}) is damaged`, error.data, error);

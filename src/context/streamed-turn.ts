@@ -9,6 +9,7 @@ import { assertWellFormed, checkBounded, kindOf } from './check-text.ts';
 import { DeltaWriter } from './delta-writer.ts';
 import { assertPayloadFits } from './encode-payload.ts';
 import { LazyTurn } from './lazy-turn.ts';
+import { PageBytes } from './page-bytes.ts';
 import type { Lifetime } from './lifetime.ts';
 import { REASON_BYTES_MAX } from './limits.ts';
 import type { OpenTurn } from './open-turn.ts';
@@ -107,7 +108,8 @@ export class StreamedTurn implements OpenTurn {
     if (abortReason === undefined && row.encoding === Encoding.text) assertText(bytes);
     const { sealed } = await this.#world.engine.commit(planSeal(this.id, bytes, abortReason));
     const [sealedRow = row] = sealed;
-    return new LazyTurn(viewTurn(sealedRow, undefined), { bytes, reason: abortReason });
+    const payload = { page: new PageBytes([bytes]), index: 0 };
+    return new LazyTurn(viewTurn(sealedRow, undefined), { payload, reason: abortReason });
   }
 
   #toBytes(piece: string | Uint8Array): { bytes: Uint8Array; half: string } {

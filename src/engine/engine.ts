@@ -100,6 +100,8 @@ export interface Engine {
   statBlob(hash: Hash): Promise<BlobStat | undefined>;
   /** The bytes, checked against the hash. The caller owns the array. */
   getBlob(hash: Hash): Promise<Uint8Array | undefined>;
+  /** The same without a copy: shared with the engine, and never to be written to. */
+  viewBlob(hash: Hash): Promise<Uint8Array | undefined>;
   /** Bytes `start` up to `end` (exclusive) in pieces, with bounded memory whatever the size. NOT_FOUND when missing. */
   readBlob(hash: Hash, start?: number, end?: number): AsyncIterable<Uint8Array>;
   /** Durable when it resolves. Nothing refers to it yet. */

@@ -1,3 +1,5 @@
+import { hashRaw } from '../base/hash.ts';
+import { toBuffer } from './bytes.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { crc32 } from '../base/crc.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
@@ -45,4 +47,9 @@ function checkOf(fields: object): string {
   return crc32(encodeUtf8(canonicalJson(fields)))
     .toString(16)
     .padStart(8, '0');
+}
+
+/** What the header checksums of this store's journal begin with: the first four bytes of a hash of its id. */
+export function frameSaltOf(store: string): number {
+  return toBuffer(hashRaw(encodeUtf8(`quipu.frame\0${store}`))).readUInt32LE(0);
 }

@@ -30,8 +30,8 @@ export function frameLength(bodyLength: number): number {
   return Math.ceil((FRAME_HEADER_BYTES + bodyLength) / FRAME_ALIGN_BYTES) * FRAME_ALIGN_BYTES;
 }
 
-/** The whole frame with its padding, in one allocation. */
-export function encodeFrame(seq: number, writes: readonly JournalWrite[]): Uint8Array {
+/** The whole frame with its padding, in one allocation. `salt` is the store's own, see `format-file.ts`. */
+export function encodeFrame(seq: number, writes: readonly JournalWrite[], salt = 0): Uint8Array {
   let bodyLength = 0;
   for (const write of writes) bodyLength += encodedWriteLength(write);
 
@@ -47,15 +47,23 @@ export function encodeFrame(seq: number, writes: readonly JournalWrite[]): Uint8
   buffer.writeUInt32LE(bodyLength, 16);
   buffer.writeUInt32LE(writes.length, 20);
   buffer.writeUInt32LE(crc32(buffer.subarray(FRAME_HEADER_BYTES, at)), 24);
-  buffer.writeUInt32LE(crc32(buffer.subarray(0, HEADER_CRC_AT)), HEADER_CRC_AT);
+  sealFrameHeader(buffer, salt);
   return buffer;
 }
 
+/**
+ * Writes the checksum of a header. It begins with the salt: frames hold payloads, and nobody who writes
+ * payloads can make one that reads as the header of a frame.
+ */
+export function sealFrameHeader(header: Buffer, salt: number): void {
+  header.writeUInt32LE(crc32(header.subarray(0, HEADER_CRC_AT), salt), HEADER_CRC_AT);
+}
+
 /** Reads the first 32 bytes of a frame. Undefined when they are not an intact header. */
-export function decodeFrameHeader(bytes: Uint8Array): FrameHeader | undefined {
+export function decodeFrameHeader(bytes: Uint8Array, salt = 0): FrameHeader | undefined {
   if (bytes.length < FRAME_HEADER_BYTES) return undefined;
   const buffer = toBuffer(bytes);
-  if (buffer.readUInt32LE(HEADER_CRC_AT) !== crc32(buffer.subarray(0, HEADER_CRC_AT))) {
+  if (buffer.readUInt32LE(HEADER_CRC_AT) !== crc32(buffer.subarray(0, HEADER_CRC_AT), salt)) {
     return undefined;
   }
   if (buffer.toString('latin1', 0, 4) !== MAGIC || !isZero(buffer, 6, 8)) return undefined;

@@ -3,6 +3,7 @@ export type { ContextsTarget } from './contexts-suite/contexts-target.ts';
 export { engineSuite } from './engine-suite/engine-suite.ts';
 export type { EngineOpening, EngineTarget } from './engine-suite/engine-target.ts';
 export { MapShelf } from './map-shelf.ts';
+export { mapShelves } from './map-shelves.ts';
 export { ModelEngine } from './model-engine.ts';
 export type { ModelEngineOptions } from './model-engine.ts';
 export { crashImages } from './disk/crash-states.ts';

@@ -93,6 +93,11 @@ export class ModelEngine implements Engine {
     return this.state.blobs.get(hash)?.slice();
   }
 
+  async viewBlob(hash: Hash): Promise<Uint8Array | undefined> {
+    this.#assertOpen('viewBlob');
+    return this.state.blobs.get(hash);
+  }
+
   async *readBlob(hash: Hash, start = 0, end: number = Infinity): AsyncGenerator<Uint8Array> {
     this.#assertOpen('readBlob');
     this.state.assertBlob(hash);

@@ -1,6 +1,7 @@
 import { toTurnId } from '../../src/base/brand.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { turnOf } from '../../src/testing/engine-suite/fixture.ts';
+import { describeDifference } from './describe-difference.ts';
 import type { Promised } from './oracle.ts';
 import { readText } from './read-text.ts';
 
@@ -10,11 +11,11 @@ export async function checkRecovered(
   promised: Promised,
   thoroughly: boolean,
 ): Promise<void> {
-  const text = await readText(engine);
+  const text = await readText(engine, thoroughly);
   if (!promised.includes(text)) throw new Error(describeDifference(text, promised));
+  if (!thoroughly) return;
   const { damage, turns } = await engine.stats();
   if (damage.length > 0) throw new Error(`reports damage: ${JSON.stringify(damage)}`);
-  if (!thoroughly) return;
   await checkWriting(engine, turns);
 }
 
@@ -31,12 +32,4 @@ async function checkWriting(engine: Engine, turns: number): Promise<void> {
   if (id !== toTurnId(turns + 1)) throw new Error(`turn ${id} follows ${turns} turns`);
   if (!again.replayed || again.turns[0]?.id !== id) throw new Error('the key applied twice');
   await engine.close();
-}
-
-function describeDifference(text: string, promised: Promised): string {
-  const nearest = promised[0] ?? '';
-  let at = 0;
-  while (at < text.length && text[at] === nearest[at]) at += 1;
-  const around = (whole: string): string => whole.slice(Math.max(0, at - 200), at + 200);
-  return `none of ${promised.length} promised states\nfound    …${around(text)}\nexpected …${around(nearest)}`;
 }

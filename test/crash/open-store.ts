@@ -3,18 +3,22 @@ import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { mapShelves } from '../../src/testing/map-shelves.ts';
 
-export const STORE = '/data/store';
+export const STORE = '/store';
 
-/** Four frames at most: a workload of some dozen commits changes segments again and again. */
-const SEGMENT_BYTES = 16 * 1024;
+/** Two frames at most: a workload of some commits changes segments again and again. */
+const SEGMENT_BYTES = 8 * 1024;
 
 /** The files engine on a disk of the rig. Its index is built from the files at every opening. */
-export function openStore(io: Io, clock: () => number): Promise<Engine> {
+export function openStore(
+  io: Io,
+  clock: () => number,
+  segmentBytes: number = SEGMENT_BYTES,
+): Promise<Engine> {
   return openFilesEngine(STORE, {
     io,
     clock,
     shelves: mapShelves(),
-    segmentBytes: SEGMENT_BYTES,
+    segmentBytes,
     checkpointMs: Infinity,
     cacheBytes: 1024 * 1024,
   });

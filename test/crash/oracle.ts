@@ -2,7 +2,9 @@ import type { TurnId } from '../../src/base/brand.ts';
 import { hashBytes } from '../../src/base/hash.ts';
 import type { Batch } from '../../src/engine/batch.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
+import { applyBatch } from '../../src/testing/model/apply-batch.ts';
 import { ModelState } from '../../src/testing/model/model-state.ts';
+import { describeDifference } from './describe-difference.ts';
 import { readText } from './read-text.ts';
 
 /** When stores are opened to be checked: later than anything a workload does. */
@@ -12,7 +14,7 @@ export const CHECK_TIME = 1_000_000_000;
 export type Promised = readonly string[];
 
 interface Candidate {
-  readonly model: ModelEngine;
+  readonly state: ModelState;
   /** What a store in this state shows once it is opened, and turns left open are ended. */
   readonly text: string;
 }
@@ -32,14 +34,14 @@ export class Oracle {
   }
 
   static async create(note: (promised: Promised) => void, clock: () => number): Promise<Oracle> {
-    const oracle = new Oracle(note, clock, await toCandidate(new ModelEngine({ clock })));
+    const oracle = new Oracle(note, clock, await toCandidate(new ModelState()));
     oracle.#tell();
     return oracle;
   }
 
   /** The state if all that was sent is kept. */
   get newest(): ModelState {
-    return this.#newest.model.state;
+    return this.#newest.state;
   }
 
   get promised(): Promised {
@@ -61,13 +63,27 @@ export class Oracle {
     this.#tell();
   }
 
+  /** The newest commit was refused, and will never be there. */
+  takeBack(): void {
+    this.#candidates = this.#candidates.slice(0, -1);
+    this.#tell();
+  }
+
+  /** What reads show while the store is open: all that was acknowledged, open turns still open. */
+  async readShown(): Promise<string> {
+    const [oldest] = this.#candidates;
+    const shown = new ModelEngine();
+    if (oldest !== undefined) copyInto(oldest.state, shown.state);
+    return readText(shown);
+  }
+
   /** The store is being opened again: turns that were left open end now, one after the other. */
   async beginOpening(): Promise<void> {
     const reachable = new Map<string, Candidate>();
     for (const start of this.#candidates) {
       let candidate = start;
       reachable.set(candidate.text, candidate);
-      for (const ending of endingsOf(start.model.state)) {
+      for (const ending of endingsOf(start.state)) {
         candidate = await this.#after(candidate, ending);
         reachable.set(candidate.text, candidate);
       }
@@ -79,7 +95,7 @@ export class Oracle {
   /** The store is open and shows `text`: from now on that is what must survive. */
   settle(text: string): void {
     const found = this.#candidates.find((candidate) => candidate.text === text);
-    if (found === undefined) throw new Error(`not one of the promised states: ${text}`);
+    if (found === undefined) throw new Error(describeDifference(text, this.promised));
     this.#candidates = [found];
     this.#tell();
   }
@@ -90,9 +106,9 @@ export class Oracle {
     return newest;
   }
 
-  async #after({ model }: Candidate, batch: Batch): Promise<Candidate> {
-    const next = new ModelEngine({ clock: this.#clock, state: copyState(model.state) });
-    await next.commit(batch);
+  async #after({ state }: Candidate, batch: Batch): Promise<Candidate> {
+    const next = copyState(state);
+    applyBatch(next, batch, this.#clock());
     return toCandidate(next);
   }
 
@@ -101,10 +117,10 @@ export class Oracle {
   }
 }
 
-async function toCandidate(model: ModelEngine): Promise<Candidate> {
-  const opened = new ModelEngine({ clock: () => CHECK_TIME, state: copyState(model.state) });
-  for (const ending of endingsOf(model.state)) await opened.commit(ending);
-  return { model, text: await readText(opened) };
+async function toCandidate(state: ModelState): Promise<Candidate> {
+  // A model that is given a state opens it, and ends the turns that it finds open.
+  const opened = new ModelEngine({ clock: () => CHECK_TIME, state: copyState(state) });
+  return { state, text: await readText(opened) };
 }
 
 /** What opening a store commits for turns that were left open, in the order of their files. */
@@ -119,9 +135,14 @@ function endingsOf(state: ModelState): Batch[] {
   });
 }
 
-/** Values in a state are never changed in place, so copies may share them. */
 function copyState(state: ModelState): ModelState {
   const copy = new ModelState();
+  copyInto(state, copy);
+  return copy;
+}
+
+/** Values in a state are never changed in place, so copies may share them. */
+function copyInto(state: ModelState, copy: ModelState): void {
   copyMap(state.blobs, copy.blobs);
   copyMap(state.sha256, copy.sha256);
   copyMap(state.contexts, copy.contexts);
@@ -133,7 +154,6 @@ function copyState(state: ModelState): ModelState {
   copyMap(state.docs, copy.docs);
   copy.seq = state.seq;
   copy.timeMs = state.timeMs;
-  return copy;
 }
 
 function copyMap<K, V>(from: ReadonlyMap<K, V>, to: Map<K, V>): void {

@@ -1,5 +1,4 @@
 import type { Io, IoFile, IoLock } from '../../src/engine/io.ts';
-import type { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 
 // The disk as one process sees it. A killed process loses nothing that it wrote: the kernel has it, and
 // a power cut later can still take what was never synced. So a store that is opened again after a kill
@@ -9,12 +8,12 @@ import type { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 const NEVER: Promise<never> = new Promise(() => undefined);
 
 export class ProcessIo implements Io {
-  readonly #disk: MemoryIo;
+  readonly #disk: Io;
   readonly #locks = new Set<IoLock>();
   #left = Infinity;
   #onDeath: () => void = () => undefined;
 
-  constructor(disk: MemoryIo) {
+  constructor(disk: Io) {
     this.#disk = disk;
   }
 
@@ -29,7 +28,7 @@ export class ProcessIo implements Io {
   /** Dead from now on, if it was not already; the kernel lets go of its locks. */
   async kill(): Promise<void> {
     this.#left = 0;
-    for (const lock of this.#locks) await lock.release();
+    for (const lock of this.#locks) await lock.release().catch(() => undefined);
   }
 
   async open(path: string, mode: 'read' | 'write' | 'create'): Promise<IoFile> {
@@ -66,6 +65,10 @@ export class ProcessIo implements Io {
 
   syncDir(path: string): Promise<void> {
     return this.#live(() => this.#disk.syncDir(path));
+  }
+
+  freeBytes(path: string): Promise<number> {
+    return this.#live(() => this.#disk.freeBytes(path));
   }
 
   async lock(path: string, owner: string): Promise<IoLock> {

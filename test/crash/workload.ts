@@ -14,9 +14,9 @@ const KINDS = [
   ['describe', 1],
   ['remove', 1],
   ['append', 8],
-  ['open', 3],
+  ['open', 2],
   ['delta', 4],
-  ['seal', 2],
+  ['seal', 3],
   ['patch', 2],
   ['log', 3],
   ['doc', 3],
@@ -63,6 +63,7 @@ export class Workload {
   }
 
   async #live(): Promise<void> {
+    if (this.#options.kills > 0) await this.#openAndKill();
     await this.#open();
     const first: Batch = { contexts: [{ do: 'create' }, { do: 'create' }] };
     await this.#oracle.send(first);
@@ -75,13 +76,13 @@ export class Workload {
   }
 
   async #step(step: number): Promise<void> {
-    if (process.env["DBG"]) process.stderr.write(`DBGSTEP ${step} ${[...this.#oracle.newest.openBytes.keys()].join()} ${this.#oracle.promised.length}\n`);
     const { kills } = this.#options;
     const dice = this.#random.below(10);
-    if (step % 10 === 9) return this.#random.below(10) < kills ? this.#killAndOpen() : this.#reopen();
-    if (step % 7 === 6) return this.#engine?.checkpoint();
-    const loose = LOOSE_BLOBS[(step - 5) / 8];
-    if (loose !== undefined) return this.#putLoose(loose);
+    if (step % 6 === 5)
+      return this.#random.below(10) < kills ? this.#killAndOpen() : this.#reopen();
+    if (step % 8 === 6) return this.#engine?.checkpoint();
+    const loose = LOOSE_BLOBS[this.#options.seed % LOOSE_BLOBS.length];
+    if (step === 3 && loose !== undefined) return this.#putLoose(loose);
     return this.#commit(await this.#sendBatches(dice < 7 ? 1 : 2 + this.#random.below(3)));
   }
 
@@ -96,7 +97,6 @@ export class Workload {
 
   async #commit(batches: readonly Batch[]): Promise<void> {
     const engine = this.#engine;
-    if (process.env["DBG"]) process.stderr.write("DBG"+JSON.stringify(batches, (_, v) => typeof v === "bigint" ? `${v}n` : v instanceof Uint8Array ? `<${v.length}>` : v)+"\n");
     await Promise.all(
       batches.map(async (batch) => {
         await engine?.commit(batch);
@@ -121,7 +121,12 @@ export class Workload {
     const dead = this.#process.dieAfter(this.#random.below(60));
     await Promise.race([dead, this.#commit(batches).then(() => this.#engine?.checkpoint())]);
     await this.#process.kill();
-    // Opening is killed, too, now and then, and begins again.
+    await this.#openAndKill();
+    await this.#open();
+  }
+
+  /** Opening dies half-way, a few times or never. */
+  async #openAndKill(): Promise<void> {
     while (this.#random.chance(0.5)) {
       await this.#oracle.beginOpening();
       this.#process = new ProcessIo(this.#disk);
@@ -129,7 +134,6 @@ export class Workload {
       await Promise.race([killed, openStore(this.#wrapped(), () => this.#now)]);
       await this.#process.kill();
     }
-    await this.#open();
   }
 
   async #open(): Promise<void> {

@@ -1,4 +1,4 @@
-import { FRAME_ALIGN_BYTES, decodeFrameHeader } from '../../src/format/journal-frame.ts';
+import { FRAME_ALIGN_BYTES } from '../../src/format/journal-frame.ts';
 import { HEAD_RECORD_BYTES } from '../../src/format/head-record.ts';
 import { TURN_RECORD_BYTES } from '../../src/format/turn-record.ts';
 import type { Damage } from './damage.ts';
@@ -62,7 +62,8 @@ const journal: Damage[] = [
 function lastFrame(segment: Buffer): number {
   let best = { seq: 0, at: 0 };
   for (let at = 0; at < segment.length; at += FRAME_ALIGN_BYTES) {
-    const seq = decodeFrameHeader(segment.subarray(at, at + 32))?.seq ?? 0;
+    const isFrame = segment.toString('latin1', at, at + 4) === 'QJRN';
+    const seq = isFrame ? segment.readUInt32LE(at + 8) : 0;
     if (seq > best.seq) best = { seq, at };
   }
   return best.at;

@@ -2,22 +2,25 @@ import { describe, expect, it } from 'vitest';
 import { isQuipuError } from '../../src/base/errors.ts';
 import { packFile } from '../../src/engine/files/names.ts';
 import type { CheckReport } from '../../src/engine/upkeep.ts';
+import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { FaultIo } from '../../src/testing/disk/fault-io.ts';
 import { type FaultPlan, planFaults } from '../../src/testing/disk/fault-plan.ts';
 import type { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { Planter } from './planter.ts';
-import { buildSample, openSample } from './sample-store.ts';
+import { buildSample, openSample, readEverything } from './sample-store.ts';
 
 // Invariant: whichever operation of a repair fails, once, it ends with one of our errors or is done, and
-// running it again finishes the work: a check after that is clean and names what was set aside.
+// running it again finishes the work: a check after that is clean and names what was set aside. The same
+// when the power is cut at any point; and whatever could be read before can be read after.
 
-/** A store with a damaged blob and a published file that was changed. */
+/** A store with a damaged blob, a published file that was changed, and a mark that says nothing. */
 async function damagedDisk(): Promise<MemoryIo> {
   const sample = await buildSample();
   const planter = new Planter(sample);
   await planter.flip(packFile(1), planter.recordOf(1, 'better words').offset + 50);
   await planter.flip('out/state.json', 3);
   await sample.engine.close();
+  await planter.flip('journal/mark', 9);
   return sample.disk.copy();
 }
 
@@ -59,3 +62,45 @@ describe('a repair that fails', { timeout: 120_000 }, () => {
     }
   });
 });
+
+describe('a repair whose power is cut', { timeout: 60_000 }, () => {
+  it('loses nothing more, and can be run again', async () => {
+    const start = await damagedDisk();
+    const before = await readEverything((await openSample(start.copy())).engine);
+    const { points, nested } = await exploreCrashes<'repaired'>({
+      seed: 8,
+      statesPerPoint: 4,
+      nestedPerPoint: 4,
+      start,
+      async run(disk, note) {
+        const { engine } = await openSample(disk);
+        await engine.upkeep.check({ repair: true });
+        note('repaired');
+        await engine.close();
+      },
+      async check(disk, facts, crash) {
+        const { engine } = await openSample(disk);
+        crash.recovered();
+        assertKept(before, await readEverything(engine));
+        const { problems } = await engine.upkeep.check({ repair: true });
+        const lost = problems.filter(({ severity }) => severity === 'lost');
+        if (facts.length > 0 && lost.length > 0)
+          throw new Error('what was set aside is found again');
+        const last = await engine.upkeep.check({ repair: false });
+        if (last.problems.length > 0) throw new Error(`left: ${JSON.stringify(last.problems)}`);
+        if (last.quarantined.length === 0) throw new Error('nothing was set aside');
+        assertKept(before, await readEverything(engine));
+        await engine.close();
+      },
+    });
+    expect(points).toBeGreaterThan(30);
+    expect(nested).toBeGreaterThan(5);
+  });
+});
+
+function assertKept(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): void {
+  for (const [question, answer] of before) {
+    if (now.get(question) !== answer)
+      throw new Error(`${question}: ${answer} is ${now.get(question)}`);
+  }
+}

@@ -58,7 +58,8 @@ export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
 /** Durable when it resolves. It goes to the file that does not hold the generation before it. */
 export async function writeCheckpoint(files: StoreFiles, checkpoint: Checkpoint): Promise<void> {
   const bytes = encodeCheckpoint(checkpoint);
-  await writeAndSync(files, fileOf(checkpoint.generation), { bytes, position: 0 });
+  const path = files.pathOf(fileOf(checkpoint.generation));
+  await writeAndSync(files.io, path, { bytes, position: 0 });
 }
 
 function fileOf(generation: number): (typeof CHECKPOINT_FILES)[number] {

@@ -108,6 +108,8 @@ export class Checkpointer {
 
   async #guard(work: () => Promise<void>): Promise<void> {
     try {
+      // After a failed sync a second one proves nothing, and the journal must keep what it has.
+      if (this.#journal.broken !== undefined) throw this.#journal.broken;
       await work();
     } catch (error) {
       // The journal still has every page that a failed sync may have dropped.

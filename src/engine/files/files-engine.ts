@@ -70,11 +70,16 @@ export class FilesEngine implements Engine {
   }
 
   async getBlob(hash: Hash): Promise<Uint8Array | undefined> {
+    const shared = await this.viewBlob(hash);
+    return shared && new Uint8Array(shared);
+  }
+
+  async viewBlob(hash: Hash): Promise<Uint8Array | undefined> {
     this.#assertOpen('getBlob');
     const cached = this.#writer.core.blobs.peek(hash);
     if (cached !== undefined) return cached;
     return this.#read('getBlob', async (core) => {
-      const bytes = await core.blobs.get(hash);
+      const bytes = await core.blobs.view(hash);
       if (bytes === undefined) core.damage.assertWhole('blobs');
       return bytes;
     });
@@ -102,9 +107,10 @@ export class FilesEngine implements Engine {
   async findBySha256(sha256: string): Promise<Hash | undefined> {
     return this.#read('findBySha256', async (core) => {
       const hash = core.findSha256(sha256);
-      if (hash === undefined) core.damage.assertWhole('aliases');
       // The name of a blob outlives it.
-      return hash === undefined || !(await core.hasBlob(hash)) ? undefined : hash;
+      if (hash !== undefined && (await core.hasBlob(hash))) return hash;
+      core.damage.assertWhole(hash === undefined ? 'aliases' : 'blobs');
+      return undefined;
     });
   }
 
@@ -234,7 +240,9 @@ export class FilesEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    this.#closing ??= this.#writer.close();
+    this.#closing ??= this.#writer.close().catch((error: unknown) => {
+      throw toQuipuError(error, this.#writer.core.files.root);
+    });
     await this.#closing;
   }
 

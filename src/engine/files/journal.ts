@@ -140,7 +140,9 @@ export class Journal {
       this.#broken = unknownOutcome(error, path);
       throw this.#broken;
     }
-    const whole = FRAME_HEADER_BYTES + (decodeFrameHeader(frame)?.bodyLength ?? Infinity);
+    const whole =
+      FRAME_HEADER_BYTES +
+      (decodeFrameHeader(frame, this.#files.frameSalt)?.bodyLength ?? Infinity);
     if (written < whole) throw toQuipuError(shortWrite(written, frame.length), path);
   }
 

@@ -74,7 +74,7 @@ export async function secureLastFrame(files: StoreFiles, start: JournalStart): P
   if (last === undefined) return;
   const name = SEGMENTS[last.segment];
   const bytes = await files.read(name, last.position, last.bytes);
-  await writeAndSync(files, name, { bytes, position: last.position });
+  await writeAndSync(files.io, files.pathOf(name), { bytes, position: last.position });
 }
 
 interface FoundFrame {
@@ -89,7 +89,8 @@ async function readFrame(
   seq: number,
 ): Promise<FoundFrame | undefined> {
   const name = SEGMENTS[place.segment];
-  const header = decodeFrameHeader(await files.read(name, place.position, FRAME_HEADER_BYTES));
+  const bytes = await files.read(name, place.position, FRAME_HEADER_BYTES);
+  const header = decodeFrameHeader(bytes, files.frameSalt);
   if (header === undefined || header.seq !== seq) return undefined;
   const bodyAt = place.position + FRAME_HEADER_BYTES;
   if (bodyAt + header.bodyLength > (await files.size(name))) return undefined;
@@ -114,7 +115,8 @@ async function highestSeq(files: StoreFiles): Promise<number> {
     for (let at = 0; at < size; at += stepBytes) {
       const bytes = await files.read(name, at, Math.min(stepBytes, size - at));
       for (let offset = 0; offset < bytes.length; offset += FRAME_ALIGN_BYTES) {
-        const header = decodeFrameHeader(bytes.subarray(offset, offset + FRAME_HEADER_BYTES));
+        const start = bytes.subarray(offset, offset + FRAME_HEADER_BYTES);
+        const header = decodeFrameHeader(start, files.frameSalt);
         if (header !== undefined && header.seq > highest) highest = header.seq;
       }
     }

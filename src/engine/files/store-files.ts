@@ -28,6 +28,8 @@ interface Handle {
 export class StoreFiles {
   readonly io: Io;
   readonly root: string;
+  /** Of the journal in this folder; known once FORMAT has been read. */
+  frameSalt = 0;
   readonly #handles = new Map<string, Handle>();
   readonly #dirty = new Set<string>();
   readonly #dirtyFolders = new Set<string>();

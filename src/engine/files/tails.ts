@@ -1,6 +1,6 @@
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import { ALIAS_RECORD_BYTES } from '../../format/alias-record.ts';
-import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
+import { decodeHeadRecord, HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import { PATCH_RECORD_BYTES } from '../../format/patch-record.ts';
 import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import {
@@ -47,7 +47,7 @@ export function advanceTails(tails: Tails, write: JournalWrite): Tails {
     case TURNS_FILE:
       return { ...tails, nextTurn: Math.max(tails.nextTurn, end / TURN_RECORD_BYTES) };
     case HEADS_FILE:
-      return { ...tails, nextContext: Math.max(tails.nextContext, end / HEAD_RECORD_BYTES) };
+      return advanceHeads(tails, write.data, end);
     case PATCHES_FILE:
       return { ...tails, nextPatch: Math.max(tails.nextPatch, end / PATCH_RECORD_BYTES) };
     case ALIASES_FILE:
@@ -59,6 +59,16 @@ export function advanceTails(tails: Tails, write: JournalWrite): Tails {
     default:
       return advanceByName(tails, write.path, write.offset, write.data);
   }
+}
+
+/** The newest time handed out is in some head: an append, a seal or a creation moves one. */
+function advanceHeads(tails: Tails, data: Uint8Array, end: number): Tails {
+  let { timeMs } = tails;
+  for (let at = 0; at < data.length; at += HEAD_RECORD_BYTES) {
+    const head = decodeHeadRecord(data.subarray(at, at + HEAD_RECORD_BYTES));
+    timeMs = Math.max(timeMs, head?.updatedAt ?? 0);
+  }
+  return { ...tails, timeMs, nextContext: Math.max(tails.nextContext, end / HEAD_RECORD_BYTES) };
 }
 
 function advanceByName(tails: Tails, path: string, offset: number, data: Uint8Array): Tails {

@@ -1,5 +1,4 @@
-import type { IoFile } from '../io.ts';
-import type { StoreFiles } from './store-files.ts';
+import type { Io, IoFile } from '../io.ts';
 import { syncFile } from './sync-failure.ts';
 
 /** A short write is an error: half a record must never pass for a whole one. */
@@ -15,11 +14,11 @@ export function shortWrite(written: number, length: number): Error {
 
 /** For files that recovery and checkpoints write themselves. Durable when it resolves. */
 export async function writeAndSync(
-  files: StoreFiles,
-  name: string,
+  io: Io,
+  path: string,
   { bytes, position }: { bytes: Uint8Array; position: number },
 ): Promise<void> {
-  const file = await files.io.open(files.pathOf(name), 'write');
+  const file = await io.open(path, 'write');
   try {
     await writeFully(file, bytes, position);
     await syncFile(file);

@@ -1,6 +1,5 @@
 import { QuipuError } from '../../base/errors.ts';
 import { encodeFrame, type JournalWrite } from '../../format/journal-frame.ts';
-import { encodeMark } from '../../format/mark.ts';
 import type { Batch, Change, Committed } from '../batch.ts';
 import type { BlobSource, BlobStored, Progress } from '../engine.ts';
 import type { IoFile, IoLock } from '../io.ts';
@@ -14,8 +13,8 @@ import type { Checkpoint } from './checkpoint-file.ts';
 import { Committer, type CommitTarget } from './committer.ts';
 import type { Core } from './core.ts';
 import type { IndexKeeper } from './index-keeper.ts';
-import { toQuipuError } from './io-error.ts';
 import type { Journal, JournalPlace } from './journal.ts';
+import { leaveMark } from './leave-mark.ts';
 import { advanceTails } from './tails.ts';
 import { UpkeepLock } from './upkeep-lock.ts';
 import { Draft } from './plan/draft.ts';
@@ -59,7 +58,7 @@ export class Writer implements CommitTarget {
   #place: JournalPlace;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  /** Commits that were sent and are not decided yet. */
+  /** Commits with large blobs that are not decided yet. */
   #preparing = 0;
 
   constructor(parts: WriterParts) {
@@ -87,10 +86,11 @@ export class Writer implements CommitTarget {
 
   async commit(batch: Batch): Promise<Committed> {
     this.#assertAccepting();
+    const prepared = this.#intake.prepareBatch(batch);
+    if (!(prepared instanceof Promise)) return this.#submit(prepared);
     this.#preparing += 1;
     try {
-      const prepared = await this.#intake.prepareBatch(batch);
-      return await this.#submit(prepared);
+      return await this.#submit(await prepared);
     } finally {
       this.#preparing -= 1;
     }
@@ -192,12 +192,12 @@ export class Writer implements CommitTarget {
   async #storeFrame(writes: readonly JournalWrite[]): Promise<void> {
     const { journal } = this.#parts;
     const seq = this.#seq + 1;
-    const frame = encodeFrame(seq, writes);
+    const frame = encodeFrame(seq, writes, this.core.files.frameSalt);
     if (journal.mustCheckpoint(frame.length, this.#checkpointer.seq))
       await this.#checkpointer.run();
     await journal.append(seq, frame);
     await this.core.files.apply(writes);
-    await this.#leaveMark(seq);
+    await leaveMark(this.#parts.mark, seq);
     this.#seq = seq;
     this.#place = journal.place;
   }
@@ -256,27 +256,13 @@ export class Writer implements CommitTarget {
     while (this.#preparing > 0) await new Promise((resolve) => setImmediate(resolve));
     await this.#committer.drain();
     const { journal, keeper, mark, lock } = this.#parts;
-    const { files } = this.core;
     const finish = async (): Promise<void> => {
       // A store that could not sync keeps its journal: the next opening replays it.
       if (journal.broken !== undefined || this.#checkpointer.clean) return;
       await this.#checkpointer.run({ clean: true });
     };
-    const handles = [keeper, mark, journal, files].map((held) => () => held.close());
-    try {
-      await closeAll([finish, ...handles, () => lock.release()]);
-    } catch (error) {
-      throw toQuipuError(error, files.root);
-    }
-  }
-
-  /** Not synced: it can only say too little after a power cut, never too much. */
-  async #leaveMark(seq: number): Promise<void> {
-    try {
-      await this.#parts.mark.write(encodeMark(seq), 0);
-    } catch {
-      // Without the mark, a damaged last frame passes for a torn one; the commit itself is safe.
-    }
+    const handles = [keeper, mark, journal, this.core.files].map((held) => () => held.close());
+    await closeAll([finish, ...handles, () => lock.release()]);
   }
 
   #scheduleCheckpoint(): void {

@@ -51,6 +51,8 @@ export async function openBackupFolder(store: StoreFiles, path: string): Promise
   assertApart('backup', store.root, path);
   const id = await readStoreId(store);
   const files = new StoreFiles(io, path);
+  // A copy has the id of its store, and so its salt.
+  files.frameSalt = store.frameSalt;
   const found = await findBackup(files, id);
   if (found === undefined) await makeFolder(io, path);
   const lock = await io.lock(files.pathOf(LOCK_FILE), describeOwner());

@@ -1,5 +1,6 @@
 import { crc32 } from '../../../base/crc.ts';
 import {
+  sealFrameHeader,
   encodeFrame,
   FRAME_ALIGN_BYTES,
   FRAME_HEADER_BYTES,
@@ -37,14 +38,16 @@ export class RedoFull extends Error {
 export class RedoFrame {
   readonly #file: IoFile;
   readonly #limit: number;
+  readonly #salt: number;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #bodyBytes = 0;
   #count = 0;
   #crc = 0;
 
-  private constructor(file: IoFile, limit: number) {
+  private constructor(file: IoFile, limit: number, salt: number) {
     this.#file = file;
+    this.#salt = salt;
     this.#limit = limit;
   }
 
@@ -52,7 +55,7 @@ export class RedoFrame {
   static async create(files: StoreFiles, limit: number = REDO_BYTES_MAX): Promise<RedoFrame> {
     const file = await files.io.open(files.pathOf(REDO_FILE), 'create');
     await file.truncate(0);
-    return new RedoFrame(file, limit);
+    return new RedoFrame(file, limit, files.frameSalt);
   }
 
   get empty(): boolean {
@@ -79,11 +82,15 @@ export class RedoFrame {
     const padding = Math.ceil(end / FRAME_ALIGN_BYTES) * FRAME_ALIGN_BYTES - end;
     await this.#flush();
     if (padding > 0) await writeFully(this.#file, new Uint8Array(padding), position + end);
-    const header = encodeFrameHeader(seq, {
-      bodyLength: this.#bodyBytes,
-      writeCount: this.#count,
-      bodyCrc: this.#crc,
-    });
+    const header = encodeFrameHeader(
+      seq,
+      {
+        bodyLength: this.#bodyBytes,
+        writeCount: this.#count,
+        bodyCrc: this.#crc,
+      },
+      this.#salt,
+    );
     await writeFully(this.#file, header, position);
     await syncFile(this.#file);
   }
@@ -112,11 +119,12 @@ export class RedoFrame {
 function encodeFrameHeader(
   seq: number,
   body: { bodyLength: number; writeCount: number; bodyCrc: number },
+  salt: number,
 ): Uint8Array {
   const header = Buffer.from(encodeFrame(seq, []).subarray(0, FRAME_HEADER_BYTES));
   header.writeUInt32LE(body.bodyLength, 16);
   header.writeUInt32LE(body.writeCount, 20);
   header.writeUInt32LE(body.bodyCrc, 24);
-  header.writeUInt32LE(crc32(header.subarray(0, 28)), 28);
+  sealFrameHeader(header, salt);
   return header;
 }

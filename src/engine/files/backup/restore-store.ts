@@ -1,3 +1,4 @@
+import { frameSaltOf } from '../../../format/format-file.ts';
 import { resolve } from 'node:path';
 import { invalid, isQuipuError, QuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
@@ -66,6 +67,8 @@ export async function restoreStore(
   try {
     assertApart('store', source.root, target.root);
     await assertBackup(source);
+    source.frameSalt = frameSaltOf(await readStoreId(source));
+    target.frameSalt = source.frameSalt;
     await assertEmpty(target);
     const reading = await tryLock(source);
     try {

@@ -12,7 +12,7 @@ import { type StoredSource, storeSource } from './store-large.ts';
 /** What is ready to be committed, and must be let go of once it is, or is not. */
 export interface Prepared {
   readonly batch: PreparedBatch;
-  release(): Promise<void>;
+  readonly release: () => Promise<void>;
 }
 
 export interface PreparedSource extends Prepared {
@@ -21,8 +21,8 @@ export interface PreparedSource extends Prepared {
 }
 
 interface IntakeStore {
-  hasBlob(hash: Hash): Promise<boolean>;
-  lease(): Promise<BulkLease>;
+  readonly hasBlob: (hash: Hash) => Promise<boolean>;
+  readonly lease: () => Promise<BulkLease>;
 }
 
 /** The work before a commit, outside of any queue: compressing, cutting, writing large blobs. */
@@ -35,13 +35,21 @@ export class BlobIntake {
     this.#held = held;
   }
 
-  async prepareBatch(batch: Batch): Promise<Prepared> {
+  /**
+   * At once for a batch of small blobs, so that commits keep the order in which they were sent. One with
+   * a large blob takes its place when that is written.
+   */
+  prepareBatch(batch: Batch): Prepared | Promise<Prepared> {
     const { blobs = [], deltas } = batch;
     // A batch waits for its group, and the caller may reuse its buffers meanwhile.
     const own = deltas === undefined ? batch : { ...batch, deltas: deltas.map(copyDelta) };
     if (!blobs.some((blob) => blob.bytes.length >= LARGE_BLOB_BYTES)) {
       return { batch: { ...own, blobs: blobs.map(prepareBlob), extents: [] }, release: nothing };
     }
+    return this.#prepareLarge(own, blobs);
+  }
+
+  async #prepareLarge(own: Batch, blobs: readonly BlobPut[]): Promise<Prepared> {
     const lists: PreparedBlob[] = [];
     const extents: BulkExtent[] = [];
     const releases: (() => Promise<void>)[] = [];
@@ -116,7 +124,7 @@ export class BlobIntake {
 }
 
 type SmallSource = StoredSource & { kind: 'small' };
-type LargeSource = StoredSource & { kind: 'large' } & { release(): Promise<void> };
+type LargeSource = StoredSource & { kind: 'large' } & { readonly release: () => Promise<void> };
 
 async function nothing(): Promise<void> {
   // A small blob holds nothing outside its batch.

@@ -53,13 +53,13 @@ export class BlobReader {
     return (await this.#readList(place)).map((chunk) => chunk.hash);
   }
 
-  /** What `get` would give, if it is in memory. A copy: the caller may change it, the cache must not. */
+  /** What `view` would give, if it is in memory. */
   peek(hash: Hash): Uint8Array | undefined {
-    const cached = this.#cache.get(hash);
-    return cached && new Uint8Array(cached);
+    return this.#cache.get(hash);
   }
 
-  async get(hash: Hash): Promise<Uint8Array | undefined> {
+  /** Shared with the cache: whoever wants to change it makes a copy. */
+  async view(hash: Hash): Promise<Uint8Array | undefined> {
     const cached = this.peek(hash);
     if (cached !== undefined) return cached;
     const place = this.#find(hash);
@@ -79,7 +79,7 @@ export class BlobReader {
       const bytes = await this.#readWhole(place);
       // It may have been collected or erased while it was read.
       if (this.#find(place.hash) !== undefined) this.#cache.set(place.hash, bytes);
-      return new Uint8Array(bytes);
+      return bytes;
     } catch (error) {
       if (isQuipuError(error, 'NOT_FOUND')) return undefined;
       throw error;
@@ -95,9 +95,9 @@ export class BlobReader {
       yield* this.#readChunks(place, start, Math.min(end, place.rawLength));
       return;
     }
-    const bytes = await this.get(hash);
+    const bytes = await this.view(hash);
     const range = bytes?.subarray(start, Math.min(end, bytes.length));
-    if (range !== undefined && range.length > 0) yield range;
+    if (range !== undefined && range.length > 0) yield new Uint8Array(range);
   }
 
   /** Yields the wanted part of each chunk; a whole blob is checked as a whole, too. */

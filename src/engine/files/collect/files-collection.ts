@@ -10,6 +10,7 @@ import type {
   SweepReport,
   TurnEdge,
 } from '../../upkeep.ts';
+import { toQuipuError } from '../io-error.ts';
 import type { Writer } from '../writer.ts';
 import { type Age, ageBefore, ageOf, wasThere } from './ages.ts';
 import { readPatchEdges, readTurnEdges } from './edges.ts';
@@ -106,8 +107,12 @@ class FilesCollection implements Collection {
   async sweep(plan: SweepPlan, progress?: Progress): Promise<SweepReport> {
     const { age, recent } = this.#started;
     const sweep = new Sweep(this.#writer, { plan, age, recent, progress });
-    await sweep.collectTurns(Number(this.firstNewTurn), this.#open);
-    return sweep.run();
+    try {
+      await sweep.collectTurns(Number(this.firstNewTurn), this.#open);
+      return await sweep.run();
+    } catch (error) {
+      throw toQuipuError(error, this.#writer.core.files.root);
+    }
   }
 
   async end(): Promise<void> {

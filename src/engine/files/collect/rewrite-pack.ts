@@ -1,5 +1,6 @@
 import type { Hash } from '../../../base/brand.ts';
-import { BLOB_OVERHEAD_BYTES, encodeBlobRecord } from '../../../format/blob-record.ts';
+import { isQuipuError } from '../../../base/errors.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { BulkLease } from '../blobs/bulk-packs.ts';
 import { corrupt } from '../io-error.ts';
@@ -19,7 +20,7 @@ const SLICE_BLOBS = 1024;
 const SLICE_BYTES = 4 * 1024 * 1024;
 
 export interface RewriteOptions {
-  isLive(hash: Hash, offset: number): boolean;
+  readonly isLive: (hash: Hash, offset: number) => boolean;
   /** Blobs that commits relied on; emptied here when the pack is begun. */
   readonly recent: Set<Hash>;
 }
@@ -37,9 +38,13 @@ export async function rewritePack(
     const size = await writer.core.files.size(packFile(pack));
     await walkPack(writer.core.files, pack, size, (item) => rewrite.take(item, options));
     await rewrite.flush();
-    return await writer.exclusively(() => rewrite.finish(options.recent, size));
-  } finally {
+    const report = await writer.exclusively(() => rewrite.finish(options.recent, size));
     await rewrite.release();
+    return report;
+  } catch (error) {
+    await rewrite.giveUp(error).catch(() => undefined);
+    // What went wrong first is what the caller must hear of.
+    throw error;
   }
 }
 
@@ -70,9 +75,10 @@ class Rewrite {
         'the blob record here is damaged; run "quipu verify"',
       );
     }
-    if (item.kind !== 'blob') return;
+    // An erased record is nobody's, also when the same blob was put again after it.
+    if (item.kind !== 'blob' || item.codec === BlobCodec.erased) return;
     const place = this.#writer.core.index.findBlob(item.hash);
-    // Not in the index: erased, or dead in an earlier collection.
+    // Not in the index: dead in an earlier collection.
     if (place === undefined) return;
     this.#count(item);
     if (place.pack !== this.#pack || place.offset !== item.offset) {
@@ -121,7 +127,21 @@ class Rewrite {
   }
 
   async release(): Promise<void> {
-    await this.#lease?.release();
+    const lease = this.#lease;
+    this.#lease = undefined;
+    await lease?.release();
+  }
+
+  /** A copy that no frame names takes room for nothing, which may be just what was lacking. */
+  async giveUp(reason: unknown): Promise<void> {
+    const pack = this.#lease?.pack;
+    await this.release();
+    if (pack === undefined) return;
+    const { files, tails } = this.#writer.core;
+    // When nobody knows whether the last frame is there, it may be the one that names the pack.
+    const unknown = isQuipuError(reason, 'IO') && reason.data.outcome === 'unknown';
+    if (unknown || tails.packs.some(({ number }) => number === pack)) return;
+    await files.io.remove(files.pathOf(packFile(pack)));
   }
 
   #count(item: BlobItem): void {
@@ -178,8 +198,8 @@ class Rewrite {
     if (hashes.size === 0) return found;
     const { files } = this.#writer.core;
     await walkPack(files, this.#pack, await files.size(packFile(this.#pack)), (item) => {
-      if (item.kind !== 'blob' || !hashes.has(item.hash)) return;
-      found.push(item);
+      if (item.kind !== 'blob' || item.codec === BlobCodec.erased) return;
+      if (hashes.has(item.hash)) found.push(item);
     });
     return found;
   }

@@ -1,19 +1,19 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
-import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
 import { encodeCollectedMap, isCollected } from '../../../format/collected-map.ts';
 import type { Progress } from '../../engine.ts';
 import type { SweepPlan, SweepReport } from '../../upkeep.ts';
+import type { BlobPlace } from '../index/shelf.ts';
 import { COLLECTED_FILE } from '../names.ts';
 import { closePack } from '../plan/encode-packs.ts';
 import type { Writer } from '../writer.ts';
 import { type Age, wasThere } from './ages.ts';
+import { dropLists } from './drop-lists.ts';
+import { measurePacks } from './measure-packs.ts';
 import { planPacks, type PackUse } from './plan-packs.ts';
 import { rewritePack } from './rewrite-pack.ts';
 
 /** Free room that a copy must leave: commits go on meanwhile. */
 const ROOM_TO_LEAVE_BYTES = 64 * 1024 * 1024;
-/** The walk over the index gives way to commits this often. */
-const WALK_STEP = 4096;
 
 export interface SweepOptions {
   readonly plan: SweepPlan;
@@ -60,8 +60,11 @@ export class Sweep {
 
   async run(): Promise<SweepReport> {
     const { plan, progress } = this.#options;
-    const { rewrite, keptDeadBytes } = planPacks(await this.#measure(), plan.deadShare);
+    const isKept = ({ hash, pack, offset }: BlobPlace): boolean => this.#isKept(hash, pack, offset);
+    const uses = await measurePacks(this.#writer.core.index, isKept);
+    const { rewrite, keptDeadBytes } = planPacks(uses, plan.deadShare);
     const report = { removedBlobs: 0, freedBytes: 0, keptDeadBytes, skippedForSpace: 0 };
+    report.removedBlobs += await dropLists(this.#writer, isKept);
     for (const [done, use] of rewrite.entries()) {
       progress?.(done, rewrite.length, 'packs');
       if (!(await this.#hasRoomFor(use)) || !(await this.#close(use.pack))) {
@@ -84,21 +87,6 @@ export class Sweep {
     const { age, plan } = this.#options;
     if (age === undefined || !wasThere(age, pack, offset)) return true;
     return plan.isLive(hash) || this.#writer.held.has(hash);
-  }
-
-  async #measure(): Promise<PackUse[]> {
-    const uses = new Map<number, { pack: number; liveBytes: number; deadBytes: number }>();
-    let steps = 0;
-    for (const { hash, pack, offset, storedLength } of this.#writer.core.index.walkBlobs()) {
-      const use = uses.get(pack) ?? { pack, liveBytes: 0, deadBytes: 0 };
-      uses.set(pack, use);
-      const bytes = BLOB_OVERHEAD_BYTES + storedLength;
-      if (this.#isKept(hash, pack, offset)) use.liveBytes += bytes;
-      else use.deadBytes += bytes;
-      steps += 1;
-      if (steps % WALK_STEP === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-    return [...uses.values()];
   }
 
   async #hasRoomFor({ liveBytes }: PackUse): Promise<boolean> {

@@ -1,56 +1,54 @@
 import type { Hash } from '../../../base/brand.ts';
-import { BLOB_OVERHEAD_BYTES, BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
-import { encodeErasedRecord } from '../../../format/erased-record.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
 import { readPatchEdges, readTurnEdges } from '../collect/edges.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import { ERASED_FILE, packFile } from '../names.ts';
 import type { Writer } from '../writer.ts';
+import { overwriteRecords } from './overwrite-records.ts';
 
 // Erasing: every record of the blob is overwritten in place with zeros of the same length, through the
-// journal, and then the journal itself is overwritten. When `eraseBlob` resolves, no file of the store
-// holds the bytes; a crash before that leaves a note, and opening the store finishes the work.
+// journal, which is overwritten itself before and after. When `eraseBlob` resolves, no file of the store
+// holds the bytes. Before, so that a crash at any later point leaves nothing there, whatever checkpoint
+// it comes after; and after, because someone may have put the same bytes meanwhile.
+// A blob and its chunks go in one frame. Only when they are too much for one do chunks go first: then a
+// crash leaves the list, and whoever erases the blob again finds the other chunks by it.
+
+const FRAME_BYTES_MAX = 16 * 1024 * 1024;
 
 export async function eraseBlob(writer: Writer, hash: Hash): Promise<void> {
   await writer.upkeep('erasing', async () => {
-    const targets = [hash, ...(await chunksOfItsOwn(writer, hash))];
-    for (const target of targets) await eraseRecords(writer, target);
-    await writer.scrubJournal();
+    const { core } = writer;
+    const relied = new Set<Hash>();
+    // A commit or a put beside this may come to need one of the chunks for another blob.
+    core.reliance = { blob: (needed) => relied.add(needed), turn: () => undefined };
+    const isNeeded = (chunk: Hash): boolean => relied.has(chunk) || writer.held.has(chunk);
+    try {
+      await writer.scrubJournal();
+      const chunks = [...(await chunksOfItsOwn(writer, hash))];
+      const left = (): Hash[] => [...chunks.filter((chunk) => !isNeeded(chunk)), hash];
+      while (await writer.exclusively(() => eraseSome(writer, left())));
+      await writer.scrubJournal();
+    } finally {
+      core.reliance = undefined;
+    }
   });
 }
 
-/** A blob may have been stored more than once, by puts that ran side by side: every record goes. */
-async function eraseRecords(writer: Writer, hash: Hash): Promise<void> {
-  const { core } = writer;
-  for (;;) {
-    const erased = await writer.exclusively(async () => {
-      const place = core.index.findBlob(hash);
-      if (place === undefined) return false;
-      const writes = await eraseWrites(writer, place);
-      await writer.storeWrites(writes, () => {
-        core.index.forgetBlobs([place]);
-        const storedBytes = -(BLOB_OVERHEAD_BYTES + place.storedLength);
-        core.index.count({ blobs: -1, blobBytes: -place.rawLength, storedBytes });
-        core.blobs.forget([hash]);
-        core.erased.add(hash);
-      });
-      return true;
-    });
-    if (!erased) return;
+/**
+ * Overwrites as many records as one frame takes, the first ones first; false when there was none. A blob
+ * may have been stored more than once, by puts that ran side by side, and is found again then.
+ */
+async function eraseSome(writer: Writer, hashes: readonly Hash[]): Promise<boolean> {
+  const places: BlobPlace[] = [];
+  let bytes = 0;
+  for (const hash of hashes) {
+    const place = writer.core.index.findBlob(hash);
+    if (place === undefined) continue;
+    bytes += BLOB_OVERHEAD_BYTES + place.storedLength;
+    if (places.length > 0 && bytes > FRAME_BYTES_MAX) break;
+    places.push(place);
   }
-}
-
-async function eraseWrites(writer: Writer, place: BlobPlace): Promise<JournalWrite[]> {
-  const { hash, pack, offset, rawLength, storedLength } = place;
-  const stored = new Uint8Array(storedLength);
-  const data = encodeBlobRecord({ codec: BlobCodec.erased, rawLength, hash, stored });
-  const erasedAt = writer.nowMs;
-  const note = encodeErasedRecord({ hash, pack, offset, length: data.length, erasedAt });
-  const end = await writer.core.files.size(ERASED_FILE);
-  return [
-    { kind: 'bytes', path: packFile(pack), offset, data },
-    { kind: 'bytes', path: ERASED_FILE, offset: end, data: note },
-  ];
+  await overwriteRecords(writer, places);
+  return places.length > 0;
 }
 
 /** The chunks of the blob that nothing else uses: no other chunk list, no turn, no patch. */

@@ -1,0 +1,111 @@
+import type { Hash } from '../base/brand.ts';
+import { HASH_BYTES } from '../base/hash.ts';
+import { encodeUtf8 } from '../base/utf8.ts';
+import { writeU64 } from '../format/bytes.ts';
+
+// Writes a message from front to back. Small fields go into blocks; a large byte array is taken as it
+// is, so that `encodeFrame` copies it once and nobody copies it twice.
+
+/** The bytes of a message, in order. */
+export type Parts = readonly Uint8Array[];
+
+const BLOCK_BYTES = 1024;
+/** From here on a copy costs more than one part more. */
+const LARGE_BYTES = 4096;
+
+export class ByteWriter {
+  readonly #parts: Uint8Array[] = [];
+  #block: Buffer;
+  #start = 0;
+  #at = 0;
+
+  /** `sizeHint`: how many bytes will be written, if that is known. */
+  constructor(sizeHint: number = BLOCK_BYTES) {
+    this.#block = Buffer.allocUnsafe(sizeHint);
+  }
+
+  u8(value: number): this {
+    const at = this.#room(1);
+    this.#block.writeUInt8(value, at);
+    return this;
+  }
+
+  u16(value: number): this {
+    const at = this.#room(2);
+    this.#block.writeUInt16LE(value, at);
+    return this;
+  }
+
+  u32(value: number): this {
+    const at = this.#room(4);
+    this.#block.writeUInt32LE(value, at);
+    return this;
+  }
+
+  u64(value: bigint): this {
+    const at = this.#room(8);
+    this.#block.writeBigUInt64LE(value, at);
+    return this;
+  }
+
+  count64(value: number): this {
+    const at = this.#room(8);
+    writeU64(this.#block, value, at);
+    return this;
+  }
+
+  /** Undefined is written as 32 zero bytes. */
+  hash(hash: Hash | undefined): this {
+    const at = this.#room(HASH_BYTES);
+    if (hash === undefined) this.#block.fill(0, at, at + HASH_BYTES);
+    else this.#block.write(hash, at, HASH_BYTES, 'hex');
+    return this;
+  }
+
+  /** Trusts the caller to leave a large array unchanged until the frame is encoded. */
+  bytes(bytes: Uint8Array): this {
+    if (bytes.length >= LARGE_BYTES) {
+      this.#cut();
+      this.#parts.push(bytes);
+      return this;
+    }
+    const at = this.#room(bytes.length);
+    this.#block.set(bytes, at);
+    return this;
+  }
+
+  /** A u32 length, then the bytes. */
+  sized32(content: Uint8Array | string): this {
+    const bytes = typeof content === 'string' ? encodeUtf8(content) : content;
+    return this.u32(bytes.length).bytes(bytes);
+  }
+
+  /** A u16 length, then the text. */
+  sized16(text: string): this {
+    const bytes = encodeUtf8(text);
+    return this.u16(bytes.length).bytes(bytes);
+  }
+
+  /** Ends the writer; call it once. */
+  parts(): Parts {
+    this.#cut();
+    return this.#parts;
+  }
+
+  #room(length: number): number {
+    if (this.#at + length > this.#block.length) {
+      this.#cut();
+      this.#block = Buffer.allocUnsafe(Math.max(BLOCK_BYTES, length));
+      this.#start = 0;
+      this.#at = 0;
+    }
+    const at = this.#at;
+    this.#at += length;
+    return at;
+  }
+
+  #cut(): void {
+    if (this.#at > this.#start) this.#parts.push(this.#block.subarray(this.#start, this.#at));
+    this.#start = this.#at;
+  }
+}

@@ -1,0 +1,132 @@
+import { invalid } from '../base/errors.ts';
+import { checkJsonBounds } from './json-bounds.ts';
+import { CALL_BLOBS_MAX, CALL_DEPTH_MAX } from './limits.ts';
+
+// Values of calls as JSON and byte arrays beside it. What JSON lacks is an object with one name:
+//   {"$n":"123"}  a bigint               {"$b":0}      the byte array with that number
+//   {"$u":0}      undefined              {"$f":"NaN"}  a number that JSON has not: NaN, ±Infinity, -0
+// In all other objects a name that begins with "$" is written with one "$" more.
+
+/** A value as it travels. */
+export interface CallBody {
+  readonly json: string;
+  readonly blobs: readonly Uint8Array[];
+}
+
+/** Far above any u64; the time to parse a number grows with the square of its digits. */
+const BIGINT = /^-?\d{1,40}$/;
+const BIGINT_LIMIT = 10n ** 40n;
+const FLOATS: ReadonlyMap<unknown, number> = new Map([
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+  ['-Infinity', Number.NEGATIVE_INFINITY],
+  ['-0', -0],
+]);
+
+/** Throws INVALID for what is neither plain data nor bytes, and for cycles; TOO_LARGE past the limits. */
+export function toCall(value: unknown): CallBody {
+  const blobs: Uint8Array[] = [];
+  const json = JSON.stringify(pack(value, blobs, 1));
+  checkJsonBounds(json);
+  return { json, blobs };
+}
+
+/** What `toCall` was given; byte arrays share their memory with `blobs`. */
+export function fromCall(body: CallBody): unknown {
+  checkJsonBounds(body.json);
+  let value: unknown;
+  try {
+    value = JSON.parse(body.json);
+  } catch {
+    throw invalid('call', 'is not JSON');
+  }
+  return unpack(value, body.blobs);
+}
+
+function pack(value: unknown, blobs: Uint8Array[], depth: number): unknown {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'number':
+      if (Object.is(value, -0)) return { $f: '-0' };
+      return Number.isFinite(value) ? value : { $f: String(value) };
+    case 'bigint':
+      if (value >= BIGINT_LIMIT || value <= -BIGINT_LIMIT)
+        throw invalid('call', 'has a huge bigint');
+      return { $n: String(value) };
+    case 'undefined':
+      return { $u: 0 };
+    case 'object':
+      return value === null ? null : packObject(value, blobs, depth);
+    case 'function':
+    case 'symbol':
+      throw invalid('call', `cannot carry a ${typeof value}`);
+  }
+}
+
+function packObject(value: object, blobs: Uint8Array[], depth: number): unknown {
+  if (value instanceof Uint8Array) {
+    if (blobs.length === CALL_BLOBS_MAX) throw invalid('call', 'has too many byte arrays');
+    blobs.push(value);
+    return { $b: blobs.length - 1 };
+  }
+  if (depth > CALL_DEPTH_MAX) throw invalid('call', `has more than ${CALL_DEPTH_MAX} levels`);
+  if (Array.isArray(value)) {
+    return Array.from(value, (item: unknown) => pack(item, blobs, depth + 1));
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw invalid('call', 'carries plain objects, arrays and byte arrays, and no other objects');
+  }
+  const packed: Record<string, unknown> = {};
+  for (const [name, item] of Object.entries(value)) {
+    setOwn(packed, name.startsWith('$') ? `$${name}` : name, pack(item, blobs, depth + 1));
+  }
+  return packed;
+}
+
+/** Changes arrays and objects in place: they come from JSON.parse and nobody else has them. */
+function unpack(value: unknown, blobs: readonly Uint8Array[]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items: unknown[] = value;
+    for (const [index, item] of items.entries()) items[index] = unpack(item, blobs);
+    return items;
+  }
+  const object = value as Record<string, unknown>;
+  const names = Object.keys(object);
+  if (!names.some((name) => name.startsWith('$'))) {
+    for (const name of names) object[name] = unpack(object[name], blobs);
+    return object;
+  }
+  const [first = ''] = names;
+  if (names.length === 1 && !first.startsWith('$$')) return unpackTag(first, object[first], blobs);
+  const unpacked: Record<string, unknown> = {};
+  for (const name of names) setOwn(unpacked, unescape(name), unpack(object[name], blobs));
+  return unpacked;
+}
+
+function unpackTag(tag: string, content: unknown, blobs: readonly Uint8Array[]): unknown {
+  if (tag === '$n' && typeof content === 'string' && BIGINT.test(content)) return BigInt(content);
+  if (tag === '$u' && content === 0) return undefined;
+  const float = tag === '$f' ? FLOATS.get(content) : undefined;
+  if (float !== undefined) return float;
+  const blob = tag === '$b' && typeof content === 'number' ? blobs[content] : undefined;
+  if (blob !== undefined) return blob;
+  throw invalid('call', 'has a tag that does not fit');
+}
+
+function unescape(name: string): string {
+  if (!name.startsWith('$')) return name;
+  if (name.startsWith('$$')) return name.slice(1);
+  throw invalid('call', 'has a tag among other names');
+}
+
+/** An assignment to `__proto__` would not make a property. */
+function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') target[name] = value;
+  else Object.defineProperty(target, name, { value, ...OWN });
+}
+
+const OWN = { enumerable: true, configurable: true, writable: true } as const;

@@ -1,0 +1,122 @@
+import { toBuffer } from '../format/bytes.ts';
+import { FRAME_HEADER_BYTES, decodeFrameHeader } from './frame.ts';
+import type { Frame, FrameHeader } from './frame.ts';
+
+// Cuts a stream of bytes into frames.
+// Invariants
+// - Chunks may end anywhere, also inside a header. What comes out depends on the bytes alone.
+// - Memory follows what has arrived, never what a header announces: at most about three times the bytes
+//   of the frame under way, however small the chunks are that bring them.
+// - Nothing is read ahead: a chunk waits, whole, until `next` is called often enough.
+
+export type FrameEvent =
+  | ({ readonly kind: 'frame' } & Frame)
+  /** The payload is over the limit. It is skipped as it arrives; what follows it is read as usual. */
+  | ({ readonly kind: 'oversized' } & FrameHeader);
+
+/** A payload that does not come in one chunk is collected in memory that grows from here. */
+const FIRST_BYTES = 4096;
+
+export class FrameReader {
+  /** Payloads over this are reported and skipped. Counts for headers that are complete later. */
+  maxPayload: number;
+
+  readonly #waiting: Buffer[] = [];
+  /** How much of the first waiting chunk was taken. */
+  #taken = 0;
+  readonly #headerBytes = Buffer.alloc(FRAME_HEADER_BYTES);
+  #headerFill = 0;
+  /** The header of the frame under way, once it is complete. */
+  #header: FrameHeader | undefined;
+  #payload = Buffer.alloc(0);
+  #payloadFill = 0;
+  #toSkip = 0;
+
+  constructor(maxPayload: number) {
+    this.maxPayload = maxPayload;
+  }
+
+  /** True while a frame has begun and is not complete: the end of the stream would cut it. */
+  get isMidFrame(): boolean {
+    return this.#headerFill > 0 || this.#header !== undefined || this.#toSkip > 0;
+  }
+
+  /** Takes a chunk as it is; the caller must not change it any more. */
+  push(chunk: Uint8Array): void {
+    if (chunk.length > 0) this.#waiting.push(toBuffer(chunk));
+  }
+
+  /** The next frame, whose payload may share memory with a chunk. Undefined when more must arrive. */
+  next(): FrameEvent | undefined {
+    for (;;) {
+      if (this.#header !== undefined && this.#header.length === this.#payloadFill) {
+        return this.#finish(this.#header, this.#payload);
+      }
+      const chunk = this.#waiting[0];
+      if (chunk === undefined) return undefined;
+      const event = this.#advance(chunk.subarray(this.#taken));
+      if (this.#taken === chunk.length) {
+        this.#waiting.shift();
+        this.#taken = 0;
+      }
+      if (event !== undefined) return event;
+    }
+  }
+
+  /** Takes from `bytes`, which is not empty, as much as the state asks for. */
+  #advance(bytes: Buffer): FrameEvent | undefined {
+    if (this.#toSkip > 0) {
+      const length = Math.min(this.#toSkip, bytes.length);
+      this.#toSkip -= length;
+      this.#taken += length;
+      return undefined;
+    }
+    if (this.#header === undefined) return this.#takeHeader(bytes);
+    return this.#takePayload(this.#header, bytes);
+  }
+
+  #takeHeader(bytes: Buffer): FrameEvent | undefined {
+    const length = Math.min(FRAME_HEADER_BYTES - this.#headerFill, bytes.length);
+    bytes.copy(this.#headerBytes, this.#headerFill, 0, length);
+    this.#headerFill += length;
+    this.#taken += length;
+    if (this.#headerFill < FRAME_HEADER_BYTES) return undefined;
+
+    this.#headerFill = 0;
+    const header = decodeFrameHeader(this.#headerBytes);
+    if (header.length > this.maxPayload) {
+      this.#toSkip = header.length;
+      return { kind: 'oversized', ...header };
+    }
+    this.#header = header;
+    return undefined;
+  }
+
+  #takePayload(header: FrameHeader, bytes: Buffer): FrameEvent | undefined {
+    if (this.#payloadFill === 0 && bytes.length >= header.length) {
+      this.#taken += header.length;
+      return this.#finish(header, bytes.subarray(0, header.length));
+    }
+    const length = Math.min(header.length - this.#payloadFill, bytes.length);
+    this.#makeRoom(this.#payloadFill + length, header.length);
+    bytes.copy(this.#payload, this.#payloadFill, 0, length);
+    this.#payloadFill += length;
+    this.#taken += length;
+    return undefined;
+  }
+
+  #makeRoom(needed: number, atMost: number): void {
+    if (needed <= this.#payload.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.min(atMost, Math.max(FIRST_BYTES, 2 * needed)));
+    this.#payload.copy(grown, 0, 0, this.#payloadFill);
+    this.#payload = grown;
+  }
+
+  #finish(header: FrameHeader, payload: Buffer): FrameEvent {
+    this.#header = undefined;
+    this.#payload = Buffer.alloc(0);
+    this.#payloadFill = 0;
+    const { type, flags, reqId } = header;
+    return { kind: 'frame', type, flags, reqId, payload };
+  }
+}

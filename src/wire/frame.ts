@@ -1,0 +1,77 @@
+import { QuipuError } from '../base/errors.ts';
+import { toBuffer } from '../format/bytes.ts';
+import { FRAME_PAYLOAD_MAX } from './limits.ts';
+
+// 0        4        6        8                 16            16+len   docs/reference/wire.md
+// | len    | type   | flags  | request id      | payload …   |        little-endian
+// | u32    | u16    | u16    | 8 bytes         | len bytes   |        len counts the payload alone
+export const FRAME_HEADER_BYTES = 16;
+export const REQUEST_ID_BYTES = 8;
+
+export interface FrameHeader {
+  /** Bytes of payload that follow. */
+  readonly length: number;
+  readonly type: number;
+  readonly flags: number;
+  /** Eight bytes of the client's choice, sent back as they came. */
+  readonly reqId: Buffer;
+}
+
+export interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly reqId: Buffer;
+  readonly payload: Buffer;
+}
+
+/** Trusts `bytes` to hold at least a header. Keeps none of its memory. */
+export function decodeFrameHeader(bytes: Buffer): FrameHeader {
+  return {
+    length: bytes.readUInt32LE(0),
+    type: bytes.readUInt16LE(4),
+    flags: bytes.readUInt16LE(6),
+    reqId: Buffer.from(bytes.subarray(8, FRAME_HEADER_BYTES)),
+  };
+}
+
+/** One array for one write: a frame in several writes can wait for an acknowledgement between them. */
+export function encodeFrame(
+  type: number,
+  flags: number,
+  reqId: Uint8Array,
+  ...parts: readonly Uint8Array[]
+): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  if (length > FRAME_PAYLOAD_MAX) {
+    throw new QuipuError('TOO_LARGE', `a message of ${length} bytes does not fit a frame`, {
+      what: 'frame',
+      limit: FRAME_PAYLOAD_MAX,
+      size: length,
+    });
+  }
+
+  const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + length);
+  frame.writeUInt32LE(length, 0);
+  frame.writeUInt16LE(type, 4);
+  frame.writeUInt16LE(flags, 6);
+  frame.set(reqId, 8);
+  let at = FRAME_HEADER_BYTES;
+  for (const part of parts) {
+    frame.set(part, at);
+    at += part.length;
+  }
+  return frame;
+}
+
+/** The request id that holds a number. */
+export function toReqId(value: bigint): Buffer {
+  const reqId = Buffer.allocUnsafe(REQUEST_ID_BYTES);
+  reqId.writeBigUInt64LE(value);
+  return reqId;
+}
+
+/** The number in a request id. */
+export function reqIdNumber(reqId: Uint8Array): bigint {
+  return toBuffer(reqId).readBigUInt64LE();
+}

@@ -1,0 +1,12 @@
+/** The object in a small JSON text. Undefined when the text is not JSON, or not an object. */
+export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // SyntaxError: the caller treats it like any other text that is not an object.
+    return undefined;
+  }
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
+}

@@ -1,0 +1,47 @@
+import { ByteReader } from './byte-reader.ts';
+import { ByteWriter } from './byte-writer.ts';
+import type { Parts } from './byte-writer.ts';
+import { readCallBody, writeCallBody } from './call.ts';
+import type { CallBody } from './call-values.ts';
+import { readError, writeError } from './error-message.ts';
+import type { ErrorMessage } from './error-message.ts';
+
+// The pieces of a long answer to a CALL, in frames of type STREAM with the flag PUSHED and the request
+// id of the CALL: u32 kind, and for an item the body of a CALL reply, for an error that of an ERROR.
+
+const Kind = { ITEM: 1, END: 2, ERROR: 3 } as const;
+
+export type StreamPush =
+  | { readonly kind: 'item'; readonly body: CallBody }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'error'; readonly error: ErrorMessage };
+
+export function encodeStream(push: StreamPush): Parts {
+  const writer = new ByteWriter();
+  switch (push.kind) {
+    case 'item':
+      writeCallBody(writer.u32(Kind.ITEM), push.body);
+      break;
+    case 'end':
+      writer.u32(Kind.END);
+      break;
+    case 'error':
+      writeError(writer.u32(Kind.ERROR), push.error);
+  }
+  return writer.parts();
+}
+
+export function decodeStream(payload: Uint8Array): StreamPush {
+  const reader = new ByteReader(payload, 'STREAM');
+  const kind = reader.u32('kind');
+  switch (kind) {
+    case Kind.ITEM:
+      return { kind: 'item', body: readCallBody(reader) };
+    case Kind.END:
+      return { kind: 'end' };
+    case Kind.ERROR:
+      return { kind: 'error', error: readError(reader) };
+    default:
+      throw reader.wrong('kind', `is 1, 2 or 3, got ${kind}`);
+  }
+}

@@ -1,0 +1,179 @@
+import { decodeAck, encodeAck } from '../../src/wire/ack.ts';
+import {
+  appendBatchFlags,
+  decodeAppendBatch,
+  decodeBatchAck,
+  encodeAppendBatch,
+  encodeBatchAck,
+} from '../../src/wire/append-batch.ts';
+import {
+  decodeAppendDelta,
+  decodeDeltaAck,
+  encodeAppendDelta,
+  encodeDeltaAck,
+} from '../../src/wire/append-delta.ts';
+import { appendTurnFlags, decodeAppendTurn, encodeAppendTurn } from '../../src/wire/append-turn.ts';
+import * as blob from '../../src/wire/blob.ts';
+import type { Parts } from '../../src/wire/byte-writer.ts';
+import { decodeCall, decodeCallReply, encodeCall, encodeCallReply } from '../../src/wire/call.ts';
+import { decodeError, encodeError } from '../../src/wire/error-message.ts';
+import * as head from '../../src/wire/head.ts';
+import {
+  decodeHello,
+  decodeHelloReply,
+  encodeHello,
+  encodeHelloReply,
+} from '../../src/wire/hello.ts';
+import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
+import * as pages from '../../src/wire/page-request.ts';
+import { decodePage, encodePage } from '../../src/wire/page.ts';
+import {
+  decodePatch,
+  decodePatchReply,
+  encodePatch,
+  encodePatchReply,
+} from '../../src/wire/patch.ts';
+import { decodePush, encodePush } from '../../src/wire/push.ts';
+import { decodeSeal, encodeSeal } from '../../src/wire/seal.ts';
+import { decodeStream, encodeStream } from '../../src/wire/stream.ts';
+import * as subscribe from '../../src/wire/subscribe.ts';
+
+/** One direction of one message, with the kind of its values forgotten. */
+export interface Message {
+  readonly type: number;
+  readonly decode: (payload: Uint8Array, flags: number) => unknown;
+  readonly encode: (value: unknown) => Parts;
+  /** Of the header. */
+  readonly flagsOf: (value: unknown) => number;
+}
+
+interface Codec<T> {
+  readonly type: number;
+  readonly decode: (payload: Uint8Array, flags: number) => T;
+  readonly encode: (value: T) => Parts;
+  readonly flagsOf?: (value: T) => number;
+}
+
+function message<T>(codec: Codec<T>): Message {
+  const { type, decode, encode, flagsOf = () => 0 } = codec;
+  return {
+    type,
+    decode,
+    encode: (value) => encode(value as T),
+    flagsOf: (value) => flagsOf(value as T),
+  };
+}
+
+const T = MessageType;
+const HEAD = { encode: head.encodeHead, decode: head.decodeHead };
+const PAGE = { encode: encodePage, decode: decodePage };
+const ACK = { encode: encodeAck, decode: decodeAck };
+const CREATE = { encode: head.encodeCtxCreate, decode: head.decodeCtxCreate };
+const ATTACH = { encode: blob.encodeAttachFs, decode: blob.decodeAttachFs };
+const UNSUBSCRIBE = { encode: subscribe.encodeUnsubscribe, decode: subscribe.decodeUnsubscribe };
+const pushed = (): number => PUSHED;
+
+const REQUESTS = {
+  HELLO: message({ type: T.HELLO, encode: encodeHello, decode: decodeHello }),
+  CTX_CREATE: message({ type: T.CTX_CREATE, ...CREATE }),
+  CTX_FORK: message({ type: T.CTX_FORK, ...CREATE }),
+  GET_HEAD: message({ type: T.GET_HEAD, encode: head.encodeGetHead, decode: head.decodeGetHead }),
+  APPEND_TURN: message({
+    type: T.APPEND_TURN,
+    encode: encodeAppendTurn,
+    decode: decodeAppendTurn,
+    flagsOf: appendTurnFlags,
+  }),
+  GET_LAST: message({
+    type: T.GET_LAST,
+    encode: pages.encodeGetLast,
+    decode: pages.decodeGetLast,
+    flagsOf: pages.pageFlags,
+  }),
+  GET_BEFORE: message({
+    type: T.GET_BEFORE,
+    encode: pages.encodeGetBefore,
+    decode: pages.decodeGetBefore,
+    flagsOf: pages.pageFlags,
+  }),
+  GET_RANGE_BY_DEPTH: message({
+    type: T.GET_RANGE_BY_DEPTH,
+    encode: pages.encodeGetRange,
+    decode: pages.decodeGetRange,
+    flagsOf: pages.pageFlags,
+  }),
+  GET_BLOB: message({ type: T.GET_BLOB, encode: blob.encodeGetBlob, decode: blob.decodeGetBlob }),
+  ATTACH_FS: message({ type: T.ATTACH_FS, ...ATTACH }),
+  PUT_BLOB: message({ type: T.PUT_BLOB, encode: blob.encodePutBlob, decode: blob.decodePutBlob }),
+  SUBSCRIBE: message({
+    type: T.SUBSCRIBE,
+    encode: subscribe.encodeSubscribe,
+    decode: subscribe.decodeSubscribe,
+  }),
+  APPEND_BATCH: message({
+    type: T.APPEND_BATCH,
+    encode: encodeAppendBatch,
+    decode: decodeAppendBatch,
+    flagsOf: appendBatchFlags,
+  }),
+  APPEND_DELTA: message({
+    type: T.APPEND_DELTA,
+    encode: encodeAppendDelta,
+    decode: decodeAppendDelta,
+  }),
+  SEAL: message({ type: T.SEAL, encode: encodeSeal, decode: decodeSeal }),
+  PATCH: message({ type: T.PATCH, encode: encodePatch, decode: decodePatch }),
+  UNSUBSCRIBE: message({ type: T.UNSUBSCRIBE, ...UNSUBSCRIBE }),
+  CALL: message({ type: T.CALL, encode: encodeCall, decode: decodeCall }),
+};
+
+const ANSWERS = {
+  'HELLO reply': message({ type: T.HELLO, encode: encodeHelloReply, decode: decodeHelloReply }),
+  'CTX_CREATE reply': message({ type: T.CTX_CREATE, ...HEAD }),
+  'CTX_FORK reply': message({ type: T.CTX_FORK, ...HEAD }),
+  'GET_HEAD reply': message({ type: T.GET_HEAD, ...HEAD }),
+  'APPEND_TURN reply': message({ type: T.APPEND_TURN, ...ACK }),
+  'GET_LAST reply': message({ type: T.GET_LAST, ...PAGE }),
+  'GET_BEFORE reply': message({ type: T.GET_BEFORE, ...PAGE }),
+  'GET_RANGE_BY_DEPTH reply': message({ type: T.GET_RANGE_BY_DEPTH, ...PAGE }),
+  'GET_BLOB reply': message({
+    type: T.GET_BLOB,
+    encode: blob.encodeGetBlobReply,
+    decode: blob.decodeGetBlobReply,
+  }),
+  'ATTACH_FS reply': message({ type: T.ATTACH_FS, ...ATTACH }),
+  'PUT_BLOB reply': message({
+    type: T.PUT_BLOB,
+    encode: blob.encodePutBlobReply,
+    decode: blob.decodePutBlobReply,
+  }),
+  'SUBSCRIBE reply': message({ type: T.SUBSCRIBE, ...HEAD }),
+  push: message({ type: T.SUBSCRIBE, encode: encodePush, decode: decodePush, flagsOf: pushed }),
+  'APPEND_BATCH reply': message({
+    type: T.APPEND_BATCH,
+    encode: encodeBatchAck,
+    decode: decodeBatchAck,
+  }),
+  'APPEND_DELTA reply': message({
+    type: T.APPEND_DELTA,
+    encode: encodeDeltaAck,
+    decode: decodeDeltaAck,
+  }),
+  'SEAL reply': message({ type: T.SEAL, ...ACK }),
+  'PATCH reply': message({ type: T.PATCH, encode: encodePatchReply, decode: decodePatchReply }),
+  'UNSUBSCRIBE reply': message({ type: T.UNSUBSCRIBE, ...UNSUBSCRIBE }),
+  'CALL reply': message({ type: T.CALL, encode: encodeCallReply, decode: decodeCallReply }),
+  STREAM: message({ type: T.STREAM, encode: encodeStream, decode: decodeStream, flagsOf: pushed }),
+  ERROR: message({ type: T.ERROR, encode: encodeError, decode: decodeError }),
+};
+
+/** Everything that goes over the wire, by the name that the examples use. */
+export const MESSAGES: ReadonlyMap<string, Message> = new Map(
+  Object.entries({ ...REQUESTS, ...ANSWERS }),
+);
+
+export function messageNamed(name: string): Message {
+  const found = MESSAGES.get(name);
+  if (found === undefined) throw new Error(`there is no message ${name}`);
+  return found;
+}
