@@ -100,7 +100,6 @@ describe('after an erasure', () => {
         await checkErased(store, scene, { files: filesOn(disk), erased: names });
       },
     });
-    console.log(count);
     expect(count.states).toBeGreaterThan(200);
   });
 });

@@ -11,7 +11,7 @@ export interface Secret {
   readonly name: string;
   /** The texts that must be nowhere afterwards. */
   readonly texts: readonly string[];
-  erase(store: Store): Promise<unknown>;
+  readonly erase: (store: Store) => Promise<unknown>;
 }
 
 export interface SecretStore {

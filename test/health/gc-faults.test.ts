@@ -3,12 +3,15 @@ import { toContextId } from '../../src/base/brand.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { HEADS_FILE } from '../../src/engine/files/names.ts';
 import { closePack } from '../../src/engine/files/plan/encode-packs.ts';
+import { collectGarbage } from '../../src/maintain/collect-garbage.ts';
+import { rootSources } from '../../src/store/root-sources.ts';
 import { HEAD_RECORD_BYTES } from '../../src/format/head-record.ts';
 import { type CrashCount, exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
-import type { MemoryIo } from '../../src/testing/disk/memory-io.ts';
-import { append, createContext, failure } from '../../src/testing/engine-suite/fixture.ts';
+import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
+import { append, blobOf, createContext, failure } from '../../src/testing/engine-suite/fixture.ts';
 import { lyingIo } from '../crash/lying-io.ts';
 import { openStore } from '../crash/open-store.ts';
+import { CHECK_TIME } from '../crash/oracle.ts';
 import { openCopy, openLive, STORE as LIVE } from './backup-rig.ts';
 import { failOperations } from './gc-faults.ts';
 import {
@@ -17,6 +20,7 @@ import {
   checkLiving,
   collect,
   collectBesideCommits,
+  large,
   makeGarbage,
   packSizes,
   type Step,
@@ -37,16 +41,33 @@ beforeAll(async () => {
   garbage = await makeGarbage();
 });
 
-function cutPower(
-  drawn: { statesPerPoint: number; nestedPerPoint?: number },
-  wrap: (io: Io) => Io = (io) => io,
-): Promise<CrashCount> {
+/** Its small blobs are alive; the large one, whose list is among them, is not. */
+async function makeMostlyAlive(): Promise<MemoryIo> {
+  const disk = new MemoryIo();
+  const engine = await openStore(disk, () => 1000);
+  const { id } = await createContext(engine);
+  for (let at = 0; at < 20; at += 1) await append(engine, id, large(100 + at).slice(0, 500));
+  await engine.commit({ blobs: [blobOf(large(7))] });
+  await engine.close();
+  return disk.copy();
+}
+
+interface CutOptions {
+  readonly statesPerPoint: number;
+  readonly nestedPerPoint?: number;
+  readonly segmentBytes?: number;
+  /** What stands between the engine and its disk. */
+  readonly wrap?: (io: Io) => Io;
+}
+
+function cutPower(options: CutOptions): Promise<CrashCount> {
+  const { segmentBytes, wrap = (io) => io } = options;
   return exploreCrashes<Step>({
     seed: 5,
-    ...drawn,
+    ...options,
     start: garbage,
     async run(disk, note) {
-      const engine = await openStore(wrap(disk), () => 2000);
+      const engine = await openStore(wrap(disk), () => 2000, segmentBytes);
       await collectBesideCommits(engine, note);
       await engine.close();
     },
@@ -60,6 +81,11 @@ describe('a collection', () => {
     expect(points).toBeGreaterThan(100);
     expect(states).toBeGreaterThan(200);
     expect(nested).toBeGreaterThan(50);
+  });
+
+  it('keeps them when hardly any checkpoint comes in between', { timeout: 60_000 }, async () => {
+    const { states } = await cutPower({ statesPerPoint: 2, segmentBytes: 1024 * 1024 });
+    expect(states).toBeGreaterThan(80);
   });
 
   it('keeps its promises when operations fail', { timeout: 60_000 }, async () => {
@@ -82,6 +108,26 @@ describe('a collection', () => {
     await checkAfter(disk.copy(), { steps: [] });
   });
 
+  it('takes the list of a large blob out of a pack that stays', async () => {
+    const disk = await makeMostlyAlive();
+    const engine = await openStore(disk, () => 2000);
+    const report = await collectGarbage(engine, rootSources(engine), { graceMs: 0 });
+    expect(report.removedBlobs).toBe(report.deadBlobs);
+    expect(report.keptDeadBytes).toBeGreaterThan(0);
+    expect(report.freedBytes).toBeGreaterThan(100_000);
+    await assertClean(engine);
+    await engine.close();
+  });
+
+  it('takes packs written since the last checkpoint, and the store opens all the same', async () => {
+    const disk = await makeMostlyAlive();
+    const engine = await openStore(disk, () => 2000, 1024 * 1024);
+    await engine.commit({ blobs: [blobOf(large(8))] });
+    expect((await collect(engine)).freedBytes).toBeGreaterThan(200_000);
+    await assertClean(await openStore(disk.copy(), () => CHECK_TIME));
+    await engine.close();
+  });
+
   it('takes nothing when a root cannot be read, and says which', async () => {
     const disk = garbage.copy();
     const file = await disk.open(`${STORE}/${HEADS_FILE}`, 'write');
@@ -98,11 +144,15 @@ describe('a collection', () => {
 
 describe('the rig finds a collection that', () => {
   it('does not sync what it copied', async () => {
-    await expect(cutPower({ statesPerPoint: 2 }, withoutCopySync)).rejects.toThrow(/crash before/);
+    await expect(cutPower({ statesPerPoint: 2, wrap: withoutCopySync })).rejects.toThrow(
+      /crash before/,
+    );
   });
 
   it('syncs what it copied too late', async () => {
-    await expect(cutPower({ statesPerPoint: 2 }, withLateCopySync)).rejects.toThrow(/crash before/);
+    await expect(cutPower({ statesPerPoint: 2, wrap: withLateCopySync })).rejects.toThrow(
+      /crash before/,
+    );
   });
 
   it('removes a pack before its copy counts', async () => {

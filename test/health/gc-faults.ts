@@ -61,8 +61,8 @@ async function failOnce(start: MemoryIo, plan: FaultPlan, operation: Operation):
 }
 
 /** The disk works again, and the same store finishes the work: unless a sync failed, then it says so. */
-async function checkGoingOn(engine: Engine, disk: MemoryIo, steps: readonly Step[]): Promise<void> {
-  const error = await failureOf(checkFinishing(engine, disk, steps));
+async function checkGoingOn(engine: Engine, disk: MemoryIo, facts: Facts): Promise<void> {
+  const error = await failureOf(checkFinishing(engine, disk, facts));
   if (error === undefined) return;
   if (isQuipuError(error, 'IO') && error.data.outcome === 'unknown') return;
   throw error;
@@ -72,11 +72,11 @@ function isHonest(error: unknown): boolean {
   return HONEST.some((code) => isQuipuError(error, code));
 }
 
-async function failureOf(work: Promise<void>): Promise<unknown> {
+async function failureOf(work: Promise<void>): Promise<Error | undefined> {
   try {
     await work;
     return undefined;
   } catch (error) {
-    return error;
+    return error instanceof Error ? error : new Error(String(error));
   }
 }

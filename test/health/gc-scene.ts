@@ -52,7 +52,7 @@ export interface Facts {
 }
 
 /** Stored in chunks, and hard to compress. */
-function large(seed: number): string {
+export function large(seed: number): string {
   const random = new SeededRandom(seed);
   return Array.from({ length: 33_000 }, () => random.bits().toString(36).padStart(8, '0')).join('');
 }

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { ulid } from 'ulid';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { decodeFormatFile, frameSaltOf, STORE_FORMAT } from '../../format/format-file.ts';
+import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { Engine } from '../engine.ts';
@@ -141,7 +141,6 @@ async function checkFormat(files: StoreFiles): Promise<void> {
   const bytes = await files.read(FORMAT_FILE, 0, 4096);
   const format = decodeFormatFile(bytes);
   if (format === undefined) throw corrupt(FORMAT_FILE, 0, 'the file is damaged');
-  files.frameSalt = frameSaltOf(format.store);
   if (format.format <= STORE_FORMAT) return;
   throw new QuipuError(
     'UNSUPPORTED',

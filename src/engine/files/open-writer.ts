@@ -1,3 +1,4 @@
+import { decodeFormatFile, frameSaltOf } from '../../format/format-file.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import type { IoLock } from '../io.ts';
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint-file.ts';
@@ -6,7 +7,7 @@ import { IndexKeeper, type ShelfSource } from './index-keeper.ts';
 import { readErasedHashes } from './erase/erased-blobs.ts';
 import { corrupt } from './io-error.ts';
 import { Journal, type JournalOptions, SEGMENTS } from './journal.ts';
-import { packFile, packNumber } from './names.ts';
+import { FORMAT_FILE, packFile, packNumber } from './names.ts';
 import { MARK_FILE } from './read-journal.ts';
 import { findAbandoned, sealAbandoned } from './recovery/abandoned-turns.ts';
 import { readCollected } from './collect/collected-turns.ts';
@@ -18,6 +19,9 @@ import { scanPack } from './scan-pack.ts';
 import type { StoreFiles } from './store-files.ts';
 import { TypeTable } from './tables/type-table.ts';
 import { Writer } from './writer.ts';
+
+/** FORMAT is one short line. */
+const FORMAT_BYTES_MAX = 4096;
 
 export interface OpenWriterOptions {
   readonly files: StoreFiles;
@@ -37,6 +41,8 @@ export interface OpenWriterOptions {
  */
 export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const { files, shelves, cacheBytes, durability, lock, clock, checkpointMs } = options;
+  const format = decodeFormatFile(await files.read(FORMAT_FILE, 0, FORMAT_BYTES_MAX));
+  files.frameSalt = frameSaltOf(format?.store ?? '');
   const before = await readCheckpoint(files);
   const replayed = await replayJournal(files, before);
   if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(replayed.tails));

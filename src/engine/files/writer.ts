@@ -134,13 +134,7 @@ export class Writer implements CommitTarget {
     const { core } = this;
     await this.#prepareToStore();
     const group = encodeGroup(draft, core.tails, core.newPack);
-    this.moves += 1;
-    try {
-      await this.#storeFrame(group.writes);
-      core.absorb(draft, group);
-    } finally {
-      this.moves += 1;
-    }
+    await this.#storeFrame(group.writes, () => core.absorb(draft, group));
     return this.#seq;
   }
 
@@ -155,9 +149,10 @@ export class Writer implements CommitTarget {
    */
   async storeWrites(writes: readonly JournalWrite[], absorb?: () => void): Promise<void> {
     await this.#prepareToStore();
-    await this.#storeFrame(writes);
-    this.core.tails = writes.reduce(advanceTails, this.core.tails);
-    absorb?.();
+    await this.#storeFrame(writes, () => {
+      this.core.tails = writes.reduce(advanceTails, this.core.tails);
+      absorb?.();
+    });
     this.#parts.keeper.rest();
   }
 
@@ -189,17 +184,23 @@ export class Writer implements CommitTarget {
     await this.#checkpointer.begin();
   }
 
-  async #storeFrame(writes: readonly JournalWrite[]): Promise<void> {
+  async #storeFrame(writes: readonly JournalWrite[], absorb: () => void): Promise<void> {
     const { journal } = this.#parts;
     const seq = this.#seq + 1;
     const frame = encodeFrame(seq, writes, this.core.files.frameSalt);
     if (journal.mustCheckpoint(frame.length, this.#checkpointer.seq))
       await this.#checkpointer.run();
-    await journal.append(seq, frame);
-    await this.core.files.apply(writes);
-    await leaveMark(this.#parts.mark, seq);
-    this.#seq = seq;
-    this.#place = journal.place;
+    this.moves += 1;
+    try {
+      await journal.append(seq, frame);
+      await this.core.files.apply(writes);
+      await leaveMark(this.#parts.mark, seq);
+      this.#seq = seq;
+      this.#place = journal.place;
+      absorb();
+    } finally {
+      this.moves += 1;
+    }
   }
 
   announce(numbered: readonly { planned: Planned; seq: number }[]): void {

@@ -44,7 +44,7 @@ export class BlobIntake {
     // A batch waits for its group, and the caller may reuse its buffers meanwhile.
     const own = deltas === undefined ? batch : { ...batch, deltas: deltas.map(copyDelta) };
     if (!blobs.some((blob) => blob.bytes.length >= LARGE_BLOB_BYTES)) {
-      return { batch: { ...own, blobs: blobs.map(prepareBlob), extents: [] }, release: nothing };
+      return { batch: { ...own, blobs: blobs.map(prepareBlob), ...NO_CHUNKS }, release: nothing };
     }
     return this.#prepareLarge(own, blobs);
   }
@@ -52,6 +52,7 @@ export class BlobIntake {
   async #prepareLarge(own: Batch, blobs: readonly BlobPut[]): Promise<Prepared> {
     const lists: PreparedBlob[] = [];
     const extents: BulkExtent[] = [];
+    const relies: Hash[] = [];
     const releases: (() => Promise<void>)[] = [];
     const release = async (): Promise<void> => {
       for (const one of releases) await one();
@@ -65,9 +66,10 @@ export class BlobIntake {
         const stored = await this.#storeLarge(blob);
         lists.push({ ...stored.list, sha256: blob.sha256 });
         extents.push(stored.extent);
+        relies.push(...stored.relies);
         releases.push(stored.release);
       }
-      return { batch: { ...own, blobs: lists, extents }, release };
+      return { batch: { ...own, blobs: lists, extents, relies }, release };
     } catch (error) {
       await release();
       throw error;
@@ -77,15 +79,15 @@ export class BlobIntake {
   async prepareSource({ chunks, sha256: wanted = false }: BlobSource): Promise<PreparedSource> {
     const source = await this.#read(chunks, wanted);
     if (source.kind === 'large') {
-      const { list, extent, release } = source;
+      const { list, extent, relies, release } = source;
       const { hash, sha256 } = list;
-      return { batch: { blobs: [list], extents: [extent] }, release, hash, sha256 };
+      return { batch: { blobs: [list], extents: [extent], relies }, release, hash, sha256 };
     }
     const { bytes } = source;
     const hash = hashBytes(bytes);
     const sha256 = wanted ? sha256Hex(bytes) : undefined;
     const blob = prepareBlob({ hash, bytes, ...(sha256 === undefined ? {} : { sha256 }) });
-    return { batch: { blobs: [blob], extents: [] }, release: nothing, hash, sha256 };
+    return { batch: { blobs: [blob], ...NO_CHUNKS }, release: nothing, hash, sha256 };
   }
 
   async #storeLarge(blob: BlobPut): Promise<LargeSource> {
@@ -115,7 +117,7 @@ export class BlobIntake {
         hold.end();
         await source.lease.release();
       };
-      return { ...source, release };
+      return { ...source, relies: hold.hashes, release };
     } catch (error) {
       hold.end();
       throw error;
@@ -124,7 +126,12 @@ export class BlobIntake {
 }
 
 type SmallSource = StoredSource & { kind: 'small' };
-type LargeSource = StoredSource & { kind: 'large' } & { readonly release: () => Promise<void> };
+type LargeSource = StoredSource & { kind: 'large' } & {
+  readonly relies: readonly Hash[];
+  readonly release: () => Promise<void>;
+};
+
+const NO_CHUNKS = { extents: [], relies: [] } as const;
 
 async function nothing(): Promise<void> {
   // A small blob holds nothing outside its batch.

@@ -64,7 +64,15 @@ export class BlobReader {
     if (cached !== undefined) return cached;
     const place = this.#find(hash);
     if (place === undefined) return undefined;
-    if (place.codec !== BlobCodec.chunks) return this.#getSmall(place);
+    try {
+      return place.codec === BlobCodec.chunks ? await this.#join(place) : await this.#keep(place);
+    } catch (error) {
+      if (isQuipuError(error, 'NOT_FOUND')) return undefined;
+      throw error;
+    }
+  }
+
+  async #join(place: BlobPlace): Promise<Uint8Array> {
     const whole = new Uint8Array(place.rawLength);
     let at = 0;
     for await (const piece of this.#readChunks(place, 0, place.rawLength)) {
@@ -74,16 +82,11 @@ export class BlobReader {
     return whole;
   }
 
-  async #getSmall(place: BlobPlace): Promise<Uint8Array | undefined> {
-    try {
-      const bytes = await this.#readWhole(place);
-      // It may have been collected or erased while it was read.
-      if (this.#find(place.hash) !== undefined) this.#cache.set(place.hash, bytes);
-      return bytes;
-    } catch (error) {
-      if (isQuipuError(error, 'NOT_FOUND')) return undefined;
-      throw error;
-    }
+  async #keep(place: BlobPlace): Promise<Uint8Array> {
+    const bytes = await this.#readWhole(place);
+    // It may have been collected or erased while it was read.
+    if (this.#find(place.hash) !== undefined) this.#cache.set(place.hash, bytes);
+    return bytes;
   }
 
   async *read(hash: Hash, start: number, end: number): AsyncGenerator<Uint8Array> {
@@ -135,6 +138,8 @@ export class BlobReader {
   #mustFind(chunk: Hash, of: BlobPlace): BlobPlace {
     const place = this.#find(chunk);
     if (place !== undefined) return place;
+    // A blob that is collected or erased while it is read goes before its chunks do.
+    if (this.#find(of.hash) === undefined) throw missing(of.hash);
     throw corrupt(packFile(of.pack), of.offset, `chunk ${chunk} of blob ${of.hash} is missing`);
   }
 

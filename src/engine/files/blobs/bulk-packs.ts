@@ -42,9 +42,16 @@ export class BulkPacks {
     this.#onFailedSync = onFailedSync;
   }
 
-  /** True while a put is writing to it. */
-  isBusy(number: number): boolean {
-    return this.#busy.has(number);
+  /** Keeps puts away from a pack while `work` runs; false, and nothing is done, when one writes to it. */
+  async withoutPuts(number: number, work: () => Promise<void>): Promise<boolean> {
+    if (this.#busy.has(number)) return false;
+    this.#busy.add(number);
+    try {
+      await work();
+    } finally {
+      this.#busy.delete(number);
+    }
+    return true;
   }
 
   async lease(): Promise<BulkLease> {

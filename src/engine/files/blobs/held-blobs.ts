@@ -3,6 +3,8 @@ import type { Hash } from '../../../base/brand.ts';
 /** Blobs that a put under way relies on, before any commit says so. */
 export interface Hold {
   add(hash: Hash): void;
+  /** All that was added so far. */
+  readonly hashes: readonly Hash[];
   end(): void;
 }
 
@@ -15,6 +17,9 @@ export class HeldBlobs {
     return {
       add: (hash) => {
         hashes.add(hash);
+      },
+      get hashes() {
+        return [...hashes];
       },
       end: () => {
         this.#holds.delete(hashes);

@@ -38,6 +38,9 @@ export async function rewritePack(
     const size = await writer.core.files.size(packFile(pack));
     await walkPack(writer.core.files, pack, size, (item) => rewrite.take(item, options));
     await rewrite.flush();
+    // Replaying a frame that names an extent looks for it in the pack, which must be there then: so no
+    // such frame may be among those that a crash replays together with the removal.
+    await writer.checkpoint();
     const report = await writer.exclusively(() => rewrite.finish(options.recent, size));
     await rewrite.release();
     return report;

@@ -101,9 +101,9 @@ export class Sweep {
       const { core } = this.#writer;
       const pack = core.tails.packs.find((open) => open.number === number);
       if (pack === undefined) return true;
-      if (this.#writer.bulk.isBusy(number)) return false;
-      await this.#writer.storeWrites([closePack(pack)]);
-      return true;
+      return this.#writer.bulk.withoutPuts(number, () =>
+        this.#writer.storeWrites([closePack(pack)]),
+      );
     });
   }
 }

@@ -18,8 +18,13 @@ export async function planBatch(draft: Draft, batch: PreparedBatch): Promise<Pla
   const hash = first?.hash;
   const report = new Report();
   for (const blob of batch.blobs) await planBlob(draft, blob, report);
-  // Bytes of a large blob that is there already are left where they are, for the next put to reuse.
-  if (report.changed) draft.extents.push(...batch.extents.filter(({ length }) => length > 0));
+  for (const hash of batch.relies) draft.view.relyOnBlob(hash);
+  for (const extent of batch.extents) {
+    // Chunks count even when the list is there: a collection may have taken some of them.
+    if (extent.chunks.length === 0) continue;
+    draft.extents.push(extent);
+    report.changed = true;
+  }
   for (const change of batch.contexts ?? []) await planContext(draft, change, report);
   for (const [index, turn] of (batch.turns ?? []).entries()) {
     const idempotency = index === 0 ? hash : undefined;

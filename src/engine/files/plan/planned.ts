@@ -1,3 +1,4 @@
+import type { Hash } from '../../../base/brand.ts';
 import type { Batch, Change, Committed } from '../../batch.ts';
 import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
 
@@ -5,6 +6,8 @@ import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
 export interface PreparedBatch extends Omit<Batch, 'blobs'> {
   readonly blobs: readonly PreparedBlob[];
   readonly extents: readonly BulkExtent[];
+  /** Chunks of its large blobs that were there already. */
+  readonly relies: readonly Hash[];
 }
 
 /** What a batch will have made true once its group is durable. */

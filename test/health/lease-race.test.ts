@@ -1,0 +1,36 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { TurnRow } from '../../src/engine/rows.ts';
+import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
+import { append, blobOf, createContext } from '../../src/testing/engine-suite/fixture.ts';
+import { lyingIo } from '../crash/lying-io.ts';
+import { openStore } from '../crash/open-store.ts';
+import { CHECK_TIME } from '../crash/oracle.ts';
+import { assertClean, collect, large } from './gc-scene.ts';
+
+/** Large blobs put while the frame that closes their pack is on its way to the disk go elsewhere. */
+it.each([1, 2, 3, 4, 5])('a put during sync %i of a collection is not lost', async (wanted) => {
+  const disk = new MemoryIo();
+  let syncs = -Infinity;
+  let put: Promise<TurnRow> | undefined;
+  const io = lyingIo(disk, {
+    async sync(file, path) {
+      if (path.endsWith('.wal')) syncs += 1;
+      if (syncs === wanted && put === undefined) {
+        put = append(engine, id, large(2));
+        for (let turns = 0; turns < 30; turns += 1) await setImmediate();
+      }
+      await file.sync();
+    },
+  });
+  const engine = await openStore(io, () => 1000, 1024 * 1024);
+  const { id } = await createContext(engine);
+  await append(engine, id, 'kept');
+  await engine.commit({ blobs: [blobOf(large(1))] });
+  syncs = 0;
+  await collect(engine);
+  expect(await engine.getBlob(blobOf((await put, large(2))).hash)).toBeDefined();
+  await assertClean(engine);
+  await assertClean(await openStore(disk.copy(), () => CHECK_TIME));
+  await engine.close();
+});
