@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { describeOwner } from './describe-owner.ts';
 import { dirname, resolve } from 'node:path';
 import { ulid } from 'ulid';
 import { QuipuError, invalid } from '../../base/errors.ts';
@@ -166,8 +166,4 @@ async function makeFolder(io: Io, path: string): Promise<void> {
     const { code } = cause as NodeJS.ErrnoException;
     if (isNew || (code !== 'EACCES' && code !== 'EPERM')) throw error;
   }
-}
-
-function describeOwner(): string {
-  return JSON.stringify({ pid: process.pid, host: hostname(), since: new Date().toISOString() });
 }

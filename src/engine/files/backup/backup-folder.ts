@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { describeOwner } from '../describe-owner.ts';
 import { dirname, relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
 import { decodeFormatFile } from '../../../format/format-file.ts';
@@ -167,8 +167,4 @@ export async function makeFolder(io: Io, path: string): Promise<void> {
   if (parent !== path && (await io.stat(parent)) === undefined) await makeFolder(io, parent);
   await io.mkdir(path);
   await syncFolder(io, parent);
-}
-
-export function describeOwner(): string {
-  return JSON.stringify({ pid: process.pid, host: hostname(), since: new Date().toISOString() });
 }

@@ -1,3 +1,4 @@
+import { describeOwner } from '../describe-owner.ts';
 import { frameSaltOf } from '../../../format/format-file.ts';
 import { resolve } from 'node:path';
 import { invalid, isQuipuError, QuipuError } from '../../../base/errors.ts';
@@ -29,13 +30,7 @@ import { readAbandoned } from '../open-turn-file.ts';
 import { StoreFiles } from '../store-files.ts';
 import { readLogState } from '../tables/line-log.ts';
 import { SyncFailure } from '../sync-failure.ts';
-import {
-  assertApart,
-  describeOwner,
-  isAsGoodAsEmpty,
-  makeFolder,
-  readStoreId,
-} from './backup-folder.ts';
+import { assertApart, isAsGoodAsEmpty, makeFolder, readStoreId } from './backup-folder.ts';
 import { type BackupNote, NOTE_FILE, readNote, replaceFile, sameTails } from './backup-note.ts';
 import { copyDocs, copyPublished, type Published } from './copy-docs.ts';
 import { copyHeads } from './copy-heads.ts';

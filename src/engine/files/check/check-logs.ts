@@ -5,7 +5,7 @@ import { EXTENTS_FOLDER, extentsFile, logOfExtents } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
 import type { Check } from './check.ts';
 import { type Found, staleIndex } from './findings.ts';
-import { walkFolder } from './walk-folder.ts';
+import { walkFolder } from '../walk-folder.ts';
 
 const PAGE = 1000;
 

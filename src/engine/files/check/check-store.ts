@@ -20,7 +20,7 @@ import { checkTurns } from './check-turns.ts';
 import { Findings, type Found, staleIndex } from './findings.ts';
 import { Quarantine } from './quarantine.ts';
 import { repair } from './repair.ts';
-import { walkFolder } from './walk-folder.ts';
+import { walkFolder } from '../walk-folder.ts';
 
 /**
  * Reads the whole store and says what is wrong with it, beside readers and writers. With `repair` the

@@ -1,7 +1,7 @@
 import { QuipuError } from '../../../base/errors.ts';
-import type { StoreFiles } from '../store-files.ts';
 import { EXTENTS_FOLDER, logOfExtents } from '../names.ts';
 import { readExtent, readExtentLines, readLogState } from '../tables/line-log.ts';
+import { walkFolder } from '../walk-folder.ts';
 import type { Rebuild } from './rebuild.ts';
 
 /** Every log that has extents, each checked line by line against them. */
@@ -28,14 +28,5 @@ async function checkLog({ files, damage }: Rebuild, name: string): Promise<void>
     if (!(error instanceof QuipuError) || error.code !== 'CORRUPT') throw error;
     const { file, offset } = error.data as { file: string; offset: number };
     damage.add({ area: 'logs', file, offset, what: error.message });
-  }
-}
-
-async function* walkFolder(files: StoreFiles, folder: string): AsyncGenerator<string> {
-  for (const name of await files.io.list(files.pathOf(folder))) {
-    const path = `${folder}/${name}`;
-    const stat = await files.io.stat(files.pathOf(path));
-    if (stat?.kind === 'folder') yield* walkFolder(files, path);
-    else yield path;
   }
 }

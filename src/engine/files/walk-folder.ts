@@ -1,4 +1,4 @@
-import type { StoreFiles } from '../store-files.ts';
+import type { StoreFiles } from './store-files.ts';
 
 /** Every file below a folder of the store. One that goes away meanwhile is passed over. */
 export async function* walkFolder(files: StoreFiles, folder: string): AsyncGenerator<string> {
