@@ -59,6 +59,20 @@ export class Bench implements Disposable {
     return results;
   }
 
+  /** Workloads on one folder, one after the other, each in a process of its own; the last one's figures. */
+  async inTurn(
+    workloads: readonly WorkloadName[],
+    asked: Pick<Trial, 'size' | 'payloadBytes'> & Partial<Pick<Trial, 'from' | 'mix'>>,
+  ): Promise<Result> {
+    const folder = mkdtempSync(join(this.#folder, 'trial-'));
+    let result: Result = {};
+    for (const workload of workloads) {
+      result = await this.#run({ ...asked, workload, driver: 'quipu', folder });
+    }
+    rmSync(folder, { recursive: true });
+    return result;
+  }
+
   /** A trial on the driver's one store of many turns, which must have been grown before. */
   async onGrown(workload: WorkloadName, driver: DriverName, size: number): Promise<Result> {
     const from = this.#grown.get(driver) ?? 0;

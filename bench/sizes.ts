@@ -16,6 +16,14 @@ export interface Sizes {
   readonly scales: readonly number[];
   readonly sessions: number;
   readonly blobBytes: number;
+  /** Half of them are dead. */
+  readonly collectedBlobs: number;
+  readonly collectedBlobBytes: number;
+  /** Appends before a collection, and after it, to compare with those meanwhile. */
+  readonly quietAppends: number;
+  /** Payload bytes of each store that is checked. */
+  readonly verifiedBytes: number;
+  readonly backedUpTurns: number;
 }
 
 const DEFAULT: Sizes = {
@@ -32,6 +40,11 @@ const DEFAULT: Sizes = {
   scales: [1000, 10_000, 100_000, 1_000_000],
   sessions: 100,
   blobBytes: 1024 ** 3,
+  collectedBlobs: 1_000_000,
+  collectedBlobBytes: 500,
+  quietAppends: 1000,
+  verifiedBytes: 256e6,
+  backedUpTurns: 50_000,
 };
 
 export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
@@ -51,5 +64,10 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     scales: [1000, 2000],
     sessions: 2,
     blobBytes: 4 * 1024 ** 2,
+    collectedBlobs: 2000,
+    collectedBlobBytes: 100,
+    quietAppends: 20,
+    verifiedBytes: 1e6,
+    backedUpTurns: 200,
   },
 };

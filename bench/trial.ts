@@ -1,8 +1,11 @@
 // One measurement in a process of its own: takes a trial as JSON, prints the figures as JSON.
+import { backup } from './workloads/backup.ts';
+import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
 import { fork, grow, open } from './workloads/grow.ts';
 import { lastTurns, range } from './workloads/read.ts';
 import { blob, sessions } from './workloads/space.ts';
+import { fillMix, verify } from './workloads/verify.ts';
 import type { Trial, Workload, WorkloadName } from './workloads/workload.ts';
 
 const WORKLOADS: Record<WorkloadName, Workload> = {
@@ -15,6 +18,11 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   range,
   sessions,
   blob,
+  'fill-half-dead': fillHalfDead,
+  gc: collect,
+  'fill-mix': fillMix,
+  verify,
+  backup,
 };
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as Trial;

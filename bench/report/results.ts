@@ -26,5 +26,8 @@ How it was measured:
   JSON Lines: one file per thread, \`fdatasync\` per line; a fork copies the lines before it.
 - Stores of many turns are filled in batches with ${sizes.smallPayloadBytes} bytes a turn and without waiting for the disk
   (\`durability: 'unsafe'\`), and forks are timed that way too: a sync would hide what grows.
+- Upkeep: appends beside a collection are sent at a steady pace and timed from when they were due, so a pause counts for everyone
+  who had to wait for it. What a check is compared with reads the same packs, unpacks what is compressed and hashes every blob; both
+  by the processor time they take, and backups, too.
 ${plots.length === 0 ? '' : `\n${plots.map(({ file, title }) => `![${title}](plots/${file})`).join('\n')}\n`}`;
 }

@@ -1,6 +1,7 @@
 import { appendManyRow, appendOneRow, lastTurnsRow } from './appends.ts';
 import { forkRow, openRow, rangeRow } from './deep.ts';
 import type { Row } from './finding.ts';
+import { backupRow, gcRow, verifyRow } from './health.ts';
 import { scalingRow } from './scaling.ts';
 import { blobRow, sessionsRow } from './space.ts';
 
@@ -14,4 +15,7 @@ export const ROWS: readonly Row[] = [
   rangeRow,
   sessionsRow,
   blobRow,
+  gcRow,
+  verifyRow,
+  backupRow,
 ];

@@ -1,4 +1,5 @@
 import type { DriverName } from '../drivers/driver.ts';
+import type { MixName } from '../mixes.ts';
 
 /** What one process is asked to measure. `size` and `from` mean what the workload says they mean. */
 export interface Trial {
@@ -8,6 +9,8 @@ export interface Trial {
   readonly size: number;
   readonly payloadBytes: number;
   readonly from?: number;
+  /** What payloads are like, where it matters. */
+  readonly mix?: MixName;
 }
 
 /** Figures by name, with the unit at the end of the name. */
@@ -24,4 +27,9 @@ export type WorkloadName =
   | 'fork'
   | 'range'
   | 'sessions'
-  | 'blob';
+  | 'blob'
+  | 'fill-half-dead'
+  | 'gc'
+  | 'fill-mix'
+  | 'verify'
+  | 'backup';

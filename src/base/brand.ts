@@ -16,14 +16,12 @@ export const NO_TURN: TurnId = 0n as TurnId;
 const ID_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The one door from text to `Hash`; after it nobody checks again. */
-export function toHash(text: string): Hash {
-  if (/^[0-9a-f]{64}$/.test(text)) return text as Hash;
+export function toHash(text: string, what = 'hash'): Hash {
+  if (typeof text === 'string' && /^[0-9a-f]{64}$/.test(text)) return text as Hash;
   throw new QuipuError(
     'INVALID',
-    `expected 64 lower-case hex digits, got ${JSON.stringify(text)}`,
-    {
-      what: 'hash',
-    },
+    `expected 64 lower-case hex digits as ${what}, got ${JSON.stringify(text)}`,
+    { what },
   );
 }
 

@@ -17,8 +17,9 @@ export interface ErrorData {
   LOCKED: { what: string; owner: string };
   UNAUTHORIZED: Record<never, never>;
   FORBIDDEN: { scope: string };
-  UNAVAILABLE: { what: string };
-  TIMEOUT: { what: string; afterMs: number };
+  /** `outcome: 'unknown'` here and below marks a write that may have been carried out. */
+  UNAVAILABLE: { what: string; outcome?: 'unknown' };
+  TIMEOUT: { what: string; afterMs: number; outcome?: 'unknown' };
   UNSUPPORTED: { what: string; found: string };
 }
 

@@ -52,6 +52,11 @@ export class LruCache<K, V> {
     this.#bytes -= entry.bytes;
   }
 
+  /** From the one used longest ago to the one used last. */
+  keys(): IterableIterator<K> {
+    return this.#entries.keys();
+  }
+
   clear(): void {
     this.#entries.clear();
     this.#bytes = 0;

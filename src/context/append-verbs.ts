@@ -1,6 +1,6 @@
-import { toContextId, toTurnId } from '../base/brand.ts';
+import { toContextId, toHash, toTurnId } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
-import { invalid } from '../base/errors.ts';
+import { invalid, isQuipuError } from '../base/errors.ts';
 import { Encoding } from '../format/encoding.ts';
 import { viewTurn } from './apply-patches.ts';
 import { checkKey, checkPlacement, checkType, checkVersion } from './check-input.ts';
@@ -18,6 +18,7 @@ import type { PayloadRules } from './encode-payload.ts';
 import { LazyTurn } from './lazy-turn.ts';
 import { PageBytes } from './page-bytes.ts';
 import { BATCH_TURNS_MAX } from './limits.ts';
+import { nameItem, namingItem } from './name-item.ts';
 import { only } from './only.ts';
 import type { OpenTurn } from './open-turn.ts';
 import { planAppend } from './plan-append.ts';
@@ -59,8 +60,14 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsWorld): AppendV
       if (!Array.isArray(turns) || turns.length < 1 || turns.length > BATCH_TURNS_MAX) {
         throw invalid('turns', `is an array of 1 to ${BATCH_TURNS_MAX} turns`);
       }
-      const prepared = turns.map((turn: NewTurn) => prepareTurn(turn, rules));
-      return appendAll(toContextId(id), prepared, options);
+      const prepared = turns.map((turn: NewTurn, index) =>
+        namingItem(`turns[${index}]`, () => prepareTurn(turn, rules)),
+      );
+      try {
+        return await appendAll(toContextId(id), prepared, options);
+      } catch (error) {
+        throw nameRoot(error, prepared);
+      }
     },
 
     async open(
@@ -70,10 +77,10 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsWorld): AppendV
     ): Promise<OpenTurn> {
       lifetime.assertOpen('contexts.open');
       const context = toContextId(id);
-      const { type, version } = checkHeader(turn);
+      const header = checkHeader(turn);
       const encoding = streamEncoding(turn);
       const placement = checkPlacement(options);
-      const opens = [{ context, ...placement, type, version, encoding }];
+      const opens = [{ context, ...placement, ...header, encoding }];
       return new StreamedTurn(only((await engine.commit({ opens })).opened), 0, streaming);
     },
 
@@ -92,11 +99,23 @@ function prepareTurn(turn: NewTurn, rules: PayloadRules): PreparedTurn {
   return { ...header, payload: encodePayload(turn.payload, turn.encoding, rules) };
 }
 
-function checkHeader(turn: NewTurnHeader): { type: string; version: number } {
+/** A file-system root that is missing is known by its hash alone: the first turn that has it is meant. */
+function nameRoot(error: unknown, turns: readonly PreparedTurn[]): unknown {
+  if (!isQuipuError(error, 'NOT_FOUND')) return error;
+  const index = turns.findIndex(({ fsRoot }) => fsRoot === error.data.id);
+  return index === -1 ? error : nameItem(`turns[${index}]`, error);
+}
+
+function checkHeader(turn: NewTurnHeader): Omit<PreparedTurn, 'payload'> {
   if (typeof turn !== 'object' || turn === null) {
     throw invalid('turn', `is an object with a type, got ${kindOf(turn)}`);
   }
-  return { type: checkType(turn.type), version: checkVersion(turn.version) };
+  const { type, version, fsRoot } = turn;
+  return {
+    type: checkType(type),
+    version: checkVersion(version),
+    ...(fsRoot !== undefined && { fsRoot: toHash(fsRoot, 'fsRoot') }),
+  };
 }
 
 /** Bytes of the other encodings mean nothing until they are complete. */

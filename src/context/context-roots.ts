@@ -21,9 +21,12 @@ export function contextRoots(engine: Engine): RootSource {
       } while (cursor !== undefined);
     },
     // Of the other commits that move heads the engine tells what they rely on. A turn that was open when
-    // the collection began is not among those it shows, and its parent must stay when it is sealed.
-    rootsIn: ({ sealed }) =>
-      sealed.flatMap(({ id, parent }) => (parent === NO_TURN ? [id] : [id, parent])).map(toRoot),
+    // the collection began is not among those it shows, and its parent must stay when it is sealed. Of a
+    // file-system root the engine tells that the tree must stay, and knows nothing of what that names.
+    rootsIn: ({ sealed, fsRoots }) => [
+      ...sealed.flatMap(({ id, parent }) => (parent === NO_TURN ? [id] : [id, parent])).map(toRoot),
+      ...fsRoots.map(({ root }) => ({ tree: root })),
+    ],
   };
 }
 

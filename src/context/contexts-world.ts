@@ -1,10 +1,12 @@
 import type { Engine } from '../engine/engine.ts';
 import type { PayloadRules } from './encode-payload.ts';
 import type { Lifetime } from './lifetime.ts';
+import type { ReadPage } from './loaded-page.ts';
 
 /** What every verb on contexts and turns works with. */
 export interface ContextsWorld {
   readonly engine: Engine;
   readonly lifetime: Lifetime;
   readonly rules: PayloadRules;
+  readonly readPage: ReadPage;
 }

@@ -1,4 +1,4 @@
-import type { ContextId, TurnId } from '../base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
 import type { EncodingName } from '../format/encoding.ts';
 import type { Context } from './context.ts';
@@ -57,6 +57,8 @@ export interface NewTurnHeader {
   readonly version?: number;
   /** Default: 'bytes' for a Uint8Array, else 'json'; for an open turn 'text'. */
   readonly encoding?: EncodingName;
+  /** The turn's file-system root, the hash of a stored tree; see `attach`. */
+  readonly fsRoot?: Hash;
 }
 
 export interface NewTurn extends NewTurnHeader {
@@ -191,6 +193,14 @@ export interface Contexts {
    * unless told `everywhere`.
    */
   erase(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport>;
+
+  /**
+   * Says what the file system was like at a turn: `root` is the hash of a stored tree, a blob that names
+   * the blobs of files and of other trees. All of them stay as long as the turn does. The last one counts.
+   */
+  attach(turn: TurnId, root: Hash): Promise<void>;
+  /** The root that the turn itself was given; those of the turns before it do not count. */
+  fsRoot(turn: TurnId): Promise<Hash | undefined>;
 
   /** The turn and all before it stay when garbage is collected, even if no context leads to it. */
   pin(turn: TurnId, options?: PinOptions): Promise<void>;

@@ -6,10 +6,13 @@ import type { ContextsWorld } from './contexts-world.ts';
 import type { Contexts } from './contexts.ts';
 import type { Canonicaliser } from './encode-payload.ts';
 import { followVerbs } from './follow-verbs.ts';
+import { fsRootVerbs } from './fs-root-verbs.ts';
 import { Lifetime } from './lifetime.ts';
 import { PAYLOAD_BYTES_MAX } from './limits.ts';
+import type { ReadPage } from './loaded-page.ts';
 import { patchVerbs } from './patch-verbs.ts';
 import { pinVerbs } from './pin-verbs.ts';
+import { readPage } from './read-pages.ts';
 import { readVerbs } from './read-verbs.ts';
 
 export interface ContextsOptions {
@@ -19,6 +22,8 @@ export interface ContextsOptions {
   readonly canonicalisers?: Partial<Record<EncodingName, Canonicaliser>>;
   /** Ends every iteration and refuses calls once closed. */
   readonly lifetime?: Lifetime;
+  /** How pages are read, when there is a faster way than record by record. */
+  readonly readPage?: ReadPage;
 }
 
 /** Erasing is upkeep of the whole store, so that verb comes from above. */
@@ -30,11 +35,13 @@ export function createContexts(engine: Engine, options: ContextsOptions = {}): C
     engine,
     lifetime: options.lifetime ?? new Lifetime(),
     rules: { maxPayloadBytes, canonicalisers },
+    readPage: options.readPage ?? ((request, read) => readPage(engine, request, read)),
   };
   return {
     ...contextVerbs(world),
     ...appendVerbs(world),
     ...patchVerbs(world),
+    ...fsRootVerbs(world),
     ...pinVerbs(world),
     ...readVerbs(world),
     ...followVerbs(world),

@@ -5,8 +5,9 @@ import type { Engine } from '../engine/engine.ts';
 import type { TurnRow } from '../engine/rows.ts';
 import { Bell } from './bell.ts';
 import type { CheckedRead } from './check-input.ts';
+import type { ContextsWorld } from './contexts-world.ts';
 import { HeadTrail } from './head-trail.ts';
-import type { Lifetime } from './lifetime.ts';
+import type { ReadPage } from './loaded-page.ts';
 import { mustGetHead, mustGetSealed, readTurn } from './read-turns.ts';
 import type { Turn } from './turn.ts';
 import { walkChain } from './walk-chain.ts';
@@ -24,8 +25,7 @@ export interface FollowPlan {
 }
 
 export async function* followContext(
-  engine: Engine,
-  lifetime: Lifetime,
+  { engine, lifetime, readPage }: ContextsWorld,
   plan: FollowPlan,
 ): AsyncGenerator<Turn, void, undefined> {
   const bell = new Bell();
@@ -34,15 +34,21 @@ export async function* followContext(
   const isOver = (): boolean => lifetime.closed || plan.signal?.aborted === true;
   // Listening comes before the first look, so nothing falls between the two.
   const stops = [
-    engine.subscribe((change) => {
-      if (trail.note(change)) bell.ring();
-    }),
+    engine.subscribe(
+      (change) => {
+        if (trail.note(change)) bell.ring();
+      },
+      () => {
+        trail.noteMissed();
+        bell.ring();
+      },
+    ),
     lifetime.onClose(ring),
     () => plan.signal?.removeEventListener('abort', ring),
   ];
   plan.signal?.addEventListener('abort', ring);
   try {
-    for await (const turn of followTrail(engine, { ...plan, bell, trail, isOver })) {
+    for await (const turn of followTrail(engine, { ...plan, readPage, bell, trail, isOver })) {
       if (isOver()) return;
       yield turn;
     }
@@ -54,6 +60,7 @@ export async function* followContext(
 }
 
 interface TrailPlan extends FollowPlan {
+  readonly readPage: ReadPage;
   readonly bell: Bell;
   readonly trail: HeadTrail;
   readonly isOver: () => boolean;
@@ -72,9 +79,10 @@ async function* followTrail(
   while (!plan.isOver()) {
     if (head !== undefined) {
       const tip = await mustGetSealed(engine, head);
-      yield* walkChain(engine, tip, await depthAfter(engine, last, tip), read);
+      yield* walkChain(plan.readPage, tip, await depthAfter(engine, last, tip), read);
       last = tip;
     }
+    if (trail.takeMissed()) trail.noteFound(await engine.getHead(plan.context));
     head = nextHead(trail, start.head);
     if (head !== undefined) continue;
 

@@ -21,13 +21,19 @@ export async function* followOpenTurn(
   const tail = new DeltaTail(TAIL_BYTES_MAX);
   const ring = (): void => bell.ring();
   const stops = [
-    engine.subscribe((change) => {
-      const deltas = change.deltas.filter((delta) => delta.turn === id);
-      for (const delta of deltas) tail.add(delta);
-      const sealed = change.sealed.some((row) => row.id === id);
-      if (sealed) tail.drop();
-      if (sealed || deltas.length > 0) bell.ring();
-    }),
+    engine.subscribe(
+      (change) => {
+        const deltas = change.deltas.filter((delta) => delta.turn === id);
+        for (const delta of deltas) tail.add(delta);
+        const sealed = change.sealed.some((row) => row.id === id);
+        if (sealed) tail.drop();
+        if (sealed || deltas.length > 0) bell.ring();
+      },
+      () => {
+        tail.drop();
+        bell.ring();
+      },
+    ),
     lifetime.onClose(ring),
     () => signal?.removeEventListener('abort', ring),
   ];

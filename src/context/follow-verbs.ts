@@ -12,11 +12,12 @@ import type { Turn } from './turn.ts';
 
 type FollowVerbs = Pick<Contexts, 'follow' | 'followOpen'>;
 
-export function followVerbs({ engine, lifetime }: ContextsWorld): FollowVerbs {
+export function followVerbs(world: ContextsWorld): FollowVerbs {
+  const { engine, lifetime } = world;
   return {
     follow(id: ContextId, options: FollowOptions = {}): AsyncIterable<Turn> {
       lifetime.assertOpen('contexts.follow');
-      return followContext(engine, lifetime, {
+      return followContext(world, {
         context: toContextId(id),
         after: checkAfter(options.after),
         signal: checkSignal(options.signal),

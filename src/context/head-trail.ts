@@ -1,6 +1,7 @@
 import { NO_TURN } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import type { Change } from '../engine/batch.ts';
+import type { HeadRow } from '../engine/rows.ts';
 
 /** Jumps remembered for a reader that is far behind; the oldest are forgotten beyond that. */
 const JUMPS_MAX = 10_000;
@@ -16,6 +17,7 @@ export class HeadTrail {
   #newest: TurnId = NO_TURN;
   #opened: TurnId = NO_TURN;
   #removed = false;
+  #missed = false;
 
   constructor(context: ContextId) {
     this.#context = context;
@@ -44,6 +46,30 @@ export class HeadTrail {
     }
     if (change.removedContexts.includes(this.#context)) this.#removed = true;
     return moved || this.#removed;
+  }
+
+  /** Changes went by unheard: where the context is now must be read. */
+  noteMissed(): void {
+    this.#missed = true;
+  }
+
+  /** True once after changes were missed. */
+  takeMissed(): boolean {
+    const missed = this.#missed;
+    this.#missed = false;
+    return missed;
+  }
+
+  /** What a read found; undefined for a context that is not there any more. */
+  noteFound(found: HeadRow | undefined): void {
+    if (found === undefined) {
+      this.#removed = true;
+      return;
+    }
+    if (found.openTurn !== NO_TURN) this.#opened = found.openTurn;
+    if (found.head <= this.#newest) return;
+    this.#heads.push(found.head);
+    this.#newest = found.head;
   }
 
   /** The next head to go to; undefined when the reader is up to date. */

@@ -6,6 +6,7 @@ import type { EncodedPayload } from './encode-payload.ts';
 export interface PreparedTurn {
   readonly type: string;
   readonly version: number;
+  readonly fsRoot?: Hash;
   readonly payload: EncodedPayload;
 }
 
@@ -30,7 +31,7 @@ export function planAppend(
   return {
     ...(key !== undefined && { idempotency: { context, key } }),
     blobs: [...blobs.values()],
-    turns: turns.map(({ type, version, payload }, index): TurnAppend => ({
+    turns: turns.map(({ type, version, fsRoot, payload }, index): TurnAppend => ({
       context,
       ...(index === 0 && placement),
       type,
@@ -38,6 +39,7 @@ export function planAppend(
       encoding: payload.encoding,
       payload: payload.hash,
       size: payload.bytes.length,
+      ...(fsRoot !== undefined && { fsRoot }),
     })),
   };
 }

@@ -4,9 +4,9 @@ import { QuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeadRow } from '../engine/rows.ts';
 import type { CheckedRead } from './check-input.ts';
-import type { TurnPage } from './contexts.ts';
 import { keepNewest, keepOldest } from './cut-page.ts';
 import { PAGE_TURNS_MAX } from './limits.ts';
+import type { LoadedPage, PageRequest } from './loaded-page.ts';
 import {
   loadTurns,
   mustGetHead,
@@ -16,27 +16,42 @@ import {
   walkUpTo,
 } from './read-turns.ts';
 
-export async function readLast(
+/** Trusts the request to be checked. A page ends at 10,000 turns, or where its payloads get too many. */
+export async function readPage(
   engine: Engine,
-  id: ContextId,
-  n: number,
+  request: PageRequest,
   read: CheckedRead,
-): Promise<TurnPage> {
-  const head = await mustGetHead(engine, id);
+): Promise<LoadedPage> {
+  switch (request.kind) {
+    case 'last':
+      return readLast(engine, request, read);
+    case 'before':
+      return readBefore(engine, request, read);
+    case 'range': {
+      const { head, headDepth } = await mustGetHead(engine, request.context);
+      return readDepths(engine, { ...request, tip: head, tipDepth: headDepth }, read);
+    }
+    case 'chain': {
+      const { depth } = await mustGetTurn(engine, request.tip);
+      return readDepths(engine, { ...request, tipDepth: depth }, read);
+    }
+  }
+}
+
+async function readLast(
+  engine: Engine,
+  { context, n }: { readonly context: ContextId; readonly n: number },
+  read: CheckedRead,
+): Promise<LoadedPage> {
+  const head = await mustGetHead(engine, context);
   return readBack(engine, { from: head.head, n, headDepth: head.headDepth }, read);
 }
 
-export interface PageBefore {
-  readonly context: ContextId;
-  readonly turn: TurnId;
-  readonly n: number;
-}
-
-export async function readBefore(
+async function readBefore(
   engine: Engine,
-  page: PageBefore,
+  page: Extract<PageRequest, { kind: 'before' }>,
   read: CheckedRead,
-): Promise<TurnPage> {
+): Promise<LoadedPage> {
   const head = await mustGetHead(engine, page.context);
   const turn = await mustGetTurn(engine, page.turn);
   if (turn.context !== page.context && !(await leadsTo(engine, turn, head))) {
@@ -48,23 +63,24 @@ export async function readBefore(
   return readBack(engine, { from: turn.parent, n: page.n, headDepth: head.headDepth }, read);
 }
 
-export interface PageRange {
-  readonly context: ContextId;
+interface PageDepths {
+  readonly tip: TurnId;
+  readonly tipDepth: number;
   readonly from: number;
   readonly to: number;
 }
 
-export async function readRange(
+async function readDepths(
   engine: Engine,
-  page: PageRange,
+  page: PageDepths,
   read: CheckedRead,
-): Promise<TurnPage> {
-  const { head, headDepth } = await mustGetHead(engine, page.context);
+): Promise<LoadedPage> {
+  const { tip, tipDepth: headDepth } = page;
   const end = Math.min(page.to, headDepth + 1);
   const pageEnd = Math.min(end, page.from + PAGE_TURNS_MAX);
-  if (head === NO_TURN || page.from >= end) return { turns: [], headDepth };
+  if (tip === NO_TURN || page.from >= end) return { turns: [], headDepth };
 
-  const rows = await walkDepths(engine, head, page.from, pageEnd - 1);
+  const rows = await walkDepths(engine, tip, page.from, pageEnd - 1);
   const views = await viewTurns(engine, rows, read.as);
   const kept = read.payload ? keepOldest(views, read.maxBytes) : views;
   const nextDepth = page.from + kept.length;
@@ -81,7 +97,7 @@ interface PageBack {
   readonly headDepth: number;
 }
 
-async function readBack(engine: Engine, page: PageBack, read: CheckedRead): Promise<TurnPage> {
+async function readBack(engine: Engine, page: PageBack, read: CheckedRead): Promise<LoadedPage> {
   const rows = await walkUpTo(engine, page.from, page.n);
   const views = await viewTurns(engine, rows, read.as);
   const kept = read.payload ? keepNewest(views, read.maxBytes) : views;
@@ -93,7 +109,8 @@ async function readBack(engine: Engine, page: PageBack, read: CheckedRead): Prom
   };
 }
 
-async function leadsTo(
+/** Whether the turn is the head or one of its ancestors. */
+export async function leadsTo(
   engine: Engine,
   turn: { readonly id: TurnId; readonly depth: number },
   head: HeadRow,

@@ -8,13 +8,10 @@ import { TurnFlag } from '../format/turn-flags.ts';
 import { applyPatches, viewTurn } from './apply-patches.ts';
 import type { TurnView } from './apply-patches.ts';
 import type { CheckedRead } from './check-input.ts';
-import { LazyTurn } from './lazy-turn.ts';
-import type { TurnContent } from './lazy-turn.ts';
-import { PageBytes } from './page-bytes.ts';
+import { toTurns } from './loaded-page.ts';
+import type { LoadedTurn } from './loaded-page.ts';
 import { readTurnNote, turnNoteName } from './plan-seal.ts';
 import type { Turn } from './turn.ts';
-
-const NO_BYTES = new Uint8Array();
 
 /** Payloads on their way, each asked for once. */
 type Fetched = Map<Hash, Promise<Uint8Array | undefined>>;
@@ -73,8 +70,20 @@ export async function viewTurns(
   rows: readonly TurnRow[],
   as: CheckedRead['as'],
 ): Promise<TurnView[]> {
-  if (as === 'original' || rows.length === 0) return applyPatches(rows, [], as);
-  return applyPatches(rows, await engine.getPatches(rows.map((row) => row.id)), as);
+  if (rows.length === 0) return [];
+  const flagged = await flagRoots(engine, rows);
+  if (as === 'original') return applyPatches(flagged, [], as);
+  return applyPatches(flagged, await engine.getPatches(rows.map((row) => row.id)), as);
+}
+
+/** A record says whether its turn came with a file-system root; one may have been attached since. */
+async function flagRoots(engine: Engine, rows: readonly TurnRow[]): Promise<readonly TurnRow[]> {
+  const roots = await engine.getFsRoots(rows.map((row) => row.id));
+  if (roots.length === 0) return rows;
+  const rooted = new Set(roots.map(({ turn }) => turn));
+  return rows.map((row) =>
+    rooted.has(row.id) ? { ...row, flags: row.flags | TurnFlag.FS_ROOT } : row,
+  );
 }
 
 /** The turns with their payloads, each distinct payload fetched once. */
@@ -82,15 +91,13 @@ export async function loadTurns(
   engine: Engine,
   views: readonly TurnView[],
   payload: boolean,
-): Promise<Turn[]> {
-  if (!payload) return views.map((view) => new LazyTurn(view, {}));
+): Promise<LoadedTurn[]> {
+  if (!payload) return views.map(withoutPayload);
   const fetched: Fetched = new Map();
   const payloads = await Promise.all(views.map((view) => fetchPayload(engine, view, fetched)));
-  const page = new PageBytes(payloads.map((bytes) => bytes ?? NO_BYTES));
-  const turns: Turn[] = [];
+  const turns: LoadedTurn[] = [];
   for (const [index, view] of views.entries()) {
-    const found = payloads[index] !== undefined;
-    turns.push(await loadTurn(engine, view, found ? { page, index } : undefined));
+    turns.push(await loadTurn(engine, view, payloads[index]));
   }
   return turns;
 }
@@ -120,30 +127,34 @@ export async function readTurn(
   if (row === undefined) return undefined;
   const open = isOpen(row) ? await engine.getOpenTurn(id) : undefined;
   if (open !== undefined) {
-    const view = { ...viewTurn(open.row, undefined), size: open.bytes.length };
-    const page = new PageBytes([open.bytes]);
-    return new LazyTurn(view, read.payload ? { payload: { page, index: 0 } } : {});
+    const [flagged = open.row] = await flagRoots(engine, [open.row]);
+    const view = { ...viewTurn(flagged, undefined), size: open.bytes.length };
+    return toTurns([{ view, bytes: read.payload ? open.bytes : undefined, reason: undefined }])[0];
   }
   // One that was open a moment ago was sealed between the two reads.
   const sealed = isOpen(row) ? await mustGetTurn(engine, id) : row;
   const views = await viewTurns(engine, [sealed], read.as);
-  return (await loadTurns(engine, views, read.payload))[0];
+  return toTurns(await loadTurns(engine, views, read.payload))[0];
 }
 
 async function loadTurn(
   engine: Engine,
   view: TurnView,
-  payload: TurnContent['payload'],
-): Promise<Turn> {
+  bytes: Uint8Array | undefined,
+): Promise<LoadedTurn> {
   const { row, patch } = view;
   if (patch?.tombstone === true) {
     const reason = await fetchBlob(engine, row.id, patch.payload);
     if (reason === undefined) return loadErased(engine, view, patch.payload);
-    return new LazyTurn(view, { reason: Buffer.from(reason).toString('utf8') });
+    return { view, bytes: undefined, reason: Buffer.from(reason).toString('utf8') };
   }
-  if (payload === undefined) return loadErased(engine, view, view.payload ?? row.payload);
-  if ((row.flags & TurnFlag.ABORTED) === 0) return new LazyTurn(view, { payload });
-  return new LazyTurn(view, { payload, reason: await readReason(engine, row.id) });
+  if (bytes === undefined) return loadErased(engine, view, view.payload ?? row.payload);
+  const isAborted = (row.flags & TurnFlag.ABORTED) !== 0;
+  return { view, bytes, reason: isAborted ? await readReason(engine, row.id) : undefined };
+}
+
+function withoutPayload(view: TurnView): LoadedTurn {
+  return { view, bytes: undefined, reason: undefined };
 }
 
 async function readReason(engine: Engine, id: TurnId): Promise<string | undefined> {
@@ -159,13 +170,13 @@ async function loadErased(
   engine: Engine,
   { row }: TurnView,
   gone: Hash | undefined,
-): Promise<Turn> {
+): Promise<LoadedTurn> {
   const tombstones = (await engine.getPatches([row.id])).filter(({ tombstone }) => tombstone);
   const newest = tombstones.at(-1);
   const bytes = newest && (await fetchBlob(engine, row.id, newest.payload));
   if (bytes !== undefined) {
     const reason = Buffer.from(bytes).toString('utf8');
-    return new LazyTurn(viewTurn(row, newest), { reason });
+    return { view: viewTurn(row, newest), bytes: undefined, reason };
   }
   await mustGetTurn(engine, row.id);
   throw badPayload(row.id, `(blob ${gone}) is missing`, { file: 'blobs', offset: 0 });

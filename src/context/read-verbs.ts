@@ -5,23 +5,24 @@ import type { CheckedRead } from './check-input.ts';
 import type { ContextsWorld } from './contexts-world.ts';
 import type { Contexts, ReadOptions, TurnDiff, TurnPage } from './contexts.ts';
 import { PAGE_TURNS_MAX, STREAM_BYTES_DEFAULT } from './limits.ts';
-import { readBefore, readLast, readRange } from './read-pages.ts';
+import { toTurnPage } from './loaded-page.ts';
 import { mustGetSealed, readTurn } from './read-turns.ts';
 import type { Turn } from './turn.ts';
 import { listIds, walkChain } from './walk-chain.ts';
 
 type ReadVerbs = Pick<Contexts, 'last' | 'before' | 'range' | 'chain' | 'turn' | 'diff'>;
 
-export function readVerbs({ engine, lifetime }: ContextsWorld): ReadVerbs {
+export function readVerbs({ engine, lifetime, readPage }: ContextsWorld): ReadVerbs {
   async function* walkTo(id: TurnId, read: CheckedRead): AsyncGenerator<Turn, void, undefined> {
-    yield* walkChain(engine, await mustGetSealed(engine, id), 0, read);
+    yield* walkChain(readPage, await mustGetSealed(engine, id), 0, read);
   }
 
   return {
     async last(id: ContextId, n: number, options: ReadOptions = {}): Promise<TurnPage> {
       lifetime.assertOpen('contexts.last');
       const context = toContextId(id);
-      return readLast(engine, context, checkCount(n, 'n', PAGE_TURNS_MAX), checkRead(options));
+      checkCount(n, 'n', PAGE_TURNS_MAX);
+      return toTurnPage(await readPage({ kind: 'last', context, n }, checkRead(options)));
     },
 
     async before(
@@ -33,7 +34,7 @@ export function readVerbs({ engine, lifetime }: ContextsWorld): ReadVerbs {
       lifetime.assertOpen('contexts.before');
       const page = { context: toContextId(id), turn: toTurnId(turn), n };
       checkCount(n, 'n', PAGE_TURNS_MAX);
-      return readBefore(engine, page, checkRead(options));
+      return toTurnPage(await readPage({ kind: 'before', ...page }, checkRead(options)));
     },
 
     async range(
@@ -45,7 +46,7 @@ export function readVerbs({ engine, lifetime }: ContextsWorld): ReadVerbs {
       lifetime.assertOpen('contexts.range');
       const page = { context: toContextId(id), from: fromDepth, to: toDepth };
       checkDepths(fromDepth, toDepth);
-      return readRange(engine, page, checkRead(options));
+      return toTurnPage(await readPage({ kind: 'range', ...page }, checkRead(options)));
     },
 
     chain(turn: TurnId, options: ReadOptions = {}): AsyncIterable<Turn> {

@@ -23,7 +23,7 @@ export interface Turn {
   readonly size: number;
   /** Unix time in milliseconds. */
   readonly createdAt: number;
-  /** Bits: 1 open, 2 aborted, 4 interrupted, 8 patched, 16 tombstone. */
+  /** Bits: 1 open, 2 aborted, 4 interrupted, 8 patched, 16 tombstone, 32 has a file-system root. */
   readonly flags: number;
   readonly state: 'sealed' | 'open';
   /** Set when the turn was not completed by its writer; the text up to there is kept. */

@@ -2,8 +2,8 @@ import type { TurnId } from '../base/brand.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TurnRow } from '../engine/rows.ts';
 import type { CheckedRead } from './check-input.ts';
-import { keepOldest } from './cut-page.ts';
-import { loadTurns, viewTurns, walkDepths } from './read-turns.ts';
+import { toTurns } from './loaded-page.ts';
+import type { ReadPage } from './loaded-page.ts';
 import type { Turn } from './turn.ts';
 
 /** Records held at a time; payloads are held in groups of `maxBytes`. */
@@ -11,20 +11,16 @@ const PAGE_TURNS = 256;
 
 /** The turns from depth `from` to `tip`, older first, a page in memory at a time. */
 export async function* walkChain(
-  engine: Engine,
+  readPage: ReadPage,
   tip: TurnRow,
   from: number,
   read: CheckedRead,
 ): AsyncGenerator<Turn, void, undefined> {
-  for (let depth = from; depth <= tip.depth; depth += PAGE_TURNS) {
-    const end = Math.min(depth + PAGE_TURNS - 1, tip.depth);
-    const rows = await walkDepths(engine, tip.id, depth, end);
-    let views = await viewTurns(engine, rows, read.as);
-    while (views.length > 0) {
-      const group = read.payload ? keepOldest(views, read.maxBytes) : views;
-      yield* await loadTurns(engine, group, read.payload);
-      views = views.slice(group.length);
-    }
+  for (let depth = from; depth <= tip.depth;) {
+    const to = Math.min(depth + PAGE_TURNS, tip.depth + 1);
+    const page = await readPage({ kind: 'chain', tip: tip.id, from: depth, to }, read);
+    yield* toTurns(page.turns);
+    depth = page.nextDepth ?? to;
   }
 }
 

@@ -3,6 +3,7 @@ import type {
   ContextMeta,
   ContextRow,
   DocRow,
+  FsRootRow,
   HeadRow,
   LogRow,
   PatchRow,
@@ -40,6 +41,8 @@ interface TurnBase {
   readonly type: string;
   readonly version: number;
   readonly encoding: number;
+  /** Its file-system root: a tree that is stored already or put by this batch, else NOT_FOUND. */
+  readonly fsRoot?: Hash;
 }
 
 /** Becomes the head of its context. `payload` is stored already or put by this batch, else NOT_FOUND. */
@@ -63,6 +66,8 @@ export interface TurnSeal {
   readonly outcome: 'complete' | 'aborted' | 'interrupted';
   readonly payload: Hash;
   readonly size: number;
+  /** How many bytes the open turn must hold, else HEAD_MOVED with the turn as `context`. */
+  readonly expectedBytes?: number;
 }
 
 export interface PatchAppend {
@@ -73,6 +78,12 @@ export interface PatchAppend {
   readonly size: number;
   /** The turn's newest patch must have this sequence number (0: none), else HEAD_MOVED. */
   readonly expectedSeq?: number;
+}
+
+/** Gives a turn, open or sealed, a file-system root. The last one counts. */
+export interface FsRootAttach {
+  readonly turn: TurnId;
+  readonly root: Hash;
 }
 
 /**
@@ -118,6 +129,7 @@ export interface Batch {
   readonly deltas?: readonly TurnDelta[];
   readonly seals?: readonly TurnSeal[];
   readonly patches?: readonly PatchAppend[];
+  readonly fsRoots?: readonly FsRootAttach[];
   readonly logs?: readonly LogChange[];
   readonly docs?: readonly DocChange[];
 }
@@ -134,6 +146,8 @@ export interface Committed {
   readonly opened: readonly TurnRow[];
   readonly sealed: readonly TurnRow[];
   readonly patches: readonly PatchRow[];
+  /** Those that turns came with, then those attached. */
+  readonly fsRoots: readonly FsRootRow[];
   /** Logs appended to, as they are after the commit. */
   readonly logs: readonly LogRow[];
   /** Documents written (not those removed). */

@@ -1,6 +1,15 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import type { Batch, Change, Committed } from './batch.ts';
-import type { BlobStat, ContextRow, DocRow, HeadRow, LogRow, PatchRow, TurnRow } from './rows.ts';
+import type {
+  BlobStat,
+  ContextRow,
+  DocRow,
+  FsRootRow,
+  HeadRow,
+  LogRow,
+  PatchRow,
+  TurnRow,
+} from './rows.ts';
 import type { Progress } from './progress.ts';
 import type { Upkeep } from './upkeep.ts';
 
@@ -25,6 +34,8 @@ export interface EngineCapabilities {
   readonly reindex: Capability;
   /** `upkeep.backup` copies the store into a folder. */
   readonly backup: Capability;
+  /** `upkeep.startCollection` shows what is stored and sweeps it. */
+  readonly collection: Capability;
 }
 
 export interface ContextQuery {
@@ -56,6 +67,16 @@ export interface BlobStored extends BlobStat {
   readonly sha256?: string;
 }
 
+/** The newest ids that readers can see, 0 where there are none yet: all of one moment. */
+export interface Tips {
+  /** Open turns count too: they have their id. */
+  readonly turn: TurnId;
+  readonly context: bigint;
+  readonly patch: number;
+  /** The turns that are open, by rising id. */
+  readonly open: readonly TurnId[];
+}
+
 /** An open turn with the bytes acknowledged so far. */
 export interface OpenTurnRow {
   readonly row: TurnRow;
@@ -67,6 +88,7 @@ export interface EngineStats {
   readonly durability: 'safe' | 'unsafe';
   readonly turns: number;
   readonly contexts: number;
+  /** File-system roots included. */
   readonly patches: number;
   readonly blobs: number;
   /** Raw bytes of all distinct blobs. */
@@ -79,6 +101,12 @@ export interface EngineStats {
   readonly docs: number;
   /** Everything the store occupies on disk. */
   readonly diskBytes: number;
+  /** For an engine with a journal: what opening it after a crash would have to go through. */
+  readonly journal?: {
+    readonly frames: number;
+    /** A sync has failed: nothing more is acknowledged until the store is opened again. */
+    readonly broken: boolean;
+  };
   /** Damage known so far. What it makes unreliable answers CORRUPT; the rest goes on. */
   readonly damage: readonly {
     readonly file: string;
@@ -125,6 +153,13 @@ export interface Engine {
 
   /** All patches on these turns, by rising sequence number. */
   getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]>;
+  /** Undefined also for a number that a file-system root has. */
+  getPatch(seq: number): Promise<PatchRow | undefined>;
+  /** The file-system root of each of these turns that has one, by rising sequence number. */
+  getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]>;
+
+  /** Ids are handed out one after the other, so this is how far each kind of record reaches. */
+  tips(): Promise<Tips>;
 
   getLog(name: string): Promise<LogRow | undefined>;
   /** Up to `limit` lines from line `from` (the first is 0). Empty past the end. */
@@ -135,8 +170,12 @@ export interface Engine {
   getDoc(name: string): Promise<DocRow | undefined>;
   listDocs(prefix: string, limit: number, after?: string): Promise<readonly string[]>;
 
-  /** Calls back, in commit order, for every commit from now on. The result ends it. */
-  subscribe(listener: (change: Change) => void): () => void;
+  /**
+   * Calls back, in commit order, for every commit from now on. The result ends it. An engine that can
+   * lose touch with the store, as over a network, calls `missed` once it has it again: commits went by
+   * unheard, reads from then on see them, and whoever keeps a position looks for itself.
+   */
+  subscribe(listener: (change: Change) => void, missed?: () => void): () => void;
 
   stats(): Promise<EngineStats>;
   /** Makes the next opening fast; never needed for safety. */

@@ -19,6 +19,8 @@ const RESERVED: ReadonlySet<string> = new Set([
   'owner.json',
   'quarantine',
   'quipu.sock',
+  'tokens.json',
+  'tokens.json.new',
   'turns',
 ]);
 

@@ -9,7 +9,9 @@ export type Root =
   /** A blob, and the chunks it is stored as. */
   | { readonly blob: Hash }
   /** A blob that may be a node: what its `refs` name stays as well, and so on. */
-  | { readonly node: Hash };
+  | { readonly node: Hash }
+  /** The tree of a file system: every blob that its bytes name stays as well, and so on. */
+  | { readonly tree: Hash };
 
 /**
  * What every kind of thread says about what it still needs. A root that cannot be read must throw:

@@ -50,7 +50,7 @@ export interface ContextRow extends HeadRow {
 
 /** An overlay on a sealed turn. The turn's own record never changes. */
 export interface PatchRow {
-  /** Rises by one per patch over the whole store. */
+  /** Rises over the whole store; file-system roots take numbers of the same sequence. */
   readonly seq: number;
   readonly turn: TurnId;
   readonly tombstone: boolean;
@@ -59,6 +59,14 @@ export interface PatchRow {
   readonly payload: Hash;
   readonly size: number;
   readonly createdAt: number;
+}
+
+/** The state of the files around a turn: a tree blob, which names the blobs of files and other trees. */
+export interface FsRootRow {
+  readonly turn: TurnId;
+  readonly root: Hash;
+  /** Of the roots a turn was given, the one with the highest number counts. */
+  readonly seq: number;
 }
 
 export interface LogRow {

@@ -14,6 +14,8 @@ export interface TurnEdge {
 export interface PatchEdge {
   readonly turn: TurnId;
   readonly payload: Hash;
+  /** The payload is the turn's file-system root: what the tree names is used, too. */
+  readonly fsRoot: boolean;
 }
 
 export interface BlobEntry {
@@ -30,6 +32,13 @@ export interface SweepPlan {
   /** Asked for every old blob, again right before it goes: the answer may turn to true, never back. */
   isLive(hash: Hash): boolean;
   isLiveTurn(turn: TurnId): boolean;
+  /** Awaited between two commits before each step that removes blobs: the answers are final after it. */
+  settle?(): Promise<void>;
+  /**
+   * A number that rises whenever answers of `isLive` may have turned to true, other than for blobs that
+   * were noted themselves. Without it, everything that was dead is asked for once more before it goes.
+   */
+  changes?(): number;
   /** Rewrite packs in which at least this share of the bytes is dead; 0: all that have any. */
   readonly deadShare: number;
 }
@@ -53,6 +62,9 @@ export interface Collection {
   readonly firstNewTurn: TurnId;
   /** Sealed turns with smaller ids, newest first, in pages. */
   turns(): AsyncIterable<readonly TurnEdge[]>;
+  /** Turns that were open when it began: alive, whatever the mark finds. */
+  readonly openTurns: readonly TurnId[];
+  /** Newest first. Of the file-system roots of a turn only the one that counts is among them. */
   patches(): AsyncIterable<readonly PatchEdge[]>;
   blobs(): AsyncIterable<readonly BlobEntry[]>;
   /** Throws CORRUPT when the list cannot be read: then nothing may be swept. */
@@ -112,7 +124,7 @@ export interface EraseReport {
   readonly hash: Hash;
   /** False when others use the blob: then nothing was erased. */
   readonly erased: boolean;
-  /** Turns that use the blob, as payload or through a patch; at most 1,000 of them. */
+  /** Turns that use the blob, as payload, through a patch or as file-system root; at most 1,000 of them. */
   readonly usedBy: readonly TurnId[];
 }
 

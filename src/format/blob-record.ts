@@ -40,9 +40,12 @@ export interface BlobRecord {
   readonly stored: Uint8Array;
 }
 
-export function encodeBlobRecord(record: BlobRecord): Uint8Array {
+/** Into `buffer`, which has the size of the record, or into one of its own. */
+export function encodeBlobRecord(
+  record: BlobRecord,
+  buffer: Buffer = Buffer.allocUnsafe(BLOB_OVERHEAD_BYTES + record.stored.length),
+): Uint8Array {
   const { stored } = record;
-  const buffer = Buffer.allocUnsafe(BLOB_OVERHEAD_BYTES + stored.length);
   buffer.writeUInt32LE(MAGIC, 0);
   buffer.writeUInt16LE(VERSION, 4);
   buffer.writeUInt16LE(record.codec, 6);

@@ -1,5 +1,5 @@
 import type { ContextId, TurnId } from '../base/brand.ts';
-import { readU64, toBuffer, writeU64, zeroed } from './bytes.ts';
+import { readU64, toBuffer, writeU64 } from './bytes.ts';
 import { isSealed, seal } from './crc-seal.ts';
 
 // heads.tbl: the record of context n is at n * 64.                      docs/format/heads.md
@@ -28,8 +28,12 @@ export interface HeadRecord {
   readonly removed: boolean;
 }
 
-export function encodeHeadRecord(record: HeadRecord): Uint8Array {
-  const buffer = zeroed(HEAD_RECORD_BYTES);
+/** Into `buffer`, which has the size of a record, or into one of its own. */
+export function encodeHeadRecord(
+  record: HeadRecord,
+  buffer: Buffer = Buffer.allocUnsafe(HEAD_RECORD_BYTES),
+): Uint8Array {
+  buffer.fill(0);
   writeU64(buffer, Number(record.id), 0);
   writeU64(buffer, Number(record.head), 8);
   writeU64(buffer, Number(record.base), 16);

@@ -18,25 +18,53 @@ const TOMBSTONE: PatchRecord = {
   seq: 1,
   payload: toHash('ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f'),
   tombstone: true,
+  fsRoot: false,
   encoding: Encoding.text,
   size: 5,
   createdAt: 1_700_000_000_000,
 };
 
+const FS_ROOT_HEX =
+  '03000000000000000200000000000000ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86' +
+  'e908c5624a67200f020000000000000000000000000000000068e5cf8b0100000000000000000000' +
+  '000000000000000000000000a23f2ad4';
+
+const FS_ROOT: PatchRecord = {
+  ...TOMBSTONE,
+  seq: 2,
+  tombstone: false,
+  fsRoot: true,
+  encoding: 0,
+  size: 0,
+};
+
 describe('patch record', () => {
   recordSuite<PatchRecord>({
-    golden: [{ hex: TOMBSTONE_HEX, value: TOMBSTONE }],
-    values: fc.record({
-      turn: turnId,
-      seq: safeNumber,
-      payload: hash,
-      tombstone: fc.boolean(),
-      encoding: u32,
-      size: u32,
-      createdAt: safeNumber,
-    }),
+    golden: [
+      { hex: TOMBSTONE_HEX, value: TOMBSTONE },
+      { hex: FS_ROOT_HEX, value: FS_ROOT },
+    ],
+    values: fc
+      .record({
+        turn: turnId,
+        seq: safeNumber,
+        payload: hash,
+        tombstone: fc.boolean(),
+        fsRoot: fc.boolean(),
+        encoding: u32,
+        size: u32,
+        createdAt: safeNumber,
+      })
+      .map((record) => ({ ...record, fsRoot: record.fsRoot && !record.tombstone })),
     encode: encodePatchRecord,
     decode: decodePatchRecord,
+  });
+
+  it('takes no record that is a tombstone and a file-system root at once', () => {
+    const record = Buffer.from(TOMBSTONE_HEX, 'hex');
+    record[48] = 3;
+    seal(record);
+    expect(decodePatchRecord(record)).toBeUndefined();
   });
 
   it('takes no record that is sealed over a reserved byte', () => {

@@ -6,18 +6,21 @@ import { isSealed, seal } from './crc-seal.ts';
 // 0       8      16              48      52      56     60      64           72      92      96
 // | turn  | seq  | payload hash  | flags | codec | size | zero  | created ms | zeros | crc32 |
 // | u64   | u64  | 32 bytes      | u32   | u32   | u32  | u32   | u64        | 20    | u32   |
-// little-endian; flags: 1 tombstone, the rest zero; crc32 covers 0..92
+// little-endian; flags: 1 tombstone or 2 file-system root, the rest zero; crc32 covers 0..92
 export const PATCH_RECORD_BYTES = 96;
 
 const FLAG_TOMBSTONE = 1;
+const FLAG_FS_ROOT = 2;
 
 export interface PatchRecord {
   readonly turn: TurnId;
   /** Counts from 1 over the whole store. */
   readonly seq: number;
-  /** The new payload; for a tombstone the reason as UTF-8 text. */
+  /** The new payload; for a tombstone the reason as UTF-8 text; for a file-system root its tree. */
   readonly payload: Hash;
   readonly tombstone: boolean;
+  /** Never together with `tombstone`. */
+  readonly fsRoot: boolean;
   readonly encoding: number;
   readonly size: number;
   readonly createdAt: number;
@@ -28,7 +31,10 @@ export function encodePatchRecord(record: PatchRecord): Uint8Array {
   writeU64(buffer, Number(record.turn), 0);
   writeU64(buffer, record.seq, 8);
   buffer.write(record.payload, 16, 32, 'hex');
-  buffer.writeUInt32LE(record.tombstone ? FLAG_TOMBSTONE : 0, 48);
+  buffer.writeUInt32LE(
+    (record.tombstone ? FLAG_TOMBSTONE : 0) | (record.fsRoot ? FLAG_FS_ROOT : 0),
+    48,
+  );
   buffer.writeUInt32LE(record.encoding, 52);
   buffer.writeUInt32LE(record.size, 56);
   writeU64(buffer, record.createdAt, 64);
@@ -46,7 +52,7 @@ export function decodePatchRecord(bytes: Uint8Array): PatchRecord | undefined {
   const turn = readU64(buffer, 0);
   const seq = readU64(buffer, 8);
   const createdAt = readU64(buffer, 64);
-  if (flags > FLAG_TOMBSTONE || turn === undefined) return undefined;
+  if (flags > FLAG_FS_ROOT || turn === undefined) return undefined;
   if (seq === undefined || createdAt === undefined) return undefined;
 
   return {
@@ -54,6 +60,7 @@ export function decodePatchRecord(bytes: Uint8Array): PatchRecord | undefined {
     seq,
     payload: buffer.toString('hex', 16, 48) as Hash,
     tombstone: flags === FLAG_TOMBSTONE,
+    fsRoot: flags === FLAG_FS_ROOT,
     encoding: buffer.readUInt32LE(52),
     size: buffer.readUInt32LE(56),
     createdAt,

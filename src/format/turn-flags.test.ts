@@ -8,6 +8,7 @@ it('keeps the bits of version 1', () => {
     INTERRUPTED: 4,
     PATCHED: 8,
     TOMBSTONE: 16,
+    FS_ROOT: 32,
     PARENT_GIVEN: 1 << 16,
     CONTINUES: 1 << 17,
   });

@@ -10,6 +10,8 @@ export const TurnFlag = {
   PATCHED: 8,
   /** Reads only: an overlay hides the payload. */
   TOMBSTONE: 16,
+  /** It came with a file-system root. Reads also set it when it was given one later. */
+  FS_ROOT: 32,
   /** The caller named the parent; without it the parent was the head. */
   PARENT_GIVEN: 65_536,
   /** The second or a later turn of one batch with an idempotency key. */

@@ -1,5 +1,5 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
-import { isZero, readU64, toBuffer, writeU64, zeroed } from './bytes.ts';
+import { isZero, readU64, toBuffer, writeU64 } from './bytes.ts';
 import { isSealed, seal } from './crc-seal.ts';
 import { IDEMPOTENCY_BYTES } from './idempotency.ts';
 
@@ -36,8 +36,12 @@ export interface TurnRecord {
 
 const NO_HASH = '0'.repeat(64);
 
-export function encodeTurnRecord(record: TurnRecord): Uint8Array {
-  const buffer = zeroed(TURN_RECORD_BYTES);
+/** Into `buffer`, which has the size of a record, or into one of its own. */
+export function encodeTurnRecord(
+  record: TurnRecord,
+  buffer: Buffer = Buffer.allocUnsafe(TURN_RECORD_BYTES),
+): Uint8Array {
+  buffer.fill(0);
   writeU64(buffer, Number(record.id), 0);
   writeU64(buffer, Number(record.parent), 8);
   buffer.writeUInt32LE(record.depth, 16);

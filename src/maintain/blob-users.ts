@@ -2,28 +2,36 @@ import type { Hash, TurnId } from '../base/brand.ts';
 import type { Change } from '../engine/batch.ts';
 import type { Engine } from '../engine/engine.ts';
 
-/** The turns that use each of some blobs, as payload or through a patch, by rising id. */
-export type BlobUsers = ReadonlyMap<Hash, readonly TurnId[]>;
+export interface BlobUsers {
+  /** The turns that use each of some blobs, by rising id. */
+  readonly byBlob: ReadonlyMap<Hash, readonly TurnId[]>;
+  /** Those of them that show one, as payload or through a patch: without it they need a tombstone. */
+  readonly showing: ReadonlySet<TurnId>;
+}
 
 /** Reads the records of all turns and patches once, and no payload. */
 export async function findUsers(engine: Engine, hashes: readonly Hash[]): Promise<BlobUsers> {
   const found = new Map(hashes.map((hash) => [hash, new Set<TurnId>()]));
+  const showing = new Set<TurnId>();
+  const use = (turn: TurnId, payload: Hash, shows: boolean): void => {
+    if (found.get(payload)?.add(turn) !== undefined && shows) showing.add(turn);
+  };
   const noted = { blob: () => undefined, turn: () => undefined };
   const collection = await engine.upkeep.startCollection({ graceMs: 0, noted });
   try {
     for await (const page of collection.turns()) {
-      for (const { id, payload } of page) found.get(payload)?.add(id);
+      for (const { id, payload } of page) use(id, payload, true);
     }
     for await (const page of collection.patches()) {
-      for (const { turn, payload } of page) found.get(payload)?.add(turn);
+      for (const { turn, payload, fsRoot } of page) use(turn, payload, !fsRoot);
     }
   } finally {
     await collection.end();
   }
-  return new Map([...found].map(([hash, turns]) => [hash, toSorted(turns)]));
+  return { byBlob: new Map([...found].map(([hash, turns]) => [hash, toSorted(turns)])), showing };
 }
 
-/** The turns that a commit makes users of one of these blobs. */
+/** The turns that a commit makes show one of these blobs. */
 export function usersIn(change: Change, hashes: ReadonlySet<Hash>): TurnId[] {
   const uses = (hash: Hash | undefined): boolean => hash !== undefined && hashes.has(hash);
   return [

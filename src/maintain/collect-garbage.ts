@@ -3,9 +3,11 @@ import type { Engine, Progress } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import type { Collection, SweepReport } from '../engine/upkeep.ts';
 import type { GcOptions, GcReport } from './gc-report.ts';
-import { markLive } from './mark-live.ts';
+import { followLate, markLive } from './mark-live.ts';
+import type { MarkView } from './mark-live.ts';
 import { Marks } from './marks.ts';
 import { readRefs } from './node-refs.ts';
+import { readTreeNames } from './tree-names.ts';
 
 export const GRACE_MS_DEFAULT: number = 10 * 60 * 1000;
 
@@ -31,19 +33,12 @@ export async function collectGarbage(
   const { dryRun = false, graceMs = GRACE_MS_DEFAULT, all = false, progress } = options;
   const marks = new Marks();
   const stopListening = engine.subscribe((change) => {
-    for (const source of sources) for (const root of source.rootsIn(change)) marks.addLate(root);
+    for (const source of sources) for (const root of source.rootsIn(change)) marks.add(root);
   });
   try {
     const collection = await engine.upkeep.startCollection({ graceMs, noted: marks.noted });
     try {
-      const view = {
-        firstNewTurn: collection.firstNewTurn,
-        turns: () => collection.turns(),
-        patches: () => collection.patches(),
-        blobs: () => collection.blobs(),
-        chunksOf: (hash: Parameters<Collection['chunksOf']>[0]) => collection.chunksOf(hash),
-        refsOf: (hash: Parameters<Collection['chunksOf']>[0]) => readRefs(engine, hash),
-      };
+      const view = toView(engine, collection);
       await markLive(view, readRoots(sources), marks, progress);
       const counted = await countBlobs(collection, marks, progress);
       const swept = dryRun
@@ -52,6 +47,8 @@ export async function collectGarbage(
             {
               isLive: (hash) => marks.isLive(hash),
               isLiveTurn: (turn) => marks.isLiveTurn(turn),
+              changes: () => marks.changes,
+              settle: () => followLate(view, marks),
               deadShare: all ? 0 : DEAD_SHARE,
             },
             progress,
@@ -63,6 +60,20 @@ export async function collectGarbage(
   } finally {
     stopListening();
   }
+}
+
+function toView(engine: Engine, collection: Collection): MarkView {
+  return {
+    firstNewTurn: collection.firstNewTurn,
+    openTurns: collection.openTurns,
+    turns: () => collection.turns(),
+    patches: () => collection.patches(),
+    blobs: () => collection.blobs(),
+    chunksOf: (hash) => collection.chunksOf(hash),
+    refsOf: (hash) => readRefs(engine, hash),
+    namesIn: (hash) => readTreeNames(engine, hash),
+    fsRootOf: async (turn) => (await engine.getFsRoots([turn])).at(-1)?.root,
+  };
 }
 
 async function* readRoots(sources: readonly RootSource[]): AsyncGenerator<Root> {

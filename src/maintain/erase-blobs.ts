@@ -36,17 +36,16 @@ export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise
   });
   try {
     const users = await findUsers(engine, hashes);
-    const known = new Set([...users.values()].flat());
-    const isShared = [...known].some((user) => user !== turn);
+    const known = new Set(users.showing);
+    const isShared = [...users.byBlob.values()].flat().some((user) => user !== turn);
     if (isShared && !everywhere) return toReports(users, false);
 
     await engine.commit(planErasureLines(request));
     if (turn !== undefined) known.delete(turn);
     await hide(engine, [...known], request);
     if (turn !== undefined) await engine.commit(planTombstones(new Map([[turn, []]]), request));
-    for (const hash of hashes) {
-      if (await engine.hasBlob(hash)) await engine.upkeep.eraseBlob(hash);
-    }
+    // Also what cannot be found any more: an attempt that did not get to its end may have left a rest.
+    for (const hash of hashes) await engine.upkeep.eraseBlob(hash);
     await hideLate(
       engine,
       [...late].filter((user) => user !== turn && !known.has(user)),
@@ -73,13 +72,14 @@ async function hideLate(
   late: readonly TurnId[],
   request: EraseRequest,
 ): Promise<void> {
+  if (late.length === 0) return;
   const gone: Hash[] = [];
   for (const hash of request.hashes) if (!(await engine.hasBlob(hash))) gone.push(hash);
   if (gone.length > 0) await hide(engine, late, { ...request, hashes: gone });
 }
 
 function toReports(users: BlobUsers, erased: boolean): EraseReport[] {
-  return [...users].map(([hash, turns]) => ({
+  return [...users.byBlob].map(([hash, turns]) => ({
     hash,
     erased,
     usedBy: turns.slice(0, USERS_LISTED_MAX),

@@ -4,35 +4,57 @@ import { NO_TURN, toTurnId } from '../base/brand.ts';
 import type { Hash, TurnId } from '../base/brand.ts';
 import { hashBytes } from '../base/hash.ts';
 import type { Root } from '../engine/roots.ts';
-import { markLive } from './mark-live.ts';
+import { followLate, markLive } from './mark-live.ts';
 import { Marks } from './marks.ts';
 
-// Graphs as literals: turn n has parent, payload and patches by name; lists and nodes name their parts.
+// Graphs as literals: turn n has parent, payload and patches by name; lists, nodes and trees name their
+// parts.
 
 interface Graph {
   /** Turn 1 first: [parent, payload]. */
   readonly turns: readonly (readonly [number, string])[];
   readonly patches?: readonly (readonly [number, string])[];
+  /** File-system roots: [turn, tree]. */
+  readonly roots?: readonly (readonly [number, string])[];
+  readonly trees?: Readonly<Record<string, readonly string[]>>;
+  /** Shown to no scan. */
+  readonly openTurns?: readonly number[];
   readonly lists?: Readonly<Record<string, readonly string[]>>;
   readonly nodes?: Readonly<Record<string, readonly string[]>>;
   /** Lists and blobs that the grace period protects. */
   readonly young?: readonly string[];
 }
 
-type At = 'roots' | 'turns' | 'patches' | 'blobs' | 'chunks';
+type At = 'roots' | 'turns' | 'patches' | 'blobs' | 'chunks' | 'reading';
 
 const nameOf = (name: string): Hash => hashBytes(new TextEncoder().encode(name));
 const turn = (n: number): TurnId => (n === 0 ? NO_TURN : toTurnId(n));
+
+interface Marked {
+  readonly marks: Marks;
+  readonly settle: () => Promise<void>;
+  readonly live: (names: string) => string;
+  readonly turns: () => number[];
+}
 
 /** Marks `graph` from `roots`; `meanwhile` is called in the middle of each stage. */
 async function mark(
   graph: Graph,
   roots: readonly Root[],
   meanwhile: (at: At, marks: Marks) => void = () => undefined,
-): Promise<{ marks: Marks; live: (names: string) => string; turns: () => number[] }> {
+): Promise<Marked> {
   const marks = new Marks();
-  const { lists = {}, nodes = {}, young = [] } = graph;
-  const names = new Map(Object.keys({ ...lists, ...nodes }).map((name) => [nameOf(name), name]));
+  const { lists = {}, nodes = {}, trees = {}, roots: fsRoots = [], young = [] } = graph;
+  const known = Object.keys({ ...lists, ...nodes, ...trees });
+  const names = new Map(known.map((name) => [nameOf(name), name]));
+  async function* named(
+    parts: Readonly<Record<string, readonly string[]>>,
+    hash: Hash,
+  ): AsyncGenerator<Hash> {
+    meanwhile('reading', marks);
+    yield* (parts[names.get(hash) ?? ''] ?? []).map(nameOf);
+  }
+  const open = (graph.openTurns ?? []).map(turn);
   const edges = graph.turns.map(([parent, payload], index) => ({
     id: turn(index + 1),
     parent: turn(parent),
@@ -44,10 +66,10 @@ async function mark(
     meanwhile(at, marks);
     yield items.slice(half);
   }
-  const patches = (graph.patches ?? []).map(([on, name]) => ({
-    turn: turn(on),
-    payload: nameOf(name),
-  }));
+  const toEdge =
+    (fsRoot: boolean) =>
+    ([on, name]: readonly [number, string]) => ({ turn: turn(on), payload: nameOf(name), fsRoot });
+  const patches = [...fsRoots.map(toEdge(true)), ...(graph.patches ?? []).map(toEdge(false))];
   const blobs = Object.keys(lists).map((name) => ({
     hash: nameOf(name),
     storedBytes: 1,
@@ -56,14 +78,24 @@ async function mark(
   }));
   const view = {
     firstNewTurn: turn(edges.length + 1),
-    turns: () => paged('turns', edges.toReversed()),
+    turns: () =>
+      paged(
+        'turns',
+        edges.toReversed().filter(({ id }) => !open.includes(id)),
+      ),
     patches: () => paged('patches', patches),
     blobs: () => paged('blobs', blobs),
     chunksOf: async (hash: Hash) => {
       meanwhile('chunks', marks);
       return (lists[names.get(hash) ?? ''] ?? []).map(nameOf);
     },
-    refsOf: async (hash: Hash) => (nodes[names.get(hash) ?? ''] ?? []).map(nameOf),
+    openTurns: open,
+    refsOf: (hash: Hash) => named(nodes, hash),
+    namesIn: (hash: Hash) => named(trees, hash),
+    fsRootOf: async (of: TurnId) => {
+      const root = fsRoots.find(([on]) => turn(on) === of);
+      return root && nameOf(root[1]);
+    },
   };
   async function* given(): AsyncGenerator<Root> {
     yield* roots;
@@ -72,6 +104,7 @@ async function mark(
   await markLive(view, given(), marks);
   return {
     marks,
+    settle: () => followLate(view, marks),
     live: (asked) =>
       asked
         .split(' ')
@@ -142,17 +175,67 @@ describe('markLive', () => {
     expect(live('c d e e2 r x y')).toBe('');
     marks.noted.blob(nameOf('x'));
     expect(live('c d e e2 r x y')).toBe('x y');
-    marks.addLate({ turn: turn(5) });
+    marks.add({ turn: turn(5) });
     expect(live('c d e e2 r x y')).toBe('d e e2 r x y');
     expect(turns()).toEqual([1, 2, 4, 5]);
   });
 
-  it('lets nothing go any more when a node comes late that was not followed', async () => {
-    const { marks, live } = await mark({ turns: [], nodes: { n: ['m'] } }, [{ node: nameOf('n') }]);
-    marks.addLate({ node: nameOf('m') });
-    expect(live('x')).toBe('');
-    marks.addLate({ node: nameOf('other') });
-    expect(live('x other')).toBe('x other');
+  it('reads a node that comes late before anything goes', async () => {
+    const nodes = { n: ['m'], m: [], late: ['x'], x: ['y'] };
+    const { marks, settle, live } = await mark({ turns: [], nodes }, [{ node: nameOf('n') }]);
+    marks.add({ node: nameOf('m') });
+    expect(marks.takeLate()).toBeUndefined();
+    const before = marks.changes;
+    marks.add({ node: nameOf('late') });
+    await settle();
+    expect(live('n m late x y z')).toBe('n m late x y');
+    expect(marks.changes).toBe(before + 3);
+  });
+
+  it('keeps the trees of turns that are alive, and all that they name', async () => {
+    const trees = { t: ['u', 'f', 't'], u: ['g'], v: ['h', 'g'], w: ['i'] };
+    const roots = [[3, 't'] as const, [5, 'v'] as const, [6, 'w'] as const];
+    const turns = [...FORKED.turns, [3, 'open'] as const];
+    const graph = { ...FORKED, turns, trees, roots, openTurns: [6], lists: { g: ['chunk'] } };
+    const { live } = await mark(graph, [{ turn: turn(3) }]);
+    expect(live('t u f g chunk v h w i')).toBe('t u f g chunk w i');
+    const named = await mark(graph, [{ tree: nameOf('v') }]);
+    expect(named.live('t u f g v h w')).toBe('g v h w');
+  });
+
+  it.each<At>(['roots', 'turns', 'patches', 'blobs', 'chunks', 'reading'])(
+    'brings the tree of a turn back when a commit relies on the turn during %s',
+    async (during) => {
+      const trees = { t: ['u'], u: ['f'], v: ['h'] };
+      const roots = [[3, 't'] as const, [5, 'v'] as const];
+      const graph = { ...FORKED, trees, roots, lists: { h: ['chunk'] } };
+      const { live } = await mark(graph, [{ turn: turn(3) }], (at, marks) => {
+        if (at === during) marks.noted.turn(turn(5));
+      });
+      expect(live('t u f v h chunk')).toBe('t u f v h chunk');
+    },
+  );
+
+  it('brings trees back after the mark, once what is late is read', async () => {
+    const trees = { v: ['h'], late: ['x'] };
+    const graph = { ...FORKED, trees, roots: [[4, 'v'] as const], lists: { x: ['y'] } };
+    const { marks, settle, live } = await mark(graph, [{ turn: turn(3) }]);
+    expect(live('v h late x y')).toBe('');
+    marks.noted.turn(turn(5));
+    marks.add({ tree: nameOf('late') });
+    await settle();
+    expect(live('v h late x y')).toBe('v h late x y');
+  });
+
+  it('does not count what commits were noted to rely on as a change', async () => {
+    const { marks } = await mark({ ...FORKED, lists: { e: ['r'] } }, [{ turn: turn(3) }]);
+    const before = marks.changes;
+    marks.noted.blob(nameOf('d'));
+    expect(marks.changes).toBe(before);
+    marks.noted.blob(nameOf('e'));
+    expect(marks.changes).toBe(before + 1);
+    marks.noted.turn(turn(5));
+    expect(marks.changes).toBe(before + 2);
   });
 
   it('agrees with a walk from each root, whenever the root is named', async () => {

@@ -1,21 +1,28 @@
-import type { Hash } from '../base/brand.ts';
+import type { Hash, TurnId } from '../base/brand.ts';
 import type { Progress } from '../engine/engine.ts';
 import type { Root } from '../engine/roots.ts';
 import type { Collection } from '../engine/upkeep.ts';
-import type { Marks } from './marks.ts';
+import type { Marks, Naming } from './marks.ts';
 
 /** What the mark needs to see of a store. */
 export interface MarkView extends Pick<
   Collection,
-  'firstNewTurn' | 'turns' | 'patches' | 'blobs' | 'chunksOf'
+  'firstNewTurn' | 'openTurns' | 'turns' | 'patches' | 'blobs' | 'chunksOf'
 > {
   /** What a node refers to; nothing for bytes that are no node. */
-  refsOf(hash: Hash): Promise<readonly Hash[]>;
+  refsOf(hash: Hash): AsyncIterable<Hash>;
+  /** The stored blobs that the bytes of a tree name. */
+  namesIn(hash: Hash): AsyncIterable<Hash>;
+  fsRootOf(turn: TurnId): Promise<Hash | undefined>;
 }
 
+/** Blobs after which whoever else waits for the thread gets it. */
+const BLOBS_AT_ONCE = 100;
+
 /**
- * Finds everything that the roots need and puts it into `marks`. Deletes nothing and reads no payload:
- * one pass over the turns, newest first, is enough, because a parent is always older than its child.
+ * Finds everything that the roots need and puts it into `marks`. Deletes nothing, and reads no payload
+ * but nodes and trees: one pass over the turns, newest first, is enough, because a parent is always older
+ * than its child.
  */
 export async function markLive(
   view: MarkView,
@@ -24,10 +31,11 @@ export async function markLive(
   progress: Progress = () => undefined,
 ): Promise<void> {
   marks.firstNewTurn = Number(view.firstNewTurn);
+  for (const turn of view.openTurns) marks.add({ turn });
   let count = 0;
   for await (const root of roots) {
-    if ('node' in root) await followNode(view, root.node, marks);
-    else marks.addLate(root);
+    marks.add(root);
+    await followLate(view, marks);
     progress((count += 1), 0, 'finding what is in use');
   }
 
@@ -37,7 +45,10 @@ export async function markLive(
     progress(last - Number(page.at(-1)?.id ?? 0), last, 'marking turns');
   }
   marks.endTurns();
-  for await (const page of view.patches()) for (const edge of page) marks.visitPatch(edge);
+  for await (const page of view.patches()) {
+    for (const edge of page) marks.visitPatch(edge);
+    await followLate(view, marks);
+  }
 
   // Last, so that every list that is alive is known to be.
   for await (const page of view.blobs()) {
@@ -45,11 +56,34 @@ export async function markLive(
       if (chunked) marks.visitChunks(hash, await view.chunksOf(hash), !old);
     }
   }
+  await followLate(view, marks);
 }
 
-async function followNode(view: MarkView, root: Hash, marks: Marks): Promise<void> {
-  const pending = marks.addNode(root) ? [root] : [];
-  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    for (const ref of await view.refsOf(node)) if (marks.addNode(ref)) pending.push(ref);
+/** Reads what waits to be read. After it, and until the next commit, `marks` knows all that is alive. */
+export async function followLate(view: MarkView, marks: Marks): Promise<void> {
+  for (let naming = marks.takeLate(); naming !== undefined; naming = marks.takeLate()) {
+    await follow(view, naming, marks);
   }
+}
+
+async function follow(view: MarkView, naming: Naming, marks: Marks): Promise<void> {
+  const isNode = 'node' in naming;
+  const first = isNode ? naming.node : await treeOf(view, naming);
+  const add = (hash: Hash): boolean => (isNode ? marks.addNode(hash) : marks.addTree(hash));
+  const named = (hash: Hash): AsyncIterable<Hash> =>
+    isNode ? view.refsOf(hash) : view.namesIn(hash);
+  const pending = first !== undefined && add(first) ? [first] : [];
+  let count = 0;
+  for (let hash = pending.pop(); hash !== undefined; hash = pending.pop()) {
+    for await (const other of named(hash)) if (add(other)) pending.push(other);
+    count += 1;
+    if (count % BLOBS_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function treeOf(
+  view: MarkView,
+  naming: Exclude<Naming, { node: Hash }>,
+): Promise<Hash | undefined> {
+  return 'tree' in naming ? naming.tree : view.fsRootOf(naming.fsRootOf);
 }

@@ -12,46 +12,75 @@ import { TurnBits } from './turn-bits.ts';
 // - When a turn that the scan has passed becomes alive, its payload, its patches, their chunks and its
 //   whole chain do too, within the same call. So what is dead is remembered, as far as that takes.
 // - A turn that the scan has not reached yet is only marked: the scan does the rest.
+// - What only reading can tell, the blobs that a node or a tree names, waits in `takeLate`. Nothing may
+//   go while something waits there.
+
+/** What is alive and has to be read, because it names others. */
+export type Naming =
+  | { readonly node: Hash }
+  | { readonly tree: Hash }
+  /** The tree that is the file-system root of a turn. */
+  | { readonly fsRootOf: TurnId };
 
 export class Marks {
   /** Turns from here on were appended after the collection began. */
   firstNewTurn: number = Infinity;
+  /** Rises when a blob comes to life that no commit was noted to rely on: one that another brought along. */
+  changes = 0;
   readonly #live = new LiveSet();
   readonly #turns = new TurnBits();
-  readonly #followed = new LiveSet();
+  readonly #nodes = new LiveSet();
+  readonly #trees = new LiveSet();
   readonly #spareTurns = new SpareTurns();
   readonly #sparePatches = new Map<number, Prefix[]>();
+  /** Dead turns with a file-system root. */
+  readonly #spareRoots = new TurnBits();
   readonly #spareChunks = new Map<string, readonly Hash[]>();
+  readonly #late: Naming[] = [];
   #scannedDownTo = Infinity;
-  #heldBack = false;
 
   /** The ears of a collection: what commits rely on. */
   readonly noted: CollectionOptions['noted'] = {
-    blob: (hash) => this.#addPrefix(toPrefix(hash)),
+    blob: (hash) => {
+      const prefix = toPrefix(hash);
+      if (this.#live.addPrefix(prefix)) this.#addChunks(prefix);
+    },
     turn: (turn) => this.#addTurn(Number(turn)),
   };
 
   isLive(hash: Hash): boolean {
-    return this.#heldBack || this.#live.has(hash);
+    return this.#live.has(hash);
   }
 
   isLiveTurn(turn: TurnId): boolean {
     const number = Number(turn);
-    return this.#heldBack || number >= this.firstNewTurn || this.#turns.has(number);
+    return number >= this.firstNewTurn || this.#turns.has(number);
   }
 
-  /** A root that a commit made after the mark began. */
-  addLate(root: Root): void {
+  /** A root, or one that a commit made after the mark began. */
+  add(root: Root): void {
     if ('turn' in root) this.noted.turn(root.turn);
     else if ('blob' in root) this.noted.blob(root.blob);
-    // What a node refers to cannot be read in time, so from now on nothing goes.
-    else if (!this.#followed.has(root.node)) this.#heldBack = true;
+    else if ('node' in root ? !this.#nodes.has(root.node) : !this.#trees.has(root.tree)) {
+      this.#late.push(root);
+    }
+  }
+
+  /** Something that must be read before anything goes, if there is. */
+  takeLate(): Naming | undefined {
+    return this.#late.pop();
   }
 
   /** True the first time; then what the node refers to must be added. */
   addNode(hash: Hash): boolean {
-    this.noted.blob(hash);
-    return this.#followed.add(hash);
+    this.#addPrefix(toPrefix(hash));
+    return this.#nodes.add(hash);
+  }
+
+  /** True the first time; then what the tree names must be added. */
+  addTree(hash: Hash): boolean {
+    this.#addPrefix(toPrefix(hash));
+    return this.#trees.add(hash);
   }
 
   /** Call for every turn, newest first, once all roots are in. */
@@ -71,9 +100,15 @@ export class Marks {
     this.#scannedDownTo = 0;
   }
 
-  visitPatch({ turn, payload }: PatchEdge): void {
+  visitPatch({ turn, payload, fsRoot }: PatchEdge): void {
+    const isLive = this.isLiveTurn(turn);
+    if (fsRoot) {
+      if (isLive) this.add({ tree: payload });
+      else this.#spareRoots.add(Number(turn));
+      return;
+    }
     const prefix = toPrefix(payload);
-    if (this.isLiveTurn(turn)) {
+    if (isLive) {
       this.#addPrefix(prefix);
       return;
     }
@@ -92,6 +127,7 @@ export class Marks {
     let turn = from;
     while (turn !== 0 && turn < this.firstNewTurn && !this.#turns.has(turn)) {
       this.#turns.add(turn);
+      if (this.#spareRoots.has(turn)) this.#late.push({ fsRootOf: BigInt(turn) as TurnId });
       const spare = turn < this.#scannedDownTo ? undefined : this.#spareTurns.find(turn);
       if (spare === undefined) return;
       this.#addPrefix(spare.payload);
@@ -101,8 +137,16 @@ export class Marks {
   }
 
   #addPrefix(prefix: Prefix): void {
-    if (!this.#live.addPrefix(prefix) || this.#spareChunks.size === 0) return;
-    for (const chunk of this.#spareChunks.get(toKey(prefix)) ?? []) this.#live.add(chunk);
+    if (!this.#live.addPrefix(prefix)) return;
+    this.changes += 1;
+    this.#addChunks(prefix);
+  }
+
+  #addChunks(list: Prefix): void {
+    if (this.#spareChunks.size === 0) return;
+    for (const chunk of this.#spareChunks.get(toKey(list)) ?? []) {
+      if (this.#live.add(chunk)) this.changes += 1;
+    }
   }
 }
 

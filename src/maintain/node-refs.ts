@@ -6,11 +6,11 @@ import type { Engine } from '../engine/engine.ts';
 const NODE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** What a blob refers to if it is a node, JSON of `{type, payload, refs}`; nothing otherwise. */
-export async function readRefs(engine: Engine, hash: Hash): Promise<readonly Hash[]> {
+export async function* readRefs(engine: Engine, hash: Hash): AsyncGenerator<Hash> {
   const stat = await engine.statBlob(hash);
-  if (stat === undefined || stat.size > NODE_BYTES_MAX) return [];
+  if (stat === undefined || stat.size > NODE_BYTES_MAX) return;
   const bytes = await engine.getBlob(hash);
-  return bytes === undefined ? [] : parseRefs(bytes);
+  if (bytes !== undefined) yield* parseRefs(bytes);
 }
 
 /** Generous: following what only looks like a node keeps too much, which does no harm. */

@@ -5,6 +5,7 @@ import type {
   ContextPageQuery,
   ContextPlace,
   Counts,
+  Covered,
   DocPlace,
   PlaceRef,
   Positions,
@@ -38,6 +39,10 @@ export class MapShelf implements Shelf {
 
   totals(): Totals {
     return this.#totals;
+  }
+
+  merge(): boolean {
+    return false;
   }
 
   apply(batch: ShelfBatch): void {
@@ -122,7 +127,9 @@ export class MapShelf implements Shelf {
     for (const places of this.#blobs.values()) yield* places;
   }
 
-  forgetBlobs(places: readonly PlaceRef[]): void {
+  forgetBlobs(places: readonly PlaceRef[], next?: Covered): void {
+    this.#totals = next?.totals ?? this.#totals;
+    this.#positions = next?.positions ?? this.#positions;
     for (const gone of places) {
       const left = (this.#blobs.get(gone.hash) ?? []).filter((place) => !isSamePlace(place, gone));
       if (left.length > 0) this.#blobs.set(gone.hash, left);

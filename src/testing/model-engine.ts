@@ -11,11 +11,13 @@ import type {
   EngineCapabilities,
   EngineStats,
   OpenTurnRow,
+  Tips,
 } from '../engine/engine.ts';
 import type {
   BlobStat,
   ContextRow,
   DocRow,
+  FsRootRow,
   HeadRow,
   LogRow,
   PatchRow,
@@ -46,6 +48,7 @@ export class ModelEngine implements Engine {
     reopen: true,
     reindex: { missing: 'the model keeps no accelerator' },
     backup: { missing: 'the model keeps no files' },
+    collection: true,
   };
   readonly state: ModelState;
   readonly upkeep: ModelUpkeep;
@@ -172,6 +175,28 @@ export class ModelEngine implements Engine {
     return [...this.state.patches.values()].filter((patch) => turns.includes(patch.turn));
   }
 
+  async getPatch(seq: number): Promise<PatchRow | undefined> {
+    this.#assertOpen('getPatch');
+    return this.state.patches.get(seq);
+  }
+
+  async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
+    this.#assertOpen('getFsRoots');
+    const roots = [...new Set(turns)].flatMap((turn) => this.state.fsRootsOf(turn).at(-1) ?? []);
+    return roots.toSorted((a, b) => a.seq - b.seq);
+  }
+
+  async tips(): Promise<Tips> {
+    this.#assertOpen('tips');
+    const { turns, contexts, openBytes } = this.state;
+    return {
+      turn: BigInt(turns.size) as TurnId,
+      context: BigInt(contexts.size),
+      patch: this.state.nextSeq - 1,
+      open: [...openBytes.keys()].toSorted((a, b) => Number(a - b)),
+    };
+  }
+
   async getLog(name: string): Promise<LogRow | undefined> {
     this.#assertOpen('getLog');
     return this.state.getLog(name);
@@ -209,14 +234,14 @@ export class ModelEngine implements Engine {
 
   async stats(): Promise<EngineStats> {
     this.#assertOpen('stats');
-    const { blobs, turns, contexts, patches, logs } = this.state;
+    const { blobs, turns, contexts, logs } = this.state;
     const blobBytes = sum([...blobs.values()].map((bytes) => bytes.length));
     return {
       engine: 'model',
       durability: 'unsafe',
       turns: turns.size - this.state.collected.size,
       contexts: [...contexts.values()].filter((context) => !context.removed).length,
-      patches: patches.size,
+      patches: this.state.nextSeq - 1,
       blobs: blobs.size,
       blobBytes,
       storedBytes: blobBytes,

@@ -5,18 +5,24 @@ import { describeDifference } from './describe-difference.ts';
 import type { Promised } from './oracle.ts';
 import { readText } from './read-text.ts';
 
-/** Throws unless the store shows one of the promised states, whole and undamaged, and takes commits. */
+/**
+ * Throws unless the store shows one of the promised states, whole and undamaged, and takes commits.
+ * Returns the state that it shows.
+ */
 export async function checkRecovered(
   engine: Engine,
   promised: Promised,
   thoroughly: boolean,
-): Promise<void> {
+): Promise<string> {
   const text = await readText(engine, thoroughly);
-  if (!promised.includes(text)) throw new Error(describeDifference(text, promised));
-  if (!thoroughly) return;
+  // The promised text, not its equal: who keeps many of them keeps each one once.
+  const found = promised.find((one) => one === text);
+  if (found === undefined) throw new Error(describeDifference(text, promised));
+  if (!thoroughly) return found;
   const { damage, turns } = await engine.stats();
   if (damage.length > 0) throw new Error(`reports damage: ${JSON.stringify(damage)}`);
   await checkWriting(engine, turns);
+  return found;
 }
 
 /** New turns get new ids; a key applies once, before and after a clean closing. */

@@ -5,7 +5,10 @@ import {
   flipBytes,
   restoreStaleChunks,
 } from '../../src/testing/disk/damage.ts';
-import { makeSmallStore, meetAll, type SmallStore, startsOfPages } from './damage-rig.ts';
+import type * as DamageRig from './damage-rig.ts';
+import { importRig } from './import-rig.ts';
+
+const { makeSmallStore, meetAll, startsOfPages } = await importRig<typeof DamageRig>('damage-rig');
 
 /*
  * Invariant: a store with one damaged file gives each answer as it was, or CORRUPT; or it is not opened
@@ -18,7 +21,7 @@ const JOURNAL = /journal\/[ab]\.wal$/;
 const PUBLISHED = /\/state\.json$/;
 
 describe.each(['closed', 'killed'] as const)('a store that was %s', (how) => {
-  let store: SmallStore;
+  let store: DamageRig.SmallStore;
   beforeAll(async () => {
     store = await makeSmallStore(how);
   });
@@ -36,12 +39,12 @@ describe.each(['closed', 'killed'] as const)('a store that was %s', (how) => {
     expect(store.answers).not.toContain(undefined);
   });
 
-  it('notices flipped bits in any byte of its files', { timeout: 60_000 }, async () => {
+  it('notices flipped bits in any byte of its files', { timeout: 120_000 }, async () => {
     const { detected } = await meetAll(store, flipBytes(store.disk, files));
     expect(detected).toBeGreaterThan(how === 'closed' ? 1000 : 50);
   });
 
-  it('notices flipped bits in the journal', { timeout: 60_000 }, async () => {
+  it('notices flipped bits in the journal', { timeout: 120_000 }, async () => {
     const sampled = flipBytes(store.disk, { ...journal, perFile: 300 });
     const inFrames = startsOfPages(flipBytes(store.disk, journal), how === 'killed' ? 4 : 30);
     const somewhere = await meetAll(store, sampled);
@@ -52,13 +55,13 @@ describe.each(['closed', 'killed'] as const)('a store that was %s', (how) => {
     expect(detected === 0).toBe(how === 'closed');
   });
 
-  it('notices files that are cut short', { timeout: 60_000 }, async () => {
+  it('notices files that are cut short', { timeout: 120_000 }, async () => {
     const { detected } = await meetAll(store, cutFiles(store.disk, { ...files, perFile: 100 }));
     expect(detected).toBeGreaterThan(how === 'closed' ? 300 : 20);
     await meetAll(store, cutFiles(store.disk, { ...journal, perFile: 40 }));
   });
 
-  it('notices old bytes that come back', { timeout: 60_000 }, async () => {
+  it('notices old bytes that come back', { timeout: 120_000 }, async () => {
     let restored = 0;
     for (const chunkBytes of [16, 64, 128, 512, 4096]) {
       const options = { seed: 23, chunkBytes, only: (path: string) => !PUBLISHED.test(path) };

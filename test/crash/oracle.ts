@@ -150,6 +150,7 @@ function copyInto(state: ModelState, copy: ModelState): void {
   copyMap(state.openBytes, copy.openBytes);
   copyMap(state.keys, copy.keys);
   copyMap(state.patches, copy.patches);
+  copyMap(state.fsRoots, copy.fsRoots);
   copyMap(state.logs, copy.logs);
   copyMap(state.docs, copy.docs);
   copy.seq = state.seq;

@@ -22,15 +22,18 @@ export const LOOSE_BLOBS: readonly (BlobPut & { readonly sha256: string })[] = [
  */
 export async function readText(engine: Engine, thoroughly = false): Promise<string> {
   const turns = await readTurns(engine);
-  const patches = await engine.getPatches(turns.map((turn) => turn.id));
+  const ids = turns.map((turn) => turn.id);
+  const patches = await engine.getPatches(ids);
+  const fsRoots = await engine.getFsRoots(ids);
   const { rows: contexts } = await engine.listContexts({ limit: MANY });
-  const lines: unknown[] = [...turns, ...patches, ...contexts];
+  const lines: unknown[] = [...turns, ...patches, ...fsRoots, ...contexts];
   for (const name of await engine.listLogs('', MANY)) {
     lines.push(await engine.getLog(name), await engine.readLog(name, 0, MANY));
   }
   for (const name of await engine.listDocs('', MANY)) lines.push(await engine.getDoc(name));
-  const payloads = new Set([...turns, ...patches].flatMap(({ payload }) => payload ?? []));
-  for (const hash of payloads) lines.push(await readBlob(engine, hash, thoroughly));
+  const payloads = [...turns, ...patches].flatMap(({ payload }) => payload ?? []);
+  for (const hash of new Set([...payloads, ...fsRoots.map(({ root }) => root)]))
+    lines.push(await readBlob(engine, hash, thoroughly));
   for (const { hash, sha256 } of LOOSE_BLOBS) {
     lines.push(await readBlob(engine, hash, thoroughly), await engine.findBySha256(sha256));
   }

@@ -18,6 +18,7 @@ const KINDS = [
   ['delta', 4],
   ['seal', 3],
   ['patch', 2],
+  ['fsRoot', 2],
   ['log', 3],
   ['doc', 3],
 ] as const;

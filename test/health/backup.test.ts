@@ -55,14 +55,15 @@ describe('backup', () => {
     const committed: Promise<unknown>[] = [];
     const beginAnew = (_done: number, _total: number, what: string): void => {
       if (what !== 'logs' || committed.length > 0) return;
-      committed.push(engine.commit({ logs: [{ do: 'remove', name: 'logs/a' }] }));
-      committed.push(appendLines(engine, 'logs/a', '"new"'));
+      const name = 'logs/a';
+      const begun = { do: 'append', name, lines: ['"new"'] } as const;
+      committed.push(engine.commit({ logs: [{ do: 'remove', name }, begun] }));
     };
     await backupStore(writer, COPY, beginAnew);
     await Promise.all(committed);
     await engine.close();
     const copy = await openCopy(io);
-    expect(committed).toHaveLength(2);
+    expect(committed).toHaveLength(1);
     expect(await copy.readLog('logs/a', 0, 10)).toEqual(['"new"']);
     await copy.close();
   });

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { QuipuError } from '../../src/base/errors.ts';
 import { hashBytes } from '../../src/base/hash.ts';
 import { canonicalJson } from '../../src/base/canonical-json.ts';
+import { contextRoots } from '../../src/context/context-roots.ts';
 import { pinRoots } from '../../src/context/pin-roots.ts';
+import type { BlobPut } from '../../src/engine/batch.ts';
 import type { Root, RootSource } from '../../src/engine/roots.ts';
 import { collectGarbage } from '../../src/maintain/collect-garbage.ts';
 import { createStore } from '../../src/store/create-store.ts';
@@ -19,6 +21,16 @@ const NOW = { graceMs: 0, all: true };
 
 function source(kind: string, roots: () => AsyncIterable<Root>): RootSource {
   return { kind, roots, rootsIn: () => [] };
+}
+
+function toBlob(text: string): BlobPut {
+  const bytes = new TextEncoder().encode(text);
+  return { hash: hashBytes(bytes), bytes };
+}
+
+/** A tree in JSON that names one file. */
+function treeOf(file: string): BlobPut {
+  return toBlob(JSON.stringify([{ name: 'a', hash: blobOf(file).hash }]));
 }
 
 describe('collectGarbage', () => {
@@ -53,6 +65,62 @@ describe('collectGarbage', () => {
       removedBlobs: 1,
     });
     expect(await engine.hasBlob(leaf.hash)).toBe(true);
+  });
+
+  it('keeps what the tree of a turn names that is appended while it runs', async () => {
+    const engine = new ModelEngine();
+    const { id } = await createContext(engine);
+    const [file, folder] = [blobOf('file'), treeOf('file')];
+    const root = toBlob(`["${folder.hash}"]`);
+    await engine.commit({ blobs: [file, folder, root, blobOf('loose')] });
+    const late = source('late', async function* () {
+      await append(engine, id, 'turn', { fsRoot: root.hash });
+      yield* [];
+    });
+    const sources = [contextRoots(engine), late];
+    expect(await collectGarbage(engine, sources, NOW)).toMatchObject({ removedBlobs: 1 });
+    for (const { hash } of [file, folder, root]) expect(await engine.hasBlob(hash)).toBe(true);
+  });
+
+  it('keeps the tree of a turn that somebody comes to need while it runs', async () => {
+    const engine = new ModelEngine();
+    const { id } = await createContext(engine);
+    const tree = treeOf('file');
+    await engine.commit({ blobs: [blobOf('file'), tree] });
+    const turn = await append(engine, id, 'turn', { fsRoot: tree.hash });
+    await engine.commit({ contexts: [{ do: 'remove', context: id }] });
+    const start = engine.upkeep.startCollection.bind(engine.upkeep);
+    engine.upkeep.startCollection = async (options) => {
+      const collection = await start(options);
+      const sweep = collection.sweep.bind(collection);
+      collection.sweep = async (plan) => {
+        await createContext(engine, { base: turn.id });
+        return sweep(plan);
+      };
+      return collection;
+    };
+    expect(await collectGarbage(engine, [], NOW)).toMatchObject({ removedBlobs: 0 });
+    expect(await engine.getFsRoots([turn.id])).toMatchObject([{ root: tree.hash }]);
+    expect(await engine.hasBlob(blobOf('file').hash)).toBe(true);
+  });
+
+  it('stops before anything goes when a tree cannot be read', async () => {
+    const engine = new ModelEngine();
+    const { id } = await createContext(engine);
+    const tree = treeOf('file');
+    await engine.commit({ blobs: [blobOf('file'), tree, blobOf('loose')] });
+    await append(engine, id, 'turn', { fsRoot: tree.hash });
+    const readBlob = engine.readBlob.bind(engine);
+    engine.readBlob = async function* () {
+      yield* [];
+      throw new QuipuError('CORRUPT', 'a record is damaged', { file: 'x', offset: 3 });
+    };
+    const error = await failure(collectGarbage(engine, [contextRoots(engine)], NOW), 'CORRUPT');
+    expect(error.message).toContain('a blob of a file system cannot be read: a record is damaged');
+    expect(await engine.hasBlob(blobOf('loose').hash)).toBe(true);
+    engine.readBlob = readBlob;
+    const report = await collectGarbage(engine, [contextRoots(engine)], NOW);
+    expect(report).toMatchObject({ removedBlobs: 1 });
   });
 
   it('hears of a turn that is pinned after the pins were read', async () => {

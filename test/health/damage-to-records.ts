@@ -25,7 +25,10 @@ function forgeTurn(name: string, id: number, change: (record: Buffer) => void): 
 
 function forgeHead(name: string, id: number, change: (record: Buffer) => void): Damage {
   const place = { offset: id * HEAD_RECORD_BYTES, length: HEAD_RECORD_BYTES };
-  const plant = (planter: Planter): Promise<void> => planter.forge(HEADS, place, change);
+  const plant = async (planter: Planter): Promise<void> => {
+    await planter.settle();
+    await planter.forge(HEADS, place, change);
+  };
   return { name, file: HEADS, offset: place.offset, forged: true, plant };
 }
 

@@ -25,8 +25,10 @@ const SMALLEST_LARGE_BYTES = 265_000;
 function* filesIn(folder: string): Generator<readonly [string, Uint8Array]> {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    if (statSync(path).isDirectory()) yield* filesIn(path);
-    else yield [path.slice(folder.length), readFileSync(path)];
+    const stat = statSync(path);
+    if (stat.isDirectory()) yield* filesIn(path);
+    // The socket that others come in by holds nothing.
+    else if (stat.isFile()) yield [path.slice(folder.length), readFileSync(path)];
   }
 }
 

@@ -30,10 +30,14 @@ export class LoadModel {
     return chain;
   }
 
-  /** What a read of the turn must show. */
-  shownPayload(turn: TurnId): Hash | undefined {
+  patchCount(turn: TurnId): number {
+    return this.turns.get(turn)?.patches.length ?? 0;
+  }
+
+  /** What reads of the turn may have shown since it had that many patches. */
+  shownSince(turn: TurnId, patchCount: number): Hash[] {
     const known = this.turns.get(turn);
-    return known?.patches.at(-1) ?? known?.payload;
+    return known === undefined ? [] : [known.payload, ...known.patches].slice(patchCount);
   }
 
   reachable(): Set<TurnId> {

@@ -20,6 +20,7 @@ export class Load {
   readonly #contexts: Contexts;
   readonly #random: SeededRandom;
   readonly #removing: Set<ContextId> = new Set();
+  readonly #patching: Set<Promise<void>> = new Set();
   #stopped = false;
 
   constructor(contexts: Contexts, seed: number) {
@@ -66,17 +67,20 @@ export class Load {
     const head = this.model.heads.get(id) ?? NO_TURN;
     if (head === NO_TURN) return;
     const wanted = this.model.chainOf(head).toReversed();
-    const shown = new Map(wanted.map((turn) => [turn, this.model.shownPayload(turn)]));
+    const counts = new Map(wanted.map((turn) => [turn, this.model.patchCount(turn)]));
     const found: TurnId[] = [];
     try {
       for await (const turn of this.#contexts.chain(head)) {
         found.push(turn.id);
         if (turn.bytes === undefined) this.#fail(`turn ${turn.id} came without bytes`);
-        // A patch may have come while this was read.
-        const now = this.model.shownPayload(turn.id);
-        if (turn.payloadHash !== shown.get(turn.id) && turn.payloadHash !== now) {
-          this.#fail(`turn ${turn.id} showed another payload`);
-        }
+        // Patches may have come while this was read, and be readable before their writers know.
+        const mayShow = (): boolean =>
+          this.model
+            .shownSince(turn.id, counts.get(turn.id) ?? 0)
+            .some((hash) => hash === turn.payloadHash);
+        if (mayShow()) continue;
+        await Promise.allSettled(this.#patching);
+        if (!mayShow()) this.#fail(`turn ${turn.id} showed another payload`);
       }
       if (found.join() !== wanted.join()) this.#fail(`the chain to turn ${head} was another one`);
     } catch (error) {
@@ -150,8 +154,12 @@ export class Load {
   async #patch(id: ContextId): Promise<void> {
     const turn = this.#earlier(id);
     if (turn === undefined) return;
-    const patch = await this.#contexts.patch(turn, this.#payload());
-    this.model.addPatch(turn, patch.payloadHash);
+    const patching = this.#contexts.patch(turn, this.#payload()).then(({ payloadHash }) => {
+      this.model.addPatch(turn, payloadHash);
+      this.#patching.delete(patching);
+    });
+    this.#patching.add(patching);
+    await patching;
   }
 
   async #stream(id: ContextId): Promise<void> {

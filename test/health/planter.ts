@@ -1,5 +1,6 @@
 import { crc32 } from '../../src/base/crc.ts';
 import { hashBytes } from '../../src/base/hash.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import { packFile } from '../../src/engine/files/names.ts';
 import { type PackItem, scanPack } from '../../src/engine/files/scan-pack.ts';
 import type { MapShelf } from '../../src/testing/map-shelf.ts';
@@ -9,11 +10,18 @@ import { ROOT, type Sample } from './sample-store.ts';
 /** Changes the bytes of a store behind its back. */
 export class Planter {
   readonly #disk: MemoryIo;
+  readonly #engine: Engine;
   readonly shelf: MapShelf;
 
-  constructor({ disk, shelf }: Sample) {
+  constructor({ disk, engine, shelf }: Sample) {
     this.#disk = disk;
+    this.#engine = engine;
     this.shelf = shelf();
+  }
+
+  /** Heads reach their file at a checkpoint; what is planted there before would be written over. */
+  async settle(): Promise<void> {
+    await this.#engine.checkpoint();
   }
 
   read(file: string): Buffer {

@@ -12,43 +12,70 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { listFiles, projectPath } from './project.ts';
 
-const DIST = projectPath('dist');
+interface Build {
+  readonly project: string;
+  readonly output: string;
+  /** Folders whose sources count, besides `src`. */
+  readonly folders: readonly string[];
+}
+
+const PACKAGE: Build = { project: 'tsconfig.build.json', output: 'dist', folders: [] };
+const RIGS: Build = {
+  project: 'test/crash/tsconfig.rig.json',
+  // Here the test runner leaves imports to Node.
+  output: 'node_modules/.quipu-rigs',
+  folders: ['test/crash'],
+};
 const STAMP_NAME = '.built';
 const LOCK = projectPath('node_modules/.quipu-build');
 const LOCK_STALE_MS = 60_000;
 
 /**
  * Runs once before all tests. Tests of the command line and of the documents use the built package,
- * so it is built when a source is newer. Types that do not fit are not reported here but by the
- * check test, as one failure among the others.
+ * and the long rigs are run as plain JavaScript, so both are built when a source is newer. Types that
+ * do not fit are not reported here but by the check test, as one failure among the others.
  */
 export async function setup(): Promise<void> {
   await takeLock();
   try {
-    if (!isStale()) return;
-    const startedAt = new Date();
-    const fresh = projectPath('dist.new');
-    const tsc = projectPath('node_modules/typescript/bin/tsc');
-    const project = projectPath('tsconfig.build.json');
-    mkdirSync(fresh, { recursive: true });
-    spawnSync(process.execPath, [tsc, '-p', project, '--outDir', fresh]);
-    // A source saved while the compiler ran must count as newer.
-    writeFileSync(join(fresh, STAMP_NAME), '');
-    utimesSync(join(fresh, STAMP_NAME), startedAt, startedAt);
-    // Swapped as a whole: a test of another run that uses the package never sees half of it.
-    if (existsSync(DIST)) renameSync(DIST, projectPath('dist.old'));
-    renameSync(fresh, DIST);
+    for (const build of [PACKAGE, RIGS]) if (isStale(build)) make(build);
   } finally {
-    rmSync(projectPath('dist.old'), { recursive: true, force: true });
-    rmSync(projectPath('dist.new'), { recursive: true, force: true });
     rmSync(LOCK, { recursive: true, force: true });
   }
 }
 
-function isStale(): boolean {
-  const builtAt = mtimeOf(join(DIST, STAMP_NAME));
-  const sources = [...listFiles('src', /(?<!\.test)\.ts$/), 'tsconfig.json', 'tsconfig.build.json'];
-  return sources.some((source) => mtimeOf(projectPath(source)) > builtAt);
+/** The compiled form of the rig `test/crash/<name>.ts`. */
+export function compiledRig(name: string): string {
+  return projectPath(`${RIGS.output}/test/crash/${name}.js`);
+}
+
+function make({ project, output }: Build): void {
+  const target = projectPath(output);
+  const fresh = `${target}.new`;
+  const old = `${target}.old`;
+  const startedAt = new Date();
+  try {
+    const tsc = projectPath('node_modules/typescript/bin/tsc');
+    mkdirSync(fresh, { recursive: true });
+    spawnSync(process.execPath, [tsc, '-p', projectPath(project), '--outDir', fresh]);
+    // A source saved while the compiler ran must count as newer.
+    writeFileSync(join(fresh, STAMP_NAME), '');
+    utimesSync(join(fresh, STAMP_NAME), startedAt, startedAt);
+    // Swapped as a whole: a test of another run that uses the output never sees half of it.
+    if (existsSync(target)) renameSync(target, old);
+    renameSync(fresh, target);
+  } finally {
+    rmSync(old, { recursive: true, force: true });
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+function isStale({ project, output, folders }: Build): boolean {
+  const builtAt = mtimeOf(join(projectPath(output), STAMP_NAME));
+  const sources = ['src', ...folders].flatMap((folder) => listFiles(folder, /(?<!\.test)\.ts$/));
+  return [...sources, 'tsconfig.json', project].some(
+    (source) => mtimeOf(projectPath(source)) > builtAt,
+  );
 }
 
 function mtimeOf(path: string): number {

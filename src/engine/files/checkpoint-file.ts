@@ -36,13 +36,16 @@ export interface Checkpoint {
 /**
  * The newest intact checkpoint, durable. A store without one is damaged. A process that died, or whose
  * sync failed, may have left one that only reads see; it is written once more, because the next
- * checkpoint goes over the one before it.
+ * checkpoint goes over the one before it. The rest of one that a power cut tore is written over at once:
+ * two good ones are safer than one, and nobody takes the rest for damage.
  */
 export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
   let newest: Checkpoint | undefined;
+  let torn = false;
   for (const name of CHECKPOINT_FILES) {
     const length = Math.min(await files.size(name), CHECKPOINT_BYTES_MAX);
     const found = decodeCheckpoint(await files.read(name, 0, length));
+    torn ||= found === undefined && length > 0;
     if (found === undefined) continue;
     if (newest === undefined || found.generation > newest.generation) {
       newest = { ...found, body: found.body as CheckpointBody };
@@ -50,7 +53,10 @@ export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
   }
   if (newest !== undefined) {
     await writeCheckpoint(files, newest);
-    return newest;
+    if (!torn) return newest;
+    const again = { ...newest, generation: newest.generation + 1 };
+    await writeCheckpoint(files, again);
+    return again;
   }
   throw corrupt(CHECKPOINT_FILES[0], 0, 'neither checkpoint can be read');
 }

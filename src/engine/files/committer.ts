@@ -1,34 +1,49 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { Committed } from '../batch.ts';
-import type { Draft } from './plan/draft.ts';
+import { type Draft, NotInMemory } from './plan/draft.ts';
 import { planBatch } from './plan/plan-batch.ts';
 import type { Planned, PreparedBatch } from './plan/planned.ts';
+import type { SqueezeJob, Squeezer } from './squeeze/squeezer.ts';
 
 // Group commit: commits that arrive while a group is on its way to the disk share the next one.
 // Invariants
 // - Groups are serial: a group is planned over a state in which every earlier one is durable, applied
 //   and visible. So a plan never builds on anything that could still be lost.
 // - Within a group, batches are planned in the order they came and acknowledged in that order.
+// - A batch joins a group only when its blobs are squeezed, and no later batch overtakes it.
 // - A batch whose conditions fail is rejected alone; a group that cannot be made durable is rejected
 //   as a whole, and leaves no trace in memory.
 
 /** Bounds of one group, so that one frame stays small and nobody waits long for others. */
 const GROUP_BATCHES_MAX = 1024;
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
+/**
+ * With this many batches ready a group starts, while the squeezing thread goes on with the rest. Fewer
+ * would make a sync for a handful; more would leave the thread without work during the sync.
+ */
+const GROUP_BATCHES_ENOUGH = 24;
 
 /** What a committer needs to make a group true. */
 export interface CommitTarget {
   startDraft(): Draft;
-  /** Makes the draft durable and visible; returns its frame number. Throws, and changes nothing, otherwise. */
-  store(draft: Draft): Promise<number>;
+  /**
+   * Makes the draft durable and visible; returns its frame number. Throws, and changes nothing, otherwise.
+   * `waiting` is called once the disk has the frame to work on.
+   */
+  store(draft: Draft, waiting: () => void): Promise<number>;
   /** Runs once a group is visible, after its commits were acknowledged. */
   announce(planned: readonly { planned: Planned; seq: number }[]): void;
   /** Mends what made planning fail, and says whether that was possible. */
   mend(error: unknown): Promise<boolean>;
 }
 
-interface Waiting {
+/** A batch, and those of its blobs that are still being squeezed. */
+export interface Submission {
   readonly batch: PreparedBatch;
+  readonly jobs: readonly SqueezeJob[];
+}
+
+interface Waiting extends Submission {
   readonly bytes: number;
   readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
@@ -41,61 +56,104 @@ interface Ready {
 
 export class Committer {
   readonly #target: CommitTarget;
+  readonly #squeezer: Squeezer;
   #queue: Waiting[] = [];
+  /** Work that wants no group beside it, in the order it came. */
+  readonly #exclusive: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
+  /** The commit that was sent last: batches are decided in the order they came. */
+  #newest: Promise<Committed> | undefined;
+  /** Acknowledges the last group, which is durable and visible. */
+  #lastDone: (() => void) | undefined;
+  /** How many batches the last group had. */
+  #lastGroup = 0;
   /** The number that commits which changed nothing report. */
   #lastSeq: number;
 
-  constructor(target: CommitTarget, lastSeq: number) {
+  constructor(target: CommitTarget, squeezer: Squeezer, lastSeq: number) {
     this.#target = target;
+    this.#squeezer = squeezer;
     this.#lastSeq = lastSeq * GROUP_BATCHES_MAX;
   }
 
-  submit(batch: PreparedBatch): Promise<Committed> {
-    const bytes = batch.blobs.reduce((sum, blob) => sum + blob.stored.length, 0);
+  submit({ batch, jobs }: Submission): Promise<Committed> {
+    const bytes = batch.blobs.reduce((sum, { squeezed }) => sum + squeezed.stored.length, 0);
+    const committed = new Promise<Committed>((resolve, reject) => {
+      this.#queue.push({ batch, jobs, bytes, resolve, reject });
+      this.#running ??= this.#run();
+    });
+    this.#newest = committed;
+    return committed;
+  }
+
+  /** Resolves when everything sent so far is decided, whatever is sent meanwhile. */
+  async settled(): Promise<void> {
+    await this.#newest?.catch(() => undefined);
+  }
+
+  /** Runs `work` between two groups; commits sent meanwhile wait. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ batch, bytes, resolve, reject });
+      this.#exclusive.push(() => work().then(resolve, reject));
       this.#running ??= this.#run();
     });
   }
 
-  /** Runs `work` while no group is under way; commits sent meanwhile wait. */
-  async exclusively<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#running !== undefined) await this.#running;
-    const result = work();
-    this.#running = result.then(noop, noop).then(() => this.#rest());
-    return result;
-  }
-
-  /** Resolves when everything sent so far is decided. */
+  /** Resolves when there is nothing left to do. */
   async drain(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
 
   async #run(): Promise<void> {
-    // Writers that were acknowledged together send their next commits in the same turn of the event
-    // loop; waiting for its end lets them share a frame.
-    await new Promise((resolve) => setImmediate(resolve));
-    while (this.#queue.length > 0) await this.#runGroup(this.#takeGroup());
+    for (;;) {
+      // Writers that were acknowledged together send their next commits in the same turn of the event
+      // loop; waiting for its end lets them share a frame. A writer that was alone is not kept waiting.
+      if (this.#lastGroup > 1 || this.#queue.length === 0) await endOfTurn();
+      if (this.#exclusive.length > 0) this.#acknowledgeLast();
+      const work = this.#exclusive.shift();
+      if (work !== undefined) await work();
+      else if (this.#queue.length > 0) await this.#runGroup(await this.#takeGroup());
+      else break;
+    }
     this.#running = undefined;
   }
 
-  #rest(): void {
-    this.#running = this.#queue.length > 0 ? this.#run() : undefined;
+  /**
+   * A group that is done is acknowledged while the disk works on the next one, if that is ready: what
+   * its writers do then costs no time of anyone's.
+   */
+  #acknowledgeLast(): void {
+    const last = this.#lastDone;
+    this.#lastDone = undefined;
+    last?.();
   }
 
-  #takeGroup(): Waiting[] {
+  /** The first batches of the queue. Helps to squeeze them rather than wait idly. */
+  async #takeGroup(): Promise<Waiting[]> {
+    for (;;) {
+      const ready = this.#countReady();
+      if (ready === this.#queue.length || ready >= GROUP_BATCHES_ENOUGH) break;
+      if (this.#squeezer.help()) continue;
+      if (ready > 0) break;
+      for (const job of this.#queue[0]?.jobs ?? []) await this.#squeezer.untilDone(job);
+    }
     let bytes = 0;
     let count = 0;
     for (const waiting of this.#queue) {
-      if (count > 0 && (count === GROUP_BATCHES_MAX || bytes + waiting.bytes > GROUP_BYTES_MAX))
-        break;
+      const full = count === GROUP_BATCHES_MAX || bytes + waiting.bytes > GROUP_BYTES_MAX;
+      if (count > 0 && (full || !isReady(waiting))) break;
       bytes += waiting.bytes;
       count += 1;
     }
+    this.#lastGroup = count;
     const group = this.#queue.slice(0, count);
     this.#queue = this.#queue.slice(count);
     return group;
+  }
+
+  #countReady(): number {
+    const busy = this.#queue.findIndex((waiting) => !isReady(waiting));
+    return busy === -1 ? this.#queue.length : busy;
   }
 
   async #runGroup(group: readonly Waiting[]): Promise<void> {
@@ -103,13 +161,22 @@ export class Committer {
     try {
       const draft = this.#target.startDraft();
       for (const waiting of group) {
-        const planned = await this.#plan(draft, waiting);
+        let planned: Planned | undefined;
+        try {
+          planned = this.#planNow(draft, waiting);
+        } catch (error) {
+          planned = await this.#planAgain(draft, waiting, error);
+        }
         if (planned !== undefined) ready.push({ waiting, planned });
       }
       const changed = ready.some(({ planned }) => planned.changed);
-      const seq = changed ? (await this.#target.store(draft)) * GROUP_BATCHES_MAX : this.#lastSeq;
-      this.#acknowledge(ready, seq);
+      const stored = changed ? this.#target.store(draft, () => this.#acknowledgeLast()) : undefined;
+      const seq = stored === undefined ? this.#lastSeq : (await stored) * GROUP_BATCHES_MAX;
+      this.#acknowledgeLast();
+      this.#lastDone = () => this.#acknowledge(ready, seq);
+      if (this.#countReady() === 0 || this.#exclusive.length > 0) this.#acknowledgeLast();
     } catch (error) {
+      this.#acknowledgeLast();
       for (const { waiting } of ready) waiting.reject(error);
     }
   }
@@ -123,23 +190,39 @@ export class Committer {
     this.#target.announce(numbered);
   }
 
-  async #plan(draft: Draft, waiting: Waiting): Promise<Planned | undefined> {
-    for (let tries = 0; ; tries += 1) {
-      const own = draft.child();
+  #planNow(draft: Draft, { batch }: Waiting): Planned {
+    return draft.attempt(() => planBatch(draft, batch));
+  }
+
+  /** Goes on after `error` ended the first try: reads or mends what was missing, and tries again. */
+  async #planAgain(draft: Draft, waiting: Waiting, error: unknown): Promise<Planned | undefined> {
+    let mended = false;
+    for (let last = error; ;) {
       try {
-        const planned = await planBatch(own, waiting.batch);
-        draft.absorb(own);
-        return planned;
-      } catch (error) {
-        if (tries === 0 && !(error instanceof QuipuError) && (await this.#target.mend(error)))
-          continue;
-        waiting.reject(error);
+        if (last instanceof NotInMemory) {
+          await last.load();
+        } else {
+          if (mended || last instanceof QuipuError) throw last;
+          mended = await this.#target.mend(last);
+          if (!mended) throw last;
+        }
+      } catch (final) {
+        waiting.reject(final);
         return undefined;
+      }
+      try {
+        return this.#planNow(draft, waiting);
+      } catch (next) {
+        last = next;
       }
     }
   }
 }
 
-function noop(): void {
-  // The caller of `exclusively` has the result; the queue only waits for the end.
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function isReady({ jobs }: Waiting): boolean {
+  return jobs.every((job) => job.done);
 }

@@ -4,7 +4,8 @@ import { type CollectedMap, isCollected, NOTHING_COLLECTED } from '../../format/
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
 import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
-import type { ContextMeta } from '../rows.ts';
+import type { Tips } from '../engine.ts';
+import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../rows.ts';
 import { BlobReader } from './blobs/blob-reader.ts';
 import type { Index } from './index/store-index.ts';
 import { corrupt } from './io-error.ts';
@@ -17,6 +18,7 @@ import type { StoreFiles } from './store-files.ts';
 import { type DocPlace, readDoc } from './tables/doc-log.ts';
 import { HeadTable } from './tables/head-table.ts';
 import { type LogState, readLogState } from './tables/line-log.ts';
+import { firstFsRoot, newestPatch, readFsRoots, readPatches } from './tables/patch-table.ts';
 import { type StoredTurn, TurnTable } from './tables/turn-table.ts';
 import type { TypeTable } from './tables/type-table.ts';
 import type { Tails } from './tails.ts';
@@ -93,7 +95,7 @@ export class Core implements CommittedView {
     this.reliance?.turn(turn);
   }
 
-  async hasBlob(hash: Hash): Promise<boolean> {
+  hasBlob(hash: Hash): boolean {
     return this.index.findBlob(hash) !== undefined;
   }
 
@@ -101,9 +103,17 @@ export class Core implements CommittedView {
     return this.index.findSha256(sha256);
   }
 
+  peekHead(id: number): HeadRecord | undefined {
+    return this.heads.peek(id);
+  }
+
   async getHead(id: number): Promise<HeadRecord | undefined> {
     if (id < 1 || id >= this.tails.nextContext) return undefined;
     return this.heads.get(id, (context) => this.index.getContext(context));
+  }
+
+  peekSealedTurn(id: number): StoredTurn | undefined {
+    return this.openTurns.has(id) || this.isCollected(id) ? undefined : this.turns.peek(id);
   }
 
   async getSealedTurn(id: number): Promise<StoredTurn | undefined> {
@@ -112,6 +122,14 @@ export class Core implements CommittedView {
     const turn = await this.turns.get(id);
     if (turn !== undefined) return turn;
     throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is gone`);
+  }
+
+  /** Open or sealed. */
+  async findTurn(id: number): Promise<StoredTurn | undefined> {
+    const open = this.openTurns.get(id);
+    if (open === undefined) return this.getSealedTurn(id);
+    const { row, jump, sideJump } = open;
+    return { row, jump, sideJump, idempotency: undefined };
   }
 
   getOpenTurn(id: number): OpenTurn | undefined {
@@ -140,14 +158,43 @@ export class Core implements CommittedView {
   }
 
   async newestPatch(turn: number): Promise<number> {
-    return this.patchesOf([turn]).at(-1) ?? 0;
+    return newestPatch(this.files, this.patchesOf([turn]));
   }
 
+  async firstFsRoot(turn: number): Promise<Hash | undefined> {
+    return firstFsRoot(this.files, this.patchesOf([turn]));
+  }
+
+  /** Numbers of the patches and file-system roots of these turns, rising. */
   patchesOf(turns: readonly number[]): number[] {
     if (this.tails.nextPatch === 1) return [];
     // A patch that cannot be read could be on any turn.
     this.damage.assertWhole('patches');
     return this.index.patchesOf(turns);
+  }
+
+  async getPatches(turns: readonly TurnId[]): Promise<PatchRow[]> {
+    return readPatches(this.files, this.patchesOf(turns.map(Number)));
+  }
+
+  async getFsRoots(turns: readonly TurnId[]): Promise<FsRootRow[]> {
+    return readFsRoots(this.files, this.patchesOf(turns.map(Number)));
+  }
+
+  async getPatch(seq: number): Promise<PatchRow | undefined> {
+    if (!Number.isSafeInteger(seq) || seq < 1 || seq >= this.tails.nextPatch) return undefined;
+    return (await readPatches(this.files, [seq]))[0];
+  }
+
+  tips(): Tips {
+    const { nextTurn, nextContext, nextPatch } = this.tails;
+    const open = [...this.openTurns.keys()].toSorted((a, b) => a - b);
+    return {
+      turn: BigInt(nextTurn - 1) as TurnId,
+      context: BigInt(nextContext - 1),
+      patch: nextPatch - 1,
+      open: open.map((turn) => BigInt(turn) as TurnId),
+    };
   }
 
   findDoc(name: string): DocPlace | undefined {
@@ -156,8 +203,16 @@ export class Core implements CommittedView {
     return this.index.findDoc(name);
   }
 
+  async getDoc(name: string): Promise<DocRow | undefined> {
+    const place = this.findDoc(name);
+    if (place === undefined || place.removed) return undefined;
+    const { version, content = 'null' } = await readDoc(this.files, name, place);
+    return { name, version, content };
+  }
+
   /** The engine's own documents, `contexts/<number>`, are passed over. */
   listDocs(prefix: string, limit: number, after: string | undefined): string[] {
+    this.damage.assertWhole('docs');
     const page = this.index.listDocs(prefix, limit, after);
     const own = page.findIndex((name) => name.startsWith('contexts/'));
     if (own === -1) return page;
@@ -195,23 +250,23 @@ export class Core implements CommittedView {
   absorb(draft: Draft, group: EncodedGroup): void {
     const { index } = this;
     this.tails = group.tails;
-    for (const [, type] of draft.types.own()) this.types.add(type);
+    for (const [, type] of draft.types.entries()) this.types.add(type);
     for (const place of group.blobs) {
       index.addBlob(place);
       const storedBytes = BLOB_OVERHEAD_BYTES + place.storedLength;
       index.count({ blobs: 1, blobBytes: place.rawLength, storedBytes });
     }
-    for (const [sha256, hash] of draft.sha256.own()) index.addSha256(sha256, hash);
-    for (const [id, turn] of draft.turns.own()) this.#absorbTurn(id, turn);
-    for (const [id, head] of draft.heads.own()) this.#absorbHead(id, head);
-    for (const [id, open] of draft.opens.own()) {
+    for (const [sha256, hash] of draft.sha256.entries()) index.addSha256(sha256, hash);
+    for (const [id, turn] of draft.turns.entries()) this.#absorbTurn(id, turn);
+    for (const [id, head] of draft.heads.entries()) this.#absorbHead(id, head);
+    for (const [id, open] of draft.opens.entries()) {
       if (open.closed) this.openTurns.delete(id);
       else this.openTurns.set(id, open.turn);
     }
-    for (const [seq, patch] of draft.patches.own()) index.addPatch(Number(patch.turn), seq);
-    for (const [name, log] of draft.logs.own()) index.setLog(name, log.state === undefined);
+    for (const [seq, patch] of draft.patches.entries()) index.addPatch(Number(patch.turn), seq);
+    for (const [name, log] of draft.logs.entries()) index.setLog(name, log.state === undefined);
     for (const { name, place } of group.docs) index.setDoc(name, place);
-    for (const [id, { kind, labels = [] }] of draft.metas.own())
+    for (const [id, { kind, labels = [] }] of draft.metas.entries())
       index.setContextTags(id, { kind, labels });
   }
 

@@ -11,25 +11,39 @@ import type {
   EngineStats,
   OpenTurnRow,
   Progress,
+  Tips,
 } from '../engine.ts';
-import type { BlobStat, ContextRow, DocRow, HeadRow, LogRow, PatchRow, TurnRow } from '../rows.ts';
+import type {
+  BlobStat,
+  ContextRow,
+  DocRow,
+  FsRootRow,
+  HeadRow,
+  LogRow,
+  PatchRow,
+  TurnRow,
+} from '../rows.ts';
 import type { Upkeep } from '../upkeep.ts';
+import { readSteadily } from './blobs/read-steadily.ts';
 import { FilesUpkeep } from './files-upkeep.ts';
-import { toQuipuError } from './io-error.ts';
+import { notFound, toQuipuError } from './io-error.ts';
 import { listContexts } from './list-contexts.ts';
 import { readOpenText } from './open-turn-file.ts';
 import { toHeadRow } from './plan/report.ts';
 import { readStats } from './read-stats.ts';
-import { readDoc } from './tables/doc-log.ts';
 import { readLines } from './tables/line-log.ts';
 import { ancestorOf, commonAncestorOf } from './tables/ancestors.ts';
-import { readPatch } from './tables/patch-table.ts';
 import type { StoredTurn } from './tables/turn-table.ts';
 import type { Writer } from './writer.ts';
 
 /** The engine over a folder of files. Reads come from `Core`, everything that writes from `Writer`. */
 export class FilesEngine implements Engine {
-  readonly capabilities: EngineCapabilities = { reopen: true, reindex: true, backup: true };
+  readonly capabilities: EngineCapabilities = {
+    reopen: true,
+    reindex: true,
+    backup: true,
+    collection: true,
+  };
   readonly upkeep: Upkeep;
   readonly #writer: Writer;
   #closing: Promise<void> | undefined;
@@ -55,7 +69,7 @@ export class FilesEngine implements Engine {
 
   async hasBlob(hash: Hash): Promise<boolean> {
     return this.#read('hasBlob', async (core) => {
-      const found = await core.hasBlob(hash);
+      const found = core.hasBlob(hash);
       if (!found) core.damage.assertWhole('blobs');
       return found;
     });
@@ -93,7 +107,7 @@ export class FilesEngine implements Engine {
     if (!(await this.hasBlob(hash))) {
       throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
     }
-    for await (const piece of this.#writer.core.blobs.read(hash, start, end)) {
+    for await (const piece of readSteadily(this.#writer, hash, start, end)) {
       this.#assertOpen('readBlob');
       yield piece;
     }
@@ -108,20 +122,20 @@ export class FilesEngine implements Engine {
     return this.#read('findBySha256', async (core) => {
       const hash = core.findSha256(sha256);
       // The name of a blob outlives it.
-      if (hash !== undefined && (await core.hasBlob(hash))) return hash;
+      if (hash !== undefined && core.hasBlob(hash)) return hash;
       core.damage.assertWhole(hash === undefined ? 'aliases' : 'blobs');
       return undefined;
     });
   }
 
   async getTurn(id: TurnId): Promise<TurnRow | undefined> {
-    return this.#read('getTurn', async () => (await this.#find(id))?.row);
+    return this.#read('getTurn', async (core) => (await core.findTurn(Number(id)))?.row);
   }
 
   async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
     return this.#read('walkBack', async (core) => {
       const rows: TurnRow[] = [];
-      let turn = await this.#find(from);
+      let turn = await core.findTurn(Number(from));
       if (turn === undefined) throw notFound('turn', from);
       while (rows.length < limit) {
         rows.push(turn.row);
@@ -134,17 +148,17 @@ export class FilesEngine implements Engine {
   }
 
   async ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined> {
-    return this.#read('ancestorAt', async () => {
-      const from = await this.#find(turn);
+    return this.#read('ancestorAt', async (core) => {
+      const from = await core.findTurn(Number(turn));
       if (from === undefined || depth < 0 || depth > from.row.depth) return undefined;
       return (await ancestorOf(from, depth, this.#mustGet)).row;
     });
   }
 
   async commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined> {
-    return this.#read('commonAncestor', async () => {
-      const left = await this.#find(a);
-      const right = await this.#find(b);
+    return this.#read('commonAncestor', async (core) => {
+      const left = await core.findTurn(Number(a));
+      const right = await core.findTurn(Number(b));
       if (left === undefined || right === undefined) return undefined;
       return (await commonAncestorOf(left, right, this.#mustGet))?.row;
     });
@@ -178,12 +192,19 @@ export class FilesEngine implements Engine {
   }
 
   async getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]> {
-    return this.#read('getPatches', async (core) => {
-      const rows: PatchRow[] = [];
-      for (const seq of core.patchesOf(turns.map(Number)))
-        rows.push(await readPatch(core.files, seq));
-      return rows;
-    });
+    return this.#read('getPatches', (core) => core.getPatches(turns));
+  }
+
+  async getPatch(seq: number): Promise<PatchRow | undefined> {
+    return this.#read('getPatch', (core) => core.getPatch(seq));
+  }
+
+  async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
+    return this.#read('getFsRoots', (core) => core.getFsRoots(turns));
+  }
+
+  async tips(): Promise<Tips> {
+    return this.#read('tips', async (core) => core.tips());
   }
 
   async getLog(name: string): Promise<LogRow | undefined> {
@@ -205,28 +226,21 @@ export class FilesEngine implements Engine {
   }
 
   async getDoc(name: string): Promise<DocRow | undefined> {
-    return this.#read('getDoc', async (core) => {
-      const place = core.findDoc(name);
-      if (place === undefined || place.removed) return undefined;
-      const { version, content = 'null' } = await readDoc(core.files, name, place);
-      return { name, version, content };
-    });
+    return this.#read('getDoc', (core) => core.getDoc(name));
   }
 
   async listDocs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {
-    return this.#read('listDocs', async (core) => {
-      core.damage.assertWhole('docs');
-      return core.listDocs(prefix, limit, after);
-    });
+    return this.#read('listDocs', async (core) => core.listDocs(prefix, limit, after));
   }
 
   subscribe(listener: (change: Change) => void): () => void {
     this.#assertOpen('subscribe');
-    return this.#writer.subscribe(listener);
+    return this.#writer.listeners.add(listener);
   }
 
   async stats(): Promise<EngineStats> {
-    return this.#read('stats', (core) => readStats(core, this.#writer.durability));
+    const { durability, journalState } = this.#writer;
+    return this.#read('stats', (core) => readStats(core, durability, journalState));
   }
 
   async checkpoint(): Promise<void> {
@@ -246,16 +260,6 @@ export class FilesEngine implements Engine {
     await this.#closing;
   }
 
-  async #find(id: TurnId): Promise<StoredTurn | undefined> {
-    const { core } = this.#writer;
-    const open = core.getOpenTurn(Number(id));
-    if (open !== undefined) {
-      const { row, jump, sideJump } = open;
-      return { row, jump, sideJump, idempotency: undefined };
-    }
-    return core.getSealedTurn(Number(id));
-  }
-
   readonly #mustGet = async (id: number): Promise<StoredTurn> => {
     const turn = await this.#writer.core.getSealedTurn(id);
     if (turn === undefined) throw notFound('turn', BigInt(id));
@@ -268,14 +272,16 @@ export class FilesEngine implements Engine {
    */
   async #read<T>(name: string, work: (core: Writer['core']) => Promise<T>): Promise<T> {
     const writer = this.#writer;
+    let apart = false;
     for (let mended = false; ;) {
       this.#assertOpen(name);
       const before = writer.moves;
       try {
-        return await work(writer.core);
+        return await (apart ? writer.exclusively(() => work(writer.core)) : work(writer.core));
       } catch (error) {
         const isMoving = before % 2 === 1 || before !== writer.moves;
-        if (isQuipuError(error, 'CORRUPT') && isMoving) await writer.settle();
+        // Between two groups nothing moves: then it is damage, or it is not.
+        if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
         else if (mended || !(await writer.mend(error))) {
           throw toQuipuError(error, writer.core.files.root);
         } else mended = true;
@@ -287,8 +293,4 @@ export class FilesEngine implements Engine {
     if (this.#closing === undefined) return;
     throw new QuipuError('CLOSED', `${name} was called after the store was closed`, { what: name });
   }
-}
-
-function notFound(what: string, id: bigint): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id: String(id) });
 }

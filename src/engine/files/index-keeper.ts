@@ -54,14 +54,26 @@ export class IndexKeeper {
     return true;
   }
 
-  /** Reads the whole store. Readers use the old index until the new one is whole. */
-  async rebuild(progress?: Progress): Promise<void> {
+  /** Builds an index that is in step anew; which packs it has places in is believed. */
+  async reindex(progress?: Progress): Promise<void> {
+    let used: ReadonlySet<number> | undefined;
+    await this.rebuild(progress, (pack) => (used ??= packsOf(this.#core.index)).has(pack));
+  }
+
+  /**
+   * Reads the whole store. Readers use the old index until the new one is whole. `isUsed` tells what is
+   * known of a pack that does not say itself whether it counts.
+   */
+  async rebuild(
+    progress?: Progress,
+    isUsed: (pack: number) => boolean = () => false,
+  ): Promise<void> {
     const core = this.#core;
     const fresh = this.#source.create();
     const index = this.#wrap(fresh);
     const { files, tails } = core;
     const isOpenTurn = (id: number): boolean => core.openTurns.has(id);
-    core.damage = await rebuildIndex({ files, tails, index, progress, isOpenTurn });
+    core.damage = await rebuildIndex({ files, tails, index, progress, isOpenTurn, isUsed });
     index.flush(true);
     this.#shelf = this.#source.install(fresh, this.#shelf);
     core.index = this.#wrap(this.#shelf);
@@ -78,4 +90,15 @@ export class IndexKeeper {
     });
     return new Index({ shelf, positions });
   }
+}
+
+/** A damaged index tells of the packs that it still can. */
+function packsOf(index: Index): Set<number> {
+  const packs = new Set<number>();
+  try {
+    for (const { pack } of index.walkBlobs()) packs.add(pack);
+  } catch (error) {
+    if (!(error instanceof ShelfDamaged)) throw error;
+  }
+  return packs;
 }

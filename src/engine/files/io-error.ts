@@ -52,3 +52,7 @@ export function corrupt(file: string, offset: number, what: string): QuipuError<
     { file, offset },
   );
 }
+
+export function notFound(what: string, id: bigint): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id: String(id) });
+}

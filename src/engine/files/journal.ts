@@ -125,6 +125,21 @@ export class Journal {
     }
   }
 
+  /** Starts over at the beginning: for a checkpoint that covers every frame, and none is written after. */
+  rewind(): void {
+    this.#segment = 0;
+    this.#position = 0;
+  }
+
+  /** Gives back the room of frames that nobody needs any more, but for what the next opening needs first. */
+  async trim(): Promise<void> {
+    for (const [index, file] of this.#segments.entries()) {
+      if (this.#lengths[index === 0 ? 0 : 1] <= this.#options.growBytes) continue;
+      // A segment that stays long costs room and nothing else.
+      await file.truncate(this.#options.growBytes).catch(() => undefined);
+    }
+  }
+
   async close(): Promise<void> {
     await closeAll(this.#segments.map((file) => () => file.close()));
   }

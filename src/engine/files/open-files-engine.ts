@@ -1,5 +1,4 @@
-import { describeOwner } from './describe-owner.ts';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { ulid } from 'ulid';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
@@ -21,8 +20,10 @@ import {
   PACKS_FOLDER,
   TURNS_FILE,
 } from './names.ts';
+import { makeFolder } from './make-folder.ts';
 import { nodeIo } from './node-io.ts';
 import { openWriter } from './open-writer.ts';
+import { OWNER_FILE, describeOwner } from './owner-note.ts';
 import { StoreFiles } from './store-files.ts';
 import { SyncFailure, syncFolder } from './sync-failure.ts';
 
@@ -34,6 +35,8 @@ export interface FilesEngineOptions {
   /** Bound on what is kept in memory of turns, heads and payloads. Default 64 MiB. */
   readonly cacheBytes?: number;
   readonly clock?: () => number;
+  /** Whoever finds the folder locked may wait to be answered on a socket. Default false. */
+  readonly shares?: boolean;
   /** Size at which the journal changes segments. Default 16 MiB. */
   readonly segmentBytes?: number;
   /** A checkpoint at the latest this long after a commit. Default 5 s. */
@@ -52,6 +55,7 @@ export async function openFilesEngine(
   options: FilesEngineOptions = {},
 ): Promise<Engine> {
   const { io = nodeIo, create = true, durability = 'safe', segmentBytes = SEGMENT_BYTES } = options;
+  const owner = describeOwner({ durability, shares: options.shares ?? false });
   const root = resolve(dir);
   const files = new StoreFiles(io, root);
   try {
@@ -68,7 +72,7 @@ export async function openFilesEngine(
       );
     }
     if (found !== 'store') await makeFolder(io, root);
-    const lock = await io.lock(files.pathOf(LOCK_FILE), describeOwner());
+    const lock = await io.lock(files.pathOf(LOCK_FILE), owner);
     try {
       if (found !== 'store') {
         const createdAt = new Date().toISOString();
@@ -117,7 +121,7 @@ async function findStore(files: StoreFiles): Promise<'store' | 'missing' | 'empt
     'docs',
     'extents',
     LOCK_FILE,
-    'owner.json',
+    OWNER_FILE,
     `${FORMAT_FILE}.new`,
   ]);
   if (!names.every((name) => ours.has(name) || name.startsWith(`${LOCK_FILE}-`))) {
@@ -147,23 +151,4 @@ async function checkFormat(files: StoreFiles): Promise<void> {
     `the store at ${files.root} has format ${format.format}, and this version knows ${STORE_FORMAT}; use a newer quipudb`,
     { what: 'format', found: String(format.format) },
   );
-}
-
-/**
- * Makes the folder and its parents, each durable in the one above. Those that exist are synced, too: a
- * process that died may just have made them. Where that is not allowed, others made them long ago.
- */
-async function makeFolder(io: Io, path: string): Promise<void> {
-  const parent = dirname(path);
-  if (parent === path) return;
-  await makeFolder(io, parent);
-  const isNew = (await io.stat(path)) === undefined;
-  if (isNew) await io.mkdir(path);
-  try {
-    await syncFolder(io, parent);
-  } catch (error) {
-    const cause = error instanceof SyncFailure ? error.cause : error;
-    const { code } = cause as NodeJS.ErrnoException;
-    if (isNew || (code !== 'EACCES' && code !== 'EPERM')) throw error;
-  }
 }

@@ -1,12 +1,14 @@
 import { decodeFormatFile, frameSaltOf } from '../../format/format-file.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
-import type { IoLock } from '../io.ts';
+import { decodeMark, MARK_BYTES } from '../../format/mark.ts';
+import type { IoFile, IoLock } from '../io.ts';
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint-file.ts';
 import { Core } from './core.ts';
 import { IndexKeeper, type ShelfSource } from './index-keeper.ts';
 import { readErasedHashes } from './erase/erased-blobs.ts';
 import { corrupt } from './io-error.ts';
 import { Journal, type JournalOptions, SEGMENTS } from './journal.ts';
+import { leaveMark } from './leave-mark.ts';
 import { FORMAT_FILE, packFile, packNumber } from './names.ts';
 import { MARK_FILE } from './read-journal.ts';
 import { findAbandoned, sealAbandoned } from './recovery/abandoned-turns.ts';
@@ -53,14 +55,16 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   core.collected = await readCollected(files);
   core.erased = await readErasedHashes(files);
 
-  let currentSeq = (): number => replayed.seq;
+  let indexed = replayed.seq;
+  let currentSeq = (): number => indexed;
   const keeper = new IndexKeeper(core, shelves, () => currentSeq());
-  await catchUpIndex({ files, core, keeper, before, replayed });
+  const onIndexed = (seq: number): void => void (indexed = seq);
+  await catchUpIndex({ files, core, keeper, before, replayed, onIndexed });
   const checkpoint = await settle(options, core, before, replayed);
   await removeOrphanPacks(files, replayed.tails.nextPack);
 
   const journal = await Journal.open(files, options.journal, checkpoint.body.journal);
-  const mark = await files.io.open(files.pathOf(MARK_FILE), 'write');
+  const mark = await openMark(files, replayed.seq);
   const { seq } = replayed;
   const writer = new Writer({
     core,
@@ -78,6 +82,14 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   if (checkpoint.body.scrub) await writer.scrubJournal();
   await sealAbandoned(writer);
   return writer;
+}
+
+/** A mark that a power cut tore says nothing; what it should say is known by now. */
+async function openMark(files: StoreFiles, seq: number): Promise<IoFile> {
+  const found = await files.read(MARK_FILE, 0, MARK_BYTES);
+  const mark = await files.io.open(files.pathOf(MARK_FILE), 'write');
+  if (found.length > 0 && decodeMark(found) === undefined) await leaveMark(mark, seq);
+  return mark;
 }
 
 /** What was replayed is made durable before anyone can see it, and the journal starts anew. */
@@ -105,10 +117,13 @@ interface CatchUp {
   readonly keeper: IndexKeeper;
   readonly before: Checkpoint;
   readonly replayed: Replayed;
+  /** Told how far the index is by now: it must never claim a frame that it has not taken in. */
+  readonly onIndexed: (seq: number) => void;
 }
 
 /** The index takes in the frames it has not seen, or is rebuilt when it cannot know what it missed. */
-async function catchUpIndex({ files, core, keeper, before, replayed }: CatchUp): Promise<void> {
+async function catchUpIndex(catchUp: CatchUp): Promise<void> {
+  const { files, core, keeper, before, replayed, onIndexed } = catchUp;
   const covered = keeper.coveredSeq;
   if (covered !== undefined && covered > replayed.seq && before.body.durability === 'safe') {
     throw corrupt(
@@ -122,9 +137,13 @@ async function catchUpIndex({ files, core, keeper, before, replayed }: CatchUp):
     return;
   }
   if (covered === replayed.seq) return;
-  await readFramesAfter(files, before, covered, async (write) => {
-    if (write.kind === 'extent') await indexExtent(files, core, write);
-    else indexWrite(core.index, write);
+  onIndexed(covered);
+  await readFramesAfter(files, before, covered, async (frame, writes) => {
+    for (const write of writes) {
+      if (write.kind === 'extent') await indexExtent(files, core, write);
+      else indexWrite(core.index, write);
+    }
+    onIndexed(frame);
     keeper.rest();
   });
   core.index.flush(true);

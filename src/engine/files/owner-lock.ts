@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { QuipuError } from '../../base/errors.ts';
 import type { IoLock } from '../io.ts';
+import { OWNER_FILE, nameOwner, readOwnerNote } from './owner-note.ts';
 
 // The owner of a store holds an SQLite exclusive lock on `lock.db`. The kernel lets go of it on any
 // death of the process, so it is never stale, and SQLite also keeps two openings in one process
@@ -10,21 +11,28 @@ import type { IoLock } from '../io.ts';
 // owner's name stands in `owner.json` beside it; that file alone means nothing.
 
 export function takeOwnerLock(path: string, owner: string): IoLock {
-  const ownerPath = join(dirname(path), 'owner.json');
+  const folder = dirname(path);
+  const ownerPath = join(folder, OWNER_FILE);
   const db = new Database(path, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
     if ((error as { code?: string }).code?.startsWith('SQLITE_BUSY') !== true) throw error;
-    const holder = readOwner(ownerPath);
+    const holder = nameOwner(readOwnerNote(folder));
     throw new QuipuError(
       'LOCKED',
-      `the store at ${dirname(path)} is in use by ${holder}; close it there, or open the store elsewhere`,
+      `the store at ${folder} is in use by ${holder}; close it there, or open the store elsewhere`,
       { what: 'store', owner: holder },
     );
   }
-  fs.writeFileSync(ownerPath, owner, { mode: 0o600 });
+  try {
+    fs.writeFileSync(ownerPath, owner, { mode: 0o600 });
+  } catch (error) {
+    // Nobody would ever let go of the lock.
+    db.close();
+    throw error;
+  }
   return {
     async release() {
       if (!db.open) return;
@@ -32,14 +40,4 @@ export function takeOwnerLock(path: string, owner: string): IoLock {
       db.close();
     },
   };
-}
-
-function readOwner(path: string): string {
-  try {
-    const said = JSON.parse(fs.readFileSync(path, 'utf8')) as { pid?: unknown; host?: unknown };
-    return `process ${String(said.pid)} on ${String(said.host)}`;
-  } catch {
-    // The owner has the lock and has not written its name yet, or is about to leave.
-    return 'another process';
-  }
 }

@@ -1,7 +1,11 @@
 import type { EngineStats } from '../engine.ts';
 import type { Core } from './core.ts';
 
-export async function readStats(core: Core, durability: 'safe' | 'unsafe'): Promise<EngineStats> {
+export async function readStats(
+  core: Core,
+  durability: 'safe' | 'unsafe',
+  journal: NonNullable<EngineStats['journal']>,
+): Promise<EngineStats> {
   const { turns, logicalBytes, blobs, blobBytes, storedBytes } = core.index.totals;
   const { contexts, logs, docs } = core.index.counts();
   return {
@@ -16,6 +20,7 @@ export async function readStats(core: Core, durability: 'safe' | 'unsafe'): Prom
     logicalBytes,
     logs,
     docs,
+    journal,
     diskBytes: await folderBytes(core, ''),
     damage: core.damage.places.map(({ file, offset, what }) => ({ file, offset, what })),
   };

@@ -3,8 +3,9 @@ import {
   BLOB_HEADER_BYTES,
   BLOB_OVERHEAD_BYTES,
   decodeBlobHeader,
-  decodeBlobRecord,
 } from '../../format/blob-record.ts';
+import { toBuffer } from '../../format/bytes.ts';
+import { CRC_BYTES, isSealed } from '../../format/crc-seal.ts';
 import { decodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
 import { decodePackEnd, PACK_END_BYTES } from '../../format/pack-end.ts';
 import type { Hash } from '../../base/brand.ts';
@@ -55,18 +56,21 @@ function packItemAt(bytes: Uint8Array, at: number, start: number): PackItem {
       ? bad
       : { kind: 'end', length: end.length };
   }
-  const length = BLOB_OVERHEAD_BYTES + header.storedLength;
-  if (at + length > bytes.length) return bad;
-  const record = decodeBlobRecord(bytes.subarray(at, at + length));
-  if (record === undefined) return bad;
+  const { hash, codec, rawLength, storedLength } = header;
+  const length = BLOB_OVERHEAD_BYTES + storedLength;
+  const end = at + length;
+  if (end > bytes.length) return bad;
+  const record = toBuffer(bytes.subarray(at, end));
+  if (!isSealed(record)) return bad;
+  const stored = record.subarray(BLOB_HEADER_BYTES, length - CRC_BYTES);
   return {
     kind: 'blob',
     offset: start + at,
     bytes: length,
-    hash: record.hash,
-    codec: record.codec,
-    rawLength: record.rawLength,
-    storedLength: header.storedLength,
-    stored: record.stored,
+    hash,
+    codec,
+    rawLength,
+    storedLength,
+    stored,
   };
 }

@@ -1,8 +1,11 @@
 import { dirname } from 'node:path';
+import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import type { Io, IoFile } from '../io.ts';
-import { closeAll } from './close-all.ts';
+import { FileHandles, type OpenMode } from './file-handles.ts';
 import { toQuipuError } from './io-error.ts';
+import { LateRecords } from './late-records.ts';
+import { HEADS_FILE } from './names.ts';
 import { syncFile, syncFolder } from './sync-failure.ts';
 import { readThrough, sizeThrough } from './waiting-writes.ts';
 import { writeFully } from './write-fully.ts';
@@ -13,35 +16,32 @@ import { writeFully } from './write-fully.ts';
 //   never lost: it waits in `#waiting`, reads see through to it, and it is tried again before
 //   anything new is written. That is how a full disk loses nothing.
 // - Every name written, created or removed since the last `syncAll` is in `#dirty` or `#dirtyFolders`.
-// - A handle is closed only when nobody uses it and it has nothing to sync.
+// - A head goes to its file late: before anything is synced, or when many have gathered. Until then
+//   reads see through to it.
 
-/** Packs and logs may be many; this many handles stay open between uses. */
-const IDLE_HANDLES = 96;
-
-interface Handle {
-  readonly file: IoFile;
-  users: number;
-  /** Its name is gone; the last user closes it. */
-  dropped: boolean;
-}
+/** Heads that wait for a checkpoint; a bound on memory and on what a read looks through. */
+const LATE_HEADS = 1024;
 
 export class StoreFiles {
   readonly io: Io;
   readonly root: string;
   /** Of the journal in this folder; known once FORMAT has been read. */
   frameSalt = 0;
-  readonly #handles = new Map<string, Handle>();
+  readonly #handles: FileHandles;
   readonly #dirty = new Set<string>();
   readonly #dirtyFolders = new Set<string>();
   readonly #folders = new Set<string>();
   #waiting: readonly JournalWrite[] = [];
+  readonly #late: LateRecords = new LateRecords(HEADS_FILE, HEAD_RECORD_BYTES);
+  /** Counts the times that late records reached their file. */
+  #lateFlushes = 0;
   #catchingUp: Promise<void> | undefined;
-  /** Counts names that were removed or replaced. */
-  #drops = 0;
 
   constructor(io: Io, root: string) {
     this.io = io;
     this.root = root;
+    const mustSync = (name: string): boolean => this.#dirty.has(name);
+    this.#handles = new FileHandles({ open: (name, mode) => this.#open(name, mode), mustSync });
   }
 
   /** True while acknowledged writes could not reach their files yet. */
@@ -56,21 +56,32 @@ export class StoreFiles {
   /** Up to `length` bytes from `position`; fewer at the end, none when the file is missing. */
   async read(name: string, position: number, length: number): Promise<Uint8Array> {
     const into = Buffer.allocUnsafe(length);
-    // Before the file is read: what is written meanwhile would be in neither.
-    const waiting = this.#waiting;
-    const got = await this.#readFile(name, into, position);
-    const filled = waiting.length === 0 ? got : readThrough(waiting, name, { into, position, got });
-    return filled === length ? into : into.subarray(0, filled);
+    for (;;) {
+      // Before the file is read: what is written meanwhile would be in neither.
+      const waiting = this.#waiting;
+      const flushes = this.#lateFlushes;
+      const got = await this.#readFile(name, into, position);
+      if (this.#lateFlushes !== flushes && name === HEADS_FILE) continue;
+      const unwritten = this.#unwritten(name, waiting);
+      const filled =
+        unwritten.length === 0 ? got : readThrough(unwritten, name, { into, position, got });
+      return filled === length ? into : into.subarray(0, filled);
+    }
   }
 
   async size(name: string): Promise<number> {
-    const waiting = this.#waiting;
+    const waiting = this.#unwritten(name, this.#waiting);
     try {
       const stat = await this.io.stat(this.pathOf(name));
       return sizeThrough(waiting, name, stat?.size ?? 0);
     } catch (error) {
       throw toQuipuError(error, this.pathOf(name));
     }
+  }
+
+  #unwritten(name: string, waiting: readonly JournalWrite[]): readonly JournalWrite[] {
+    if (name !== HEADS_FILE || this.#late.count === 0) return waiting;
+    return [...this.#late.writes(), ...waiting];
   }
 
   /** Carries out durable writes, in order. What cannot be written now waits, and nothing is thrown. */
@@ -112,8 +123,22 @@ export class StoreFiles {
     }
   }
 
+  /** Throws when a record cannot be written; then it stays here. */
+  async #flushLate(): Promise<void> {
+    for (const write of this.#late.writes()) {
+      await this.#writeBytes(write);
+      this.#lateFlushes += 1;
+      this.#late.drop(write);
+    }
+  }
+
   /** Everything applied before the call is on the disk when it resolves. */
   async syncAll(): Promise<void> {
+    try {
+      await this.#flushLate();
+    } catch (error) {
+      throw toQuipuError(error, this.pathOf(HEADS_FILE));
+    }
     const names = [...this.#dirty];
     const folders = [...this.#dirtyFolders];
     this.#dirty.clear();
@@ -129,26 +154,19 @@ export class StoreFiles {
   }
 
   async #syncOne(name: string): Promise<void> {
-    const drops = this.#drops;
+    const drops = this.#handles.drops;
     try {
-      await this.#use(name, 'write', syncFile);
+      await this.#handles.use(name, 'write', syncFile);
     } catch (error) {
       // A commit beside the checkpoint may remove the file, and then there is nothing to sync.
-      const gone = (error as NodeJS.ErrnoException).code === 'ENOENT' && this.#drops !== drops;
+      const gone =
+        (error as NodeJS.ErrnoException).code === 'ENOENT' && this.#handles.drops !== drops;
       if (!gone) throw error;
     }
   }
 
   async close(): Promise<void> {
-    const handles = [...this.#handles.values()];
-    this.#handles.clear();
-    await closeAll(
-      handles.map(
-        ({ file }) =>
-          () =>
-            file.close(),
-      ),
-    );
+    await this.#handles.close();
   }
 
   async #applyOne(write: JournalWrite): Promise<void> {
@@ -161,8 +179,14 @@ export class StoreFiles {
       await this.#replace(write.path, write.data);
       return;
     }
-    this.#dirty.add(write.path);
-    await this.#use(write.path, 'create', (file) => writeFully(file, write.data, write.offset));
+    if (!this.#late.takes(write)) return this.#writeBytes(write);
+    this.#late.add(write);
+    if (this.#late.count > LATE_HEADS) await this.#flushLate();
+  }
+
+  async #writeBytes({ path, offset, data }: JournalWrite & { kind: 'bytes' }): Promise<void> {
+    this.#dirty.add(path);
+    await this.#handles.use(path, 'create', (file) => writeFully(file, data, offset));
   }
 
   async #remove(name: string): Promise<void> {
@@ -170,7 +194,7 @@ export class StoreFiles {
     // A document that was never published has no file, and perhaps not even a folder.
     if ((await this.io.stat(this.pathOf(folder))) === undefined) return;
     await this.io.remove(this.pathOf(name));
-    await this.#drop(name);
+    await this.#handles.drop(name);
     this.#dirty.delete(name);
     this.#dirtyFolders.add(folder);
   }
@@ -187,80 +211,26 @@ export class StoreFiles {
       await file.close();
     }
     await this.io.rename(aside, this.pathOf(name));
-    await this.#drop(name);
+    await this.#handles.drop(name);
     this.#dirty.add(name);
     this.#dirtyFolders.add(folderOf(name));
   }
 
   async #readFile(name: string, into: Uint8Array, position: number): Promise<number> {
     try {
-      return await this.#use(name, 'read', (file) => file.read(into, position));
+      return await this.#handles.use(name, 'read', (file) => file.read(into, position));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
       throw toQuipuError(error, this.pathOf(name));
     }
   }
 
-  async #use<T>(
-    name: string,
-    mode: 'read' | 'write' | 'create',
-    work: (file: IoFile) => Promise<T>,
-  ): Promise<T> {
-    const open = this.#handles.get(name);
-    if (open !== undefined) open.users += 1;
-    const handle = open ?? (await this.#open(name, mode));
-    try {
-      return await work(handle.file);
-    } finally {
-      handle.users -= 1;
-      if (handle.dropped && handle.users === 0) await handle.file.close();
-    }
-  }
-
-  /** The caller is counted as a user already: no moment in which the handle could pass for idle. */
-  async #open(name: string, mode: 'read' | 'write' | 'create'): Promise<Handle> {
-    await this.#closeIdle();
-    if (mode === 'create') {
-      // Also when the file is there: a process that died may have made it and not synced its name.
-      await this.#makeFolders(folderOf(name));
-      this.#dirtyFolders.add(folderOf(name));
-    }
-    const drops = this.#drops;
-    const file = await this.io.open(this.pathOf(name), mode === 'create' ? 'create' : 'write');
-    const raced = this.#handles.get(name);
-    if (raced !== undefined) {
-      raced.users += 1;
-      await file.close();
-      return raced;
-    }
-    if (this.#drops !== drops) {
-      // The name may stand for another file by now.
-      await file.close();
-      return this.#open(name, mode);
-    }
-    const handle: Handle = { file, users: 1, dropped: false };
-    this.#handles.set(name, handle);
-    return handle;
-  }
-
-  async #closeIdle(): Promise<void> {
-    if (this.#handles.size < IDLE_HANDLES) return;
-    for (const [name, handle] of this.#handles) {
-      if (handle.users > 0 || this.#dirty.has(name)) continue;
-      this.#handles.delete(name);
-      await handle.file.close();
-      if (this.#handles.size < IDLE_HANDLES / 2) return;
-    }
-  }
-
-  /** After a name was removed or stands for another file: no handle opened before may be used by it. */
-  async #drop(name: string): Promise<void> {
-    this.#drops += 1;
-    const handle = this.#handles.get(name);
-    if (handle === undefined) return;
-    this.#handles.delete(name);
-    handle.dropped = true;
-    if (handle.users === 0) await handle.file.close();
+  async #open(name: string, mode: OpenMode): Promise<IoFile> {
+    if (mode !== 'create') return this.io.open(this.pathOf(name), 'write');
+    // Also when the file is there: a process that died may have made it and not synced its name.
+    await this.#makeFolders(folderOf(name));
+    this.#dirtyFolders.add(folderOf(name));
+    return this.io.open(this.pathOf(name), 'create');
   }
 
   async #makeFolders(folder: string): Promise<void> {

@@ -1,13 +1,15 @@
 import { QuipuError } from '../../base/errors.ts';
 import { encodeFrame, type JournalWrite } from '../../format/journal-frame.ts';
-import type { Batch, Change, Committed } from '../batch.ts';
+import type { Batch, Committed } from '../batch.ts';
 import type { BlobSource, BlobStored, Progress } from '../engine.ts';
 import type { IoFile, IoLock } from '../io.ts';
 import { BlobIntake, type Prepared } from './blobs/blob-intake.ts';
 import { HeldBlobs } from './blobs/held-blobs.ts';
 import { BulkPacks } from './blobs/bulk-packs.ts';
+import { ChangeListeners } from './change-listeners.ts';
 import type { Age } from './collect/ages.ts';
 import { Checkpointer } from './checkpointer.ts';
+import { CheckpointTimer } from './checkpoint-timer.ts';
 import { closeAll } from './close-all.ts';
 import type { Checkpoint } from './checkpoint-file.ts';
 import { Committer, type CommitTarget } from './committer.ts';
@@ -16,6 +18,7 @@ import type { IndexKeeper } from './index-keeper.ts';
 import type { Journal, JournalPlace } from './journal.ts';
 import { leaveMark } from './leave-mark.ts';
 import { advanceTails } from './tails.ts';
+import { Squeezer } from './squeeze/squeezer.ts';
 import { UpkeepLock } from './upkeep-lock.ts';
 import { Draft } from './plan/draft.ts';
 import { encodeGroup } from './plan/encode-group.ts';
@@ -47,19 +50,22 @@ export class Writer implements CommitTarget {
   readonly bulk: BulkPacks;
   /** Blobs that puts under way rely on. */
   readonly held: HeldBlobs = new HeldBlobs();
+  readonly listeners: ChangeListeners = new ChangeListeners();
   readonly #parts: WriterParts;
   readonly #committer: Committer;
   readonly #checkpointer: Checkpointer;
+  readonly #timer: CheckpointTimer;
   readonly #intake: BlobIntake;
+  readonly #squeezer: Squeezer = new Squeezer();
   readonly #upkeep: UpkeepLock = new UpkeepLock();
-  readonly #listeners: Set<(change: Change) => void> = new Set();
   #seq: number;
   /** Where the journal goes on after frame `#seq`. */
   #place: JournalPlace;
-  #timer: NodeJS.Timeout | undefined;
   #closed = false;
   /** Commits with large blobs that are not decided yet. */
   #preparing = 0;
+  /** Commits that are in the queue or in a group. */
+  #underWay = 0;
 
   constructor(parts: WriterParts) {
     const { core, journal, durability } = parts;
@@ -68,15 +74,24 @@ export class Writer implements CommitTarget {
     this.#parts = parts;
     this.#seq = parts.seq;
     this.#place = journal.place;
-    this.#committer = new Committer(this, parts.seq);
+    this.#committer = new Committer(this, this.#squeezer, parts.seq);
     const applied = () => ({ seq: this.#seq, place: this.#place, tails: core.tails });
     const { clock } = parts;
     const kept = { core, journal, durability, applied, clock };
     this.#checkpointer = new Checkpointer(kept, parts.checkpoint);
+    this.#timer = new CheckpointTimer(parts.checkpointMs, () => this.#checkpointer.run());
     const state = { tails: () => core.tails.packs, newPack: core.newPack };
     this.bulk = new BulkPacks(core.files, state, (error, path) => journal.breakDown(error, path));
-    const store = { hasBlob: core.hasBlob.bind(core), lease: () => this.bulk.lease() };
-    this.#intake = new BlobIntake(store, this.held);
+    const store = {
+      hasBlob: core.hasBlob.bind(core),
+      lease: () => this.bulk.lease(),
+      underWay: () => this.#underWay,
+    };
+    this.#intake = new BlobIntake(store, this.held, this.#squeezer);
+  }
+
+  get journalState(): { frames: number; broken: boolean } {
+    return { frames: this.#seq - this.#checkpointer.seq, broken: !!this.#parts.journal.broken };
   }
 
   /** The last frame that is visible. */
@@ -100,7 +115,7 @@ export class Writer implements CommitTarget {
     this.#assertAccepting();
     const prepared = await this.#intake.prepareSource(source);
     const { hash, sha256 } = prepared;
-    const existed = await this.core.hasBlob(hash);
+    const existed = this.core.hasBlob(hash);
     if (this.#closed) await prepared.release();
     this.#assertAccepting();
     await this.#submit(prepared);
@@ -109,20 +124,15 @@ export class Writer implements CommitTarget {
     return { ...stat, existed, ...(sha256 === undefined ? {} : { sha256 }) };
   }
 
-  async #submit({ batch, release }: Prepared): Promise<Committed> {
+  async #submit(prepared: Prepared): Promise<Committed> {
+    this.#underWay += 1;
     try {
-      return await this.#committer.submit(batch);
+      return await this.#committer.submit(prepared);
     } finally {
-      await release();
+      this.#underWay -= 1;
+      const released = prepared.release();
+      if (released !== undefined) await released;
     }
-  }
-
-  subscribe(listener: (change: Change) => void): () => void {
-    const own = (change: Change): void => listener(change);
-    this.#listeners.add(own);
-    return () => {
-      this.#listeners.delete(own);
-    };
   }
 
   startDraft(): Draft {
@@ -130,17 +140,17 @@ export class Writer implements CommitTarget {
     return new Draft(this.core, nowMs, counters);
   }
 
-  async store(draft: Draft): Promise<number> {
+  async store(draft: Draft, waiting: () => void): Promise<number> {
     const { core } = this;
     await this.#prepareToStore();
     const group = encodeGroup(draft, core.tails, core.newPack);
-    await this.#storeFrame(group.writes, () => core.absorb(draft, group));
+    await this.#storeFrame(group.writes, () => core.absorb(draft, group), waiting);
     return this.#seq;
   }
 
-  /** Resolves when no group is on its way. */
+  /** Resolves when every commit sent so far is decided. */
   async settle(): Promise<void> {
-    await this.#committer.drain();
+    await this.#committer.settled();
   }
 
   /**
@@ -184,7 +194,11 @@ export class Writer implements CommitTarget {
     await this.#checkpointer.begin();
   }
 
-  async #storeFrame(writes: readonly JournalWrite[], absorb: () => void): Promise<void> {
+  async #storeFrame(
+    writes: readonly JournalWrite[],
+    absorb: () => void,
+    waiting?: () => void,
+  ): Promise<void> {
     const { journal } = this.#parts;
     const seq = this.#seq + 1;
     const frame = encodeFrame(seq, writes, this.core.files.frameSalt);
@@ -192,7 +206,9 @@ export class Writer implements CommitTarget {
       await this.#checkpointer.run();
     this.moves += 1;
     try {
-      await journal.append(seq, frame);
+      const appended = journal.append(seq, frame);
+      waiting?.();
+      await appended;
       await this.core.files.apply(writes);
       await leaveMark(this.#parts.mark, seq);
       this.#seq = seq;
@@ -204,14 +220,16 @@ export class Writer implements CommitTarget {
   }
 
   announce(numbered: readonly { planned: Planned; seq: number }[]): void {
-    if (this.#listeners.size > 0) {
+    if (this.listeners.some) {
       for (const { planned, seq } of numbered) {
         const change = planned.toChange(seq);
-        if (change !== undefined) for (const listener of this.#listeners) listener(change);
+        if (change !== undefined) this.listeners.tell(change);
       }
     }
     this.#parts.keeper.rest();
-    this.#scheduleCheckpoint();
+    // A checkpoint per segment keeps the other segment free without making a commit wait.
+    if (this.#place.segment !== this.#checkpointer.place.segment) this.#timer.runNow();
+    else this.#timer.start();
   }
 
   /** True when the index was the problem and has been built again. */
@@ -220,7 +238,7 @@ export class Writer implements CommitTarget {
   }
 
   async checkpoint(): Promise<void> {
-    await this.#committer.drain();
+    await this.#committer.settled();
     await this.#checkpointer.run();
   }
 
@@ -246,12 +264,12 @@ export class Writer implements CommitTarget {
   }
 
   async reindex(progress?: Progress): Promise<void> {
-    await this.exclusively(() => this.#parts.keeper.rebuild(progress));
+    await this.exclusively(() => this.#parts.keeper.reindex(progress));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#timer.stop();
     await this.#upkeep.idle();
     // Large blobs take a while to be written before their batch joins the queue.
     while (this.#preparing > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -260,27 +278,15 @@ export class Writer implements CommitTarget {
     const finish = async (): Promise<void> => {
       // A store that could not sync keeps its journal: the next opening replays it.
       if (journal.broken !== undefined || this.#checkpointer.clean) return;
+      journal.rewind();
+      this.#place = journal.place;
       await this.#checkpointer.run({ clean: true });
+      await journal.trim();
     };
-    const handles = [keeper, mark, journal, this.core.files].map((held) => () => held.close());
+    const handles = [this.#squeezer, keeper, mark, journal, this.core.files].map(
+      (held) => () => held.close(),
+    );
     await closeAll([finish, ...handles, () => lock.release()]);
-  }
-
-  #scheduleCheckpoint(): void {
-    const { checkpointMs } = this.#parts;
-    // A checkpoint per segment keeps the other segment free without making a commit wait.
-    if (this.#place.segment !== this.#checkpointer.place.segment) this.#checkpointSoon();
-    else if (checkpointMs !== Infinity && this.#timer === undefined) {
-      this.#timer = setTimeout(() => this.#checkpointSoon(), checkpointMs).unref();
-    }
-  }
-
-  #checkpointSoon(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#closed) return;
-    // A failure shows at the next commit, through the journal or when the segment is needed.
-    this.#checkpointer.run().catch(() => undefined);
   }
 
   #assertAccepting(): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Contexts, NewTurn, ReadOptions } from '../../context/contexts.ts';
-import { failure } from '../engine-suite/fixture.ts';
+import { failure, failures } from '../engine-suite/fixture.ts';
 import { PAYLOAD_BYTES_MAX } from './contexts-target.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { openWith, settle } from './fixture.ts';
@@ -95,9 +95,10 @@ export function badInputSuite(target: ContextsTarget): void {
         contexts.appendBatch(id, [GOOD, { type: 't', payload }]),
         contexts.patch(ids[0] as TurnId, payload),
       ];
-      for (const work of works) {
-        expect((await failure(work, 'TOO_LARGE')).data).toEqual({
-          what: 'payload',
+      const named = ['payload', 'turns[1].payload', 'payload'];
+      for (const [index, { data }] of (await failures(works, 'TOO_LARGE')).entries()) {
+        expect(data).toEqual({
+          what: named[index],
           limit: PAYLOAD_BYTES_MAX,
           size: PAYLOAD_BYTES_MAX + 1,
         });

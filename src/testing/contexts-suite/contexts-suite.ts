@@ -5,6 +5,7 @@ import { blobsSuite } from './blobs.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { eraseSuite } from './erase.ts';
 import { followSuite } from './follow.ts';
+import { fsRootsSuite } from './fs-roots.ts';
 import { healthSuite } from './health.ts';
 import { lifeSuite } from './life.ts';
 import { manageSuite } from './manage.ts';
@@ -21,6 +22,7 @@ export function contextsSuite(target: ContextsTarget): void {
     readsSuite(target);
     treeSuite(target);
     patchesSuite(target);
+    fsRootsSuite(target);
     streamingSuite(target);
     followSuite(target);
     badInputSuite(target);

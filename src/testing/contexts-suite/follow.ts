@@ -92,21 +92,27 @@ function describeEnds(target: ContextsTarget): void {
   it('ends when the signal aborts, also before it began', async () => {
     const { contexts, id } = await openWith(target, 'a');
     const controller = new AbortController();
-    const all = collect(contexts.follow(id, { signal: controller.signal }));
+    const turns = contexts.follow(id, { signal: controller.signal })[Symbol.asyncIterator]();
+    expect(payloadsOf(await take(turns, 1))).toEqual(['a']);
     setTimeout(() => controller.abort(), 5);
-    expect(payloadsOf(await all)).toEqual(['a']);
+    expect(await turns.next()).toMatchObject({ done: true });
     expect(await collect(contexts.follow(id, { signal: controller.signal }))).toEqual([]);
   });
 
   it('ends when the store closes or the context is removed', async () => {
     const { store, contexts, id } = await openWith(target, 'a');
     const other = await contexts.create();
-    const [removed, closed] = [collect(contexts.follow(other.id)), collect(contexts.follow(id))];
-    await sleep(5);
+    await appendAll(contexts, other.id, ['b']);
+    const removed = contexts.follow(other.id)[Symbol.asyncIterator]();
+    const closed = contexts.follow(id)[Symbol.asyncIterator]();
+    expect(payloadsOf([...(await take(removed, 1)), ...(await take(closed, 1))])).toEqual([
+      'b',
+      'a',
+    ]);
     await contexts.remove(other.id);
-    expect(await removed).toEqual([]);
+    expect(await removed.next()).toMatchObject({ done: true });
     await store.close();
-    expect((await closed).length).toBe(1);
+    expect(await closed.next()).toMatchObject({ done: true });
   });
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toContextId, toTurnId } from '../../base/brand.ts';
-import { failure, present } from '../engine-suite/fixture.ts';
+import { failure, failures, present } from '../engine-suite/fixture.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { collect, expectIds, openStore, openWith, payloadsOf } from './fixture.ts';
 
@@ -27,7 +27,7 @@ function describeEmpty(target: ContextsTarget): void {
   it('says what is not there', async () => {
     const { contexts, id, ids } = await openWith(target, 'a');
     const [none, noTurn] = [toContextId(99), toTurnId(99)];
-    for (const work of [
+    const works = [
       contexts.last(none, 1),
       contexts.range(none, 0, 1),
       contexts.before(none, present(ids[0]), 1),
@@ -39,9 +39,8 @@ function describeEmpty(target: ContextsTarget): void {
       collect(contexts.follow(none)),
       collect(contexts.follow(id, { after: noTurn })),
       collect(contexts.followOpen(noTurn)),
-    ]) {
-      await failure(work, 'NOT_FOUND');
-    }
+    ];
+    await failures(works, 'NOT_FOUND');
     expect(await contexts.turn(noTurn)).toBeUndefined();
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NO_TURN, toTurnId } from '../../base/brand.ts';
 import type { Contexts } from '../../context/contexts.ts';
-import { failure, present } from '../engine-suite/fixture.ts';
+import { failure, failures, present } from '../engine-suite/fixture.ts';
 import { PAYLOAD_BYTES_MAX } from './contexts-target.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { collect, openWith, payloadsOf } from './fixture.ts';
@@ -132,12 +132,8 @@ function describeErrors(target: ContextsTarget): void {
     const { contexts, id } = await openWith(target, 'a');
     const open = await contexts.open(id, HEADER);
     const owner = String(open.id);
-    for (const work of [
-      contexts.append(id, { type: 't', payload: 1 }),
-      contexts.open(id, HEADER),
-    ]) {
-      expect((await failure(work, 'LOCKED')).data).toMatchObject({ owner });
-    }
+    const works = [contexts.append(id, { type: 't', payload: 1 }), contexts.open(id, HEADER)];
+    for (const { data } of await failures(works, 'LOCKED')) expect(data).toMatchObject({ owner });
     await open.seal();
     await contexts.append(id, { type: 't', payload: 1 });
   });

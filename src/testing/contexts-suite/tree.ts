@@ -45,7 +45,7 @@ export function treeSuite(target: ContextsTarget): void {
             await tree.compareTurns(picks);
           },
         ),
-        { numRuns: 25 },
+        { numRuns: target.randomRuns ?? 25 },
       );
     });
   });

@@ -16,6 +16,21 @@ interface Page {
 
 let lastOwner = 0;
 
+/** A buffer of its own costs more than the page that it holds. */
+const SLAB_BYTES = 64 * PAGE_BYTES;
+let slab = new Uint8Array(SLAB_BYTES);
+let slabUsed = 0;
+
+/** A page of zeros. */
+function newBytes(): Uint8Array {
+  if (slabUsed === SLAB_BYTES) {
+    slab = new Uint8Array(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  slabUsed += PAGE_BYTES;
+  return slab.subarray(slabUsed - PAGE_BYTES, slabUsed);
+}
+
 export class Content {
   #length = 0;
   #pages: (Page | undefined)[] = [];
@@ -121,7 +136,8 @@ export class Content {
       page.hash = 0;
       return page;
     }
-    const bytes = page === undefined ? new Uint8Array(PAGE_BYTES) : page.bytes.slice();
+    const bytes = newBytes();
+    if (page !== undefined) bytes.set(page.bytes);
     const own = { bytes, owner: this.#owner, hash: 0 };
     pages[index] = own;
     return own;

@@ -75,13 +75,17 @@ export class Disk {
 
   /** Where `path` leads; ENOENT or ENOTDIR when the way there does not exist. */
   locate(path: string): Place {
-    let place: Place = { folder: ROOT, name: '', node: ROOT };
-    for (const name of namesIn(path)) {
-      if (place.node === undefined) throw errnoError('ENOENT', path);
-      if (this.kindOf(place.node) !== 'folder') throw errnoError('ENOTDIR', path);
-      place = { folder: place.node, name, node: this.namesOf(place.node).get(name) };
+    let folder = ROOT;
+    let name = '';
+    let node: NodeId | undefined = ROOT;
+    for (const next of namesIn(path)) {
+      if (node === undefined) throw errnoError('ENOENT', path);
+      if (this.kindOf(node) !== 'folder') throw errnoError('ENOTDIR', path);
+      folder = node;
+      name = next;
+      node = this.namesOf(folder).get(name);
     }
-    return place;
+    return { folder, name, node };
   }
 
   add(kind: 'file' | 'folder'): NodeId {

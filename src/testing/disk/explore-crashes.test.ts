@@ -201,6 +201,21 @@ describe('the rig, on a journal that keeps its promise', () => {
     expect(await explore()).toEqual(count);
   });
 
+  it('names every disk by its hash', async () => {
+    const images = new Set<number>();
+    const count = await exploreCrashes<Fact>({
+      seed: 11,
+      statesPerPoint: 20,
+      run: work,
+      async check(disk, _, crash) {
+        expect(crash.image).toBe(disk.hash());
+        images.add(crash.image);
+      },
+    });
+    expect(images.size).toBe(count.distinctDisks);
+    expect(images.size).toBeLessThan(count.states);
+  });
+
   it('finds nothing in any crash after any fault', async () => {
     expect(await exploreFaults()).toBeGreaterThan(1000);
   });

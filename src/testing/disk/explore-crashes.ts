@@ -16,6 +16,8 @@ export interface CrashPoint {
   readonly before: string;
   /** The crash came while an earlier crash was being recovered from. */
   readonly nested: boolean;
+  /** The hash of the disk as the crash left it. */
+  readonly image: number;
   /** Call it when recovery is over: what the check does after that is not crashed again. */
   recovered(): void;
 }
@@ -104,6 +106,14 @@ class Recorder {
   }
 }
 
+/** An image that was not met with the same facts before. */
+interface Fresh {
+  readonly image: CrashImage;
+  readonly hash: number;
+  /** Nor with any others. */
+  readonly isNew: boolean;
+}
+
 class Explorer<Fact> {
   readonly count: CrashCount = { points: 0, states: 0, nested: 0, distinctDisks: 0 };
   readonly #exploration: CrashExploration<Fact>;
@@ -117,20 +127,16 @@ class Explorer<Fact> {
   async explore(moment: Moment, facts: readonly Fact[], seed: number): Promise<void> {
     const { statesPerPoint, nestedPerPoint = 0 } = this.#exploration;
     this.count.points++;
-    const fresh: CrashImage[] = [];
-    for (const image of crashImages(moment.snapshot, statesPerPoint, seed)) {
-      if (this.#isFresh(image.disk, facts.length)) fresh.push(image);
-    }
+    const images = crashImages(moment.snapshot, statesPerPoint, seed);
+    const fresh = [...this.#freshOf(images, facts.length)];
     const random = new SeededRandom(mixHashes(seed, 1));
-    const chosen = new Set<number>();
-    for (let drawn = 0; drawn < nestedPerPoint; drawn += NESTED_PER_RECOVERY) {
-      chosen.add(random.below(fresh.length));
-    }
-    for (const [index, image] of fresh.entries()) {
-      const recorder = chosen.has(index) ? new Recorder(image.disk, () => 0) : undefined;
+    const chosen = chooseForNesting(fresh, nestedPerPoint / NESTED_PER_RECOVERY, random);
+    for (const { image, hash } of fresh) {
+      const recorder = chosen.has(hash) ? new Recorder(image.disk, () => 0) : undefined;
       const crash = {
         before: moment.before,
         nested: false,
+        image: hash,
         recovered: () => void recorder?.stop(),
       };
       await this.#check(image, facts, crash);
@@ -148,22 +154,24 @@ class Explorer<Fact> {
     // The first moment is the disk as recovery found it, which has been checked.
     const moment = moments[1 + random.below(moments.length - 1)];
     if (moment === undefined) return;
-    const crash = { before: moment.before, nested: true, recovered: () => undefined };
-    for (const image of crashImages(moment.snapshot, NESTED_PER_RECOVERY, random.bits())) {
-      if (!this.#isFresh(image.disk, facts.length)) continue;
+    const { before, snapshot } = moment;
+    const images = crashImages(snapshot, NESTED_PER_RECOVERY, random.bits());
+    for (const { image, hash } of this.#freshOf(images, facts.length)) {
       const story = (): string =>
-        `${outer.story()}\nand during recovery, before ${moment.before}\n${image.story()}`;
+        `${outer.story()}\nand during recovery, before ${before}\n${image.story()}`;
+      const crash = { before, nested: true, image: hash, recovered: () => undefined };
       this.count.nested++;
       await this.#check({ disk: image.disk, story }, facts, crash);
     }
   }
 
-  #isFresh(disk: MemoryIo, factCount: number): boolean {
-    const hash = disk.hash();
-    this.#disks.add(hash);
-    this.count.distinctDisks = this.#disks.size;
-    const checked = this.#checked.size;
-    return this.#checked.add(mixHashes(hash, factCount)).size > checked;
+  *#freshOf(images: Iterable<CrashImage>, factCount: number): Generator<Fresh> {
+    for (const image of images) {
+      const hash = image.disk.hash();
+      const isNew = isAdded(this.#disks, hash);
+      this.count.distinctDisks = this.#disks.size;
+      if (isAdded(this.#checked, mixHashes(hash, factCount))) yield { image, hash, isNew };
+    }
   }
 
   async #check(image: CrashImage, facts: readonly Fact[], crash: CrashPoint): Promise<void> {
@@ -176,4 +184,25 @@ class Explorer<Fact> {
       throw new Error(`${reason}\n${where}\n${image.story()}`, { cause: error });
     }
   }
+}
+
+/** Hashes of up to `limit` images whose recovery is crashed, too: rather of ones that are new. */
+function chooseForNesting(
+  fresh: readonly Fresh[],
+  limit: number,
+  random: SeededRandom,
+): ReadonlySet<number> {
+  const unseen = fresh.filter(({ isNew }) => isNew);
+  const candidates = unseen.length > 0 ? unseen : fresh;
+  const chosen = new Set<number>();
+  for (let drawn = 0; drawn < limit; drawn++) {
+    const candidate = candidates[random.below(candidates.length)];
+    if (candidate !== undefined) chosen.add(candidate.hash);
+  }
+  return chosen;
+}
+
+function isAdded(set: Set<number>, item: number): boolean {
+  const before = set.size;
+  return set.add(item).size > before;
 }

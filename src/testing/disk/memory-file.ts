@@ -3,7 +3,7 @@ import { soon } from './disk.ts';
 import type { Disk } from './disk.ts';
 import type { NodeId } from './disk-state.ts';
 import { errnoError } from './operation.ts';
-import type { Operation } from './operation.ts';
+import type { Watch } from './operation.ts';
 
 /** A file whose failed sync can be played: see `Disk.loseUnsynced`. */
 export interface LossyFile extends IoFile {
@@ -20,33 +20,39 @@ export interface Handle {
 export class MemoryFile implements LossyFile {
   readonly #disk: Disk;
   readonly #handle: Handle;
-  readonly #watcher: (operation: Operation) => void;
+  readonly #watch: Watch;
   #closed = false;
 
-  constructor(disk: Disk, handle: Handle, watcher: (operation: Operation) => void) {
+  constructor(disk: Disk, handle: Handle, watch: Watch) {
     this.#disk = disk;
     this.#handle = handle;
-    this.#watcher = watcher;
+    this.#watch = watch;
   }
 
   async read(into: Uint8Array, position: number): Promise<number> {
-    this.#begin('read', `${into.length}@${position}`);
-    return this.#disk.contentOf(this.#handle.node).read(into, position);
+    const { path, node } = this.#handle;
+    this.#watch.tell?.({ name: 'read', path, detail: `${into.length}@${position}` });
+    this.#assertOpen('read');
+    return this.#disk.contentOf(node).read(into, position);
   }
 
   async write(bytes: Uint8Array, position: number): Promise<number> {
-    this.#begin('write', `${bytes.length}@${position}`);
-    const write = this.#disk.write(this.#handle.node, this.#handle.path, { position, bytes });
+    const { path, node } = this.#handle;
+    this.#watch.tell?.({ name: 'write', path, detail: `${bytes.length}@${position}` });
+    this.#assertWritable('write');
+    const write = this.#disk.write(node, path, { position, bytes });
     await soon;
     this.#disk.settle(write);
     return bytes.length;
   }
 
   async sync(): Promise<void> {
-    this.#begin('sync');
+    const { path, node } = this.#handle;
+    this.#watch.tell?.({ name: 'sync', path });
+    this.#assertOpen('sync');
     const calledAt = this.#disk.beginSync();
     await soon;
-    this.#disk.endSync(this.#handle.node, calledAt);
+    this.#disk.endSync(node, calledAt);
   }
 
   loseUnsynced(): void {
@@ -54,27 +60,33 @@ export class MemoryFile implements LossyFile {
   }
 
   async truncate(length: number): Promise<void> {
-    this.#begin('truncate', String(length));
-    const change = this.#disk.truncate(this.#handle.node, this.#handle.path, length);
+    const { path, node } = this.#handle;
+    this.#watch.tell?.({ name: 'truncate', path, detail: String(length) });
+    this.#assertWritable('truncate');
+    const change = this.#disk.truncate(node, path, length);
     await soon;
     this.#disk.settle(change);
   }
 
   async size(): Promise<number> {
-    this.#begin('size');
-    return this.#disk.contentOf(this.#handle.node).length;
+    const { path, node } = this.#handle;
+    this.#watch.tell?.({ name: 'size', path });
+    this.#assertOpen('size');
+    return this.#disk.contentOf(node).length;
   }
 
   async close(): Promise<void> {
-    this.#begin('close');
+    this.#watch.tell?.({ name: 'close', path: this.#handle.path });
+    this.#assertOpen('close');
     this.#closed = true;
   }
 
-  #begin(name: Operation['name'], detail?: string): void {
-    this.#watcher({ name, path: this.#handle.path, detail });
-    const writes = name === 'write' || name === 'truncate';
-    if (this.#closed || (writes && this.#handle.mode === 'read')) {
-      throw errnoError('EBADF', `${name} ${this.#handle.path}`);
-    }
+  #assertOpen(name: string): void {
+    if (this.#closed) throw errnoError('EBADF', `${name} ${this.#handle.path}`);
+  }
+
+  #assertWritable(name: string): void {
+    this.#assertOpen(name);
+    if (this.#handle.mode === 'read') throw errnoError('EBADF', `${name} ${this.#handle.path}`);
   }
 }

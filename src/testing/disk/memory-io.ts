@@ -6,7 +6,7 @@ import type { DiskSnapshot, NodeId } from './disk-state.ts';
 import { MemoryFile } from './memory-file.ts';
 import type { LossyFile } from './memory-file.ts';
 import { errnoError } from './operation.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, Watch } from './operation.ts';
 
 /**
  * `Io` in memory, with everything a power cut could take away kept apart from what it could not.
@@ -16,7 +16,8 @@ import type { Operation } from './operation.ts';
 export class MemoryIo implements Io {
   readonly #disk: Disk;
   readonly #locks = new Map<string, string>();
-  #watcher: ((operation: Operation) => void) | undefined;
+  /** Shared with every file: one opened before `watch` is watched, too. */
+  readonly #watch: Watch = {};
 
   constructor(disk: Disk = new Disk()) {
     this.#disk = disk;
@@ -41,7 +42,7 @@ export class MemoryIo implements Io {
 
   /** Called before every operation takes effect. */
   watch(watcher: ((operation: Operation) => void) | undefined): void {
-    this.#watcher = watcher;
+    this.#watch.tell = watcher;
   }
 
   get changes(): number {
@@ -90,14 +91,14 @@ export class MemoryIo implements Io {
     const { folder, name, node } = disk.locate(path);
     if (node !== undefined) {
       if (disk.kindOf(node) === 'folder') throw errnoError('EISDIR', `open ${path}`);
-      return new MemoryFile(disk, { path, node, mode }, this.#fileWatcher);
+      return new MemoryFile(disk, { path, node, mode }, this.#watch);
     }
     if (mode !== 'create') throw errnoError('ENOENT', `open ${path}`);
     const file = disk.add('file');
     const entry = disk.link(folder, path, [[name, file]]);
     await soon;
     disk.settle(entry);
-    return new MemoryFile(disk, { path, node: file, mode }, this.#fileWatcher);
+    return new MemoryFile(disk, { path, node: file, mode }, this.#watch);
   }
 
   async stat(path: string): Promise<{ kind: 'file' | 'folder'; size: number } | undefined> {
@@ -214,9 +215,6 @@ export class MemoryIo implements Io {
   }
 
   #tell(name: Operation['name'], path: string, detail?: string): void {
-    this.#watcher?.({ name, path, detail });
+    this.#watch.tell?.({ name, path, detail });
   }
-
-  // Looks the watcher up at each call: a file opened before `watch` is watched too.
-  readonly #fileWatcher = (operation: Operation): void => this.#watcher?.(operation);
 }

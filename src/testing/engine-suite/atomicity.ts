@@ -52,6 +52,7 @@ const EVERY_LIST: Required<Omit<Batch, 'idempotency'>> = {
   deltas: [{ turn: OPEN, offset: 6, bytes: new Uint8Array([33]) }],
   seals: [SEAL],
   patches: [PATCH],
+  fsRoots: [{ turn: SEALED, root: STORED.hash }],
   logs: [
     { do: 'append', name: 'log', lines: ['2'] },
     { do: 'append', name: 'log-2', lines: ['1'] },
@@ -130,6 +131,21 @@ const FAILURES: readonly (readonly [string, ErrorCode, Batch])[] = [
   ['a patch without payload', 'NOT_FOUND', { patches: [{ ...PATCH, payload: MISSING.hash }] }],
   ['a patch after another', 'HEAD_MOVED', { patches: [{ ...PATCH, expectedSeq: 0 }] }],
   [
+    'a file-system root of a missing turn',
+    'NOT_FOUND',
+    { fsRoots: [{ turn: toTurnId(99), root: STORED.hash }] },
+  ],
+  [
+    'a file-system root without tree',
+    'NOT_FOUND',
+    { fsRoots: [{ turn: SEALED, root: MISSING.hash }] },
+  ],
+  [
+    'a turn whose file-system root is missing',
+    'NOT_FOUND',
+    { turns: [turnOf(FIRST, 'stored', { fsRoot: MISSING.hash }).turn] },
+  ],
+  [
     'a line that is not JSON',
     'INVALID',
     { logs: [{ do: 'append', name: 'log', lines: ['3', 'x'] }] },
@@ -168,6 +184,7 @@ export function atomicitySuite(target: EngineTarget): void {
         opened: [{ id: 5n, parent: 3n }],
         sealed: [{ id: OPEN, payload: FRESH.hash }],
         patches: [{ seq: 2, turn: SEALED }],
+        fsRoots: [{ seq: 3, turn: SEALED, root: STORED.hash }],
         logs: [
           { name: 'log', lines: 2 },
           { name: 'log-2', lines: 1 },
@@ -204,6 +221,7 @@ export function atomicitySuite(target: EngineTarget): void {
         opened: [],
         sealed: [],
         patches: [],
+        fsRoots: [],
         logs: [],
         docs: [],
       };

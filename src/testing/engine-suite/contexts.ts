@@ -4,7 +4,16 @@ import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId } from '../../base/brand.ts';
 import type { ContextRow } from '../../engine/rows.ts';
 import type { EngineTarget } from './engine-target.ts';
-import { append, createContext, failure, only, openEngine, openTurn, turnOf } from './fixture.ts';
+import {
+  append,
+  createContext,
+  failure,
+  failures,
+  only,
+  openEngine,
+  openTurn,
+  turnOf,
+} from './fixture.ts';
 import { listAllContexts, toHead } from './read-all.ts';
 
 export function contextSuite(target: EngineTarget): void {
@@ -147,13 +156,14 @@ function describeRemoval(target: EngineTarget): void {
     const { id } = await createContext(engine);
     await engine.commit({ contexts: [{ do: 'remove', context: id }] });
     expect((await createContext(engine)).id).toBe(2n);
-    for (const work of [
+    const works = [
       append(engine, id, 'a'),
       openTurn(engine, id),
       engine.commit({ contexts: [{ do: 'remove', context: id }] }),
       engine.commit({ contexts: [{ do: 'describe', context: id, meta: {} }] }),
-    ]) {
-      expect((await failure(work, 'NOT_FOUND')).data).toEqual({ what: 'context', id: '1' });
+    ];
+    for (const { data } of await failures(works, 'NOT_FOUND')) {
+      expect(data).toEqual({ what: 'context', id: '1' });
     }
   });
 }

@@ -10,9 +10,11 @@ import { idempotencySuite } from './idempotency.ts';
 import { lifecycleSuite } from './lifecycle.ts';
 import { logSuite } from './logs.ts';
 import { modelComparisonSuite } from './model-comparison.ts';
+import { fsRootSuite } from './fs-roots.ts';
 import { openTurnSuite } from './open-turns.ts';
 import { patchSuite } from './patches.ts';
 import { subscriptionSuite } from './subscriptions.ts';
+import { tipsSuite } from './tips.ts';
 import { turnSuite } from './turns.ts';
 import { upkeepSuite } from './upkeep.ts';
 
@@ -24,6 +26,8 @@ export function engineSuite(target: EngineTarget): void {
     contextSuite(target);
     openTurnSuite(target);
     patchSuite(target);
+    fsRootSuite(target);
+    tipsSuite(target);
     logSuite(target);
     docSuite(target);
     atomicitySuite(target);

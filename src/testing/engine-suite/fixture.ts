@@ -193,3 +193,11 @@ export async function failure(work: Promise<unknown>, code: ErrorCode): Promise<
   expect(ended.toJSON()).toMatchObject({ code });
   return ended;
 }
+
+/** The same for several at once: some may fail before others are looked at. */
+export async function failures(
+  works: readonly Promise<unknown>[],
+  code: ErrorCode,
+): Promise<QuipuError[]> {
+  return Promise.all(works.map((work) => failure(work, code)));
+}

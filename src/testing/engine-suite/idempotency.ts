@@ -121,11 +121,14 @@ function describeConflict(target: EngineTarget): void {
       { type: 'other' },
       { version: 2 },
       { encoding: 0 },
-      { size: 99 },
       { parent: toTurnId(1) },
     ];
     for (const given of others)
       await failure(engine.commit(keyed(id, 'k', 'a', given)), 'IDEMPOTENCY_CONFLICT');
+    // A size that is not that of the payload may be refused for itself.
+    await expect(engine.commit(keyed(id, 'k', 'a', { size: 99 }))).rejects.toMatchObject({
+      code: expect.stringMatching(/^(?:IDEMPOTENCY_CONFLICT|INVALID)$/) as unknown,
+    });
     const error = await failure(engine.commit(keyed(id, 'k', 'b')), 'IDEMPOTENCY_CONFLICT');
     expect(error.data).toEqual({ context: '1', key: 'k', turn: '2' });
     await failure(engine.commit(keyed(id, 'parent given', 'a')), 'IDEMPOTENCY_CONFLICT');

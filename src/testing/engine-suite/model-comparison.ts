@@ -36,7 +36,7 @@ export function modelComparisonSuite(target: EngineTarget): void {
             await pair.close();
           }
         }),
-        { numRuns: 25 },
+        { numRuns: target.randomRuns ?? 25 },
       );
     });
   });

@@ -203,6 +203,24 @@ function describeSeals(target: EngineTarget): void {
     expect(await engine.getTurn(open.id)).toEqual(sealed);
   });
 
+  it('is refused when the turn has grown past what it is expected to hold', async () => {
+    const engine = await openEngine(target);
+    const { id } = await createContext(engine);
+    const open = await openTurn(engine, id);
+    await writeDelta(engine, open.id, 0, 'so far');
+    const blob = blobOf('so');
+    const seal = { turn: open.id, outcome: 'interrupted', payload: blob.hash, size: 2 } as const;
+    const sealing = engine.commit({ blobs: [blob], seals: [{ ...seal, expectedBytes: 2 }] });
+    const { data } = await failure(sealing, 'HEAD_MOVED');
+    expect(data).toEqual({ context: String(open.id), expected: '2', head: '6' });
+    expect(textOf((await engine.getOpenTurn(open.id))?.bytes)).toBe('so far');
+    const { sealed } = await engine.commit({
+      blobs: [blob],
+      seals: [{ ...seal, expectedBytes: 6 }],
+    });
+    expect(sealed).toMatchObject([{ id: open.id, size: 2 }]);
+  });
+
   it('says what is missing', async () => {
     const engine = await openEngine(target);
     const { id } = await createContext(engine);

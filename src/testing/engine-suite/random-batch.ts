@@ -101,6 +101,11 @@ const MAKERS = {
     };
     batch.patches.push({ turn, ...about, payload: blob.hash, ...expected });
   },
+  fsRoot({ state, batch }: Making, draw: Draw): void {
+    const { hash: root, ...tree } = payload(draw);
+    if (!isOdd(draw)) batch.blobs.push({ hash: root, ...tree });
+    batch.fsRoots.push({ turn: pickTurn(state, draw.at), root });
+  },
   log({ state, batch, taken }: Making, { at, how, text }: Draw): void {
     const name = `logs/log-${at % 4}`;
     if (!take(taken, name)) return;
@@ -161,6 +166,7 @@ export function toBatch(state: ModelState, step: Step & { do: 'commit' }): Batch
     deltas: [],
     seals: [],
     patches: [],
+    fsRoots: [],
     logs: [],
     docs: [],
   };
@@ -171,7 +177,8 @@ export function toBatch(state: ModelState, step: Step & { do: 'commit' }): Batch
   return { ...batch, idempotency: { context, key: `key ${step.key}` } };
 }
 
-function place({ state, batch, taken }: Making, draw: Draw): TurnOpen {
+function place(making: Making, draw: Draw): TurnOpen {
+  const { state, batch, taken } = making;
   const { at, how } = draw;
   const creations = batch.contexts.filter((change) => change.do === 'create').length;
   const isNew = creations > 0 && how % 2 === 0;
@@ -181,7 +188,15 @@ function place({ state, batch, taken }: Making, draw: Draw): TurnOpen {
   const head = isFirst ? (state.getContext(context)?.head ?? NO_TURN) : undefined;
   const expected = how % 7 === 0 && head !== undefined ? { expectedHead: head } : {};
   const about = { type: `type.${how % 3}`, version: 1 + (how % 2), encoding: how % 4 };
-  return { context, ...about, ...parent, ...expected };
+  return { context, ...about, ...parent, ...expected, ...pickRoot(making, draw) };
+}
+
+/** Now and then a turn comes with a file-system root. */
+function pickRoot({ batch }: Making, draw: Draw): Pick<TurnOpen, 'fsRoot'> {
+  if (draw.how % 6 !== 1) return {};
+  const tree = blobOf(`tree ${draw.how % 4}`);
+  batch.blobs.push(tree);
+  return { fsRoot: tree.hash };
 }
 
 /** Few different texts, so that payloads repeat. */

@@ -3,7 +3,14 @@ import type { Hash, TurnId } from '../../base/brand.ts';
 import { hashBytes } from '../../base/hash.ts';
 import type { Change, Committed } from '../../engine/batch.ts';
 import type { ContextQuery, Engine } from '../../engine/engine.ts';
-import type { ContextRow, DocRow, HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
+import type {
+  ContextRow,
+  DocRow,
+  FsRootRow,
+  HeadRow,
+  PatchRow,
+  TurnRow,
+} from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
 import { present, textOf } from './fixture.ts';
 
@@ -15,11 +22,12 @@ export interface Everything {
   readonly turns: readonly TurnRow[];
   readonly openTexts: readonly (string | undefined)[];
   readonly patches: readonly PatchRow[];
+  readonly fsRoots: readonly FsRootRow[];
   readonly contexts: readonly ContextRow[];
   readonly heads: readonly (HeadRow | undefined)[];
   readonly logs: Readonly<Record<string, { bytes: number; lines: readonly string[] }>>;
   readonly docs: readonly DocRow[];
-  /** Each payload that a turn or patch names, and its length as read. */
+  /** Each payload or tree that a turn or patch names, and its length as read. */
   readonly payloads: Readonly<Record<string, number>>;
 }
 
@@ -28,6 +36,7 @@ export async function readAll(engine: Engine): Promise<Everything> {
   const ids = turns.map((turn) => turn.id);
   const patches = await engine.getPatches(ids);
   const contexts = await listAllContexts(engine);
+  const fsRoots = await engine.getFsRoots(ids);
   const hashes = [...turns, ...patches].flatMap(({ payload }) => payload ?? []);
   return {
     turns,
@@ -35,11 +44,12 @@ export async function readAll(engine: Engine): Promise<Everything> {
       ids.map(async (id) => textOf((await engine.getOpenTurn(id))?.bytes)),
     ),
     patches,
+    fsRoots,
     contexts,
     heads: await Promise.all(contexts.map(async ({ id }) => toHead(await engine.getHead(id)))),
     logs: await readLogs(engine),
     docs: await readDocs(engine),
-    payloads: await readPayloads(engine, hashes),
+    payloads: await readPayloads(engine, [...hashes, ...fsRoots.map(({ root }) => root)]),
   };
 }
 
@@ -75,7 +85,7 @@ export function toComparable(row: TurnRow): TurnRow {
 
 /** A result without its number, which depends on how often the store was opened. */
 export function toComparableResult(committed: Committed): Omit<Committed, 'seq'> {
-  const { replayed, contexts, patches, logs, docs } = committed;
+  const { replayed, contexts, patches, fsRoots, logs, docs } = committed;
   return {
     replayed,
     contexts,
@@ -83,6 +93,7 @@ export function toComparableResult(committed: Committed): Omit<Committed, 'seq'>
     opened: committed.opened.map(toComparable),
     sealed: committed.sealed.map(toComparable),
     patches,
+    fsRoots,
     logs,
     docs,
   };

@@ -198,7 +198,7 @@ function describeTrees(target: EngineTarget): void {
           }
         },
       ),
-      { numRuns: 8 },
+      { numRuns: Math.min(8, target.randomRuns ?? 8) },
     );
   });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { toTurnId } from '../../base/brand.ts';
+import { describeWhen } from './describe-when.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
   appendAll,
@@ -22,11 +23,12 @@ import { sweepSuite } from './upkeep-sweep.ts';
 // tests say it by hand.
 
 export function upkeepSuite(target: EngineTarget): void {
-  describe('upkeep', () => {
+  describe('upkeep', () => describeErasing(target));
+  describeWhen(target.capabilities.collection, 'upkeep that collects', () => {
     describeViews(target);
     sweepSuite(target);
     earsSuite(target);
-    describeErasing(target);
+    describeLock(target);
     describeChecks(target);
   });
 }
@@ -124,8 +126,10 @@ function describeErasing(target: EngineTarget): void {
     expect(await engine.hasBlob(one.hash)).toBe(false);
     expect(Buffer.compare(present(await engine.getBlob(two.hash)), longer)).toBe(0);
   });
+}
 
-  it('does not run beside a collection', async () => {
+function describeLock(target: EngineTarget): void {
+  it('does not erase beside a collection', async () => {
     const engine = await openEngine(target);
     await put(engine, 'a');
     const collection = await new Ears().start(engine);

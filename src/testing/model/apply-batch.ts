@@ -1,9 +1,10 @@
-import type { TurnId } from '../../base/brand.ts';
+import type { Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Batch, Change, Committed, Idempotency, TurnAppend } from '../../engine/batch.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
 import { applyContext } from './apply-contexts.ts';
+import { applyFsRoot } from './apply-fs-roots.ts';
 import { applyBlob, applyDoc, applyLog } from './apply-records.ts';
 import { applyAppend, applyDelta, applyOpen, applyPatch, applySeal } from './apply-turns.ts';
 import { Draft } from './draft.ts';
@@ -53,6 +54,7 @@ function applyLists(draft: Draft, batch: Batch): void {
   for (const delta of batch.deltas ?? []) applyDelta(draft, delta);
   for (const seal of batch.seals ?? []) applySeal(draft, seal);
   for (const patch of batch.patches ?? []) applyPatch(draft, patch);
+  for (const attach of batch.fsRoots ?? []) applyFsRoot(draft, attach);
   for (const change of batch.logs ?? []) applyLog(draft, change);
   for (const change of batch.docs ?? []) applyDoc(draft, change);
 }
@@ -70,8 +72,10 @@ function findFirst(
   const ids: readonly TurnId[] | undefined = state.keys.get(toScope(idempotency));
   if (ids === undefined) return undefined;
   const rows = ids.map((id) => state.mustGetTurn(id));
-  if (rows.length === appends.length && rows.every((row, at) => isSame(row, appends[at])))
-    return rows;
+  const same = rows.every(
+    (row, at) => isSame(row, appends[at]) && rootGiven(state, row) === appends[at]?.fsRoot,
+  );
+  if (rows.length === appends.length && same) return rows;
   throw new QuipuError(
     'IDEMPOTENCY_CONFLICT',
     `the key ${JSON.stringify(idempotency.key)} stands for other turns`,
@@ -96,6 +100,11 @@ function isSame(row: TurnRow, append: TurnAppend | undefined): boolean {
   );
 }
 
+/** The file-system root that a turn came with, whatever it was given later. */
+function rootGiven(state: ModelState, { id, flags }: TurnRow): Hash | undefined {
+  return (flags & TurnFlag.FS_ROOT) === 0 ? undefined : state.fsRootsOf(id)[0]?.root;
+}
+
 function replay(seq: number, turns: readonly TurnRow[]): Committed {
   return {
     seq,
@@ -105,6 +114,7 @@ function replay(seq: number, turns: readonly TurnRow[]): Committed {
     opened: [],
     sealed: [],
     patches: [],
+    fsRoots: [],
     logs: [],
     docs: [],
   };

@@ -3,6 +3,7 @@ import { QuipuError, invalid } from '../../base/errors.ts';
 import type { PatchAppend, TurnAppend, TurnDelta, TurnOpen, TurnSeal } from '../../engine/batch.ts';
 import type { PatchRow, TurnRow } from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
+import { applyFsRoot } from './apply-fs-roots.ts';
 import type { Draft } from './draft.ts';
 import type { ModelContext } from './model-state.ts';
 
@@ -21,6 +22,7 @@ export function applyAppend(draft: Draft, append: TurnAppend, continues: boolean
   const flags = place.flags | (continues ? TurnFlag.CONTINUES : 0);
   const row = { ...place, payload: append.payload, size: append.size, flags };
   draft.set(state.turns, row.id, row);
+  giveRoot(draft, row.id, append);
   draft.updateContext(context, { head: row.id, headDepth: row.depth }, true);
   draft.turns.push(row);
 }
@@ -32,6 +34,7 @@ export function applyOpen(draft: Draft, open: TurnOpen): void {
   const row = { ...place, payload: undefined, size: 0, flags: place.flags | TurnFlag.OPEN };
   draft.set(state.turns, row.id, row);
   draft.set(state.openBytes, row.id, new Uint8Array());
+  giveRoot(draft, row.id, open);
   draft.updateContext(context, { openTurn: row.id }, false);
   draft.opened.push(row);
 }
@@ -71,6 +74,13 @@ export function applySeal(draft: Draft, seal: TurnSeal): void {
     draft.sealed.push(row);
     return;
   }
+  if (seal.expectedBytes !== undefined && seal.expectedBytes !== row.size) {
+    throw new QuipuError('HEAD_MOVED', `turn ${row.id} has grown to ${row.size} bytes`, {
+      context: String(row.id),
+      expected: String(seal.expectedBytes),
+      head: String(row.size),
+    });
+  }
   state.assertBlob(seal.payload);
   const sealed: TurnRow = { ...row, payload: seal.payload, size: seal.size, flags };
   draft.set(state.turns, row.id, sealed);
@@ -97,7 +107,7 @@ export function applyPatch(draft: Draft, patch: PatchAppend): void {
     });
   }
   const { tombstone, encoding, payload, size } = patch;
-  const seq = state.patches.size + 1;
+  const seq = state.nextSeq;
   const row: PatchRow = {
     seq,
     turn: turn.id,
@@ -109,6 +119,10 @@ export function applyPatch(draft: Draft, patch: PatchAppend): void {
   };
   draft.set(state.patches, seq, row);
   draft.patches.push(row);
+}
+
+function giveRoot(draft: Draft, turn: TurnRow['id'], { fsRoot }: TurnOpen): void {
+  if (fsRoot !== undefined) applyFsRoot(draft, { turn, root: fsRoot });
 }
 
 /** Checks that a turn may join now, and says where. */
@@ -142,7 +156,9 @@ function planPlace(
     type,
     version,
     encoding,
-    flags: turn.parent === undefined ? 0 : TurnFlag.PARENT_GIVEN,
+    flags:
+      (turn.parent === undefined ? 0 : TurnFlag.PARENT_GIVEN) |
+      (turn.fsRoot === undefined ? 0 : TurnFlag.FS_ROOT),
     createdAt: draft.nowMs,
   };
 }

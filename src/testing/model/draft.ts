@@ -1,7 +1,7 @@
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Change, Committed, ContextRef, TurnDelta } from '../../engine/batch.ts';
 import { invalid } from '../../base/errors.ts';
-import type { ContextRow, PatchRow, TurnRow } from '../../engine/rows.ts';
+import type { ContextRow, FsRootRow, PatchRow, TurnRow } from '../../engine/rows.ts';
 import type { ModelContext, ModelState } from './model-state.ts';
 
 /**
@@ -21,6 +21,7 @@ export class Draft {
   readonly deltas: TurnDelta[] = [];
   readonly sealed: TurnRow[] = [];
   readonly patches: PatchRow[] = [];
+  readonly fsRoots: FsRootRow[] = [];
   readonly logs: Set<string> = new Set();
   readonly removedLogs: string[] = [];
   readonly docs: Set<string> = new Set();
@@ -81,6 +82,7 @@ export class Draft {
       opened: this.opened,
       sealed: this.sealed,
       patches: this.patches,
+      fsRoots: this.fsRoots,
       logs: [...this.logs].map((name) => state.getLog(name)).filter(isThere),
       docs: [...this.docs].map((name) => state.getDoc(name)).filter(isThere),
     };

@@ -15,6 +15,7 @@ const PAGE_ITEMS = 2;
 
 export class ModelCollection implements Collection {
   readonly firstNewTurn: TurnId;
+  readonly openTurns: readonly TurnId[];
   readonly #state: ModelState;
   /** Blobs put after this moment are young. */
   readonly #beforeMs: number;
@@ -28,6 +29,7 @@ export class ModelCollection implements Collection {
     this.#there = new Set(state.blobs.keys());
     this.#onEnd = onEnd;
     this.firstNewTurn = toTurnId(state.turns.size + 1);
+    this.openTurns = [...state.openBytes.keys()];
   }
 
   async *turns(): AsyncGenerator<readonly TurnEdge[]> {
@@ -40,7 +42,18 @@ export class ModelCollection implements Collection {
   }
 
   async *patches(): AsyncGenerator<readonly PatchEdge[]> {
-    yield* inPages([...this.#state.patches.values()]);
+    const { patches, fsRoots } = this.#state;
+    const roots = new Map([...fsRoots.values()].map((row) => [row.turn, row]));
+    const edges = [
+      ...[...patches.values()].map((row) => ({ ...row, fsRoot: false })),
+      ...[...roots.values()].map(({ turn, root, seq }) => ({
+        turn,
+        payload: root,
+        seq,
+        fsRoot: true,
+      })),
+    ];
+    yield* inPages(edges.toSorted((a, b) => b.seq - a.seq));
   }
 
   async *blobs(): AsyncGenerator<readonly BlobEntry[]> {
@@ -58,6 +71,7 @@ export class ModelCollection implements Collection {
   }
 
   async sweep(plan: SweepPlan): Promise<SweepReport> {
+    await plan.settle?.();
     const { blobs, turns, openBytes, collected, keys } = this.#state;
     let [removedBlobs, freedBytes] = [0, 0];
     for (const [hash, bytes] of blobs) {

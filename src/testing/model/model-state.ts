@@ -1,6 +1,13 @@
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
-import type { ContextRow, DocRow, LogRow, PatchRow, TurnRow } from '../../engine/rows.ts';
+import type {
+  ContextRow,
+  DocRow,
+  FsRootRow,
+  LogRow,
+  PatchRow,
+  TurnRow,
+} from '../../engine/rows.ts';
 
 export interface ModelContext {
   readonly row: ContextRow;
@@ -16,8 +23,8 @@ export interface ModelDoc {
 
 /**
  * All that a store holds, as plainly as it can be said. Values are never changed in place, so a row
- * handed out once stays as it was. Turns, contexts and patches only ever join, so their next number
- * is one more than their count.
+ * handed out once stays as it was. Turns, contexts, patches and file-system roots only ever join, so
+ * their next number is one more than their count; the last two share a sequence.
  */
 export class ModelState {
   readonly blobs: Map<Hash, Uint8Array> = new Map();
@@ -32,6 +39,7 @@ export class ModelState {
   /** (context, key) as one text, and the turns that came of it. */
   readonly keys: Map<string, readonly TurnId[]> = new Map();
   readonly patches: Map<number, PatchRow> = new Map();
+  readonly fsRoots: Map<number, FsRootRow> = new Map();
   readonly logs: Map<string, readonly string[]> = new Map();
   readonly docs: Map<string, ModelDoc> = new Map();
   seq = 0;
@@ -52,6 +60,16 @@ export class ModelState {
   getDoc(name: string): DocRow | undefined {
     const doc = this.docs.get(name);
     return doc === undefined || doc.removed ? undefined : doc.row;
+  }
+
+  /** The number of the next patch or file-system root. */
+  get nextSeq(): number {
+    return this.patches.size + this.fsRoots.size + 1;
+  }
+
+  /** The file-system roots that a turn was given, oldest first. */
+  fsRootsOf(turn: TurnId): FsRootRow[] {
+    return [...this.fsRoots.values()].filter((row) => row.turn === turn);
   }
 
   /** The patches on a turn, oldest first. */

@@ -38,13 +38,13 @@ export class ModelUpkeep implements Upkeep {
 
   async check(): Promise<CheckReport> {
     this.#assertFree('a check');
-    const { turns, contexts, patches, blobs, docs, logs } = this.#state;
+    const { turns, contexts, patches, fsRoots, blobs, docs, logs } = this.#state;
     const bytes = [...blobs.values()].reduce((sum, blob) => sum + blob.length, 0);
     return {
       checked: {
         turns: turns.size,
         contexts: contexts.size,
-        patches: patches.size,
+        patches: patches.size + fsRoots.size,
         blobs: blobs.size,
         docs: docs.size,
         logs: logs.size,
@@ -81,7 +81,7 @@ export class ModelUpkeep implements Upkeep {
     if (noted === undefined) return;
     for (const { hash } of batch.blobs ?? []) noted.blob(hash);
     for (const { base } of committed.contexts) if (base !== NO_TURN) noted.turn(base);
-    const { turns, opened, sealed, patches } = committed;
+    const { turns, opened, sealed, patches, fsRoots } = committed;
     for (const { id, parent, payload } of [...turns, ...opened, ...sealed]) {
       if (parent !== NO_TURN) noted.turn(parent);
       if (payload !== undefined) noted.blob(payload);
@@ -90,6 +90,10 @@ export class ModelUpkeep implements Upkeep {
     for (const { turn, payload } of patches) {
       noted.turn(turn);
       noted.blob(payload);
+    }
+    for (const { turn, root } of fsRoots) {
+      noted.turn(turn);
+      noted.blob(root);
     }
   }
 

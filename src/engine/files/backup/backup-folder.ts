@@ -1,10 +1,11 @@
-import { describeOwner } from '../describe-owner.ts';
-import { dirname, relative, sep } from 'node:path';
+import { OWNER_FILE, describeOwner } from '../owner-note.ts';
+import { relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
 import { decodeFormatFile } from '../../../format/format-file.ts';
-import type { Io, IoLock } from '../../io.ts';
+import type { IoLock } from '../../io.ts';
 import type { Checkpoint } from '../checkpoint-file.ts';
 import { corrupt } from '../io-error.ts';
+import { makeFolder } from '../make-folder.ts';
 import {
   FOLDERS,
   FORMAT_FILE,
@@ -31,7 +32,7 @@ import { settle } from './settle.ts';
 // The folder that a backup goes to, looked at before anything in it is touched.
 
 /** Left by a run that ended before it had written anything: as good as empty. */
-const TRACES = new Set([LOCK_FILE, 'owner.json', `${NOTE_FILE}.new`]);
+const TRACES = new Set([LOCK_FILE, OWNER_FILE, `${NOTE_FILE}.new`]);
 
 /** True for a folder in which nothing was stored yet. */
 export function isAsGoodAsEmpty(names: readonly string[]): boolean {
@@ -159,12 +160,4 @@ async function removeIndex(files: StoreFiles): Promise<void> {
   for (const name of await files.io.list(files.root)) {
     if (name.startsWith(INDEX_FILE)) await files.io.remove(files.pathOf(name));
   }
-}
-
-/** Makes the folder and its parents, each durable in the one above. */
-export async function makeFolder(io: Io, path: string): Promise<void> {
-  const parent = dirname(path);
-  if (parent !== path && (await io.stat(parent)) === undefined) await makeFolder(io, parent);
-  await io.mkdir(path);
-  await syncFolder(io, parent);
 }

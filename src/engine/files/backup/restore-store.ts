@@ -1,4 +1,4 @@
-import { describeOwner } from '../describe-owner.ts';
+import { describeOwner } from '../owner-note.ts';
 import { frameSaltOf } from '../../../format/format-file.ts';
 import { resolve } from 'node:path';
 import { invalid, isQuipuError, QuipuError } from '../../../base/errors.ts';
@@ -12,6 +12,7 @@ import type { BackupReport } from '../../upkeep.ts';
 import type { Checkpoint } from '../checkpoint-file.ts';
 import { readCollected } from '../collect/collected-turns.ts';
 import { readErasedHashes } from '../erase/erased-blobs.ts';
+import { makeFolder } from '../make-folder.ts';
 import { corrupt, toQuipuError } from '../io-error.ts';
 import {
   COLLECTED_FILE,
@@ -30,7 +31,7 @@ import { readAbandoned } from '../open-turn-file.ts';
 import { StoreFiles } from '../store-files.ts';
 import { readLogState } from '../tables/line-log.ts';
 import { SyncFailure } from '../sync-failure.ts';
-import { assertApart, isAsGoodAsEmpty, makeFolder, readStoreId } from './backup-folder.ts';
+import { assertApart, isAsGoodAsEmpty, readStoreId } from './backup-folder.ts';
 import { type BackupNote, NOTE_FILE, readNote, replaceFile, sameTails } from './backup-note.ts';
 import { copyDocs, copyPublished, type Published } from './copy-docs.ts';
 import { copyHeads } from './copy-heads.ts';

@@ -17,7 +17,7 @@ export function watchChanges(writer: Writer): SeenChanges {
   const grown = new Set<number>();
   const logs = new Set<string>();
   const removedLogs = new Set<string>();
-  const stop = writer.subscribe((change: Change) => {
+  const stop = writer.listeners.add((change: Change) => {
     for (const { id } of change.heads) contexts.add(Number(id));
     for (const id of change.removedContexts) contexts.add(Number(id));
     for (const { turn } of change.deltas) grown.add(Number(turn));

@@ -4,7 +4,13 @@ import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import type { Batch, BlobPut, TurnDelta } from '../../batch.ts';
 import type { BlobSource } from '../../engine.ts';
 import type { PreparedBatch } from '../plan/planned.ts';
-import { type BulkExtent, prepareBlob, type PreparedBlob } from '../plan/prepared-blob.ts';
+import {
+  type BulkExtent,
+  COMPRESS_MIN_BYTES,
+  prepareBlob,
+  type PreparedBlob,
+} from '../plan/prepared-blob.ts';
+import type { SqueezeJob, Squeezer } from '../squeeze/squeezer.ts';
 import type { BulkLease } from './bulk-packs.ts';
 import type { HeldBlobs } from './held-blobs.ts';
 import { type StoredSource, storeSource } from './store-large.ts';
@@ -12,7 +18,9 @@ import { type StoredSource, storeSource } from './store-large.ts';
 /** What is ready to be committed, and must be let go of once it is, or is not. */
 export interface Prepared {
   readonly batch: PreparedBatch;
-  readonly release: () => Promise<void>;
+  /** Blobs that are still being squeezed. */
+  readonly jobs: readonly SqueezeJob[];
+  readonly release: () => Promise<void> | undefined;
 }
 
 export interface PreparedSource extends Prepared {
@@ -21,18 +29,25 @@ export interface PreparedSource extends Prepared {
 }
 
 interface IntakeStore {
-  readonly hasBlob: (hash: Hash) => Promise<boolean>;
+  readonly hasBlob: (hash: Hash) => boolean;
   readonly lease: () => Promise<BulkLease>;
+  /** How many commits are on their way. */
+  readonly underWay: () => number;
 }
+
+/** With fewer commits on their way, handing a blob to another thread costs more than it saves. */
+const CROWD = 4;
 
 /** The work before a commit, outside of any queue: compressing, cutting, writing large blobs. */
 export class BlobIntake {
   readonly #store: IntakeStore;
   readonly #held: HeldBlobs;
+  readonly #squeezer: Squeezer;
 
-  constructor(store: IntakeStore, held: HeldBlobs) {
+  constructor(store: IntakeStore, held: HeldBlobs, squeezer: Squeezer) {
     this.#store = store;
     this.#held = held;
+    this.#squeezer = squeezer;
   }
 
   /**
@@ -43,10 +58,24 @@ export class BlobIntake {
     const { blobs = [], deltas } = batch;
     // A batch waits for its group, and the caller may reuse its buffers meanwhile.
     const own = deltas === undefined ? batch : { ...batch, deltas: deltas.map(copyDelta) };
-    if (!blobs.some((blob) => blob.bytes.length >= LARGE_BLOB_BYTES)) {
-      return { batch: { ...own, blobs: blobs.map(prepareBlob), ...NO_CHUNKS }, release: nothing };
+    if (blobs.some((blob) => blob.bytes.length >= LARGE_BLOB_BYTES)) {
+      return this.#prepareLarge(own, blobs);
     }
-    return this.#prepareLarge(own, blobs);
+    const jobs: SqueezeJob[] = [];
+    const crowded = this.#store.underWay() >= CROWD;
+    const prepared = blobs.map((blob) =>
+      crowded ? this.#handOver(blob, jobs) : prepareBlob(blob),
+    );
+    const release = jobs.length === 0 ? nothing : () => releaseAll(jobs);
+    return { batch: { ...own, blobs: prepared, ...NO_CHUNKS }, jobs, release };
+  }
+
+  #handOver(blob: BlobPut, jobs: SqueezeJob[]): PreparedBlob {
+    const { hash, bytes, sha256 } = blob;
+    const job = bytes.length < COMPRESS_MIN_BYTES ? undefined : this.#squeezer.send(bytes);
+    if (job === undefined) return prepareBlob(blob);
+    jobs.push(job);
+    return { hash, squeezed: job, sha256 };
   }
 
   async #prepareLarge(own: Batch, blobs: readonly BlobPut[]): Promise<Prepared> {
@@ -69,7 +98,7 @@ export class BlobIntake {
         relies.push(...stored.relies);
         releases.push(stored.release);
       }
-      return { batch: { ...own, blobs: lists, extents, relies }, release };
+      return { batch: { ...own, blobs: lists, extents, relies }, jobs: [], release };
     } catch (error) {
       await release();
       throw error;
@@ -81,13 +110,15 @@ export class BlobIntake {
     if (source.kind === 'large') {
       const { list, extent, relies, release } = source;
       const { hash, sha256 } = list;
-      return { batch: { blobs: [list], extents: [extent], relies }, release, hash, sha256 };
+      const batch = { blobs: [list], extents: [extent], relies };
+      return { batch, jobs: [], release, hash, sha256 };
     }
     const { bytes } = source;
     const hash = hashBytes(bytes);
     const sha256 = wanted ? sha256Hex(bytes) : undefined;
     const blob = prepareBlob({ hash, bytes, ...(sha256 === undefined ? {} : { sha256 }) });
-    return { batch: { blobs: [blob], ...NO_CHUNKS }, release: nothing, hash, sha256 };
+    const batch = { blobs: [blob], ...NO_CHUNKS };
+    return { batch, jobs: [], release: nothing, hash, sha256 };
   }
 
   async #storeLarge(blob: BlobPut): Promise<LargeSource> {
@@ -102,8 +133,8 @@ export class BlobIntake {
     wantSha256: boolean,
   ): Promise<LargeSource | SmallSource> {
     const hold = this.#held.start();
-    const hasBlob = async (hash: Hash): Promise<boolean> => {
-      const found = await this.#store.hasBlob(hash);
+    const hasBlob = (hash: Hash): boolean => {
+      const found = this.#store.hasBlob(hash);
       if (found) hold.add(hash);
       return found;
     };
@@ -133,8 +164,12 @@ type LargeSource = StoredSource & { kind: 'large' } & {
 
 const NO_CHUNKS = { extents: [], relies: [] } as const;
 
-async function nothing(): Promise<void> {
+function nothing(): undefined {
   // A small blob holds nothing outside its batch.
+}
+
+function releaseAll(jobs: readonly SqueezeJob[]): undefined {
+  for (const job of jobs) job.release();
 }
 
 function copyDelta(delta: TurnDelta): TurnDelta {

@@ -11,6 +11,8 @@ import { corrupt } from '../io-error.ts';
 import { packFile } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
 
+const FORGET_STEP = 4096;
+
 /** Finds a record; undefined when the store does not have the blob. */
 export type FindBlob = (hash: Hash) => BlobPlace | undefined;
 
@@ -44,6 +46,16 @@ export class BlobReader {
 
   forget(hashes: readonly Hash[]): void {
     for (const hash of hashes) this.#cache.delete(hash);
+  }
+
+  /** Lets go of every blob for which `isKept` does not speak, with a rest now and then. */
+  async forgetUnless(isKept: (hash: Hash) => boolean, rest: () => Promise<void>): Promise<void> {
+    // Those of this moment: whatever is read while this rests moves to the end.
+    const hashes = [...this.#cache.keys()];
+    for (const [at, hash] of hashes.entries()) {
+      if (!isKept(hash)) this.#cache.delete(hash);
+      if (at % FORGET_STEP === FORGET_STEP - 1) await rest();
+    }
   }
 
   /** The chunks of a blob that is stored as such; none for any other. */

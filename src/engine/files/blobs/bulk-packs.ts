@@ -70,11 +70,22 @@ export class BulkPacks {
           onRelease: () => this.#busy.delete(number),
         },
       );
-      if (open === undefined) await lease.write(encodePackHeader(number, PackKind.bulk));
+      if (open === undefined) await this.#begin(lease);
       return lease;
     } catch (error) {
       this.#busy.delete(number);
       throw toQuipuError(error, this.#files.pathOf(packFile(number)));
+    }
+  }
+
+  /** A pack without its header is nobody's: it would take room, and a handle, for nothing. */
+  async #begin(lease: Lease): Promise<void> {
+    try {
+      await lease.write(encodePackHeader(lease.pack, PackKind.bulk));
+    } catch (error) {
+      await lease.release();
+      await this.#files.io.remove(this.#files.pathOf(packFile(lease.pack))).catch(() => undefined);
+      throw error;
     }
   }
 }
@@ -87,6 +98,8 @@ class Lease implements BulkLease {
   readonly #onFailedSync: (error: unknown, path: string) => void;
   readonly #onRelease: () => void;
   #position: number;
+  /** True while the folder may not know the file for good. */
+  #isNew: boolean;
 
   constructor(
     files: StoreFiles,
@@ -98,6 +111,7 @@ class Lease implements BulkLease {
     this.pack = at.number;
     this.start = at.start;
     this.#position = at.start;
+    this.#isNew = at.start < OPEN_FILE_HEADER_BYTES;
     this.#onFailedSync = hooks.onFailedSync;
     this.#onRelease = hooks.onRelease;
   }
@@ -119,9 +133,8 @@ class Lease implements BulkLease {
     const path = this.#files.pathOf(packFile(this.pack));
     try {
       await this.#file.sync();
-      if (this.start < OPEN_FILE_HEADER_BYTES) {
-        await this.#files.io.syncDir(this.#files.pathOf(PACKS_FOLDER));
-      }
+      if (this.#isNew) await this.#files.io.syncDir(this.#files.pathOf(PACKS_FOLDER));
+      this.#isNew = false;
     } catch (error) {
       this.#onFailedSync(error, path);
       throw unknownOutcome(error, path);

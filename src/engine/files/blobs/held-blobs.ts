@@ -27,6 +27,10 @@ export class HeldBlobs {
     };
   }
 
+  *hashes(): Generator<Hash> {
+    for (const hashes of this.#holds) yield* hashes;
+  }
+
   has(hash: Hash): boolean {
     for (const hashes of this.#holds) if (hashes.has(hash)) return true;
     return false;

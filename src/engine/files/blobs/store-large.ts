@@ -28,7 +28,7 @@ export type StoredSource =
     };
 
 export interface LargeStore {
-  hasBlob(hash: Hash): Promise<boolean>;
+  hasBlob(hash: Hash): boolean;
   lease(): Promise<BulkLease>;
 }
 
@@ -124,9 +124,7 @@ class LargeWriter {
       lease: this.lease,
       list: {
         hash,
-        codec: BlobCodec.chunks,
-        rawLength: this.#size,
-        stored,
+        squeezed: { codec: BlobCodec.chunks, rawLength: this.#size, stored },
         sha256: this.#sha256?.digest(),
       },
       extent: { pack, offset: start, length: position - start, chunks: [...this.#places.values()] },
@@ -150,7 +148,7 @@ class LargeWriter {
     this.#sha256?.update(bytes);
     const hash = hashBytes(bytes);
     this.#chunks.push({ hash, size: bytes.length });
-    if (this.#places.has(hash) || (await this.#store.hasBlob(hash))) return;
+    if (this.#places.has(hash) || this.#store.hasBlob(hash)) return;
     const { codec, rawLength, stored } = squeeze(bytes);
     const offset = this.lease.position + this.#pendingBytes;
     this.#places.set(hash, { hash, codec, offset, rawLength, storedLength: stored.length });

@@ -4,13 +4,11 @@ import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
 import { decodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 import { packFile } from '../names.ts';
-import { walkPack } from '../recovery/rebuild-packs.ts';
 import type { PackItem } from '../scan-pack.ts';
-import type { StoreFiles } from '../store-files.ts';
 import type { Check } from './check.ts';
+import { eachPackItem } from './each-pack-item.ts';
 import type { NamedPack } from './named-packs.ts';
 import { PlaceSum } from './place-sum.ts';
-import { streamPack } from './stream-pack.ts';
 
 /** Bytes that are not an intact record. */
 export interface BadRange {
@@ -44,7 +42,7 @@ export async function checkPack(check: Check, pack: NamedPack): Promise<PackResu
     if (open !== undefined) bad.push({ offset: open, end });
     open = undefined;
   };
-  await eachItem(files, pack, (item) => {
+  await eachPackItem(files, pack, (item) => {
     if (item.kind === 'bad') {
       endBad(item.offset);
       open = item.offset;
@@ -69,24 +67,6 @@ export async function checkPack(check: Check, pack: NamedPack): Promise<PackResu
   endBad(pack.length);
   await checkEnds(check, pack, { ended, count: records, bad });
   return { sum, bad, blobBytes, storedBytes };
-}
-
-/** Fast while nothing is wrong; from the first doubt on, a record at a time and past what is damaged. */
-async function eachItem(
-  files: StoreFiles,
-  pack: NamedPack,
-  onItem: (item: PackItem) => void,
-): Promise<void> {
-  const done = await streamPack(files, pack, onItem);
-  if (done === pack.length) return;
-  await walkPack(files, pack.number, pack.length, (item) => {
-    if (startOf(item) >= done) onItem(item);
-  });
-}
-
-function startOf(item: PackItem): number {
-  if (item.kind === 'header') return 0;
-  return item.kind === 'end' ? item.length : item.offset;
 }
 
 function isRight(item: BlobItem): boolean {

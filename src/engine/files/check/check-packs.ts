@@ -6,6 +6,7 @@ import type { ListPlace } from './check-chunk-lists.ts';
 import { comparePlaces, type Suspect } from './compare-places.ts';
 import { staleIndex } from './findings.ts';
 import { eachPlace } from './each-place.ts';
+import { KnownBlobs } from './known-blobs.ts';
 import { findNamedPacks } from './named-packs.ts';
 import { PlaceSum } from './place-sum.ts';
 
@@ -48,13 +49,17 @@ export async function checkPacks(check: Check): Promise<readonly ListPlace[]> {
 
 async function sumIndex(check: Check, lists: ListPlace[]): Promise<Map<number, PlaceSum>> {
   const sums = new Map<number, PlaceSum>();
+  const known = new KnownBlobs(check.snapshot.totals.blobs);
   await eachPlace(check, (place) => {
     const { pack, offset, storedLength, codec } = place;
     let sum = sums.get(pack);
     if (sum === undefined) sums.set(pack, (sum = new PlaceSum()));
     sum.add(place);
+    known.add(place.hash, place.rawLength);
     if (codec === BlobCodec.chunks) lists.push({ pack, offset, storedLength });
   });
+  known.seal();
+  check.blobs.known = known;
   return sums;
 }
 

@@ -1,6 +1,12 @@
+import { isQuipuError } from '../../../base/errors.ts';
 import { isCollected } from '../../../format/collected-map.ts';
-import { decodePatchRecord, PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
+import {
+  decodePatchRecord,
+  PATCH_RECORD_BYTES,
+  type PatchRecord,
+} from '../../../format/patch-record.ts';
 import { PATCHES_FILE } from '../names.ts';
+import { readFsRoots } from '../tables/patch-table.ts';
 import type { Check } from './check.ts';
 import { type Found, staleIndex } from './findings.ts';
 import { eachRecord } from './fixed-records.ts';
@@ -18,21 +24,35 @@ export async function checkPatches(check: Check): Promise<void> {
     const patch = decodePatchRecord(bytes);
     if (patch === undefined || patch.seq !== seq) {
       findings.add(problemOfPatch(seq, `the record of patch ${seq} is damaged`, true));
-      return;
+      return undefined;
     }
     findings.counts.patches += 1;
     const turn = Number(patch.turn);
-    if (turn < 1 || turn >= nextTurn || snapshot.openTurns.has(turn)) {
+    const isOpen = snapshot.openTurns.has(turn) && !patch.fsRoot;
+    if (turn < 1 || turn >= nextTurn || isOpen) {
       findings.add(problemOfPatch(seq, `patch ${seq} is on a turn that is not there`, true));
-    }
-    const gone = isCollected(core.collected, turn);
-    if (!gone && !blobs.isThere(core, patch.payload)) {
-      findings.add(problemOfPatch(seq, `the payload of patch ${seq} cannot be read`, false));
     }
     if (!core.index.patchesOf([turn]).includes(seq)) {
       findings.add(staleIndex(`the index does not know patch ${seq}`, String(seq)));
     }
+    const gone = isCollected(core.collected, turn);
+    return gone || blobs.isThere(core, patch.payload) ? undefined : checkMissing(check, patch);
   });
+}
+
+/** The tree of a file-system root may be gone once the turn was given another root. */
+async function checkMissing({ core, files, findings }: Check, patch: PatchRecord): Promise<void> {
+  const { seq, fsRoot } = patch;
+  try {
+    const roots = fsRoot
+      ? await readFsRoots(files, core.index.patchesOf([Number(patch.turn)]))
+      : [];
+    if (roots.some((root) => root.seq > seq)) return;
+  } catch (error) {
+    // Damage in one of the others is a finding of its own.
+    if (!isQuipuError(error, 'CORRUPT')) throw error;
+  }
+  findings.add(problemOfPatch(seq, `the payload of patch ${seq} cannot be read`, false));
 }
 
 function problemOfPatch(seq: number, what: string, inRecord: boolean): Found {

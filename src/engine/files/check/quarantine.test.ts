@@ -54,4 +54,22 @@ describe('the quarantine', () => {
     const later = await Quarantine.load(files);
     expect([later.has(FOUND), later.has(other)]).toEqual([true, true]);
   });
+
+  it('forgets the bytes of what is erased, and nothing else', async () => {
+    const files = await filesWith('0123456789');
+    const quarantine = await Quarantine.load(files);
+    const known = { ...FOUND, offset: 5, id: 'known' };
+    await quarantine.setAside([FOUND, known, { ...FOUND, offset: 8, length: 2 }], 0);
+    const later = await Quarantine.load(files);
+    await later.erase('nobody', [
+      { file: 'a/b', offset: 0, length: 2 },
+      { file: 'other', offset: 2, length: 3 },
+    ]);
+    expect(await textOf(files, 'quarantine/a-b-2.bin')).toBe('234');
+    await later.erase('known', [{ file: 'a/b', offset: 4, length: 1 }]);
+    expect(await textOf(files, 'quarantine/a-b-2.bin')).toBe('\0\0\0');
+    expect(await textOf(files, 'quarantine/a-b-5.bin')).toBe('\0\0\0');
+    expect(await textOf(files, 'quarantine/a-b-8.bin')).toBe('89');
+    expect(later.has(known)).toBe(true);
+  });
 });

@@ -9,6 +9,7 @@ import type { Found } from './findings.ts';
 // Invariants
 // - A line is in the list only when the copy it names is on the disk.
 // - Lines are only added. One that a crash cut short names nothing, and the next starts a new line.
+// - Copies stay as they are, but for what is erased from the store: that becomes zeros here, too.
 
 export const QUARANTINE_FOLDER = 'quarantine';
 const LIST_FILE = `${QUARANTINE_FOLDER}/list.jsonl`;
@@ -21,10 +22,18 @@ interface Entry extends Omit<Found, 'remedy'> {
   readonly copy?: string;
 }
 
+/** Bytes of a file of the store. */
+export interface FileRange {
+  readonly file: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
 export class Quarantine {
   readonly #files: StoreFiles;
   readonly #known: Set<string> = new Set();
-  readonly #copies: Set<string> = new Set();
+  /** By the name of the file that holds the bytes. */
+  readonly #copies: Map<string, Entry> = new Map();
 
   private constructor(files: StoreFiles) {
     this.#files = files;
@@ -42,7 +51,7 @@ export class Quarantine {
 
   /** Files that hold damaged bytes. */
   get copies(): readonly string[] {
-    return [...this.#copies];
+    return [...this.#copies.keys()];
   }
 
   /** Set aside before. What is only stale is never accepted: it can be made right. */
@@ -69,7 +78,28 @@ export class Quarantine {
 
   #note(entry: Entry): void {
     if (entry.severity === 'lost') this.#known.add(keyOf(entry));
-    if (entry.copy !== undefined) this.#copies.add(entry.copy);
+    if (entry.copy !== undefined) this.#copies.set(entry.copy, entry);
+  }
+
+  /** Overwrites copies of what was, or will be, in these ranges, and of what is known by this id. */
+  async erase(id: string, ranges: readonly FileRange[]): Promise<void> {
+    for (const [copy, entry] of this.#copies) {
+      const isHit = ranges.some((range) => overlaps(range, entry));
+      if (entry.id === id || isHit) await this.#overwrite(copy);
+    }
+  }
+
+  async #overwrite(copy: string): Promise<void> {
+    const file = await this.#files.io.open(this.#files.pathOf(copy), 'write');
+    try {
+      const length = await file.size();
+      for (let at = 0; at < length; at += COPY_BYTES) {
+        await writeFully(file, new Uint8Array(Math.min(COPY_BYTES, length - at)), at);
+      }
+      await syncFile(file);
+    } finally {
+      await file.close();
+    }
   }
 
   async #copy({ file, offset, length }: Omit<Found, 'remedy'>): Promise<string | undefined> {
@@ -106,6 +136,10 @@ export class Quarantine {
     }
     await syncFolder(this.#files.io, this.#files.pathOf(QUARANTINE_FOLDER));
   }
+}
+
+function overlaps(a: FileRange, b: FileRange): boolean {
+  return a.file === b.file && a.offset < b.offset + b.length && b.offset < a.offset + a.length;
 }
 
 function keyOf({ file, offset, what }: Problem): string {

@@ -32,7 +32,7 @@ async function stream(bytes: Uint8Array): Promise<{ done: number; starts: number
   await file.write(bytes, 0);
   const items: PackItem[] = [];
   const pack = { number: 1, length: bytes.length };
-  const done = await streamPack(new StoreFiles(io, '/s'), pack, (item) => items.push(item));
+  const done = await streamPack(new StoreFiles(io, '/s'), pack, (item) => void items.push(item));
   return { done, starts: items.flatMap((item) => (item.kind === 'blob' ? item.offset : [])) };
 }
 

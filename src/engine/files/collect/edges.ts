@@ -8,7 +8,8 @@ import { PATCHES_FILE, TURNS_FILE } from '../names.ts';
 
 // Which turn or patch uses which blob, read straight through the files in large pieces.
 
-const PAGE_RECORDS = 4096;
+/** Few enough that a page is decoded in a millisecond or two. */
+const PAGE_RECORDS = 1024;
 
 /** Sealed turns below `next` that are not collected, newest first. `open` ones are passed over. */
 export async function* readTurnEdges(
@@ -37,21 +38,38 @@ function turnAt(bytes: Uint8Array, at: number, id: number): TurnEdge {
   return { id: turn.id, parent: turn.parent, payload: turn.payload };
 }
 
+/** Patches and file-system roots below `next`, newest first. A root that another replaced is passed over. */
 export async function* readPatchEdges(
-  { files }: Core,
+  { files, tails }: Core,
   next: number,
 ): AsyncGenerator<readonly PatchEdge[]> {
-  for (let first = 1; first < next; first += PAGE_RECORDS) {
-    const count = Math.min(PAGE_RECORDS, next - first);
-    const length = count * PATCH_RECORD_BYTES;
+  const rooted = new Uint8Array(Math.ceil(tails.nextTurn / 8));
+  for (let end = next; end > 1; end -= PAGE_RECORDS) {
+    const first = Math.max(1, end - PAGE_RECORDS);
+    const length = (end - first) * PATCH_RECORD_BYTES;
     const bytes = await files.read(PATCHES_FILE, first * PATCH_RECORD_BYTES, length);
-    yield Array.from({ length: count }, (_, at) => patchAt(bytes, at, first + at));
+    const page: PatchEdge[] = [];
+    for (let seq = end - 1; seq >= first; seq -= 1) {
+      const edge = patchAt(bytes, seq - first, seq);
+      if (!edge.fsRoot || isFirst(rooted, Number(edge.turn))) page.push(edge);
+    }
+    yield page;
   }
+}
+
+/** Sets the bit of a turn; false when it was set. */
+function isFirst(bits: Uint8Array, turn: number): boolean {
+  const [at, bit] = [Math.floor(turn / 8), 1 << (turn % 8)];
+  const before = bits[at] ?? 0;
+  bits[at] = before | bit;
+  return (before & bit) === 0;
 }
 
 function patchAt(bytes: Uint8Array, at: number, seq: number): PatchEdge {
   const offset = at * PATCH_RECORD_BYTES;
   const patch = decodePatchRecord(bytes.subarray(offset, offset + PATCH_RECORD_BYTES));
-  if (patch?.seq === seq) return { turn: patch.turn, payload: patch.payload };
+  if (patch?.seq === seq) {
+    return { turn: patch.turn, payload: patch.payload, fsRoot: patch.fsRoot };
+  }
   throw corrupt(PATCHES_FILE, seq * PATCH_RECORD_BYTES, `the record of patch ${seq} is damaged`);
 }

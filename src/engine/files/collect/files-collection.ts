@@ -14,9 +14,10 @@ import { toQuipuError } from '../io-error.ts';
 import type { Writer } from '../writer.ts';
 import { type Age, ageBefore, ageOf, wasThere } from './ages.ts';
 import { readPatchEdges, readTurnEdges } from './edges.ts';
+import { GiveWay } from './give-way.ts';
 import { Sweep } from './sweep.ts';
 
-const PAGE_RECORDS = 4096;
+const PAGE_RECORDS = 512;
 
 /**
  * Begins a collection between two commits: from here on, whatever a commit builds on is noted before
@@ -58,11 +59,13 @@ interface Started {
 
 class FilesCollection implements Collection {
   readonly firstNewTurn: TurnId;
+  readonly openTurns: readonly TurnId[];
   readonly #writer: Writer;
   readonly #started: Started;
   /** Open when the collection began: sealed meanwhile or not, they are alive. */
   readonly #open: ReadonlySet<number>;
   readonly #nextPatch: number;
+  readonly #way: GiveWay;
 
   constructor(writer: Writer, started: Started) {
     const { core } = writer;
@@ -70,21 +73,28 @@ class FilesCollection implements Collection {
     this.#started = started;
     this.firstNewTurn = BigInt(core.tails.nextTurn) as TurnId;
     this.#open = new Set(core.openTurns.keys());
+    this.openTurns = [...this.#open].map((turn) => BigInt(turn) as TurnId);
     this.#nextPatch = core.tails.nextPatch;
+    this.#way = new GiveWay({ settle: () => writer.settle() });
   }
 
   turns(): AsyncIterable<readonly TurnEdge[]> {
-    return readTurnEdges(this.#writer.core, Number(this.firstNewTurn), this.#open);
+    const next = Number(this.firstNewTurn);
+    return this.#inSteps(readTurnEdges(this.#writer.core, next, this.#open));
   }
 
   patches(): AsyncIterable<readonly PatchEdge[]> {
-    return readPatchEdges(this.#writer.core, this.#nextPatch);
+    return this.#inSteps(readPatchEdges(this.#writer.core, this.#nextPatch));
   }
 
-  async *blobs(): AsyncGenerator<readonly BlobEntry[]> {
+  blobs(): AsyncIterable<readonly BlobEntry[]> {
+    return this.#inSteps(this.#readBlobs());
+  }
+
+  *#readBlobs(): Generator<readonly BlobEntry[]> {
+    const { age } = this.#started;
     let page: BlobEntry[] = [];
     for (const { hash, pack, offset, storedLength, codec } of this.#writer.core.index.walkBlobs()) {
-      const { age } = this.#started;
       page.push({
         hash,
         storedBytes: BLOB_OVERHEAD_BYTES + storedLength,
@@ -94,10 +104,16 @@ class FilesCollection implements Collection {
       if (page.length < PAGE_RECORDS) continue;
       yield page;
       page = [];
-      // The walk itself never waits: without this, commits would wait for all of it.
-      await new Promise((resolve) => setImmediate(resolve));
     }
     yield page;
+  }
+
+  /** Commits go on between two pages, however fast these come. */
+  async *#inSteps<T>(pages: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
+    for await (const page of pages) {
+      yield page;
+      if (this.#way.isDue) await this.#way.rest();
+    }
   }
 
   async chunksOf(hash: Hash): Promise<readonly Hash[]> {
@@ -106,7 +122,7 @@ class FilesCollection implements Collection {
 
   async sweep(plan: SweepPlan, progress?: Progress): Promise<SweepReport> {
     const { age, recent } = this.#started;
-    const sweep = new Sweep(this.#writer, { plan, age, recent, progress });
+    const sweep = new Sweep(this.#writer, { plan, age, recent, progress, way: this.#way });
     try {
       await sweep.collectTurns(Number(this.firstNewTurn), this.#open);
       return await sweep.run();

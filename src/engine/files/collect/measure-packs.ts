@@ -1,10 +1,15 @@
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
+import type { GiveWay } from './give-way.ts';
 import type { PackUse } from './plan-packs.ts';
 
-/** The walk over the index gives way to commits this often. */
-const WALK_STEP = 4096;
+export interface MeasureOptions {
+  readonly isKept: (place: BlobPlace) => boolean;
+  /** Told of every place that is not kept. */
+  readonly onDead: (place: BlobPlace) => Promise<void> | void;
+  readonly way: GiveWay;
+}
 
 /**
  * How much of each pack is alive. Of a blob that lies in several places, as an interrupted collection
@@ -12,20 +17,21 @@ const WALK_STEP = 4096;
  */
 export async function measurePacks(
   index: Index,
-  isKept: (place: BlobPlace) => boolean,
+  { isKept, onDead, way }: MeasureOptions,
 ): Promise<PackUse[]> {
-  const uses = new Map<number, { pack: number; liveBytes: number; deadBytes: number }>();
+  const uses = new Map<number, { -readonly [Key in keyof PackUse]: PackUse[Key] }>();
   const count = (place: BlobPlace, isAlive: boolean, sign: 1 | -1): void => {
     const { pack } = place;
-    const use = uses.get(pack) ?? { pack, liveBytes: 0, deadBytes: 0 };
+    const use = uses.get(pack) ?? { pack, liveBytes: 0, deadBytes: 0, places: 0 };
     uses.set(pack, use);
     use[isAlive ? 'liveBytes' : 'deadBytes'] += sign * (BLOB_OVERHEAD_BYTES + place.storedLength);
+    use.places += sign;
   };
   let before: { place: BlobPlace; isAlive: boolean } | undefined;
-  let steps = 0;
   // The places of one blob come one after the other.
   for (const place of index.walkBlobs()) {
-    let isAlive = isKept(place);
+    const kept = isKept(place);
+    let isAlive = kept;
     if (isAlive && before?.isAlive === true && before.place.hash === place.hash) {
       isAlive = isFoundAt(index, place);
       if (isAlive) {
@@ -36,8 +42,9 @@ export async function measurePacks(
     count(place, isAlive, 1);
     // The one that is found stays in mind until the next blob.
     if (isAlive || before?.place.hash !== place.hash) before = { place, isAlive };
-    steps += 1;
-    if (steps % WALK_STEP === 0) await new Promise((resolve) => setImmediate(resolve));
+    const waiting = kept ? undefined : onDead(place);
+    if (waiting !== undefined) await waiting;
+    if (way.isDue) await way.rest();
   }
   return [...uses.values()];
 }

@@ -3,6 +3,8 @@ export interface PackUse {
   readonly pack: number;
   readonly liveBytes: number;
   readonly deadBytes: number;
+  /** How many places the index has in it. */
+  readonly places: number;
 }
 
 export interface PackPlan {
@@ -23,4 +25,20 @@ export function planPacks(uses: readonly PackUse[], deadShare: number): PackPlan
     rewrite: worth.toSorted((a, b) => a.liveBytes - b.liveBytes || a.pack - b.pack),
     keptDeadBytes: left.reduce((sum, { deadBytes }) => sum + deadBytes, 0),
   };
+}
+
+/** Cuts a plan into groups whose places fit into memory together, each of at least one pack. */
+export function* groupPacks(uses: readonly PackUse[], placesMax: number): Generator<PackUse[]> {
+  let group: PackUse[] = [];
+  let places = 0;
+  for (const use of uses) {
+    if (group.length > 0 && places + use.places > placesMax) {
+      yield group;
+      group = [];
+      places = 0;
+    }
+    group.push(use);
+    places += use.places;
+  }
+  if (group.length > 0) yield group;
 }

@@ -1,76 +1,82 @@
 import type { Hash } from '../../../base/brand.ts';
-import { isQuipuError } from '../../../base/errors.ts';
-import { BLOB_OVERHEAD_BYTES, BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { BulkLease } from '../blobs/bulk-packs.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
+import { eachPackItem } from '../check/each-pack-item.ts';
+import type { SweepPlan } from '../../upkeep.ts';
 import { corrupt } from '../io-error.ts';
 import { packFile } from '../names.ts';
-import { closePack, PACK_BYTES } from '../plan/encode-packs.ts';
-import type { ChunkPlace } from '../plan/prepared-blob.ts';
-import { walkPack } from '../recovery/rebuild-packs.ts';
-import type { PackItem } from '../scan-pack.ts';
+import { type PackItem, scanPack } from '../scan-pack.ts';
 import type { Writer } from '../writer.ts';
+import type { GiveWay } from './give-way.ts';
+import { type BlobItem, LivingCopy } from './living-copy.ts';
+import type { PackPlaces } from './pack-places.ts';
 
 // Leaving a pack behind: the living are copied to a bulk pack, in slices that each become durable and
 // known on their own, and then one frame removes the old pack. Until that frame both copies are good,
 // so readers never miss anything; a crash in between leaves a copy too many and nothing else.
 
-/** Small enough that taking a slice into the index delays commits by a few milliseconds at most. */
-const SLICE_BLOBS = 1024;
-const SLICE_BYTES = 4 * 1024 * 1024;
-
 export interface RewriteOptions {
+  readonly plan: Pick<SweepPlan, 'settle' | 'changes'>;
   readonly isLive: (hash: Hash, offset: number) => boolean;
   /** Blobs that commits relied on; emptied here when the pack is begun. */
   readonly recent: Set<Hash>;
+  /** What the index had in the pack a while ago; every other record is looked up. */
+  readonly places: PackPlaces;
+  readonly way: GiveWay;
 }
 
-type BlobItem = PackItem & { kind: 'blob' };
+export interface Rewritten {
+  readonly removedBlobs: number;
+  readonly freedBytes: number;
+}
 
 export async function rewritePack(
   writer: Writer,
   pack: number,
   options: RewriteOptions,
-): Promise<{ removedBlobs: number; freedBytes: number }> {
-  const rewrite = new Rewrite(writer, pack);
+): Promise<Rewritten> {
+  const rewrite = new Rewrite(writer, pack, options);
   options.recent.clear();
   try {
-    const size = await writer.core.files.size(packFile(pack));
-    await walkPack(writer.core.files, pack, size, (item) => rewrite.take(item, options));
-    await rewrite.flush();
+    const { files } = writer.core;
+    const length = await files.size(packFile(pack));
+    await eachPackItem(files, { number: pack, length }, (item) => rewrite.take(item));
+    await rewrite.keepLate();
     // Replaying a frame that names an extent looks for it in the pack, which must be there then: so no
     // such frame may be among those that a crash replays together with the removal.
     await writer.checkpoint();
-    const report = await writer.exclusively(() => rewrite.finish(options.recent, size));
-    await rewrite.release();
+    const report = await writer.exclusively(() => rewrite.finish(length));
+    await rewrite.copy.release();
     return report;
   } catch (error) {
-    await rewrite.giveUp(error).catch(() => undefined);
+    await rewrite.copy.giveUp(error).catch(() => undefined);
     // What went wrong first is what the caller must hear of.
     throw error;
   }
 }
 
 class Rewrite {
+  readonly copy: LivingCopy;
   readonly #writer: Writer;
   readonly #pack: number;
-  /** Copied, or dead for another reason than that nobody needs it: there is another place. */
-  readonly #elsewhere: Set<Hash> = new Set();
-  readonly #dead: Hash[] = [];
-  #lease: BulkLease | undefined;
-  #slice: BlobItem[] = [];
-  #sliceBytes = 0;
-  #copiedBytes = 0;
+  readonly #options: RewriteOptions;
+  /** Blobs that commits and puts rely on, and that were looked for among the dead. */
+  readonly #asked: Set<Hash> = new Set();
+  /** How often answers of the plan had turned when all of the dead were last asked for. */
+  #changes: number | undefined;
+  #dead = 0;
   #records = 0;
   #rawBytes = 0;
   #storedBytes = 0;
 
-  constructor(writer: Writer, pack: number) {
+  constructor(writer: Writer, pack: number, options: RewriteOptions) {
+    this.copy = new LivingCopy(writer, options.way);
     this.#writer = writer;
     this.#pack = pack;
+    this.#options = options;
+    this.#changes = options.plan.changes?.();
   }
 
-  async take(item: PackItem, { isLive }: RewriteOptions): Promise<void> {
+  take(item: PackItem): Promise<void> | undefined {
     if (item.kind === 'bad') {
       throw corrupt(
         packFile(this.#pack),
@@ -79,131 +85,109 @@ class Rewrite {
       );
     }
     // An erased record is nobody's, also when the same blob was put again after it.
-    if (item.kind !== 'blob' || item.codec === BlobCodec.erased) return;
-    const place = this.#writer.core.index.findBlob(item.hash);
+    if (item.kind === 'blob' && item.codec !== BlobCodec.erased) this.#takeBlob(item);
+    return this.copy.isFull || this.#options.way.isDue ? this.#rest() : undefined;
+  }
+
+  async #rest(): Promise<void> {
+    if (this.copy.isFull) await this.copy.store();
+    await this.#options.way.rest();
+  }
+
+  #takeBlob(item: BlobItem): void {
+    const { isLive, places } = this.#options;
+    const { hash, offset } = item;
+    const only = places.isOnly(offset);
+    const place = only ? undefined : this.#writer.core.index.findBlob(hash);
     // Not in the index: dead in an earlier collection.
-    if (place === undefined) return;
-    this.#count(item);
-    if (place.pack !== this.#pack || place.offset !== item.offset) {
-      this.#elsewhere.add(item.hash);
+    if (!only && place === undefined) return;
+    this.#records += 1;
+    this.#rawBytes += item.rawLength;
+    this.#storedBytes += BLOB_OVERHEAD_BYTES + item.storedLength;
+    const isHere = only || (place?.pack === this.#pack && place.offset === offset);
+    // It is found at another place, which is as good.
+    if (!isHere) return;
+    if (isLive(hash, offset)) {
+      this.copy.add(item);
       return;
     }
-    if (!isLive(item.hash, item.offset)) {
-      this.#dead.push(item.hash);
-      return;
+    places.addDead(offset);
+    this.#dead += 1;
+  }
+
+  /** What `finish` would find by now, while commits go on: they wait for what is left then. */
+  async keepLate(): Promise<void> {
+    const { plan, way } = this.#options;
+    const changes = plan.changes?.();
+    if (changes !== this.#changes) await this.#askAgain();
+    this.#changes = changes;
+    for (const hash of this.#newlyNeeded()) {
+      await this.#keepIfDead(hash);
+      if (this.copy.isFull || way.isDue) await this.#rest();
     }
-    this.#slice.push(item);
-    this.#sliceBytes += item.bytes;
-    if (this.#slice.length >= SLICE_BLOBS || this.#sliceBytes >= SLICE_BYTES) await this.flush();
+    await this.copy.store();
   }
 
-  /** Copies what was gathered, makes it durable, and lets the index know. */
-  async flush(): Promise<void> {
-    const copied = await this.#copy(this.#slice);
-    this.#slice = [];
-    this.#sliceBytes = 0;
-    if (copied !== undefined) await this.#writer.exclusively(copied);
-  }
-
-  /** Between two commits: whoever came to rely on a blob meanwhile keeps it, then the pack goes. */
-  async finish(
-    recent: ReadonlySet<Hash>,
-    size: number,
-  ): Promise<{ removedBlobs: number; freedBytes: number }> {
-    const { core, held } = this.#writer;
-    const late = this.#dead.filter((hash) => recent.has(hash) || held.has(hash));
-    await (
-      await this.#copy(await this.#readAll(new Set(late)))
-    )?.();
-    const gone = this.#dead.filter((hash) => !this.#elsewhere.has(hash));
-    const path = packFile(this.#pack);
-    await this.#writer.storeWrites([{ kind: 'remove', path }], () => {
+  /** Between two commits: whatever came to be needed meanwhile stays, then the pack goes. */
+  async finish(length: number): Promise<Rewritten> {
+    const { core } = this.#writer;
+    const { plan } = this.#options;
+    await plan.settle?.();
+    for (const hash of this.#newlyNeeded()) await this.#keepIfDead(hash);
+    const changes = plan.changes?.();
+    if (changes === undefined || changes !== this.#changes) await this.#askAgain();
+    await this.copy.storeNow();
+    await this.#writer.storeWrites([{ kind: 'remove', path: packFile(this.#pack) }], () => {
       core.index.dropPack(this.#pack);
       core.index.count({
         blobs: -this.#records,
         blobBytes: -this.#rawBytes,
         storedBytes: -this.#storedBytes,
       });
-      core.blobs.forget(gone);
     });
-    return { removedBlobs: gone.length, freedBytes: size - this.#copiedBytes };
+    // At once, so that a process that is killed later need not find out what the pack held.
+    core.index.flushUnmerged();
+    return { removedBlobs: this.#dead, freedBytes: length - this.copy.storedBytes };
   }
 
-  async release(): Promise<void> {
-    const lease = this.#lease;
-    this.#lease = undefined;
-    await lease?.release();
-  }
-
-  /** A copy that no frame names takes room for nothing, which may be just what was lacking. */
-  async giveUp(reason: unknown): Promise<void> {
-    const pack = this.#lease?.pack;
-    await this.release();
-    if (pack === undefined) return;
-    const { files, tails } = this.#writer.core;
-    // When nobody knows whether the last frame is there, it may be the one that names the pack.
-    const unknown = isQuipuError(reason, 'IO') && reason.data.outcome === 'unknown';
-    if (unknown || tails.packs.some(({ number }) => number === pack)) return;
-    await files.io.remove(files.pathOf(packFile(pack)));
-  }
-
-  #count(item: BlobItem): void {
-    this.#records += 1;
-    this.#rawBytes += item.rawLength;
-    this.#storedBytes += BLOB_OVERHEAD_BYTES + item.storedLength;
-  }
-
-  /** Writes copies and syncs them; the result makes them count, and must run between two commits. */
-  async #copy(items: readonly BlobItem[]): Promise<(() => Promise<void>) | undefined> {
-    if (items.length === 0) return undefined;
-    this.#lease ??= await this.#writer.bulk.lease();
-    const lease = this.#lease;
-    const places: ChunkPlace[] = [];
-    const pieces: Uint8Array[] = [];
-    const first = lease.position;
-    let offset = first;
-    for (const { hash, codec, rawLength, storedLength, stored } of items) {
-      const record = encodeBlobRecord({ codec, rawLength, hash, stored });
-      places.push({ hash, codec, rawLength, storedLength, offset });
-      pieces.push(record);
-      offset += record.length;
-      this.#elsewhere.add(hash);
-    }
-    await lease.write(Buffer.concat(pieces));
-    await lease.sync();
-    this.#copiedBytes += offset - first;
-    return () => this.#makeCount(places, offset);
-  }
-
-  async #makeCount(places: readonly ChunkPlace[], end: number): Promise<void> {
-    const { core } = this.#writer;
-    const lease = this.#lease;
-    if (lease === undefined) return;
-    const { pack } = lease;
-    const known = core.tails.packs.find((open) => open.number === pack)?.length ?? 0;
-    const path = packFile(pack);
-    const writes: JournalWrite[] = [{ kind: 'extent', path, offset: known, length: end - known }];
-    if (end >= PACK_BYTES) writes.push(closePack({ number: pack, length: end, records: 0 }));
-    await this.#writer.storeWrites(writes, () => {
-      for (const place of places) {
-        core.index.addBlob({ ...place, pack });
-        const storedBytes = BLOB_OVERHEAD_BYTES + place.storedLength;
-        core.index.count({ blobs: 1, blobBytes: place.rawLength, storedBytes });
-      }
-    });
-    if (end < PACK_BYTES) return;
-    this.#lease = undefined;
-    await lease.release();
-  }
-
-  async #readAll(hashes: ReadonlySet<Hash>): Promise<BlobItem[]> {
-    const found: BlobItem[] = [];
-    if (hashes.size === 0) return found;
+  /** Reads the pack once more, for the hashes of the dead: keeping them all would take much memory. */
+  async #askAgain(): Promise<void> {
+    if (this.#dead === 0) return;
     const { files } = this.#writer.core;
-    await walkPack(files, this.#pack, await files.size(packFile(this.#pack)), (item) => {
-      if (item.kind !== 'blob' || item.codec === BlobCodec.erased) return;
-      if (hashes.has(item.hash)) found.push(item);
+    const { isLive, places } = this.#options;
+    const length = await files.size(packFile(this.#pack));
+    await eachPackItem(files, { number: this.#pack, length }, (item) => {
+      if (item.kind !== 'blob' || !places.isDead(item.offset)) return;
+      if (isLive(item.hash, item.offset)) this.#revive(item);
     });
-    return found;
+  }
+
+  *#newlyNeeded(): Generator<Hash> {
+    for (const needed of [this.#options.recent, this.#writer.held.hashes()]) {
+      for (const hash of needed) {
+        if (this.#asked.has(hash)) continue;
+        this.#asked.add(hash);
+        yield hash;
+      }
+    }
+  }
+
+  /** It was dead when its record was passed, and somebody needs it now. */
+  async #keepIfDead(hash: Hash): Promise<void> {
+    const { core } = this.#writer;
+    const place = core.index.findBlob(hash);
+    if (place?.pack !== this.#pack || !this.#options.places.isDead(place.offset)) return;
+    const path = packFile(this.#pack);
+    const { offset } = place;
+    const bytes = await core.files.read(path, offset, BLOB_OVERHEAD_BYTES + place.storedLength);
+    const [item] = scanPack(bytes, offset);
+    if (item?.kind !== 'blob') throw corrupt(path, offset, 'the blob record here is damaged');
+    this.#revive(item);
+  }
+
+  #revive(item: BlobItem): void {
+    this.#options.places.removeDead(item.offset);
+    this.#dead -= 1;
+    this.copy.add(item);
   }
 }

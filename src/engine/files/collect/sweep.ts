@@ -7,20 +7,29 @@ import { COLLECTED_FILE } from '../names.ts';
 import { closePack } from '../plan/encode-packs.ts';
 import type { Writer } from '../writer.ts';
 import { type Age, wasThere } from './ages.ts';
-import { dropLists } from './drop-lists.ts';
+import { DeadLists } from './dead-lists.ts';
+import type { GiveWay } from './give-way.ts';
 import { measurePacks } from './measure-packs.ts';
-import { planPacks, type PackUse } from './plan-packs.ts';
+import { readPackPlaces } from './pack-places.ts';
+import { groupPacks, type PackUse, planPacks } from './plan-packs.ts';
 import { rewritePack } from './rewrite-pack.ts';
 
 /** Free room that a copy must leave: commits go on meanwhile. */
 const ROOM_TO_LEAVE_BYTES = 64 * 1024 * 1024;
+/** Turns that are looked at while commits wait: about a millisecond's worth. */
+const TURNS_AT_ONCE = 16_384;
+/** Places remembered at a time, 5 bytes each. The fewer, the more often the index is walked. */
+const PLACES_AT_ONCE = 4 * 1024 * 1024;
 
 export interface SweepOptions {
   readonly plan: SweepPlan;
   readonly age: Age | undefined;
   readonly recent: Set<Hash>;
   readonly progress: Progress | undefined;
+  readonly way: GiveWay;
 }
+
+type Report = { -readonly [Key in keyof SweepReport]: SweepReport[Key] };
 
 /** Carries a plan out, pack by pack. Each pack is left behind in one frame, or not at all. */
 export class Sweep {
@@ -34,53 +43,110 @@ export class Sweep {
 
   /**
    * Before a byte goes, the turns that lose theirs stop being readable, so that nobody can fork from a
-   * turn without a payload. Between two commits, because the answer of the plan may just have changed.
+   * turn without a payload. Each between two commits, because the answer of the plan may just have
+   * changed; and the newest first: who comes to need a turn that is still readable finds its ancestors.
    */
   async collectTurns(next: number, open: ReadonlySet<number>): Promise<void> {
     const { core } = this.#writer;
-    await this.#writer.exclusively(async () => {
-      const bits = new Uint8Array(Math.ceil(next / 8));
+    const before = core.collected;
+    const bits = new Uint8Array(Math.ceil(next / 8));
+    bits.set(before.bits);
+    const map = { next, bits };
+    core.collected = map;
+    try {
       let changed = false;
-      for (let id = 1; id < next; id += 1) {
-        const before = isCollected(core.collected, id);
-        const dead =
-          before || !(open.has(id) || this.#options.plan.isLiveTurn(BigInt(id) as TurnId));
-        if (!dead) continue;
-        bits[Math.floor(id / 8)] = (bits[Math.floor(id / 8)] ?? 0) | (1 << (id % 8));
-        changed ||= !before;
+      for (let end = next; end > 1; end -= TURNS_AT_ONCE) {
+        const range = { first: Math.max(1, end - TURNS_AT_ONCE), end };
+        await this.#writer.exclusively(async () => {
+          changed = this.#collectRange(range, open, bits) || changed;
+        });
+        await this.#options.way.rest();
       }
-      if (!changed) return;
-      const map = { next, bits };
+      if (!changed) {
+        core.collected = before;
+        return;
+      }
       const data = encodeCollectedMap(map);
-      await this.#writer.storeWrites([{ kind: 'whole', path: COLLECTED_FILE, data }], () => {
-        core.collected = map;
-      });
-    });
+      await this.#writer.exclusively(() =>
+        this.#writer.storeWrites([{ kind: 'whole', path: COLLECTED_FILE, data }]),
+      );
+    } catch (error) {
+      // Nothing has gone yet.
+      core.collected = before;
+      throw error;
+    }
+  }
+
+  #collectRange(
+    { first, end }: { first: number; end: number },
+    open: ReadonlySet<number>,
+    bits: Uint8Array,
+  ): boolean {
+    const { plan } = this.#options;
+    const { collected } = this.#writer.core;
+    let changed = false;
+    for (let id = first; id < end; id += 1) {
+      if (isCollected(collected, id) || open.has(id)) continue;
+      if (plan.isLiveTurn(BigInt(id) as TurnId)) continue;
+      bits[id >>> 3] = (bits[id >>> 3] ?? 0) | (1 << (id & 7));
+      changed = true;
+    }
+    return changed;
   }
 
   async run(): Promise<SweepReport> {
-    const { plan, progress } = this.#options;
+    const { plan, progress, way } = this.#options;
+    const { core } = this.#writer;
     const isKept = ({ hash, pack, offset }: BlobPlace): boolean => this.#isKept(hash, pack, offset);
-    const uses = await measurePacks(this.#writer.core.index, isKept);
+    const lists = new DeadLists(this.#writer, plan, isKept);
+    const onDead = (place: BlobPlace): Promise<void> | undefined => lists.add(place);
+    const uses = await measurePacks(core.index, { isKept, onDead, way });
+    await lists.drop();
     const { rewrite, keptDeadBytes } = planPacks(uses, plan.deadShare);
-    const report = { removedBlobs: 0, freedBytes: 0, keptDeadBytes, skippedForSpace: 0 };
-    report.removedBlobs += await dropLists(this.#writer, isKept);
-    for (const [done, use] of rewrite.entries()) {
+    const report: Report = {
+      removedBlobs: lists.dropped,
+      freedBytes: 0,
+      keptDeadBytes,
+      skippedForSpace: 0,
+    };
+    let done = 0;
+    for (const group of groupPacks(rewrite, PLACES_AT_ONCE)) {
       progress?.(done, rewrite.length, 'packs');
-      if (!(await this.#hasRoomFor(use)) || !(await this.#close(use.pack))) {
+      await this.#rewriteGroup(group, report, () =>
+        progress?.((done += 1), rewrite.length, 'packs'),
+      );
+    }
+    // Only now: their bytes could have been read, and kept in memory, until the last pack was gone.
+    await core.blobs.forgetUnless(
+      (hash) => plan.isLive(hash),
+      () => way.rest(),
+    );
+    return report;
+  }
+
+  async #rewriteGroup(
+    group: readonly PackUse[],
+    report: Report,
+    onDone: () => void,
+  ): Promise<void> {
+    const { plan, recent, way } = this.#options;
+    const places = await readPackPlaces(this.#writer.core.index, group, way);
+    for (const use of group) {
+      const known = places.get(use.pack);
+      const isReady = (await this.#hasRoomFor(use)) && (await this.#close(use.pack));
+      if (known === undefined || !isReady) {
         report.skippedForSpace += 1;
         report.keptDeadBytes += use.deadBytes;
         continue;
       }
-      const { removedBlobs, freedBytes } = await rewritePack(this.#writer, use.pack, {
-        isLive: (hash, offset) => this.#isKept(hash, use.pack, offset),
-        recent: this.#options.recent,
-      });
+      const isLive = (hash: Hash, offset: number): boolean => this.#isKept(hash, use.pack, offset);
+      const options = { plan, isLive, recent, places: known, way };
+      const { removedBlobs, freedBytes } = await rewritePack(this.#writer, use.pack, options);
+      places.delete(use.pack);
       report.removedBlobs += removedBlobs;
       report.freedBytes += freedBytes;
+      onDone();
     }
-    progress?.(rewrite.length, rewrite.length, 'packs');
-    return report;
   }
 
   #isKept(hash: Hash, pack: number, offset: number): boolean {

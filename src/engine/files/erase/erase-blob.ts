@@ -1,8 +1,11 @@
 import type { Hash } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
 import { readPatchEdges, readTurnEdges } from '../collect/edges.ts';
+import { type FileRange, Quarantine } from '../check/quarantine.ts';
 import type { BlobPlace } from '../index/shelf.ts';
+import { packFile } from '../names.ts';
 import type { Writer } from '../writer.ts';
+import { readErased } from './erased-blobs.ts';
 import { overwriteRecords } from './overwrite-records.ts';
 
 // Erasing: every record of the blob is overwritten in place with zeros of the same length, through the
@@ -25,12 +28,32 @@ export async function eraseBlob(writer: Writer, hash: Hash): Promise<void> {
       await writer.scrubJournal();
       const chunks = [...(await chunksOfItsOwn(writer, hash))];
       const left = (): Hash[] => [...chunks.filter((chunk) => !isNeeded(chunk)), hash];
+      await eraseCopies(writer, left());
       while (await writer.exclusively(() => eraseSome(writer, left())));
       await writer.scrubJournal();
     } finally {
       core.reliance = undefined;
     }
   });
+}
+
+/** What a repair set aside: before the records, while it is known where they are. */
+async function eraseCopies({ core }: Writer, hashes: readonly Hash[]): Promise<void> {
+  const quarantine = await Quarantine.load(core.files);
+  if (quarantine.copies.length === 0) return;
+  const ranges = new Map(hashes.map((hash): [Hash, FileRange[]] => [hash, []]));
+  // Also places that were overwritten by an attempt that did not get to its end.
+  for await (const { hash, pack, offset, length } of readErased(core.files)) {
+    ranges.get(hash)?.push({ file: packFile(pack), offset, length });
+  }
+  for (const [hash, known] of ranges) {
+    const place = core.index.findBlob(hash);
+    if (place !== undefined) {
+      const length = BLOB_OVERHEAD_BYTES + place.storedLength;
+      known.push({ file: packFile(place.pack), offset: place.offset, length });
+    }
+    await quarantine.erase(hash, known);
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { BLOB_OVERHEAD_BYTES, BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
+import { BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
 import { encodeErasedRecord } from '../../../format/erased-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { BlobPlace } from '../index/shelf.ts';
@@ -28,11 +28,7 @@ export async function overwriteRecords(
   writes.push({ kind: 'bytes', path: ERASED_FILE, offset: end, data: Buffer.concat(notes) });
   await writer.storeWrites(writes, () => {
     core.index.forgetBlobs(places);
-    for (const { hash, rawLength, storedLength } of places) {
-      const storedBytes = -(BLOB_OVERHEAD_BYTES + storedLength);
-      core.index.count({ blobs: -1, blobBytes: -rawLength, storedBytes });
-      core.erased.add(hash);
-    }
+    for (const { hash } of places) core.erased.add(hash);
     core.blobs.forget(places.map(({ hash }) => hash));
   });
 }

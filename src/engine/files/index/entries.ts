@@ -30,8 +30,9 @@ export function encodeBlobs(places: readonly BlobPlace[]): Buffer {
 
 export function decodeBlob(entry: Buffer): BlobPlace {
   return {
-    hash: bytesToHash(entry.subarray(0, 32)),
-    ...decodePlace(entry),
+    hash: entry.toString('hex', 0, 32) as Hash,
+    pack: entry.readUInt32LE(32),
+    offset: decodeOffset(entry),
     rawLength: entry.readUInt32LE(42),
     storedLength: entry.readUInt32LE(46),
     codec: entry.readUInt16LE(50),
@@ -46,7 +47,11 @@ export function isAt(entry: Buffer, place: PlaceRef): boolean {
 }
 
 export function decodePlace(entry: Buffer): { pack: number; offset: number } {
-  return { pack: entry.readUInt32LE(32), offset: entry.readUIntLE(36, 6) };
+  return { pack: entry.readUInt32LE(32), offset: decodeOffset(entry) };
+}
+
+function decodeOffset(entry: Buffer): number {
+  return entry.readUInt32LE(36) + entry.readUInt16LE(40) * 2 ** 32;
 }
 
 export function encodeKeys(keys: readonly { key: Uint8Array; turn: number }[]): Buffer {

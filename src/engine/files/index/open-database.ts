@@ -16,9 +16,10 @@ const CACHE_KIB = 16 * 1024;
 
 /**
  * A checkpoint syncs, and the flush that reaches this many pages waits for it. Fewer pages make more
- * and shorter waits.
+ * and shorter waits: while a collection filled the index, one flush in twenty took 68 ms with 2,000
+ * pages and 36 ms with 400, on two busy vCPUs.
  */
-const CHECKPOINT_PAGES = 2000;
+const CHECKPOINT_PAGES = 500;
 
 export function openDatabase(path: string): Db {
   const db = new Database(path);

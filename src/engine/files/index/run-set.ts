@@ -77,6 +77,8 @@ export class RunSet {
   #nextRun: number;
   #idle: Run[];
   #merges: Merge[];
+  /** How far the merges are behind what was added. */
+  #owed = 0;
 
   constructor(tables: RunTables, options: RunSetOptions, state: RunSetState) {
     this.#tables = tables;
@@ -110,7 +112,7 @@ export class RunSet {
     };
   }
 
-  /** Adds entries in any order and carries the merges on. */
+  /** Adds entries in any order. The merges owe their share of the work until `merge` is called. */
   add(block: Buffer): void {
     if (block.length === 0) return;
     const { entryBytes } = this.#layout;
@@ -121,8 +123,16 @@ export class RunSet {
       this.#idle.push(run);
     }
     this.#startMerges();
-    const step = Math.max(MERGE_STEP_MIN, Math.ceil((block.length / entryBytes) * MERGE_PACE));
-    for (const merge of this.#merges) this.#advance(merge, step);
+    this.#owed += Math.max(MERGE_STEP_MIN, Math.ceil((block.length / entryBytes) * MERGE_PACE));
+  }
+
+  /** Carries each merge on by what is owed, `most` entries at most; true when there is more to do. */
+  merge(most: number): boolean {
+    const step = Math.min(this.#owed, most);
+    this.#owed -= step;
+    if (step > 0) for (const merge of this.#merges) this.#advance(merge, step);
+    if (this.#merges.length === 0) this.#owed = 0;
+    return this.#owed > 0;
   }
 
   find(key: Buffer): Buffer | undefined {

@@ -80,7 +80,12 @@ export interface ShelfBatch {
   readonly totals: Totals;
   /** Replaces what was there. */
   readonly positions: Positions;
+  /** The caller sees to it that `merge` does the work which this batch leaves to be done. */
+  readonly mergeLater?: boolean;
 }
+
+/** What a change says besides its entries. */
+export type Covered = Pick<ShelfBatch, 'totals' | 'positions'>;
 
 export interface ContextPageQuery {
   readonly label?: string;
@@ -100,6 +105,8 @@ export interface Shelf {
   positions(): Positions;
   totals(): Totals;
   apply(batch: ShelfBatch): void;
+  /** Does some of what earlier batches left to be done, about `entries` of it; true when there is more. */
+  merge(entries: number): boolean;
   findBlob(hash: Hash): BlobPlace | undefined;
   findSha256(sha256: string): Hash | undefined;
   findKey(key: Uint8Array): number | undefined;
@@ -116,7 +123,8 @@ export interface Shelf {
   listLogs(prefix: string, limit: number, after?: string): string[];
   /** Every place once, with bounded memory. Changes made meanwhile may or may not be seen. */
   walkBlobs(): Iterable<BlobPlace>;
-  forgetBlobs(places: readonly PlaceRef[]): void;
+  /** With what is true then, or with what was true before. */
+  forgetBlobs(places: readonly PlaceRef[], next?: Covered): void;
   /** How many there are that are not removed. Reads the tables; not for hot paths. */
   counts(): Counts;
   /** What was applied before the call survives a power cut when it resolves. */

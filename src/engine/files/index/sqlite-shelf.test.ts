@@ -72,9 +72,12 @@ describe('SQLite shelf', () => {
         shelfBatch({
           blobs: numbers.map((n) => samplePlace(n, 1 + (n % 5))),
           keys: numbers.map((n) => ({ key: sampleKey(n), turn: n })),
+          // Merges may be left to be done, and are done in steps or with a later batch.
+          mergeLater: round % 3 !== 0,
         }),
       );
       added = to;
+      for (let steps = round % 4; steps > 0; steps -= 1) shelf.merge(200);
       if (round % 7 === 3) shelf.forgetBlobs([samplePlace(round, 1 + (round % 5))]);
       if (round % 9 === 5) {
         shelf.close();

@@ -18,6 +18,7 @@ import type {
   ContextPageQuery,
   ContextPlace,
   Counts,
+  Covered,
   DocPlace,
   PlaceRef,
   Positions,
@@ -106,7 +107,21 @@ class SqliteShelf implements Shelf {
       this.#sha256.add(entries.encodeSha256s(batch.sha256));
       this.#contexts.apply(batch);
       this.#names.apply(batch);
+      if (batch.mergeLater !== true) this.#merge(Infinity);
     });
+  }
+
+  merge(entries: number): boolean {
+    let more = false;
+    this.#change({ ...this.#manifest, gonePacks: [] }, () => {
+      more = this.#merge(entries);
+    });
+    return more;
+  }
+
+  #merge(most: number): boolean {
+    const more = [this.#blobs, this.#keys, this.#sha256].map((set) => set.merge(most));
+    return more.includes(true);
   }
 
   findBlob(hash: Hash): BlobPlace | undefined {
@@ -162,8 +177,8 @@ class SqliteShelf implements Shelf {
     }
   }
 
-  forgetBlobs(places: readonly PlaceRef[]): void {
-    this.#change({ ...this.#manifest, gonePacks: [] }, () => {
+  forgetBlobs(places: readonly PlaceRef[], next: Covered = this.#manifest): void {
+    this.#change({ ...next, gonePacks: [] }, () => {
       for (const place of places) {
         this.#blobs.drop((entry) => entries.isAt(entry, place), Buffer.from(place.hash, 'hex'));
       }

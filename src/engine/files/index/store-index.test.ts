@@ -18,7 +18,10 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('blob' as const), n: small, pack: fc.integer({ min: 1, max: 3 }) }),
   fc.record({ do: fc.constant('key' as const), n: small }),
   fc.record({ do: fc.constant('sha256' as const), n: small }),
-  fc.record({ do: fc.constant('patch' as const), n: small, seq: small }),
+  // One number belongs to one turn.
+  fc
+    .record({ n: small, nth: small })
+    .map(({ n, nth }) => ({ do: 'patch' as const, n, seq: n * 1000 + nth })),
   fc.record({ do: fc.constant('context' as const), n: small, at: small, removed: fc.boolean() }),
   fc.record({ do: fc.constant('tags' as const), n: small, tag: fc.constantFrom('x', 'y') }),
   fc.record({ do: fc.constant('doc' as const), name, n: small, removed: fc.boolean() }),

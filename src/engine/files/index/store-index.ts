@@ -1,5 +1,6 @@
 import type { Hash } from '../../../base/brand.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
+import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
 import { Memtable } from './memtable.ts';
 import type { ContextTags } from './memtable.ts';
 import type {
@@ -8,7 +9,6 @@ import type {
   ContextPlace,
   Counts,
   DocPlace,
-  PlaceRef,
   Positions,
   Shelf,
   Totals,
@@ -26,6 +26,8 @@ import type {
  */
 const FLUSH_LIMIT = 2048;
 const HOT_BLOBS = 4096;
+/** Entries that each merge is carried on by in one step. */
+const MERGE_STEP = 512;
 
 export interface IndexOptions {
   readonly shelf: Shelf;
@@ -74,7 +76,10 @@ export class Index {
   }
 
   addBlob(place: BlobPlace): void {
-    if (!this.#gone.has(place.pack)) this.#pending.addBlob(place);
+    if (this.#gone.has(place.pack)) return;
+    this.#pending.addBlob(place);
+    // Or the older place would be found again once this one is on the shelf.
+    this.#hot.delete(place.hash);
   }
 
   addSha256(sha256: string, hash: Hash): void {
@@ -159,10 +164,12 @@ export class Index {
     return this.#shelf.walkBlobs();
   }
 
-  forgetBlobs(places: readonly PlaceRef[]): void {
+  /** Takes places away and counts what they held out, as one change. */
+  forgetBlobs(places: readonly BlobPlace[]): void {
     this.flush();
     this.#hot.clear();
-    this.#shelf.forgetBlobs(places);
+    for (const place of places) this.count(countOf(place, -1));
+    this.#shelf.forgetBlobs(places, { totals: this.#totals, positions: this.#positions() });
   }
 
   /** The pack is no more: its places are not found from now on. */
@@ -188,6 +195,19 @@ export class Index {
     await this.#shelf.sync();
   }
 
+  /** As `flush`, and leaves the longer part of the work to `merge`. */
+  flushUnmerged(): void {
+    if (this.#pending.size === 0) return;
+    const batch = this.#pending.toBatch(this.#totals, this.#positions());
+    this.#shelf.apply({ ...batch, mergeLater: true });
+    this.#pending = new Memtable();
+  }
+
+  /** A few milliseconds of what `flushUnmerged` left to be done; true when there is more. */
+  merge(): boolean {
+    return this.#shelf.merge(MERGE_STEP);
+  }
+
   /** Writes everything pending to the shelf; with `always` the positions even when nothing is pending. */
   flush(always = false): void {
     if (this.#pending.size === 0 && !always) return;
@@ -200,4 +220,10 @@ export class Index {
     this.flush();
     this.#shelf.close();
   }
+}
+
+/** What a place adds to the totals, or takes away with it. */
+export function countOf({ rawLength, storedLength }: BlobPlace, sign: 1 | -1): Partial<Totals> {
+  const storedBytes = sign * (BLOB_OVERHEAD_BYTES + storedLength);
+  return { blobs: sign, blobBytes: sign * rawLength, storedBytes };
 }

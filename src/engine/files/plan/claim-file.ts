@@ -5,15 +5,15 @@ import type { Draft, FileKind } from './draft.ts';
  * Makes sure that a log or published document can be a plain file: nothing else has the name, and
  * nothing above it is a file. Found out later, at the disk, it could not be refused any more.
  */
-export async function claimFile(draft: Draft, name: string, as: 'log' | 'doc'): Promise<void> {
-  const there = await kindOf(draft, name);
+export function claimFile(draft: Draft, name: string, as: 'log' | 'doc'): void {
+  const there = kindOf(draft, name);
   if (there !== undefined && there !== as) {
     throw invalid('name', `${name} is taken by a ${there}; choose another one`);
   }
   const segments = name.split('/');
   for (let count = 1; count < segments.length; count += 1) {
     const above = segments.slice(0, count).join('/');
-    const kind = await kindOf(draft, above);
+    const kind = kindOf(draft, above);
     if (kind === 'log' || kind === 'doc') {
       throw invalid('name', `${name} lies below ${above}, which is a ${kind}; choose another one`);
     }
@@ -22,6 +22,6 @@ export async function claimFile(draft: Draft, name: string, as: 'log' | 'doc'): 
   draft.fileKinds.set(name, as);
 }
 
-async function kindOf(draft: Draft, name: string): Promise<FileKind | undefined> {
-  return draft.fileKinds.get(name) ?? draft.view.fileKind(name);
+function kindOf(draft: Draft, name: string): FileKind | undefined {
+  return draft.fileKinds.get(name) ?? draft.fileKind(name);
 }

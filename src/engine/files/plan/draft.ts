@@ -2,7 +2,8 @@ import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
 import type { DeclaredType } from '../../../format/type-line.ts';
 import type { DocRecord } from '../../../format/doc-record.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
-import type { ContextMeta, PatchRow, TurnRow } from '../../rows.ts';
+import type { PatchRecord } from '../../../format/patch-record.ts';
+import type { ContextMeta, TurnRow } from '../../rows.ts';
 import type { DocPlace } from '../tables/doc-log.ts';
 import type { LogState } from '../tables/line-log.ts';
 import type { StoredTurn } from '../tables/turn-table.ts';
@@ -45,12 +46,16 @@ export type FileKind = 'log' | 'doc' | 'folder';
 
 /** What a plan may ask of the store as it is: all committed, all durable. */
 export interface CommittedView {
-  hasBlob(hash: Hash): Promise<boolean>;
+  hasBlob(hash: Hash): boolean;
   /** A batch builds on this blob or turn being there: a collection under way must keep it. */
   relyOnBlob(hash: Hash): void;
   relyOnTurn(turn: TurnId): void;
   findSha256(sha256: string): Hash | undefined;
+  /** Undefined also when it has to be read first. */
+  peekHead(id: number): HeadRecord | undefined;
   getHead(id: number): Promise<HeadRecord | undefined>;
+  /** Undefined also when it has to be read first. */
+  peekSealedTurn(id: number): StoredTurn | undefined;
   getSealedTurn(id: number): Promise<StoredTurn | undefined>;
   getOpenTurn(id: number): OpenTurn | undefined;
   /** Bytes `start` up to `end` of what an open turn holds. */
@@ -59,12 +64,28 @@ export interface CommittedView {
   /** True when a collection took the turn's payload. */
   isCollected(turn: number): boolean;
   newestPatch(turn: number): Promise<number>;
+  /** The first file-system root that the turn was given. */
+  firstFsRoot(turn: number): Promise<Hash | undefined>;
   findDoc(name: string): DocPlace | undefined;
   getLogState(name: string): Promise<LogState | undefined>;
   /** What stands at the plain file path of that name. */
   fileKind(name: string): Promise<FileKind | undefined>;
   /** The tag of a type, and whether it is declared already. */
   tagOf(type: DeclaredType): { tag: string; declared: boolean };
+}
+
+/**
+ * Plans are made without waiting, from what is in memory: that is what most of them need, and a wait for
+ * each of its dozen questions took longer than the plan itself. One that needs more throws this, and is
+ * made again from the start once `load` is done.
+ */
+export class NotInMemory extends Error {
+  readonly load: () => Promise<void>;
+
+  constructor(load: () => Promise<void>) {
+    super('a plan needs to wait');
+    this.load = load;
+  }
 }
 
 interface Counters {
@@ -74,72 +95,59 @@ interface Counters {
 }
 
 /**
- * Changes on their way: one draft per batch over one draft per group. A batch whose conditions fail
- * is dropped with its draft; one that holds is absorbed, and the next batch of the group sees it.
+ * Changes on their way: what the batches of one group make of the store. A batch whose conditions fail
+ * is taken back; what one that holds has changed, the next batch of the group sees.
  */
 export class Draft {
   readonly view: CommittedView;
   readonly nowMs: number;
   readonly counters: Counters;
-  readonly blobs: Layer<Hash, PreparedBlob>;
-  readonly sha256: Layer<string, Hash>;
-  readonly heads: Layer<number, HeadRecord>;
-  readonly metas: Layer<number, ContextMeta>;
-  readonly turns: Layer<number, StoredTurn>;
-  readonly opens: Layer<number, OpenDraft>;
-  readonly keys: Layer<string, number>;
-  readonly patches: Layer<number, PatchRow>;
-  readonly newestPatches: Layer<number, number>;
-  readonly docs: Layer<string, DocDraft>;
-  readonly logs: Layer<string, LogDraft>;
-  readonly types: Layer<string, DeclaredType>;
-  readonly fileKinds: Layer<string, FileKind>;
+  readonly blobs: Layer<Hash, PreparedBlob> = new Layer();
+  readonly sha256: Layer<string, Hash> = new Layer();
+  readonly heads: Layer<number, HeadRecord> = new Layer();
+  readonly metas: Layer<number, ContextMeta> = new Layer();
+  readonly turns: Layer<number, StoredTurn> = new Layer();
+  readonly opens: Layer<number, OpenDraft> = new Layer();
+  readonly keys: Layer<string, number> = new Layer();
+  /** Patches and file-system roots, by their number. */
+  readonly patches: Layer<number, PatchRecord> = new Layer();
+  readonly newestPatches: Layer<number, number> = new Layer();
+  /** The file-system roots that turns came with, by turn. */
+  readonly givenRoots: Layer<number, Hash> = new Layer();
+  readonly docs: Layer<string, DocDraft> = new Layer();
+  readonly logs: Layer<string, LogDraft> = new Layer();
+  readonly types: Layer<string, DeclaredType> = new Layer();
+  readonly fileKinds: Layer<string, FileKind> = new Layer();
   readonly extents: BulkExtent[] = [];
+  readonly #layers: readonly Pick<Layer<unknown, unknown>, 'keep' | 'undo'>[];
+  readonly #loaded: Map<string, unknown> = new Map();
 
-  constructor(view: CommittedView, nowMs: number, start: Readonly<Counters>, parent?: Draft) {
+  constructor(view: CommittedView, nowMs: number, start: Readonly<Counters>) {
     this.view = view;
     this.nowMs = nowMs;
     this.counters = { ...start };
-    this.blobs = new Layer(parent?.blobs);
-    this.sha256 = new Layer(parent?.sha256);
-    this.heads = new Layer(parent?.heads);
-    this.metas = new Layer(parent?.metas);
-    this.turns = new Layer(parent?.turns);
-    this.opens = new Layer(parent?.opens);
-    this.keys = new Layer(parent?.keys);
-    this.patches = new Layer(parent?.patches);
-    this.newestPatches = new Layer(parent?.newestPatches);
-    this.docs = new Layer(parent?.docs);
-    this.logs = new Layer(parent?.logs);
-    this.types = new Layer(parent?.types);
-    this.fileKinds = new Layer(parent?.fileKinds);
+    this.#layers = Object.values(this).filter((value) => value instanceof Layer);
   }
 
-  child(): Draft {
-    return new Draft(this.view, this.nowMs, this.counters, this);
+  /** All that `plan` changes stays, or, when it throws, nothing of it. */
+  attempt<T>(plan: () => T): T {
+    const counters = { ...this.counters };
+    const extents = this.extents.length;
+    try {
+      const result = plan();
+      for (const layer of this.#layers) layer.keep();
+      return result;
+    } catch (error) {
+      for (const layer of this.#layers) layer.undo();
+      Object.assign(this.counters, counters);
+      this.extents.length = extents;
+      throw error;
+    }
   }
 
-  absorb(child: Draft): void {
-    Object.assign(this.counters, child.counters);
-    this.blobs.absorb(child.blobs);
-    this.sha256.absorb(child.sha256);
-    this.heads.absorb(child.heads);
-    this.metas.absorb(child.metas);
-    this.turns.absorb(child.turns);
-    this.opens.absorb(child.opens);
-    this.keys.absorb(child.keys);
-    this.patches.absorb(child.patches);
-    this.newestPatches.absorb(child.newestPatches);
-    this.docs.absorb(child.docs);
-    this.logs.absorb(child.logs);
-    this.types.absorb(child.types);
-    this.fileKinds.absorb(child.fileKinds);
-    this.extents.push(...child.extents);
-  }
-
-  async hasBlob(hash: Hash): Promise<boolean> {
+  hasBlob(hash: Hash): boolean {
     if (this.blobs.get(hash) !== undefined) return true;
-    const found = await this.view.hasBlob(hash);
+    const found = this.view.hasBlob(hash);
     if (found) this.view.relyOnBlob(hash);
     return found;
   }
@@ -149,13 +157,54 @@ export class Draft {
   }
 
   /** Undefined for a context that never was or was removed. */
-  async getHead(id: ContextId): Promise<HeadRecord | undefined> {
-    const head = this.heads.get(Number(id)) ?? (await this.view.getHead(Number(id)));
+  getHead(id: ContextId): HeadRecord | undefined {
+    const number = Number(id);
+    const head =
+      this.heads.get(number) ??
+      this.view.peekHead(number) ??
+      this.#need(`head ${number}`, () => this.view.getHead(number));
     return head === undefined || head.removed ? undefined : head;
   }
 
-  async getSealedTurn(id: TurnId): Promise<StoredTurn | undefined> {
-    return this.turns.get(Number(id)) ?? this.view.getSealedTurn(Number(id));
+  getSealedTurn(id: TurnId): StoredTurn | undefined {
+    const number = Number(id);
+    return (
+      this.turns.get(number) ??
+      this.view.peekSealedTurn(number) ??
+      this.#need(`turn ${number}`, () => this.view.getSealedTurn(number))
+    );
+  }
+
+  /** All bytes that an open turn had when the group began. */
+  readOpenTurn(turn: OpenTurn): Uint8Array {
+    const { id, size } = turn.row;
+    return this.#need(`text ${id}`, () => this.view.readOpenTurn(turn, 0, size));
+  }
+
+  newestPatch(turn: number): number {
+    return (
+      this.newestPatches.get(turn) ?? this.#need(`patch ${turn}`, () => this.view.newestPatch(turn))
+    );
+  }
+
+  firstFsRoot(turn: number): Hash | undefined {
+    return this.#need(`root ${turn}`, () => this.view.firstFsRoot(turn));
+  }
+
+  getLogState(name: string): LogState | undefined {
+    return this.#need(`log ${name}`, () => this.view.getLogState(name));
+  }
+
+  fileKind(name: string): FileKind | undefined {
+    return this.#need(`file ${name}`, () => this.view.fileKind(name));
+  }
+
+  /** What was read for this group. The store does not change under it. */
+  #need<T>(key: string, read: () => Promise<T>): T {
+    if (this.#loaded.has(key)) return this.#loaded.get(key) as T;
+    throw new NotInMemory(async () => {
+      this.#loaded.set(key, await read());
+    });
   }
 
   /** Undefined for a turn that is sealed or never was. */

@@ -24,6 +24,7 @@ import type { DocPlace } from '../tables/doc-log.ts';
 import { advanceTails, type Tails } from '../tails.ts';
 import type { Draft, LogDraft, OpenDraft } from './draft.ts';
 import { type BlobPlaced, encodePacks } from './encode-packs.ts';
+import { encodeRuns } from './encode-runs.ts';
 
 /** A group as the bytes that make it true, and where they will be. */
 export interface EncodedGroup {
@@ -42,20 +43,20 @@ export function contextDoc(context: number): string {
 export function encodeGroup(draft: Draft, tails: Tails, newPack: () => number): EncodedGroup {
   const packs = encodePacks(draft, tails, newPack);
   const docs = encodeDocs(draft, tails);
+  // Turns and heads are counted by the draft: decoding them for that would cost more than encoding.
+  const counted = [...encodeTurns(draft), ...encodeHeads(draft)];
   const writes = [
     ...encodeAliases(draft, tails),
     ...encodeTypes(draft, tails),
-    ...encodeTurns(draft),
-    ...encodeHeads(draft),
     ...encodePatches(draft, tails),
   ];
-  for (const [id, open] of draft.opens.own()) writes.push(...encodeOpen(id, open));
-  for (const [name, log] of draft.logs.own()) writes.push(...encodeLog(name, log));
+  for (const [id, open] of draft.opens.entries()) writes.push(...encodeOpen(id, open));
+  for (const [name, log] of draft.logs.entries()) writes.push(...encodeLog(name, log));
   writes.push(...docs.writes);
   const advanced = writes.reduce(advanceTails, packs.tails);
   const { nextTurn, nextContext } = draft.counters;
   return {
-    writes: [...packs.writes, ...writes],
+    writes: [...packs.writes, ...counted, ...writes],
     tails: { ...advanced, nextTurn, nextContext, timeMs: draft.nowMs },
     blobs: packs.placed,
     docs: docs.places,
@@ -63,44 +64,40 @@ export function encodeGroup(draft: Draft, tails: Tails, newPack: () => number): 
 }
 
 function encodeAliases(draft: Draft, tails: Tails): JournalWrite[] {
-  const records = [...draft.sha256.own()].map(([sha256, hash]: [string, Hash]) =>
+  const records = [...draft.sha256.entries()].map(([sha256, hash]: [string, Hash]) =>
     encodeAliasRecord({ hash, sha256 }),
   );
   return appendAt(ALIASES_FILE, tails.nextAlias * ALIAS_RECORD_BYTES, records);
 }
 
 function encodeTypes(draft: Draft, tails: Tails): JournalWrite[] {
-  const lines = [...draft.types.own()].map(([, type]) => encodeTypeLine(type));
+  const lines = [...draft.types.entries()].map(([, type]) => encodeTypeLine(type));
   return appendAt(TYPES_FILE, tails.typesBytes, lines);
 }
 
 /** New turns lie side by side and become one write; a sealed one goes to the slot kept for it. */
 function encodeTurns(draft: Draft): JournalWrite[] {
-  const turns = [...draft.turns.own()].sort(([a], [b]) => a - b);
-  const writes: JournalWrite[] = [];
-  let run: Uint8Array[] = [];
-  for (const [index, [id, { row, jump, sideJump, idempotency }]] of turns.entries()) {
-    const { tag: typeTag } = draft.view.tagOf(row);
-    const jumps = { jump: BigInt(jump) as TurnId, sideJump: BigInt(sideJump) as TurnId };
-    run.push(encodeTurnRecord({ ...row, typeTag, ...jumps, idempotency }));
-    if (turns[index + 1]?.[0] === id + 1) continue;
-    writes.push(...appendAt(TURNS_FILE, (id + 1 - run.length) * TURN_RECORD_BYTES, run));
-    run = [];
-  }
-  return writes;
+  return encodeRuns(draft.turns.entries(), {
+    path: TURNS_FILE,
+    recordBytes: TURN_RECORD_BYTES,
+    encode: ({ row, jump, sideJump, idempotency }, into) => {
+      const { tag: typeTag } = draft.view.tagOf(row);
+      const jumps = { jump: BigInt(jump) as TurnId, sideJump: BigInt(sideJump) as TurnId };
+      encodeTurnRecord({ ...row, typeTag, ...jumps, idempotency }, into);
+    },
+  });
 }
 
 function encodeHeads(draft: Draft): JournalWrite[] {
-  return [...draft.heads.own()].map(([id, head]) => ({
-    kind: 'bytes',
+  return encodeRuns(draft.heads.entries(), {
     path: HEADS_FILE,
-    offset: id * HEAD_RECORD_BYTES,
-    data: encodeHeadRecord(head),
-  }));
+    recordBytes: HEAD_RECORD_BYTES,
+    encode: encodeHeadRecord,
+  });
 }
 
 function encodePatches(draft: Draft, tails: Tails): JournalWrite[] {
-  const records = [...draft.patches.own()].map(([, patch]) => encodePatchRecord(patch));
+  const records = [...draft.patches.entries()].map(([, patch]) => encodePatchRecord(patch));
   return appendAt(PATCHES_FILE, tails.nextPatch * PATCH_RECORD_BYTES, records);
 }
 
@@ -134,7 +131,7 @@ function encodeDocs(
   tails: Tails,
 ): { writes: JournalWrite[]; places: EncodedGroup['docs'] } {
   const own = metaRecords(draft);
-  const records = [...own, ...[...draft.docs.own()].map(([, doc]) => doc.record)];
+  const records = [...own, ...[...draft.docs.entries()].map(([, doc]) => doc.record)];
   const places: { name: string; place: DocPlace }[] = [];
   const encoded: Uint8Array[] = [];
   const published: JournalWrite[] = [];
@@ -160,7 +157,7 @@ function encodeDocs(
 /** A context that nothing was ever said about has no document. */
 function metaRecords(draft: Draft): DocRecord[] {
   const records: DocRecord[] = [];
-  for (const [id, meta] of draft.metas.own()) {
+  for (const [id, meta] of draft.metas.entries()) {
     const name = contextDoc(id);
     const before = draft.view.findDoc(name);
     if (before === undefined && Object.keys(meta).length === 0) continue;
@@ -174,10 +171,11 @@ function metaRecords(draft: Draft): DocRecord[] {
 /** Says a second time that a context was removed: its slot alone could be an old one that came back. */
 function removalRecords(draft: Draft): DocRecord[] {
   const records: DocRecord[] = [];
-  for (const [id, { removed }] of draft.heads.own()) {
+  for (const [id, { removed }] of draft.heads.entries()) {
+    if (!removed) continue;
     const name = contextDoc(id);
     const before = draft.view.findDoc(name);
-    if (!removed || before?.removed === true) continue;
+    if (before?.removed === true) continue;
     const described = draft.metas.get(id) === undefined ? 0 : 1;
     const version = (before?.version ?? 0) + described + 1;
     records.push({

@@ -1,3 +1,4 @@
+import type { Hash } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES, encodeBlobRecord } from '../../../format/blob-record.ts';
 import {
   encodeFileHeader,
@@ -10,7 +11,7 @@ import { encodePackEnd } from '../../../format/pack-end.ts';
 import { packFile } from '../names.ts';
 import { type PackTail, type Tails, withPack } from '../tails.ts';
 import type { Draft } from './draft.ts';
-import type { ChunkPlace } from './prepared-blob.ts';
+import type { ChunkPlace, PreparedBlob } from './prepared-blob.ts';
 
 /** A pack is closed at this size; the next record starts a new one. */
 export const PACK_BYTES: number = 256 * 1024 * 1024;
@@ -28,36 +29,35 @@ interface EncodedPacks {
 /** The group's blobs go to the pack that is open; large ones lie in bulk packs already. */
 export function encodePacks(draft: Draft, tails: Tails, newPack: () => number): EncodedPacks {
   const bulk = encodeExtents(draft, tails);
-  const blobs = [...draft.blobs.own()];
+  const blobs = [...draft.blobs.entries()];
   if (blobs.length === 0) return bulk;
   const { pack, opening } = choosePack(bulk.tails, newPack);
-  const pieces = [...opening.pieces];
   const placed = [...bulk.placed];
-  let length = pack.length + opening.bytes;
-  for (const [hash, { codec, rawLength, stored }] of blobs) {
-    pieces.push(encodeBlobRecord({ codec, rawLength, hash, stored }));
-    placed.push({
-      hash,
-      pack: pack.number,
-      offset: length,
-      codec,
-      rawLength,
-      storedLength: stored.length,
-    });
-    length += BLOB_OVERHEAD_BYTES + stored.length;
+  const data = Buffer.allocUnsafe(blobs.reduce(addRecordBytes, opening.header.length));
+  data.set(opening.header);
+  let at = opening.header.length;
+  for (const [hash, { squeezed }] of blobs) {
+    const { codec, rawLength, stored } = squeezed;
+    const end = at + BLOB_OVERHEAD_BYTES + stored.length;
+    encodeBlobRecord({ codec, rawLength, hash, stored }, data.subarray(at, end));
+    const offset = pack.length + at;
+    const storedLength = stored.length;
+    placed.push({ hash, pack: pack.number, offset, codec, rawLength, storedLength });
+    at = end;
   }
+  const length = pack.length + data.length;
   const grown: PackTail = { ...pack, length, records: pack.records + blobs.length };
-  const bytes: JournalWrite = {
-    kind: 'bytes',
-    path: packFile(pack.number),
-    offset: pack.length,
-    data: Buffer.concat(pieces),
-  };
+  const path = packFile(pack.number);
+  const bytes: JournalWrite = { kind: 'bytes', path, offset: pack.length, data };
   return {
     writes: [...bulk.writes, ...opening.writes, bytes],
     placed,
     tails: withPack(opening.tails, pack.number, grown),
   };
+}
+
+function addRecordBytes(sum: number, [, { squeezed }]: [Hash, PreparedBlob]): number {
+  return sum + BLOB_OVERHEAD_BYTES + squeezed.stored.length;
 }
 
 function encodeExtents(draft: Draft, before: Tails): EncodedPacks {
@@ -77,21 +77,21 @@ function encodeExtents(draft: Draft, before: Tails): EncodedPacks {
 
 interface Opening {
   readonly writes: readonly JournalWrite[];
-  readonly pieces: readonly Uint8Array[];
-  readonly bytes: number;
+  /** Of the pack, when it is a new one; else empty. */
+  readonly header: Uint8Array;
   readonly tails: Tails;
 }
 
 function choosePack(tails: Tails, newPack: () => number): { pack: PackTail; opening: Opening } {
   const open = tails.packs.find((pack) => !pack.bulk);
   if (open !== undefined && open.length < PACK_BYTES) {
-    return { pack: open, opening: { writes: [], pieces: [], bytes: 0, tails } };
+    return { pack: open, opening: { writes: [], header: new Uint8Array(), tails } };
   }
   const pack: PackTail = { number: newPack(), bulk: false, length: 0, records: 0 };
   const header = encodePackHeader(pack.number, PackKind.journaled);
   const writes = open === undefined ? [] : [closePack(open)];
   const closed = open === undefined ? tails : withPack(tails, open.number, undefined);
-  return { pack, opening: { writes, pieces: [header], bytes: header.length, tails: closed } };
+  return { pack, opening: { writes, header, tails: closed } };
 }
 
 export function encodePackHeader(number: number, kind: number): Uint8Array {

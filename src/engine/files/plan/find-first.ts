@@ -12,21 +12,17 @@ export type First =
   | { readonly turns?: undefined; readonly hash: Uint8Array };
 
 /** Throws when the key was seen before, with other turns. */
-export async function findFirst(
-  draft: Draft,
-  key: Idempotency,
-  appends: readonly TurnAppend[],
-): Promise<First> {
+export function findFirst(draft: Draft, key: Idempotency, appends: readonly TurnAppend[]): First {
   if (appends.length === 0) throw invalid('idempotency', 'needs a turn to stand for');
   if (appends.some((append) => append.context !== key.context)) {
     throw invalid('idempotency', 'is for one context, and a turn of the batch goes to another');
   }
   const { hash, first } = resolveKey(draft, key);
   if (first === undefined) return { hash };
-  const turns = await readBatchFrom(draft, first);
-  if (turns.length === appends.length && turns.every((row, at) => isSame(row, appends[at]))) {
-    return { turns };
-  }
+  const turns = readBatchFrom(draft, first);
+  const same =
+    turns.length === appends.length && turns.every((row, at) => isSame(row, appends[at]));
+  if (same && haveRoots(draft, turns, appends)) return { turns };
   throw new QuipuError(
     'IDEMPOTENCY_CONFLICT',
     `the key ${JSON.stringify(key.key)} stands for other turns, from turn ${first} on; use a new key for new content`,
@@ -47,15 +43,32 @@ function resolveKey(
 }
 
 /** A batch took consecutive ids, and all its turns but the first say that they continue it. */
-async function readBatchFrom(draft: Draft, first: number): Promise<TurnRow[]> {
+function readBatchFrom(draft: Draft, first: number): TurnRow[] {
   const rows: TurnRow[] = [];
   for (let id = first; ; id += 1) {
     const known = id < draft.counters.nextTurn;
-    const row = known ? (await draft.getSealedTurn(BigInt(id) as TurnRow['id']))?.row : undefined;
+    const row = known ? draft.getSealedTurn(BigInt(id) as TurnRow['id'])?.row : undefined;
     if (row === undefined) return rows;
     if (id > first && (row.flags & TurnFlag.CONTINUES) === 0) return rows;
     rows.push(row);
   }
+}
+
+/** True when the turns came with the file-system roots of `appends`, whatever they were given later. */
+function haveRoots(
+  draft: Draft,
+  turns: readonly TurnRow[],
+  appends: readonly TurnAppend[],
+): boolean {
+  for (const [at, { id, flags }] of turns.entries()) {
+    const turn = Number(id);
+    const given =
+      (flags & TurnFlag.FS_ROOT) === 0
+        ? undefined
+        : (draft.givenRoots.get(turn) ?? draft.firstFsRoot(turn));
+    if (given !== appends[at]?.fsRoot) return false;
+  }
+  return true;
 }
 
 function isSame(row: TurnRow, append: TurnAppend | undefined): boolean {

@@ -1,28 +1,35 @@
-/** A map over another one: reads fall through, writes stay here until they are absorbed. */
+/** A map whose last changes can be taken back. */
 export class Layer<K, V> {
-  readonly #parent: Layer<K, V> | undefined;
-  #own: Map<K, V> | undefined;
-
-  constructor(parent?: Layer<K, V>) {
-    this.#parent = parent;
-  }
+  /** Made on first use: most groups touch a few of the many layers. */
+  #map: Map<K, V> | undefined;
+  /** What stood under a key before each change since `keep`, oldest first. */
+  readonly #before: { readonly key: K; readonly value: V | undefined }[] = [];
 
   get(key: K): V | undefined {
-    return this.#own?.get(key) ?? this.#parent?.get(key);
+    return this.#map?.get(key);
   }
 
   set(key: K, value: V): void {
-    // Made on first use: most batches touch two or three of the eight layers.
-    this.#own ??= new Map();
-    this.#own.set(key, value);
+    this.#map ??= new Map();
+    this.#before.push({ key, value: this.#map.get(key) });
+    this.#map.set(key, value);
   }
 
-  /** What was set here, in the order of the first `set` of each key. */
-  own(): Iterable<[K, V]> {
-    return this.#own ?? [];
+  /** All of it, in the order of the first `set` of each key. */
+  entries(): Iterable<[K, V]> {
+    return this.#map ?? [];
   }
 
-  absorb(child: Layer<K, V>): void {
-    for (const [key, value] of child.own()) this.set(key, value);
+  keep(): void {
+    this.#before.length = 0;
+  }
+
+  /** As it was at the last `keep`. */
+  undo(): void {
+    for (const { key, value } of this.#before.reverse()) {
+      if (value === undefined) this.#map?.delete(key);
+      else this.#map?.set(key, value);
+    }
+    this.#before.length = 0;
   }
 }

@@ -8,14 +8,10 @@ import type { StoredTurn } from '../tables/turn-table.ts';
 import type { Draft } from './draft.ts';
 import type { Report } from './report.ts';
 
-export async function planContext(
-  draft: Draft,
-  change: ContextChange,
-  report: Report,
-): Promise<void> {
+export function planContext(draft: Draft, change: ContextChange, report: Report): void {
   report.changed = true;
   if (change.do === 'create') return planCreate(draft, change, report);
-  const head = await mustGetHead(draft, change.context);
+  const head = mustGetHead(draft, change.context);
   if (change.do === 'describe') {
     sayMeta(draft, head, change.meta, report);
     return;
@@ -25,17 +21,17 @@ export async function planContext(
   report.removedContexts.push(head.id);
 }
 
-async function planCreate(
+function planCreate(
   draft: Draft,
   change: ContextChange & { readonly do: 'create' },
   report: Report,
-): Promise<void> {
+): void {
   const { base = NO_TURN, meta = {} } = change;
   const id = BigInt(draft.counters.nextContext) as ContextId;
   const head: HeadRecord = {
     id,
     head: base,
-    headDepth: base === NO_TURN ? 0 : (await mustGetSealed(draft, base)).row.depth,
+    headDepth: base === NO_TURN ? 0 : mustGetSealed(draft, base).row.depth,
     base,
     openTurn: NO_TURN,
     openBytes: 0,
@@ -57,8 +53,8 @@ function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, report: Repo
   report.moved(head);
 }
 
-export async function mustGetHead(draft: Draft, id: ContextId): Promise<HeadRecord> {
-  const head = await draft.getHead(id);
+export function mustGetHead(draft: Draft, id: ContextId): HeadRecord {
+  const head = draft.getHead(id);
   if (head !== undefined) return head;
   throw new QuipuError('NOT_FOUND', `there is no context ${id}`, {
     what: 'context',
@@ -67,11 +63,7 @@ export async function mustGetHead(draft: Draft, id: ContextId): Promise<HeadReco
 }
 
 /** A context that exists, or the one that this batch created. */
-export async function resolveContext(
-  draft: Draft,
-  ref: ContextRef,
-  report: Report,
-): Promise<HeadRecord> {
+export function resolveContext(draft: Draft, ref: ContextRef, report: Report): HeadRecord {
   if (typeof ref === 'bigint') return mustGetHead(draft, ref);
   const id = report.created[ref.created];
   if (id !== undefined) return mustGetHead(draft, id);
@@ -79,8 +71,8 @@ export async function resolveContext(
 }
 
 /** An open turn counts as missing: nothing may hang on a turn that can still change. */
-export async function mustGetSealed(draft: Draft, id: TurnId): Promise<StoredTurn> {
-  const turn = id === NO_TURN ? undefined : await draft.getSealedTurn(id);
+export function mustGetSealed(draft: Draft, id: TurnId): StoredTurn {
+  const turn = id === NO_TURN ? undefined : draft.getSealedTurn(id);
   if (turn !== undefined) {
     draft.view.relyOnTurn(id);
     return turn;

@@ -6,14 +6,14 @@ import { mustGetSealed } from './plan-contexts.ts';
 import { assertBlob } from './plan-turns.ts';
 import type { Report } from './report.ts';
 
-export async function planPatch(draft: Draft, patch: PatchAppend, report: Report): Promise<void> {
+export function planPatch(draft: Draft, patch: PatchAppend, report: Report): void {
   if (draft.getOpen(patch.turn) !== undefined) {
     throw invalid('patch', `names turn ${patch.turn}, which is still open`);
   }
-  const { row: turn } = await mustGetSealed(draft, patch.turn);
-  await assertBlob(draft, patch.payload);
+  const { row: turn } = mustGetSealed(draft, patch.turn);
+  assertBlob(draft, patch.payload);
   const number = Number(turn.id);
-  const newest = draft.newestPatches.get(number) ?? (await draft.view.newestPatch(number));
+  const newest = draft.newestPatch(number);
   if (patch.expectedSeq !== undefined && patch.expectedSeq !== newest) {
     throw new QuipuError('HEAD_MOVED', `the newest patch on turn ${turn.id} is ${newest}`, {
       context: String(turn.id),
@@ -33,7 +33,7 @@ export async function planPatch(draft: Draft, patch: PatchAppend, report: Report
     createdAt: draft.nowMs,
   };
   draft.counters.nextPatch += 1;
-  draft.patches.set(seq, row);
+  draft.patches.set(seq, { ...row, fsRoot: false });
   draft.newestPatches.set(number, seq);
   report.patches.push(row);
   report.changed = true;

@@ -7,9 +7,9 @@ import type { Draft, LogDraft } from './draft.ts';
 import { claimFile } from './claim-file.ts';
 import type { Report } from './report.ts';
 
-export async function planLog(draft: Draft, change: LogChange, report: Report): Promise<void> {
+export function planLog(draft: Draft, change: LogChange, report: Report): void {
   assertName(change.name, 'log name');
-  const now = await currentLog(draft, change.name);
+  const now = currentLog(draft, change.name);
   if (change.do === 'remove') {
     if (now.state === undefined) return;
     draft.logs.set(change.name, { state: undefined, removed: true, base: EMPTY_LOG, text: '' });
@@ -21,7 +21,7 @@ export async function planLog(draft: Draft, change: LogChange, report: Report): 
   for (const [index, line] of change.lines.entries()) assertJsonLine(line, `line ${index}`);
   assertExpected(change.name, change.expectedLines, now.state?.lines ?? 0);
   if (change.lines.length === 0) return;
-  if (now.state === undefined) await claimFile(draft, change.name, 'log');
+  if (now.state === undefined) claimFile(draft, change.name, 'log');
   const added = `${change.lines.join('\n')}\n`;
   const state: LogState = {
     lines: (now.state?.lines ?? 0) + change.lines.length,
@@ -34,21 +34,21 @@ export async function planLog(draft: Draft, change: LogChange, report: Report): 
   report.changed = true;
 }
 
-async function currentLog(draft: Draft, name: string): Promise<LogDraft> {
+function currentLog(draft: Draft, name: string): LogDraft {
   const drafted = draft.logs.get(name);
   if (drafted !== undefined) return drafted;
-  const state = await draft.view.getLogState(name);
+  const state = draft.getLogState(name);
   return { state, removed: false, base: state ?? EMPTY_LOG, text: '' };
 }
 
-export async function planDoc(draft: Draft, change: DocChange, report: Report): Promise<void> {
+export function planDoc(draft: Draft, change: DocChange, report: Report): void {
   const { name, content, publish = false } = change;
   assertName(name, 'document name');
   if (content !== undefined) assertJsonText(content, 'content');
   const old = currentDoc(draft, name);
   assertExpected(name, change.expectedVersion, old === undefined || old.removed ? 0 : old.version);
   if (content === undefined && (old === undefined || old.removed)) return;
-  if (content !== undefined && publish) await claimFile(draft, name, 'doc');
+  if (content !== undefined && publish) claimFile(draft, name, 'doc');
   const version = (old?.version ?? 0) + (content === undefined ? 0 : 1);
   const createdAt = draft.nowMs;
   draft.docs.set(name, { record: { name, version, createdAt, content, published: publish } });

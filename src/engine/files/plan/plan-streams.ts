@@ -7,7 +7,7 @@ import type { TurnDelta, TurnOpen, TurnSeal } from '../../batch.ts';
 import type { TurnRow } from '../../rows.ts';
 import type { Draft, OpenDraft, OpenTurn } from './draft.ts';
 import { resolveContext } from './plan-contexts.ts';
-import { assertBlob, moveHead, planPlace } from './plan-turns.ts';
+import { assertBlob, giveRoot, moveHead, planPlace } from './plan-turns.ts';
 import type { Report } from './report.ts';
 
 const OUTCOME_FLAG: Record<TurnSeal['outcome'], number> = {
@@ -19,9 +19,10 @@ const OUTCOMES = TurnFlag.OPEN | TurnFlag.ABORTED | TurnFlag.INTERRUPTED;
 /** The text becomes a turn's payload, whose length is a u32. */
 const OPEN_BYTES_MAX = 0xffff_ffff;
 
-export async function planOpen(draft: Draft, open: TurnOpen, report: Report): Promise<void> {
-  const head = await resolveContext(draft, open.context, report);
-  const place = await planPlace(draft, head, open);
+export function planOpen(draft: Draft, open: TurnOpen, report: Report): void {
+  const head = resolveContext(draft, open.context, report);
+  const place = planPlace(draft, head, open);
+  giveRoot(draft, place.row.id, open.fsRoot, report);
   const flags = place.row.flags | TurnFlag.OPEN;
   const row: TurnRow = { ...place.row, payload: undefined, size: 0, flags };
   const { jump, sideJump } = place;
@@ -48,16 +49,16 @@ export async function planOpen(draft: Draft, open: TurnOpen, report: Report): Pr
   report.changed = true;
 }
 
-export async function planDelta(draft: Draft, delta: TurnDelta, report: Report): Promise<void> {
+export function planDelta(draft: Draft, delta: TurnDelta, report: Report): void {
   const open = draft.getOpen(delta.turn);
   if (open === undefined) {
-    await mustExist(draft, delta.turn);
+    mustExist(draft, delta.turn);
     throw invalid('delta', `goes to turn ${delta.turn}, which is sealed`);
   }
   const length = open.turn.row.size;
   const overlap = Math.min(length - delta.offset, delta.bytes.length);
   const continues = delta.offset >= 0 && delta.offset <= length;
-  if (!continues || !(await repeats(draft, open, delta, overlap))) {
+  if (!continues || !repeats(draft, open, delta, overlap)) {
     throw invalid(
       'delta',
       `at ${delta.offset} does not continue turn ${delta.turn} of ${length} bytes`,
@@ -81,42 +82,35 @@ export async function planDelta(draft: Draft, delta: TurnDelta, report: Report):
   const turn = { ...open.turn, row, fileBytes: open.turn.fileBytes + piece.length };
   const added = [...open.added, piece];
   draft.opens.set(Number(row.id), { ...open, turn, added, text: [...open.text, bytes] });
-  await noteLength(draft, row);
+  noteLength(draft, row);
   report.deltas.push({ turn: row.id, offset: length, bytes });
   report.changed = true;
 }
 
 /** True when the delta's first `overlap` bytes are there already: it is a retry. */
-async function repeats(
-  draft: Draft,
-  open: OpenDraft,
-  delta: TurnDelta,
-  overlap: number,
-): Promise<boolean> {
+function repeats(draft: Draft, open: OpenDraft, delta: TurnDelta, overlap: number): boolean {
   if (overlap <= 0) return true;
   const committed = draft.view.getOpenTurn(Number(delta.turn));
-  const stored =
-    committed === undefined
-      ? new Uint8Array()
-      : await draft.view.readOpenTurn(committed, 0, committed.row.size);
+  const stored = committed === undefined ? new Uint8Array() : draft.readOpenTurn(committed);
   const all = Buffer.concat([stored, ...open.text]);
   const there = all.subarray(delta.offset, delta.offset + overlap);
   return there.equals(delta.bytes.subarray(0, overlap));
 }
 
 /** The head slot keeps the length, so that a text cut short on disk shows. */
-async function noteLength(draft: Draft, row: TurnRow): Promise<void> {
-  const head = await draft.getHead(row.context);
+function noteLength(draft: Draft, row: TurnRow): void {
+  const head = draft.getHead(row.context);
   if (head !== undefined) draft.heads.set(Number(head.id), { ...head, openBytes: row.size });
 }
 
-export async function planSeal(draft: Draft, seal: TurnSeal, report: Report): Promise<void> {
+export function planSeal(draft: Draft, seal: TurnSeal, report: Report): void {
   const open = draft.getOpen(seal.turn);
   if (open === undefined) {
-    report.sealed.push(await sameSeal(draft, seal));
+    report.sealed.push(sameSeal(draft, seal));
     return;
   }
-  await assertBlob(draft, seal.payload);
+  assertLength(seal, open.turn.row.size);
+  assertBlob(draft, seal.payload);
   const flags = (open.turn.row.flags & ~OUTCOMES) | OUTCOME_FLAG[seal.outcome];
   const row: TurnRow = { ...open.turn.row, payload: seal.payload, size: seal.size, flags };
   const { jump, sideJump } = open.turn;
@@ -124,20 +118,30 @@ export async function planSeal(draft: Draft, seal: TurnSeal, report: Report): Pr
   draft.opens.set(Number(row.id), { ...open, closed: true });
   report.sealed.push(row);
   report.changed = true;
-  const head = await draft.getHead(row.context);
+  const head = draft.getHead(row.context);
   if (head !== undefined && head.openTurn === row.id) moveHead(draft, head, row, report);
 }
 
+/** Whoever seals has read the text; bytes that came after that must not be lost. */
+function assertLength({ turn, expectedBytes }: TurnSeal, length: number): void {
+  if (expectedBytes === undefined || expectedBytes === length) return;
+  throw new QuipuError('HEAD_MOVED', `turn ${turn} has grown to ${length} bytes`, {
+    context: String(turn),
+    expected: String(expectedBytes),
+    head: String(length),
+  });
+}
+
 /** A seal sent twice gets the same answer; another seal of a sealed turn is refused. */
-async function sameSeal(draft: Draft, seal: TurnSeal): Promise<TurnRow> {
-  const row = await mustExist(draft, seal.turn);
+function sameSeal(draft: Draft, seal: TurnSeal): TurnRow {
+  const row = mustExist(draft, seal.turn);
   const flags = (row.flags & ~OUTCOMES) | OUTCOME_FLAG[seal.outcome];
   if (row.payload === seal.payload && row.flags === flags) return row;
   throw invalid('seal', `names turn ${seal.turn}, which is sealed otherwise`);
 }
 
-async function mustExist(draft: Draft, id: TurnId): Promise<TurnRow> {
-  const turn = id === NO_TURN ? undefined : await draft.getSealedTurn(id);
+function mustExist(draft: Draft, id: TurnId): TurnRow {
+  const turn = id === NO_TURN ? undefined : draft.getSealedTurn(id);
   if (turn !== undefined) return turn.row;
   throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: String(id) });
 }

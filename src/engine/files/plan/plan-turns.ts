@@ -9,6 +9,7 @@ import type { TurnRow } from '../../rows.ts';
 import type { StoredTurn } from '../tables/turn-table.ts';
 import type { Draft } from './draft.ts';
 import { mustGetSealed, resolveContext } from './plan-contexts.ts';
+import { addFsRoot } from './plan-fs-roots.ts';
 import type { Report } from './report.ts';
 
 export interface TurnPlanOptions {
@@ -18,14 +19,15 @@ export interface TurnPlanOptions {
   readonly continues: boolean;
 }
 
-export async function planTurn(
+export function planTurn(
   draft: Draft,
   append: TurnAppend,
   { report, idempotency, continues }: TurnPlanOptions,
-): Promise<void> {
-  const head = await resolveContext(draft, append.context, report);
-  const place = await planPlace(draft, head, append);
-  await assertBlob(draft, append.payload);
+): void {
+  const head = resolveContext(draft, append.context, report);
+  const place = planPlace(draft, head, append);
+  assertBlob(draft, append.payload);
+  giveRoot(draft, place.row.id, append.fsRoot, report);
   const flags = place.row.flags | (continues ? TurnFlag.CONTINUES : 0);
   const row: TurnRow = { ...place.row, payload: append.payload, size: append.size, flags };
   const { jump, sideJump } = place;
@@ -34,6 +36,13 @@ export async function planTurn(
   moveHead(draft, head, row, report);
   report.turns.push(row);
   report.changed = true;
+}
+
+/** Stores the file-system root that a new turn comes with, if it does. */
+export function giveRoot(draft: Draft, turn: TurnId, root: Hash | undefined, report: Report): void {
+  if (root === undefined) return;
+  addFsRoot(draft, { turn, root }, report);
+  draft.givenRoots.set(Number(turn), root);
 }
 
 /** Makes a sealed turn the head of its context. */
@@ -51,11 +60,11 @@ export function moveHead(draft: Draft, head: HeadRecord, row: TurnRow, report: R
 }
 
 /** Checks that a turn may join now, and gives it its id and its place. */
-export async function planPlace(
+export function planPlace(
   draft: Draft,
   head: HeadRecord,
   turn: TurnOpen,
-): Promise<{ row: Omit<TurnRow, 'payload' | 'size'>; jump: number; sideJump: number }> {
+): { row: Omit<TurnRow, 'payload' | 'size'>; jump: number; sideJump: number } {
   if (head.openTurn !== NO_TURN) {
     throw new QuipuError(
       'LOCKED',
@@ -66,7 +75,7 @@ export async function planPlace(
   assertExpectedHead(head, turn.expectedHead);
   const parentId = turn.parent ?? head.head;
   const isRoot = turn.parent === undefined && head.head === NO_TURN;
-  const parent = isRoot ? undefined : await mustGetSealed(draft, parentId);
+  const parent = isRoot ? undefined : mustGetSealed(draft, parentId);
   const { type, version, encoding } = turn;
   const { tag, declared } = draft.view.tagOf({ type, version });
   if (!declared) draft.types.set(tag, { type, version });
@@ -80,21 +89,23 @@ export async function planPlace(
     type,
     version,
     encoding,
-    flags: turn.parent === undefined ? 0 : TurnFlag.PARENT_GIVEN,
+    flags:
+      (turn.parent === undefined ? 0 : TurnFlag.PARENT_GIVEN) |
+      (turn.fsRoot === undefined ? 0 : TurnFlag.FS_ROOT),
     createdAt: draft.nowMs,
   };
-  return { row, jump: await planJump(draft, parent), sideJump: parent?.jump ?? 0 };
+  return { row, jump: planJump(draft, parent), sideJump: parent?.jump ?? 0 };
 }
 
 /** The parent's jump's jump, or the parent: one more record read at most, whatever the depth. */
-async function planJump(draft: Draft, parent: StoredTurn | undefined): Promise<number> {
+function planJump(draft: Draft, parent: StoredTurn | undefined): number {
   if (parent === undefined) return 0;
   if (parent.jump === 0 || !jumpsToGrandJump(parent.row.depth)) return Number(parent.row.id);
-  return (await mustGetSealed(draft, BigInt(parent.jump) as TurnId)).jump;
+  return mustGetSealed(draft, BigInt(parent.jump) as TurnId).jump;
 }
 
-export async function assertBlob(draft: Draft, hash: Hash): Promise<void> {
-  if (await draft.hasBlob(hash)) return;
+export function assertBlob(draft: Draft, hash: Hash): void {
+  if (draft.hasBlob(hash)) return;
   throw new QuipuError(
     'NOT_FOUND',
     `there is no blob ${hash}; put it first, or in the same batch`,

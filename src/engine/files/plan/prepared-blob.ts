@@ -3,12 +3,17 @@ import { compress } from '../../../base/compress.ts';
 import { BlobCodec, type BlobCodecNumber } from '../../../format/blob-record.ts';
 import type { BlobPut } from '../../batch.ts';
 
-/** A blob ready to be written: compressed where that makes it smaller. */
-export interface PreparedBlob {
-  readonly hash: Hash;
+/** What is stored for some bytes: zstd where that makes them smaller, or they themselves. */
+export interface Squeezed {
   readonly codec: BlobCodecNumber;
   readonly rawLength: number;
   readonly stored: Uint8Array;
+}
+
+/** A blob on its way into a pack. */
+export interface PreparedBlob {
+  readonly hash: Hash;
+  readonly squeezed: Squeezed;
   readonly sha256: string | undefined;
 }
 
@@ -29,22 +34,16 @@ export interface BulkExtent {
 }
 
 /** Below this, a zstd frame's own overhead eats what it saves. */
-const COMPRESS_MIN_BYTES = 64;
+export const COMPRESS_MIN_BYTES = 64;
 
 export function prepareBlob({ hash, bytes, sha256 }: BlobPut): PreparedBlob {
-  const { codec, rawLength, stored } = squeeze(bytes);
+  const squeezed = squeeze(bytes);
   // It waits for its group, and the caller may reuse the buffer meanwhile.
-  return {
-    hash,
-    codec,
-    rawLength,
-    stored: stored === bytes ? new Uint8Array(bytes) : stored,
-    sha256,
-  };
+  const own = squeezed.stored === bytes ? { ...squeezed, stored: new Uint8Array(bytes) } : squeezed;
+  return { hash, squeezed: own, sha256 };
 }
 
-/** zstd, or the bytes themselves when that does not shrink them. */
-export function squeeze(bytes: Uint8Array): Pick<PreparedBlob, 'codec' | 'rawLength' | 'stored'> {
+export function squeeze(bytes: Uint8Array): Squeezed {
   const rawLength = bytes.length;
   if (rawLength >= COMPRESS_MIN_BYTES) {
     const stored = compress(bytes);

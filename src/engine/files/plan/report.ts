@@ -5,6 +5,7 @@ import type {
   ContextMeta,
   ContextRow,
   DocRow,
+  FsRootRow,
   HeadRow,
   LogRow,
   PatchRow,
@@ -12,24 +13,41 @@ import type {
 } from '../../rows.ts';
 import type { Planned } from './planned.ts';
 
-/** Gathers what one batch makes true, in the order of the batch. */
+/** Gathers what one batch makes true, in the order of the batch. Most batches need few of its maps. */
 export class Report {
   /** Something new is stored, even if listeners hear nothing of it. */
   changed = false;
   readonly created: ContextId[] = [];
   /** Created and described contexts, each once. */
-  readonly said: Map<ContextId, ContextMeta> = new Map();
-  readonly heads: Map<ContextId, HeadRecord> = new Map();
+  #said: Map<ContextId, ContextMeta> | undefined;
+  #heads: Map<ContextId, HeadRecord> | undefined;
   readonly turns: TurnRow[] = [];
   readonly opened: TurnRow[] = [];
   readonly sealed: TurnRow[] = [];
   readonly deltas: TurnDelta[] = [];
   readonly patches: PatchRow[] = [];
-  readonly logs: Map<string, LogRow> = new Map();
-  readonly docs: Map<string, DocRow> = new Map();
+  readonly fsRoots: FsRootRow[] = [];
+  #logs: Map<string, LogRow> | undefined;
+  #docs: Map<string, DocRow> | undefined;
   readonly removedContexts: ContextId[] = [];
   readonly removedLogs: string[] = [];
   readonly removedDocs: string[] = [];
+
+  get said(): Map<ContextId, ContextMeta> {
+    return (this.#said ??= new Map());
+  }
+
+  get heads(): Map<ContextId, HeadRecord> {
+    return (this.#heads ??= new Map());
+  }
+
+  get logs(): Map<string, LogRow> {
+    return (this.#logs ??= new Map());
+  }
+
+  get docs(): Map<string, DocRow> {
+    return (this.#docs ??= new Map());
+  }
 
   moved(head: HeadRecord): void {
     this.heads.set(head.id, head);
@@ -47,13 +65,14 @@ export class Report {
     return {
       seq,
       replayed: false,
-      contexts: [...this.said].flatMap(([id, meta]) => this.#toContext(id, meta)),
+      contexts: [...(this.#said ?? [])].flatMap(([id, meta]) => this.#toContext(id, meta)),
       turns: this.turns,
       opened: this.opened,
       sealed: this.sealed,
       patches: this.patches,
-      logs: [...this.logs.values()],
-      docs: [...this.docs.values()],
+      fsRoots: this.fsRoots,
+      logs: [...(this.#logs?.values() ?? [])],
+      docs: [...(this.#docs?.values() ?? [])],
     };
   }
 

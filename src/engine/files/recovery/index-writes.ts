@@ -1,5 +1,5 @@
 import { ALIAS_RECORD_BYTES, decodeAliasRecord } from '../../../format/alias-record.ts';
-import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
+import { BlobCodec } from '../../../format/blob-record.ts';
 import {
   decodeDocRecord,
   DOC_HEADER_BYTES,
@@ -19,7 +19,7 @@ import {
   type TurnRecord,
 } from '../../../format/turn-record.ts';
 import type { ContextMeta } from '../../rows.ts';
-import type { Index } from '../index/store-index.ts';
+import { countOf, type Index } from '../index/store-index.ts';
 import {
   ALIASES_FILE,
   DOCS_FILE,
@@ -40,7 +40,7 @@ export function indexWrite(index: Index, write: JournalWrite): void {
     const log = logOfExtents(write.path);
     if (log !== undefined) index.setLog(log, true);
     const pack = packNumber(write.path);
-    if (pack !== undefined) index.dropPack(pack);
+    if (pack !== undefined) indexRemoval(index, pack);
     return;
   }
   if (write.kind !== 'bytes') return;
@@ -113,11 +113,22 @@ export function indexPackItem(index: Index, pack: number, item: PackItem): void 
   if (item.kind !== 'blob') return;
   const { hash, offset, rawLength, storedLength, codec } = item;
   if (codec === BlobCodec.erased) {
-    index.forgetBlobs([{ hash, pack, offset }]);
+    const place = index.findBlob(hash);
+    // Taken away before, or never there: an index that is built anew sees the record as it is now.
+    if (place?.pack === pack && place.offset === offset) index.forgetBlobs([place]);
     return;
   }
-  index.addBlob({ hash, pack, offset, rawLength, storedLength, codec });
-  index.count({ blobs: 1, blobBytes: rawLength, storedBytes: BLOB_OVERHEAD_BYTES + storedLength });
+  const place = { hash, pack, offset, rawLength, storedLength, codec };
+  index.addBlob(place);
+  index.count(countOf(place, 1));
+}
+
+/** Rare, after a crash in a collection: so what the pack held is summed up when it must be known. */
+function indexRemoval(index: Index, pack: number): void {
+  for (const place of index.walkBlobs()) {
+    if (place.pack === pack) index.count(countOf(place, -1));
+  }
+  index.dropPack(pack);
 }
 
 function* recordsIn(bytes: Uint8Array, size: number): Generator<Uint8Array> {

@@ -1,4 +1,5 @@
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import { encodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 import { PACKS_FOLDER, packFile, packNumber } from '../names.ts';
 import { type PackItem, scanPack } from '../scan-pack.ts';
 import type { StoreFiles } from '../store-files.ts';
@@ -18,7 +19,7 @@ export async function rebuildPacks(rebuild: Rebuild): Promise<void> {
   for (const [done, number] of numbers.entries()) {
     const open = tails.packs.find((pack) => pack.number === number);
     // A bulk pack that no frame ever named is the rest of a put that did not finish.
-    if (open === undefined && !(await isClosed(files, number))) continue;
+    if (open === undefined && !(await isClosed(rebuild, number))) continue;
     const length = open?.length ?? (await files.size(packFile(number)));
     await rebuildPack(rebuild, number, length);
     index.maybeFlush();
@@ -38,17 +39,28 @@ export async function listPacks(files: StoreFiles): Promise<number[]> {
 
 /**
  * A pack with no tail was closed: unless it is an abandoned bulk pack, which has no end record, and
- * not even a whole header when power was cut early.
+ * not even a whole header when power was cut early. A damaged end is one all the same: taken for none, it
+ * would make everything in the pack read as missing.
  */
-async function isClosed(files: StoreFiles, number: number): Promise<boolean> {
+async function isClosed({ files, isUsed }: Rebuild, number: number): Promise<boolean> {
   const [header] = scanPack(await files.read(packFile(number), 0, OPEN_FILE_HEADER_BYTES), 0);
   if (header?.kind === 'header' && !header.bulk) return true;
   let closed = false;
   const size = await files.size(packFile(number));
-  await walkPack(files, number, size, (item) => {
+  await walkPack(files, number, size, async (item) => {
     if (item.kind === 'end') closed = true;
+    if (item.kind !== 'bad') return;
+    const bytes = await files.read(packFile(number), item.offset, PACK_END_BYTES);
+    closed ||= resemblesEnd(bytes, item.offset);
   });
-  return closed;
+  return closed || isUsed(number);
+}
+
+/** True when most bytes are those of the end of a bulk pack at that offset; zeros prove nothing. */
+function resemblesEnd(bytes: Uint8Array, offset: number): boolean {
+  const end = encodePackEnd({ count: 0, length: offset });
+  const telling = [...end.keys()].filter((at) => end[at] !== 0);
+  return telling.filter((at) => bytes[at] === end[at]).length > telling.length / 2;
 }
 
 async function rebuildPack(rebuild: Rebuild, number: number, length: number): Promise<void> {

@@ -13,4 +13,6 @@ export interface Rebuild {
   readonly progress: Progress | undefined;
   /** An empty slot of turns.log is right for a turn that is still open. */
   readonly isOpenTurn: (id: number) => boolean;
+  /** True for a pack that blobs were found in before. */
+  readonly isUsed: (pack: number) => boolean;
 }

@@ -44,12 +44,12 @@ export async function readFramesAfter(
   files: StoreFiles,
   checkpoint: Checkpoint,
   seq: number,
-  onWrite: (write: JournalWrite) => Promise<void>,
+  onFrame: (frame: number, writes: readonly JournalWrite[]) => Promise<void>,
 ): Promise<void> {
   const { body } = checkpoint;
   const start = { ...body.journal, seq: checkpoint.seq, synced: body.durability === 'safe' };
   await readJournal(files, start, async (frame, writes) => {
-    if (frame > seq) for (const write of writes) await onWrite(write);
+    if (frame > seq) await onFrame(frame, writes);
   });
 }
 

@@ -26,6 +26,11 @@ export class HeadTable {
     this.#heads = new LruCache(cacheBytes, () => CACHED_HEAD_BYTES);
   }
 
+  /** What `get` would give, if it is in memory. */
+  peek(id: number): HeadRecord | undefined {
+    return this.#heads.get(id);
+  }
+
   /** Trusts `id` to have been handed out: an unreadable slot is damage. */
   async get(id: number, seen: (id: number) => SeenContext | undefined): Promise<HeadRecord> {
     const cached = this.#heads.get(id);

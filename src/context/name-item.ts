@@ -1,0 +1,25 @@
+import { QuipuError, isQuipuError } from '../base/errors.ts';
+
+/** Runs the check of one item of a list; what it throws then says which item it is about. */
+export function namingItem<T>(item: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw nameItem(item, error);
+  }
+}
+
+/** The same error about `item`, as in "turns[3]: type has a control character". */
+export function nameItem(item: string, error: unknown): unknown {
+  if (!isQuipuError(error)) return error;
+  const message = `${item}: ${error.message}`;
+  const data =
+    isQuipuError(error, 'INVALID') || isQuipuError(error, 'TOO_LARGE')
+      ? { ...error.data, what: whatIn(item, error.data.what) }
+      : error.data;
+  return new QuipuError(error.code, message, data, { cause: error });
+}
+
+function whatIn(item: string, what: string): string {
+  return what === 'turn' ? item : `${item}.${what}`;
+}

@@ -1,0 +1,96 @@
+import type { BlobPlace } from '../index/shelf.ts';
+import type { Index } from '../index/store-index.ts';
+import type { GiveWay } from './give-way.ts';
+import type { PackUse } from './plan-packs.ts';
+
+/** Where the index finds blobs in one pack: 5 bytes each, instead of a lookup for every record. */
+export class PackPlaces {
+  #offsets: Uint32Array;
+  #dead: Uint8Array = new Uint8Array();
+  /** Places of blobs that have other ones, too: which of them counts must be asked for. */
+  readonly #shared: Set<number> = new Set();
+  /** Dead records that the index was not seen to know. */
+  readonly #strayDead: Set<number> = new Set();
+  #count = 0;
+
+  /** `expected` is how many there will be, about. */
+  constructor(expected: number) {
+    this.#offsets = new Uint32Array(Math.max(16, expected));
+  }
+
+  add(offset: number): void {
+    if (this.#count === this.#offsets.length) {
+      const more = new Uint32Array(this.#count * 2);
+      more.set(this.#offsets);
+      this.#offsets = more;
+    }
+    this.#offsets[this.#count] = offset;
+    this.#count += 1;
+  }
+
+  addShared(offset: number): void {
+    this.#shared.add(offset);
+  }
+
+  /** Call it when all are added, and before anything is asked. */
+  sort(): void {
+    this.#offsets.subarray(0, this.#count).sort();
+    this.#dead = new Uint8Array(this.#count);
+  }
+
+  /** True when this is the one place of its blob. */
+  isOnly(offset: number): boolean {
+    return this.#find(offset) !== -1 && !this.#shared.has(offset);
+  }
+
+  addDead(offset: number): void {
+    const at = this.#find(offset);
+    if (at === -1) this.#strayDead.add(offset);
+    else this.#dead[at] = 1;
+  }
+
+  isDead(offset: number): boolean {
+    const at = this.#find(offset);
+    return at === -1 ? this.#strayDead.has(offset) : this.#dead[at] === 1;
+  }
+
+  removeDead(offset: number): void {
+    const at = this.#find(offset);
+    if (at === -1) this.#strayDead.delete(offset);
+    else this.#dead[at] = 0;
+  }
+
+  #find(offset: number): number {
+    let low = 0;
+    let high = this.#count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#offsets[middle] ?? 0) < offset) low = middle + 1;
+      else high = middle;
+    }
+    return low < this.#count && this.#offsets[low] === offset ? low : -1;
+  }
+}
+
+/** One walk over the index for several packs. What they get after it is not among the places. */
+export async function readPackPlaces(
+  index: Index,
+  uses: readonly PackUse[],
+  way: GiveWay,
+): Promise<Map<number, PackPlaces>> {
+  const found = new Map(uses.map(({ pack, places }) => [pack, new PackPlaces(places)]));
+  let before: BlobPlace | undefined;
+  for (const place of index.walkBlobs()) {
+    const { pack, offset, hash } = place;
+    found.get(pack)?.add(offset);
+    // The places of one blob come one after the other.
+    if (before?.hash === hash) {
+      found.get(pack)?.addShared(offset);
+      found.get(before.pack)?.addShared(before.offset);
+    }
+    before = place;
+    if (way.isDue) await way.rest();
+  }
+  for (const places of found.values()) places.sort();
+  return found;
+}

@@ -1,0 +1,143 @@
+import { compress } from '../../../base/compress.ts';
+
+// Memory that the engine's thread and the squeezing thread share. A job lies in a slot: its state, its
+// lengths, its bytes and what became of them. Jobs are numbered as they come, and job n lies in slot
+// n mod SLOTS, so the number of jobs sent is all that the queue needs.
+//
+//   control, 32-bit words:  jobs sent so far, whether the thread sleeps, then per slot: state, raw
+//   length, stored length
+//
+// A job belongs to whoever moves its state from SENT to TAKEN. Either side may, so a thread that gets
+// no processor, or that has died, holds up one job at most.
+
+export const SLOTS = 128;
+/** A larger blob is squeezed where it arrives: it would hold up the others. */
+export const SLOT_BYTES: number = 32 * 1024;
+
+const SENT_AT = 0;
+const SLEEPS_AT = 1;
+const WORDS_BEFORE = 2;
+const WORDS_PER_SLOT = 3;
+
+const State = { FREE: 0, SENT: 1, TAKEN: 2, DONE: 3 } as const;
+
+export interface SharedParts {
+  readonly control: SharedArrayBuffer;
+  readonly bytes: SharedArrayBuffer;
+}
+
+export function makeSharedParts(): SharedParts {
+  return {
+    control: new SharedArrayBuffer((WORDS_BEFORE + SLOTS * WORDS_PER_SLOT) * 4),
+    bytes: new SharedArrayBuffer(SLOTS * SLOT_BYTES * 2),
+  };
+}
+
+/** The slots, as either side sees them. */
+export class SqueezeMemory {
+  readonly #control: Int32Array<SharedArrayBuffer>;
+  readonly #bytes: SharedArrayBuffer;
+
+  constructor({ control, bytes }: SharedParts) {
+    this.#control = new Int32Array(control);
+    this.#bytes = bytes;
+  }
+
+  /** Wraps around; only differences mean something. */
+  get sent(): number {
+    return Atomics.load(this.#control, SENT_AT);
+  }
+
+  isFree(slot: number): boolean {
+    return this.#stateOf(slot) === State.FREE;
+  }
+
+  isDone(slot: number): boolean {
+    return this.#stateOf(slot) === State.DONE;
+  }
+
+  /** Puts job number `sent` into its slot, which must be free. */
+  send(bytes: Uint8Array): void {
+    const slot = slotOf(this.sent);
+    this.#view(slot, 0, bytes.length).set(bytes);
+    this.#control[stateAt(slot) + 1] = bytes.length;
+    this.#control[stateAt(slot) + 2] = 0;
+    Atomics.store(this.#control, stateAt(slot), State.SENT);
+    Atomics.add(this.#control, SENT_AT, 1);
+    // Waking a thread is a call to the kernel, and one that has work is awake.
+    if (Atomics.load(this.#control, SLEEPS_AT) === 1) Atomics.notify(this.#control, SENT_AT);
+  }
+
+  /** Squeezes what is in the slot, unless someone else does or did. */
+  squeeze(slot: number): boolean {
+    const { SENT, TAKEN } = State;
+    if (Atomics.compareExchange(this.#control, stateAt(slot), SENT, TAKEN) !== SENT) return false;
+    this.#squeezeTaken(slot);
+    return true;
+  }
+
+  /** For the jobs of a thread that died: nobody else would end them. */
+  squeezeAbandoned(): void {
+    for (let slot = 0; slot < SLOTS; slot += 1) {
+      if (this.#stateOf(slot) === State.TAKEN) this.#squeezeTaken(slot);
+    }
+  }
+
+  free(slot: number): void {
+    Atomics.store(this.#control, stateAt(slot), State.FREE);
+  }
+
+  rawOf(slot: number): Uint8Array {
+    return this.#view(slot, 0, this.#control[stateAt(slot) + 1] ?? 0);
+  }
+
+  /** 0 when squeezing did not make it smaller, or is not done. */
+  storedLength(slot: number): number {
+    return this.#control[stateAt(slot) + 2] ?? 0;
+  }
+
+  storedOf(slot: number): Uint8Array {
+    return this.#view(slot, SLOT_BYTES, this.storedLength(slot));
+  }
+
+  /** Blocks until more than `seen` jobs were sent. Not for the engine's thread. */
+  waitForJobs(seen: number): void {
+    Atomics.store(this.#control, SLEEPS_AT, 1);
+    Atomics.wait(this.#control, SENT_AT, seen);
+    Atomics.store(this.#control, SLEEPS_AT, 0);
+  }
+
+  /** Resolves when the job in the slot, which someone has taken, is done. */
+  async untilDone(slot: number): Promise<void> {
+    while (this.#stateOf(slot) === State.TAKEN) {
+      await Atomics.waitAsync(this.#control, stateAt(slot), State.TAKEN).value;
+    }
+  }
+
+  #squeezeTaken(slot: number): void {
+    const raw = this.rawOf(slot);
+    const stored = compress(raw);
+    const shrunk = stored.length < raw.length;
+    if (shrunk) this.#view(slot, SLOT_BYTES, stored.length).set(stored);
+    this.#control[stateAt(slot) + 2] = shrunk ? stored.length : 0;
+    Atomics.store(this.#control, stateAt(slot), State.DONE);
+    Atomics.notify(this.#control, stateAt(slot));
+  }
+
+  #stateOf(slot: number): number {
+    return Atomics.load(this.#control, stateAt(slot));
+  }
+
+  #view(slot: number, offset: number, length: number): Buffer {
+    return Buffer.from(this.#bytes, slot * SLOT_BYTES * 2 + offset, length);
+  }
+}
+
+export function slotOf(job: number): number {
+  // Unsigned, and SLOTS divides 2^32: numbers that wrapped around go on in the next slot.
+  return (job >>> 0) % SLOTS;
+}
+
+function stateAt(slot: number): number {
+  return WORDS_BEFORE + slot * WORDS_PER_SLOT;
+}

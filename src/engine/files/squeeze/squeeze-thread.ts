@@ -1,0 +1,18 @@
+import { workerData } from 'node:worker_threads';
+import { SLOTS, type SharedParts, slotOf, SqueezeMemory } from './squeeze-memory.ts';
+
+// The squeezing thread. It never ends by itself: its engine ends it.
+
+const memory = new SqueezeMemory(workerData as SharedParts);
+let next = 0;
+for (;;) {
+  const { sent } = memory;
+  if (next === sent) {
+    memory.waitForJobs(sent);
+    continue;
+  }
+  // The engine helps itself when it has to wait, and may be a round ahead.
+  if (((sent - next) | 0) > SLOTS) next = (sent - SLOTS) | 0;
+  memory.squeeze(slotOf(next));
+  next = (next + 1) | 0;
+}
