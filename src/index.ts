@@ -1,5 +1,6 @@
 export { openStore } from './open-store.ts';
 export type { OpenOptions } from './open-store.ts';
+export { isOutcomeUnknown } from './client/outcome.ts';
 export { restoreStore } from './restore-store.ts';
 export { QuipuError, isQuipuError } from './base/errors.ts';
 export type { ErrorCode, ErrorData } from './base/errors.ts';
@@ -8,6 +9,18 @@ export type { ContextId, Hash, TurnId } from './base/brand.ts';
 export type { Store } from './store/store.ts';
 export type { BlobDetails, BlobInfo, Blobs, ByteRange } from './store/blobs.ts';
 export type { Maintain, Stats } from './store/maintain.ts';
+export type {
+  ContextEvent,
+  ContextRemoved,
+  PatchEvent,
+  StoreEvent,
+  StoreEventKind,
+  TurnEvent,
+  UnreadableEvent,
+  WatchBegan,
+  WatchFilter,
+  WatchOptions,
+} from './store/watch-event.ts';
 export type { EngineStats, Progress } from './engine/engine.ts';
 export type { BackupReport, CheckCounts, EraseReport, Problem } from './engine/upkeep.ts';
 export type { GcOptions, GcReport } from './maintain/gc-report.ts';

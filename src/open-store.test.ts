@@ -11,7 +11,13 @@ describe('openStore', () => {
     [{ durability: 'fast' }, '"durability" is "safe" or "unsafe", got "fast"'],
     [{ create: 'yes' }, '"create" is true or false, got "yes"'],
     [{ clock: 5 }, '"clock" is a function'],
+    [{ share: 'no' }, '"share" is true or false, got "no"'],
+    [{ exclusive: true }, 'unknown option "exclusive"; write share: false'],
+    [{ waitMs: -1 }, '"waitMs" is a whole number of at least 0, got -1'],
     [{ cacheBytes: 10 }, '"cacheBytes" is a whole number of at least 1048576, got 10'],
+    [{ timeout: 5 }, 'unknown option "timeout"; write timeoutMs'],
+    [{ timeoutMs: 0 }, '"timeoutMs" is a whole number of at least 1, got 0'],
+    [{ token: 5 }, '"token" is a text'],
     [{ maxPayloadBytes: 1.5 }, '"maxPayloadBytes" is a whole number of at least 1, got 1.5'],
   ])('says what is wrong with %j', async (options, message) => {
     await expect(openStore('never-made', options as unknown as OpenOptions)).rejects.toThrow(
@@ -19,15 +25,28 @@ describe('openStore', () => {
     );
   });
 
-  it.each(['postgres://localhost/quipu', 'quipu://localhost:7411', 'HTTP://x'])(
-    'does not take %s for a directory',
+  it('does not take any address for a directory', async () => {
+    await expect(openStore('postgres://localhost/quipu')).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: expect.stringContaining('postgres:// is no address of a store') as string,
+    });
+  });
+
+  it.each(['quipu://127.0.0.1:1', 'quipus://127.0.0.1:1', 'unix:./no.sock', 'http://127.0.0.1:1'])(
+    'says that nobody is there at %s',
     async (url) => {
       await expect(openStore(url)).rejects.toMatchObject({
-        code: 'UNSUPPORTED',
-        message: expect.stringContaining('directories only') as string,
+        code: 'UNAVAILABLE',
+        data: { what: 'server' },
       });
     },
   );
+
+  it("leaves to a server what is the server's", async () => {
+    await expect(openStore('quipu://127.0.0.1:1', { create: true })).rejects.toThrow(
+      '"create" is for whoever keeps the data',
+    );
+  });
 
   it('wants a path', async () => {
     await expect(openStore('')).rejects.toMatchObject({ code: 'INVALID' });

@@ -1,11 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { QuipuError, invalid } from './base/errors.ts';
+import { isServerAddress } from './client/parse-address.ts';
+import { TIMEOUT_MS_DEFAULT, connectStore } from './connect-store.ts';
+import type { ConnectOptions } from './connect-store.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
-import type { FilesEngineOptions } from './engine/files/open-files-engine.ts';
+import { openHosted } from './host/open-hosted.ts';
+import type { Hosted } from './host/open-hosted.ts';
 import { createStore } from './store/create-store.ts';
 import type { Store } from './store/store.ts';
 
-export interface OpenOptions {
+/** Those of `ConnectOptions` count for the address of a server, the rest for a directory. */
+export interface OpenOptions extends ConnectOptions {
   /** `'unsafe'` answers before the disk has the bytes: a power cut can lose the last commits. */
   readonly durability?: 'safe' | 'unsafe';
   /** Make the store when there is none. Default true. */
@@ -14,8 +19,13 @@ export interface OpenOptions {
   readonly cacheBytes?: number;
   /** Milliseconds since 1970, for `createdAt` and `updatedAt`. Default `Date.now`. */
   readonly clock?: () => number;
-  /** The largest payload a turn may carry. */
-  readonly maxPayloadBytes?: number;
+  /** False: have the directory alone, so that other processes get LOCKED. Default true. */
+  readonly share?: boolean;
+  /**
+   * How long to wait for a process that has the directory and does not answer for it. Default 10 seconds, and
+   * no time at all for one that does not share it.
+   */
+  readonly waitMs?: number;
 }
 
 const OPTIONS: Record<keyof OpenOptions, true> = {
@@ -23,8 +33,16 @@ const OPTIONS: Record<keyof OpenOptions, true> = {
   create: true,
   cacheBytes: true,
   clock: true,
+  share: true,
+  waitMs: true,
   maxPayloadBytes: true,
+  token: true,
+  timeoutMs: true,
+  ca: true,
 };
+
+/** What the one who keeps the data decides. */
+const FOR_DIRECTORIES = ['durability', 'create', 'cacheBytes', 'clock', 'share', 'waitMs'] as const;
 
 /** What people write first, and what they should have written. */
 const MISSPELLED: ReadonlyMap<string, string> = new Map([
@@ -34,13 +52,21 @@ const MISSPELLED: ReadonlyMap<string, string> = new Map([
   ['createifmissing', 'create: true'],
   ['cachesize', 'cacheBytes'],
   ['now', 'clock'],
+  ['exclusive', 'share: false'],
+  ['wait', 'waitMs'],
   ['maxpayload', 'maxPayloadBytes'],
   ['maxpayloadsize', 'maxPayloadBytes'],
+  ['timeout', 'timeoutMs'],
+  ['apikey', 'token'],
 ]);
 
 const CACHE_BYTES_MIN = 1 << 20;
 
-/** Opens a directory as a store, and makes it first if need be. Close the store when done. */
+/**
+ * Opens a directory as a store, and makes it first if need be, in any number of processes: the first one owns it
+ * and answers for the others. Or reaches the store of a server, at `quipu://host:port`, `quipus://` (TLS),
+ * `unix:<socket>` or `http(s)://`. Close the store when done.
+ */
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
   // Catch known misuse.
   if (typeof url !== 'string') throw new TypeError(`openStore takes a path, got ${typeof url}`);
@@ -50,30 +76,60 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   }
 
   // Validate.
-  const { durability = 'safe', create = true, cacheBytes, clock, maxPayloadBytes } = options;
+  const { durability = 'safe', create = true, share = true, cacheBytes, clock } = options;
   if (durability !== 'safe' && durability !== 'unsafe') {
     throw new TypeError(`"durability" is "safe" or "unsafe", got ${JSON.stringify(durability)}`);
   }
-  if (typeof create !== 'boolean') {
-    throw new TypeError(`"create" is true or false, got ${JSON.stringify(create)}`);
+  for (const [name, value] of Object.entries({ create, share })) {
+    if (typeof value === 'boolean') continue;
+    throw new TypeError(`"${name}" is true or false, got ${JSON.stringify(value)}`);
   }
   if (clock !== undefined && typeof clock !== 'function') {
     throw new TypeError(`"clock" is a function that returns milliseconds, got ${typeof clock}`);
   }
   assertAtLeast('cacheBytes', cacheBytes, CACHE_BYTES_MIN);
-  assertAtLeast('maxPayloadBytes', maxPayloadBytes, 1);
+  assertAtLeast('maxPayloadBytes', options.maxPayloadBytes, 1);
+  assertAtLeast('waitMs', options.waitMs, 0);
+  assertAtLeast('timeoutMs', options.timeoutMs, 1);
+  for (const name of ['token', 'ca'] as const) {
+    const value = options[name];
+    if (value === undefined || (typeof value === 'string' && value !== '')) continue;
+    throw new TypeError(`"${name}" is a text`);
+  }
 
   // Choose who answers.
-  const engineOptions: FilesEngineOptions = {
-    durability,
-    create,
+  if (isServerAddress(url)) {
+    for (const name of FOR_DIRECTORIES) {
+      if (options[name] === undefined) continue;
+      throw new TypeError(`"${name}" is for whoever keeps the data; leave it out for a server`);
+    }
+    return connectStore(url, options);
+  }
+  return openDirectory(toDirectory(url), { ...options, durability, create });
+}
+
+async function openDirectory(
+  directory: string,
+  options: OpenOptions & { readonly durability: 'safe' | 'unsafe' },
+): Promise<Store> {
+  const { cacheBytes, clock, maxPayloadBytes, share = true, waitMs } = options;
+  const engineOptions = {
+    durability: options.durability,
+    ...(options.create !== undefined && { create: options.create }),
     ...(cacheBytes !== undefined && { cacheBytes }),
     ...(clock !== undefined && { clock }),
   };
-  const engine = await openFilesEngine(toDirectory(url), engineOptions);
+  const { engine, elsewhere }: Hosted = share
+    ? await openHosted(directory, {
+        ...engineOptions,
+        timeoutMs: options.timeoutMs ?? TIMEOUT_MS_DEFAULT,
+        ...(waitMs !== undefined && { waitMs }),
+      })
+    : { engine: await openFilesEngine(directory, engineOptions) };
 
   // Put the kinds of thread over it.
   return createStore(engine, {
+    ...(elsewhere !== undefined && { elsewhere }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
     ...(clock !== undefined && { clock }),
   });
@@ -85,7 +141,7 @@ function toDirectory(url: string): string {
   if (scheme.toLowerCase() === 'file') return fileURLToPath(url);
   throw new QuipuError(
     'UNSUPPORTED',
-    `this build opens directories only, not ${scheme}:// addresses; give a path such as "./.quipu"`,
+    `${scheme}:// is no address of a store; give a path such as "./.quipu", or quipu://host:port`,
     { what: 'store address', found: `${scheme}://` },
   );
 }

@@ -19,23 +19,35 @@ const LAYERS: readonly (readonly string[])[] = [
   ['store'],
   ['wire'],
   ['server', 'client'],
+  ['host'],
   ['mcp'],
   ['cli'],
 ];
 
 /** Which folders may import a package. Tests may import any package that is installed. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@hono/node-server': ['src/server/http/'],
   '@msgpack/msgpack': ['src/context/'],
   '@napi-rs/blake-hash': ['src/base/'],
   'better-sqlite3': ['src/engine/files/'],
   commander: ['src/cli/'],
   'fast-check': ['src/testing/'],
+  hono: ['src/server/http/'],
+  pino: ['src/server/'],
+  'prom-client': ['src/server/metrics/'],
   ulid: ['src/engine/files/'],
   vitest: ['src/testing/'],
+  zod: ['src/server/'],
   'zstd-napi': ['src/base/'],
 };
 
-const ENTRIES = ['src/index.ts', 'src/testing/index.ts', 'src/cli/main.ts'];
+const ENTRIES = [
+  'src/index.ts',
+  'src/client.ts',
+  'src/browser.ts',
+  'src/testing/index.ts',
+  'src/cli/main.ts',
+];
 
 /** The protocol's codec stands before the server and client that will import it. */
 const AHEAD_OF_ITS_USERS = /^src\/wire\//;

@@ -1,15 +1,11 @@
 import { existsSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { isQuipuError } from '../base/errors.ts';
 import type { Store } from '../store/store.ts';
-import { locateNewStore, locateStore } from './locate-store.ts';
+import { isAddress, locateNewStore, locateStore } from './locate-store.ts';
 import { parseSeconds } from './parse-argument.ts';
 import type { World } from './world.ts';
 
-/** How long to wait before asking again for a store that another process holds. */
-const LOCK_POLL_MS = 25;
-const LOCK_WAIT_SECONDS = 2;
+const WAIT_SECONDS = 10;
 
 /** What the options of every command come to. */
 export interface CommandIo {
@@ -19,6 +15,8 @@ export interface CommandIo {
   readonly place: string;
   /** Where to make a store, whether or not there is one at home. */
   readonly newPlace: string;
+  /** What to show a server: the option, or `QUIPU_TOKEN`. */
+  readonly token: string | undefined;
   /** NOT_FOUND when there is none. */
   openStore(place?: string): Promise<Store>;
   /** For commands that can be the first ever: makes the store when there is none. */
@@ -29,6 +27,7 @@ export interface CommandIo {
 
 interface CommonOptions {
   readonly store?: string;
+  readonly token?: string;
   readonly json?: boolean;
   readonly wait?: number;
 }
@@ -42,11 +41,15 @@ export function defineCommand(name: string, summary: string, examples: readonly 
 
 export function addCommonOptions(command: Command): Command {
   return command
-    .option('--store <dir>', 'the store (default: $QUIPU_STORE, ./.quipu, ~/.quipu)')
+    .option(
+      '--store <place>',
+      'a folder or the address of a server (default: $QUIPU_STORE, ./.quipu, ~/.quipu)',
+    )
+    .option('--token <token>', 'what to show a server (default: $QUIPU_TOKEN)')
     .option('--json', 'print JSON, one value a line')
     .option(
       '--wait <seconds>',
-      `how long to wait for a store in use (default: ${LOCK_WAIT_SECONDS})`,
+      `how long to wait for a process that does not answer (default: ${WAIT_SECONDS})`,
       parseSeconds,
     );
 }
@@ -67,31 +70,20 @@ function toCommandIo(world: World, options: CommonOptions): CommandIo {
   const { env, cwd, home } = world;
   const places = { given: options.store, env, cwd, home, exists: existsSync };
   const place = locateStore(places);
-  const waitMs = (options.wait ?? LOCK_WAIT_SECONDS) * 1000;
+  const token = options.token ?? (env['QUIPU_TOKEN'] || undefined);
+  const waitMs = Math.round((options.wait ?? WAIT_SECONDS) * 1000);
+  // A folder takes no token, and a server decides for itself whether to create anything.
+  const ofServer = token === undefined ? {} : { token };
+  const openAt = (at: string, create: boolean): Promise<Store> =>
+    world.openStore(at, isAddress(at) ? ofServer : { create, waitMs });
   return {
     world,
     json: options.json ?? false,
     place,
     newPlace: locateNewStore(places),
-    openStore: (at = place) => openWhenFree(world, at, { create: false, waitMs }),
-    createStore: (at = place) => openWhenFree(world, at, { create: true, waitMs }),
+    token,
+    openStore: (at = place) => openAt(at, false),
+    createStore: (at = place) => openAt(at, true),
     printJson: (value) => world.out(`${JSON.stringify(value)}\n`),
   };
-}
-
-/** Commands are short, so a store in use is often free a moment later. */
-async function openWhenFree(
-  world: World,
-  place: string,
-  how: { readonly create: boolean; readonly waitMs: number },
-): Promise<Store> {
-  const giveUpAt = world.now() + how.waitMs;
-  for (;;) {
-    try {
-      return await world.openStore(place, { create: how.create });
-    } catch (error) {
-      if (!isQuipuError(error, 'LOCKED') || world.now() >= giveUpAt) throw error;
-    }
-    await sleep(LOCK_POLL_MS);
-  }
 }

@@ -10,7 +10,7 @@ export function toHint(error: QuipuError): string | undefined {
     return `someone was faster; look again with: quipu context last ${error.data.context}`;
   }
   if (isQuipuError(error, 'LOCKED') && error.data.what === 'store') {
-    return 'another process has the store open; try again when it is done, or wait with: --wait 60';
+    return 'see who has it, and whether it answers, with: quipu doctor';
   }
   if (isQuipuError(error, 'IDEMPOTENCY_CONFLICT')) {
     return `that key was used for turn ${error.data.turn}; choose another key for another payload`;

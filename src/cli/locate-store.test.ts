@@ -29,5 +29,8 @@ it('looks here, then at home, and else names the place here', () => {
 });
 
 it('leaves addresses alone', () => {
-  expect(locate({ given: 'quipu://localhost:7411' })).toBe('quipu://localhost:7411');
+  for (const given of ['quipu://localhost:7411', 'https://a.example/', 'unix:/run/quipu.sock']) {
+    expect(locate({ given })).toBe(given);
+  }
+  expect(locate({ given: 'quipu' })).toBe('/here/quipu');
 });

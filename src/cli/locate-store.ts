@@ -20,13 +20,15 @@ export function locateStore(places: StorePlaces): string {
 /** Where to make a store: the option, `QUIPU_STORE`, or `./.quipu`. */
 export function locateNewStore({ given, env, cwd }: StorePlaces): string {
   const named = given ?? (env['QUIPU_STORE'] || '.quipu');
-  return isUrl(named) || isAbsolute(named) ? named : resolve(cwd, named);
+  const isUrl = isAddress(named) || /^file:\/\//i.test(named);
+  return isUrl || isAbsolute(named) ? named : resolve(cwd, named);
 }
 
 function isNamed({ given, env }: StorePlaces): boolean {
   return given !== undefined || Boolean(env['QUIPU_STORE']);
 }
 
-function isUrl(text: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+/** True for what names a server or a database, and not a folder. */
+export function isAddress(text: string): boolean {
+  return /^(?:(?!file:)[a-z][a-z0-9+.-]*:\/\/|unix:)/i.test(text);
 }

@@ -1,14 +1,20 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os';
+import { basename, relative } from 'node:path';
 import process from 'node:process';
-import { openStore } from '../open-store.ts';
-import { restoreStore } from '../restore-store.ts';
+import { thisMachine } from './doctor/machine.ts';
 import { runCli } from './run-cli.ts';
 import type { World } from './world.ts';
 
-// The only file of the command line that knows it runs in a process.
+// The only file of the command line that knows it runs in a process, with machine.ts, which describes it.
+// What loads native modules is imported on first use: `quipu doctor` must run where they do not load.
 
 let stdinUsed = false;
+
+/** As it was called, or as it can be called where it is not installed. */
+function nameOfProgram(script: string): string {
+  return basename(script) === 'quipu' ? 'quipu' : `node ${relative(process.cwd(), script)}`;
+}
 
 const world: World = {
   out: (data) =>
@@ -29,15 +35,23 @@ const world: World = {
   cwd: process.cwd(),
   home: homedir(),
   isTerminal: process.stderr.isTTY,
-  openStore,
-  restoreStore,
+  openStore: async (url, options) => (await import('../open-store.ts')).openStore(url, options),
+  restoreStore: async (from, to, progress) =>
+    (await import('../restore-store.ts')).restoreStore(from, to, progress),
+  get machine() {
+    return thisMachine();
+  },
+  program: nameOfProgram(process.argv[1] ?? ''),
   now: Date.now,
   catchInterrupt() {
     const controller = new AbortController();
-    // Once only: a second Ctrl-C kills as usual.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.once(signal, () => controller.abort());
-    }
+    const signals = ['SIGINT', 'SIGTERM'] as const;
+    const abort = (): void => {
+      // Once only: a second one kills as usual.
+      for (const signal of signals) process.off(signal, abort);
+      controller.abort();
+    };
+    for (const signal of signals) process.on(signal, abort);
     return controller.signal;
   },
 };

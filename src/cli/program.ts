@@ -29,12 +29,17 @@ import { contextTombstone } from './commands/context-tombstone.ts';
 import { contextTurn } from './commands/context-turn.ts';
 import { contextUnpin } from './commands/context-unpin.ts';
 import { contextUpdate } from './commands/context-update.ts';
+import { doctor } from './commands/doctor.ts';
 import { gc } from './commands/gc.ts';
 import { init } from './commands/init.ts';
 import { reindex } from './commands/reindex.ts';
 import { restore } from './commands/restore.ts';
 import { retain } from './commands/retain.ts';
+import { serve } from './commands/serve.ts';
 import { stats } from './commands/stats.ts';
+import { tokenCreate } from './commands/token-create.ts';
+import { tokenList } from './commands/token-list.ts';
+import { tokenRevoke } from './commands/token-revoke.ts';
 import { verify } from './commands/verify.ts';
 import { readVersion } from './version.ts';
 import type { World } from './world.ts';
@@ -67,7 +72,18 @@ const CONTEXT: readonly Build[] = [
   contextExport,
 ];
 const BLOB: readonly Build[] = [blobPut, blobGet, blobStat, blobErase];
-const UPKEEP: readonly Build[] = [stats, gc, verify, backup, restore, retain, checkpoint, reindex];
+const TOKEN: readonly Build[] = [tokenCreate, tokenList, tokenRevoke];
+const UPKEEP: readonly Build[] = [
+  stats,
+  gc,
+  verify,
+  backup,
+  restore,
+  retain,
+  checkpoint,
+  reindex,
+  doctor,
+];
 
 const START = `
 Examples:
@@ -85,8 +101,10 @@ export function createProgram(world: World): Command {
     .enablePositionalOptions()
     .addHelpText('after', START);
   program.addCommand(init(world));
+  program.addCommand(serve(world));
   program.addCommand(group('context', 'Turns and the contexts that lead to them.', CONTEXT, world));
   program.addCommand(group('blob', 'Immutable bytes by their hash.', BLOB, world));
+  program.addCommand(group('token', 'Who may use a server.', TOKEN, world));
   for (const build of UPKEEP) program.addCommand(build(world));
   return program;
 }

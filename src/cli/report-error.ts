@@ -4,6 +4,7 @@ import { EXIT_CODE } from './exit-code.ts';
 import { toHint } from './hint.ts';
 import { Interrupted } from './interrupt.ts';
 import { escapeControls } from './plain-text.ts';
+import { Unhealthy } from './unhealthy.ts';
 import type { World } from './world.ts';
 
 /** Says on standard error what went wrong, for people or as one JSON object, and gives the exit code. */
@@ -11,6 +12,7 @@ export function reportError(thrown: unknown, json: boolean, world: World): numbe
   const error = firstFailure(thrown);
   if (isBrokenPipe(error)) return 0;
   if (error instanceof Interrupted) return reportOther('INTERRUPTED', error.message, json, world);
+  if (error instanceof Unhealthy) return reportOther('UNHEALTHY', error.message, json, world);
   const known = toQuipuError(error);
   if (known === undefined) return reportBug(error, json, world);
 
@@ -55,7 +57,7 @@ function reportBug(error: unknown, json: boolean, world: World): number {
 
 /** What only the command line can say. */
 function reportOther(
-  code: 'INTERNAL' | 'INTERRUPTED',
+  code: 'INTERNAL' | 'INTERRUPTED' | 'UNHEALTHY',
   message: string,
   json: boolean,
   world: World,

@@ -1,6 +1,7 @@
 import type { OpenOptions } from '../open-store.ts';
 import type { restoreStore } from '../restore-store.ts';
 import type { Store } from '../store/store.ts';
+import type { Machine } from './doctor/machine.ts';
 
 /** Everything a command may touch besides the files it is told to read or write. */
 export interface World {
@@ -17,6 +18,9 @@ export interface World {
   readonly isTerminal: boolean;
   openStore(url: string, options: OpenOptions): Promise<Store>;
   readonly restoreStore: typeof restoreStore;
+  readonly machine: Machine;
+  /** How this program is called in a shell. */
+  readonly program: string;
   now(): number;
   /** From this call on, Ctrl-C and a termination request abort the signal and no longer kill. */
   catchInterrupt(): AbortSignal;

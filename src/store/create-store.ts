@@ -5,18 +5,23 @@ import type { Engine } from '../engine/engine.ts';
 import { createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';
+import type { StoreElsewhere } from './store-elsewhere.ts';
 import type { Store } from './store.ts';
+import { checkWatch, watchStore } from './watch-store.ts';
 
-export interface StoreOptions extends Omit<ContextsOptions, 'lifetime'> {
+export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPage'> {
   /** Milliseconds since 1970, for what depends on age. Default `Date.now`. */
   readonly clock?: () => number;
+  /** Who does what cannot be done through the engine alone, when that is in another process. */
+  readonly elsewhere?: StoreElsewhere;
 }
 
 /** A store over an engine, which it owns from now on and closes with itself. */
 export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   const lifetime = new Lifetime();
-  const { clock = Date.now, ...contextsOptions } = options;
+  const { clock = Date.now, elsewhere, ...contextsOptions } = options;
   const erase = eraseVerbs(engine, lifetime, clock);
+  const readPage = elsewhere && { readPage: elsewhere.readPage };
   let closing: Promise<void> | undefined;
 
   async function closeAll(): Promise<void> {
@@ -31,11 +36,18 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
 
   return {
     contexts: {
-      ...createContexts(engine, { ...contextsOptions, lifetime }),
-      erase: erase.turn,
+      ...createContexts(engine, { ...contextsOptions, ...readPage, lifetime }),
+      erase: elsewhere?.eraseTurn ?? erase.turn,
     },
-    blobs: { ...createBlobs(engine, lifetime), erase: erase.blob },
-    maintain: createMaintain(engine, lifetime, clock),
+    blobs: { ...createBlobs(engine, lifetime), erase: elsewhere?.eraseBlob ?? erase.blob },
+    maintain: {
+      ...createMaintain(engine, lifetime, clock),
+      ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),
+    },
+    watch(filter = {}, options = {}) {
+      lifetime.assertOpen('store.watch');
+      return watchStore(engine, lifetime, checkWatch(filter, options));
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

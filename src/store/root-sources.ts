@@ -5,7 +5,7 @@ import type { RootSource } from '../engine/roots.ts';
 import type { Store } from './store.ts';
 
 /** Whatever a store has that is not named here is a kind of thread, and must say what it needs. */
-type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'close' | symbol>;
+type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'watch' | 'close' | symbol>;
 
 /** Everything that a collection must not touch, from all who need something. */
 export function rootSources(engine: Engine): readonly RootSource[] {

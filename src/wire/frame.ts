@@ -43,25 +43,41 @@ export function encodeFrame(
 ): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
-  if (length > FRAME_PAYLOAD_MAX) {
-    throw new QuipuError('TOO_LARGE', `a message of ${length} bytes does not fit a frame`, {
-      what: 'frame',
-      limit: FRAME_PAYLOAD_MAX,
-      size: length,
-    });
-  }
-
+  assertFits(length);
   const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + length);
-  frame.writeUInt32LE(length, 0);
-  frame.writeUInt16LE(type, 4);
-  frame.writeUInt16LE(flags, 6);
-  frame.set(reqId, 8);
+  writeHeader(frame, { length, type, flags, reqId });
   let at = FRAME_HEADER_BYTES;
   for (const part of parts) {
     frame.set(part, at);
     at += part.length;
   }
   return frame;
+}
+
+/** The header alone, for a payload that goes out in the same write without being copied. */
+export function encodeFrameHeader(header: HeaderFields): Uint8Array {
+  assertFits(header.length);
+  const bytes = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
+  writeHeader(bytes, header);
+  return bytes;
+}
+
+type HeaderFields = Omit<FrameHeader, 'reqId'> & { readonly reqId: Uint8Array };
+
+function writeHeader(frame: Buffer, { length, type, flags, reqId }: HeaderFields): void {
+  frame.writeUInt32LE(length, 0);
+  frame.writeUInt16LE(type, 4);
+  frame.writeUInt16LE(flags, 6);
+  frame.set(reqId, 8);
+}
+
+function assertFits(length: number): void {
+  if (length <= FRAME_PAYLOAD_MAX) return;
+  throw new QuipuError('TOO_LARGE', `a message of ${length} bytes does not fit a frame`, {
+    what: 'frame',
+    limit: FRAME_PAYLOAD_MAX,
+    size: length,
+  });
 }
 
 /** The request id that holds a number. */

@@ -14,7 +14,7 @@ const CLOSE_OBJECT = 0x7d;
  * byte on the wire and dozens as an array. Does not ask whether the text is JSON at all.
  */
 export function checkJsonBounds(json: string): void {
-  checkLimit('bytes', Buffer.byteLength(json), CALL_JSON_BYTES_MAX);
+  checkLimit('bytes', utf8Length(json), CALL_JSON_BYTES_MAX);
   let depth = 0;
   let values = 1;
   for (let at = 0; at < json.length; at += 1) {
@@ -37,6 +37,12 @@ export function checkJsonBounds(json: string): void {
     }
   }
   checkLimit('values', values, CALL_VALUES_MAX);
+}
+
+/** At most three bytes a unit, so only a text near the limit is measured; this also runs in a browser. */
+function utf8Length(text: string): number {
+  if (text.length * 3 <= CALL_JSON_BYTES_MAX) return text.length;
+  return new TextEncoder().encode(text).length;
 }
 
 /** Where the string that begins at `start` has its closing quote; the end of the text if it has none. */

@@ -65,7 +65,7 @@ describe('exit codes', () => {
   it('tell of a store that cannot be opened', () => {
     writeFileSync(join(cwd, 'file'), 'not a store');
     expect([1, 2]).toContain(sh('quipu --store file stats').code);
-    expect(sh('quipu --store postgres://localhost/x stats').err).toContain('directories only');
+    expect(sh('quipu --store postgres://localhost/x stats').err).toContain('no address of a store');
     expect(sh('quipu stats').err).toContain('quipu init');
   });
 });
@@ -120,17 +120,38 @@ async function waitForOpenTurn(): Promise<void> {
   throw new Error('the stream never began');
 }
 
-it('names the owner when the store is in use', async () => {
+it('shares the store with other commands, whoever came first', async () => {
+  sh('quipu context create');
+  const follower = spawn('quipu', ['context', 'follow', '1', '-n', '3', '--json'], { cwd, env });
+  let out = '';
+  follower.stdout.on('data', (data: Buffer) => {
+    out += data.toString();
+  });
+  const closed = once(follower, 'close');
+  const { code, err } = sh(`
+    for n in 1 2 3; do echo "$n" | quipu context append 1 --type note --stdin; done
+    quipu context export 1 | quipu context append-batch 1
+  `);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(await closed).toEqual([0, null]);
+  const payloads = out.trimEnd().split('\n');
+  expect(payloads.map((line) => (JSON.parse(line) as { payload: string }).payload)).toEqual([
+    '1\n',
+    '2\n',
+    '3\n',
+  ]);
+});
+
+it('leaves the store to a server, and says who has it when one is to begin', async () => {
   sh('quipu context create');
   const child = spawn('quipu', ['context', 'follow', '1'], { cwd, env });
-  const inUse = new RegExp(`in use by process ${child.pid} `);
+  const closed = once(child, 'close');
+  const inUse = new RegExp(`process ${child.pid} on .* has the store`);
   let err = '';
   for (let tries = 0; tries < 100 && !inUse.test(err); tries += 1) {
-    ({ err } = sh('quipu stats --wait 0 || true'));
+    ({ err } = sh('timeout 1 quipu serve --port 0 --tcp-port 0 || true'));
   }
   expect(err).toMatch(inUse);
-  const waiting = spawn('quipu', ['stats', '--wait', '20'], { cwd, env });
   child.kill('SIGTERM');
-  expect(await once(child, 'close')).toEqual([0, null]);
-  expect(await once(waiting, 'close')).toEqual([0, null]);
+  expect(await closed).toEqual([0, null]);
 });

@@ -27,7 +27,7 @@ describe('docs/reference/cli.md', () => {
   });
 
   it.each(commands)('names every argument and option of %s', (name, command) => {
-    const common = ['--store', '--json', '--wait'];
+    const common = ['--store', '--token', '--json', '--wait'];
     const flags = command.options
       .map((option) => option.long ?? '')
       .filter((flag) => !common.includes(flag));

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { QuipuError } from '../../src/base/errors.ts';
+import { type Machine, thisMachine } from '../../src/cli/doctor/machine.ts';
+import { isAddress } from '../../src/cli/locate-store.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import type { World } from '../../src/cli/world.ts';
 import { openStore } from '../../src/open-store.ts';
@@ -29,6 +31,8 @@ export class CliRig implements Disposable {
   /** Aborted to stand for Ctrl-C. */
   interrupt: AbortController = new AbortController();
   isTerminal = false;
+  /** What `quipu doctor` is to find instead of the truth. */
+  machine: Partial<Machine> = {};
   /** What standard output does with data; tests replace it to close the pipe. */
   accept: (data: string | Uint8Array) => void = () => undefined;
   /** What the last command printed, byte for byte. */
@@ -69,6 +73,8 @@ export class CliRig implements Disposable {
       isTerminal: this.isTerminal,
       openStore: (url, options) => this.open(url, options),
       restoreStore,
+      machine: { ...thisMachine(), ...this.machine },
+      program: 'quipu',
       now: () => NOW,
       catchInterrupt: () => this.interrupt.signal,
     };
@@ -79,6 +85,8 @@ export class CliRig implements Disposable {
 
   /** Opens the store that commands use, as they do. */
   async open(url: string = join(this.cwd, '.quipu'), options: OpenOptions = {}): Promise<Store> {
+    // A server has a clock of its own.
+    if (isAddress(url)) return openStore(url, options);
     if (this.#onDisk) return openStore(url, { ...options, clock: () => NOW });
     const state = this.#states.get(url);
     if (state === undefined && options.create === false) {

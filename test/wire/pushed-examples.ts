@@ -1,3 +1,4 @@
+import { toReqId } from '../../src/wire/frame.ts';
 import { toCall } from '../../src/wire/call-values.ts';
 import { example } from './example.ts';
 import type { Example } from './example.ts';
@@ -59,6 +60,14 @@ export const PUSHED_AND_CALLED: Readonly<Record<string, Example>> = {
     }),
   }),
   'CALL reply': example('CALL reply', 27n, toCall([1, null, -0])),
+  'CALL of a piece of an upload': example('CALL', 28n, {
+    method: 'upload.piece',
+    body: toCall([toReqId(27n), HELLO_BYTES]),
+  }),
+  'CALL that ends an upload': example('CALL', 29n, {
+    method: 'upload.end',
+    body: toCall([toReqId(27n)]),
+  }),
   'STREAM item': example('STREAM', 28n, { kind: 'item', body: toCall(HELLO_BYTES) }),
   'STREAM end': example('STREAM', 28n, { kind: 'end' }),
   'STREAM error': example('STREAM', 28n, {

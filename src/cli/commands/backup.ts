@@ -1,7 +1,9 @@
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { invalid } from '../../base/errors.ts';
 import { toBackupFacts } from '../backup-facts.ts';
 import { defineCommand, withIo } from '../command.ts';
+import { isAddress } from '../locate-store.ts';
 import { withProgress } from '../with-progress.ts';
 import type { World } from '../world.ts';
 
@@ -12,6 +14,12 @@ export function backup(world: World): Command {
     .argument('<dir>', 'the folder; empty, missing, or a backup of this store')
     .action(
       withIo(world, async (io, dir: string) => {
+        if (isAddress(io.place) && !isAbsolute(dir)) {
+          throw invalid(
+            '<dir>',
+            "is on the server's machine, so it must be an absolute path there",
+          );
+        }
         await using store = await io.openStore();
         const report = await withProgress(world, (progress) =>
           store.maintain.backup(resolve(world.cwd, dir), progress),

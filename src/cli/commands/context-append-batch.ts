@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { ContextId } from '../../base/brand.ts';
 import type { AppendFlags } from '../append-options.ts';
 import { addAppendOptions, toAppendOptions } from '../append-options.ts';
-import { readBatch } from '../read-batch.ts';
 import { defineCommand, withIo } from '../command.ts';
 import { parseContextId } from '../parse-argument.ts';
 import type { World } from '../world.ts';
@@ -22,6 +21,8 @@ export function contextAppendBatch(world: World): Command {
     .addHelpText('after', ABOUT)
     .action(
       withIo(world, async (io, id: ContextId, options: AppendFlags) => {
+        // Loaded now: it hashes, and `quipu doctor` must run where that module does not load.
+        const { readBatch } = await import('../read-batch.ts');
         const batch = await readBatch(world.stdin);
         await using store = await io.openStore();
         const turns = await store.contexts.appendBatch(id, batch, toAppendOptions(options));

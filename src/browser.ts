@@ -1,0 +1,17 @@
+export { QuipuError, isQuipuError } from './base/errors.ts';
+export type { ErrorCode, ErrorData } from './base/errors.ts';
+export type { HttpClientOptions } from './client/http/http-asker.ts';
+export { HttpTransport } from './client/http/http-transport.ts';
+export type { HttpTransportOptions } from './client/http/http-transport.ts';
+export type { ServerEvent } from './client/http/read-events.ts';
+export { WebClient } from './client/http/web-client.ts';
+export type {
+  WebAppendOptions,
+  WebFollowOptions,
+  WebPage,
+  WebTurn,
+  WebWatchOptions,
+} from './client/http/web-client.ts';
+export type { Transport } from './client/transport.ts';
+export type { ContextJson } from './context/context.ts';
+export type { TurnJson } from './context/turn.ts';

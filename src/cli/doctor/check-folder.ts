@@ -1,0 +1,127 @@
+import { readFile, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { decodeCheckpoint } from '../../format/checkpoint.ts';
+import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
+import { readTokenFile, tokenFileOf } from '../../server/tokens/token-file.ts';
+import { hasExpired } from '../../server/tokens/token.ts';
+import { toSize, toTime } from '../quantity.ts';
+import type { Finding } from './finding.ts';
+import { fail, ok, reasonOf, warn } from './finding.ts';
+import type { Machine } from './machine.ts';
+
+// What can be seen of a store from outside, without opening it, also while another process has it.
+
+/** The journal is emptied after this by itself; more means that checkpoints fail. */
+const JOURNAL_BYTES_WARN: number = 256 * 2 ** 20;
+const CLOCK_SLACK_MS = 60_000;
+
+export async function checkFormat(folder: string, nowMs: number): Promise<readonly Finding[]> {
+  const format = decodeFormatFile(await readFile(join(folder, 'FORMAT')));
+  if (format === undefined) {
+    const advice = 'restore this one file from a backup; the data beside it may be intact';
+    return [fail('format', 'the file FORMAT is damaged', advice)];
+  }
+  const findings: Finding[] = [
+    format.format > STORE_FORMAT
+      ? fail('format', `${format.format}, newer than ${STORE_FORMAT}`, 'use a newer quipudb')
+      : ok('format', `${format.format}, store ${format.store}`),
+  ];
+  if (Date.parse(format.createdAt) > nowMs + CLOCK_SLACK_MS) {
+    const found = `behind ${format.createdAt}, when the store was made`;
+    findings.push(warn('clock of store', found, 'set the clock of this machine'));
+  }
+  return findings;
+}
+
+/** Whoever may write to the folder may change everything, and whoever reads it reads everything. */
+export async function checkPermissions(folder: string, { uid }: Machine): Promise<Finding> {
+  const { mode, uid: owner } = await stat(folder);
+  const shown = `mode ${(mode & 0o777).toString(8)}`;
+  if (uid !== undefined && owner !== uid && uid !== 0) {
+    return warn('permissions', `${shown}, of user ${owner}`, `run this as user ${owner}`);
+  }
+  if ((mode & 0o022) !== 0) {
+    return fail('permissions', `${shown}: others may write`, `chmod 700 ${folder}`);
+  }
+  if ((mode & 0o055) !== 0) {
+    return warn('permissions', `${shown}: others may read`, `chmod 700 ${folder}`);
+  }
+  return ok('permissions', shown);
+}
+
+export async function checkJournal(folder: string): Promise<readonly Finding[]> {
+  const journal = join(folder, 'journal');
+  let bytes = 0;
+  const checkpoints: { generation: number; clean: boolean; writtenMs: number }[] = [];
+  for (const name of await readdir(journal)) {
+    const { size, mtimeMs } = await stat(join(journal, name));
+    bytes += size;
+    if (!name.startsWith('checkpoint-')) continue;
+    const found = decodeCheckpoint(await readFile(join(journal, name)));
+    if (found === undefined) continue;
+    const { clean = false } = (found.body ?? {}) as { readonly clean?: boolean };
+    checkpoints.push({ generation: found.generation, clean, writtenMs: mtimeMs });
+  }
+  const size = `${toSize(bytes)} on disk`;
+  const newest = checkpoints.toSorted((a, b) => b.generation - a.generation)[0];
+  return [
+    bytes > JOURNAL_BYTES_WARN
+      ? warn('journal', size, 'run: quipu checkpoint; if it stays large, look for disk trouble')
+      : ok('journal', size),
+    newest === undefined
+      ? fail('checkpoint', 'neither of two can be read', 'restore the store from a backup')
+      : ok(
+          'checkpoint',
+          `${toTime(newest.writtenMs)}, ${newest.clean ? 'closed cleanly' : 'in use, or ended without closing: mends itself'}`,
+        ),
+  ];
+}
+
+/** Who says that the store is theirs. Only the lock decides, so a note of the dead is no trouble. */
+export async function checkOwner(folder: string, machine: Machine): Promise<Finding> {
+  let text: string;
+  try {
+    text = await readFile(join(folder, 'owner.json'), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ok('owner', 'nobody');
+    throw error;
+  }
+  const { pid, host, since } = parseOwner(text);
+  if (pid === undefined) return ok('owner', 'someone, just now');
+  const who = `process ${pid} on ${host} since ${since}`;
+  if (host !== machine.host) return ok('owner', `${who}, another machine`);
+  if (machine.isAlive(pid)) return ok('owner', `${who}, alive`);
+  return ok('owner', `${who}, which is gone; the next one to open takes over`);
+}
+
+export async function checkTokens(folder: string, nowMs: number): Promise<Finding> {
+  const path = tokenFileOf(folder);
+  try {
+    const records = await readTokenFile(path);
+    if (records.length === 0) return ok('tokens', 'none; a server takes only local clients');
+    const { mode } = await stat(path);
+    const good = records.filter((record) => !hasExpired(record, nowMs)).length;
+    const found = `${records.length}, ${good} of them good`;
+    if ((mode & 0o077) !== 0)
+      return warn('tokens', `${found}; others may read`, `chmod 600 ${path}`);
+    return ok('tokens', found);
+  } catch (error) {
+    return fail('tokens', reasonOf(error), 'nobody gets in by tokens until it is mended');
+  }
+}
+
+interface Owner {
+  readonly pid?: number;
+  readonly host?: string;
+  readonly since?: string;
+}
+
+function parseOwner(text: string): Owner {
+  try {
+    const said = JSON.parse(text) as Owner;
+    return Number.isSafeInteger(said.pid) ? said : {};
+  } catch {
+    // SyntaxError: it is being written at this moment.
+    return {};
+  }
+}

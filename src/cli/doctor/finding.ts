@@ -1,0 +1,39 @@
+import { toTable } from '../table.ts';
+
+export type Grade = 'ok' | 'warn' | 'fail';
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** A word or two, the same each time. */
+  readonly check: string;
+  readonly grade: Grade;
+  /** What was found. */
+  readonly found: string;
+  /** What to do about it, for what is not ok. */
+  readonly advice?: string;
+}
+
+export function ok(check: string, found: string): Finding {
+  return { check, grade: 'ok', found };
+}
+
+export function warn(check: string, found: string, advice: string): Finding {
+  return { check, grade: 'warn', found, advice };
+}
+
+export function fail(check: string, found: string, advice: string): Finding {
+  return { check, grade: 'fail', found, advice };
+}
+
+export function toFindingsTable(findings: readonly Finding[]): string {
+  const rows = findings.flatMap(({ check, grade, found, advice }) => [
+    [grade, check, found],
+    ...(advice === undefined ? [] : [['', '', `> ${advice}`]]),
+  ]);
+  return toTable(['', 'CHECK', 'FOUND'], rows);
+}
+
+/** An error as part of a sentence. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

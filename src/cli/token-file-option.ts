@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { QuipuError, invalid } from '../base/errors.ts';
+import { tokenFileOf } from '../server/tokens/token-file.ts';
+import type { CommandIo } from './command.ts';
+import { isAddress } from './locate-store.ts';
+
+export interface TokenFileOption {
+  readonly tokenFile?: string;
+}
+
+export function addTokenFileOption(command: Command): Command {
+  return command.option(
+    '--token-file <file>',
+    "where the tokens are (default: tokens.json in the store's folder)",
+  );
+}
+
+/** The file may not be there yet; the store must be, so that a typing error makes no folder a store. */
+export function locateTokenFile(io: CommandIo, given: string | undefined): string {
+  if (given !== undefined) return resolve(io.world.cwd, given);
+  if (isAddress(io.place)) {
+    throw invalid(
+      '--store',
+      'is an address, and tokens are kept beside the data; run this on the machine of the server with --store <dir>',
+    );
+  }
+  if (existsSync(join(io.place, 'FORMAT'))) return tokenFileOf(io.place);
+  throw new QuipuError(
+    'NOT_FOUND',
+    `there is no store at ${io.place}; create one with "quipu init"`,
+    {
+      what: 'store',
+      id: io.place,
+    },
+  );
+}

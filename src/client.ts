@@ -1,0 +1,8 @@
+export { connectStore } from './connect-store.ts';
+export type { ConnectOptions } from './connect-store.ts';
+export { isOutcomeUnknown } from './client/outcome.ts';
+export { QuipuError, isQuipuError } from './base/errors.ts';
+export type { ErrorCode, ErrorData } from './base/errors.ts';
+export { toContextId, toHash, toTurnId } from './base/brand.ts';
+export type { ContextId, Hash, TurnId } from './base/brand.ts';
+export type { Store } from './store/store.ts';

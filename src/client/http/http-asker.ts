@@ -1,0 +1,116 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { ErrorCode, ErrorData } from '../../base/errors.ts';
+import { fromServer, outcomeUnknown, timedOut, unavailable } from '../outcome.ts';
+
+export interface HttpClientOptions {
+  readonly token?: string;
+  /** For an answer to begin. Default 30 seconds. */
+  readonly timeoutMs?: number;
+  /** In place of the global one. */
+  readonly fetch?: typeof fetch;
+}
+
+export interface HttpAsk {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: RequestInit['body'];
+  /** Also ends the reading of the answer. */
+  readonly signal?: AbortSignal | undefined;
+  /** 0: none. */
+  readonly timeoutMs?: number | undefined;
+}
+
+const TIMEOUT_MS_DEFAULT = 30_000;
+/** The server was not reached at all, so nothing happened. Browsers do not say why. */
+const NEVER_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+/** One server, asked with `fetch` alone. Errors are those of the store, or UNAVAILABLE and TIMEOUT. */
+export class HttpAsker {
+  readonly #base: string;
+  readonly #token: string | undefined;
+  readonly #timeoutMs: number;
+  readonly #fetch: typeof fetch;
+
+  constructor(url: string, options: HttpClientOptions = {}) {
+    this.#base = url.replace(/\/+$/, '');
+    this.#token = options.token;
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS_DEFAULT;
+    // Called as a function of its own, as browsers demand.
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+  }
+
+  /** The answer, its body still to be read. Throws what the server says went wrong. */
+  async ask(ask: HttpAsk): Promise<Response> {
+    const { signal: given, timeoutMs = this.#timeoutMs } = ask;
+    const cut = new AbortController();
+    let isLate = false;
+    const timer =
+      timeoutMs === 0
+        ? undefined
+        : setTimeout(() => {
+            isLate = true;
+            cut.abort();
+          }, timeoutMs);
+    given?.addEventListener('abort', () => cut.abort(), { signal: cut.signal });
+    if (given?.aborted === true) cut.abort();
+    try {
+      const response = await this.#fetch(this.#base + ask.path, this.#init(ask, cut.signal));
+      if (response.ok || response.status === 304) return response;
+      throw await toError(response);
+    } catch (error) {
+      if (error instanceof QuipuError) throw error;
+      if (isLate) throw timedOut(ask.path, timeoutMs, true);
+      throw given?.aborted === true ? aborted(given) : lost(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #init({ method, headers = {}, body }: HttpAsk, signal: AbortSignal): RequestInit {
+    return {
+      method,
+      signal,
+      headers: {
+        ...headers,
+        ...(this.#token !== undefined && { Authorization: `Bearer ${this.#token}` }),
+      },
+      ...(body !== undefined && { body }),
+      ...(body instanceof ReadableStream && { duplex: 'half' as const }),
+    };
+  }
+}
+
+/** The reason that whoever aborted gave. */
+export function aborted(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
+/** The connection failed before the whole answer was there. */
+export function lost(cause: unknown): QuipuError {
+  const reason = (cause as { cause?: { code?: unknown } } | undefined)?.cause?.code;
+  if (typeof reason === 'string' && NEVER_SENT.has(reason)) {
+    return unavailable('the server cannot be reached', cause);
+  }
+  return outcomeUnknown('the server went away before its answer came', cause);
+}
+
+async function toError(response: Response): Promise<QuipuError> {
+  const text = await response.text();
+  try {
+    const { error } = JSON.parse(text) as {
+      error: { code: ErrorCode; message: string; data: ErrorData[ErrorCode] };
+    };
+    return fromServer(new QuipuError(error.code, error.message, error.data));
+  } catch {
+    // Something between here and the server answered in its own words.
+    return outcomeUnknown(`the answer was ${response.status}, and not in the words of a store`);
+  }
+}

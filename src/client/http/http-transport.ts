@@ -1,0 +1,166 @@
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { fromCall, toCall } from '../../wire/call-values.ts';
+import { unavailable } from '../outcome.ts';
+import type { CallOptions, Transport } from '../transport.ts';
+import { decodeBody, decodePiece, encodeBody } from './call-body.ts';
+import { HttpAsker, aborted, lost } from './http-asker.ts';
+import type { HttpClientOptions } from './http-asker.ts';
+import { readFramed } from './read-framed.ts';
+
+const TYPE = 'application/x-quipu-call';
+
+export interface HttpTransportOptions extends HttpClientOptions {
+  /**
+   * Send uploads as they come instead of gathering them first. Default true in Node, where it works
+   * on every connection; browsers need HTTP/2 for it.
+   */
+  readonly streamUploads?: boolean;
+}
+
+/** The verbs of a store over HTTP, with nothing but `fetch`: it also runs in a browser. */
+export class HttpTransport implements Transport {
+  readonly #asker: HttpAsker;
+  readonly #streamUploads: boolean;
+  readonly #closed = new AbortController();
+
+  constructor(url: string, options: HttpTransportOptions = {}) {
+    this.#asker = new HttpAsker(url, options);
+    this.#streamUploads = options.streamUploads ?? isNode();
+  }
+
+  async call(
+    method: string,
+    args: readonly unknown[],
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    return this.#whole(method, encodeBody(toCall(args)), options);
+  }
+
+  async *stream(
+    method: string,
+    args: readonly unknown[],
+    options: CallOptions = {},
+  ): AsyncGenerator<unknown, void, undefined> {
+    using reach = this.#reach(options.signal);
+    try {
+      const body = encodeBody(toCall(args));
+      const response = await this.#post(method, body, { ...options, signal: reach.signal });
+      for await (const bytes of readFramed(response)) {
+        const piece = decodePiece(bytes);
+        if (piece.kind === 'end') return;
+        if (piece.kind === 'error') throw piece.error;
+        yield fromCall(piece.body);
+      }
+      throw unavailable('the server went away before the stream had ended');
+    } catch (error) {
+      throw this.#explain(error, options.signal);
+    } finally {
+      // Tells the server to stop, also when the reader had enough.
+      reach.abort();
+    }
+  }
+
+  async upload(
+    method: string,
+    args: readonly unknown[],
+    body: AsyncIterable<Uint8Array>,
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    const pieces = withArguments(encodeBody(toCall(args)), body);
+    const sent = this.#streamUploads ? toStream(pieces) : await gather(pieces);
+    // However long the bytes take: only a limit that was asked for counts.
+    return this.#whole(method, sent, { timeoutMs: 0, ...options });
+  }
+
+  close(): Promise<void> {
+    this.#closed.abort();
+    return Promise.resolve();
+  }
+
+  async #whole(
+    method: string,
+    body: NonNullable<RequestInit['body']>,
+    options: CallOptions,
+  ): Promise<unknown> {
+    using reach = this.#reach(options.signal);
+    try {
+      const response = await this.#post(method, body, { ...options, signal: reach.signal });
+      return fromCall(decodeBody(new Uint8Array(await response.arrayBuffer())));
+    } catch (error) {
+      throw this.#explain(error, options.signal);
+    }
+  }
+
+  #post(
+    method: string,
+    body: NonNullable<RequestInit['body']>,
+    { signal, timeoutMs }: CallOptions,
+  ): Promise<Response> {
+    const path = `/v1/call/${encodeURIComponent(method)}`;
+    const headers = { 'Content-Type': TYPE };
+    return this.#asker.ask({ method: 'POST', path, headers, body, signal, timeoutMs });
+  }
+
+  /** Aborts with the caller's signal and with the transport, and lets go of both. */
+  #reach(given: AbortSignal | undefined): AbortController & Disposable {
+    if (this.#closed.signal.aborted) throw closedError();
+    const reach = new AbortController();
+    const abort = (): void => reach.abort();
+    const signals = [this.#closed.signal, ...(given === undefined ? [] : [given])];
+    for (const signal of signals) signal.addEventListener('abort', abort);
+    if (given?.aborted === true) abort();
+    return Object.assign(reach, {
+      [Symbol.dispose]: () => {
+        for (const signal of signals) signal.removeEventListener('abort', abort);
+      },
+    });
+  }
+
+  #explain(error: unknown, given: AbortSignal | undefined): Error {
+    if (given?.aborted === true) return aborted(given);
+    if (this.#closed.signal.aborted) return closedError();
+    return isQuipuError(error) ? error : lost(error);
+  }
+}
+
+function closedError(): QuipuError<'CLOSED'> {
+  return new QuipuError('CLOSED', 'the client is closed', { what: 'client' });
+}
+
+/** u32 length of the arguments, the arguments, then the body. */
+async function* withArguments(
+  args: Uint8Array,
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, args.length, true);
+  yield length;
+  yield args;
+  yield* body;
+}
+
+function toStream(pieces: AsyncGenerator<Uint8Array, void, undefined>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await pieces.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(next.value);
+      },
+      async cancel() {
+        await pieces.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+async function gather(pieces: AsyncIterable<Uint8Array>): Promise<Blob> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const piece of pieces) parts.push(new Uint8Array(piece));
+  return new Blob(parts);
+}
+
+function isNode(): boolean {
+  return 'process' in globalThis && typeof globalThis.process?.versions?.node === 'string';
+}

@@ -1,0 +1,76 @@
+import { unavailable } from '../outcome.ts';
+
+/** Several times what a server lets pass without a sign of life. */
+const SILENCE_MS_MAX = 60_000;
+/** A piece holds one item, and no item is larger than a frame of the binary protocol. */
+const PIECE_BYTES_MAX = 64 * 1024 * 1024 + 1024;
+
+/** The pieces of a body in which each comes after its length as u32; empty ones are signs of life. */
+export async function* readFramed(response: Response): AsyncGenerator<Uint8Array, void, undefined> {
+  let waiting: Uint8Array[] = [];
+  let size = 0;
+  let needed = 4;
+  for await (const chunk of readChunks(response)) {
+    waiting.push(chunk);
+    size += chunk.length;
+    if (size < needed) continue;
+    let held = join(waiting, size);
+    for (needed = nextEnd(held); held.length >= needed; needed = nextEnd(held)) {
+      if (needed > 4) yield held.slice(4, needed);
+      held = held.subarray(needed);
+    }
+    waiting = [held];
+    size = held.length;
+  }
+}
+
+/** How many bytes there must be for the first piece to be whole. */
+function nextEnd(held: Uint8Array): number {
+  if (held.length < 4) return 4;
+  const length = new DataView(held.buffer, held.byteOffset).getUint32(0, true);
+  if (length > PIECE_BYTES_MAX) throw unavailable('the answer is not one of a store');
+  return 4 + length;
+}
+
+/** The chunks of a body. A server that says nothing at all for a while is taken for gone. */
+export async function* readChunks(
+  response: Response,
+  silenceMs: number = SILENCE_MS_MAX,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (response.body === null) return;
+  const reader = response.body.getReader();
+  try {
+    for (;;) {
+      const next = await withinSilence(reader.read(), silenceMs);
+      if (next.done) return;
+      yield next.value as Uint8Array;
+    }
+  } finally {
+    // Ends the request when the reader had enough; after its end this does nothing.
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+async function withinSilence<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable('the server fell silent')), ms);
+  });
+  try {
+    return await Promise.race([work, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function join(pieces: readonly Uint8Array[], size: number): Uint8Array {
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined) return only;
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}

@@ -1,0 +1,220 @@
+import { isQuipuError } from '../../base/errors.ts';
+import type { ContextJson } from '../../context/context.ts';
+import type { ContextUpdate } from '../../context/contexts.ts';
+import type { TurnJson } from '../../context/turn.ts';
+import type { BlobInfo } from '../../store/blobs.ts';
+import { pauseMs, withRetries } from '../retry.ts';
+import { HttpAsker, lost } from './http-asker.ts';
+import type { HttpClientOptions } from './http-asker.ts';
+import { readEvents } from './read-events.ts';
+import type { ServerEvent } from './read-events.ts';
+
+// What a web page needs of a store: values as the HTTP API has them, ids as decimal strings. Reads are
+// tried again when the connection fails, and appends too, since each carries a key of its own.
+
+export interface WebTurn {
+  readonly type: string;
+  readonly payload: unknown;
+  readonly version?: number;
+  readonly encoding?: TurnJson['encoding'];
+}
+
+export interface WebAppendOptions {
+  /** The head must be this turn ("0": the context must be empty). */
+  readonly expectedHead?: string;
+  readonly parent?: string;
+  /** Default: one that is made up for this call. */
+  readonly idempotencyKey?: string;
+}
+
+export interface WebPage {
+  readonly turns: readonly TurnJson[];
+  /** Older turns exist: pass it as `before`. */
+  readonly cursor?: string;
+  readonly headDepth: number;
+}
+
+export interface WebFollowOptions {
+  /** Begin after this turn; "head": with what comes from now on. Default: at the root. */
+  readonly after?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface WebWatchOptions extends WebFollowOptions {
+  readonly context?: string;
+  readonly kinds?: readonly string[];
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+export class WebClient {
+  readonly #asker: HttpAsker;
+  readonly #timeoutMs: number;
+
+  constructor(url: string, options: HttpClientOptions = {}) {
+    this.#asker = new HttpAsker(url, options);
+    this.#timeoutMs = options.timeoutMs ?? 30_000;
+  }
+
+  listContexts(
+    options: { label?: string; kind?: string; limit?: number; cursor?: string } = {},
+  ): Promise<{ items: ContextJson[]; cursor?: string }> {
+    return this.#json('GET', `/v1/contexts${queryText(options)}`);
+  }
+
+  getContext(id: string): Promise<ContextJson> {
+    return this.#json('GET', `/v1/contexts/${encodeURIComponent(id)}`);
+  }
+
+  /** Not tried again: two contexts are worse than an error. */
+  createContext(details: ContextUpdate & { base?: string } = {}): Promise<ContextJson> {
+    return this.#json('POST', '/v1/contexts', { body: details, repeatable: false });
+  }
+
+  append(context: string, turn: WebTurn, options: WebAppendOptions = {}): Promise<TurnJson> {
+    const { expectedHead, parent, idempotencyKey = randomKey() } = options;
+    const path = `/v1/contexts/${encodeURIComponent(context)}/turns${queryText({ parent })}`;
+    const headers = {
+      'Idempotency-Key': idempotencyKey,
+      ...(expectedHead !== undefined && { 'If-Match': `"${expectedHead}"` }),
+    };
+    const { payload, ...rest } = turn;
+    const isBytes = payload instanceof Uint8Array;
+    const body = isBytes ? { ...rest, base64: toBase64(payload) } : turn;
+    return this.#json('POST', path, { body, headers });
+  }
+
+  last(context: string, options: { limit?: number; before?: string } = {}): Promise<WebPage> {
+    const path = `/v1/contexts/${encodeURIComponent(context)}/turns${queryText(options)}`;
+    return this.#json('GET', path);
+  }
+
+  turn(id: string): Promise<TurnJson> {
+    return this.#json('GET', `/v1/turns/${encodeURIComponent(id)}`);
+  }
+
+  /** What is there, then what comes, without gap and repetition, also across lost connections. */
+  async *follow(
+    context: string,
+    options: WebFollowOptions = {},
+  ): AsyncGenerator<TurnJson, void, undefined> {
+    const path = `/v1/contexts/${encodeURIComponent(context)}/events`;
+    for await (const { event, data } of this.#events(path, options)) {
+      if (event === 'turn') yield data as TurnJson;
+    }
+  }
+
+  /** What happens in the whole store; the id of an event is a place to go on from. */
+  watch(options: WebWatchOptions = {}): AsyncGenerator<ServerEvent, void, undefined> {
+    const { context, kinds } = options;
+    const query = queryText({ context, kinds: kinds?.join(',') });
+    return this.#events(`/v1/events${query}`, options);
+  }
+
+  /** Storing the same bytes again is harmless, so this is tried again too. */
+  putBlob(bytes: Uint8Array): Promise<BlobInfo> {
+    return this.#json('PUT', '/v1/blobs', { bytes });
+  }
+
+  async getBlob(ref: string): Promise<Uint8Array> {
+    return this.#retry(true, async (timeoutMs) => {
+      const path = `/v1/blobs/${encodeURIComponent(ref)}`;
+      const response = await this.#asker.ask({ method: 'GET', path, timeoutMs });
+      return new Uint8Array(await readAll(() => response.arrayBuffer()));
+    });
+  }
+
+  async #json<T>(
+    method: string,
+    path: string,
+    given: {
+      body?: unknown;
+      bytes?: Uint8Array;
+      headers?: Record<string, string>;
+      repeatable?: boolean;
+    } = {},
+  ): Promise<T> {
+    const { body, bytes, headers = {}, repeatable = true } = given;
+    const type = bytes === undefined ? 'application/json' : 'application/octet-stream';
+    const content = bytes === undefined ? body && JSON.stringify(body) : new Blob([bytes.slice()]);
+    return this.#retry(repeatable, async (timeoutMs) => {
+      const response = await this.#asker.ask({
+        method,
+        path,
+        timeoutMs,
+        headers: { ...headers, ...(content !== undefined && { 'Content-Type': type }) },
+        ...(content !== undefined && { body: content as string | Blob }),
+      });
+      return (await readAll(() => response.json())) as T;
+    });
+  }
+
+  #retry<T>(repeatable: boolean, work: (timeoutMs: number) => Promise<T>): Promise<T> {
+    const isOver = (): boolean => false;
+    return withRetries(work, { timeoutMs: this.#timeoutMs, repeatable, isOver });
+  }
+
+  /** Comes back after every loss until the signal aborts, the source ends or the server refuses. */
+  async *#events(
+    path: string,
+    { after, signal }: WebFollowOptions,
+  ): AsyncGenerator<ServerEvent, void, undefined> {
+    let last = after;
+    for (let attempt = 0; !isAborted(signal); attempt += 1) {
+      try {
+        const headers = {
+          Accept: 'text/event-stream',
+          ...(last !== undefined && { 'Last-Event-ID': last }),
+        };
+        const response = await this.#asker.ask({ method: 'GET', path, headers, signal });
+        for await (const event of readEvents(response)) {
+          attempt = 0;
+          last = event.id ?? last;
+          yield event;
+        }
+        return;
+      } catch (error) {
+        if (isAborted(signal)) return;
+        if (!isLost(error)) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseMs(attempt)));
+    }
+  }
+}
+
+/** A body that breaks off is a lost connection like any other. */
+async function readAll<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    throw lost(error);
+  }
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+/** Anything but an error that the store itself gave. */
+function isLost(error: unknown): boolean {
+  return !isQuipuError(error) || ['UNAVAILABLE', 'CLOSED', 'TIMEOUT'].includes(error.code);
+}
+
+function queryText(query: Query): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) given.set(name, String(value));
+  }
+  return given.size === 0 ? '' : `?${given.toString()}`;
+}
+
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) text += String.fromCodePoint(byte);
+  return btoa(text);
+}

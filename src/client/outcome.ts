@@ -1,0 +1,35 @@
+import { QuipuError, isQuipuError } from '../base/errors.ts';
+
+/** True when a request may have been carried out although it failed. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  if (!isQuipuError(error)) return false;
+  return 'outcome' in error.data && error.data.outcome === 'unknown';
+}
+
+/** The request did not reach the server, or the server did nothing about it. */
+export function unavailable(message: string, cause?: unknown): QuipuError<'UNAVAILABLE'> {
+  return new QuipuError('UNAVAILABLE', message, { what: 'server' }, { cause });
+}
+
+/** The request was on its way when the server went out of reach. */
+export function outcomeUnknown(message: string, cause?: unknown): QuipuError<'UNAVAILABLE'> {
+  const data = { what: 'server', outcome: 'unknown' } as const;
+  return new QuipuError('UNAVAILABLE', message, data, { cause });
+}
+
+/** `sent` says whether the server may have the request. */
+export function timedOut(what: string, afterMs: number, sent: boolean): QuipuError<'TIMEOUT'> {
+  const message = `${what} was not answered within ${afterMs} ms`;
+  return new QuipuError('TIMEOUT', message, {
+    what,
+    afterMs,
+    ...(sent && { outcome: 'unknown' as const }),
+  });
+}
+
+/** A server that ran out of time cannot say what became of the request. */
+export function fromServer(error: QuipuError): QuipuError {
+  if (!isQuipuError(error, 'TIMEOUT')) return error;
+  const data = { ...error.data, outcome: 'unknown' } as const;
+  return new QuipuError('TIMEOUT', error.message, data);
+}

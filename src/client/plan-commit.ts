@@ -1,0 +1,66 @@
+import type { ContextId } from '../base/brand.ts';
+import type { Batch, BlobPut } from '../engine/batch.ts';
+
+// Decides how a batch is sent over a connection that can be lost before the answer comes.
+
+/**
+ * `same`: carried out twice it is as if once. `compared`: it can be carried out only once, but whether a
+ * refusal comes from the first time or from somebody else cannot be told. `once`: neither.
+ */
+export type Repetition = 'same' | 'compared' | 'once';
+
+export function repetitionOf(batch: Batch): Repetition {
+  const hasKey = batch.idempotency !== undefined;
+  const { contexts = [], turns = [], opens = [], patches = [], logs = [], docs = [] } = batch;
+  // With a known key nothing of the batch is done again, whatever else it holds.
+  if (hasKey && turns.length > 0) return 'same';
+  const compared = [
+    ...turns.map((turn) => turn.expectedHead !== undefined),
+    ...opens.map((open) => open.expectedHead !== undefined),
+    ...patches.map((patch) => patch.expectedSeq !== undefined),
+    ...logs.map((log) => log.do === 'append' && log.expectedLines !== undefined),
+    ...docs.map((doc) => doc.expectedVersion !== undefined),
+  ];
+  if (contexts.length > 0 || (batch.fsRoots ?? []).length > 0) return 'once';
+  // Blobs, deltas at their offset and seals are the same however often they come.
+  if (compared.length === 0) return 'same';
+  return compared.every(Boolean) ? 'compared' : 'once';
+}
+
+/** The context that a key may be for: turns of one context that exists, and nothing else but their blobs. */
+export function keyScope(batch: Batch): ContextId | undefined {
+  const { blobs: _, turns = [], ...others } = batch;
+  const isPure = Object.values(others).every((value) => value === undefined);
+  const [first] = turns;
+  if (!isPure || first === undefined || typeof first.context !== 'bigint') return undefined;
+  const { context } = first;
+  return turns.every((turn) => turn.context === context) ? context : undefined;
+}
+
+/** Payload bytes that travel with the rest of a batch; more are put before it. */
+const TOGETHER_BYTES = 8_388_608;
+
+export interface SplitBatch {
+  /** Groups of blobs to put first, each in a commit of its own. */
+  readonly before: readonly (readonly BlobPut[])[];
+  readonly batch: Batch;
+}
+
+/** A blob that was put before is there when the batch comes, since it is too young to be collected. */
+export function splitBlobs(batch: Batch): SplitBatch {
+  const { blobs = [], ...rest } = batch;
+  const bytes = blobs.reduce((sum, blob) => sum + blob.bytes.length, 0);
+  const hasMore = Object.values(rest).some((value) => value !== undefined);
+  if (bytes <= TOGETHER_BYTES || (blobs.length === 1 && !hasMore)) return { before: [], batch };
+  const before: BlobPut[][] = [];
+  let room = 0;
+  for (const blob of blobs) {
+    room -= blob.bytes.length;
+    if (room < 0) {
+      before.push([]);
+      room = TOGETHER_BYTES - blob.bytes.length;
+    }
+    before.at(-1)?.push(blob);
+  }
+  return { before, batch: rest };
+}

@@ -1,0 +1,45 @@
+import type { Hash } from '../base/brand.ts';
+import { QuipuError } from '../base/errors.ts';
+import type { Progress } from '../engine/progress.ts';
+import type {
+  BackupReport,
+  CheckOptions,
+  CheckReport,
+  Collection,
+  Upkeep,
+} from '../engine/upkeep.ts';
+
+/** Long work that is done where the data is. */
+export type RunLong = (
+  method: string,
+  args: readonly unknown[],
+  progress?: Progress,
+) => Promise<unknown>;
+
+export class RemoteUpkeep implements Upkeep {
+  readonly #run: RunLong;
+
+  constructor(run: RunLong) {
+    this.#run = run;
+  }
+
+  async startCollection(): Promise<Collection> {
+    throw new QuipuError('UNSUPPORTED', 'a collection runs where the data is; call maintain.gc', {
+      what: 'collection',
+      found: 'a client',
+    });
+  }
+
+  async check({ repair, progress }: CheckOptions): Promise<CheckReport> {
+    return (await this.#run('upkeep.check', [repair], progress)) as CheckReport;
+  }
+
+  async eraseBlob(hash: Hash): Promise<void> {
+    await this.#run('upkeep.eraseBlob', [hash]);
+  }
+
+  /** `to` is a folder on the server's machine. */
+  async backup(to: string, progress?: Progress): Promise<BackupReport> {
+    return (await this.#run('upkeep.backup', [to], progress)) as BackupReport;
+  }
+}

@@ -1,0 +1,37 @@
+import type { TurnId } from '../base/brand.ts';
+import type { EraseOptions, TurnEraseReport } from '../context/contexts.ts';
+import type { ReadPage } from '../context/loaded-page.ts';
+import type { EraseReport } from '../engine/upkeep.ts';
+import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
+import type { RetainReport } from '../maintain/retain-contexts.ts';
+import type { RetentionPolicy } from '../maintain/retention.ts';
+import type { StoreElsewhere } from '../store/store-elsewhere.ts';
+import type { PackedPage } from '../wire/turn-fields.ts';
+import type { RemoteEngine } from './remote-engine.ts';
+import { unpackPage } from './unpack-page.ts';
+
+/** What a store over this engine leaves to the server. */
+export function remoteVerbs(engine: RemoteEngine): StoreElsewhere {
+  const readPage: ReadPage = async (request, read) => {
+    const page = await engine.ask<PackedPage>('contexts.page', [request, read]);
+    return unpackPage(page, (hash) => engine.getBlob(hash));
+  };
+  return {
+    readPage,
+    async gc({ progress, ...options }: GcOptions = {}): Promise<GcReport> {
+      return (await engine.runLong('maintain.gc', [options], progress)) as GcReport;
+    },
+    async retain(
+      policy: RetentionPolicy,
+      { dryRun = false }: { readonly dryRun?: boolean } = {},
+    ): Promise<RetainReport> {
+      return (await engine.runLong('maintain.retain', [policy, dryRun])) as RetainReport;
+    },
+    async eraseTurn(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport> {
+      return (await engine.runLong('contexts.erase', [turn, options])) as TurnEraseReport;
+    },
+    async eraseBlob(ref: string, options: EraseOptions): Promise<EraseReport> {
+      return (await engine.runLong('blobs.erase', [ref, options])) as EraseReport;
+    },
+  };
+}

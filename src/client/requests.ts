@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto';
+import { QuipuError } from '../base/errors.ts';
+import type { Batch, Committed } from '../engine/batch.ts';
+import type { BlobSource } from '../engine/engine.ts';
+import type { Progress } from '../engine/progress.ts';
+import type { ChangeFeed } from './change-feed.ts';
+import { isOutcomeUnknown, outcomeUnknown } from './outcome.ts';
+import { keyScope, repetitionOf, splitBlobs } from './plan-commit.ts';
+import { isPassing, withRetries } from './retry.ts';
+import type { Transport } from './transport.ts';
+import { Underway } from './underway.ts';
+import { UploadSource } from './upload-source.ts';
+
+/** How requests reach the server: when they are repeated, when they are refused, and who waits for whom. */
+export class Requests {
+  readonly #transport: Transport;
+  readonly #timeoutMs: number;
+  readonly #feed: ChangeFeed;
+  readonly #underway: Underway = new Underway();
+  readonly #keyPrefix = randomBytes(16).toString('base64url');
+  #keys = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(transport: Transport, timeoutMs: number, feed: ChangeFeed) {
+    this.#transport = transport;
+    this.#timeoutMs = timeoutMs;
+    this.#feed = feed;
+  }
+
+  /** A call that only reads. */
+  async read(method: string, args: readonly unknown[]): Promise<unknown> {
+    this.assertOpen(method);
+    return this.#send(method, args, { repeatable: true });
+  }
+
+  async commit(given: Batch): Promise<Committed> {
+    this.assertOpen('commit');
+    const { before, batch } = splitBlobs(given);
+    for (const blobs of before) await this.#commitOne({ blobs });
+    const context = keyScope(batch);
+    if (context === undefined) return this.#commitOne(batch);
+    this.#keys += 1;
+    const key = `${this.#keyPrefix}-${this.#keys}`;
+    const committed = await this.#commitOne({ ...batch, idempotency: { context, key } });
+    // Only this client knows the key, so whoever called sees these turns for the first time.
+    return { ...committed, replayed: false };
+  }
+
+  /** The body is read once, so it is never sent again. */
+  async putBlob({ chunks, sha256 = false }: BlobSource): Promise<unknown> {
+    this.assertOpen('putBlob');
+    const source = new UploadSource(chunks);
+    const stored = this.#transport.upload('engine.putBlob', [{ sha256 }], source);
+    return this.#underway.add(stored.catch((error: unknown) => source.explain(error)));
+  }
+
+  /** Work that is too long for an answer: it tells of its progress, and its result last. It is never repeated. */
+  async runLong(
+    method: string,
+    args: readonly unknown[],
+    progress: Progress = () => undefined,
+  ): Promise<unknown> {
+    this.assertOpen(method);
+    return this.#underway.add(this.#awaitResult(method, args, progress));
+  }
+
+  /** Finishes what was sent, then lets go. */
+  async close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    await this.#closing;
+  }
+
+  assertOpen(what: string): void {
+    if (this.#closing === undefined) return;
+    throw new QuipuError('CLOSED', `${what} was called after the store was closed`, { what });
+  }
+
+  async #closeAll(): Promise<void> {
+    this.#feed.close();
+    await this.#underway.settled();
+    await this.#transport.close();
+  }
+
+  async #awaitResult(
+    method: string,
+    args: readonly unknown[],
+    progress: Progress,
+  ): Promise<unknown> {
+    for await (const item of this.#transport.stream(method, args)) {
+      const told = item as { progress?: Parameters<Progress>; result?: unknown };
+      if ('result' in told) return told.result;
+      if (told.progress !== undefined) progress(...told.progress);
+    }
+    throw outcomeUnknown(`the server said nothing of how ${method} ended`);
+  }
+
+  async #commitOne(batch: Batch): Promise<Committed> {
+    const repetition = repetitionOf(batch);
+    let mayBeDone = false;
+    try {
+      const committed = (await this.#send('engine.commit', [batch], {
+        repeatable: repetition !== 'once',
+        onRetry: (error) => {
+          mayBeDone ||= isOutcomeUnknown(error);
+        },
+      })) as Committed;
+      this.#feed.saw(committed.seq);
+      return committed;
+    } catch (error) {
+      if (!mayBeDone || isOutcomeUnknown(error)) throw error;
+      // Nobody answered since, so nobody knows more than then.
+      if (isPassing(error)) throw outcomeUnknown((error as Error).message, error);
+      if (repetition !== 'compared') throw error;
+      const message = 'the connection was lost, and when it was back the change was refused';
+      throw outcomeUnknown(`${message}: it was made before, or by somebody else`, error);
+    }
+  }
+
+  async #send(
+    method: string,
+    args: readonly unknown[],
+    plan: { readonly repeatable: boolean; readonly onRetry?: (error: unknown) => void },
+  ): Promise<unknown> {
+    return this.#underway.add(
+      withRetries(
+        async (timeoutMs) => {
+          // Whoever listens shall hear of what this request leads to.
+          if (this.#feed.ready !== undefined) await this.#feed.ready;
+          return this.#transport.call(method, args, { timeoutMs });
+        },
+        { ...plan, timeoutMs: this.#timeoutMs, isOver: () => this.#closing !== undefined },
+      ),
+    );
+  }
+}

@@ -1,0 +1,50 @@
+import { isQuipuError } from '../base/errors.ts';
+import { isOutcomeUnknown } from './outcome.ts';
+
+// Also for the client in a browser: nothing here is of Node.
+
+const FIRST_PAUSE_MS = 10;
+const PAUSE_MS_MAX = 1000;
+
+export interface RetryPlan {
+  /** For all attempts together. */
+  readonly timeoutMs: number;
+  /** The request may be sent again although it may have been carried out. */
+  readonly repeatable: boolean;
+  /** True once there is no use in trying. */
+  readonly isOver: () => boolean;
+  /** Hears of an attempt that failed before there is another one. */
+  readonly onRetry?: (error: unknown) => void;
+}
+
+/** Tries until it works, the time is up, or trying again could do it twice. */
+export async function withRetries<T>(
+  work: (timeoutMs: number) => Promise<T>,
+  plan: RetryPlan,
+): Promise<T> {
+  const deadline = Date.now() + plan.timeoutMs;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await work(Math.max(1, deadline - Date.now()));
+    } catch (error) {
+      const pause = pauseMs(attempt);
+      if (!isPassing(error) || plan.isOver() || Date.now() + pause >= deadline) throw error;
+      if (isOutcomeUnknown(error) && !plan.repeatable) throw error;
+      plan.onRetry?.(error);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+
+/** Grows, and differs from one client to the next, so that many do not come back in step. */
+export function pauseMs(attempt: number): number {
+  const most = Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10));
+  return most * (0.5 + Math.random() / 2);
+}
+
+/** Another attempt may go better: nobody answered, or one who was about to leave. */
+export function isPassing(error: unknown): boolean {
+  return ['UNAVAILABLE', 'CLOSED', 'TIMEOUT'].some(
+    (code) => isQuipuError(error) && error.code === code,
+  );
+}

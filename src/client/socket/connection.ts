@@ -1,0 +1,197 @@
+import type { Socket } from 'node:net';
+import { QuipuError } from '../../base/errors.ts';
+import { decodeCallReply } from '../../wire/call.ts';
+import { fromCall } from '../../wire/call-values.ts';
+import { decodeError, toQuipuError } from '../../wire/error-message.ts';
+import { FrameReader } from '../../wire/frame-reader.ts';
+import type { FrameEvent } from '../../wire/frame-reader.ts';
+import { encodeFrame } from '../../wire/frame.ts';
+import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
+import { MessageType, PUSHED } from '../../wire/message-type.ts';
+import { decodeStream } from '../../wire/stream.ts';
+import type { Parts } from '../../wire/byte-writer.ts';
+import { fromServer, outcomeUnknown } from '../outcome.ts';
+import type { PushedItems } from './pushed-items.ts';
+
+// One connection to a server, until it is lost.
+// Invariants
+// - Each request gets one reply or one error. When the connection goes, all that wait get UNAVAILABLE
+//   with an unknown outcome, since their frames may have arrived.
+// - A frame is written whole and in the order of the calls; frames of one tick go out in one write.
+// - The process may end while nothing is waited for.
+
+/** Silence for this long, while something is waited for, makes the connection ask for a sign of life. */
+const QUIET_MS = 15_000;
+/** Silence for this long ends it. Above what a server may take for its longest answer. */
+const DEAD_MS = 45_000;
+
+interface Waiting {
+  readonly resolve: (payload: Buffer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Connection {
+  readonly #socket: Socket;
+  readonly #reader = new FrameReader(FRAME_PAYLOAD_MAX);
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #streams = new Map<number, PushedItems>();
+  readonly #hello: Parts;
+  readonly #pulse: NodeJS.Timeout;
+  #unsent: Uint8Array[] = [];
+  #lastId = 0;
+  #heardAt = Date.now();
+  #ended: QuipuError | undefined;
+
+  /** Takes a socket that is connected. `hello` is what it says first, and again to see if anyone is there. */
+  constructor(socket: Socket, hello: Parts) {
+    this.#socket = socket;
+    this.#hello = hello;
+    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    socket.on('error', (error) => this.end(error));
+    socket.on('close', () => this.end());
+    this.#pulse = setInterval(() => this.#feelPulse(), QUIET_MS / 3).unref();
+  }
+
+  get isOpen(): boolean {
+    return this.#ended === undefined;
+  }
+
+  /** The request id is known at once; the payload of the reply comes later. */
+  request(type: number, parts: Parts): { readonly id: number; readonly reply: Promise<Buffer> } {
+    const id = this.#nextId();
+    return { id, reply: this.#send(id, type, parts) };
+  }
+
+  /** The pieces of the answer go to `items`, from before the reply on. */
+  async requestStream(parts: Parts, items: PushedItems): Promise<number> {
+    const id = this.#nextId();
+    this.#streams.set(id, items);
+    try {
+      await this.#send(id, MessageType.CALL, parts);
+      return id;
+    } catch (error) {
+      this.#streams.delete(id);
+      throw error;
+    }
+  }
+
+  /** Nobody reads the stream any more. */
+  forgetStream(id: number): void {
+    if (!this.#streams.delete(id) || !this.isOpen) return;
+    const parts = [reqIdOf(id)];
+    // The reply says nothing, and neither does its absence.
+    this.request(MessageType.UNSUBSCRIBE, parts).reply.catch(() => undefined);
+  }
+
+  /** All that waits fails. `cause` is what went wrong, if anything did. */
+  end(cause?: unknown): void {
+    if (this.#ended !== undefined) return;
+    const error = cause instanceof QuipuError ? cause : outcomeUnknown(LOST, cause);
+    this.#ended = error;
+    clearInterval(this.#pulse);
+    this.#socket.destroy();
+    for (const { reject } of this.#waiting.values()) reject(error);
+    for (const items of this.#streams.values()) items.end(error);
+    this.#waiting.clear();
+    this.#streams.clear();
+  }
+
+  #nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  #send(id: number, type: number, parts: Parts): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== undefined) throw this.#ended;
+      const frame = encodeFrame(type, 0, reqIdOf(id), ...parts);
+      if (this.#waiting.size === 0) this.#heardAt = Date.now();
+      this.#waiting.set(id, { resolve, reject });
+      this.#socket.ref();
+      this.#unsent.push(frame);
+      if (this.#unsent.length === 1) process.nextTick(() => this.#flush());
+    });
+  }
+
+  #flush(): void {
+    const frames = this.#unsent;
+    this.#unsent = [];
+    if (!this.isOpen) return;
+    if (frames.length > 1) this.#socket.cork();
+    for (const frame of frames) this.#socket.write(frame);
+    if (frames.length > 1) this.#socket.uncork();
+  }
+
+  #take(chunk: Buffer): void {
+    this.#heardAt = Date.now();
+    this.#reader.push(chunk);
+    try {
+      for (let event = this.#reader.next(); event !== undefined; event = this.#reader.next()) {
+        this.#handle(event);
+      }
+    } catch (error) {
+      this.end(outcomeUnknown('the server sent what is not of this protocol', error));
+    }
+    if (this.#waiting.size === 0 && this.#streams.size === 0) this.#socket.unref();
+  }
+
+  #handle(event: FrameEvent): void {
+    if (event.kind === 'oversized') {
+      throw new QuipuError('TOO_LARGE', 'the server sent a frame over the limit', {
+        what: 'frame',
+        limit: FRAME_PAYLOAD_MAX,
+        size: event.length,
+      });
+    }
+    const id = event.reqId.readUIntLE(0, 6);
+    if ((event.flags & PUSHED) !== 0) {
+      this.#handlePush(id, event.payload);
+      return;
+    }
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (event.type !== MessageType.ERROR) {
+      waiting?.resolve(event.payload);
+      return;
+    }
+    const error = fromServer(toQuipuError(decodeError(event.payload)));
+    // An error that answers nothing is about the connection itself.
+    if (waiting === undefined) this.end(error);
+    else waiting.reject(error);
+  }
+
+  #handlePush(id: number, payload: Buffer): void {
+    const items = this.#streams.get(id);
+    if (items === undefined) return;
+    const push = decodeStream(payload);
+    if (push.kind === 'item') {
+      if (!items.push(fromCall(push.body), payload.length)) this.forgetStream(id);
+      return;
+    }
+    this.#streams.delete(id);
+    items.end(push.kind === 'error' ? fromServer(toQuipuError(push.error)) : undefined);
+  }
+
+  #feelPulse(): void {
+    if (this.#waiting.size === 0 && this.#streams.size === 0) return;
+    const quietMs = Date.now() - this.#heardAt;
+    if (quietMs >= DEAD_MS) this.end(new Error(`nothing was heard for ${quietMs} ms`));
+    else if (quietMs >= QUIET_MS) {
+      this.request(MessageType.HELLO, this.#hello).reply.catch(() => undefined);
+    }
+  }
+}
+
+const LOST = 'the connection to the server was lost before the answer came';
+
+/** The value in the reply to a CALL. */
+export function toValue(payload: Buffer): unknown {
+  return fromCall(decodeCallReply(payload));
+}
+
+/** Counting up never gets near 48 bits. */
+export function reqIdOf(id: number): Buffer {
+  const reqId = Buffer.alloc(8);
+  reqId.writeUIntLE(id, 0, 6);
+  return reqId;
+}

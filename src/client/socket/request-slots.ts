@@ -1,0 +1,43 @@
+/** How many requests, and bytes of them, may be under way on a connection; others wait in line. */
+export class RequestSlots {
+  readonly #most: { readonly requests: number; readonly bytes: number };
+  readonly #line: (() => void)[] = [];
+  #requests = 0;
+  #bytes = 0;
+
+  constructor(most: { readonly requests: number; readonly bytes: number }) {
+    this.#most = most;
+  }
+
+  /** Undefined when there is room now. Trusts the caller to `leave` with the same bytes. */
+  enter(bytes: number): Promise<void> | undefined {
+    if (this.#line.length === 0 && this.#hasRoom(bytes)) {
+      this.#add(bytes);
+      return undefined;
+    }
+    return new Promise((resolve) => {
+      this.#line.push(() => {
+        this.#add(bytes);
+        resolve();
+      });
+    });
+  }
+
+  leave(bytes: number): void {
+    this.#requests -= 1;
+    this.#bytes -= bytes;
+    // The next one may be large, and is let in as soon as there is any room at all.
+    while (this.#line.length > 0 && this.#hasRoom(0)) this.#line.shift()?.();
+  }
+
+  /** One always fits. */
+  #hasRoom(bytes: number): boolean {
+    if (this.#requests === 0) return true;
+    return this.#requests < this.#most.requests && this.#bytes + bytes <= this.#most.bytes;
+  }
+
+  #add(bytes: number): void {
+    this.#requests += 1;
+    this.#bytes += bytes;
+  }
+}

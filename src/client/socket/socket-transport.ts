@@ -1,0 +1,205 @@
+import { QuipuError } from '../../base/errors.ts';
+import { encodeCall } from '../../wire/call.ts';
+import { toCall } from '../../wire/call-values.ts';
+import type { CallBody } from '../../wire/call-values.ts';
+import type { Parts } from '../../wire/byte-writer.ts';
+import { MessageType } from '../../wire/message-type.ts';
+import { outcomeUnknown, timedOut } from '../outcome.ts';
+import type { CallOptions, Transport } from '../transport.ts';
+import { toValue } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { Dial } from './dial.ts';
+import { openConnection } from './open-connection.ts';
+import { PushedItems } from './pushed-items.ts';
+import { RequestSlots } from './request-slots.ts';
+import { sendUpload } from './send-upload.ts';
+
+/** A server reads no more than 1,024 requests, or 64 MiB of them, ahead of its answers. */
+const MOST = { requests: 1000, bytes: 33_554_432 };
+
+export interface SocketTransportOptions {
+  readonly dial: Dial;
+  readonly token?: string | undefined;
+  /** For a call that does not say. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Calls over one connection, which is made when it is needed and made again when it was lost. Uploads have
+ * connections of their own: the replies to their pieces wait for the disk, and others would wait behind them.
+ */
+export class SocketTransport implements Transport {
+  readonly #options: SocketTransportOptions;
+  readonly #slots = new RequestSlots(MOST);
+  readonly #uploads = new Set<Connection>();
+  #connection: Connection | undefined;
+  #connecting: Promise<Connection> | undefined;
+  #closed: QuipuError<'CLOSED'> | undefined;
+
+  constructor(options: SocketTransportOptions) {
+    this.#options = options;
+  }
+
+  get isConnected(): boolean {
+    return this.#connection?.isOpen === true;
+  }
+
+  /** Reaches the server now instead of with the first call. */
+  async connect(timeoutMs: number = this.#options.timeoutMs): Promise<void> {
+    await this.#reach(timeoutMs);
+  }
+
+  async call(
+    method: string,
+    args: readonly unknown[],
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    const { signal, timeoutMs = this.#options.timeoutMs } = options;
+    this.#assertOpen();
+    signal?.throwIfAborted();
+    const body = toCall(args);
+    const bytes = sizeOf(body);
+    const waiting = this.#slots.enter(bytes);
+    if (waiting !== undefined) await waiting;
+    try {
+      const connection = await this.#reach(timeoutMs);
+      signal?.throwIfAborted();
+      const { reply } = connection.request(MessageType.CALL, encodeCall({ method, body }));
+      return toValue(await within(reply, method, timeoutMs, signal));
+    } finally {
+      this.#slots.leave(bytes);
+    }
+  }
+
+  async *stream(
+    method: string,
+    args: readonly unknown[],
+    options: CallOptions = {},
+  ): AsyncGenerator<unknown, void, undefined> {
+    const { signal, timeoutMs = this.#options.timeoutMs } = options;
+    this.#assertOpen();
+    signal?.throwIfAborted();
+    const items = new PushedItems();
+    const onAbort = (): void => items.end(signal?.reason as Error);
+    const connection = await this.#reach(timeoutMs);
+    const parts: Parts = encodeCall({ method, body: toCall(args) });
+    const begun = connection.requestStream(parts, items);
+    signal?.addEventListener('abort', onAbort);
+    let id: number | undefined;
+    try {
+      id = await within(begun, method, timeoutMs, signal);
+      for (let next = await items.next(); !next.done; next = await items.next()) yield next.value;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      if (id === undefined) void forgetLater(connection, begun);
+      else connection.forgetStream(id);
+    }
+  }
+
+  async upload(
+    method: string,
+    args: readonly unknown[],
+    body: AsyncIterable<Uint8Array>,
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    const { signal, timeoutMs = this.#options.timeoutMs } = options;
+    this.#assertOpen();
+    signal?.throwIfAborted();
+    const { dial, token } = this.#options;
+    const connection = await openConnection(dial, token, timeoutMs);
+    const onAbort = (): void => connection.end(outcomeUnknown('the upload was given up'));
+    this.#uploads.add(connection);
+    signal?.addEventListener('abort', onAbort);
+    try {
+      this.#assertOpen();
+      return await sendUpload(connection, { method, body: toCall(args) }, body);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      this.#uploads.delete(connection);
+      connection.end();
+    }
+  }
+
+  async close(): Promise<void> {
+    const error = new QuipuError('CLOSED', 'the client is closed', { what: 'client' });
+    this.#closed ??= error;
+    for (const upload of this.#uploads) upload.end(error);
+    this.#connection?.end(error);
+    await this.#connecting?.then(
+      (connection) => connection.end(error),
+      () => undefined,
+    );
+  }
+
+  async #reach(timeoutMs: number): Promise<Connection> {
+    if (this.#connection?.isOpen === true) return this.#connection;
+    this.#connecting ??= this.#connectNow(timeoutMs);
+    return this.#connecting;
+  }
+
+  async #connectNow(timeoutMs: number): Promise<Connection> {
+    const { dial, token } = this.#options;
+    try {
+      const connection = await openConnection(dial, token, timeoutMs);
+      if (this.#closed !== undefined) connection.end(this.#closed);
+      this.#assertOpen();
+      this.#connection = connection;
+      return connection;
+    } finally {
+      this.#connecting = undefined;
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw this.#closed;
+  }
+}
+
+/** The server may still begin the stream; it is told then that nobody reads it. */
+async function forgetLater(connection: Connection, begun: Promise<number>): Promise<void> {
+  try {
+    connection.forgetStream(await begun);
+  } catch {
+    // It never began.
+  }
+}
+
+async function within<T>(
+  work: Promise<T>,
+  what: string,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      settle();
+      reject(timedOut(what, timeoutMs, true));
+    }, timeoutMs);
+    const onAbort = (): void => {
+      settle();
+      reject(signal?.reason as Error);
+    };
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    signal?.addEventListener('abort', onAbort);
+    work.then(
+      (value) => {
+        settle();
+        resolve(value);
+      },
+      (error: unknown) => {
+        settle();
+        reject(error as Error);
+      },
+    );
+  });
+}
+
+function sizeOf({ json, blobs }: CallBody): number {
+  return blobs.reduce((sum, blob) => sum + blob.length, json.length);
+}

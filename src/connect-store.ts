@@ -1,0 +1,69 @@
+import { HttpTransport } from './client/http/http-transport.ts';
+import { parseAddress } from './client/parse-address.ts';
+import type { Address } from './client/parse-address.ts';
+import { RemoteEngine } from './client/remote-engine.ts';
+import { remoteVerbs } from './client/remote-verbs.ts';
+import { dialTo } from './client/socket/dial.ts';
+import { SocketTransport } from './client/socket/socket-transport.ts';
+import type { Transport } from './client/transport.ts';
+import { createStore } from './store/create-store.ts';
+import type { Store } from './store/store.ts';
+
+export const TIMEOUT_MS_DEFAULT = 30_000;
+
+export interface ConnectOptions {
+  /** Says who you are, where the server wants to know. */
+  readonly token?: string;
+  /** For a request with all its attempts, default 30 seconds. Work on the whole store may take longer. */
+  readonly timeoutMs?: number;
+  /** Certificates to trust instead of the system's, as PEM. For `quipus://`. */
+  readonly ca?: string;
+  /** The largest payload a turn may carry. */
+  readonly maxPayloadBytes?: number;
+}
+
+/** A store that a server keeps. Resolves once the server has answered. */
+export async function connectStore(url: string, options: ConnectOptions = {}): Promise<Store> {
+  const address = parseAddress(url);
+  const timeoutMs = options.timeoutMs ?? address.timeoutMs ?? TIMEOUT_MS_DEFAULT;
+  const transport = openTransport(address, options, timeoutMs);
+  const engine = new RemoteEngine(transport, { timeoutMs });
+  try {
+    // One attempt: a wrong address or token shows at once. Later ones may find a server that restarts.
+    if (transport instanceof SocketTransport) await transport.connect();
+    else await transport.call('engine.tips', [], { timeoutMs });
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+  return storeOver(engine, options);
+}
+
+/** The store over an engine that is in another process. */
+export function storeOver(
+  engine: RemoteEngine,
+  { maxPayloadBytes }: Pick<ConnectOptions, 'maxPayloadBytes'> = {},
+): Store {
+  return createStore(engine, {
+    elsewhere: remoteVerbs(engine),
+    ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+  });
+}
+
+function openTransport(address: Address, options: ConnectOptions, timeoutMs: number): Transport {
+  const { token, ca } = options;
+  switch (address.kind) {
+    case 'http':
+      return new HttpTransport(address.url, { timeoutMs, ...(token !== undefined && { token }) });
+    case 'tls':
+      return new SocketTransport({
+        dial: dialTo({ ...address, kind: 'tls', ca }),
+        token,
+        timeoutMs,
+      });
+    case 'tcp':
+      return new SocketTransport({ dial: dialTo({ ...address, kind: 'tcp' }), token, timeoutMs });
+    case 'unix':
+      return new SocketTransport({ dial: dialTo(address), token, timeoutMs });
+  }
+}

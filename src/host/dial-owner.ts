@@ -1,0 +1,38 @@
+import { QuipuError } from '../base/errors.ts';
+import { unavailable } from '../client/outcome.ts';
+import { dialTo } from '../client/socket/dial.ts';
+import type { Dial } from '../client/socket/dial.ts';
+import { nameOwner, readOwnerNote } from '../engine/files/owner-note.ts';
+import { placeOf } from '../server/local/socket-place.ts';
+
+export type Durability = 'safe' | 'unsafe';
+
+/**
+ * Begins a connection to whoever owns the folder by then. One that promises less than was asked for is left
+ * again before anything is sent.
+ */
+export function dialOwner(folder: string, wanted: Durability): Dial {
+  return () => {
+    const path = placeOf(folder, readOwnerNote(folder));
+    if (path === undefined) throw unavailable('the owner of the store has said of no socket');
+    const socket = dialTo({ kind: 'unix', path })();
+    // Not before: the owner that is connected now wrote its note before it listened.
+    socket.once('connect', () => {
+      const problem = findWeakness(folder, wanted);
+      if (problem !== undefined) socket.destroy(problem);
+    });
+    return socket;
+  };
+}
+
+/** LOCKED when the owner acknowledges before the disk does, and someone here relies on the disk. */
+export function findWeakness(folder: string, wanted: Durability): QuipuError<'LOCKED'> | undefined {
+  const note = readOwnerNote(folder);
+  if (wanted === 'unsafe' || note?.durability !== 'unsafe') return undefined;
+  const owner = nameOwner(note);
+  return new QuipuError(
+    'LOCKED',
+    `the store at ${folder} is in use by ${owner}, which opened it as unsafe; close it there, or ask for durability: "unsafe" here too`,
+    { what: 'store', owner },
+  );
+}

@@ -1,0 +1,186 @@
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { QuipuError, isQuipuError } from '../base/errors.ts';
+import { unavailable } from '../client/outcome.ts';
+import { isPassing } from '../client/retry.ts';
+import { SocketTransport } from '../client/socket/socket-transport.ts';
+import type { Transport } from '../client/transport.ts';
+import type { FilesEngineOptions } from '../engine/files/open-files-engine.ts';
+import { readOwnerNote } from '../engine/files/owner-note.ts';
+import { dialOwner, findWeakness } from './dial-owner.ts';
+import { LocalTransport } from './local-transport.ts';
+import { OwnedStore } from './owned-store.ts';
+
+// Who answers for a folder: this process, or the one that owns it.
+// Invariants
+// - Only the lock of the folder decides. A process that gets it answers for itself and for the others from
+//   then on, until it closes: it never becomes a client again.
+// - One election at a time; all who need an answer wait for it.
+// - A folder is made by the first election alone. Should it vanish later, nobody makes an empty one in its place.
+
+export interface HostOptions extends Omit<FilesEngineOptions, 'shares' | 'io' | 'shelves'> {
+  readonly durability: 'safe' | 'unsafe';
+  /** For a request to another process with all its attempts. */
+  readonly timeoutMs: number;
+  /** How long to wait for an owner that does not answer. Default 10 s, or nothing for one that never will. */
+  readonly waitMs?: number;
+}
+
+const WAIT_MS = 10_000;
+/** For a note that was left by someone else than the one who has the lock now. */
+const NOTE_STALE_MS = 200;
+/** One connection; an owner that is busy or stuck is asked again after it. */
+const CONNECT_MS = 2000;
+const CONNECT_MS_MIN = 500;
+const FIRST_PAUSE_MS = 15;
+const PAUSE_MS_MAX = 100;
+/** A client may be the next owner. What it needs then is loaded beforehand, unless it is gone by that time. */
+const PREPARE_MS = 1000;
+
+export class Host {
+  readonly #folder: string;
+  readonly #options: HostOptions;
+  readonly #socket: SocketTransport;
+  readonly #local: LocalTransport = new LocalTransport(() => this.#mustOwn().calls());
+  #owned: OwnedStore | undefined;
+  #electing: Promise<Transport> | undefined;
+  #preparing: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** Resolves once somebody answers for the folder. LOCKED when its owner does not. */
+  static async open(folder: string, options: HostOptions): Promise<Host> {
+    const host = new Host(resolve(folder), options);
+    try {
+      await host.#elect(options.create ?? true);
+    } catch (error) {
+      await host.close();
+      throw error;
+    }
+    if (host.owned === undefined) {
+      host.#preparing = setTimeout(() => void prepare(), PREPARE_MS).unref();
+    }
+    return host;
+  }
+
+  private constructor(folder: string, options: HostOptions) {
+    this.#folder = folder;
+    this.#options = options;
+    const { durability, timeoutMs } = options;
+    this.#socket = new SocketTransport({ dial: dialOwner(folder, durability), timeoutMs });
+  }
+
+  /** Undefined while another process owns the folder. */
+  get owned(): OwnedStore | undefined {
+    return this.#owned;
+  }
+
+  /** The way to whoever answers; elects a new owner when nobody does. UNAVAILABLE when that fails. */
+  async reach(): Promise<Transport> {
+    this.#assertOpen();
+    if (this.#owned !== undefined) return this.#local;
+    if (this.#socket.isConnected) return this.#socket;
+    this.#electing ??= this.#electAgain();
+    return this.#electing;
+  }
+
+  /** Nobody is elected any more; what is under way may finish. */
+  stopElecting(): void {
+    this.#closing ??= this.#settle();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#preparing);
+    this.stopElecting();
+    await this.#closing;
+    await this.#local.close();
+    await this.#socket.close();
+    await this.#owned?.close();
+  }
+
+  async #electAgain(): Promise<Transport> {
+    try {
+      return await this.#elect(false);
+    } catch (error) {
+      // The owner may be back in a moment, so whoever asked may try again.
+      if (isQuipuError(error, 'LOCKED')) throw unavailable(error.message, error);
+      throw error;
+    } finally {
+      this.#electing = undefined;
+    }
+  }
+
+  async #elect(create: boolean): Promise<Transport> {
+    const startedAt = performance.now();
+    for (let attempt = 0; ; attempt += 1) {
+      this.#assertOpen();
+      const locked = await this.#tryToOwn(create);
+      if (locked === undefined) return this.#local;
+      const leftMs = startedAt + this.#waitMs() - performance.now();
+      const connectMs = Math.min(CONNECT_MS, Math.max(CONNECT_MS_MIN, leftMs));
+      const silence = await this.#tryToConnect(connectMs);
+      if (silence === undefined) return this.#socket;
+      if (performance.now() - startedAt >= this.#waitMs()) throw nobodyAnswers(locked, silence);
+      const pause = Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10));
+      await sleep(pause * (0.5 + Math.random() / 2));
+    }
+  }
+
+  /** LOCKED, as a value, when another process has the folder. */
+  async #tryToOwn(create: boolean): Promise<QuipuError<'LOCKED'> | undefined> {
+    const { timeoutMs: _, waitMs: __, ...options } = this.#options;
+    try {
+      this.#owned = await OwnedStore.open(this.#folder, { ...options, create });
+      return undefined;
+    } catch (error) {
+      if (isQuipuError(error, 'LOCKED')) return error;
+      throw error;
+    }
+  }
+
+  /** Why the owner could not be reached. Throws what is no use to wait for. */
+  async #tryToConnect(timeoutMs: number): Promise<QuipuError | undefined> {
+    try {
+      await this.#socket.connect(timeoutMs);
+    } catch (error) {
+      const weakness = findWeakness(this.#folder, this.#options.durability);
+      if (weakness !== undefined) throw weakness;
+      if (isQuipuError(error) && isPassing(error)) return error;
+      throw error;
+    }
+    return undefined;
+  }
+
+  /** One that does not share has the folder until it closes it, and waiting is for those who say so. */
+  #waitMs(): number {
+    const { waitMs } = this.#options;
+    if (waitMs !== undefined) return waitMs;
+    return readOwnerNote(this.#folder)?.shares === false ? NOTE_STALE_MS : WAIT_MS;
+  }
+
+  async #settle(): Promise<void> {
+    await this.#electing?.catch(() => undefined);
+  }
+
+  #mustOwn(): OwnedStore {
+    if (this.#owned !== undefined) return this.#owned;
+    throw new TypeError('calls within the process need a store that is here');
+  }
+
+  #assertOpen(): void {
+    if (this.#closing === undefined) return;
+    throw new QuipuError('CLOSED', 'the store is closed', { what: 'store' });
+  }
+}
+
+function nobodyAnswers(locked: QuipuError<'LOCKED'>, silence: QuipuError): QuipuError<'LOCKED'> {
+  const message = `${locked.message} (${silence.message})`;
+  return new QuipuError('LOCKED', message, locked.data, { cause: silence });
+}
+
+/** Whether it works shows when it is needed. */
+async function prepare(): Promise<void> {
+  await Promise.allSettled([
+    import('../server/calls/create-calls.ts'),
+    import('../server/binary/binary-server.ts'),
+  ]);
+}

@@ -1,0 +1,22 @@
+import { RemoteEngine } from '../client/remote-engine.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { StoreElsewhere } from '../store/store-elsewhere.ts';
+import { Host } from './host.ts';
+import type { HostOptions } from './host.ts';
+import { HostTransport } from './host-transport.ts';
+import { HostedEngine } from './hosted-engine.ts';
+import { hostedVerbs } from './hosted-verbs.ts';
+
+export interface Hosted {
+  readonly engine: Engine;
+  /** For `createStore`, where the folder belonged to another process when it was opened. */
+  readonly elsewhere?: StoreElsewhere;
+}
+
+/** The engine of a folder, whoever owns it. LOCKED when its owner does not answer. */
+export async function openHosted(folder: string, options: HostOptions): Promise<Hosted> {
+  const host = await Host.open(folder, options);
+  if (host.owned !== undefined) return { engine: new HostedEngine(host, undefined) };
+  const remote = new RemoteEngine(new HostTransport(host), { timeoutMs: options.timeoutMs });
+  return { engine: new HostedEngine(host, remote), elsewhere: hostedVerbs(host, remote) };
+}

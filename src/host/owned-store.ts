@@ -1,0 +1,130 @@
+import { createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import type { Engine } from '../engine/engine.ts';
+import { closeAll } from '../engine/files/close-all.ts';
+import { openFilesEngine } from '../engine/files/open-files-engine.ts';
+import type { FilesEngineOptions } from '../engine/files/open-files-engine.ts';
+import { openAccess } from '../server/access.ts';
+import type { BinaryServer } from '../server/binary/binary-server.ts';
+import { listenAt } from '../server/binary/listen-at.ts';
+import type { CallTable } from '../server/call-handler.ts';
+import { bindSocket } from '../server/local/bind-socket.ts';
+import { createStore } from '../store/create-store.ts';
+import type { Store } from '../store/store.ts';
+
+// A folder that this process owns, and the socket on which it answers for it.
+// Invariants
+// - The socket is there only while the lock is held: it is bound after the lock was taken, and closed, which
+//   removes its file, before the lock is let go.
+// - Nobody's request keeps this process alive. It lives on for its own work, and for its own listeners.
+// - What speaks the protocol is loaded with the first connection: most processes never see one.
+
+/** How long others may take to hear the last answers. After it they are cut off, and ask the next owner. */
+const GRACE_MS = 500;
+/** Before what serves them is loaded. */
+const EARLY_MAX = 1024;
+
+export class OwnedStore {
+  readonly engine: Engine;
+  /** Over the same engine, for verbs that need the data at hand. */
+  readonly store: Store;
+  readonly #server: Server = createServer({
+    // As for every server of the protocol: a peer may end its side before it has its last reply.
+    allowHalfOpen: true,
+    noDelay: true,
+    // Read once there is someone to read it.
+    pauseOnConnect: true,
+  });
+  #early: Socket[] = [];
+  #holds = 0;
+  #calls: Promise<CallTable> | undefined;
+  #serving: Promise<BinaryServer> | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** LOCKED when another process owns it. */
+  static async open(folder: string, options: FilesEngineOptions): Promise<OwnedStore> {
+    const owned = new OwnedStore(
+      await openFilesEngine(folder, { ...options, shares: true }),
+      options.clock,
+    );
+    try {
+      await bindSocket(folder, options.durability ?? 'safe', (path) =>
+        listenAt(owned.#server, { path }),
+      );
+    } catch (error) {
+      await owned.close().catch(() => undefined);
+      throw error;
+    }
+    return owned;
+  }
+
+  private constructor(engine: Engine, clock: (() => number) | undefined) {
+    this.engine = engine;
+    this.store = createStore(engine, clock === undefined ? {} : { clock });
+    this.#server.maxConnections = EARLY_MAX;
+    this.#server.on('connection', (socket) => socket.unref());
+    this.#server.on('connection', this.#keepWaiting);
+    this.#server.unref();
+  }
+
+  /** Keeps the process alive until the result is called, as a connection to a server would. */
+  hold(): () => void {
+    this.#holds += 1;
+    if (this.#holds === 1) this.#server.ref();
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#holds -= 1;
+      if (this.#holds === 0) this.#server.unref();
+    };
+  }
+
+  /** Every verb by its name, as a client calls it. */
+  calls(): Promise<CallTable> {
+    this.#calls ??= this.#loadCalls();
+    return this.#calls;
+  }
+
+  /** Answers what others have asked, lets go of the socket, then of the folder. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= closeAll([() => this.#stopServing(), () => this.store.close()]);
+    return this.#closing;
+  }
+
+  readonly #keepWaiting = (socket: Socket): void => {
+    // One that goes away again is no failure of this process.
+    socket.on('error', () => undefined);
+    this.#early.push(socket);
+    this.#serving ??= this.#serve();
+    this.#serving.catch(() => {
+      for (const waiting of this.#early.splice(0)) waiting.destroy();
+    });
+  };
+
+  async #serve(): Promise<BinaryServer> {
+    const calls = await this.calls();
+    const { BinaryServer } = await import('../server/binary/binary-server.ts');
+    const binary = new BinaryServer({ served: this, calls });
+    this.#server.off('connection', this.#keepWaiting);
+    binary.attach(this.#server, openAccess);
+    for (const socket of this.#early.splice(0)) {
+      if (!socket.destroyed) this.#server.emit('connection', socket);
+    }
+    return binary;
+  }
+
+  async #loadCalls(): Promise<CallTable> {
+    const { createCalls } = await import('../server/calls/create-calls.ts');
+    return createCalls(this);
+  }
+
+  async #stopServing(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    const binary = await this.#serving?.catch(() => undefined);
+    await binary?.close(GRACE_MS);
+    await closed;
+  }
+}

@@ -1,0 +1,182 @@
+import type { Server, Socket } from 'node:net';
+import type { Access } from '../access.ts';
+import type { CallTable } from '../call-handler.ts';
+import type { Served } from '../served.ts';
+import { ByteBudget } from './byte-budget.ts';
+import { Connection } from './connection.ts';
+import type { BinaryHooks } from './hooks.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
+import type { BinaryLimits } from './limits.ts';
+import { addressOf, createListener, listenAt } from './listen-at.ts';
+import type { ListenAt } from './listen-at.ts';
+import { createMessages } from './messages/create-messages.ts';
+import { OpenTurnLeases } from './open-turn-leases.ts';
+import { refuseConnection } from './refuse-connection.ts';
+import type { MessageTable } from './request.ts';
+
+export interface BinaryServerOptions {
+  readonly served: Served;
+  readonly calls: CallTable;
+  /** Each one has a default. */
+  readonly limits?: Partial<BinaryLimits>;
+  readonly hooks?: BinaryHooks;
+  /** Above 0, and new for each connection. Default: counted from 1. */
+  readonly nextSessionId?: () => bigint;
+  /** An open turn that nobody writes to is sealed after this, default 5 minutes; Infinity: never. */
+  readonly openTurnLeaseMs?: number;
+}
+
+export interface Listening {
+  /** Host and port, or the path. */
+  readonly address: string;
+  /** Of TCP; undefined for a Unix socket. */
+  readonly port: number | undefined;
+  /**
+   * Accepts no more, answers what was read, ends. Who has not gone after `graceMs` is cut off. Resolves
+   * when the last connection of this listener has closed.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+const LEASE_MS = 300_000;
+/** Connections over the limit that are being told so; further ones are cut off at once. */
+const REFUSED_MAX = 256;
+
+/** The binary protocol, on any number of listeners over one store. */
+export class BinaryServer {
+  readonly #options: BinaryServerOptions;
+  readonly #limits: BinaryLimits;
+  readonly #messages: MessageTable;
+  readonly #budget: ByteBudget;
+  readonly #leases: OpenTurnLeases | undefined;
+  readonly #listening = new Set<Listening>();
+  #sessions = 0n;
+  #connections = 0;
+  #refused = 0;
+
+  constructor(options: BinaryServerOptions) {
+    const { served, calls, limits, openTurnLeaseMs: leaseMs = LEASE_MS } = options;
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#messages = createMessages(served.engine, calls);
+    this.#budget = new ByteBudget(this.#limits.totalBytes);
+    if (leaseMs === Infinity) return;
+    const session = { id: 0n, remote: '', identity: undefined, tag: '' };
+    const failed = (error: unknown): void => options.hooks?.failed?.(error, session);
+    this.#leases = new OpenTurnLeases(served.engine, { leaseMs, failed });
+  }
+
+  /** Connections that are open now. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** Throws what the operating system says when it cannot listen there. */
+  async listen(at: ListenAt, access: Access): Promise<Listening> {
+    const accepted = newAccepted();
+    const server = createListener(at, (socket) => this.#take(socket, access, accepted));
+    server.on('connection', (socket) => keepWhileOpen(accepted.sockets, socket, socket));
+    server.maxConnections = this.#limits.connections + REFUSED_MAX;
+    await listenAt(server, at);
+    return this.#listeningOn(server, accepted);
+  }
+
+  /** Takes every connection that comes from now on to a server that listens already. */
+  attach(server: Server, access: Access): Listening {
+    const accepted = newAccepted();
+    server.on('connection', (socket) => {
+      keepWhileOpen(accepted.sockets, socket, socket);
+      this.#take(socket, access, accepted);
+    });
+    server.maxConnections = this.#limits.connections + REFUSED_MAX;
+    return this.#listeningOn(server, accepted);
+  }
+
+  /** Closes every listener. The store stays open. */
+  async close(graceMs: number): Promise<void> {
+    await Promise.all([...this.#listening].map((listening) => listening.close(graceMs)));
+    await this.#leases?.close();
+  }
+
+  #listeningOn(server: Server, accepted: Accepted): Listening {
+    const bound = server.address();
+    let closing: Promise<void> | undefined;
+    const listening: Listening = {
+      address: addressOf(server),
+      port: typeof bound === 'object' ? bound?.port : undefined,
+      close: (graceMs) => {
+        this.#listening.delete(listening);
+        closing ??= closeListener(server, accepted, graceMs);
+        return closing;
+      },
+    };
+    this.#listening.add(listening);
+    return listening;
+  }
+
+  #take(socket: Socket, access: Access, { connections }: Accepted): void {
+    const connection = this.#accept(socket, access);
+    if (connection !== undefined) keepWhileOpen(connections, connection, socket);
+  }
+
+  #accept(socket: Socket, access: Access): Connection | undefined {
+    const { hooks = {}, nextSessionId } = this.#options;
+    if (this.#connections >= this.#limits.connections) {
+      hooks.refused?.();
+      this.#refuse(socket);
+      return undefined;
+    }
+    this.#connections += 1;
+    this.#sessions += 1n;
+    socket.once('close', () => {
+      this.#connections -= 1;
+    });
+    return new Connection(socket, {
+      messages: this.#messages,
+      access,
+      limits: this.#limits,
+      hooks,
+      sessionId: nextSessionId?.() ?? this.#sessions,
+      budget: this.#budget,
+    });
+  }
+
+  #refuse(socket: Socket): void {
+    if (this.#refused >= REFUSED_MAX) {
+      socket.destroy();
+      return;
+    }
+    this.#refused += 1;
+    socket.once('close', () => {
+      this.#refused -= 1;
+    });
+    refuseConnection(socket, this.#limits.connections, this.#limits.discardMs);
+  }
+}
+
+interface Accepted {
+  readonly connections: Set<Connection>;
+  /** Also those that have not come as far as a connection: a handshake under way, one that is refused. */
+  readonly sockets: Set<Socket>;
+}
+
+function newAccepted(): Accepted {
+  return { connections: new Set(), sockets: new Set() };
+}
+
+function keepWhileOpen<T>(all: Set<T>, one: T, socket: Socket): void {
+  all.add(one);
+  socket.once('close', () => all.delete(one));
+}
+
+async function closeListener(server: Server, accepted: Accepted, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  for (const connection of accepted.connections) connection.drain();
+  const timer = setTimeout(() => {
+    for (const socket of accepted.sockets) socket.destroy();
+  }, graceMs);
+  await closed;
+  clearTimeout(timer);
+}

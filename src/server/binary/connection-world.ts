@@ -1,0 +1,15 @@
+import type { Access } from '../access.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { BinaryHooks } from './hooks.ts';
+import type { BinaryLimits } from './limits.ts';
+import type { MessageTable } from './request.ts';
+
+/** What a connection has from its server. */
+export interface ConnectionWorld {
+  readonly messages: MessageTable;
+  readonly access: Access;
+  readonly limits: BinaryLimits;
+  readonly hooks: BinaryHooks;
+  readonly sessionId: bigint;
+  readonly budget: ByteBudget;
+}

@@ -1,0 +1,300 @@
+import type { Socket } from 'node:net';
+import { isQuipuError } from '../../base/errors.ts';
+import type { QuipuError } from '../../base/errors.ts';
+import type { Parts } from '../../wire/byte-writer.ts';
+import type { FrameEvent } from '../../wire/frame-reader.ts';
+import type { Frame } from '../../wire/frame.ts';
+import { decodeHello } from '../../wire/hello.ts';
+import { FRAME_PAYLOAD_MAX, FRAME_PAYLOAD_MAX_UNKNOWN } from '../../wire/limits.ts';
+import { MessageType, PUSHED } from '../../wire/message-type.ts';
+import type { Identity } from '../access.ts';
+import type { ConnectionWorld } from './connection-world.ts';
+import { Doorman, unauthorized } from './doorman.ts';
+import { helloParts } from './hello-parts.ts';
+import type { SessionFacts } from './hooks.ts';
+import { Inlet } from './inlet.ts';
+import { KnownTurns } from './known-turns.ts';
+import type { BinaryLimits } from './limits.ts';
+import { LongTasks } from './long-tasks.ts';
+import { Outlet } from './outlet.ts';
+import { planRequest } from './plan-request.ts';
+import { ReadsAtOnce } from './reads-at-once.ts';
+import { failureReply, oversizedError, successReply } from './ready-replies.ts';
+import { ReplyQueue } from './reply-queue.ts';
+import type { PendingReply, ReadyReply, Ticket } from './reply-queue.ts';
+import type { Job } from './request.ts';
+import { RequestOrder } from './request-order.ts';
+import { factsOf } from './session-facts.ts';
+import type { Session } from './session.ts';
+import { toFrame } from './to-frame.ts';
+import { tuneSocket } from './tune-socket.ts';
+import { goingAway, isOwnFault, noAnswerYet } from './wire-error.ts';
+
+// One client from its first byte to its last: frames come in through the inlet, become jobs that begin in
+// an order, get their replies in line, and those leave through the outlet.
+
+/** Frames up to here are taken also when the server holds too much already. */
+const SMALL_FRAME_BYTES = 1024 * 1024;
+/** A server that goes away waits no longer than this for peers to close their side. */
+const LEAVE_MS = 1000;
+/** Replies that wait for an earlier one; with more no further reads begin. */
+const READY_BYTES = 4 * 1024 * 1024;
+/** Request id of an error that is about the connection. */
+const NO_REQUEST = Buffer.alloc(8);
+
+export class Connection implements Session {
+  readonly limits: BinaryLimits;
+  readonly tasks: LongTasks;
+  readonly knownTurns: KnownTurns = new KnownTurns();
+  readonly #socket: Socket;
+  readonly #world: ConnectionWorld;
+  readonly #inlet: Inlet;
+  readonly #outlet: Outlet;
+  readonly #doorman: Doorman;
+  readonly #order: RequestOrder;
+  readonly #replies: ReplyQueue;
+  readonly #reads = new ReadsAtOnce();
+  readonly #abort = new AbortController();
+  #facts: SessionFacts;
+  /** Who this is is being looked up. */
+  #asking = false;
+  /** Why no further request is carried out. */
+  #draining: QuipuError | undefined;
+  /** No request is taken any more; the socket ends after the last reply. */
+  #ending = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(socket: Socket, world: ConnectionWorld) {
+    const { limits, hooks, access } = world;
+    this.limits = limits;
+    this.#socket = socket;
+    this.#world = world;
+    this.#facts = factsOf(socket, world.sessionId);
+    this.tasks = new LongTasks({ stream: limits.streams, upload: limits.uploads });
+    this.#outlet = new Outlet(socket, limits.unsentBytes, hooks.sent?.bind(hooks));
+    this.#doorman = new Doorman(access, () => this.drain(unauthorized()));
+    this.#order = new RequestOrder(() => this.#readsAtOnce());
+    this.#replies = new ReplyQueue({
+      answerMs: limits.answerMs,
+      now: () => performance.now(),
+      mayWrite: () => !this.#outlet.full,
+      write: (request, reply) => this.#write(request, reply),
+      late: ({ reqId }) => failureReply(reqId, noAnswerYet(limits.answerMs), this.knowsQuipu),
+      flushed: () => this.#advance(),
+    });
+    this.#inlet = new Inlet(socket, {
+      budget: world.budget,
+      received: hooks.received?.bind(hooks),
+      mayTake: () => this.#mayTake(),
+      maxPayload: () => this.#maxPayload(),
+      take: (event) => this.#take(event),
+      ended: () => this.#end(),
+    });
+    this.#listen();
+    hooks.opened?.(this.#facts);
+    this.#ask(() => this.#doorman.admitAnyone());
+  }
+
+  /** Throws for who may not ask for anything, or not any more. */
+  get identity(): Identity {
+    if (this.#draining !== undefined) throw this.#draining;
+    return this.#doorman.mustKnow();
+  }
+
+  get knowsQuipu(): boolean {
+    return this.#doorman.knowsQuipu;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  push(type: number, reqId: Buffer, parts: Parts): void {
+    this.#outlet.write(toFrame({ type, flags: PUSHED, reqId }, parts));
+  }
+
+  room(): Promise<void> {
+    return this.#outlet.room();
+  }
+
+  failed(error: unknown): void {
+    this.#world.hooks.failed?.(error, this.#facts);
+  }
+
+  /** Answers what was read, tells who listens that it is over, and ends. */
+  drain(why: QuipuError = goingAway()): void {
+    if (this.#draining !== undefined || this.#ending) return;
+    this.#inlet.advance();
+    this.#draining = why;
+    this.tasks.cancelAll(why);
+    if (this.#replies.length === 0) this.#end();
+  }
+
+  #listen(): void {
+    const { limits, hooks } = this.#world;
+    const socket = this.#socket;
+    tuneSocket(socket, limits.stallMs, () => this.#inlet.isMidFrame);
+    if (this.#world.access.tokensNeeded) {
+      this.#timer = setTimeout(() => socket.destroy(), limits.helloMs).unref();
+    }
+    socket.on('drain', () => {
+      this.#replies.flush();
+      this.#advance();
+    });
+    socket.on('close', () => {
+      clearTimeout(this.#timer);
+      this.#ending = true;
+      this.#order.stop();
+      this.#replies.clear();
+      this.#outlet.close();
+      this.#inlet.close();
+      this.#doorman.leave();
+      this.tasks.cancelAll();
+      this.#abort.abort();
+      hooks.closed?.(this.#facts);
+    });
+  }
+
+  #mayTake(): boolean {
+    const { pipelinedRequests, pipelinedBytes } = this.limits;
+    return (
+      !this.#asking &&
+      !this.#ending &&
+      !this.#outlet.full &&
+      this.#replies.length < pipelinedRequests &&
+      this.#replies.requestBytes < pipelinedBytes
+    );
+  }
+
+  #maxPayload(): number {
+    if (this.#doorman.identity === undefined) return FRAME_PAYLOAD_MAX_UNKNOWN;
+    return this.#world.budget.isSpent ? SMALL_FRAME_BYTES : FRAME_PAYLOAD_MAX;
+  }
+
+  #readsAtOnce(): number {
+    return this.#outlet.full || this.#replies.readyBytes >= READY_BYTES ? 0 : this.#reads.count;
+  }
+
+  /** Goes on wherever there is room again. */
+  #advance(): void {
+    this.#order.advance();
+    this.#inlet.advance();
+    const isDone = this.#replies.length === 0;
+    if (isDone && this.#ending) this.#finish();
+    else if (isDone && this.#draining !== undefined) this.#end();
+  }
+
+  #take(event: FrameEvent): void {
+    if (event.kind === 'oversized') this.#refuse(event);
+    else if (event.type === MessageType.HELLO && this.#draining === undefined) this.#hello(event);
+    else this.#request(event);
+  }
+
+  #request(frame: Frame): void {
+    const planned = planRequest(frame, this.#world.messages, this);
+    const ticket = this.#ticket(frame, frame.payload.length, planned.name);
+    if (planned.job !== undefined) {
+      const { job } = planned;
+      this.#order.add(job.order, () => this.#run(ticket, job));
+      return;
+    }
+    this.#fail(ticket, planned.problem);
+    if (isQuipuError(planned.problem, 'UNAUTHORIZED')) this.#end();
+  }
+
+  /** Never rejects. */
+  async #run(ticket: Ticket, job: Job): Promise<void> {
+    if (ticket.isOver) return;
+    const { type, reqId } = ticket.request;
+    try {
+      const reply = successReply(type, reqId, await job.run());
+      // Whatever would follow a reply that came too late must not come either.
+      if (ticket.isOver) this.tasks.cancel(reqId);
+      if (job.order === 'read') this.#reads.note(reply.frame.length);
+      ticket.answer(reply);
+    } catch (error) {
+      if (isOwnFault(error)) this.failed(error);
+      this.#fail(ticket, error);
+    }
+  }
+
+  #hello(frame: Frame): void {
+    const { payload, reqId, type } = frame;
+    const ticket = this.#ticket(frame, payload.length, 'HELLO');
+    this.#ask(async () => {
+      try {
+        const { quipu } = await this.#doorman.greet(decodeHello(payload));
+        const parts = helloParts(this.#world.sessionId, quipu);
+        ticket.answer(successReply(type, reqId, { parts }));
+      } catch (error) {
+        this.#fail(ticket, error);
+        // Who sends nonsense may try again; who is refused may not.
+        if (!isQuipuError(error, 'INVALID')) this.#end();
+      }
+    });
+  }
+
+  /** Takes no request before it is known who asks. */
+  #ask(look: () => Promise<void>): void {
+    this.#asking = true;
+    look()
+      .catch((error: unknown) => this.failed(error))
+      .finally(() => {
+        this.#asking = false;
+        const { identity, tag } = this.#doorman;
+        if (identity !== undefined) clearTimeout(this.#timer);
+        this.#facts = { ...this.#facts, identity: identity?.name, tag };
+        this.#inlet.advance();
+      });
+  }
+
+  #refuse(event: Extract<FrameEvent, { kind: 'oversized' }>): void {
+    const isKnown = this.#doorman.identity !== undefined;
+    const error = oversizedError(event.length, this.#maxPayload(), isKnown);
+    this.#fail(this.#ticket(event, 0, 'unknown'), error);
+    if (isQuipuError(error, 'TOO_LARGE')) this.#end();
+  }
+
+  #ticket({ type, reqId }: FrameEvent | Frame, bytes: number, message: string): Ticket {
+    return this.#replies.take({ type, reqId, message, bytes, sinceMs: performance.now() });
+  }
+
+  #fail(ticket: Ticket, error: unknown): void {
+    ticket.answer(failureReply(ticket.request.reqId, error, this.knowsQuipu));
+  }
+
+  #write(request: PendingReply, { frame, code }: ReadyReply): void {
+    this.#outlet.write(frame);
+    this.#inlet.release(request.bytes);
+    this.#world.hooks.answered?.({
+      session: this.#facts,
+      message: request.message,
+      code,
+      ms: performance.now() - request.sinceMs,
+      bytesIn: request.bytes,
+      bytesOut: frame.length,
+    });
+  }
+
+  #end(): void {
+    if (this.#ending) return;
+    this.#ending = true;
+    this.tasks.cancelAll();
+    this.#inlet.discard();
+    if (this.#replies.length === 0) this.#finish();
+  }
+
+  /** Closing with unread input could destroy the last reply, so the peer is read for a while. */
+  #finish(): void {
+    if (this.#socket.writableEnded || this.#socket.destroyed) return;
+    // All that was taken has its reply, so what has none was not carried out: a client may send it again.
+    if (this.#draining !== undefined && this.knowsQuipu) {
+      this.#outlet.write(failureReply(NO_REQUEST, this.#draining, true).frame);
+    }
+    this.#socket.end();
+    clearTimeout(this.#timer);
+    const { discardMs } = this.limits;
+    const waitMs = this.#draining === undefined ? discardMs : Math.min(discardMs, LEAVE_MS);
+    this.#timer = setTimeout(() => this.#socket.destroy(), waitMs).unref();
+  }
+}

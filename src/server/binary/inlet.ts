@@ -1,0 +1,115 @@
+import type { Socket } from 'node:net';
+import type { FrameEvent } from '../../wire/frame-reader.ts';
+import { FrameReader } from '../../wire/frame-reader.ts';
+import { FRAME_HEADER_BYTES } from '../../wire/frame.ts';
+import type { ByteBudget } from './byte-budget.ts';
+
+// The way into one connection.
+// Invariants
+// - The socket is read only while requests may be taken. What arrives otherwise stays with the peer, but
+//   for one chunk.
+// - Bytes count against the budget of the server from when they arrive until `release`; those that are
+//   skipped do not.
+
+export interface InletWorld {
+  readonly budget: ByteBudget;
+  readonly received: ((bytes: number) => void) | undefined;
+  /** False while no further request may be taken. */
+  mayTake(): boolean;
+  /** The longest payload that the next frame may have. */
+  maxPayload(): number;
+  take(event: FrameEvent): void;
+  /** The peer has sent its last frame, and it was taken. */
+  ended(): void;
+}
+
+export class Inlet {
+  readonly #socket: Socket;
+  readonly #world: InletWorld;
+  readonly #reader = new FrameReader(0);
+  /** Bytes that arrived, less those of the frames taken; below 0 while a payload is skipped. */
+  #unread = 0;
+  /** Bytes of requests that are not answered. */
+  #taken = 0;
+  /** What the budget knows of. */
+  #counted = 0;
+  #taking = false;
+  #peerEnded = false;
+  #discarding = false;
+
+  constructor(socket: Socket, world: InletWorld) {
+    this.#socket = socket;
+    this.#world = world;
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    socket.on('end', () => {
+      this.#peerEnded = true;
+      this.advance();
+    });
+  }
+
+  /** The peer has begun a frame and not finished it. */
+  get isMidFrame(): boolean {
+    return this.#reader.isMidFrame && !this.#discarding;
+  }
+
+  /** Takes the requests that may be taken now, and reads on or not. */
+  advance(): void {
+    if (this.#taking || this.#discarding) return;
+    this.#taking = true;
+    let isEmpty = false;
+    while (!isEmpty && !this.#discarding && this.#world.mayTake()) {
+      this.#reader.maxPayload = this.#world.maxPayload();
+      const event = this.#reader.next();
+      if (event === undefined) isEmpty = true;
+      else this.#take(event);
+    }
+    this.#taking = false;
+    if (this.#discarding) return;
+    if (this.#world.mayTake()) this.#socket.resume();
+    else this.#socket.pause();
+    if (isEmpty && this.#peerEnded) this.#world.ended();
+  }
+
+  /** A request was answered, so its bytes are gone. */
+  release(bytes: number): void {
+    this.#taken -= bytes;
+    this.#count();
+  }
+
+  /** What still comes is thrown away. */
+  discard(): void {
+    this.#discarding = true;
+    this.#socket.resume();
+  }
+
+  close(): void {
+    this.#discarding = true;
+    this.#unread = 0;
+    this.#taken = 0;
+    this.#count();
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#world.received?.(chunk.length);
+    if (this.#discarding) return;
+    this.#unread += chunk.length;
+    this.#count();
+    this.#reader.push(chunk);
+    this.advance();
+  }
+
+  #take(event: FrameEvent): void {
+    const isFrame = event.kind === 'frame';
+    const length = isFrame ? event.payload.length : event.length;
+    this.#unread -= FRAME_HEADER_BYTES + length;
+    if (isFrame) this.#taken += length;
+    this.#count();
+    this.#world.take(event);
+  }
+
+  #count(): void {
+    const held = this.#taken + Math.max(0, this.#unread);
+    this.#world.budget.add(held - this.#counted);
+    this.#counted = held;
+  }
+}

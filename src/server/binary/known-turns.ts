@@ -1,0 +1,28 @@
+import type { ContextId, TurnId } from '../../base/brand.ts';
+
+interface KnownTurn {
+  readonly context: ContextId;
+  /** What it will hold when all that was sent for it is stored. */
+  length: number;
+}
+
+/** Far above what one client streams at a time. */
+const TURNS_MAX = 256;
+
+/** The open turns that one connection has written to: the context of each needs to be looked up once. */
+export class KnownTurns {
+  readonly #turns = new Map<TurnId, KnownTurn>();
+
+  get(turn: TurnId): KnownTurn | undefined {
+    return this.#turns.get(turn);
+  }
+
+  add(turn: TurnId, context: ContextId, length: number): void {
+    if (this.#turns.size >= TURNS_MAX) this.#turns.clear();
+    this.#turns.set(turn, { context, length });
+  }
+
+  delete(turn: TurnId): void {
+    this.#turns.delete(turn);
+  }
+}

@@ -1,0 +1,161 @@
+import type { ContextId, TurnId } from '../../../base/brand.ts';
+import { QuipuError, invalid, isQuipuError } from '../../../base/errors.ts';
+import { hashBytes } from '../../../base/hash.ts';
+import { REASON_BYTES_MAX } from '../../../context/limits.ts';
+import { planSeal } from '../../../context/plan-seal.ts';
+import { mustGetTurn } from '../../../context/read-turns.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import type { TurnRow } from '../../../engine/rows.ts';
+import { TurnFlag } from '../../../format/turn-flags.ts';
+import { encodeAck } from '../../../wire/ack.ts';
+import { decodeAppendDelta, encodeDeltaAck } from '../../../wire/append-delta.ts';
+import type { AppendTurn } from '../../../wire/append-turn.ts';
+import type { Parts } from '../../../wire/byte-writer.ts';
+import { RAW_BYTES_MAX } from '../../../wire/limits.ts';
+import { decodeSeal } from '../../../wire/seal.ts';
+import type { Seal } from '../../../wire/seal.ts';
+import type { Job, MessageHandler, Reply, Request } from '../request.ts';
+import type { Session } from '../session.ts';
+import { placeOf } from './place-of.ts';
+import { takePayload } from './take-payload.ts';
+import { asMissing, contextOf, missing, turnOf } from './wire-ids.ts';
+
+/** APPEND_TURN with OPEN: the payload is the first piece. */
+export function openTurn(engine: Engine, append: AppendTurn, session: Session): Job {
+  const context = contextOf(append.context);
+  const place = placeOf(append);
+  // A key stands for a turn that can no longer change.
+  if (append.key !== undefined) throw invalid('idempotency_key', 'is not for a turn that is open');
+  const { bytes } = takePayload(append.turn, 'turn');
+  const { type, version, encoding } = append.turn;
+  const fsRoot = append.fsRoot === undefined ? {} : { fsRoot: append.fsRoot };
+  const open = { context, ...place, type, version, encoding, ...fsRoot };
+
+  async function run(): Promise<Reply> {
+    try {
+      const [row] = (await engine.commit({ opens: [open] })).opened;
+      if (row === undefined) throw new Error('a turn was opened and is not there');
+      if (bytes.length > 0) await engine.commit({ deltas: [{ turn: row.id, offset: 0, bytes }] });
+      session.knownTurns.add(row.id, context, bytes.length);
+      return { parts: ackOf(row) };
+    } catch (error) {
+      throw asMissing(error, 'parent turn');
+    }
+  }
+  return { order: 'barrier', run };
+}
+
+export function appendDelta(engine: Engine): MessageHandler {
+  return {
+    name: 'APPEND_DELTA',
+    needs: 'write',
+    plan({ payload }: Request, { knownTurns }: Session): Job {
+      const { offset, bytes, ...ids } = decodeAppendDelta(payload);
+      const context = contextOf(ids.context);
+      const turn = turnOf(ids.turn);
+      const end = offset + bytes.length;
+      if (end > RAW_BYTES_MAX) throw tooLarge(end);
+
+      const known = knownTurns.get(turn);
+      if (known?.context === context && known.length === offset) {
+        known.length = end;
+        const run = async (): Promise<Reply> => {
+          try {
+            await engine.commit({ deltas: [{ turn, offset, bytes }] });
+          } catch (error) {
+            // What was sent behind it is at a wrong place now, and is told so by the engine.
+            knownTurns.delete(turn);
+            throw error;
+          }
+          return { parts: encodeDeltaAck({ turn, totalLength: end }) };
+        };
+        return { order: 'write', run };
+      }
+      // The first one, or one that repeats bytes: then the turn knows how much it holds.
+      const run = async (): Promise<Reply> => {
+        await mustBeIn(engine, context, turn);
+        await engine.commit({ deltas: [{ turn, offset, bytes }] });
+        const { size } = await mustGetTurn(engine, turn);
+        knownTurns.add(turn, context, size);
+        return { parts: encodeDeltaAck({ turn, totalLength: size }) };
+      };
+      return { order: 'barrier', run };
+    },
+  };
+}
+
+export function sealTurn(engine: Engine): MessageHandler {
+  return {
+    name: 'SEAL',
+    needs: 'write',
+    plan({ payload }: Request, { knownTurns }: Session): Job {
+      const seal = decodeSeal(payload);
+      const context = contextOf(seal.context);
+      const turn = turnOf(seal.turn);
+      if (Buffer.byteLength(seal.reason) > REASON_BYTES_MAX) {
+        throw invalid('SEAL.reason', `has more than ${REASON_BYTES_MAX} bytes`);
+      }
+      const run = async (): Promise<Reply> => {
+        const row = await commitSeal(engine, seal, { context, turn });
+        knownTurns.delete(turn);
+        return { parts: ackOf(row) };
+      };
+      return { order: 'barrier', run };
+    },
+  };
+}
+
+async function commitSeal(
+  engine: Engine,
+  seal: Seal,
+  { context, turn }: { readonly context: ContextId; readonly turn: TurnId },
+): Promise<TurnRow> {
+  await mustBeIn(engine, context, turn);
+  const open = await engine.getOpenTurn(turn);
+  if (open === undefined) return sameSeal(seal, await mustGetTurn(engine, turn));
+  const { length } = open.bytes;
+  if (seal.totalLength !== length) throw otherLength(turn, length);
+  const hash = hashBytes(open.bytes);
+  if (seal.hash !== undefined && seal.hash !== hash) {
+    throw invalid('SEAL.content_hash', `is ${seal.hash}, and that of turn ${turn} is ${hash}`);
+  }
+  const reason = seal.outcome === 'aborted' ? seal.reason : undefined;
+  try {
+    const { sealed } = await engine.commit(planSeal(turn, open.bytes, reason));
+    return sealed[0] ?? (await mustGetTurn(engine, turn));
+  } catch (error) {
+    // Somebody else wrote to the turn meanwhile.
+    if (isQuipuError(error, 'HEAD_MOVED')) throw otherLength(turn, Number(error.data.head));
+    throw error;
+  }
+}
+
+/** The same seal again has the same answer. */
+function sameSeal(seal: Seal, row: TurnRow): TurnRow {
+  const outcomes = TurnFlag.ABORTED | TurnFlag.INTERRUPTED;
+  const isSame =
+    (row.flags & outcomes) === (seal.outcome === 'aborted' ? TurnFlag.ABORTED : 0) &&
+    row.size === seal.totalLength &&
+    (seal.hash === undefined || seal.hash === row.payload);
+  if (isSame) return row;
+  throw invalid('SEAL.turn_id', `names turn ${row.id}, which is sealed otherwise`);
+}
+
+async function mustBeIn(engine: Engine, context: ContextId, turn: TurnId): Promise<void> {
+  if ((await engine.getHead(context)) === undefined) throw missing('context', context);
+  const row = await engine.getTurn(turn);
+  if (row?.context !== context) throw missing('turn', turn);
+}
+
+function ackOf(row: TurnRow): Parts {
+  return encodeAck({ context: row.context, turn: row.id, depth: row.depth, hash: row.payload });
+}
+
+function otherLength(turn: TurnId, length: number): QuipuError<'INVALID'> {
+  return invalid('SEAL.total_len', `does not fit: turn ${turn} has ${length} bytes`);
+}
+
+function tooLarge(size: number): QuipuError<'TOO_LARGE'> {
+  const message = `a turn of ${size} bytes is over the limit of ${RAW_BYTES_MAX}`;
+  return new QuipuError('TOO_LARGE', message, { what: 'open turn', limit: RAW_BYTES_MAX, size });
+}

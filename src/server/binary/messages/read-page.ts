@@ -1,0 +1,168 @@
+import { NO_TURN } from '../../../base/brand.ts';
+import type { TurnId } from '../../../base/brand.ts';
+import { keepNewest, keepOldest } from '../../../context/cut-page.ts';
+import { PAGE_TURNS_MAX } from '../../../context/limits.ts';
+import { leadsTo } from '../../../context/read-pages.ts';
+import { isOpen, mustGetHead, mustGetTurn } from '../../../context/read-turns.ts';
+import { viewTurns, walkDepths, walkUpTo } from '../../../context/read-turns.ts';
+import type { Engine, OpenTurnRow } from '../../../engine/engine.ts';
+import type { HeadRow, TurnRow } from '../../../engine/rows.ts';
+import { FRAME_PAYLOAD_MAX } from '../../../wire/limits.ts';
+import { LAST_DEPTHS } from '../../../wire/page-request.ts';
+import type { GetBefore, GetLast, GetRange, PageOptions } from '../../../wire/page-request.ts';
+import { EXT_ROW_BYTES, TURN_REC_BYTES_MIN } from '../../../wire/turn-rec.ts';
+import { assertReadable, toSentOpenTurn, toSentTurns } from '../turn-recs.ts';
+import type { SentTurn } from '../turn-recs.ts';
+import { contextOf, missing, turnOf } from './wire-ids.ts';
+
+export interface ReadPage {
+  /** Older first. */
+  readonly turns: readonly SentTurn[];
+  readonly wantExt: boolean;
+  readonly head: TurnId;
+  readonly headDepth: number;
+}
+
+/** A chain of turns, whose last one may still be open. */
+interface Chain {
+  /** The last sealed turn, `NO_TURN` when there is none. */
+  readonly tip: TurnId;
+  readonly tipDepth: number;
+  readonly open: OpenTurnRow | undefined;
+}
+
+/** u32 count, the tail, and the size of EXT rows. */
+const PAGE_FRAME_BYTES = 4 + 20 + 4;
+const SEQ_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+export async function readLast(engine: Engine, request: GetLast): Promise<ReadPage> {
+  const head = await mustGetHead(engine, contextOf(request.context));
+  const chain = await chainOf(engine, head, request.wantOpen);
+  return { ...(await readEnd(engine, chain, request)), head: head.head, headDepth: head.headDepth };
+}
+
+export async function readBefore(engine: Engine, request: GetBefore): Promise<ReadPage> {
+  const [turn, head] = await findIn(engine, request.context, request.before);
+  const chain = { tip: turn.parent, tipDepth: Math.max(0, turn.depth - 1), open: undefined };
+  const about = { head: head?.head ?? NO_TURN, headDepth: head?.headDepth ?? 0 };
+  return { ...(await readEnd(engine, chain, request)), ...about };
+}
+
+export async function readRange(engine: Engine, request: GetRange): Promise<ReadPage> {
+  const { chainEnd, wantOpen, wantExt, startDepth } = request;
+  let chain: Chain;
+  let about: Pick<ReadPage, 'head' | 'headDepth'>;
+  if (chainEnd === NO_TURN) {
+    const head = await mustGetHead(engine, contextOf(request.context));
+    chain = await chainOf(engine, head, wantOpen);
+    about = head;
+  } else {
+    const [turn] = await findIn(engine, request.context, chainEnd);
+    chain = await chainUpTo(engine, turn, wantOpen);
+    about = { head: turn.id, headDepth: turn.depth };
+  }
+  const { head, headDepth } = about;
+  if (startDepth === LAST_DEPTHS)
+    return { ...(await readEnd(engine, chain, request)), head, headDepth };
+
+  const length = lengthOf(chain);
+  const end = Math.min(length, startDepth + Math.min(request.limit, PAGE_TURNS_MAX));
+  if (startDepth >= end) return { turns: [], wantExt, head, headDepth };
+  const sealedEnd = Math.min(end, chain.open === undefined ? length : length - 1);
+  const rows =
+    startDepth < sealedEnd ? await walkDepths(engine, chain.tip, startDepth, sealedEnd - 1) : [];
+  const open = end > sealedEnd ? chain.open : undefined;
+  const turns = await load(engine, { rows, open, keep: keepOldest }, request);
+  return { turns, wantExt, head, headDepth };
+}
+
+/** The last turns of the chain. */
+async function readEnd(
+  engine: Engine,
+  chain: Chain,
+  request: PageOptions,
+): Promise<Pick<ReadPage, 'turns' | 'wantExt'>> {
+  const limit = Math.min(request.limit, PAGE_TURNS_MAX);
+  const open = limit > 0 ? chain.open : undefined;
+  const rows = await walkUpTo(engine, chain.tip, open === undefined ? limit : limit - 1);
+  const turns = await load(engine, { rows, open, keep: keepNewest }, request);
+  return { turns, wantExt: request.wantExt };
+}
+
+function lengthOf({ tip, tipDepth, open }: Chain): number {
+  if (open !== undefined) return open.row.depth + 1;
+  return tip === NO_TURN ? 0 : tipDepth + 1;
+}
+
+/** The chain of a context, with its open turn if that is wanted. */
+async function chainOf(engine: Engine, head: HeadRow, wantOpen: boolean): Promise<Chain> {
+  const sealed = { tip: head.head, tipDepth: head.headDepth, open: undefined };
+  if (!wantOpen || head.openTurn === NO_TURN) return sealed;
+  // Sealed since the head was read: then it counts from the next read on.
+  const open = await engine.getOpenTurn(head.openTurn);
+  return open === undefined ? sealed : { ...parentOf(open.row), open };
+}
+
+async function chainUpTo(engine: Engine, turn: TurnRow, wantOpen: boolean): Promise<Chain> {
+  if (!isOpen(turn)) return { tip: turn.id, tipDepth: turn.depth, open: undefined };
+  if (!wantOpen) throw missing('turn', turn.id);
+  const open = await engine.getOpenTurn(turn.id);
+  if (open !== undefined) return { ...parentOf(turn), open };
+  return { tip: turn.id, tipDepth: turn.depth, open: undefined };
+}
+
+function parentOf(row: TurnRow): Pick<Chain, 'tip' | 'tipDepth'> {
+  return { tip: row.parent, tipDepth: Math.max(0, row.depth - 1) };
+}
+
+/** A turn that the context leads to, or that was appended to it. Context 0 stands for any. */
+async function findIn(
+  engine: Engine,
+  context: bigint,
+  id: bigint,
+): Promise<[TurnRow, HeadRow | undefined]> {
+  if (context === 0n) return [await mustGetTurn(engine, turnOf(id)), undefined];
+  const head = await mustGetHead(engine, contextOf(context));
+  const turn = await mustGetTurn(engine, turnOf(id));
+  if (turn.context === head.id || (await leadsTo(engine, turn, head))) return [turn, head];
+  throw missing('turn', id);
+}
+
+interface Loading {
+  readonly rows: readonly TurnRow[];
+  readonly open: OpenTurnRow | undefined;
+  readonly keep: typeof keepNewest;
+}
+
+async function load(
+  engine: Engine,
+  { rows, open, keep }: Loading,
+  { payload, wantExt, asOf, maxBytes = FRAME_PAYLOAD_MAX }: PageOptions,
+): Promise<SentTurn[]> {
+  const views = await viewTurns(engine, rows, patchesUpTo(asOf));
+  const recBytes = (type: string, size: number): number =>
+    TURN_REC_BYTES_MIN +
+    Buffer.byteLength(type) +
+    (payload ? size : 0) +
+    (wantExt ? EXT_ROW_BYTES : 0);
+  const fitting = keep(
+    [
+      ...views.map((view) => ({ view, size: recBytes(view.row.type, view.size) })),
+      ...(open === undefined
+        ? []
+        : [{ view: undefined, size: recBytes(open.row.type, open.bytes.length) }]),
+    ],
+    Math.min(maxBytes, FRAME_PAYLOAD_MAX) - PAGE_FRAME_BYTES,
+  );
+  const kept = fitting.map(({ view }) => view).filter((view) => view !== undefined);
+  const turns = await toSentTurns(engine, kept, payload);
+  if (!wantExt) for (const turn of turns) assertReadable(turn);
+  if (open === undefined || kept.length === fitting.length) return turns;
+  return [...turns, toSentOpenTurn(open, payload)];
+}
+
+/** Numbers past those that patches can have ask for all of them. */
+function patchesUpTo(asOf: bigint | undefined): 'latest' | 'original' | number {
+  if (asOf === undefined || asOf > SEQ_MAX) return 'latest';
+  return asOf === 0n ? 'original' : Number(asOf);
+}

@@ -1,0 +1,21 @@
+/** Replies that reads of one connection may build at the same time. */
+const BUILDING_BYTES = 16 * 1024 * 1024;
+const READS_MAX = 16;
+
+/**
+ * How many reads of one connection may run at a time. Nobody knows how large a reply will be before it is
+ * read, so this goes by the last ones: many while they are small, one by one when they are huge.
+ */
+export class ReadsAtOnce {
+  #typicalBytes = BUILDING_BYTES;
+
+  get count(): number {
+    const fitting = Math.floor(BUILDING_BYTES / Math.max(1, this.#typicalBytes));
+    return Math.max(1, Math.min(READS_MAX, fitting));
+  }
+
+  /** A large reply counts at once, and is forgotten by and by. */
+  note(replyBytes: number): void {
+    this.#typicalBytes = Math.max(replyBytes, this.#typicalBytes / 2);
+  }
+}

@@ -1,0 +1,142 @@
+import type { OutgoingFrame } from './to-frame.ts';
+
+// Replies in the order of their requests.
+// Invariants
+// - Every request that was taken gets one reply, in its turn, unless the connection ends before.
+// - A reply that does not come in time is replaced, and never sent when it comes after all: a client that
+//   has given up waiting would take it for the reply to its next request.
+
+export interface PendingReply {
+  readonly type: number;
+  readonly reqId: Buffer;
+  /** For hooks. */
+  readonly message: string;
+  readonly bytes: number;
+  readonly sinceMs: number;
+}
+
+/** What a request is answered with. */
+export interface ReadyReply {
+  readonly frame: OutgoingFrame;
+  /** 0, or the number of the ERROR. */
+  readonly code: number;
+  /** Called when the reply is on its way and something may follow it. */
+  readonly sent?: (() => void) | undefined;
+}
+
+export interface ReplyQueueWorld {
+  readonly answerMs: number;
+  readonly now: () => number;
+  /** False while nothing more should be written. */
+  readonly mayWrite: () => boolean;
+  write(request: PendingReply, reply: ReadyReply): void;
+  /** What to say instead of a reply that took too long. */
+  late(request: PendingReply): ReadyReply;
+  /** Some replies have been written. */
+  flushed(): void;
+}
+
+/** The place of one request in line. */
+export class Ticket {
+  readonly request: PendingReply;
+  reply: ReadyReply | undefined;
+  readonly #answered: (ticket: Ticket) => void;
+
+  constructor(request: PendingReply, answered: (ticket: Ticket) => void) {
+    this.request = request;
+    this.#answered = answered;
+  }
+
+  /** It has its reply; another one would come to nothing. */
+  get isOver(): boolean {
+    return this.reply !== undefined;
+  }
+
+  answer(reply: ReadyReply): void {
+    if (this.reply !== undefined) return;
+    this.reply = reply;
+    this.#answered(this);
+  }
+}
+
+export class ReplyQueue {
+  readonly #world: ReplyQueueWorld;
+  readonly #tickets: Ticket[] = [];
+  #requestBytes = 0;
+  #readyBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(world: ReplyQueueWorld) {
+    this.#world = world;
+  }
+
+  /** Requests that are not answered. */
+  get length(): number {
+    return this.#tickets.length;
+  }
+
+  /** Their bytes. */
+  get requestBytes(): number {
+    return this.#requestBytes;
+  }
+
+  /** Bytes of replies that wait for an earlier one, or for the socket. */
+  get readyBytes(): number {
+    return this.#readyBytes;
+  }
+
+  /** Takes a place in line. */
+  take(request: PendingReply): Ticket {
+    const ticket = new Ticket(request, this.#answered);
+    this.#tickets.push(ticket);
+    this.#requestBytes += request.bytes;
+    this.#timer ??= this.#startTimer(this.#world.answerMs);
+    return ticket;
+  }
+
+  readonly #answered = (ticket: Ticket): void => {
+    this.#readyBytes += ticket.reply?.frame.length ?? 0;
+    if (this.#tickets[0] === ticket) this.flush();
+  };
+
+  flush(): void {
+    let written = 0;
+    for (; ; written += 1) {
+      const [ticket] = this.#tickets;
+      if (ticket?.reply === undefined || !this.#world.mayWrite()) break;
+      this.#tickets.shift();
+      this.#requestBytes -= ticket.request.bytes;
+      this.#readyBytes -= ticket.reply.frame.length;
+      this.#world.write(ticket.request, ticket.reply);
+      ticket.reply.sent?.();
+    }
+    if (written > 0) this.#world.flushed();
+  }
+
+  /** Nobody waits any more. */
+  clear(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#tickets.length = 0;
+    this.#requestBytes = 0;
+    this.#readyBytes = 0;
+  }
+
+  #startTimer(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#replaceLate(), ms).unref();
+  }
+
+  /** One timer for all: the first in line is always the oldest. */
+  #replaceLate(): void {
+    this.#timer = undefined;
+    const { answerMs, now } = this.#world;
+    for (const ticket of this.#tickets.slice()) {
+      const leftMs = ticket.request.sinceMs + answerMs - now();
+      if (leftMs > 0) {
+        this.#timer = this.#startTimer(leftMs);
+        break;
+      }
+      if (!ticket.isOver) ticket.answer(this.#world.late(ticket.request));
+    }
+  }
+}

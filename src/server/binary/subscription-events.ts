@@ -1,0 +1,92 @@
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { Change, TurnDelta } from '../../engine/batch.ts';
+import type { PatchRow, TurnRow } from '../../engine/rows.ts';
+import { Bell } from '../../context/bell.ts';
+
+export type SubscriptionEvent =
+  /** It became the head. */
+  | { readonly kind: 'turn'; readonly row: TurnRow }
+  | { readonly kind: 'opened'; readonly row: TurnRow }
+  | { readonly kind: 'delta'; readonly delta: TurnDelta }
+  /** On any turn of the store. */
+  | { readonly kind: 'patch'; readonly patch: PatchRow }
+  | { readonly kind: 'removed' };
+
+/** What an event costs beside the bytes it holds. */
+const EVENT_BYTES = 512;
+
+export interface EventFilter {
+  readonly context: ContextId;
+  readonly openTurns: boolean;
+  readonly patches: boolean;
+}
+
+/** What happened to one context and was not sent yet: records and deltas, never payloads. */
+export class SubscriptionEvents {
+  readonly #filter: EventFilter;
+  readonly #maxBytes: number;
+  readonly #onOverflow: () => void;
+  readonly #bell = new Bell();
+  readonly #events: SubscriptionEvent[] = [];
+  #bytes = 0;
+  /** The turn whose deltas count. Undefined until it is known, and then those of any turn do. */
+  #openTurn: TurnId | undefined;
+
+  constructor(filter: EventFilter, maxBytes: number, onOverflow: () => void) {
+    this.#filter = filter;
+    this.#maxBytes = maxBytes;
+    this.#onOverflow = onOverflow;
+  }
+
+  note(change: Change): void {
+    const { context, openTurns, patches } = this.#filter;
+    for (const row of change.turns) if (row.context === context) this.#add({ kind: 'turn', row });
+    if (openTurns) this.#noteOpen(change);
+    for (const row of change.sealed) if (row.context === context) this.#add({ kind: 'turn', row });
+    if (patches) for (const patch of change.patches) this.#add({ kind: 'patch', patch });
+    if (change.removedContexts.includes(context)) this.#add({ kind: 'removed' });
+    if (this.#bytes > this.#maxBytes) this.#onOverflow();
+  }
+
+  /** The turn that was open when the context was looked at, unless a later one was heard of. */
+  foundOpen(turn: TurnId): void {
+    this.#openTurn ??= turn;
+  }
+
+  next(): SubscriptionEvent | undefined {
+    const event = this.#events.shift();
+    if (event !== undefined) this.#bytes -= bytesOf(event);
+    return event;
+  }
+
+  /** Resolves when something may be there, or after `wake`. */
+  wait(): Promise<void> {
+    return this.#bell.wait();
+  }
+
+  wake(): void {
+    this.#bell.ring();
+  }
+
+  #noteOpen(change: Change): void {
+    for (const row of change.opened) {
+      if (row.context !== this.#filter.context) continue;
+      this.#openTurn = row.id;
+      this.#add({ kind: 'opened', row });
+    }
+    for (const delta of change.deltas) {
+      if (this.#openTurn !== undefined && this.#openTurn !== delta.turn) continue;
+      this.#add({ kind: 'delta', delta });
+    }
+  }
+
+  #add(event: SubscriptionEvent): void {
+    this.#events.push(event);
+    this.#bytes += bytesOf(event);
+    this.#bell.ring();
+  }
+}
+
+function bytesOf(event: SubscriptionEvent): number {
+  return EVENT_BYTES + (event.kind === 'delta' ? event.delta.bytes.length : 0);
+}

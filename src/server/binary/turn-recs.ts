@@ -1,0 +1,74 @@
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { viewTurn } from '../../context/apply-patches.ts';
+import type { TurnView } from '../../context/apply-patches.ts';
+import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import { WireTurnFlag } from '../../wire/turn-rec.ts';
+import type { ExtRow, TurnRec } from '../../wire/turn-rec.ts';
+
+/** A turn as it goes out, with what only some clients ask for. */
+export interface SentTurn {
+  readonly rec: TurnRec;
+  readonly ext: ExtRow;
+}
+
+const NO_BYTES = new Uint8Array();
+/** The rest of a record's flags is the engine's own, or depends on the patch in force. */
+const STORED_FLAGS = TurnFlag.OPEN | TurnFlag.ABORTED | TurnFlag.INTERRUPTED | TurnFlag.FS_ROOT;
+
+/** Sealed turns. A payload that is damaged is left out and marked, since the others are still good. */
+export async function toSentTurns(
+  engine: Engine,
+  views: readonly TurnView[],
+  payload: boolean,
+): Promise<SentTurn[]> {
+  if (!payload) return views.map((view) => sentTurn(view, NO_BYTES));
+  return Promise.all(views.map((view) => withPayload(engine, view)));
+}
+
+export function toSentOpenTurn({ row, bytes }: OpenTurnRow, payload: boolean): SentTurn {
+  const view = { ...viewTurn(row, undefined), size: bytes.length };
+  return sentTurn(view, payload ? bytes : NO_BYTES);
+}
+
+/** For a client that cannot be told which payload is missing. */
+export function assertReadable({ rec, ext }: SentTurn): void {
+  if ((ext.flags & WireTurnFlag.UNREADABLE) === 0) return;
+  throw new QuipuError('CORRUPT', `the payload of turn ${rec.id} cannot be read`, {
+    file: 'blobs',
+    offset: 0,
+  });
+}
+
+async function withPayload(engine: Engine, view: TurnView): Promise<SentTurn> {
+  if (view.patch?.tombstone === true || view.payload === undefined) {
+    return sentTurn(view, NO_BYTES);
+  }
+  try {
+    const bytes = await engine.viewBlob(view.payload);
+    if (bytes !== undefined) return sentTurn(view, bytes);
+  } catch (error) {
+    if (!isQuipuError(error, 'CORRUPT')) throw error;
+    return sentTurn(view, NO_BYTES, WireTurnFlag.UNREADABLE);
+  }
+  // Erased: the tombstone that says so is newer than the patches that were asked for.
+  const patches = await engine.getPatches([view.row.id]);
+  const tombstone = patches.findLast((patch) => patch.tombstone);
+  if (tombstone === undefined) return sentTurn(view, NO_BYTES, WireTurnFlag.UNREADABLE);
+  return sentTurn(viewTurn(view.row, tombstone), NO_BYTES);
+}
+
+function sentTurn(view: TurnView, payload: Uint8Array, alsoFlags = 0): SentTurn {
+  const { row, patch, encoding, size } = view;
+  const { id, parent, depth, type, version, createdAt } = row;
+  const isTombstone = patch?.tombstone === true;
+  const flags =
+    (row.flags & STORED_FLAGS) |
+    (patch === undefined ? 0 : TurnFlag.PATCHED) |
+    (isTombstone ? TurnFlag.TOMBSTONE : 0);
+  const hash = isTombstone ? undefined : view.payload;
+  return {
+    rec: { id, parent, depth, type, version, encoding, size, hash, payload },
+    ext: { createdAt, flags: flags | alsoFlags, patchSeq: BigInt(patch?.seq ?? 0) },
+  };
+}

@@ -1,0 +1,39 @@
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import type { ErrorMessage } from '../../wire/error-message.ts';
+import { toErrorMessage } from '../../wire/error-message.ts';
+import { TOO_MANY } from '../../wire/error-codes.ts';
+
+/** One client asks too much, or reads too slowly. */
+export function tooMuch(problem: string): QuipuError<'UNAVAILABLE'> {
+  return new QuipuError('UNAVAILABLE', problem, { what: 'connection' });
+}
+
+export function goingAway(): QuipuError<'UNAVAILABLE'> {
+  return new QuipuError('UNAVAILABLE', 'the server is going away', { what: 'server' });
+}
+
+export function noAnswerYet(afterMs: number): QuipuError<'TIMEOUT'> {
+  return new QuipuError('TIMEOUT', `no answer within ${afterMs} ms; the outcome is unknown`, {
+    what: 'request',
+    afterMs,
+    outcome: 'unknown',
+  });
+}
+
+/** True for what is the server's own trouble, and belongs into its log. */
+export function isOwnFault(error: unknown): boolean {
+  return !isQuipuError(error) || error.code === 'IO' || error.code === 'CORRUPT';
+}
+
+/** The error as a client may see it: what is not meant for clients stays here. */
+export function toWireError(error: unknown, knowsQuipu: boolean): ErrorMessage {
+  if (!isQuipuError(error)) {
+    const message = 'the server failed to answer; its log says why';
+    const plain = new QuipuError('IO', message, { path: '', errno: 'UNKNOWN' });
+    return toErrorMessage(plain, knowsQuipu);
+  }
+  if (isQuipuError(error, 'UNAVAILABLE') && error.data.what === 'connection') {
+    return toErrorMessage(error, knowsQuipu, TOO_MANY);
+  }
+  return toErrorMessage(error, knowsQuipu);
+}

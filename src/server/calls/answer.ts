@@ -1,0 +1,40 @@
+import type { z } from 'zod';
+import type { Scope } from '../access.ts';
+import type { AnswerHandler, Caller, StreamHandler } from '../call-handler.ts';
+import { parseArgs } from './check-args.ts';
+
+export type NamedHandler<H> = readonly [method: string, handler: H];
+
+interface Rules<T> {
+  readonly needs: Scope;
+  /** Of the array of arguments. */
+  readonly args: z.ZodType<T>;
+}
+
+/** A verb with one answer, asked only with arguments that fit. */
+export function answer<T>(
+  method: string,
+  { needs, args: schema }: Rules<T>,
+  run: (args: T, caller: Caller) => Promise<unknown>,
+): NamedHandler<AnswerHandler> {
+  const handler: AnswerHandler = {
+    kind: 'answer',
+    needs,
+    run: async (args, caller) => run(parseArgs(schema, args, method), caller),
+  };
+  return [method, handler];
+}
+
+/** The same with many answers. */
+export function stream<T>(
+  method: string,
+  { needs, args: schema }: Rules<T>,
+  run: (args: T, caller: Caller) => AsyncIterable<unknown>,
+): NamedHandler<StreamHandler> {
+  const handler: StreamHandler = {
+    kind: 'stream',
+    needs,
+    run: (args, caller) => run(parseArgs(schema, args, method), caller),
+  };
+  return [method, handler];
+}

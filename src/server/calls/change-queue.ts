@@ -1,0 +1,55 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { Change } from '../../engine/batch.ts';
+
+/** What a change costs beside its texts and bytes: rows, and the object itself. */
+const CHANGE_BYTES = 256;
+const ROW_BYTES = 256;
+
+/** Changes that wait for one reader, up to about so many bytes. */
+export class ChangeQueue {
+  readonly #maxBytes: number;
+  #changes: Change[] = [];
+  #bytes = 0;
+  #overflowed = false;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(change: Change): void {
+    if (this.#overflowed) return;
+    this.#bytes += sizeOf(change);
+    // One change always fits, however large it is.
+    if (this.#bytes > this.#maxBytes && this.#changes.length > 0) {
+      this.#overflowed = true;
+      this.#changes = [];
+      return;
+    }
+    this.#changes.push(change);
+  }
+
+  /** What came since the last call. UNAVAILABLE once some of it had to be dropped. */
+  take(): readonly Change[] {
+    if (this.#overflowed) {
+      throw new QuipuError('UNAVAILABLE', 'changes came faster than they were read', {
+        what: 'subscription',
+      });
+    }
+    const taken = this.#changes;
+    this.#changes = [];
+    this.#bytes = 0;
+    return taken;
+  }
+}
+
+function sizeOf(change: Change): number {
+  let bytes = CHANGE_BYTES;
+  for (const delta of change.deltas) bytes += delta.bytes.length;
+  for (const doc of change.docs) bytes += doc.content.length;
+  for (const { meta } of change.contexts) bytes += JSON.stringify(meta).length;
+  const rows = [change.contexts, change.turns, change.opened, change.sealed, change.patches];
+  for (const list of [...rows, change.logs, change.docs, change.heads, change.deltas]) {
+    bytes += list.length * ROW_BYTES;
+  }
+  return bytes;
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { invalid } from '../../base/errors.ts';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { NAME_BYTES_MAX } from '../../wire/limits.ts';
+
+// What every argument from outside is checked with, once, before anything is done. What JSON can say and
+// the engine cannot store is refused here: half characters, ids beyond all numbers, unknown names.
+
+const ID_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** How many records one call may ask for. */
+export const RECORDS_MAX = 10_000;
+/** About how many bytes one answer has at most; its last record may go beyond. */
+export const ANSWER_BYTES = 8_388_608;
+const U32_MAX = 0xffff_ffff;
+
+const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
+const takesAtMost =
+  (bytes: number) =>
+  (text: string): boolean =>
+    Buffer.byteLength(text) <= bytes;
+
+export const hash: z.ZodType<Hash> = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'is 64 lower-case hex digits') as unknown as z.ZodType<Hash>;
+export const sha256: z.ZodType<string> = hash;
+export const turnId: z.ZodType<TurnId> = z
+  .bigint()
+  .min(1n)
+  .max(ID_MAX) as unknown as z.ZodType<TurnId>;
+/** Zero where "no turn" is a meaning. */
+export const turnIdOrNone: z.ZodType<TurnId> = z
+  .bigint()
+  .min(0n)
+  .max(ID_MAX) as unknown as z.ZodType<TurnId>;
+export const contextId: z.ZodType<ContextId> = z
+  .bigint()
+  .min(1n)
+  .max(ID_MAX) as unknown as z.ZodType<ContextId>;
+export const count: z.ZodType<number> = z.int().min(0);
+export const u32: z.ZodType<number> = z.int().min(0).max(U32_MAX);
+export const limit: z.ZodType<number> = z.int().min(0).max(RECORDS_MAX);
+export const bytes: z.ZodType<Uint8Array> = z.instanceof(Uint8Array);
+/** Any text that has a UTF-8 form. */
+export const text: z.ZodType<string> = z.string().refine(isWellFormed, 'has a lone surrogate');
+/** Text of the size of a type or a key. */
+export const shortText: z.ZodType<string> = z
+  .string()
+  .refine(takesAtMost(NAME_BYTES_MAX), `takes at most ${NAME_BYTES_MAX} bytes`)
+  .refine(isWellFormed, 'has a lone surrogate');
+
+/** Throws INVALID that names the argument. The input is not changed and not copied where it need not be. */
+export function parseArgs<T>(schema: z.ZodType<T>, args: unknown, method: string): T {
+  const result = schema.safeParse(args);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const place = issue === undefined ? '' : issue.path.map((part) => `[${String(part)}]`).join('');
+  throw invalid(`${method} arguments${place}`, `are wrong: ${issue?.message ?? 'not as expected'}`);
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import type { Hash } from '../../base/brand.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { hashBytes, sha256Hex } from '../../base/hash.ts';
+import { checkDetails } from '../../context/context-details.ts';
+import type {
+  Batch,
+  BlobPut,
+  ContextChange,
+  DocChange,
+  FsRootAttach,
+  PatchAppend,
+  TurnAppend,
+  TurnDelta,
+  TurnOpen,
+  TurnSeal,
+} from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { assertJsonLine, assertJsonText } from '../../engine/json-text.ts';
+import { assertName } from '../../engine/names.ts';
+import { RAW_BYTES_MAX } from '../../wire/limits.ts';
+import {
+  bytes,
+  contextId,
+  count,
+  hash,
+  parseArgs,
+  sha256,
+  shortText,
+  text,
+  turnId,
+  turnIdOrNone,
+  u32,
+} from './check-args.ts';
+
+/** A schema that knows every field: one that is added to the contract does not compile until it is here. */
+type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };
+
+const contextRef = z.union([contextId, z.strictObject({ created: count })]);
+const open = {
+  context: contextRef,
+  parent: turnId.optional(),
+  expectedHead: turnIdOrNone.optional(),
+  type: shortText,
+  version: u32,
+  encoding: u32,
+  fsRoot: hash.optional(),
+} satisfies Fields<TurnOpen>;
+const turn = { ...open, payload: hash, size: count } satisfies Fields<TurnAppend>;
+const blob = { hash, bytes, sha256: sha256.optional() } satisfies Fields<BlobPut>;
+const delta = { turn: turnId, offset: count, bytes } satisfies Fields<TurnDelta>;
+const seal = {
+  turn: turnId,
+  outcome: z.enum(['complete', 'aborted', 'interrupted']),
+  payload: hash,
+  size: count,
+  expectedBytes: count.optional(),
+} satisfies Fields<TurnSeal>;
+const patch = {
+  turn: turnId,
+  tombstone: z.boolean(),
+  encoding: u32,
+  payload: hash,
+  size: count,
+  expectedSeq: count.optional(),
+} satisfies Fields<PatchAppend>;
+const fsRoot = { turn: turnId, root: hash } satisfies Fields<FsRootAttach>;
+const doc = {
+  name: text,
+  content: text.optional(),
+  expectedVersion: count.optional(),
+  publish: z.boolean().optional(),
+} satisfies Fields<DocChange>;
+/** What users say about a context has rules of its own, see `checkDetails`. */
+const meta = z.looseObject({});
+const contexts = z.discriminatedUnion('do', [
+  z.strictObject({ do: z.literal('create'), base: turnId.optional(), meta: meta.optional() }),
+  z.strictObject({ do: z.literal('describe'), context: contextId, meta }),
+  z.strictObject({ do: z.literal('remove'), context: contextId }),
+]);
+const logs = z.discriminatedUnion('do', [
+  z.strictObject({
+    do: z.literal('append'),
+    name: text,
+    lines: z.array(text),
+    expectedLines: count.optional(),
+  }),
+  z.strictObject({ do: z.literal('remove'), name: text }),
+]);
+const batchFields = {
+  idempotency: z.strictObject({ context: contextId, key: shortText }).optional(),
+  blobs: z.array(z.strictObject(blob)).optional(),
+  contexts: z.array(contexts).optional(),
+  turns: z.array(z.strictObject(turn)).optional(),
+  opens: z.array(z.strictObject(open)).optional(),
+  deltas: z.array(z.strictObject(delta)).optional(),
+  seals: z.array(z.strictObject(seal)).optional(),
+  patches: z.array(z.strictObject(patch)).optional(),
+  fsRoots: z.array(z.strictObject(fsRoot)).optional(),
+  logs: z.array(logs).optional(),
+  docs: z.array(z.strictObject(doc)).optional(),
+} satisfies Fields<Batch>;
+const schema = z.tuple([z.strictObject(batchFields)]) as unknown as z.ZodType<[Batch]>;
+
+/**
+ * A batch from outside as one the engine may trust: every hash is that of its bytes, every size that of
+ * its blob, every text and name one that can be kept.
+ */
+export async function checkBatch(engine: Engine, args: readonly unknown[]): Promise<Batch> {
+  const [batch] = parseArgs(schema, args, 'engine.commit');
+  if (batch.idempotency?.key === '') throw invalid('key', 'is empty');
+  const sizes = checkBlobs(batch.blobs ?? []);
+  for (const change of batch.logs ?? []) {
+    assertName(change.name, 'log name');
+    if (change.do === 'append') for (const line of change.lines) assertJsonLine(line, 'line');
+  }
+  for (const { name, content } of batch.docs ?? []) {
+    assertName(name, 'document name');
+    if (content !== undefined) assertJsonText(content, 'content');
+  }
+  const { turns = [], seals = [], patches = [] } = batch;
+  for (const used of [...turns, ...seals, ...patches]) await checkSize(engine, sizes, used);
+  if (batch.contexts === undefined) return batch;
+  return { ...batch, contexts: batch.contexts.map(checkContext) };
+}
+
+function checkBlobs(blobs: readonly BlobPut[]): Map<Hash, number> {
+  const sizes = new Map<Hash, number>();
+  for (const [index, put] of blobs.entries()) {
+    const what = `blobs[${index}]`;
+    const size = put.bytes.length;
+    if (size > RAW_BYTES_MAX) throw tooLarge(what, size);
+    if (hashBytes(put.bytes) !== put.hash) throw invalid(what, 'has another hash than it says');
+    if (put.sha256 !== undefined && sha256Hex(put.bytes) !== put.sha256) {
+      throw invalid(what, 'has another SHA-256 than it says');
+    }
+    sizes.set(put.hash, size);
+  }
+  return sizes;
+}
+
+/** A blob that is not there is left to the engine, which says so. */
+async function checkSize(
+  engine: Engine,
+  sizes: ReadonlyMap<Hash, number>,
+  { payload, size }: { readonly payload: Hash; readonly size: number },
+): Promise<void> {
+  const known = sizes.get(payload) ?? (await engine.statBlob(payload))?.size;
+  if (known === undefined || known === size) return;
+  throw invalid('size', `of blob ${payload} is ${known}, not ${size}`);
+}
+
+function checkContext(change: ContextChange): ContextChange {
+  if (change.do === 'remove' || change.meta === undefined) return change;
+  for (const name of Object.keys(change.meta)) {
+    if (!['title', 'kind', 'labels', 'meta'].includes(name)) {
+      throw invalid('meta', `has no ${JSON.stringify(name)}`);
+    }
+  }
+  return { ...change, meta: checkDetails(change.meta) };
+}
+
+function tooLarge(what: string, size: number): QuipuError<'TOO_LARGE'> {
+  const message = `${what} has ${size} bytes, and ${RAW_BYTES_MAX} is the limit`;
+  return new QuipuError('TOO_LARGE', message, { what, limit: RAW_BYTES_MAX, size });
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { CheckedRead } from '../../context/check-input.ts';
+import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/loaded-page.ts';
+import { readPage } from '../../context/read-pages.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { TurnRow } from '../../engine/rows.ts';
+import { TURN_FIELDS } from '../../wire/turn-fields.ts';
+import type { PackedPage, PackedTurn } from '../../wire/turn-fields.ts';
+import type { AnswerHandler } from '../call-handler.ts';
+import { answer } from './answer.ts';
+import type { NamedHandler } from './answer.ts';
+import { contextId, count, limit, turnId } from './check-args.ts';
+
+/** Payload bytes of one page, so that with its records it fits a frame. The cursor goes on from there. */
+const PAGE_BYTES_MAX = 33_554_432;
+
+const request = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('last'), context: contextId, n: limit }),
+  z.strictObject({ kind: z.literal('before'), context: contextId, turn: turnId, n: limit }),
+  z.strictObject({ kind: z.literal('range'), context: contextId, from: count, to: count }),
+  z.strictObject({ kind: z.literal('chain'), tip: turnId, from: count, to: count }),
+]) as unknown as z.ZodType<PageRequest>;
+const read = z.strictObject({
+  payload: z.boolean(),
+  as: z.union([z.literal(['latest', 'original']), count]),
+  maxBytes: count,
+}) as unknown as z.ZodType<CheckedRead>;
+
+/** Head, records, patches and payloads of a page in one answer. */
+export function pageCall(engine: Engine): NamedHandler<AnswerHandler> {
+  const args = z.tuple([request, read]);
+  return answer('contexts.page', { needs: 'read', args }, async ([asked, how]) => {
+    const maxBytes = Math.min(how.maxBytes, PAGE_BYTES_MAX);
+    return packPage(await readPage(engine, asked, { ...how, maxBytes }));
+  });
+}
+
+function packPage({ turns, headDepth, cursor, nextDepth }: LoadedPage): PackedPage {
+  return {
+    turns: turns.map(packTurn),
+    headDepth,
+    ...(cursor !== undefined && { cursor: Number(cursor) }),
+    ...(nextDepth !== undefined && { nextDepth }),
+  };
+}
+
+function packTurn({ view, bytes, reason }: LoadedTurn): PackedTurn {
+  const { row, patch, encoding, payload, size } = view;
+  const isLarge = bytes !== undefined && bytes.length > PAGE_BYTES_MAX;
+  return [
+    packRow(row),
+    isLarge ? null : bytes,
+    reason,
+    patch === undefined ? undefined : { patch, encoding, payload, size },
+  ];
+}
+
+function packRow(row: TurnRow): (string | number | undefined)[] {
+  return TURN_FIELDS.map((name) => {
+    const value = row[name];
+    return typeof value === 'bigint' ? Number(value) : value;
+  });
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { Bell } from '../../context/bell.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Caller, StreamHandler } from '../call-handler.ts';
+import { stream } from './answer.ts';
+import type { NamedHandler } from './answer.ts';
+import { ChangeQueue } from './change-queue.ts';
+
+/** Unsent changes; a reader that lags further behind is cut off, and looks for itself when it is back. */
+const QUEUE_BYTES_MAX = 8_388_608;
+
+/**
+ * The first item is `{ live: true }`: whatever is committed after it was sent will be told. Each later one is
+ * `{ changes }`, all that came since the one before.
+ */
+export function subscribeCall(engine: Engine): NamedHandler<StreamHandler> {
+  return stream('engine.subscribe', { needs: 'read', args: z.tuple([]) }, (_, caller) =>
+    tellChanges(engine, caller),
+  );
+}
+
+async function* tellChanges(
+  engine: Engine,
+  { signal }: Caller,
+): AsyncGenerator<unknown, void, undefined> {
+  const bell = new Bell();
+  const queue = new ChangeQueue(QUEUE_BYTES_MAX);
+  const ring = (): void => bell.ring();
+  const stop = engine.subscribe((change) => {
+    queue.add(change);
+    bell.ring();
+  });
+  signal.addEventListener('abort', ring);
+  try {
+    yield { live: true };
+    while (!signal.aborted) {
+      const changes = queue.take();
+      if (changes.length > 0) yield { changes };
+      else await bell.wait();
+    }
+  } finally {
+    stop();
+    signal.removeEventListener('abort', ring);
+  }
+}

@@ -1,0 +1,52 @@
+import { invalid } from '../base/errors.ts';
+import type { Access } from './access.ts';
+import { openAccess } from './access.ts';
+import { isLoopback } from './loopback.ts';
+import type { Log } from './log.ts';
+import { TokenAccess } from './tokens/token-access.ts';
+
+export interface AccessOptions {
+  readonly host: string;
+  readonly tokenFile: string;
+  /** Let everyone in who can connect, wherever they are. */
+  readonly allowAnonymous: boolean;
+  readonly log: Log;
+}
+
+/** Who is let in, and for how long that is watched. */
+export interface ChosenAccess {
+  readonly access: Access;
+  /** In words, for whoever starts the server. */
+  readonly told: string;
+  readonly close: () => void;
+}
+
+/**
+ * Tokens where there are any; without them, this machine only. INVALID for an address that others can
+ * reach while there are no tokens: nobody should find out later that the store was open to all.
+ */
+export async function chooseAccess(options: AccessOptions): Promise<ChosenAccess> {
+  const { host, tokenFile: path, allowAnonymous, log } = options;
+  if (allowAnonymous) {
+    const told = `ANYONE who can reach ${host} may read, write and erase (--allow-anonymous)`;
+    if (!isLoopback(host)) log.warn({ host }, told);
+    return { access: openAccess, told, close: () => undefined };
+  }
+  const local = isLoopback(host);
+  const access = await TokenAccess.open({
+    path,
+    needed: !local,
+    onTrouble: (err) => log.error({ err, path }, 'nobody is let in: the tokens cannot be read'),
+  });
+  if (!local && access.tokenCount === 0) {
+    access.close();
+    throw invalid(
+      '--host',
+      `${host} can be reached from elsewhere, and there are no tokens in ${path}; create one with "quipu token create <name>", or say --allow-anonymous on a network that you trust`,
+    );
+  }
+  const told = access.tokensNeeded
+    ? `by token, ${access.tokenCount} known`
+    : 'anyone on this machine, until there is a token';
+  return { access, told, close: () => access.close() };
+}

@@ -1,0 +1,120 @@
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import { invalid } from '../../base/errors.ts';
+import type { Store } from '../../store/store.ts';
+import { FIXED_FILE, ITINERARY, SOURCE_FILE, testLog } from './demo-text.ts';
+
+/** What the sample left for someone to go on with. */
+export interface Demo {
+  readonly contexts: number;
+  /** The conversation that `writeSlowly` goes on with. */
+  readonly live: ContextId;
+}
+
+/** Fills an empty store with a sample that shows what a store is for. INVALID when anything is in it. */
+export async function fillDemo(store: Store): Promise<Demo> {
+  const { contexts, turns, blobs } = await store.maintain.stats();
+  if (contexts > 0 || turns > 0 || blobs > 0) {
+    throw invalid('--demo', 'fills an empty store only, and this one is in use; name another one');
+  }
+  const failure = await fixParser(store);
+  await tryOtherWays(store, failure);
+  await reportIncidents(store);
+  await planTrip(store);
+  const live = await createContext(store, 'How did the quipu work?', ['chat', 'live']);
+  await say(store, live, 'user', 'How did people keep accounts with knots? Take your time.');
+  const { items } = await store.contexts.list({ limit: 100 });
+  return { contexts: items.length, live };
+}
+
+/** An agent repairs a program; three of its four test runs print the same. Returns the turn to branch from. */
+async function fixParser(store: Store): Promise<TurnId> {
+  const id = await createContext(store, 'Fix the parser on empty input', ['bug', 'parser']);
+  await say(store, id, 'system', 'You repair programs. Run the tests after every change.');
+  await say(store, id, 'user', 'lexer/07 fails since yesterday. Find out why and repair it.');
+  await runTool(store, id, 'run_tests', testLog('lexer/07'));
+  await runTool(store, id, 'read_file', SOURCE_FILE);
+  const failure = await say(
+    store,
+    id,
+    'assistant',
+    'On empty input the loop body runs once more then it should.',
+  );
+  await store.contexts.patch(failure, {
+    role: 'assistant',
+    text: 'On empty input the loop body runs once more than it should.',
+  });
+  await runTool(store, id, 'run_tests', testLog('lexer/07'));
+  const leak = await runTool(store, id, 'print_env', 'API_KEY=sk-demo-0000 PATH=/usr/bin');
+  await store.contexts.tombstone(leak, 'a secret was printed');
+  await store.contexts.appendBatch(id, [
+    { type: 'tool.call', payload: { name: 'write_file', path: 'tokens.ts' } },
+    { type: 'tool.result', payload: { name: 'write_file', output: FIXED_FILE } },
+  ]);
+  await runTool(store, id, 'run_tests', testLog(undefined));
+  await say(store, id, 'assistant', 'The comparison must be <, not <=. All tests pass.');
+  return failure;
+}
+
+/** Two more attempts from the same point. What came before is shared. */
+async function tryOtherWays(store: Store, from: TurnId): Promise<void> {
+  const grammar = await store.contexts.fork(from, {
+    title: 'Fix the parser: change the grammar',
+    kind: 'agent',
+    labels: ['parser', 'attempt'],
+  });
+  await say(store, grammar.id, 'assistant', 'Perhaps the grammar lacks a rule for an empty file.');
+  await runTool(store, grammar.id, 'run_tests', testLog('lexer/07'));
+  await say(store, grammar.id, 'assistant', 'No: the same test fails. I give this up.');
+
+  const rewrite = await store.contexts.fork(from, {
+    title: 'Fix the parser: rewrite the loop',
+    kind: 'agent',
+    labels: ['parser', 'attempt'],
+  });
+  await runTool(store, rewrite.id, 'read_file', SOURCE_FILE);
+  await runTool(store, rewrite.id, 'run_tests', testLog(undefined));
+  await say(store, rewrite.id, 'assistant', 'A while loop is clearer, and the tests pass.');
+}
+
+/** Another agent meets outputs that are in the store already. */
+async function reportIncidents(store: Store): Promise<void> {
+  const id = await createContext(store, 'Weekly report: incidents', ['report']);
+  await say(store, id, 'user', 'What went wrong in the builds this week?');
+  for (let day = 1; day <= 5; day += 1) {
+    await runTool(store, id, 'fetch_log', testLog(day < 4 ? 'lexer/07' : undefined));
+  }
+  await say(store, id, 'assistant', 'One cause, three red days: the parser on empty input.');
+}
+
+/** Answers that came piece by piece: one complete, one that its reader cut off. */
+async function planTrip(store: Store): Promise<void> {
+  const id = await createContext(store, 'Three days in Cusco', ['chat', 'travel']);
+  await say(store, id, 'user', 'Plan three easy days in Cusco.');
+  const cut = await store.contexts.open(id, { type: 'chat.message' });
+  await cut.write('Day one: climb Huayna Picchu before dawn, then');
+  await cut.abort('the reader wanted something easier');
+  await say(store, id, 'user', 'Easier, please: the air is thin.');
+  const answer = await store.contexts.open(id, { type: 'chat.message' });
+  for (const piece of ITINERARY) await answer.write(piece);
+  await answer.seal();
+}
+
+async function createContext(
+  store: Store,
+  title: string,
+  labels: readonly string[],
+): Promise<ContextId> {
+  const kind = labels.includes('chat') ? 'chat' : 'agent';
+  return (await store.contexts.create({ title, kind, labels, meta: { demo: true } })).id;
+}
+
+async function say(store: Store, id: ContextId, role: string, text: string): Promise<TurnId> {
+  const turn = { type: 'chat.message', payload: { role, text } };
+  return (await store.contexts.append(id, turn)).id;
+}
+
+async function runTool(store: Store, id: ContextId, name: string, output: string): Promise<TurnId> {
+  await store.contexts.append(id, { type: 'tool.call', payload: { name } });
+  const result = { type: 'tool.result', payload: output, encoding: 'text' } as const;
+  return (await store.contexts.append(id, result)).id;
+}

@@ -1,0 +1,42 @@
+import { toTurnId } from '../../base/brand.ts';
+import { invalid } from '../../base/errors.ts';
+import type { AppendOptions, OpenTurnOptions, ReadOptions } from '../../context/contexts.ts';
+import type { HttpRequest } from './route.ts';
+
+/** What the headers of an append say about when it may happen. */
+export function appendConditions(request: HttpRequest): AppendOptions {
+  const idempotencyKey = request.header('idempotency-key');
+  return {
+    ...headCondition(request),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  };
+}
+
+/** `If-Match: "17"`: the head must be turn 17; `"0"`: the context must be empty. */
+export function headCondition(request: HttpRequest): OpenTurnOptions {
+  const header = request.header('if-match');
+  if (header === undefined) return {};
+  const [, id] = /^\s*"(\d{1,16})"\s*$/.exec(header) ?? [];
+  if (id === undefined) throw invalid('If-Match', 'is the id of the head in quotes, such as "17"');
+  return { expectedHead: toTurnId(BigInt(id), true) };
+}
+
+interface ReadQuery {
+  readonly payload?: boolean | undefined;
+  readonly as?: 'latest' | 'original' | number | undefined;
+  readonly maxBytes?: number | undefined;
+}
+
+export function readOptions({ payload, as, maxBytes }: ReadQuery): ReadOptions {
+  return {
+    ...(payload !== undefined && { payload }),
+    ...(as !== undefined && { as }),
+    ...(maxBytes !== undefined && { maxBytes }),
+  };
+}
+
+/** Without the names that were not given: an option that is there and undefined is not the same. */
+export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}

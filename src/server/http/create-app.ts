@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import type { HttpBindings } from '@hono/node-server';
+import { Hono } from 'hono';
+import type { Context as HonoContext } from 'hono';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { allows } from '../access.ts';
+import type { Identity } from '../access.ts';
+import { PREFLIGHT_HEADERS, corsHeaders, guardRequest } from './guard.ts';
+import type { GuardRules } from './guard.ts';
+import { checkInput, errorReply } from './http-error.ts';
+import type { HttpWorld } from './http-world.ts';
+import { parseJson, readBody } from './read-body.ts';
+import type { Exchange, HttpRequest, Reply, Route } from './route.ts';
+import { toResponse } from './send-reply.ts';
+
+interface Env {
+  Bindings: HttpBindings;
+}
+
+const REQUEST_ID = /^[\w.-]{1,128}$/;
+const NOBODY: Identity = { name: 'nobody', scope: 'read' };
+
+export function createApp(
+  routes: readonly Route[],
+  world: HttpWorld,
+  rules: GuardRules,
+): Hono<Env> {
+  const app = new Hono<Env>();
+  for (const route of routes) {
+    app.on(route.method.toUpperCase(), route.path, (context) =>
+      answer(context, world, rules, route),
+    );
+  }
+  app.notFound((context) => answer(context, world, rules));
+  return app;
+}
+
+/** One request from its first check to its line in the log. Never throws. */
+async function answer(
+  context: HonoContext<Env>,
+  world: HttpWorld,
+  rules: GuardRules,
+  route?: Route,
+): Promise<Response> {
+  const { incoming, outgoing } = context.env;
+  const { socket } = incoming;
+  const startedMs = performance.now();
+  const given = incoming.headers['x-request-id'];
+  const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+  const facts: Facts = { id, caller: NOBODY.name };
+  let reply: Reply;
+  try {
+    guardRequest(incoming, rules);
+    if (incoming.method === 'OPTIONS' && incoming.headers.origin !== undefined) {
+      reply = { status: 204, headers: PREFLIGHT_HEADERS };
+    } else if (route === undefined) throw noRoute(incoming.method, context.req.path);
+    else {
+      // While the answer is worked out nothing moves on the socket, and that is no stall.
+      reply = await carryOut(context, world, route, facts);
+    }
+  } catch (error) {
+    if (!(error instanceof QuipuError)) world.log.error({ id, err: error }, 'a request failed');
+    reply = errorReply(error, incoming.headers['if-match'] !== undefined);
+  }
+  socket.setTimeout(world.limits.stallMs);
+  const ms = performance.now() - startedMs;
+  const { status = 200 } = reply;
+  world.metrics.request({
+    protocol: 'http',
+    kind: kindOf(context, world, route),
+    ms,
+    ok: status < 400,
+  });
+  const { method } = incoming;
+  world.log.info(
+    {
+      id,
+      method,
+      path: context.req.path,
+      status,
+      ms: Math.round(ms * 100) / 100,
+      caller: facts.caller,
+    },
+    'request',
+  );
+  const headers = { ...reply.headers, ...corsHeaders(incoming, rules), 'X-Request-Id': id };
+  if (world.stopping.aborted) Object.assign(headers, { Connection: 'close' });
+  return toResponse({ ...reply, headers }, incoming, (error) => {
+    if (!outgoing.destroyed) world.log.warn({ id, err: error }, 'an answer broke off');
+  });
+}
+
+/** Only names from here: what clients make up would fill the memory of the metrics. */
+function kindOf(context: HonoContext<Env>, { calls }: HttpWorld, route: Route | undefined): string {
+  const method = context.req.param('method');
+  if (method !== undefined && calls.has(method)) return `CALL ${method}`;
+  return route?.name ?? 'unknown';
+}
+
+interface Facts {
+  readonly id: string;
+  /** Known once it was asked. */
+  caller: string;
+}
+
+async function carryOut(
+  context: HonoContext<Env>,
+  world: HttpWorld,
+  route: Route,
+  facts: Facts,
+): Promise<Reply> {
+  const { incoming, outgoing } = context.env;
+  const identity = await identify(world, route, incoming.headers.authorization);
+  facts.caller = identity.name;
+  const gone = new AbortController();
+  const abort = (): void => gone.abort();
+  // A stream must not outlive the server, nor the token that opened it.
+  const ends = [world.stopping, identity.ended].filter((signal) => signal !== undefined);
+  for (const signal of ends) signal.addEventListener('abort', abort);
+  outgoing.once('close', () => {
+    for (const signal of ends) signal.removeEventListener('abort', abort);
+    abort();
+  });
+  if (ends.some((signal) => signal.aborted)) abort();
+  const request: HttpRequest = {
+    world,
+    identity,
+    signal: gone.signal,
+    incoming,
+    header: (name) => context.req.header(name),
+  };
+  const exchange: Exchange<unknown, unknown, unknown> = {
+    params: checkInput(route.params, context.req.param(), 'path'),
+    query: checkInput(route.query, queryOf(context), 'query'),
+    body: await readInput(route, request),
+    request,
+  };
+  incoming.socket.setTimeout(isStreamedIn(route, request) ? world.limits.stallMs : 0);
+  return route.run(exchange);
+}
+
+async function identify(
+  { access }: HttpWorld,
+  route: Route,
+  authorization: string | undefined,
+): Promise<Identity> {
+  if (route.needs === 'nobody') return NOBODY;
+  const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+  const identity = await access.identify(token);
+  if (identity === undefined) {
+    throw new QuipuError(
+      'UNAUTHORIZED',
+      'a token is needed: send Authorization: Bearer <token>',
+      {},
+    );
+  }
+  if (allows(identity, route.needs)) return identity;
+  throw new QuipuError('FORBIDDEN', `this takes a token with the scope ${route.needs}`, {
+    scope: route.needs,
+  });
+}
+
+function queryOf(context: HonoContext<Env>): Record<string, string> {
+  const query: Record<string, string> = {};
+  for (const [name, values] of Object.entries(context.req.queries())) {
+    const [value, ...others] = values;
+    if (value === undefined || others.length > 0) throw invalid(name, 'is given more than once');
+    query[name] = value;
+  }
+  return query;
+}
+
+async function readInput(route: Route, request: HttpRequest): Promise<unknown> {
+  const { body } = route;
+  if (body?.json === undefined || isStreamedIn(route, request)) return undefined;
+  const { incoming, world } = request;
+  const bytes = await readBody(incoming, world.limits.bodyBytes);
+  if (bytes.length === 0 && body.optional === true) return checkInput(body.json, {}, 'body');
+  return checkInput(body.json, parseJson(bytes), 'body');
+}
+
+/** The handler reads the body itself. */
+function isStreamedIn({ body }: Route, request: HttpRequest): boolean {
+  if (body?.bytes === undefined) return false;
+  return body.json === undefined || !isJson(request.header('content-type'));
+}
+
+/** Also when nothing is said, as by a client that did not think of it. */
+function isJson(type: string | undefined): boolean {
+  return type === undefined || /^application\/(?:[\w.+-]+\+)?json\b/i.test(type);
+}
+
+function noRoute(method: string | undefined, path: string): QuipuError<'NOT_FOUND'> {
+  const id = `${method ?? ''} ${path}`.slice(0, 200);
+  return new QuipuError(
+    'NOT_FOUND',
+    `there is nothing at ${id}; /openapi.json lists what there is`,
+    {
+      what: 'route',
+      id,
+    },
+  );
+}

@@ -1,0 +1,156 @@
+import { createServer as createPlain } from 'node:http';
+import type { Server } from 'node:http';
+import { createServer as createTls } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { invalid } from '../../base/errors.ts';
+import type { Access } from '../access.ts';
+import type { CallTable } from '../call-handler.ts';
+import type { Log } from '../log.ts';
+import { createMetrics } from '../metrics/create-metrics.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
+import type { Served } from '../served.ts';
+import { createApp } from './create-app.ts';
+import { errorReply } from './http-error.ts';
+import { HEADER_BYTES_MAX, HTTP_LIMITS } from './http-limits.ts';
+import type { HttpLimits } from './http-limits.ts';
+import type { HttpWorld } from './http-world.ts';
+import { createRoutes } from './routes/create-routes.ts';
+
+export interface HttpServerOptions {
+  readonly served: Served;
+  /** The verbs of `POST /v1/call/:method`. */
+  readonly calls: CallTable;
+  readonly access: Access;
+  readonly limits?: Partial<HttpLimits>;
+  /** Default: nothing is logged. */
+  readonly log?: Log;
+  readonly metrics?: Metrics;
+  readonly version?: string;
+  /** PEM texts. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** Origins whose pages may use the server. Default none. */
+  readonly origins?: readonly string[];
+  /** Refuse requests for names that are not of this machine. Default: when no tokens are needed. */
+  readonly loopbackHostsOnly?: boolean;
+}
+
+export interface HttpServer {
+  listen(port: number, host: string): Promise<HttpAddress>;
+  /** Ends streams, finishes requests, and after `graceMs` cuts what is left. Idempotent. */
+  close(graceMs?: number): Promise<void>;
+}
+
+export interface HttpAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly url: string;
+}
+
+const NOTHING = (): void => undefined;
+const SILENT: Log = { debug: NOTHING, info: NOTHING, warn: NOTHING, error: NOTHING };
+const NO_REQUEST = errorReply(invalid('path', 'is not one that this server has'));
+const GRACE_MS_DEFAULT = 10_000;
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { served, calls, access, tls, origins = [], log = SILENT, version = '0' } = options;
+  const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
+  const stopping = new AbortController();
+  const metrics = options.metrics ?? createMetrics({ served });
+  const { signal } = stopping;
+  const world: HttpWorld = {
+    served,
+    calls,
+    access,
+    limits,
+    log,
+    metrics,
+    version,
+    stopping: signal,
+  };
+  const { loopbackHostsOnly = !access.tokensNeeded } = options;
+  const app = createApp(createRoutes(), world, { loopbackHostsOnly, origins });
+  const listener = getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    // What is not even a request: a path or a host that makes no address.
+    errorHandler: () =>
+      new Response(NO_REQUEST.body as string, { status: NO_REQUEST.status ?? 400 }),
+  });
+  const settings = { maxHeaderSize: HEADER_BYTES_MAX };
+  const server =
+    tls === undefined
+      ? createPlain(settings, (incoming, outgoing) => void listener(incoming, outgoing))
+      : createTls(
+          { ...settings, ...tls },
+          (incoming, outgoing) => void listener(incoming, outgoing),
+        );
+  applyLimits(server, limits);
+  countConnections(server, metrics);
+  let closing: Promise<void> | undefined;
+
+  return {
+    listen: (port, host) => listen(server, port, host, tls === undefined ? 'http' : 'https'),
+    close(graceMs = GRACE_MS_DEFAULT): Promise<void> {
+      stopping.abort();
+      closing ??= closeServer(server, graceMs);
+      return closing;
+    },
+  };
+}
+
+function countConnections(server: Server, metrics: Metrics): void {
+  server.on('connection', (socket: Socket) => {
+    metrics.connection('http', 1);
+    socket.once('close', () => metrics.connection('http', -1));
+  });
+  const counted = new WeakMap<Socket, { in: number; out: number }>();
+  server.on('request', ({ socket }, outgoing) => {
+    outgoing.once('close', () => {
+      const before = counted.get(socket) ?? { in: 0, out: 0 };
+      metrics.bytes('http', 'in', socket.bytesRead - before.in);
+      metrics.bytes('http', 'out', socket.bytesWritten - before.out);
+      counted.set(socket, { in: socket.bytesRead, out: socket.bytesWritten });
+    });
+  });
+}
+
+function applyLimits(server: Server, limits: HttpLimits): void {
+  server.maxConnections = limits.connections;
+  server.headersTimeout = limits.headersMs;
+  // A body may take as long as it keeps coming; one that stalls is cut by the socket's own timer.
+  server.requestTimeout = 0;
+  server.timeout = limits.stallMs;
+  server.keepAliveTimeout = limits.keepAliveMs;
+}
+
+async function listen(
+  server: Server,
+  port: number,
+  host: string,
+  scheme: string,
+): Promise<HttpAddress> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const bound = server.address() as AddressInfo;
+  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return { host: bound.address, port: bound.port, url: `${scheme}://${name}:${bound.port}` };
+}
+
+async function closeServer(server: Server, graceMs: number): Promise<void> {
+  if (!server.listening) return;
+  const done = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  // A connection that was busy a moment ago becomes idle without anyone being told.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  await done;
+  clearInterval(sweep);
+  clearTimeout(cut);
+}

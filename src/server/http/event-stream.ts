@@ -1,0 +1,59 @@
+import { QuipuError } from '../../base/errors.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import { toErrorJson } from './http-error.ts';
+import { withHeartbeats } from './heartbeat.ts';
+import type { HttpRequest, Reply } from './route.ts';
+
+/** One event of a stream of server-sent events. */
+export interface SentEvent {
+  /** What a client sends as `Last-Event-ID` when it comes back. */
+  readonly id?: string;
+  readonly event?: string;
+  readonly data: unknown;
+}
+
+const HEARTBEAT = encodeUtf8(': still here\n\n');
+
+/**
+ * Server-sent events, pulled as fast as the client takes them. The last one is `end` when the source
+ * came to its end, `error` when it failed, and none when the server stops: then the client comes back.
+ */
+export function eventReply(events: AsyncIterable<SentEvent>, request: HttpRequest): Reply {
+  return {
+    type: 'text/event-stream',
+    headers: { 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
+    body: toPieces(events, request),
+  };
+}
+
+async function* toPieces(
+  events: AsyncIterable<SentEvent>,
+  { world, signal, identity }: HttpRequest,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  // A comment at once, so that the client knows it is connected before anything happens.
+  yield HEARTBEAT;
+  try {
+    for await (const event of withHeartbeats(events, world.limits.heartbeatMs)) {
+      yield event === undefined ? HEARTBEAT : encodeEvent(event);
+    }
+    if (!signal.aborted) yield encodeEvent({ event: 'end', data: {} });
+  } catch (error) {
+    if (!(error instanceof QuipuError)) {
+      world.log.error({ err: error, caller: identity.name }, 'a stream failed');
+    }
+    yield encodeEvent({ event: 'error', data: toErrorJson(error) });
+  }
+}
+
+export function encodeEvent({ id, event, data }: SentEvent): Uint8Array {
+  // JSON has no line breaks, ids come from us, and so nothing here can forge a field.
+  const head =
+    (id === undefined ? '' : `id: ${id}\n`) + (event === undefined ? '' : `event: ${event}\n`);
+  return encodeUtf8(`${head}data: ${JSON.stringify(data)}\n\n`);
+}
+
+/** Where a client that comes back goes on: the header of a reconnecting one, or what it asked for. */
+export function resumeAt(request: HttpRequest, asked: string | undefined): string | undefined {
+  const header = request.header('last-event-id');
+  return header === undefined || header === '' ? asked : header;
+}

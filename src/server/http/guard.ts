@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http';
+import { QuipuError, invalid } from '../../base/errors.ts';
+
+// What is refused before anyone looks at the request: tricks with the path, and web pages that were
+// made to talk to a server they do not belong to.
+
+export interface GuardRules {
+  /** Where no token protects the store, only names of this machine are answered to. */
+  readonly loopbackHostsOnly: boolean;
+  /** Origins of web pages that may ask, such as `https://app.example`. */
+  readonly origins: readonly string[];
+}
+
+const ESCAPED_TRICK = /%(?:00|2e|2f|5c)/i;
+const LOOPBACK_NAME = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+export function guardRequest(incoming: IncomingMessage, rules: GuardRules): void {
+  const [path = ''] = (incoming.url ?? '').split('?');
+  if (
+    !path.startsWith('/') ||
+    /[\\\0]|\/\/|\/\.{1,2}(?:\/|$)/.test(path) ||
+    ESCAPED_TRICK.test(path)
+  ) {
+    throw invalid('path', 'is not one that this server has');
+  }
+  const { host = '', origin } = incoming.headers;
+  // A page of another site whose name was pointed at this machine still sends that name.
+  if (rules.loopbackHostsOnly && !LOOPBACK_NAME.test(host)) {
+    throw new QuipuError('FORBIDDEN', `this server does not answer to the name "${clip(host)}"`, {
+      scope: 'host',
+    });
+  }
+  if (origin !== undefined && !isOwn(origin, host) && !rules.origins.includes(origin)) {
+    throw new QuipuError('FORBIDDEN', `pages of "${clip(origin)}" may not use this server`, {
+      scope: 'origin',
+    });
+  }
+}
+
+/** Headers that let a page of an allowed origin read the answer. */
+export function corsHeaders(
+  incoming: IncomingMessage,
+  rules: GuardRules,
+): Readonly<Record<string, string>> {
+  const { origin } = incoming.headers;
+  if (origin === undefined || !rules.origins.includes(origin)) return {};
+  return {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Expose-Headers': 'ETag, Location, X-Request-Id',
+    Vary: 'Origin',
+  };
+}
+
+/** The answer to a browser that asks before it asks. */
+export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
+  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+  'Access-Control-Allow-Headers':
+    'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Range, X-Request-Id',
+  'Access-Control-Max-Age': '600',
+};
+
+function isOwn(origin: string, host: string): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`;
+}
+
+function clip(text: string): string {
+  return text.slice(0, 100);
+}

@@ -1,0 +1,47 @@
+import type { z } from 'zod';
+import { invalid, isQuipuError } from '../../base/errors.ts';
+import { WIRE_CODE, safeDetail } from '../../wire/error-codes.ts';
+import { jsonReply } from './route.ts';
+import type { Reply } from './route.ts';
+
+const PRECONDITION_FAILED = 412;
+
+interface ErrorJson {
+  readonly code: string;
+  readonly message: string;
+  readonly data: object;
+}
+
+/** What a client is told. What is no QuipuError is a defect, and its text stays here. */
+export function toErrorJson(error: unknown): { readonly error: ErrorJson } {
+  if (!isQuipuError(error)) {
+    const message = 'the server failed in a way it did not expect; its log says more';
+    return { error: { code: 'IO', message, data: { path: '', errno: 'UNKNOWN' } } };
+  }
+  const { code, message, data } = error;
+  return { error: { code, message: safeDetail(message), data } };
+}
+
+/** The answer to a request that failed. */
+export function errorReply(error: unknown, hadIfMatch = false): Reply {
+  const json = toErrorJson(error);
+  if (!isQuipuError(error)) return jsonReply(json, { status: 500 });
+  const { code } = error;
+  const moved = code === 'HEAD_MOVED' && hadIfMatch;
+  const status = moved ? PRECONDITION_FAILED : WIRE_CODE[code];
+  const headers = code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
+  return jsonReply(json, { status, headers });
+}
+
+/** INVALID, naming the first thing that is wrong. */
+export function checkInput<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  where: string,
+): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const what = issue === undefined || issue.path.length === 0 ? where : issue.path.join('.');
+  throw invalid(what, `is not as it must be: ${issue?.message ?? 'it does not fit'}`);
+}

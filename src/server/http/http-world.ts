@@ -1,0 +1,19 @@
+import type { Access } from '../access.ts';
+import type { CallTable } from '../call-handler.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
+import type { Served } from '../served.ts';
+import type { HttpLimits } from './http-limits.ts';
+
+/** What the whole HTTP server works with. */
+export interface HttpWorld {
+  readonly served: Served;
+  readonly calls: CallTable;
+  readonly access: Access;
+  readonly limits: HttpLimits;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly version: string;
+  /** Aborts when the server stops: streams end, and what is under way finishes. */
+  readonly stopping: AbortSignal;
+}

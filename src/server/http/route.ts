@@ -1,0 +1,106 @@
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import type { Identity, Scope } from '../access.ts';
+import type { HttpWorld } from './http-world.ts';
+
+// A route says what it takes and gives before it says what it does: input is checked by the same
+// schemas that describe it in /openapi.json, so the description cannot lag behind.
+
+/** What a handler is given beside its checked input. */
+export interface HttpRequest {
+  readonly world: HttpWorld;
+  readonly identity: Identity;
+  /** Aborts when the client is gone or the server stops. */
+  readonly signal: AbortSignal;
+  readonly incoming: IncomingMessage;
+  header(name: string): string | undefined;
+}
+
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default `application/json`. */
+  readonly type?: string;
+  /** Text is compressed where the client takes that; an iterable is sent as it is pulled. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+export type InputObject = z.ZodObject<Record<string, z.ZodType>>;
+
+/** JSON of this schema, bytes of any length, or either: then bytes when the type is not JSON. */
+export interface RouteBody<B extends z.ZodType = z.ZodType> {
+  readonly json?: B;
+  readonly bytes?: string;
+  readonly optional?: boolean;
+  readonly example?: unknown;
+}
+
+export interface RouteAnswer {
+  readonly status: number;
+  readonly what: string;
+  /** Absent: bytes or events, described by `type`. */
+  readonly json?: z.ZodType;
+  readonly type?: string;
+  readonly example?: unknown;
+}
+
+export interface Exchange<P, Q, B> {
+  readonly params: P;
+  readonly query: Q;
+  /** Undefined when the body is bytes; `request.incoming` has them. */
+  readonly body: B;
+  readonly request: HttpRequest;
+}
+
+interface RouteWords {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** As Hono writes it, such as `/v1/contexts/:id`. */
+  readonly path: string;
+  readonly name: string;
+  readonly summary: string;
+  /** `nobody` asks who is calling. */
+  readonly needs: Scope | 'nobody';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly answer: RouteAnswer;
+}
+
+export interface RouteGiven<
+  P extends InputObject,
+  Q extends InputObject,
+  B extends z.ZodType,
+> extends RouteWords {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: RouteBody<B>;
+  run(exchange: Exchange<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply> | Reply;
+}
+
+/** A route among others. */
+export interface Route extends RouteWords {
+  readonly params: InputObject;
+  readonly query: InputObject;
+  readonly body: RouteBody | undefined;
+  run(exchange: Exchange<unknown, unknown, unknown>): Promise<Reply> | Reply;
+}
+
+type Nothing = z.ZodObject<Record<never, z.ZodType>>;
+const NOTHING: Nothing = z.strictObject({});
+
+export function defineRoute<
+  P extends InputObject = Nothing,
+  Q extends InputObject = Nothing,
+  B extends z.ZodType = z.ZodUndefined,
+>(given: RouteGiven<P, Q, B>): Route {
+  const { params = NOTHING, query = NOTHING, body } = given;
+  return {
+    ...given,
+    params,
+    query,
+    body,
+    run: (exchange) => given.run(exchange as Exchange<z.output<P>, z.output<Q>, z.output<B>>),
+  };
+}
+
+export function jsonReply(value: unknown, more: Omit<Reply, 'body' | 'type'> = {}): Reply {
+  return { ...more, body: JSON.stringify(value) };
+}

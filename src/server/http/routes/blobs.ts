@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { QuipuError } from '../../../base/errors.ts';
+import type { BlobDetails } from '../../../store/blobs.ts';
+import { readPieces } from '../read-body.ts';
+import { parseRange } from '../parse-range.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { HttpRequest, Reply, Route } from '../route.ts';
+import { EXAMPLE_BLOB, blobJson, blobRef, flag } from '../schemas.ts';
+
+/** Blobs are named by their content, so what a client has kept never grows old. */
+const FOR_EVER = 'private, max-age=31536000, immutable';
+
+export const blobRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'put',
+    path: '/v1/blobs',
+    name: 'putBlob',
+    summary: 'Store bytes of any length by their content; the body is stored as it comes in',
+    needs: 'write',
+    query: z.strictObject({ sha256: flag.optional().describe('Also find it by its SHA-256') }),
+    body: { bytes: 'The bytes' },
+    answer: { status: 201, what: 'Durable when it comes', json: blobJson, example: EXAMPLE_BLOB },
+    async run({ query: { sha256 = false }, request }) {
+      const { blobs } = request.world.served.store;
+      const info = await blobs.put(readPieces(request.incoming), { sha256 });
+      const status = info.existed ? 200 : 201;
+      return jsonReply(info, { status, headers: { Location: `/v1/blobs/${info.hash}` } });
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/blobs/:ref',
+    name: 'getBlob',
+    summary: 'The bytes of a blob, whole or a range; HEAD gives its size',
+    needs: 'read',
+    headers: {
+      Range: 'One range of bytes',
+      'If-None-Match': 'The ETag of a blob that the client has: 304',
+    },
+    params: z.strictObject({ ref: blobRef }),
+    answer: { status: 200, what: 'The bytes', type: 'application/octet-stream' },
+    async run({ params: { ref }, request }) {
+      const details = await request.world.served.store.blobs.stat(ref);
+      if (details === undefined) {
+        throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
+      }
+      return sendBlob(details, request);
+    },
+  }),
+];
+
+function sendBlob({ hash, size }: BlobDetails, request: HttpRequest): Reply {
+  const etag = `"${hash}"`;
+  const headers = { ETag: etag, 'Accept-Ranges': 'bytes', 'Cache-Control': FOR_EVER };
+  if (isKnown(request.header('if-none-match'), etag)) return { status: 304, headers };
+  const range = wantedRange(request, etag, size);
+  if (range === 'unsatisfiable') {
+    return { status: 416, headers: { ...headers, 'Content-Range': `bytes */${size}` } };
+  }
+  const { start, end } = range ?? { start: 0, end: size };
+  return {
+    status: range === undefined ? 200 : 206,
+    type: 'application/octet-stream',
+    headers: {
+      ...headers,
+      'Content-Length': String(end - start),
+      ...(range !== undefined && { 'Content-Range': `bytes ${start}-${end - 1}/${size}` }),
+    },
+    body: request.world.served.engine.readBlob(hash, start, end),
+  };
+}
+
+function wantedRange(
+  request: HttpRequest,
+  etag: string,
+  size: number,
+): ReturnType<typeof parseRange> {
+  const condition = request.header('if-range');
+  if (condition !== undefined && condition !== etag) return undefined;
+  return parseRange(request.header('range'), size);
+}
+
+function isKnown(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes('*') || tags.includes(etag);
+}

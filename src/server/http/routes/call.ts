@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { QuipuError, invalid } from '../../../base/errors.ts';
+import { decodeCallReply, encodeCallReply } from '../../../wire/call.ts';
+import { fromCall, toCall } from '../../../wire/call-values.ts';
+import type { Parts } from '../../../wire/byte-writer.ts';
+import { METHOD_BYTES_MAX } from '../../../wire/limits.ts';
+import { encodeStream } from '../../../wire/stream.ts';
+import { allows } from '../../access.ts';
+import { isOwnFault, toWireError } from '../../binary/wire-error.ts';
+import type { CallHandler, Caller, StreamHandler, UploadHandler } from '../../call-handler.ts';
+import { withHeartbeats } from '../heartbeat.ts';
+import { readBody, readPieces } from '../read-body.ts';
+import { defineRoute } from '../route.ts';
+import type { HttpRequest, Reply, Route } from '../route.ts';
+
+// The verbs of a store by name, for the client that is a whole store over HTTP. Bodies are those of the
+// binary protocol: a request has the body of a CALL, an answer that of its reply, a stream has STREAM
+// bodies, each after its length as u32; a length of 0 only says that the stream is alive. An upload
+// has its arguments first, after their length, and then the bytes to upload.
+
+const TYPE = 'application/x-quipu-call';
+const ARGUMENT_BYTES_MAX = 1024 * 1024;
+const HEARTBEAT = new Uint8Array(4);
+
+export const callRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: '/v1/call/:method',
+    name: 'call',
+    summary: 'Any verb of the store by its name, in the encoding of the binary protocol',
+    // The verb itself says which scope it needs.
+    needs: 'read',
+    params: z.strictObject({ method: z.string().max(METHOD_BYTES_MAX) }),
+    body: { bytes: 'The body of a CALL; see the wire protocol' },
+    answer: { status: 200, what: 'The body of a CALL reply, or STREAM bodies', type: TYPE },
+    async run({ params: { method }, request }) {
+      const handler = request.world.calls.get(method);
+      if (handler === undefined) {
+        const found = method.slice(0, METHOD_BYTES_MAX);
+        throw new QuipuError('UNSUPPORTED', `there is no method ${found}`, {
+          what: 'method',
+          found,
+        });
+      }
+      if (!allows(request.identity, handler.needs)) {
+        const { needs: scope } = handler;
+        throw new QuipuError('FORBIDDEN', `${method} takes a token with the scope ${scope}`, {
+          scope,
+        });
+      }
+      return runCall(handler, request);
+    },
+  }),
+];
+
+async function runCall(handler: CallHandler, request: HttpRequest): Promise<Reply> {
+  const caller: Caller = { identity: request.identity, signal: request.signal };
+  if (handler.kind === 'upload') return runUpload(handler, request, caller);
+  const args = toArguments(await readBody(request.incoming, request.world.limits.bodyBytes));
+  // The body is in, and an answer may take its time.
+  request.incoming.socket.setTimeout(0);
+  if (handler.kind === 'answer') return answer(await handler.run(args, caller));
+  return { type: TYPE, body: streamed(handler, args, request, caller) };
+}
+
+async function runUpload(
+  handler: UploadHandler,
+  request: HttpRequest,
+  caller: Caller,
+): Promise<Reply> {
+  const pieces = readPieces(request.incoming);
+  const { head, rest } = await splitUpload(pieces);
+  return answer(await handler.run(toArguments(head), rest, caller));
+}
+
+/** The arguments at the front of an upload, and what comes after them. */
+async function splitUpload(
+  pieces: AsyncGenerator<Uint8Array, void, undefined>,
+): Promise<{ head: Uint8Array; rest: AsyncIterable<Uint8Array> }> {
+  let held = Buffer.alloc(0);
+  const fill = async (size: number): Promise<void> => {
+    while (held.length < size) {
+      const next = await pieces.next();
+      if (next.done === true) throw invalid('body', 'ends before the arguments of the upload do');
+      held = Buffer.concat([held, next.value]);
+    }
+  };
+  await fill(4);
+  const size = held.readUInt32LE(0);
+  if (size > ARGUMENT_BYTES_MAX) throw invalid('body', 'has arguments that are too long');
+  await fill(4 + size);
+  const first = held.subarray(4 + size);
+  async function* rest(): AsyncGenerator<Uint8Array, void, undefined> {
+    if (first.length > 0) yield first;
+    yield* pieces;
+  }
+  return { head: held.subarray(4, 4 + size), rest: rest() };
+}
+
+function toArguments(body: Uint8Array): readonly unknown[] {
+  const args = fromCall(decodeCallReply(body));
+  if (Array.isArray(args)) return args as readonly unknown[];
+  throw invalid('body', 'is not a list of arguments');
+}
+
+function answer(result: unknown): Reply {
+  return { type: TYPE, body: join(encodeCallReply(toCall(result))) };
+}
+
+async function* streamed(
+  handler: StreamHandler,
+  args: readonly unknown[],
+  { world }: HttpRequest,
+  caller: Caller,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    const items = handler.run(args, caller);
+    for await (const item of withHeartbeats(boxed(items), world.limits.heartbeatMs)) {
+      if (item === undefined) yield HEARTBEAT;
+      else yield framed(encodeStream({ kind: 'item', body: toCall(item.value) }));
+    }
+    // A server that stops has not come to the end of the stream.
+    if (!world.stopping.aborted) yield framed(encodeStream({ kind: 'end' }));
+  } catch (error) {
+    if (isOwnFault(error)) world.log.error({ err: error }, 'a stream failed');
+    yield framed(encodeStream({ kind: 'error', error: toWireError(error, true) }));
+  }
+}
+
+/** An item may itself be undefined. */
+async function* boxed(
+  items: AsyncIterable<unknown>,
+): AsyncGenerator<{ value: unknown }, void, undefined> {
+  for await (const value of items) yield { value };
+}
+
+function framed(parts: Parts): Uint8Array {
+  const body = join(parts);
+  const framedBody = Buffer.allocUnsafe(4 + body.length);
+  framedBody.writeUInt32LE(body.length, 0);
+  framedBody.set(body, 4);
+  return framedBody;
+}
+
+function join(parts: Parts): Uint8Array {
+  const [only] = parts;
+  return parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
+}

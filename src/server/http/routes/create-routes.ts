@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { describeApi } from '../open-api.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { Route } from '../route.ts';
+import { blobRoutes } from './blobs.ts';
+import { callRoutes } from './call.ts';
+import { contextRoutes } from './contexts.ts';
+import { eventRoutes } from './events.ts';
+import { healthRoutes } from './health.ts';
+import { maintainRoutes } from './maintain.ts';
+import { patchRoutes } from './patches.ts';
+import { pinRoutes } from './pins.ts';
+import { streamingRoutes } from './streaming.ts';
+import { turnRoutes } from './turns.ts';
+
+/** Everything that HTTP answers to, the description of itself included. */
+export function createRoutes(): readonly Route[] {
+  const routes: Route[] = [
+    ...contextRoutes,
+    ...turnRoutes,
+    ...streamingRoutes,
+    ...patchRoutes,
+    ...pinRoutes,
+    ...blobRoutes,
+    ...eventRoutes,
+    ...maintainRoutes,
+    ...callRoutes,
+    ...healthRoutes,
+  ];
+  routes.push(
+    defineRoute({
+      method: 'get',
+      path: '/openapi.json',
+      name: 'openApi',
+      summary: 'This description',
+      needs: 'nobody',
+      answer: {
+        status: 200,
+        what: 'OpenAPI 3.1',
+        json: z.looseObject({ openapi: z.string() }),
+        example: { openapi: '3.1.0' },
+      },
+      run: ({ request }) => jsonReply(describeApi(routes, request.world.version)),
+    }),
+  );
+  return routes;
+}

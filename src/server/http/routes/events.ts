@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { toTurnId } from '../../../base/brand.ts';
+import type { ContextId, TurnId } from '../../../base/brand.ts';
+import { QuipuError, invalid } from '../../../base/errors.ts';
+import type { FollowOptions } from '../../../context/contexts.ts';
+import type { StoreEvent, WatchFilter } from '../../../store/watch-event.ts';
+import { readOptions } from '../conditions.ts';
+import { eventReply, resumeAt } from '../event-stream.ts';
+import type { SentEvent } from '../event-stream.ts';
+import { defineRoute } from '../route.ts';
+import type { HttpRequest, Route } from '../route.ts';
+import { contextId, flag, readQuery } from '../schemas.ts';
+
+const KINDS = [
+  'context.created',
+  'context.updated',
+  'context.removed',
+  'turn.appended',
+  'turn.opened',
+  'turn.sealed',
+  'patch.added',
+  'unreadable',
+] as const;
+
+const kinds = z
+  .string()
+  .transform((text) => text.split(','))
+  .pipe(z.array(z.enum(KINDS)));
+
+export const eventRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/events',
+    name: 'watchStore',
+    summary: 'What happens in the whole store, as server-sent events',
+    needs: 'read',
+    headers: { 'Last-Event-ID': 'Go on after that event, also across a restart of the server' },
+    query: z.strictObject({
+      context: contextId.optional().describe('Only what concerns this context'),
+      kinds: kinds.optional().describe('Only these, separated by commas'),
+      after: z.string().optional().describe('As Last-Event-ID'),
+    }),
+    answer: {
+      status: 200,
+      what: 'Each event has the name of its kind and an id to go on from',
+      type: 'text/event-stream',
+    },
+    async run({ query, request }) {
+      const after = resumeAt(request, query.after);
+      const filter: WatchFilter = {
+        ...(query.context !== undefined && { context: query.context }),
+        ...(query.kinds !== undefined && { kinds: query.kinds }),
+      };
+      const { signal, world } = request;
+      const options = { signal, ...(after !== undefined && { after }) };
+      const events = world.served.store.watch(filter, options)[Symbol.asyncIterator]();
+      // A position that is none is an error of the request, so it is found before the stream begins.
+      const first = await events.next();
+      return eventReply(toSentEvents(first, events), request);
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/contexts/:id/events',
+    name: 'followContext',
+    summary: 'The turns of a context, those there and those to come, as server-sent events',
+    needs: 'read',
+    headers: { 'Last-Event-ID': 'Go on after that turn, also across a restart of the server' },
+    params: z.strictObject({ id: contextId }),
+    query: z.strictObject({
+      ...readQuery,
+      after: z.string().optional().describe('As Last-Event-ID: a turn; "head" begins now'),
+      open: flag.optional().describe('Also tell of a turn when it is opened'),
+    }),
+    answer: {
+      status: 200,
+      what: 'Events `turn` (and `open`) with a turn, `began` after "head", `end` when the context is removed',
+      type: 'text/event-stream',
+    },
+    async run({ params: { id }, query, request }) {
+      const head = (await request.world.served.engine.getHead(id))?.head;
+      if (head === undefined) throw noContext(id);
+      const after = resumeAt(request, query.after);
+      const options: FollowOptions = {
+        ...readOptions(query),
+        signal: request.signal,
+        after: after === 'head' ? head : toAfter(after),
+        openTurns: query.open ?? false,
+      };
+      const began = after === 'head' ? head : undefined;
+      return eventReply(followed(request, id, options, began), request);
+    },
+  }),
+];
+
+async function* toSentEvents(
+  first: IteratorResult<StoreEvent>,
+  rest: AsyncIterator<StoreEvent>,
+): AsyncGenerator<SentEvent, void, undefined> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) {
+      const { id, kind, ...data } = next.value;
+      yield { id, event: kind, data: toEventJson(data) };
+    }
+  } finally {
+    await rest.return?.();
+  }
+}
+
+function toEventJson(data: object): object {
+  if (!('contextId' in data)) return data;
+  return { contextId: String(data.contextId) };
+}
+
+/** Only a sealed turn is a place to go on from: one told as open comes again. */
+async function* followed(
+  { world }: HttpRequest,
+  id: ContextId,
+  options: FollowOptions,
+  began: TurnId | undefined,
+): AsyncGenerator<SentEvent, void, undefined> {
+  // Whoever began now and is cut off before the first turn must come back to this place.
+  if (began !== undefined) yield { id: String(began), event: 'began', data: {} };
+  for await (const turn of world.served.store.contexts.follow(id, options)) {
+    if (turn.state === 'open') yield { event: 'open', data: turn };
+    else yield { id: String(turn.id), event: 'turn', data: turn };
+  }
+}
+
+function toAfter(text: string | undefined): NonNullable<FollowOptions['after']> {
+  if (text === undefined) return toTurnId(0, true);
+  if (!/^\d{1,16}$/.test(text)) throw invalid('after', 'is the id of a turn, or "head"');
+  return toTurnId(BigInt(text), true);
+}
+
+function noContext(id: ContextId): QuipuError<'NOT_FOUND'> {
+  const data = { what: 'context', id: String(id) };
+  return new QuipuError('NOT_FOUND', `there is no context ${id}`, data);
+}

@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import type { Progress } from '../../../engine/progress.ts';
+import type { Maintain } from '../../../store/maintain.ts';
+import { tellProgress } from '../../calls/tell-progress.ts';
+import { given } from '../conditions.ts';
+import { eventReply } from '../event-stream.ts';
+import type { SentEvent } from '../event-stream.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { HttpRequest, Reply, Route } from '../route.ts';
+
+const report = z.record(z.string(), z.unknown());
+const ANSWER = 'The report; with Accept: text/event-stream events `progress`, then `result`';
+const GC_EXAMPLE = { dryRun: true, deadBlobs: 12, deadBytes: 48_000, freedBytes: 0 };
+
+/** Runs a piece of upkeep that a client asked for. */
+type Task = (maintain: Maintain, progress: Progress) => Promise<unknown>;
+
+export const maintainRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/stats',
+    name: 'getStats',
+    summary: 'Counts, sizes, the deduplication ratio and known damage',
+    needs: 'read',
+    answer: { status: 200, what: 'The figures', json: report, example: { turns: 3, contexts: 1 } },
+    async run({ request }) {
+      return jsonReply(await request.world.served.store.maintain.stats());
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/maintain/gc',
+    name: 'collectGarbage',
+    summary: 'Remove what nothing leads to',
+    needs: 'admin',
+    body: {
+      json: z.strictObject({
+        dryRun: z.boolean().optional(),
+        graceMs: z.number().min(0).optional(),
+        all: z.boolean().optional(),
+      }),
+      optional: true,
+      example: { dryRun: true },
+    },
+    answer: { status: 200, what: ANSWER, json: report, example: GC_EXAMPLE },
+    run: ({ body, request }) =>
+      runTask('gc', request, (maintain, progress) => maintain.gc({ ...given(body), progress })),
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/maintain/verify',
+    name: 'verifyStore',
+    summary: 'Read everything and check every checksum, hash and link',
+    needs: 'admin',
+    body: {
+      json: z.strictObject({ repair: z.boolean().optional() }),
+      optional: true,
+      example: { repair: false },
+    },
+    answer: { status: 200, what: ANSWER, json: report, example: { ok: true, problems: [] } },
+    run: ({ body, request }) =>
+      runTask('verify', request, (maintain, progress) =>
+        maintain.verify({ ...given(body), progress }),
+      ),
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/maintain/backup',
+    name: 'backupStore',
+    summary: 'A consistent copy into a folder on the server; again: only what is new',
+    needs: 'admin',
+    body: { json: z.strictObject({ to: z.string().min(1) }), example: { to: '/backups/agents' } },
+    answer: {
+      status: 200,
+      what: ANSWER,
+      json: report,
+      example: { files: 12, copiedBytes: 90_000 },
+    },
+    run: ({ body, request }) =>
+      runTask('backup', request, (maintain, progress) => maintain.backup(body.to, progress)),
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/maintain/retain',
+    name: 'retainContexts',
+    summary: 'Remove contexts by age, size and label',
+    needs: 'admin',
+    body: {
+      json: z.strictObject({
+        maxAgeMs: z.number().min(0).optional(),
+        maxBytes: z.number().min(0).optional(),
+        keep: z.number().min(0).optional(),
+        label: z.string().optional(),
+        dryRun: z.boolean().optional(),
+      }),
+      example: { maxAgeMs: 2_592_000_000, dryRun: true },
+    },
+    answer: { status: 200, what: ANSWER, json: report, example: { removed: [] } },
+    run: ({ body: { dryRun = false, ...policy }, request }) =>
+      runTask('retain', request, (maintain) => maintain.retain(given(policy), { dryRun })),
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/maintain/checkpoint',
+    name: 'checkpoint',
+    summary: 'Make the next opening fast',
+    needs: 'admin',
+    answer: { status: 200, what: 'It is done', json: report, example: {} },
+    run: ({ request }) => runTask('checkpoint', request, (maintain) => maintain.checkpoint()),
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/maintain/reindex',
+    name: 'reindex',
+    summary: 'Rebuild every accelerator from the truth',
+    needs: 'admin',
+    answer: { status: 200, what: ANSWER, json: report, example: {} },
+    run: ({ request }) =>
+      runTask('reindex', request, (maintain, progress) => maintain.reindex(progress)),
+  }),
+];
+
+/** Work that has begun goes on when its caller goes away: half of it helps nobody. */
+async function runTask(name: string, request: HttpRequest, task: Task): Promise<Reply> {
+  const { served, metrics } = request.world;
+  async function timed(progress: Progress): Promise<unknown> {
+    const startedMs = performance.now();
+    let ok = false;
+    try {
+      const result = await task(served.store.maintain, progress);
+      ok = true;
+      return result;
+    } finally {
+      metrics.upkeep(name, performance.now() - startedMs, ok);
+    }
+  }
+  if (!(request.header('accept') ?? '').includes('text/event-stream')) {
+    return jsonReply(toPlain(await timed(() => undefined)));
+  }
+  return eventReply(toEvents(tellProgress(timed)), request);
+}
+
+async function* toEvents(
+  steps: AsyncIterable<unknown>,
+): AsyncGenerator<SentEvent, void, undefined> {
+  for await (const step of steps) {
+    const { progress, result } = step as { progress?: Parameters<Progress>; result?: unknown };
+    if (progress === undefined) yield { event: 'result', data: toPlain(result) };
+    else {
+      const [done, total, what] = progress;
+      yield { event: 'progress', data: { done, total, what } };
+    }
+  }
+}
+
+/** Reports name contexts and turns by ids, which JSON has as text. */
+function toPlain(value: unknown): unknown {
+  const text = JSON.stringify(value ?? {}, (_, item: unknown) =>
+    typeof item === 'bigint' ? String(item) : item,
+  );
+  return JSON.parse(text) as unknown;
+}

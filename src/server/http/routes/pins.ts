@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { PinOptions } from '../../../context/pin.ts';
+import { given } from '../conditions.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { Route } from '../route.ts';
+import { turnId } from '../schemas.ts';
+
+const params = z.strictObject({ id: turnId });
+
+export const pinRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/pins',
+    name: 'listPins',
+    summary: 'Turns that stay whatever else happens, by rising id',
+    needs: 'read',
+    answer: {
+      status: 200,
+      what: 'The pins',
+      json: z.strictObject({
+        pins: z.array(z.strictObject({ turn: z.string(), reason: z.string().optional() })),
+      }),
+      example: { pins: [{ turn: '2', reason: 'cited in a report' }] },
+    },
+    async run({ request }) {
+      const pins = await request.world.served.store.contexts.pins();
+      return jsonReply({ pins: pins.map((pin) => ({ ...pin, turn: String(pin.turn) })) });
+    },
+  }),
+  defineRoute({
+    method: 'put',
+    path: '/v1/turns/:id/pin',
+    name: 'pinTurn',
+    summary: 'Keep a turn, and all before it, from being collected',
+    needs: 'write',
+    params,
+    body: {
+      json: z.strictObject({ reason: z.string().optional() }),
+      optional: true,
+      example: { reason: 'cited in a report' },
+    },
+    answer: { status: 204, what: 'It is pinned' },
+    async run({ params: { id }, body, request }) {
+      await request.world.served.store.contexts.pin(id, given(body) as PinOptions);
+      return { status: 204 };
+    },
+  }),
+  defineRoute({
+    method: 'delete',
+    path: '/v1/turns/:id/pin',
+    name: 'unpinTurn',
+    summary: 'Let a pinned turn go',
+    needs: 'write',
+    params,
+    answer: { status: 204, what: 'It is pinned no more' },
+    async run({ params: { id }, request }) {
+      await request.world.served.store.contexts.unpin(id);
+      return { status: 204 };
+    },
+  }),
+];

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import type { TurnId } from '../../../base/brand.ts';
+import { QuipuError, invalid } from '../../../base/errors.ts';
+import { decodeUtf8 } from '../../../base/utf8.ts';
+import { assertPayloadFits } from '../../../context/encode-payload.ts';
+import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
+import { planSeal } from '../../../context/plan-seal.ts';
+import type { OpenTurnRow } from '../../../engine/engine.ts';
+import { Encoding } from '../../../format/encoding.ts';
+import { headCondition } from '../conditions.ts';
+import { eventReply, resumeAt } from '../event-stream.ts';
+import type { SentEvent } from '../event-stream.ts';
+import { readBody } from '../read-body.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { HttpRequest, Route } from '../route.ts';
+import { EXAMPLE_TURN, contextId, count, turnId, turnJson } from '../schemas.ts';
+import { appended } from './turns.ts';
+
+const OPEN_EXAMPLE = { ...EXAMPLE_TURN, state: 'open', flags: 1, size: 0, payload: '' };
+const params = z.strictObject({ id: turnId });
+
+/** Turns that are written piece by piece. */
+export const streamingRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: '/v1/contexts/:id/open',
+    name: 'openTurn',
+    summary: 'Open a turn to stream into; it becomes the head when sealed',
+    needs: 'write',
+    headers: { 'If-Match': 'The id of the head in quotes; another head is 412' },
+    params: z.strictObject({ id: contextId }),
+    body: {
+      json: z.strictObject({
+        type: z.string(),
+        version: z.int().min(0).optional(),
+        encoding: z.enum(['text', 'bytes']).optional(),
+        parent: turnId.optional(),
+      }),
+      example: { type: 'chat.message' },
+    },
+    answer: { status: 201, what: 'The open turn', json: turnJson, example: OPEN_EXAMPLE },
+    async run({ params: { id }, body, request }) {
+      const { contexts } = request.world.served.store;
+      const { type, version, encoding, parent } = body;
+      const turn = {
+        type,
+        ...(version !== undefined && { version }),
+        ...(encoding !== undefined && { encoding }),
+      };
+      const placement = { ...headCondition(request), ...(parent !== undefined && { parent }) };
+      const opened = await contexts.open(id, turn, placement);
+      const headers = { Location: `/v1/turns/${opened.id}` };
+      return jsonReply(await contexts.turn(opened.id), { status: 201, headers });
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/turns/:id/delta',
+    name: 'writeDelta',
+    summary: 'Add bytes to an open turn; sent again with the same offset they are added once',
+    needs: 'write',
+    params,
+    query: z.strictObject({ offset: count.describe('Bytes that the turn has before these') }),
+    body: { bytes: 'The bytes to add' },
+    answer: {
+      status: 200,
+      what: 'Bytes that would survive a power cut',
+      json: z.strictObject({ size: z.int() }),
+      example: { size: 120 },
+    },
+    async run({ params: { id }, query: { offset }, request }) {
+      const bytes = await readBody(request.incoming, PAYLOAD_BYTES_MAX);
+      assertPayloadFits(offset + bytes.length, PAYLOAD_BYTES_MAX);
+      await request.world.served.engine.commit({ deltas: [{ turn: id, offset, bytes }] });
+      return jsonReply({ size: offset + bytes.length });
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/turns/:id/seal',
+    name: 'sealTurn',
+    summary: 'End an open turn: complete, or aborted when a reason is given',
+    needs: 'write',
+    params,
+    body: {
+      json: z.strictObject({ abort: z.string().min(1).max(4096).optional() }),
+      optional: true,
+      example: { abort: 'the model stopped answering' },
+    },
+    answer: { status: 201, what: 'The sealed turn', json: turnJson, example: EXAMPLE_TURN },
+    async run({ params: { id }, body, request }) {
+      const { store, engine } = request.world.served;
+      const { row, bytes } = await mustGetOpen(request, id);
+      if (body.abort === undefined && row.encoding === Encoding.text) decodeUtf8(bytes);
+      await engine.commit(planSeal(id, bytes, body.abort));
+      const turn = await store.contexts.turn(id, { payload: false });
+      if (turn === undefined) throw noTurn(id);
+      return appended(turn);
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/turns/:id/events',
+    name: 'followOpenTurn',
+    summary: 'The bytes of a turn as they come, as server-sent events, until it is sealed',
+    needs: 'read',
+    headers: { 'Last-Event-ID': 'Go on after that many bytes' },
+    params,
+    query: z.strictObject({
+      after: z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .optional(),
+    }),
+    answer: {
+      status: 200,
+      what: 'Events `delta` with {"offset", "base64"}, then `end`',
+      type: 'text/event-stream',
+    },
+    async run({ params: { id }, query, request }) {
+      const after = Number(resumeAt(request, query.after) ?? 0);
+      if (!Number.isSafeInteger(after)) throw invalid('Last-Event-ID', 'is a number of bytes');
+      if ((await request.world.served.engine.getTurn(id)) === undefined) throw noTurn(id);
+      return eventReply(deltas(request, id, after), request);
+    },
+  }),
+];
+
+async function* deltas(
+  { world, signal }: HttpRequest,
+  id: TurnId,
+  after: number,
+): AsyncGenerator<SentEvent, void, undefined> {
+  let end = 0;
+  for await (const piece of world.served.store.contexts.followOpen(id, { signal })) {
+    const offset = end;
+    end += piece.length;
+    if (end <= after) continue;
+    const fresh = Buffer.from(piece.subarray(Math.max(0, after - offset)));
+    const data = { offset: end - fresh.length, base64: fresh.toString('base64') };
+    yield { id: String(end), event: 'delta', data };
+  }
+}
+
+async function mustGetOpen(request: HttpRequest, id: TurnId): Promise<OpenTurnRow> {
+  const { engine } = request.world.served;
+  const open = await engine.getOpenTurn(id);
+  if (open !== undefined) return open;
+  if ((await engine.getTurn(id)) === undefined) throw noTurn(id);
+  throw invalid('turn', `${id} is sealed already`);
+}
+
+function noTurn(id: TurnId): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: String(id) });
+}

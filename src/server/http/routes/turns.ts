@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import { QuipuError, invalid } from '../../../base/errors.ts';
+import type { AppendOptions, Contexts, NewTurn, TurnPage } from '../../../context/contexts.ts';
+import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
+import type { Turn } from '../../../context/turn.ts';
+import { appendConditions, given, readOptions } from '../conditions.ts';
+import { newTurn, toNewTurn } from '../payload.ts';
+import { readBody } from '../read-body.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { HttpRequest, Reply, Route } from '../route.ts';
+import {
+  EXAMPLE_TURN,
+  contextId,
+  count,
+  encoding,
+  readQuery,
+  turnId,
+  turnJson,
+} from '../schemas.ts';
+
+const LIMIT_DEFAULT = 50;
+
+const pageQuery = z.strictObject({
+  ...readQuery,
+  limit: count.optional().describe('Turns at most; default 50, at most 10,000'),
+  before: turnId.optional().describe('The turns before this one; the cursor of a page goes here'),
+  from: count.optional().describe('With `to`: turns from this depth'),
+  to: count.optional().describe('Up to this depth, not including it'),
+  maxBytes: count.optional().describe('Payload bytes that a page holds at most'),
+});
+
+export const turnRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/contexts/:id/turns',
+    name: 'listTurns',
+    summary: 'The newest turns of a context, those before one, or a range by depth; older first',
+    needs: 'read',
+    params: z.strictObject({ id: contextId }),
+    query: pageQuery,
+    answer: {
+      status: 200,
+      what: 'A page; `cursor` goes into `before`, `nextDepth` into `from`',
+      json: z.strictObject({
+        turns: z.array(turnJson),
+        cursor: z.string().optional(),
+        nextDepth: z.int().optional(),
+        headDepth: z.int(),
+      }),
+      example: { turns: [EXAMPLE_TURN], cursor: '2', headDepth: 1 },
+    },
+    async run({ params: { id }, query, request }) {
+      const { cursor, ...page } = await readPage(request.world.served.store.contexts, id, query);
+      return jsonReply({ ...page, ...(cursor !== undefined && { cursor: String(cursor) }) });
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/contexts/:id/turns',
+    name: 'appendTurns',
+    summary: 'Append one turn, several at once, or a body of any type as the payload of one',
+    needs: 'write',
+    headers: {
+      'Idempotency-Key': 'The same key with the same turns gives the first result again',
+      'If-Match': 'The id of the head in quotes; another head is 412',
+    },
+    params: z.strictObject({ id: contextId }),
+    query: z.strictObject({
+      parent: turnId.optional().describe('Default: the head'),
+      type: z.string().optional().describe('Of the turn, when the body is its payload'),
+      version: count.optional(),
+      encoding: encoding.optional().describe('Of such a body; default `bytes`'),
+    }),
+    body: {
+      json: z.union([newTurn, z.strictObject({ turns: z.array(newTurn).min(1).max(10_000) })]),
+      bytes: 'The payload of one turn, whose type is in the query',
+      example: { type: 'chat.message', payload: { role: 'user', text: 'hi' } },
+    },
+    answer: {
+      status: 201,
+      what: 'The turn, or `turns` when several were sent. Durable when it comes',
+      json: z.union([turnJson, z.strictObject({ turns: z.array(turnJson) })]),
+      example: EXAMPLE_TURN,
+    },
+    async run({ params: { id }, query, body, request }) {
+      const { contexts } = request.world.served.store;
+      const { parent } = query;
+      const conditions = appendConditions(request);
+      const options: AppendOptions = { ...conditions, ...(parent !== undefined && { parent }) };
+      if (body !== undefined && 'turns' in body) {
+        const turns = await contexts.appendBatch(id, body.turns.map(toNewTurn), options);
+        return jsonReply({ turns: turns.map(withoutPayload) }, { status: 201 });
+      }
+      const turn = body === undefined ? await rawTurn(query, request) : toNewTurn(body);
+      return appended(await contexts.append(id, turn, options));
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/turns/:id',
+    name: 'getTurn',
+    summary: 'One turn',
+    needs: 'read',
+    params: z.strictObject({ id: turnId }),
+    query: z.strictObject(readQuery),
+    answer: { status: 200, what: 'The turn', json: turnJson, example: EXAMPLE_TURN },
+    async run({ params: { id }, query, request }) {
+      const turn = await request.world.served.store.contexts.turn(id, readOptions(query));
+      if (turn !== undefined) return jsonReply(turn);
+      const data = { what: 'turn', id: String(id) };
+      throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, data);
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/turns/:id/diff/:other',
+    name: 'diffTurns',
+    summary: 'Where two turns part, and the turns after that on either side',
+    needs: 'read',
+    params: z.strictObject({ id: turnId, other: turnId }),
+    answer: {
+      status: 200,
+      what: '`base` is absent when they have nothing in common',
+      json: z.strictObject({
+        base: z.string().optional(),
+        left: z.array(z.string()),
+        right: z.array(z.string()),
+      }),
+      example: { base: '2', left: ['3'], right: ['4', '5'] },
+    },
+    async run({ params: { id, other }, request }) {
+      const { base, left, right } = await request.world.served.store.contexts.diff(id, other);
+      return jsonReply({
+        ...(base !== undefined && { base: String(base) }),
+        left: left.map(String),
+        right: right.map(String),
+      });
+    },
+  }),
+];
+
+type PageQuery = z.output<typeof pageQuery>;
+
+async function readPage(
+  contexts: Contexts,
+  id: z.output<typeof contextId>,
+  query: PageQuery,
+): Promise<TurnPage> {
+  const { limit = LIMIT_DEFAULT, before, from, to } = query;
+  const options = readOptions(query);
+  if (from === undefined && to === undefined) {
+    if (before === undefined) return contexts.last(id, limit, options);
+    return contexts.before(id, before, limit, options);
+  }
+  if (from === undefined || to === undefined || before !== undefined) {
+    throw invalid('from', 'and to go together, and not with before');
+  }
+  // A range is as long as a page may be; `nextDepth` says where the next one begins.
+  const end = Math.min(to, from + limit);
+  const page = await contexts.range(id, from, end, options);
+  const isCut = page.nextDepth === undefined && end < to && end <= page.headDepth;
+  return isCut ? { ...page, nextDepth: end } : page;
+}
+
+interface RawQuery {
+  readonly type?: string | undefined;
+  readonly version?: number | undefined;
+  readonly encoding?: NewTurn['encoding'] | undefined;
+}
+
+async function rawTurn(
+  { type, version, encoding: name = 'bytes' }: RawQuery,
+  request: HttpRequest,
+): Promise<NewTurn> {
+  if (type === undefined) throw invalid('type', 'of the turn is needed in the query');
+  const payload = await readBody(request.incoming, PAYLOAD_BYTES_MAX);
+  return { type, encoding: name, payload, ...given({ version }) };
+}
+
+export function appended(turn: Turn): Reply {
+  const headers = { Location: `/v1/turns/${turn.id}`, ETag: `"${turn.id}"` };
+  return jsonReply(withoutPayload(turn), { status: 201, headers });
+}
+
+/** Whoever sent it has it. */
+function withoutPayload(turn: Turn): object {
+  const { payload: _, ...json } = turn.toJSON();
+  return json;
+}

@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { toContextId, toTurnId } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+
+// What travels, in JSON's terms: ids are decimal strings, bytes are base64 or hex.
+
+const ID = /^[1-9]\d{0,15}$/;
+const ID_OR_ZERO = /^(?:0|[1-9]\d{0,15})$/;
+
+const idText = z.string().regex(ID, 'is a decimal id, such as "17"');
+const idOrZeroText = z.string().regex(ID_OR_ZERO, 'is a decimal id, or "0"');
+
+export const turnId: z.ZodType<TurnId, string> = idText
+  .transform((id) => toTurnId(BigInt(id)))
+  .describe('The id of a turn');
+export const turnIdOrNone: z.ZodType<TurnId, string> = idOrZeroText
+  .transform((id) => toTurnId(BigInt(id), true))
+  .describe('The id of a turn, or "0" for none');
+export const contextId: z.ZodType<ContextId, string> = idText
+  .transform((id) => toContextId(BigInt(id)))
+  .describe('The id of a context');
+
+/** A whole number in a query. */
+export const count: z.ZodType<number, string> = z
+  .string()
+  .regex(/^\d{1,15}$/, 'is a whole number')
+  .transform(Number);
+
+export const flag: z.ZodType<boolean, 'true' | 'false'> = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true');
+
+export const blobRef: z.ZodString = z
+  .string()
+  .regex(/^(?:b3:|blob:sha256:)?[0-9a-f]{64}$/, 'is a hash, "b3:<hash>" or "blob:sha256:<hash>"');
+
+export const encoding: z.ZodType<'json' | 'msgpack' | 'text' | 'bytes'> = z.enum([
+  'json',
+  'msgpack',
+  'text',
+  'bytes',
+]);
+
+interface ReadQueryShape {
+  readonly payload: z.ZodType<boolean | undefined, 'true' | 'false' | undefined>;
+  readonly as: z.ZodType<'latest' | 'original' | number | undefined, string | undefined>;
+}
+
+export const readQuery: ReadQueryShape = {
+  payload: flag.optional().describe('Default true. False reads records alone'),
+  as: z
+    .string()
+    .regex(/^(?:latest|original|\d{1,15})$/, 'is "latest", "original" or a patch number')
+    .transform((text) => (text === 'latest' || text === 'original' ? text : Number(text)))
+    .optional()
+    .describe('Patches in force: the newest (default), none, or those up to a number'),
+};
+
+interface DetailsShape {
+  readonly title: z.ZodOptional<z.ZodString>;
+  readonly kind: z.ZodOptional<z.ZodString>;
+  readonly labels: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  readonly meta: z.ZodOptional<z.ZodUnknown>;
+}
+
+export const detailsShape: DetailsShape = {
+  title: z.string().optional(),
+  kind: z.string().optional(),
+  labels: z.array(z.string()).optional(),
+  meta: z.unknown().optional(),
+};
+
+export const contextJson: z.ZodType = z
+  .strictObject({
+    id: idText,
+    head: idOrZeroText,
+    headDepth: z.int().min(0),
+    base: idOrZeroText,
+    openTurn: idOrZeroText,
+    createdAt: z.number(),
+    updatedAt: z.number(),
+    ...detailsShape,
+    labels: z.array(z.string()),
+  })
+  .describe('A movable head on the tree of turns, and what people say about it');
+
+export const turnJson: z.ZodType = z
+  .strictObject({
+    id: idText,
+    context: idText,
+    parent: idOrZeroText,
+    depth: z.int().min(0),
+    type: z.string(),
+    version: z.int().min(0),
+    encoding: z.union([encoding, z.int()]),
+    payloadHash: z.string().optional(),
+    size: z.int().min(0),
+    createdAt: z.number(),
+    flags: z.int().min(0),
+    state: z.enum(['sealed', 'open']),
+    outcome: z.enum(['aborted', 'interrupted']).optional(),
+    patched: z.literal(true).optional(),
+    tombstone: z.literal(true).optional(),
+    reason: z.string().optional(),
+    payload: z.unknown().optional(),
+  })
+  .describe('A turn; bytes in its payload appear as {"base64": "…"}');
+
+export const patchJson: z.ZodType = z.strictObject({
+  seq: z.int().min(1),
+  turn: idText,
+  tombstone: z.boolean(),
+  encoding: z.union([encoding, z.int()]),
+  payloadHash: z.string(),
+  size: z.int().min(0),
+  createdAt: z.number(),
+});
+
+export const blobJson: z.ZodType = z.strictObject({
+  hash: z.string(),
+  sha256: z.string().optional(),
+  size: z.int().min(0),
+  storedSize: z.int().min(0),
+  existed: z.boolean(),
+});
+
+export const eraseBody: z.ZodObject<{
+  reason: z.ZodString;
+  everywhere: z.ZodOptional<z.ZodBoolean>;
+}> = z.strictObject({ reason: z.string(), everywhere: z.boolean().optional() });
+
+export const errorJson: z.ZodType = z.strictObject({
+  error: z.strictObject({
+    code: z.string(),
+    message: z.string(),
+    data: z.record(z.string(), z.unknown()),
+  }),
+});
+
+const HASH = 'af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262';
+
+export const EXAMPLE_CONTEXT: object = {
+  id: '1',
+  head: '2',
+  headDepth: 1,
+  base: '0',
+  openTurn: '0',
+  createdAt: 1_790_000_000_000,
+  updatedAt: 1_790_000_000_500,
+  title: 'fix the parser',
+  labels: ['work'],
+};
+
+export const EXAMPLE_TURN: object = {
+  id: '2',
+  context: '1',
+  parent: '1',
+  depth: 1,
+  type: 'chat.message',
+  version: 1,
+  encoding: 'json',
+  payloadHash: HASH,
+  size: 27,
+  createdAt: 1_790_000_000_500,
+  flags: 0,
+  state: 'sealed',
+  payload: { role: 'user', text: 'hi' },
+};
+
+export const EXAMPLE_PATCH: object = {
+  seq: 1,
+  turn: '2',
+  tombstone: false,
+  encoding: 'json',
+  payloadHash: HASH,
+  size: 30,
+  createdAt: 1_790_000_001_000,
+};
+
+export const EXAMPLE_BLOB: object = { hash: HASH, size: 0, storedSize: 96, existed: false };

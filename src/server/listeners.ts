@@ -1,0 +1,104 @@
+import { resolve } from 'node:path';
+import { openAccess } from './access.ts';
+import type { Access } from './access.ts';
+import { BinaryServer } from './binary/binary-server.ts';
+import type { Listening } from './binary/binary-server.ts';
+import { createCalls } from './calls/create-calls.ts';
+import { createHttpServer } from './http/create-http-server.ts';
+import { toListenError } from './listen-error.ts';
+import { bindSocket } from './local/bind-socket.ts';
+import { bothHooks, logHooks } from './log-hooks.ts';
+import { isLoopback } from './loopback.ts';
+import { createMetrics } from './metrics/create-metrics.ts';
+import type { Tls } from './read-tls.ts';
+import type { Served } from './served.ts';
+import type { ServerOptions } from './server-options.ts';
+
+export interface Behind {
+  readonly served: Served;
+  readonly access: Access;
+  readonly tls: Tls | undefined;
+}
+
+/** The ways into one store. Each `listen` gives its address as a client writes it. */
+export interface Listeners {
+  /** For the other processes of this user, which find the socket by the folder. */
+  listenLocally(): Promise<void>;
+  listenTcp(): Promise<string>;
+  listenHttp(): Promise<string>;
+  /** Both at once, so that the grace is one for both. */
+  close(graceMs: number): Promise<void>;
+}
+
+export function createListeners(options: ServerOptions, behind: Behind): Listeners {
+  const { host, httpPort, tcpPort, limits, log, version, origins } = options;
+  const { served, access, tls } = behind;
+  const { connections, bodyBytes, pendingBytes, answerMs, stallMs, idleMs } = limits;
+  const calls = createCalls(served);
+  const metrics = createMetrics({ served, ofProcess: true });
+  const ofBoth = {
+    ...(connections !== undefined && { connections }),
+    ...(stallMs !== undefined && { stallMs }),
+  };
+  const http = createHttpServer({
+    served,
+    calls,
+    access,
+    log,
+    metrics,
+    version,
+    origins,
+    ...(tls !== undefined && { tls }),
+    // Elsewhere nobody knows by which names the machine is called.
+    loopbackHostsOnly: isLoopback(host) && !access.tokensNeeded,
+    limits: {
+      ...ofBoth,
+      ...(bodyBytes !== undefined && { bodyBytes }),
+      ...(idleMs !== undefined && { keepAliveMs: idleMs }),
+    },
+  });
+  const binary = new BinaryServer({
+    served,
+    calls,
+    hooks: bothHooks(metrics.binaryHooks, logHooks(log)),
+    limits: {
+      ...ofBoth,
+      ...(pendingBytes !== undefined && { pipelinedBytes: pendingBytes }),
+      ...(answerMs !== undefined && { answerMs }),
+    },
+  });
+  return {
+    async listenLocally() {
+      // Who can reach it can read the files, too.
+      const listen = (path: string): Promise<Listening> => binary.listen({ path }, openAccess);
+      const bound = await bindSocket(resolve(options.store), 'safe', listen);
+      if (bound === undefined) log.warn({}, 'other processes must use an address: no socket here');
+    },
+    async listenTcp() {
+      const at = { host, port: tcpPort, ...(tls !== undefined && { tls }) };
+      const listen = (): Promise<Listening> => binary.listen(at, access);
+      const { address } = await inOptionWords('--tcp-port', at, listen);
+      return `${tls === undefined ? 'quipu' : 'quipus'}://${address}`;
+    },
+    async listenHttp() {
+      const at = { host, port: httpPort };
+      return (await inOptionWords('--port', at, () => http.listen(httpPort, host))).url;
+    },
+    async close(graceMs) {
+      await Promise.all([binary.close(graceMs), http.close(graceMs)]);
+      metrics.close();
+    },
+  };
+}
+
+async function inOptionWords<T>(
+  portOption: string,
+  { host, port }: { readonly host: string; readonly port: number },
+  listen: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await listen();
+  } catch (error) {
+    throw toListenError(error, { host, port, hostOption: '--host', portOption });
+  }
+}

@@ -1,0 +1,45 @@
+import { rmSync } from 'node:fs';
+import type { OwnerNote } from '../../engine/files/owner-note.ts';
+import { writeOwnerNote } from '../../engine/files/owner-note.ts';
+import { shortPlace, usualPlace } from './socket-place.ts';
+
+/** A socket that the other processes of this machine can find. */
+export interface BoundSocket<T> {
+  readonly path: string;
+  readonly bound: T;
+}
+
+/**
+ * Listens where others look for the owner of `folder`; undefined when there is no place for a socket, and
+ * others are told so. Only for who holds the lock of the folder: a socket that is there belongs to one who is gone.
+ */
+export async function bindSocket<T>(
+  folder: string,
+  durability: OwnerNote['durability'] & string,
+  listen: (path: string) => Promise<T>,
+): Promise<BoundSocket<T> | undefined> {
+  const usual = usualPlace(folder);
+  if (usual !== undefined) {
+    const bound = await listenAnew(usual, listen);
+    if (bound !== undefined) return bound;
+  }
+  const short = shortPlace(folder);
+  // Said before anyone listens: who finds the socket must know what its owner promises.
+  if (short !== undefined) writeOwnerNote(folder, { durability, shares: true, socket: short });
+  const bound = short === undefined ? undefined : await listenAnew(short, listen);
+  if (bound === undefined) writeOwnerNote(folder, { durability, shares: false });
+  return bound;
+}
+
+/** Undefined when sockets cannot be there, for whatever reason the system has. */
+async function listenAnew<T>(
+  path: string,
+  listen: (path: string) => Promise<T>,
+): Promise<BoundSocket<T> | undefined> {
+  try {
+    rmSync(path, { force: true });
+    return { path, bound: await listen(path) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { OwnerNote } from '../../engine/files/owner-note.ts';
+
+// Where the owner of a folder listens for the other processes of the machine. The kernel takes short paths
+// only, and some file systems take no sockets, so there is a second place beside the folder itself.
+
+export const SOCKET_FILE = 'quipu.sock';
+
+/** Bytes that the address of a Unix socket has room for, without the zero at its end. */
+const PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107;
+
+/** The usual place; undefined when its path is too long. */
+export function usualPlace(folder: string): string | undefined {
+  return fits(join(folder, SOCKET_FILE));
+}
+
+/**
+ * A short path in a folder that only this user can enter; undefined when there is none. The name belongs to
+ * this folder alone, and stays the same, so that what a killed owner left is found and replaced.
+ */
+export function shortPlace(folder: string): string | undefined {
+  const { dev, ino } = fs.statSync(folder);
+  const named = `${fs.realpathSync(folder)}\0${dev}\0${ino}`;
+  const name = createHash('sha256').update(named).digest('hex').slice(0, 24);
+  const home = runtimeFolder();
+  return home === undefined ? undefined : fits(join(home, `${name}.sock`));
+}
+
+/** Where to find the owner that left this note; undefined when it can be at no place that may be trusted. */
+export function placeOf(folder: string, note: OwnerNote | undefined): string | undefined {
+  const socket = note?.socket;
+  if (socket === undefined) return usualPlace(folder);
+  return isPrivate(dirname(socket)) ? fits(socket) : undefined;
+}
+
+function fits(path: string): string | undefined {
+  return Buffer.byteLength(path) <= PATH_BYTES_MAX ? path : undefined;
+}
+
+/** Made when it is not there. Others can write to the folder for temporary files, so it may not be ours. */
+function runtimeFolder(): string | undefined {
+  const given = process.env['XDG_RUNTIME_DIR'];
+  const path = given ? join(given, 'quipu') : join(tmpdir(), `quipu-${process.getuid?.() ?? 0}`);
+  try {
+    fs.mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch {
+    // Then there is none, or it is no folder, which is looked at next.
+  }
+  return isPrivate(path) ? path : undefined;
+}
+
+function isPrivate(folder: string): boolean {
+  const stat = fs.lstatSync(folder, { throwIfNoEntry: false });
+  if (stat === undefined || !stat.isDirectory()) return false;
+  const isOurs = process.getuid === undefined || stat.uid === process.getuid();
+  return isOurs && (stat.mode & 0o077) === 0;
+}

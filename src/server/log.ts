@@ -1,0 +1,56 @@
+import { pino, stdSerializers } from 'pino';
+import type { LogLevel } from './log-level.ts';
+
+/** One line of a log: facts, then words. Facts never hold a token or a payload. */
+export interface Log {
+  debug(facts: object, words: string): void;
+  info(facts: object, words: string): void;
+  warn(facts: object, words: string): void;
+  error(facts: object, words: string): void;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** Short lines for a person; else one JSON object a line. */
+  readonly forPeople: boolean;
+  /** Takes whole lines. */
+  readonly write: (text: string) => void;
+}
+
+const LEVEL_NAMES: ReadonlyMap<number, string> = new Map([
+  [20, 'debug'],
+  [30, 'info'],
+  [40, 'WARN'],
+  [50, 'ERROR'],
+]);
+
+export function createLog({ level, forPeople, write }: LogOptions): Log {
+  const show = forPeople ? (line: string): void => write(toShortLine(line)) : write;
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: stdSerializers,
+    },
+    { write: show },
+  );
+}
+
+/** `12:34:56 info  words  name=value …`, from a line of JSON. */
+export function toShortLine(line: string): string {
+  const { level, time, msg, ...facts } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  const clock = String(time).slice(11, 19);
+  const name = (LEVEL_NAMES.get(Number(level)) ?? String(level)).padEnd(5);
+  const told = Object.entries(facts).map(([key, value]) => `${key}=${toFact(value)}`);
+  return `${[clock, name, String(msg), ...told].join(' ')}\n`;
+}
+
+/** Quoted where a blank would run it into the next one; an error is its message. */
+function toFact(value: unknown): string {
+  if (typeof value === 'object' && value !== null && 'message' in value) {
+    return JSON.stringify(value.message);
+  }
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' && !/^[\x21-\x7e]+$/.test(text) ? JSON.stringify(text) : text;
+}

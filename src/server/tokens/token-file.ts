@@ -1,0 +1,129 @@
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import {
+  TOKEN_FILE_BYTES_MAX,
+  TOKENS_MAX,
+  decodeTokenList,
+  encodeTokenList,
+} from './token-list.ts';
+import type { TokenRecord } from './token.ts';
+
+// The file that says whose tokens are good. It lies in the store's folder and is no part of the store:
+// a backup leaves it out, because a copy that travels must not let in whoever was let in here.
+// Invariants
+// - The file is replaced as a whole: a reader sees the list before or the list after.
+// - `<file>.new` is made by one process only, which makes it the lock of a change.
+
+/** The name of the token file in a store's folder; the engine keeps logs and documents away from it. */
+const TOKEN_FILE = 'tokens.json';
+const MODE = 0o600;
+const WAIT_MS = 2000;
+const POLL_MS = 20;
+
+export function tokenFileOf(store: string): string {
+  return join(store, TOKEN_FILE);
+}
+
+/** What tells one content of the file from another without reading it. */
+export async function stampOfTokenFile(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+    return `${ino} ${size} ${mtimeNs}`;
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return 'missing';
+    throw toIoError(error, path);
+  }
+}
+
+/** A missing file has no tokens. INVALID when it is damaged, or when others may write to it. */
+export async function readTokenFile(path: string): Promise<readonly TokenRecord[]> {
+  let text: string;
+  try {
+    const { mode, size } = await stat(path);
+    if (process.platform !== 'win32' && (mode & 0o022) !== 0) {
+      throw invalid('token file', `${path} can be written by others; run: chmod 600 ${path}`);
+    }
+    if (size > TOKEN_FILE_BYTES_MAX) {
+      throw invalid('token file', `${path} has more than ${TOKEN_FILE_BYTES_MAX} bytes`);
+    }
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return [];
+    throw toIoError(error, path);
+  }
+  return decodeTokenList(text);
+}
+
+/** Replaces the list by what `change` makes of it. Durable when it resolves; nothing happens when it throws. */
+export async function changeTokenFile(
+  path: string,
+  change: (records: readonly TokenRecord[]) => readonly TokenRecord[],
+): Promise<void> {
+  const aside = `${path}.new`;
+  const file = await openAlone(aside);
+  try {
+    try {
+      const records = change(await readTokenFile(path));
+      if (records.length > TOKENS_MAX) {
+        throw invalid('token', `is one too many: a file holds ${TOKENS_MAX}; revoke some first`);
+      }
+      await file.writeFile(encodeTokenList(records));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(aside, path);
+  } catch (error) {
+    await rm(aside, { force: true });
+    throw toIoError(error, path);
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Changes are short, so another one that is under way is over in a moment. */
+async function openAlone(aside: string): Promise<Awaited<ReturnType<typeof open>>> {
+  const giveUpAt = Date.now() + WAIT_MS;
+  for (;;) {
+    try {
+      return await open(aside, 'wx', MODE);
+    } catch (error) {
+      if (!isErrno(error, 'EEXIST')) throw toIoError(error, aside);
+    }
+    if (Date.now() >= giveUpAt) {
+      throw new QuipuError(
+        'LOCKED',
+        `someone else is changing the tokens; if no other "quipu token" runs, one was killed: remove ${aside}`,
+        { what: 'token file', owner: 'another process' },
+      );
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function isErrno(error: unknown, code: string): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === code;
+}
+
+function toIoError(error: unknown, path: string): Error {
+  const errno = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (error instanceof QuipuError || errno === undefined) return error as Error;
+  if (errno === 'ENOENT') {
+    return new QuipuError('NOT_FOUND', `there is no folder for ${path}`, {
+      what: 'folder',
+      id: dirname(path),
+    });
+  }
+  const message = `cannot use the token file ${path}: ${errno}`;
+  return new QuipuError('IO', message, { path, errno }, { cause: error });
+}

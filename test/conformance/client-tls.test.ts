@@ -1,0 +1,4 @@
+import { ModelEngine } from '../../src/testing/model-engine.ts';
+import { clientSuites } from '../support/client-suites.ts';
+
+clientSuites('the model', 'tls with a token', async (opening = {}) => new ModelEngine(opening));

@@ -1,0 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
+import { clientSuites } from '../support/client-suites.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'quipu-client-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+
+clientSuites('a folder', 'unix', (opening) =>
+  // What the disk does is tried without a client in between.
+  openFilesEngine(join(root, String((count += 1))), { durability: 'unsafe', ...opening }),
+);

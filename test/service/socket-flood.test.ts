@@ -1,0 +1,157 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
+import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
+import { MessageType } from '../../src/wire/message-type.ts';
+import { projectPath } from '../support/project.ts';
+import { SocketPeer } from './socket-peer.ts';
+import { append, appendOf, createContext, lastOf } from './socket-verbs.ts';
+
+// What floods may cost: a bounded amount of the server's memory, and its other clients nothing they notice.
+
+const MIB = 1024 * 1024;
+/** One client of 64 MiB at most in requests, as much in replies, and room for the collector to be late. */
+const GROWTH_MAX = 150 * MIB;
+/** On a machine that does much else at the same time. */
+const MEDIAN_MS_MAX = 200;
+
+let server: ChildProcess;
+let port: number;
+let guardedPort: number;
+let neighbour: SocketPeer;
+const flooding: Socket[] = [];
+
+beforeAll(async () => {
+  server = fork(projectPath('test/service/socket-flood-server.mjs'), { execArgv: ['--expose-gc'] });
+  const [ports] = (await once(server, 'message')) as [{ port: number; guardedPort: number }];
+  ({ port, guardedPort } = ports);
+});
+afterAll(async () => {
+  server.disconnect();
+  await once(server, 'exit');
+});
+beforeEach(async () => {
+  neighbour = await SocketPeer.openQuipu(port);
+});
+afterEach(() => {
+  neighbour.close();
+  for (const socket of flooding.splice(0)) socket.destroy();
+});
+
+async function look(): Promise<{ rss: number; connections: number }> {
+  server.send('look');
+  const [seen] = (await once(server, 'message')) as [{ rss: number; connections: number }];
+  return seen;
+}
+
+async function floodFrom(count: number, to = port): Promise<Socket[]> {
+  for (let index = 0; index < count; index += 1) {
+    const socket = connect({ port: to, host: '127.0.0.1' });
+    socket.on('error', () => undefined);
+    flooding.push(socket);
+    // All at once would only test how long the queue of the operating system is.
+    if (index % 100 === 99) await once(socket, 'connect');
+  }
+  const late = flooding.filter((socket) => socket.connecting);
+  await Promise.all(late.map((socket) => once(socket, 'connect')));
+  return flooding;
+}
+
+/** The median time of an append by a well-behaved neighbour, while `until` has not come. */
+async function medianDuring(until: Promise<unknown>): Promise<number> {
+  const context = await createContext(neighbour);
+  const times: number[] = [];
+  let isOver = false;
+  void until.finally(() => {
+    isOver = true;
+  });
+  while (!isOver || times.length < 20) {
+    const start = performance.now();
+    await append(neighbour, context, `${times.length}`);
+    times.push(performance.now() - start);
+    await sleep(2);
+  }
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]!;
+}
+
+/** What a flood did to others: nothing, if all is well. */
+async function harmOf(flood: () => Promise<unknown>): Promise<string[]> {
+  const before = (await look()).rss;
+  const median = await medianDuring(flood());
+  const growth = (await look()).rss - before;
+  return [
+    ...(growth < GROWTH_MAX ? [] : [`the server grew by ${Math.round(growth / MIB)} MiB`]),
+    ...(median < MEDIAN_MS_MAX ? [] : [`an append took ${Math.round(median)} ms`]),
+  ];
+}
+
+it('2,000 idle connections', async () => {
+  expect(await harmOf(() => floodFrom(2000))).toEqual([]);
+  // Those that the operating system has taken on its behalf still have to be accepted.
+  const expectAll = async (): Promise<void> =>
+    expect((await look()).connections).toBeGreaterThan(2000);
+  await vi.waitFor(expectAll, { timeout: 15_000 });
+});
+
+it('10,000 pipelined requests for large pages, whose replies nobody reads', async () => {
+  const context = await createContext(neighbour);
+  for (let index = 0; index < 64; index += 1) {
+    await append(neighbour, context, Buffer.alloc(10_240, index));
+  }
+  const [type, parts] = lastOf(context, 64);
+  const frame = encodeFrame(type, 0, toReqId(1n), ...parts);
+  const harm = await harmOf(async () => {
+    const [socket] = await floodFrom(1);
+    socket!.pause();
+    for (let index = 0; index < 10_000; index += 1) socket!.write(frame);
+    await sleep(500);
+  });
+  expect(harm).toEqual([]);
+});
+
+it('10,000 pipelined appends, whose replies nobody reads', async () => {
+  const context = await createContext(neighbour);
+  const [type, parts] = appendOf(context, Buffer.alloc(10_240));
+  const frame = encodeFrame(type, 0, toReqId(1n), ...parts);
+  const harm = await harmOf(async () => {
+    const [socket] = await floodFrom(1);
+    socket!.pause();
+    for (let index = 0; index < 10_000; index += 1) socket!.write(frame);
+    await sleep(500);
+  });
+  expect(harm).toEqual([]);
+});
+
+it('200 connections that announce the largest frame and send a little of it', async () => {
+  const header = Buffer.from(encodeFrame(MessageType.PUT_BLOB, 0, toReqId(1n)));
+  header.writeUInt32LE(FRAME_PAYLOAD_MAX);
+  const harm = await harmOf(async () => {
+    const sockets = await floodFrom(200);
+    for (const socket of sockets) socket.write(Buffer.concat([header, Buffer.alloc(10_000)]));
+    await sleep(300);
+  });
+  expect(harm).toEqual([]);
+});
+
+it('500 connections with a wrong token, or with none and a large frame', async () => {
+  const wrong = Buffer.from('{"token":"bad","quipu":1}');
+  const head = Buffer.from([1, 0, 0, 0, wrong.length, 0, 0, 0]);
+  const hello = encodeFrame(MessageType.HELLO, 0, toReqId(1n), head, wrong);
+  const header = Buffer.from(encodeFrame(MessageType.PUT_BLOB, 0, toReqId(1n)));
+  header.writeUInt32LE(FRAME_PAYLOAD_MAX);
+  const harm = await harmOf(async () => {
+    const sockets = await floodFrom(500, guardedPort);
+    for (const [index, socket] of sockets.entries()) {
+      socket.on('end', () => socket.end()).resume();
+      socket.write(index % 2 === 0 ? hello : Buffer.concat([header, Buffer.alloc(100_000)]));
+    }
+    const open = sockets.filter((socket) => !socket.closed);
+    await Promise.all(open.map((socket) => once(socket, 'close')));
+  });
+  expect(harm).toEqual([]);
+});
