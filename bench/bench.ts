@@ -112,12 +112,29 @@ export function figure(rounds: Rounds, driver: DriverName, name: string): number
 /** How many times `a` is `b`: the median of the ratios within each round, which share its noise. */
 export function ratio(
   rounds: Rounds,
-  [a, b]: readonly [DriverName, DriverName],
+  drivers: readonly [a: DriverName, b: DriverName],
   name: string,
 ): number {
+  return median(pairsOf(rounds, drivers, name).map(([a, b]) => a / b));
+}
+
+/** How much more `a` is than `b`, within each round as well. */
+export function difference(
+  rounds: Rounds,
+  drivers: readonly [a: DriverName, b: DriverName],
+  name: string,
+): number {
+  return median(pairsOf(rounds, drivers, name).map(([a, b]) => a - b));
+}
+
+function pairsOf(
+  rounds: Rounds,
+  [a, b]: readonly [DriverName, DriverName],
+  name: string,
+): [number, number][] {
   const others = rounds.get(b) ?? [];
-  const pairs = (rounds.get(a) ?? []).map(
-    (result, round) => (result[name] ?? Number.NaN) / (others[round]?.[name] ?? Number.NaN),
-  );
-  return median(pairs);
+  return (rounds.get(a) ?? []).map((result, round) => [
+    result[name] ?? Number.NaN,
+    others[round]?.[name] ?? Number.NaN,
+  ]);
 }

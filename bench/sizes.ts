@@ -8,6 +8,8 @@ export interface Sizes {
   readonly smallPayloadBytes: number;
   readonly oneWriterAppends: number;
   readonly manyWritersAppends: number;
+  /** A server is there for long: enough for both ends of the connection to have warmed up. */
+  readonly servedAppends: number;
   readonly reads: number;
   readonly forks: number;
   readonly ranges: number;
@@ -33,6 +35,7 @@ const DEFAULT: Sizes = {
   smallPayloadBytes: 100,
   oneWriterAppends: 500,
   manyWritersAppends: 10_000,
+  servedAppends: 2000,
   reads: 500,
   forks: 400,
   ranges: 200,
@@ -57,6 +60,7 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     smallPayloadBytes: 100,
     oneWriterAppends: 20,
     manyWritersAppends: 128,
+    servedAppends: 20,
     reads: 8,
     forks: 8,
     ranges: 8,

@@ -1,7 +1,18 @@
 // What is measured, side by side. A driver does what a careful programmer would do with its means:
 // an append that resolved survives a power cut.
 
-export type DriverName = 'quipu' | 'raw-file' | 'sqlite' | 'json-lines';
+/**
+ * `tcp` and `http` are Quipu behind a server: one client, over TCP one connection. `tcp-each` has a connection
+ * for each thread.
+ */
+export type DriverName =
+  | 'quipu'
+  | 'tcp'
+  | 'tcp-each'
+  | 'http'
+  | 'raw-file'
+  | 'sqlite'
+  | 'json-lines';
 
 /** Keeps bytes, one after another. */
 export interface Appender {
@@ -32,6 +43,6 @@ export interface ForkPoint {
 }
 
 export interface DriverOptions {
-  /** False: nothing waits for the disk, so that what is left to see is the work itself. */
+  /** False: nothing waits for the disk, so that what is left to see is the work itself. A server always does. */
   readonly sync?: boolean;
 }

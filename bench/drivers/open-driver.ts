@@ -2,10 +2,13 @@ import type { Appender, DriverName, DriverOptions, History } from './driver.ts';
 import { JsonLines } from './json-lines.ts';
 import { Quipu } from './quipu.ts';
 import { RawFile } from './raw-file.ts';
+import { Served, ServedEach } from './served.ts';
 import { Sqlite } from './sqlite.ts';
 
 export async function openAppender(name: DriverName, folder: string): Promise<Appender> {
-  return name === 'raw-file' ? new RawFile(folder) : openHistory(name, folder);
+  if (name === 'raw-file') return new RawFile(folder);
+  if (name === 'tcp-each') return ServedEach.open(folder);
+  return openHistory(name, folder);
 }
 
 export async function openHistory(
@@ -16,11 +19,16 @@ export async function openHistory(
   switch (name) {
     case 'quipu':
       return Quipu.open(folder, options);
+    case 'tcp':
+    case 'http':
+      return Served.open(folder, name);
     case 'sqlite':
       return new Sqlite(folder, options);
     case 'json-lines':
       return new JsonLines(folder, options);
     case 'raw-file':
       throw new TypeError('a raw file keeps no history');
+    case 'tcp-each':
+      throw new TypeError('a connection for each thread is for appends');
   }
 }

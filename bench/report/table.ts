@@ -3,17 +3,21 @@ import type { Finding } from '../rows/finding.ts';
 
 const COLUMNS: readonly (readonly [driver: DriverName, title: string])[] = [
   ['quipu', 'Quipu'],
+  ['tcp', 'over TCP'],
+  ['tcp-each', 'over TCP, a connection each'],
+  ['http', 'over HTTP'],
   ['raw-file', 'raw file'],
   ['sqlite', 'better-sqlite3'],
   ['json-lines', 'JSON Lines'],
 ];
 
-/** The findings as a Markdown table, which also reads well on a terminal. */
+/** The findings as a Markdown table, which also reads well on a terminal. Who answered nothing has no column. */
 export function toTable(findings: readonly Finding[]): string {
-  const head = ['work', ...COLUMNS.map(([, title]) => title), 'measured', 'must reach', ''];
+  const columns = COLUMNS.filter(([driver]) => findings.some(({ answers }) => driver in answers));
+  const head = ['work', ...columns.map(([, title]) => title), 'measured', 'must reach', ''];
   const body = findings.map((finding) => [
     finding.work,
-    ...COLUMNS.map(([driver]) => finding.answers[driver] ?? ''),
+    ...columns.map(([driver]) => finding.answers[driver] ?? ''),
     finding.measured,
     finding.must,
     verdict(finding),

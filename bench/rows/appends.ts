@@ -1,8 +1,9 @@
 import { figure, ratio } from '../bench.ts';
-import type { Bench, Rounds } from '../bench.ts';
+import type { Bench } from '../bench.ts';
 import type { DriverName } from '../drivers/driver.ts';
-import { count, ms, times } from './finding.ts';
-import type { Finding, Row, RowResult } from './finding.ts';
+import { latency, rates } from './answers.ts';
+import { ms, times } from './finding.ts';
+import type { Row, RowResult } from './finding.ts';
 
 const ALL: readonly DriverName[] = ['quipu', 'raw-file', 'sqlite', 'json-lines'];
 
@@ -38,15 +39,11 @@ export const appendManyRow: Row = {
   async run(bench: Bench): Promise<RowResult> {
     const rounds = await bench.rounds('append-many', ALL, bench.sizes.manyWritersAppends);
     const faster = ratio(rounds, ['quipu', 'sqlite'], 'perSecond');
-    const answers = answersOf(
-      rounds,
-      (driver) => `${count(figure(rounds, driver, 'perSecond'))}/s`,
-    );
     return {
       findings: [
         {
           work: 'durable append, 64 writers',
-          answers,
+          answers: rates(rounds),
           measured: `${times(faster)} SQLite`,
           must: '>= 3x SQLite (aim 6x)',
           met: faster >= 3,
@@ -76,14 +73,3 @@ export const lastTurnsRow: Row = {
     };
   },
 };
-
-function latency(rounds: Rounds, name: string, rest: Omit<Finding, 'answers'>): Finding {
-  return { ...rest, answers: answersOf(rounds, (driver) => ms(figure(rounds, driver, name))) };
-}
-
-function answersOf(
-  rounds: Rounds,
-  show: (driver: DriverName) => string,
-): Partial<Record<DriverName, string>> {
-  return Object.fromEntries([...rounds.keys()].map((driver) => [driver, show(driver)]));
-}

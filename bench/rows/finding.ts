@@ -38,6 +38,10 @@ export function times(value: number): string {
   return `${value.toFixed(2)}x`;
 }
 
+export function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}
+
 export function ms(value: number): string {
   return `${value.toFixed(value < 10 ? 2 : 0)} ms`;
 }

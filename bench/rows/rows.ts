@@ -3,6 +3,7 @@ import { forkRow, openRow, rangeRow } from './deep.ts';
 import type { Row } from './finding.ts';
 import { backupRow, gcRow, verifyRow } from './health.ts';
 import { scalingRow } from './scaling.ts';
+import { tcpLastTurnsRow, tcpManyRow, tcpOneRow, tcpPipelinedRow } from './served.ts';
 import { blobRow, sessionsRow } from './space.ts';
 
 export const ROWS: readonly Row[] = [
@@ -18,4 +19,8 @@ export const ROWS: readonly Row[] = [
   gcRow,
   verifyRow,
   backupRow,
+  tcpOneRow,
+  tcpPipelinedRow,
+  tcpManyRow,
+  tcpLastTurnsRow,
 ];

@@ -24,7 +24,10 @@ export async function appendOne(trial: Trial): Promise<Result> {
   return { p50Ms: percentile(taken, 0.5), p99Ms: percentile(taken, 0.99) };
 }
 
-/** `size` durable appends by 64 writers, each on a thread of its own. */
+/**
+ * `size` durable appends by 64 writers, each on a thread of its own. `busy` is the share of the time in which
+ * the event loop of this process had something to do: near 1, the writers are what limits the rate.
+ */
 export async function appendMany(trial: Trial): Promise<Result> {
   const appender = await openAppender(trial.driver, trial.folder);
   const threads: number[] = [];
@@ -42,9 +45,11 @@ export async function appendMany(trial: Trial): Promise<Result> {
     await Promise.all(threads.map(write));
   };
   await run(Math.ceil(trial.size / 4));
+  const loop = performance.eventLoopUtilization();
   const start = performance.now();
   await run(trial.size);
   const seconds = (performance.now() - start) / 1000;
+  const busy = performance.eventLoopUtilization(loop).utilization;
   await appender.close();
-  return { perSecond: trial.size / seconds };
+  return { perSecond: trial.size / seconds, busy };
 }

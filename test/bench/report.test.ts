@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ratio } from '../../bench/bench.ts';
+import { difference, ratio } from '../../bench/bench.ts';
 import { percentile } from '../../bench/figures.ts';
 import { parseOptions } from '../../bench/options.ts';
 import { planRounds } from '../../bench/plan-rounds.ts';
@@ -26,6 +26,14 @@ describe('figures', () => {
     expect(ratio(rounds, ['quipu', 'raw-file'], 'p50Ms')).toBe(2);
   });
 
+  it('takes differences within rounds as well', () => {
+    const rounds = new Map([
+      ['tcp', [{ p50Ms: 3 }, { p50Ms: 11 }, { p50Ms: 4 }]],
+      ['quipu', [{ p50Ms: 1 }, { p50Ms: 10 }, { p50Ms: 2 }]],
+    ] as const);
+    expect(difference(rounds, ['tcp', 'quipu'], 'p50Ms')).toBe(2);
+  });
+
   it('finds percentiles whatever the order', () => {
     expect(percentile([5, 1, 4, 2, 3], 0.5)).toBe(3);
     expect(percentile([5, 1, 4, 2, 3], 1)).toBe(5);
@@ -42,6 +50,16 @@ describe('the report', () => {
     ]);
     const [, , missed, met, shown] = table.split('\n').map((line) => line.split(/ *\| */).at(-2));
     expect([missed, met, shown]).toEqual(['NO', 'yes', '']);
+  });
+
+  it('has a column for each driver that answered', () => {
+    const finding = { work: 'w', measured: '', must: '', met: undefined };
+    const [head] = toTable([
+      { ...finding, answers: { quipu: '1 ms' } },
+      { ...finding, answers: { http: '2 ms' } },
+    ]).split('\n');
+    const titles = head?.split('|').map((title) => title.trim());
+    expect(titles?.slice(1, 5)).toEqual(['work', 'Quipu', 'over HTTP', 'measured']);
   });
 
   it('draws each point where its value is', () => {

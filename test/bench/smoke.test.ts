@@ -17,7 +17,7 @@ function bench(...args: string[]): { status: number | null; stdout: string; stde
 
 // The sizes say nothing about speed; that every row runs to its end is what is tested.
 describe('npm run bench', () => {
-  it('runs every row and writes the results', { timeout: 120_000 }, () => {
+  it('runs every row and writes the results', { timeout: 240_000 }, () => {
     const { status, stdout, stderr } = bench('--smoke', '--out', out);
     expect(status, stderr).toBe(0);
     const results = readFileSync(join(out, 'RESULTS.md'), 'utf8');

@@ -67,7 +67,7 @@ export class BlobIntake {
       crowded ? this.#handOver(blob, jobs) : prepareBlob(blob),
     );
     const release = jobs.length === 0 ? nothing : () => releaseAll(jobs);
-    return { batch: { ...own, blobs: prepared, ...NO_CHUNKS }, jobs, release };
+    return { batch: { rest: own, blobs: prepared, ...NO_CHUNKS }, jobs, release };
   }
 
   #handOver(blob: BlobPut, jobs: SqueezeJob[]): PreparedBlob {
@@ -98,7 +98,7 @@ export class BlobIntake {
         relies.push(...stored.relies);
         releases.push(stored.release);
       }
-      return { batch: { ...own, blobs: lists, extents, relies }, jobs: [], release };
+      return { batch: { rest: own, blobs: lists, extents, relies }, jobs: [], release };
     } catch (error) {
       await release();
       throw error;
@@ -110,14 +110,14 @@ export class BlobIntake {
     if (source.kind === 'large') {
       const { list, extent, relies, release } = source;
       const { hash, sha256 } = list;
-      const batch = { blobs: [list], extents: [extent], relies };
+      const batch = { rest: {}, blobs: [list], extents: [extent], relies };
       return { batch, jobs: [], release, hash, sha256 };
     }
     const { bytes } = source;
     const hash = hashBytes(bytes);
     const sha256 = wanted ? sha256Hex(bytes) : undefined;
     const blob = prepareBlob({ hash, bytes, ...(sha256 === undefined ? {} : { sha256 }) });
-    const batch = { blobs: [blob], ...NO_CHUNKS };
+    const batch = { rest: {}, blobs: [blob], ...NO_CHUNKS };
     return { batch, jobs: [], release: nothing, hash, sha256 };
   }
 

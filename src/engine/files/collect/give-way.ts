@@ -5,18 +5,26 @@
 const STEP_MS = 2;
 const WAIT_MS = 8;
 
+interface GiveWayOptions {
+  readonly settle: () => Promise<void>;
+  readonly now?: () => number;
+}
+
 export class GiveWay {
   readonly #settle: () => Promise<void>;
-  #since: number = performance.now();
+  readonly #now: () => number;
+  #since: number;
 
-  /** `settle` resolves when no commit is under way. */
-  constructor({ settle }: { settle: () => Promise<void> }) {
+  /** `settle` resolves when the commits under way are decided; `now` counts milliseconds. */
+  constructor({ settle, now = () => performance.now() }: GiveWayOptions) {
     this.#settle = settle;
+    this.#now = now;
+    this.#since = now();
   }
 
   /** True when it is time to rest. */
   get isDue(): boolean {
-    return performance.now() - this.#since >= STEP_MS;
+    return this.#now() - this.#since >= STEP_MS;
   }
 
   async rest(): Promise<void> {
@@ -28,6 +36,6 @@ export class GiveWay {
     clearTimeout(timer);
     // Whatever has arrived from the disk or the network is dealt with before this returns.
     await new Promise((resolve) => setImmediate(resolve));
-    this.#since = performance.now();
+    this.#since = this.#now();
   }
 }

@@ -13,8 +13,9 @@ import { Report } from './report.ts';
 
 /** Puts the whole batch into `draft`, or throws; the caller drops the draft then. */
 export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
-  const { idempotency: key } = batch;
-  const first = key === undefined ? undefined : findFirst(draft, key, batch.turns ?? []);
+  const { rest } = batch;
+  const { idempotency: key } = rest;
+  const first = key === undefined ? undefined : findFirst(draft, key, rest.turns ?? []);
   if (first?.turns !== undefined) return replay(first.turns);
   const hash = first?.hash;
   const report = new Report();
@@ -26,8 +27,8 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
     draft.extents.push(extent);
     report.changed = true;
   }
-  for (const change of batch.contexts ?? []) planContext(draft, change, report);
-  for (const [index, turn] of (batch.turns ?? []).entries()) {
+  rest.contexts?.forEach((change) => planContext(draft, change, report));
+  for (const [index, turn] of (rest.turns ?? []).entries()) {
     const idempotency = index === 0 ? hash : undefined;
     planTurn(draft, turn, {
       report,
@@ -35,13 +36,13 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
       continues: hash !== undefined && index > 0,
     });
   }
-  for (const open of batch.opens ?? []) planOpen(draft, open, report);
-  for (const delta of batch.deltas ?? []) planDelta(draft, delta, report);
-  for (const seal of batch.seals ?? []) planSeal(draft, seal, report);
-  for (const patch of batch.patches ?? []) planPatch(draft, patch, report);
-  for (const attach of batch.fsRoots ?? []) planFsRoot(draft, attach, report);
-  for (const change of batch.logs ?? []) planLog(draft, change, report);
-  for (const change of batch.docs ?? []) planDoc(draft, change, report);
+  rest.opens?.forEach((open) => planOpen(draft, open, report));
+  rest.deltas?.forEach((delta) => planDelta(draft, delta, report));
+  rest.seals?.forEach((seal) => planSeal(draft, seal, report));
+  rest.patches?.forEach((patch) => planPatch(draft, patch, report));
+  rest.fsRoots?.forEach((attach) => planFsRoot(draft, attach, report));
+  rest.logs?.forEach((change) => planLog(draft, change, report));
+  rest.docs?.forEach((change) => planDoc(draft, change, report));
   return report.toPlanned();
 }
 

@@ -3,7 +3,9 @@ import type { Batch, Change, Committed } from '../../batch.ts';
 import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
 
 /** A batch with its blobs compressed, and its large ones written already. */
-export interface PreparedBatch extends Omit<Batch, 'blobs'> {
+export interface PreparedBatch {
+  /** All that is not said below. */
+  readonly rest: Omit<Batch, 'blobs'>;
   readonly blobs: readonly PreparedBlob[];
   readonly extents: readonly BulkExtent[];
   /** Chunks of its large blobs that were there already. */

@@ -64,8 +64,8 @@ export class SqueezeMemory {
     this.#control[stateAt(slot) + 2] = 0;
     Atomics.store(this.#control, stateAt(slot), State.SENT);
     Atomics.add(this.#control, SENT_AT, 1);
-    // Waking a thread is a call to the kernel, and one that has work is awake.
-    if (Atomics.load(this.#control, SLEEPS_AT) === 1) Atomics.notify(this.#control, SENT_AT);
+    // Waking a thread is a call to the kernel: once is enough.
+    if (Atomics.exchange(this.#control, SLEEPS_AT, 0) === 1) Atomics.notify(this.#control, SENT_AT);
   }
 
   /** Squeezes what is in the slot, unless someone else does or did. */
@@ -104,7 +104,6 @@ export class SqueezeMemory {
   waitForJobs(seen: number): void {
     Atomics.store(this.#control, SLEEPS_AT, 1);
     Atomics.wait(this.#control, SENT_AT, seen);
-    Atomics.store(this.#control, SLEEPS_AT, 0);
   }
 
   /** Resolves when the job in the slot, which someone has taken, is done. */

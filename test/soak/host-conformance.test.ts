@@ -10,6 +10,7 @@ import { contextsSuite } from '../../src/testing/contexts-suite/contexts-suite.t
 import { engineSuite } from '../../src/testing/engine-suite/engine-suite.ts';
 import type { EngineOpening } from '../../src/testing/engine-suite/engine-target.ts';
 
+// Long, and near to what the client over a Unix socket shows: so it is a soak.
 // A folder that another process owns, here played by an opening before it: everything goes over its socket.
 
 const RANDOM_RUNS = 3;
