@@ -28,18 +28,8 @@ export function applyPatches(
 
 /** The newest patch alone decides: a payload laid over a tombstone shows. */
 export function viewTurn(row: TurnRow, patch: PatchRow | undefined): TurnView {
-  if (patch === undefined) return { row, ...pick(row), patch };
-  if (patch.tombstone) return { row, ...pick(row), size: 0, patch };
-  return { row, ...pick(patch), patch };
-}
-
-function pick({
-  encoding,
-  payload,
-  size,
-}: Pick<TurnView, 'encoding' | 'payload' | 'size'>): Pick<
-  TurnView,
-  'encoding' | 'payload' | 'size'
-> {
-  return { encoding, payload, size };
+  const { encoding, payload, size } = row;
+  if (patch === undefined) return { row, encoding, payload, size, patch };
+  if (patch.tombstone) return { row, encoding, payload, size: 0, patch };
+  return { row, encoding: patch.encoding, payload: patch.payload, size: patch.size, patch };
 }

@@ -4,11 +4,9 @@ import { decodePayload, toJsonValue } from './decode-payload.ts';
 import { decodeMsgpack, encodeMsgpack } from './msgpack.ts';
 
 describe('decodePayload', () => {
-  it('gives bytes of an unknown encoding as a copy', () => {
+  it('gives bytes of an unknown encoding as they are', () => {
     const bytes = Buffer.from('abc');
-    const decoded = decodePayload(bytes, 77);
-    bytes.fill(0);
-    expect(decoded).toEqual(new Uint8Array([97, 98, 99]));
+    expect(decodePayload(bytes, 77)).toBe(bytes);
   });
 
   it('shows text that stops in the middle of a character', () => {

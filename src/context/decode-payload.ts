@@ -4,7 +4,10 @@ import { decodeMsgpack } from './msgpack.ts';
 /** Text cut off in the middle of a character, as an interrupted turn has it, shows U+FFFD there. */
 const lenientText = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The value that `bytes` hold. Throws a plain Error when they are not in that encoding. */
+/**
+ * The value that `bytes` hold; it may share memory with them. Throws a plain Error when they are not in
+ * that encoding.
+ */
 export function decodePayload(bytes: Uint8Array, encoding: number): unknown {
   switch (encoding) {
     case Encoding.json:
@@ -14,7 +17,7 @@ export function decodePayload(bytes: Uint8Array, encoding: number): unknown {
     case Encoding.text:
       return lenientText.decode(bytes);
     default:
-      return new Uint8Array(bytes);
+      return bytes;
   }
 }
 
