@@ -55,6 +55,8 @@ export class Core implements CommittedView {
   collected: CollectedMap = NOTHING_COLLECTED;
   /** Blobs that were erased: that they are missing is no damage. */
   erased: Set<Hash> = new Set();
+  /** A pack that is being removed. */
+  leaving: number | undefined;
   /** Told of what commits build on, while a collection runs. */
   reliance: Reliance | undefined;
   #index: Index | undefined;
@@ -93,6 +95,12 @@ export class Core implements CommittedView {
 
   relyOnTurn(turn: TurnId): void {
     this.reliance?.turn(turn);
+  }
+
+  /** As `hasBlob`, for those who will rely on it before any commit says so. */
+  hasLasting(hash: Hash): boolean {
+    const place = this.index.findBlob(hash);
+    return place !== undefined && place.pack !== this.leaving;
   }
 
   hasBlob(hash: Hash): boolean {

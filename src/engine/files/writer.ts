@@ -83,7 +83,7 @@ export class Writer implements CommitTarget {
     const state = { tails: () => core.tails.packs, newPack: core.newPack };
     this.bulk = new BulkPacks(core.files, state, (error, path) => journal.breakDown(error, path));
     const store = {
-      hasBlob: core.hasBlob.bind(core),
+      hasBlob: core.hasLasting.bind(core),
       lease: () => this.bulk.lease(),
       underWay: () => this.#underWay,
     };

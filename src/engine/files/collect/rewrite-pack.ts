@@ -44,7 +44,11 @@ export async function rewritePack(
     // Replaying a frame that names an extent looks for it in the pack, which must be there then: so no
     // such frame may be among those that a crash replays together with the removal.
     await writer.checkpoint();
-    const report = await writer.exclusively(() => rewrite.finish(length));
+    const report = await writer.exclusively(() =>
+      rewrite.finish(length).finally(() => {
+        writer.core.leaving = undefined;
+      }),
+    );
     await rewrite.copy.release();
     return report;
   } catch (error) {
@@ -133,9 +137,13 @@ class Rewrite {
     const { core } = this.#writer;
     const { plan } = this.#options;
     await plan.settle?.();
-    for (const hash of this.#newlyNeeded()) await this.#keepIfDead(hash);
     const changes = plan.changes?.();
     if (changes === undefined || changes !== this.#changes) await this.#askAgain();
+    // Puts find chunks while this waits: the last look and leaving the pack are one step for them.
+    while (this.#isMoreNeeded) {
+      for (const hash of this.#newlyNeeded()) await this.#keepIfDead(hash);
+    }
+    core.leaving = this.#pack;
     await this.copy.storeNow();
     await this.#writer.storeWrites([{ kind: 'remove', path: packFile(this.#pack) }], () => {
       core.index.dropPack(this.#pack);
@@ -163,13 +171,21 @@ class Rewrite {
   }
 
   *#newlyNeeded(): Generator<Hash> {
-    for (const needed of [this.#options.recent, this.#writer.held.hashes()]) {
-      for (const hash of needed) {
-        if (this.#asked.has(hash)) continue;
-        this.#asked.add(hash);
-        yield hash;
-      }
+    for (const hash of this.#needed()) {
+      if (this.#asked.has(hash)) continue;
+      this.#asked.add(hash);
+      yield hash;
     }
+  }
+
+  get #isMoreNeeded(): boolean {
+    for (const hash of this.#needed()) if (!this.#asked.has(hash)) return true;
+    return false;
+  }
+
+  *#needed(): Generator<Hash> {
+    yield* this.#options.recent;
+    yield* this.#writer.held.hashes();
   }
 
   /** It was dead when its record was passed, and somebody needs it now. */
