@@ -3,13 +3,12 @@ import { parseAddress } from './client/parse-address.ts';
 import type { Address } from './client/parse-address.ts';
 import { RemoteEngine } from './client/remote-engine.ts';
 import { remoteVerbs } from './client/remote-verbs.ts';
+import { TIMEOUT_MS_DEFAULT } from './client/retry.ts';
 import { dialTo } from './client/socket/dial.ts';
 import { SocketTransport } from './client/socket/socket-transport.ts';
 import type { Transport } from './client/transport.ts';
 import { createStore } from './store/create-store.ts';
 import type { Store } from './store/store.ts';
-
-export const TIMEOUT_MS_DEFAULT = 30_000;
 
 export interface ConnectOptions {
   /** Says who you are, where the server wants to know. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { QuipuError, invalid } from './base/errors.ts';
 import { isServerAddress } from './client/parse-address.ts';
-import { TIMEOUT_MS_DEFAULT, connectStore } from './connect-store.ts';
+import { TIMEOUT_MS_DEFAULT } from './client/retry.ts';
 import type { ConnectOptions } from './connect-store.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import { openHosted } from './host/open-hosted.ts';
@@ -103,6 +103,7 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
       if (options[name] === undefined) continue;
       throw new TypeError(`"${name}" is for whoever keeps the data; leave it out for a server`);
     }
+    const { connectStore } = await import('./connect-store.ts');
     return connectStore(url, options);
   }
   return openDirectory(toDirectory(url), { ...options, durability, create });

@@ -35,3 +35,22 @@ it('believes a server that refuses what it would have repeated', async () => {
   const refused = failingWith(outcomeUnknown('lost'), refusal);
   await expect(refused.commit(BATCH)).rejects.toBe(refusal);
 });
+
+it('begins upkeep again whose server was lost, and no upkeep that was refused', async () => {
+  const begun: unknown[] = [];
+  const refusal = new QuipuError('NOT_FOUND', 'no', { what: 'turn', id: '1' });
+  const transport = {
+    async *stream(_: string, [name]: readonly unknown[]) {
+      begun.push(name);
+      yield { progress: [1, 2, 'half'] };
+      if (name === 'refused') throw refusal;
+      if (begun.length < 3) throw outcomeUnknown('lost');
+      yield { result: 'done' };
+    },
+  } as unknown as Transport;
+  const requests = new Requests(transport, 1000, new ChangeFeed(transport));
+  expect(await requests.runLong('upkeep.backup', ['lost'])).toBe('done');
+  expect(begun).toEqual(['lost', 'lost', 'lost']);
+  await expect(requests.runLong('upkeep.backup', ['refused'])).rejects.toBe(refusal);
+  expect(begun).toHaveLength(4);
+});

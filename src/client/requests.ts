@@ -54,14 +54,17 @@ export class Requests {
     return this.#underway.add(stored.catch((error: unknown) => source.explain(error)));
   }
 
-  /** Work that is too long for an answer: it tells of its progress, and its result last. It is never repeated. */
+  /**
+   * Work that is too long for an answer: it tells of its progress, and its result last. All of it is upkeep,
+   * which does what is left to do: it is begun again with whoever answers after its server was lost.
+   */
   async runLong(
     method: string,
     args: readonly unknown[],
     progress: Progress = () => undefined,
   ): Promise<unknown> {
     this.assertOpen(method);
-    return this.#underway.add(this.#awaitResult(method, args, progress));
+    return this.#underway.add(this.#finish(() => this.#awaitResult(method, args, progress)));
   }
 
   /** Finishes what was sent, then lets go. */
@@ -79,6 +82,17 @@ export class Requests {
     this.#feed.close();
     await this.#underway.settled();
     await this.#transport.close();
+  }
+
+  /** The time for attempts begins with the first failure: there is none for the work itself. */
+  async #finish(work: () => Promise<unknown>): Promise<unknown> {
+    const isOver = (): boolean => this.#closing !== undefined;
+    try {
+      return await work();
+    } catch (error) {
+      if (!isPassing(error) || isOver()) throw error;
+      return withRetries(work, { timeoutMs: this.#timeoutMs, repeatable: true, isOver });
+    }
   }
 
   async #awaitResult(

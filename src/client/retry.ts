@@ -3,6 +3,8 @@ import { isOutcomeUnknown } from './outcome.ts';
 
 // Also for the client in a browser: nothing here is of Node.
 
+/** For a request with all its attempts. */
+export const TIMEOUT_MS_DEFAULT = 30_000;
 const FIRST_PAUSE_MS = 10;
 const PAUSE_MS_MAX = 1000;
 

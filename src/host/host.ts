@@ -3,11 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
 import { unavailable } from '../client/outcome.ts';
 import { isPassing } from '../client/retry.ts';
-import { SocketTransport } from '../client/socket/socket-transport.ts';
+import type { SocketTransport } from '../client/socket/socket-transport.ts';
 import type { Transport } from '../client/transport.ts';
 import type { FilesEngineOptions } from '../engine/files/open-files-engine.ts';
 import { readOwnerNote } from '../engine/files/owner-note.ts';
-import { dialOwner, findWeakness } from './dial-owner.ts';
 import { LocalTransport } from './local-transport.ts';
 import { OwnedStore } from './owned-store.ts';
 
@@ -40,7 +39,8 @@ const PREPARE_MS = 1000;
 export class Host {
   readonly #folder: string;
   readonly #options: HostOptions;
-  readonly #socket: SocketTransport;
+  /** Loaded and made when another process turns out to own the folder. */
+  #socket: SocketTransport | undefined;
   readonly #local: LocalTransport = new LocalTransport(() => this.#mustOwn().calls());
   #owned: OwnedStore | undefined;
   #electing: Promise<Transport> | undefined;
@@ -65,8 +65,6 @@ export class Host {
   private constructor(folder: string, options: HostOptions) {
     this.#folder = folder;
     this.#options = options;
-    const { durability, timeoutMs } = options;
-    this.#socket = new SocketTransport({ dial: dialOwner(folder, durability), timeoutMs });
   }
 
   /** Undefined while another process owns the folder. */
@@ -78,7 +76,7 @@ export class Host {
   async reach(): Promise<Transport> {
     this.#assertOpen();
     if (this.#owned !== undefined) return this.#local;
-    if (this.#socket.isConnected) return this.#socket;
+    if (this.#socket?.isConnected === true) return this.#socket;
     this.#electing ??= this.#electAgain();
     return this.#electing;
   }
@@ -93,7 +91,7 @@ export class Host {
     this.stopElecting();
     await this.#closing;
     await this.#local.close();
-    await this.#socket.close();
+    await this.#socket?.close();
     await this.#owned?.close();
   }
 
@@ -117,7 +115,8 @@ export class Host {
       if (locked === undefined) return this.#local;
       const leftMs = startedAt + this.#waitMs() - performance.now();
       const connectMs = Math.min(CONNECT_MS, Math.max(CONNECT_MS_MIN, leftMs));
-      const silence = await this.#tryToConnect(connectMs);
+      this.#socket ??= await this.#openSocket();
+      const silence = await this.#tryToConnect(this.#socket, connectMs);
       if (silence === undefined) return this.#socket;
       if (performance.now() - startedAt >= this.#waitMs()) throw nobodyAnswers(locked, silence);
       const pause = Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10));
@@ -137,11 +136,21 @@ export class Host {
     }
   }
 
+  async #openSocket(): Promise<SocketTransport> {
+    const [{ SocketTransport }, { dialOwner }] = await Promise.all([
+      import('../client/socket/socket-transport.ts'),
+      import('./dial-owner.ts'),
+    ]);
+    const { durability, timeoutMs } = this.#options;
+    return new SocketTransport({ dial: dialOwner(this.#folder, durability), timeoutMs });
+  }
+
   /** Why the owner could not be reached. Throws what is no use to wait for. */
-  async #tryToConnect(timeoutMs: number): Promise<QuipuError | undefined> {
+  async #tryToConnect(socket: SocketTransport, timeoutMs: number): Promise<QuipuError | undefined> {
     try {
-      await this.#socket.connect(timeoutMs);
+      await socket.connect(timeoutMs);
     } catch (error) {
+      const { findWeakness } = await import('./dial-owner.ts');
       const weakness = findWeakness(this.#folder, this.#options.durability);
       if (weakness !== undefined) throw weakness;
       if (isQuipuError(error) && isPassing(error)) return error;

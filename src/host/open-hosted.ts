@@ -1,11 +1,8 @@
-import { RemoteEngine } from '../client/remote-engine.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { StoreElsewhere } from '../store/store-elsewhere.ts';
 import { Host } from './host.ts';
 import type { HostOptions } from './host.ts';
-import { HostTransport } from './host-transport.ts';
 import { HostedEngine } from './hosted-engine.ts';
-import { hostedVerbs } from './hosted-verbs.ts';
 
 export interface Hosted {
   readonly engine: Engine;
@@ -17,6 +14,12 @@ export interface Hosted {
 export async function openHosted(folder: string, options: HostOptions): Promise<Hosted> {
   const host = await Host.open(folder, options);
   if (host.owned !== undefined) return { engine: new HostedEngine(host, undefined) };
+  // What asks another process is loaded where there is one.
+  const [{ RemoteEngine }, { HostTransport }, { hostedVerbs }] = await Promise.all([
+    import('../client/remote-engine.ts'),
+    import('./host-transport.ts'),
+    import('./hosted-verbs.ts'),
+  ]);
   const remote = new RemoteEngine(new HostTransport(host), { timeoutMs: options.timeoutMs });
   return { engine: new HostedEngine(host, remote), elsewhere: hostedVerbs(host, remote) };
 }

@@ -2,16 +2,13 @@ import { invalid } from '../base/errors.ts';
 import type { Lifetime } from '../context/lifetime.ts';
 import type { Engine, Progress } from '../engine/engine.ts';
 import type { BackupReport } from '../engine/upkeep.ts';
-import { collectGarbage } from '../maintain/collect-garbage.ts';
 import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
-import { retainContexts } from '../maintain/retain-contexts.ts';
 import type { RetainReport } from '../maintain/retain-contexts.ts';
 import type { RetentionPolicy } from '../maintain/retention.ts';
-import { verifyStore } from '../maintain/verify-store.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 import type { Maintain, Stats } from './maintain.ts';
-import { rootSources } from './root-sources.ts';
 
+/** What takes a module of its own is loaded when it is asked for: most processes never do. */
 export function createMaintain(engine: Engine, lifetime: Lifetime, clock: () => number): Maintain {
   return {
     async stats(): Promise<Stats> {
@@ -34,11 +31,14 @@ export function createMaintain(engine: Engine, lifetime: Lifetime, clock: () => 
     async gc(options: GcOptions = {}): Promise<GcReport> {
       lifetime.assertOpen('maintain.gc');
       checkAmounts(options, ['graceMs']);
+      const { collectGarbage } = await import('../maintain/collect-garbage.ts');
+      const { rootSources } = await import('./root-sources.ts');
       return collectGarbage(engine, rootSources(engine), options);
     },
 
     async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
       lifetime.assertOpen('maintain.verify');
+      const { verifyStore } = await import('../maintain/verify-store.ts');
       return verifyStore(engine, options);
     },
 
@@ -57,6 +57,7 @@ export function createMaintain(engine: Engine, lifetime: Lifetime, clock: () => 
       if (policy.maxAgeMs === undefined && policy.maxBytes === undefined) {
         throw invalid('policy', 'needs maxAgeMs or maxBytes; without them nothing would ever go');
       }
+      const { retainContexts } = await import('../maintain/retain-contexts.ts');
       return retainContexts(engine, policy, { nowMs: clock(), dryRun: options.dryRun ?? false });
     },
   };

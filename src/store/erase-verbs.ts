@@ -7,8 +7,6 @@ import type { Lifetime } from '../context/lifetime.ts';
 import { REASON_BYTES_MAX } from '../context/limits.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
-import { eraseBlobs } from '../maintain/erase-blobs.ts';
-import { eraseTurn } from '../maintain/erase-turn.ts';
 import type { Blobs } from './blobs.ts';
 import { findHash, noBlob } from './create-blobs.ts';
 
@@ -22,6 +20,7 @@ export function eraseVerbs(engine: Engine, lifetime: Lifetime, clock: () => numb
     async turn(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport> {
       lifetime.assertOpen('contexts.erase');
       const checked = checkErase(options);
+      const { eraseTurn } = await import('../maintain/erase-turn.ts');
       return eraseTurn(engine, toTurnId(turn), { ...checked, atMs: clock() });
     },
 
@@ -30,6 +29,7 @@ export function eraseVerbs(engine: Engine, lifetime: Lifetime, clock: () => numb
       const checked = checkErase(options);
       const hash = await findHash(engine, ref);
       if (hash === undefined || !(await engine.hasBlob(hash))) throw noBlob(ref);
+      const { eraseBlobs } = await import('../maintain/erase-blobs.ts');
       const request = { ...checked, hashes: [hash], atMs: clock() };
       const [report] = await eraseBlobs(engine, request);
       if (report === undefined) throw new TypeError(`nothing was said about blob ${hash}`);

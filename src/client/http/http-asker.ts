@@ -1,6 +1,7 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../../base/errors.ts';
 import { fromServer, outcomeUnknown, timedOut, unavailable } from '../outcome.ts';
+import { TIMEOUT_MS_DEFAULT } from '../retry.ts';
 
 export interface HttpClientOptions {
   readonly token?: string;
@@ -21,7 +22,6 @@ export interface HttpAsk {
   readonly timeoutMs?: number | undefined;
 }
 
-const TIMEOUT_MS_DEFAULT = 30_000;
 /** The server was not reached at all, so nothing happened. Browsers do not say why. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
