@@ -3,15 +3,34 @@ import { CountReporter } from './test/support/count-reporter.ts';
 
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/soak/**'],
-    // Native modules and open files are let go by the end of a process, not by the end of a thread.
-    pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
     globalSetup: ['test/support/build-when-stale.ts'],
     reporters: ['default', new CountReporter()],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts'],
+          // They leave nothing behind, and loading the same modules for each of them took longer than the tests.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'whole',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/soak/**'],
+        },
+      },
+    ],
+    // Native modules and open files are let go by the end of a process, not by the end of a thread.
+    pool: 'forks',
+    // Stores are opened by the thousand: collecting the young heap less often saves a tenth of the time.
+    execArgv: ['--max-semi-space-size=32'],
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
   },
 });
 

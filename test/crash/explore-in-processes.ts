@@ -46,13 +46,17 @@ export async function exploreInProcesses(
 /** A number has at most 17 characters, and a process seldom has more than a million of them. */
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
+/** Each recovery leaves a young heap behind: collecting it less often saves a fifth of the time. */
+const NODE_OPTIONS = ['--max-semi-space-size=32'];
+
 async function exploreInProcess(
   options: LivesOptions,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<LivesCount> {
   const worker = compiledRig('explore-worker');
-  const { stdout } = await run(process.execPath, [worker, JSON.stringify(options)], {
+  const argv = [...NODE_OPTIONS, worker, JSON.stringify(options)];
+  const { stdout } = await run(process.execPath, argv, {
     maxBuffer: OUTPUT_BYTES_MAX,
     timeout: timeoutMs,
     signal,

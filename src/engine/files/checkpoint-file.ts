@@ -41,18 +41,21 @@ export interface Checkpoint {
  */
 export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
   let newest: Checkpoint | undefined;
+  let newestBytes: Uint8Array = new Uint8Array();
   let torn = false;
   for (const name of CHECKPOINT_FILES) {
     const length = Math.min(await files.size(name), CHECKPOINT_BYTES_MAX);
-    const found = decodeCheckpoint(await files.read(name, 0, length));
+    const bytes = await files.read(name, 0, length);
+    const found = decodeCheckpoint(bytes);
     torn ||= found === undefined && length > 0;
     if (found === undefined) continue;
     if (newest === undefined || found.generation > newest.generation) {
       newest = { ...found, body: found.body as CheckpointBody };
+      newestBytes = bytes;
     }
   }
   if (newest !== undefined) {
-    await writeCheckpoint(files, newest);
+    await writeBytes(files, newest.generation, newestBytes);
     if (!torn) return newest;
     const again = { ...newest, generation: newest.generation + 1 };
     await writeCheckpoint(files, again);
@@ -63,8 +66,11 @@ export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
 
 /** Durable when it resolves. It goes to the file that does not hold the generation before it. */
 export async function writeCheckpoint(files: StoreFiles, checkpoint: Checkpoint): Promise<void> {
-  const bytes = encodeCheckpoint(checkpoint);
-  const path = files.pathOf(fileOf(checkpoint.generation));
+  await writeBytes(files, checkpoint.generation, encodeCheckpoint(checkpoint));
+}
+
+async function writeBytes(files: StoreFiles, generation: number, bytes: Uint8Array): Promise<void> {
+  const path = files.pathOf(fileOf(generation));
   await writeAndSync(files.io, path, { bytes, position: 0 });
 }
 

@@ -258,7 +258,7 @@ export class Core implements CommittedView {
   absorb(draft: Draft, group: EncodedGroup): void {
     const { index } = this;
     this.tails = group.tails;
-    for (const [, type] of draft.types.entries()) this.types.add(type);
+    for (const [tag, type] of draft.types.entries()) this.types.add({ ...type, tag });
     for (const place of group.blobs) {
       index.addBlob(place);
       const storedBytes = BLOB_OVERHEAD_BYTES + place.storedLength;

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { ulid } from 'ulid';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { Engine } from '../engine.ts';
@@ -78,7 +77,6 @@ export async function openFilesEngine(
         const createdAt = new Date().toISOString();
         await createFiles(files, { store: ulid(), createdAt, durability });
       }
-      await checkFormat(files);
       // Whoever made the store may have died before its name was durable.
       await syncFolder(io, root);
       const writer = await openWriter({
@@ -139,16 +137,4 @@ async function findStore(files: StoreFiles): Promise<'store' | 'missing' | 'empt
     throw corrupt(FORMAT_FILE, 0, 'the file is missing from a store that holds data');
   }
   return 'unfinished';
-}
-
-async function checkFormat(files: StoreFiles): Promise<void> {
-  const bytes = await files.read(FORMAT_FILE, 0, 4096);
-  const format = decodeFormatFile(bytes);
-  if (format === undefined) throw corrupt(FORMAT_FILE, 0, 'the file is damaged');
-  if (format.format <= STORE_FORMAT) return;
-  throw new QuipuError(
-    'UNSUPPORTED',
-    `the store at ${files.root} has format ${format.format}, and this version knows ${STORE_FORMAT}; use a newer quipudb`,
-    { what: 'format', found: String(format.format) },
-  );
 }

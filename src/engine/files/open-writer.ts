@@ -1,4 +1,4 @@
-import { decodeFormatFile, frameSaltOf } from '../../format/format-file.ts';
+import { frameSaltOf } from '../../format/format-file.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import { decodeMark, MARK_BYTES } from '../../format/mark.ts';
 import type { IoFile, IoLock } from '../io.ts';
@@ -9,7 +9,8 @@ import { readErasedHashes } from './erase/erased-blobs.ts';
 import { corrupt } from './io-error.ts';
 import { Journal, type JournalOptions, SEGMENTS } from './journal.ts';
 import { leaveMark } from './leave-mark.ts';
-import { FORMAT_FILE, packFile, packNumber } from './names.ts';
+import { packFile, packNumber } from './names.ts';
+import { readFormat } from './read-format.ts';
 import { MARK_FILE } from './read-journal.ts';
 import { findAbandoned, sealAbandoned } from './recovery/abandoned-turns.ts';
 import { readCollected } from './collect/collected-turns.ts';
@@ -21,9 +22,6 @@ import { scanPack } from './scan-pack.ts';
 import type { StoreFiles } from './store-files.ts';
 import { TypeTable } from './tables/type-table.ts';
 import { Writer } from './writer.ts';
-
-/** FORMAT is one short line. */
-const FORMAT_BYTES_MAX = 4096;
 
 export interface OpenWriterOptions {
   readonly files: StoreFiles;
@@ -43,8 +41,7 @@ export interface OpenWriterOptions {
  */
 export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const { files, shelves, cacheBytes, durability, lock, clock, checkpointMs } = options;
-  const format = decodeFormatFile(await files.read(FORMAT_FILE, 0, FORMAT_BYTES_MAX));
-  files.frameSalt = frameSaltOf(format?.store ?? '');
+  files.frameSalt = frameSaltOf((await readFormat(files)).store);
   const before = await readCheckpoint(files);
   const replayed = await replayJournal(files, before);
   if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(replayed.tails));

@@ -3,6 +3,7 @@ import {
   type DeclaredType,
   decodeTypeLine,
   encodeTypeLine,
+  type TypeLine,
   typeTag,
 } from '../../../format/type-line.ts';
 import { corrupt } from '../io-error.ts';
@@ -36,9 +37,9 @@ export class TypeTable {
     return table;
   }
 
-  add(declared: DeclaredType): void {
-    const tag = this.tagOf(declared);
-    this.#byTag.set(tag, { type: declared.type, version: declared.version });
+  add({ tag, type, version }: TypeLine): void {
+    this.#byTag.set(tag, { type, version });
+    if (this.#tags.size < TYPES_MAX) this.#tags.set(keyOf(type, version), tag);
   }
 
   get(tag: string): DeclaredType | undefined {
@@ -50,7 +51,7 @@ export class TypeTable {
   }
 
   tagOf({ type, version }: DeclaredType): string {
-    const key = `${version} ${type}`;
+    const key = keyOf(type, version);
     const known = this.#tags.get(key);
     if (known !== undefined) return known;
     const tag = typeTag(type, version);
@@ -68,4 +69,8 @@ export class TypeTable {
     }
     return encodeTypeLine(declared);
   }
+}
+
+function keyOf(type: string, version: number): string {
+  return `${version} ${type}`;
 }
