@@ -26,11 +26,15 @@ beforeEach(() => {
 });
 
 function sh(script: string): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync('bash', ['-euo', 'pipefail', '-c', script], {
-    cwd,
-    env,
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = spawnSync(
+    'bash',
+    ['--norc', '-euo', 'pipefail', '-c', script],
+    {
+      cwd,
+      env,
+      encoding: 'utf8',
+    },
+  );
   return { code: status, out: stdout, err: stderr };
 }
 

@@ -47,7 +47,11 @@ async function runInShell(folder: string, count: number): Promise<void> {
   };
   delete env['QUIPU_STORE'];
   const cwd = join(folder, 'here');
-  const shell = spawn('bash', ['-c', script.join('\n')], { cwd, env, timeout: TIMEOUT_MS });
+  const shell = spawn('bash', ['--norc', '-c', script.join('\n')], {
+    cwd,
+    env,
+    timeout: TIMEOUT_MS,
+  });
   await new Promise((resolve, reject) => {
     shell.once('error', reject);
     shell.once('close', resolve);

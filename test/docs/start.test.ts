@@ -30,7 +30,7 @@ it(
       }
       const lines = said.split('\n').filter((line) => line.startsWith('  '));
       const commands = lines.filter((line) => /\bexport |\bcontext /.test(line)).join('\n');
-      const shell = spawnSync('bash', ['-euo', 'pipefail', '-c', commands], {
+      const shell = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', commands], {
         cwd,
         env,
         encoding: 'utf8',

@@ -81,7 +81,7 @@ export class Writer implements CommitTarget {
     this.#checkpointer = new Checkpointer(kept, parts.checkpoint);
     this.#timer = new CheckpointTimer(parts.checkpointMs, () => this.#checkpointer.run());
     const state = { tails: () => core.tails.packs, newPack: core.newPack };
-    this.bulk = new BulkPacks(core.files, state, (error, path) => journal.breakDown(error, path));
+    this.bulk = new BulkPacks(core.files, state, journal);
     const store = {
       hasBlob: core.hasLasting.bind(core),
       lease: () => this.bulk.lease(),

@@ -1,6 +1,7 @@
 import { PackKind, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import type { IoFile } from '../../io.ts';
 import { toQuipuError, unknownOutcome } from '../io-error.ts';
+import type { Journal } from '../journal.ts';
 import { packFile, PACKS_FOLDER } from '../names.ts';
 import { encodePackHeader, PACK_BYTES } from '../plan/encode-packs.ts';
 import type { StoreFiles } from '../store-files.ts';
@@ -11,7 +12,9 @@ import type { PackTail } from '../tails.ts';
 // names them: sending them through the journal would write every byte twice.
 // Invariants
 // - A bulk pack has one writer at a time, and bytes count only up to the tail that a frame gave it.
-//   What lies beyond is the rest of a put that never finished, and the next one writes over it.
+//   What lies beyond is the rest of a put that never finished, and the next one writes over it: unless
+//   nobody knows what became of the frame that would make it count. Then no put begins any more, for the
+//   next opening may find that frame, and must find the bytes that it names.
 
 export interface BulkLease {
   readonly pack: number;
@@ -28,18 +31,18 @@ export class BulkPacks {
   readonly #files: StoreFiles;
   readonly #tails: () => readonly PackTail[];
   readonly #newPack: () => number;
-  readonly #onFailedSync: (error: unknown, path: string) => void;
+  readonly #journal: Pick<Journal, 'broken' | 'breakDown'>;
   readonly #busy: Set<number> = new Set();
 
   constructor(
     files: StoreFiles,
     state: { tails: () => readonly PackTail[]; newPack: () => number },
-    onFailedSync: (error: unknown, path: string) => void,
+    journal: Pick<Journal, 'broken' | 'breakDown'>,
   ) {
     this.#files = files;
     this.#tails = state.tails;
     this.#newPack = state.newPack;
-    this.#onFailedSync = onFailedSync;
+    this.#journal = journal;
   }
 
   /** Keeps puts away from a pack while `work` runs; false, and nothing is done, when one writes to it. */
@@ -55,6 +58,7 @@ export class BulkPacks {
   }
 
   async lease(): Promise<BulkLease> {
+    if (this.#journal.broken !== undefined) throw this.#journal.broken;
     const open = this.#tails().find(
       ({ bulk, number, length }) => bulk && length < PACK_BYTES && !this.#busy.has(number),
     );
@@ -66,7 +70,7 @@ export class BulkPacks {
         this.#files,
         { file, number, start: open?.length ?? 0 },
         {
-          onFailedSync: this.#onFailedSync,
+          onFailedSync: (error, path) => this.#journal.breakDown(error, path),
           onRelease: () => this.#busy.delete(number),
         },
       );
