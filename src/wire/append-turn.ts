@@ -21,13 +21,16 @@ export interface AppendTurn {
   readonly expectHead: boolean;
   /** The turn starts open, with the payload as its first piece. */
   readonly open: boolean;
+  /** The reply is a ROW_ACK. */
+  readonly wantRow: boolean;
 }
 
 export function appendTurnFlags(append: AppendTurn): number {
   return (
     (append.fsRoot === undefined ? 0 : AppendFlag.HAS_FS_ROOT) |
     (append.expectHead ? AppendFlag.EXPECT_HEAD : 0) |
-    (append.open ? AppendFlag.OPEN : 0)
+    (append.open ? AppendFlag.OPEN : 0) |
+    (append.wantRow ? AppendFlag.WANT_ROW : 0)
   );
 }
 
@@ -50,5 +53,6 @@ export function decodeAppendTurn(payload: Uint8Array, flags: number): AppendTurn
     fsRoot: (flags & AppendFlag.HAS_FS_ROOT) === 0 ? undefined : reader.hash('fs_root_hash'),
     expectHead: (flags & AppendFlag.EXPECT_HEAD) !== 0,
     open: (flags & AppendFlag.OPEN) !== 0,
+    wantRow: (flags & AppendFlag.WANT_ROW) !== 0,
   };
 }

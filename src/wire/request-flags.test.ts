@@ -12,7 +12,7 @@ it('takes from clients of cxdb the one bit that cxdb has', () => {
 });
 
 it('takes the known bits from who knows Quipu', () => {
-  expect(countingFlags(MessageType.APPEND_TURN, ALL, true)).toBe(7);
+  expect(countingFlags(MessageType.APPEND_TURN, ALL, true)).toBe(15);
   expect(countingFlags(MessageType.GET_RANGE_BY_DEPTH, ALL, true)).toBe(60);
   expect(countingFlags(MessageType.GET_LAST, PageFlag.WANT_OPEN, true)).toBe(PageFlag.WANT_OPEN);
   expect(countingFlags(MessageType.GET_HEAD, ALL, true)).toBe(0);

@@ -9,6 +9,8 @@ export const AppendFlag = {
   EXPECT_HEAD: 2,
   /** The turn starts open. */
   OPEN: 4,
+  /** The reply says all that is known of the turn, see row-ack.ts. Not for turns that start open. */
+  WANT_ROW: 8,
 } as const;
 
 /** Bits in the header of GET_LAST, GET_BEFORE and GET_RANGE_BY_DEPTH. */
@@ -24,7 +26,10 @@ const PAGE_FLAGS =
   PageFlag.WANT_EXT | PageFlag.WANT_OPEN | PageFlag.HAS_AS_OF | PageFlag.HAS_MAX_BYTES;
 
 const KNOWN: ReadonlyMap<number, number> = new Map([
-  [MessageType.APPEND_TURN, AppendFlag.HAS_FS_ROOT | AppendFlag.EXPECT_HEAD | AppendFlag.OPEN],
+  [
+    MessageType.APPEND_TURN,
+    AppendFlag.HAS_FS_ROOT | AppendFlag.EXPECT_HEAD | AppendFlag.OPEN | AppendFlag.WANT_ROW,
+  ],
   [MessageType.GET_LAST, PAGE_FLAGS],
   [MessageType.GET_BEFORE, PAGE_FLAGS],
   [MessageType.GET_RANGE_BY_DEPTH, PAGE_FLAGS],

@@ -75,7 +75,7 @@ describe('a conversation as documented', () => {
     const about = { type: 'text', version: 1, encoding: 3, compression: 0 };
     const turn = { ...about, rawLength: 0, hash: hashBytes(piece), payload: piece };
     const open = { context: 1n, parent: 0n, turn, key: undefined, fsRoot: undefined };
-    const parts = encodeAppendTurn({ ...open, expectHead: false, open: true });
+    const parts = encodeAppendTurn({ ...open, expectHead: false, open: true, wantRow: false });
     await writer.must(MessageType.APPEND_TURN, parts, 4);
     expect((await engine.getHead(toContextId(1)))?.openTurn).toBe(2n);
     await reader.next();

@@ -37,6 +37,7 @@ export function appendOf(
     fsRoot: undefined,
     expectHead: false,
     open: false,
+    wantRow: false,
     ...options,
   };
   return [MessageType.APPEND_TURN, encodeAppendTurn(append), appendTurnFlags(append)];

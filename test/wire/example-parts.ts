@@ -51,6 +51,7 @@ export const APPEND: AppendTurn = {
   fsRoot: undefined,
   expectHead: false,
   open: false,
+  wantRow: false,
 };
 
 export const MESSAGE_REC: TurnRec = {

@@ -1,4 +1,5 @@
 import { decodeAck, encodeAck } from '../../src/wire/ack.ts';
+import { decodeRowAck, encodeRowAck } from '../../src/wire/row-ack.ts';
 import {
   appendBatchFlags,
   decodeAppendBatch,
@@ -133,6 +134,11 @@ const ANSWERS = {
   'CTX_FORK reply': message({ type: T.CTX_FORK, ...HEAD }),
   'GET_HEAD reply': message({ type: T.GET_HEAD, ...HEAD }),
   'APPEND_TURN reply': message({ type: T.APPEND_TURN, ...ACK }),
+  'APPEND_TURN reply with the row': message({
+    type: T.APPEND_TURN,
+    encode: encodeRowAck,
+    decode: decodeRowAck,
+  }),
   'GET_LAST reply': message({ type: T.GET_LAST, ...PAGE }),
   'GET_BEFORE reply': message({ type: T.GET_BEFORE, ...PAGE }),
   'GET_RANGE_BY_DEPTH reply': message({ type: T.GET_RANGE_BY_DEPTH, ...PAGE }),

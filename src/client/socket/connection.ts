@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import { QuipuError } from '../../base/errors.ts';
-import { decodeCallReply } from '../../wire/call.ts';
 import { fromCall } from '../../wire/call-values.ts';
 import { decodeError, toQuipuError } from '../../wire/error-message.ts';
 import { FrameReader } from '../../wire/frame-reader.ts';
@@ -11,6 +10,7 @@ import { MessageType, PUSHED } from '../../wire/message-type.ts';
 import { decodeStream } from '../../wire/stream.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { fromServer, outcomeUnknown } from '../outcome.ts';
+import type { OutgoingMessage } from './outgoing-message.ts';
 import type { PushedItems } from './pushed-items.ts';
 
 // One connection to a server, until it is lost.
@@ -57,9 +57,12 @@ export class Connection {
   }
 
   /** The request id is known at once; the payload of the reply comes later. */
-  request(type: number, parts: Parts): { readonly id: number; readonly reply: Promise<Buffer> } {
+  request(message: Pick<OutgoingMessage, 'type' | 'parts'> & { readonly flags?: number }): {
+    readonly id: number;
+    readonly reply: Promise<Buffer>;
+  } {
     const id = this.#nextId();
-    return { id, reply: this.#send(id, type, parts) };
+    return { id, reply: this.#send(id, message) };
   }
 
   /** The pieces of the answer go to `items`, from before the reply on. */
@@ -67,7 +70,7 @@ export class Connection {
     const id = this.#nextId();
     this.#streams.set(id, items);
     try {
-      await this.#send(id, MessageType.CALL, parts);
+      await this.#send(id, { type: MessageType.CALL, parts });
       return id;
     } catch (error) {
       this.#streams.delete(id);
@@ -80,7 +83,7 @@ export class Connection {
     if (!this.#streams.delete(id) || !this.isOpen) return;
     const parts = [reqIdOf(id)];
     // The reply says nothing, and neither does its absence.
-    this.request(MessageType.UNSUBSCRIBE, parts).reply.catch(() => undefined);
+    this.request({ type: MessageType.UNSUBSCRIBE, parts }).reply.catch(() => undefined);
   }
 
   /** All that waits fails. `cause` is what went wrong, if anything did. */
@@ -101,10 +104,13 @@ export class Connection {
     return this.#lastId;
   }
 
-  #send(id: number, type: number, parts: Parts): Promise<Buffer> {
+  #send(
+    id: number,
+    { type, flags = 0, parts }: Parameters<Connection['request']>[0],
+  ): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) throw this.#ended;
-      const frame = encodeFrame(type, 0, reqIdOf(id), ...parts);
+      const frame = encodeFrame(type, flags, reqIdOf(id), ...parts);
       if (this.#waiting.size === 0) this.#heardAt = Date.now();
       this.#waiting.set(id, { resolve, reject });
       this.#socket.ref();
@@ -177,17 +183,12 @@ export class Connection {
     const quietMs = Date.now() - this.#heardAt;
     if (quietMs >= DEAD_MS) this.end(new Error(`nothing was heard for ${quietMs} ms`));
     else if (quietMs >= QUIET_MS) {
-      this.request(MessageType.HELLO, this.#hello).reply.catch(() => undefined);
+      this.request({ type: MessageType.HELLO, parts: this.#hello }).reply.catch(() => undefined);
     }
   }
 }
 
 const LOST = 'the connection to the server was lost before the answer came';
-
-/** The value in the reply to a CALL. */
-export function toValue(payload: Buffer): unknown {
-  return fromCall(decodeCallReply(payload));
-}
 
 /** Counting up never gets near 48 bits. */
 export function reqIdOf(id: number): Buffer {

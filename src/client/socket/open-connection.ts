@@ -34,7 +34,7 @@ export async function openConnection(
     connection.end(unavailable(`the server did not answer within ${timeoutMs} ms`));
   }, timeoutMs);
   try {
-    const { reply } = connection.request(MessageType.HELLO, hello);
+    const { reply } = connection.request({ type: MessageType.HELLO, parts: hello });
     assertQuipu(decodeHelloReply(await reply).caps);
     return connection;
   } catch (error) {

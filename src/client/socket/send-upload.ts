@@ -1,9 +1,10 @@
 import type { Call } from '../../wire/call.ts';
 import { encodeCall } from '../../wire/call.ts';
-import { toCall } from '../../wire/call-values.ts';
 import { MessageType } from '../../wire/message-type.ts';
-import { reqIdOf, toValue } from './connection.ts';
+import { reqIdOf } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { toMessage } from './outgoing-message.ts';
+import type { OutgoingMessage } from './outgoing-message.ts';
 
 const PIECE_BYTES = 1_048_576;
 /** Pieces on their way at a time: the replies set the pace. */
@@ -15,26 +16,24 @@ export async function sendUpload(
   call: Call,
   body: AsyncIterable<Uint8Array>,
 ): Promise<unknown> {
-  const begun = connection.request(MessageType.CALL, encodeCall(call));
+  const begun = connection.request({ type: MessageType.CALL, parts: encodeCall(call) });
   const upload = reqIdOf(begun.id);
   await begun.reply;
   const replies: Promise<Buffer>[] = [];
   for await (const chunk of body) {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
       const piece = chunk.subarray(at, at + PIECE_BYTES);
-      replies.push(send(connection, 'upload.piece', [upload, piece]));
+      replies.push(send(connection, toMessage('upload.piece', [upload, piece])));
       if (replies.length > PIECES_AHEAD) await replies.shift();
     }
   }
   await Promise.all(replies);
-  return toValue(await send(connection, 'upload.end', [upload]));
+  const last = toMessage('upload.end', [upload]);
+  return last.read(await send(connection, last));
 }
 
-function send(connection: Connection, method: string, args: readonly unknown[]): Promise<Buffer> {
-  const { reply } = connection.request(
-    MessageType.CALL,
-    encodeCall({ method, body: toCall(args) }),
-  );
+function send(connection: Connection, message: OutgoingMessage): Promise<Buffer> {
+  const { reply } = connection.request(message);
   // It is awaited later, or never once another piece has failed.
   reply.catch(() => undefined);
   return reply;

@@ -1,15 +1,13 @@
 import { QuipuError } from '../../base/errors.ts';
 import { encodeCall } from '../../wire/call.ts';
 import { toCall } from '../../wire/call-values.ts';
-import type { CallBody } from '../../wire/call-values.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
-import { MessageType } from '../../wire/message-type.ts';
 import { outcomeUnknown, timedOut } from '../outcome.ts';
 import type { CallOptions, Transport } from '../transport.ts';
-import { toValue } from './connection.ts';
 import type { Connection } from './connection.ts';
 import type { Dial } from './dial.ts';
 import { openConnection } from './open-connection.ts';
+import { toMessage } from './outgoing-message.ts';
 import { PushedItems } from './pushed-items.ts';
 import { RequestSlots } from './request-slots.ts';
 import { sendUpload } from './send-upload.ts';
@@ -57,17 +55,16 @@ export class SocketTransport implements Transport {
     const { signal, timeoutMs = this.#options.timeoutMs } = options;
     this.#assertOpen();
     signal?.throwIfAborted();
-    const body = toCall(args);
-    const bytes = sizeOf(body);
-    const waiting = this.#slots.enter(bytes);
+    const message = toMessage(method, args);
+    const waiting = this.#slots.enter(message.bytes);
     if (waiting !== undefined) await waiting;
     try {
-      const connection = await this.#reach(timeoutMs);
+      const connection = this.#open ?? (await this.#reach(timeoutMs));
       signal?.throwIfAborted();
-      const { reply } = connection.request(MessageType.CALL, encodeCall({ method, body }));
-      return toValue(await within(reply, method, timeoutMs, signal));
+      const { reply } = connection.request(message);
+      return message.read(await within(reply, method, timeoutMs, signal));
     } finally {
-      this.#slots.leave(bytes);
+      this.#slots.leave(message.bytes);
     }
   }
 
@@ -134,8 +131,12 @@ export class SocketTransport implements Transport {
     );
   }
 
+  get #open(): Connection | undefined {
+    return this.#connection?.isOpen === true ? this.#connection : undefined;
+  }
+
   async #reach(timeoutMs: number): Promise<Connection> {
-    if (this.#connection?.isOpen === true) return this.#connection;
+    if (this.#open !== undefined) return this.#open;
     this.#connecting ??= this.#connectNow(timeoutMs);
     return this.#connecting;
   }
@@ -198,8 +199,4 @@ async function within<T>(
       },
     );
   });
-}
-
-function sizeOf({ json, blobs }: CallBody): number {
-  return blobs.reduce((sum, blob) => sum + blob.length, json.length);
 }

@@ -1,5 +1,5 @@
-import type { ContextId } from '../../../base/brand.ts';
-import type { Batch, BlobPut, TurnAppend } from '../../../engine/batch.ts';
+import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
+import type { Batch, BlobPut, Committed, TurnAppend } from '../../../engine/batch.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { TurnRow } from '../../../engine/rows.ts';
 import { encodeAck } from '../../../wire/ack.ts';
@@ -7,6 +7,7 @@ import { decodeAppendBatch, encodeBatchAck } from '../../../wire/append-batch.ts
 import type { AppendBatch, BatchItem } from '../../../wire/append-batch.ts';
 import { decodeAppendTurn } from '../../../wire/append-turn.ts';
 import type { Parts } from '../../../wire/byte-writer.ts';
+import { encodeRowAck } from '../../../wire/row-ack.ts';
 import type { Job, MessageHandler, Reply, Request } from '../request.ts';
 import type { Session } from '../session.ts';
 import { openTurn } from './open-turns.ts';
@@ -24,11 +25,18 @@ type Placing = Pick<AppendBatch, 'context' | 'parent' | 'key' | 'expectHead'>;
 interface Kind {
   /** What an error calls the item. */
   readonly where: (index: number) => string;
-  readonly ack: (turns: readonly TurnRow[]) => Parts;
+  readonly ack: (committed: Committed) => Parts;
+  /** What an error says is missing when it is the turn to append to; undefined: as the engine says it. */
+  readonly parent?: string;
 }
 
-const ONE_TURN: Kind = { where: () => 'turn', ack: ackOne };
-const MANY_TURNS: Kind = { where: (index) => `item ${index}`, ack: ackAll };
+const ONE_TURN: Kind = { where: () => 'turn', ack: ackOne, parent: 'parent turn' };
+const ONE_ROW: Kind = { where: () => 'turn', ack: ackRow };
+const MANY_TURNS: Kind = {
+  where: (index) => `item ${index}`,
+  ack: ackAll,
+  parent: 'parent turn',
+};
 
 export function appendTurn(engine: Engine): MessageHandler {
   return {
@@ -37,7 +45,7 @@ export function appendTurn(engine: Engine): MessageHandler {
     plan({ payload, flags }: Request, session: Session): Job {
       const append = decodeAppendTurn(payload, flags);
       if (append.open) return openTurn(engine, append, session);
-      return planAppend(engine, append, [append], ONE_TURN);
+      return planAppend(engine, append, [append], append.wantRow ? ONE_ROW : ONE_TURN);
     },
   };
 }
@@ -57,16 +65,15 @@ function planAppend(
   engine: Engine,
   placing: Placing,
   items: readonly Item[],
-  { where, ack }: Kind,
+  { where, ack, parent }: Kind,
 ): Job {
   const placed = { context: contextOf(placing.context), place: placeOf(placing), key: placing.key };
 
   async function commit(blobs: readonly BlobPut[]): Promise<Reply> {
     try {
-      const { turns } = await engine.commit(toBatch(placed, items, blobs));
-      return { parts: ack(turns) };
+      return { parts: ack(await engine.commit(toBatch(placed, items, blobs))) };
     } catch (error) {
-      throw asMissing(error, 'parent turn');
+      throw parent === undefined ? error : asMissing(error, parent);
     }
   }
 
@@ -110,20 +117,39 @@ function toBatch(
     : { idempotency: { context, key: keyText(key) }, blobs, turns };
 }
 
-function ackOne(turns: readonly TurnRow[]): Parts {
-  const [row] = turns;
+function onlyRow({ turns: [row] }: Committed): TurnRow {
   if (row === undefined) throw new Error('a turn was stored and is not there');
+  return row;
+}
+
+function ackOne(committed: Committed): Parts {
+  const row = onlyRow(committed);
   return encodeAck({ context: row.context, turn: row.id, depth: row.depth, hash: row.payload });
 }
 
-function ackAll(turns: readonly TurnRow[]): Parts {
+function ackRow(committed: Committed): Parts {
+  const { id, payload, flags, ...row } = onlyRow(committed);
+  const { seq, replayed } = committed;
+  return encodeRowAck({
+    ...row,
+    turn: id,
+    hash: storedHash(id, payload),
+    turnFlags: flags,
+    seq,
+    replayed,
+  });
+}
+
+function ackAll({ turns }: Committed): Parts {
   const [first] = turns;
   if (first === undefined) throw new Error('turns were stored and are not there');
   return encodeBatchAck({
     context: first.context,
-    turns: turns.map(({ id, depth, payload }) => {
-      if (payload === undefined) throw new Error(`turn ${id} was stored without a payload`);
-      return { id, depth, hash: payload };
-    }),
+    turns: turns.map(({ id, depth, payload }) => ({ id, depth, hash: storedHash(id, payload) })),
   });
+}
+
+function storedHash(id: TurnId, payload: Hash | undefined): Hash {
+  if (payload === undefined) throw new Error(`turn ${id} was stored without a payload`);
+  return payload;
 }

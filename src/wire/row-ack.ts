@@ -1,0 +1,68 @@
+import type { Hash } from '../base/brand.ts';
+import { ByteReader } from './byte-reader.ts';
+import { ByteWriter } from './byte-writer.ts';
+import type { Parts } from './byte-writer.ts';
+import { NAME_BYTES_MAX } from './limits.ts';
+
+// ROW_ACK, the reply to APPEND_TURN with WANT_ROW: ACK (u64 context, u64 turn, u32 depth, hash), then
+// u64 seq, u8 replayed, u64 parent, u64 created_at, u32 turn_flags, u32 version, u32 encoding, u32 size,
+// u32 type_len, type.
+const ROW_ACK_BYTES = 128;
+
+/** Sent only when the turn is durable. */
+export interface RowAck {
+  readonly context: bigint;
+  readonly turn: bigint;
+  readonly depth: number;
+  readonly hash: Hash;
+  /** Of the commit. */
+  readonly seq: number;
+  /** The key was known: this is the turn of the first time. */
+  readonly replayed: boolean;
+  /** 0 for a root. */
+  readonly parent: bigint;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly turnFlags: number;
+  readonly version: number;
+  readonly encoding: number;
+  readonly size: number;
+  readonly type: string;
+}
+
+export function encodeRowAck(ack: RowAck): Parts {
+  return new ByteWriter(ROW_ACK_BYTES)
+    .u64(ack.context)
+    .u64(ack.turn)
+    .u32(ack.depth)
+    .hash(ack.hash)
+    .count64(ack.seq)
+    .u8(ack.replayed ? 1 : 0)
+    .u64(ack.parent)
+    .count64(ack.createdAt)
+    .u32(ack.turnFlags)
+    .u32(ack.version)
+    .u32(ack.encoding)
+    .u32(ack.size)
+    .sized32(ack.type)
+    .parts();
+}
+
+export function decodeRowAck(payload: Uint8Array): RowAck {
+  const reader = new ByteReader(payload, 'ROW_ACK');
+  return {
+    context: reader.u64('context_id'),
+    turn: reader.u64('turn_id'),
+    depth: reader.u32('depth'),
+    hash: reader.hash('payload_hash'),
+    seq: reader.count64('seq'),
+    replayed: reader.u8('replayed') !== 0,
+    parent: reader.u64('parent_turn_id'),
+    createdAt: reader.count64('created_at'),
+    turnFlags: reader.u32('turn_flags'),
+    version: reader.u32('type_version'),
+    encoding: reader.u32('encoding'),
+    size: reader.u32('size'),
+    type: reader.text(reader.length32('type_id', NAME_BYTES_MAX), 'type_id'),
+  };
+}
