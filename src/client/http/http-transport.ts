@@ -21,7 +21,9 @@ export interface HttpTransportOptions extends HttpClientOptions {
 export class HttpTransport implements Transport {
   readonly #asker: HttpAsker;
   readonly #streamUploads: boolean;
-  readonly #closed = new AbortController();
+  /** What is under way: a listener each on one signal would be a leak to the eyes of Node. */
+  readonly #reaching = new Set<AbortController>();
+  #closed = false;
 
   constructor(url: string, options: HttpTransportOptions = {}) {
     this.#asker = new HttpAsker(url, options);
@@ -73,7 +75,8 @@ export class HttpTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.#closed.abort();
+    this.#closed = true;
+    for (const reach of this.#reaching) reach.abort();
     return Promise.resolve();
   }
 
@@ -101,24 +104,25 @@ export class HttpTransport implements Transport {
     return this.#asker.ask({ method: 'POST', path, headers, body, signal, timeoutMs });
   }
 
-  /** Aborts with the caller's signal and with the transport, and lets go of both. */
+  /** Aborts with the caller's signal and with the transport; to be let go of. */
   #reach(given: AbortSignal | undefined): AbortController & Disposable {
-    if (this.#closed.signal.aborted) throw closedError();
+    if (this.#closed) throw closedError();
     const reach = new AbortController();
     const abort = (): void => reach.abort();
-    const signals = [this.#closed.signal, ...(given === undefined ? [] : [given])];
-    for (const signal of signals) signal.addEventListener('abort', abort);
+    this.#reaching.add(reach);
+    given?.addEventListener('abort', abort);
     if (given?.aborted === true) abort();
     return Object.assign(reach, {
       [Symbol.dispose]: () => {
-        for (const signal of signals) signal.removeEventListener('abort', abort);
+        this.#reaching.delete(reach);
+        given?.removeEventListener('abort', abort);
       },
     });
   }
 
   #explain(error: unknown, given: AbortSignal | undefined): Error {
     if (given?.aborted === true) return aborted(given);
-    if (this.#closed.signal.aborted) return closedError();
+    if (this.#closed) return closedError();
     return isQuipuError(error) ? error : lost(error);
   }
 }
