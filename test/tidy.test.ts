@@ -22,6 +22,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['host'],
   ['mcp'],
   ['cli'],
+  ['notifier'],
 ];
 
 /** Which folders may import a package. Tests may import any package that is installed. */
@@ -30,7 +31,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@msgpack/msgpack': ['src/context/'],
   '@napi-rs/blake-hash': ['src/base/'],
   'better-sqlite3': ['src/engine/files/'],
-  commander: ['src/cli/'],
+  commander: ['src/cli/', 'src/notifier/'],
   'fast-check': ['src/testing/'],
   hono: ['src/server/http/'],
   pino: ['src/server/'],
@@ -47,6 +48,7 @@ const ENTRIES = [
   'src/browser.ts',
   'src/testing/index.ts',
   'src/cli/main.ts',
+  'src/notifier/main.ts',
 ];
 
 /** The protocol's codec stands before the server and client that will import it. */

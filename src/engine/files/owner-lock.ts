@@ -1,24 +1,18 @@
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
 import { QuipuError } from '../../base/errors.ts';
 import type { IoLock } from '../io.ts';
+import { takeExclusiveLock } from './exclusive-lock.ts';
 import { OWNER_FILE, nameOwner, readOwnerNote } from './owner-note.ts';
 
-// The owner of a store holds an SQLite exclusive lock on `lock.db`. The kernel lets go of it on any
-// death of the process, so it is never stale, and SQLite also keeps two openings in one process
-// apart, which bare POSIX locks do not. Nobody can read a database that is locked exclusively, so the
-// owner's name stands in `owner.json` beside it; that file alone means nothing.
+// The owner of a store holds the lock on `lock.db`. Nobody can read a database that is locked exclusively,
+// so the owner's name stands in `owner.json` beside it; that file alone means nothing.
 
 export function takeOwnerLock(path: string, owner: string): IoLock {
   const folder = dirname(path);
   const ownerPath = join(folder, OWNER_FILE);
-  const db = new Database(path, { timeout: 0 });
-  try {
-    db.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    db.close();
-    if ((error as { code?: string }).code?.startsWith('SQLITE_BUSY') !== true) throw error;
+  const unlock = takeExclusiveLock(path, 0);
+  if (unlock === undefined) {
     const holder = nameOwner(readOwnerNote(folder));
     throw new QuipuError(
       'LOCKED',
@@ -30,14 +24,16 @@ export function takeOwnerLock(path: string, owner: string): IoLock {
     fs.writeFileSync(ownerPath, owner, { mode: 0o600 });
   } catch (error) {
     // Nobody would ever let go of the lock.
-    db.close();
+    unlock();
     throw error;
   }
+  let held = true;
   return {
     async release() {
-      if (!db.open) return;
+      if (!held) return;
+      held = false;
       fs.rmSync(ownerPath, { force: true });
-      db.close();
+      unlock();
     },
   };
 }

@@ -1,0 +1,45 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { parseDuration } from '../../cli/parse-amount.ts';
+import { defineCommand, withIo } from '../command.ts';
+import { isServed, readDaemonNote } from '../daemon/daemon-note.ts';
+import { Refused } from '../refused.ts';
+import { spoolFile } from '../spool/home.ts';
+import type { World } from '../world.ts';
+
+const DEFAULT_WAIT_MS = 15_000;
+
+export function stop(world: World): Command {
+  return defineCommand(
+    'stop',
+    'End the daemon and the tasks it runs; they run again with the next one.',
+    ['notifier stop', 'notifier stop --wait 1m'],
+  )
+    .option(
+      '--wait <time>',
+      'how long to wait for its end (default: 15s)',
+      parseDuration,
+      DEFAULT_WAIT_MS,
+    )
+    .action(
+      withIo(world, async (io, { wait }: { readonly wait: number }) => {
+        if (io.findSpool() === undefined || !isServed(io.home)) {
+          await io.print('Not running\n', { stopped: false });
+          return;
+        }
+        const request = spoolFile.stop(io.home);
+        // A file and no signal: the number of a process that died may be another's by now.
+        for (const until = world.now() + wait; isServed(io.home); await sleep(20)) {
+          if (!existsSync(request)) writeFileSync(request, '', { mode: 0o600 });
+          if (world.now() < until) continue;
+          const pid = readDaemonNote(io.home)?.pid ?? 'unknown';
+          throw new Refused(
+            `the daemon (process ${pid}) has not ended yet`,
+            'it was told to; wait longer with --wait',
+          );
+        }
+        await io.print('Stopped\n', { stopped: true });
+      }),
+    );
+}

@@ -1,0 +1,41 @@
+import { InvalidArgumentError } from 'commander';
+import { invalid } from '../base/errors.ts';
+import { parseDuration } from '../cli/parse-amount.ts';
+import { parseCount } from '../cli/parse-argument.ts';
+
+const MAX_LIMIT = 256;
+
+export interface DaemonSettings {
+  /** Tasks side by side. */
+  readonly limit: number;
+  readonly idleMs: number;
+}
+
+/** `NOTIFIER_TASKS` and `NOTIFIER_IDLE`, or 4 and a minute. INVALID when they make no sense. */
+export function readSettings(env: Readonly<Record<string, string | undefined>>): DaemonSettings {
+  const read = <T>(name: string, parse: (text: string) => T, fallback: T): T => {
+    const text = env[name];
+    if (text === undefined || text === '') return fallback;
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      throw invalid(name, `is ${JSON.stringify(text)}. ${error.message}`);
+    }
+  };
+  return {
+    limit: read('NOTIFIER_TASKS', parseLimit, 4),
+    idleMs: read('NOTIFIER_IDLE', parseDuration, 60_000),
+  };
+}
+
+export function parseLimit(text: string): number {
+  const count = parseCount(text);
+  if (count >= 1 && count <= MAX_LIMIT) return count;
+  throw new InvalidArgumentError(`Expected a number from 1 to ${MAX_LIMIT}.`);
+}
+
+/** The words that make a process the daemon of a spool. */
+export function daemonArgv(home: string, { limit, idleMs }: DaemonSettings): string[] {
+  return ['start', '--foreground', '--home', home, '--tasks', `${limit}`, '--idle', `${idleMs}ms`];
+}

@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import { Bell } from '../../context/bell.ts';
+import type { Spool } from '../spool/spool.ts';
+import type { Task } from '../spool/task.ts';
+import { taskIdOf } from '../spool/timer.ts';
+import type { Log } from './daemon-log.ts';
+import { planClaims } from './plan-claims.ts';
+import type { RunningCommand, startCommand } from './run-command.ts';
+import { TimerTable } from './timer-table.ts';
+import { endRun } from './end-run.ts';
+
+// Takes tasks out of the spool and runs them.
+//
+// Invariants
+// - Only who holds the daemon's lock has one.
+// - An id is in `#running` from before its file moves to `running/` until its end is on record, so it never runs
+//   twice at once.
+// - Whatever a single task or file does, the others go on; trouble with the disk is logged and tried again later.
+
+/** How often the spool is looked at when nothing says that it changed. */
+const POLL_MS = 1000;
+/** After trouble, such as a full disk, nothing is begun for so long. */
+const REST_MS = 1000;
+
+export interface DaemonOptions {
+  /** Tasks side by side. */
+  readonly limit: number;
+  readonly idleMs: number;
+  /** Between asking processes to end and killing them. */
+  readonly graceMs: number;
+}
+
+export interface DaemonWorld {
+  readonly spool: Spool;
+  readonly log: Log;
+  readonly start: typeof startCommand;
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Somebody wants it to leave, or the spool is no longer its own. */
+  mustLeave(): boolean;
+}
+
+export class Daemon {
+  readonly #world: DaemonWorld;
+  readonly #options: DaemonOptions;
+  readonly #bell: Bell = new Bell();
+  readonly #timers: TimerTable = new TimerTable();
+  /** Found in `running/` at the start: first in line, and claimed already. */
+  #again: string[] = [];
+  #line: readonly string[] = [];
+  readonly #running = new Set<string>();
+  readonly #commands = new Map<string, RunningCommand>();
+  readonly #runs = new Set<Promise<void>>();
+  #timersMark = '';
+  #idleSince: number;
+  #restUntil = 0;
+  #leaving = false;
+
+  constructor(world: DaemonWorld, options: DaemonOptions) {
+    this.#world = world;
+    this.#options = options;
+    this.#idleSince = world.now();
+  }
+
+  /** Look again: something may have changed. */
+  wake(): void {
+    this.#bell.ring();
+  }
+
+  /** Works until it has been idle for long enough, or must leave. `interrupted`: tasks to run again, first. */
+  async work(interrupted: readonly string[]): Promise<'idle' | 'stopped'> {
+    this.#again = [...interrupted];
+    for (;;) {
+      if (this.#world.mustLeave()) {
+        await this.#leave();
+        return 'stopped';
+      }
+      await this.#guard('looking at the spool', () => this.#step());
+      const now = this.#world.now();
+      if (this.#isBusy()) this.#idleSince = now;
+      else if (now - this.#idleSince >= this.#options.idleMs) return 'idle';
+      await Promise.race([this.#bell.wait(), this.#world.sleep(this.#pauseMs(now))]);
+    }
+  }
+
+  async #step(): Promise<void> {
+    await this.#fireTimers();
+    if (this.#world.now() < this.#restUntil) return;
+    // Who comes later stands behind: there is nothing to look for while someone in line can be begun.
+    if (!this.#line.some((id) => !this.#running.has(id))) {
+      this.#line = await this.#world.spool.listIds('pending');
+    }
+    const line = [...this.#again, ...this.#line];
+    for (const id of planClaims({ line, running: this.#running, limit: this.#options.limit })) {
+      await this.#guard(`claiming task ${id}`, () => this.#claim(id));
+    }
+  }
+
+  async #fireTimers(): Promise<void> {
+    const { spool, log, now } = this.#world;
+    const mark = await spool.timersMark();
+    if (mark !== this.#timersMark) {
+      const ids = await spool.listIds('timers');
+      const timers = await Promise.all(ids.map((id) => spool.getTimer(id)));
+      this.#timers.load(
+        timers.filter((timer) => timer !== undefined),
+        now(),
+      );
+      this.#timersMark = mark;
+    }
+    for (const timer of this.#timers.takeDue(now())) {
+      const { cron: _cron, zone: _zone, addedAt: _addedAt, ...task } = timer;
+      await this.#guard(`timer ${timer.id}`, async () => {
+        const added = await spool.add({ ...task, id: taskIdOf(timer) });
+        log(`timer ${timer.id}: ${added ? 'added its task' : 'its task is still pending'}`);
+      });
+    }
+  }
+
+  async #claim(id: string): Promise<void> {
+    const { spool, log } = this.#world;
+    const isAgain = this.#again.includes(id);
+    this.#running.add(id);
+    let task: Task | undefined;
+    try {
+      task = await (isAgain ? spool.reclaim(id) : spool.claim(id));
+    } finally {
+      if (task === undefined) this.#running.delete(id);
+    }
+    // Only now: while the disk fails it stays where it stood.
+    if (isAgain) this.#again = this.#again.filter((other) => other !== id);
+    else this.#line = this.#line.filter((other) => other !== id);
+    if (task === undefined) return log(`task ${id}: removed, or cannot be read`);
+    const run = this.#run(task).finally(() => {
+      this.#runs.delete(run);
+      this.#running.delete(id);
+      this.#commands.delete(id);
+      this.#bell.ring();
+    });
+    this.#runs.add(run);
+  }
+
+  async #run(task: Task): Promise<void> {
+    const { spool, log, now, sleep } = this.#world;
+    const about = { runId: randomBytes(12).toString('hex'), startedAt: now() };
+    await this.#guard(`running task ${task.id}`, async () => {
+      const command = await this.#world.start(task, about.runId);
+      if (typeof command === 'string') {
+        const output = { output: command, omittedBytes: 0 };
+        const failure = { reason: 'start', exitCode: null, signal: null, ...output } as const;
+        log(`task ${task.id}: could not be started: ${command}`);
+        return spool.fail(task, { ...failure, ...about, endedAt: now() });
+      }
+      try {
+        await spool.noteRun(task.id, { ...about, pid: command.pid });
+      } catch (error) {
+        command.kill('SIGKILL');
+        this.#again.push(task.id);
+        throw error;
+      }
+      this.#commands.set(task.id, command);
+      if (this.#leaving) command.kill('SIGKILL');
+      else command.begin();
+      log(`task ${task.id}: began as process ${command.pid}`);
+      const ended = await endRun(command, { ...this.#options, timeoutMs: task.timeoutMs, sleep });
+      log(`task ${task.id}: ${ended.reason} ${ended.signal ?? ended.exitCode ?? ''}`);
+      if (ended.reason === 'exit' && ended.exitCode === 0) return spool.succeed(task.id);
+      if (this.#leaving) {
+        // Ended because the daemon does: it stays in `running/`, and the next one runs it again.
+        command.kill('SIGKILL');
+        return;
+      }
+      await spool.fail(task, { ...ended, ...about, endedAt: now() });
+    });
+  }
+
+  async #leave(): Promise<void> {
+    this.#leaving = true;
+    for (const command of this.#commands.values()) command.kill('SIGTERM');
+    await Promise.race([Promise.all(this.#runs), this.#world.sleep(this.#options.graceMs)]);
+    for (const command of this.#commands.values()) command.kill('SIGKILL');
+    await Promise.all(this.#runs);
+  }
+
+  #isBusy(): boolean {
+    const waiting = this.#again.length + this.#line.length;
+    return waiting > 0 || this.#running.size > 0 || this.#timers.size > 0;
+  }
+
+  #pauseMs(now: number): number {
+    const timer = (this.#timers.nextAt ?? Infinity) - now;
+    const idle = this.#isBusy() ? Infinity : this.#idleSince + this.#options.idleMs - now;
+    return Math.max(1, Math.min(POLL_MS, timer, idle));
+  }
+
+  async #guard(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#world.log(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#restUntil = this.#world.now() + REST_MS;
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Run } from '../spool/records.ts';
+import { killGroup } from './run-command.ts';
+
+const POLL_MS = 20;
+
+/**
+ * Ends what is left of a run whose daemon died, so that its task can run again and is never run twice at once. The number of
+ * a process may have gone to another since, so only a group counts in which one carries the id of the run.
+ */
+export async function endOrphans(run: Run, graceMs: number): Promise<void> {
+  const killAt = Date.now() + graceMs;
+  if (!isGroupOf(run)) return;
+  killGroup(run.pid, 'SIGTERM');
+  while (isGroupOf(run)) {
+    if (Date.now() >= killAt) killGroup(run.pid, 'SIGKILL');
+    await sleep(POLL_MS);
+  }
+}
+
+function isGroupOf({ pid, runId }: Run): boolean {
+  return readdirSync('/proc')
+    .filter((name) => /^[0-9]+$/.test(name))
+    .some((process) => groupOf(process) === pid && hasRunId(process, runId));
+}
+
+function groupOf(process: string): number | undefined {
+  // The name of the program stands in parentheses and may hold anything; then: state, parent, group.
+  const text = readOrNothing(`/proc/${process}/stat`);
+  const [, , group] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return group === undefined ? undefined : Number(group);
+}
+
+function hasRunId(process: string, runId: string): boolean {
+  const variables = readOrNothing(`/proc/${process}/environ`).split('\0');
+  return variables.includes(`NOTIFIER_RUN_ID=${runId}`);
+}
+
+/** A process may end while it is looked at, or be another user's. */
+function readOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,115 @@
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { takeExclusiveLock } from '../../engine/files/exclusive-lock.ts';
+import { spoolFile } from '../spool/home.ts';
+import type { Spool } from '../spool/spool.ts';
+import type { DaemonOptions } from './daemon.ts';
+import { Daemon } from './daemon.ts';
+import { writeDaemonNote } from './daemon-note.ts';
+import type { Log } from './daemon-log.ts';
+import { endOrphans } from './end-orphans.ts';
+import { startCommand } from './run-command.ts';
+
+export interface DaemonSetup extends DaemonOptions {
+  readonly spool: Spool;
+  readonly log: Log;
+  /** How long to wait for another daemon that is about to leave. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+}
+
+/** Serves a spool until it is idle or told to stop. `taken`: another daemon serves it. */
+export async function runDaemon(setup: DaemonSetup): Promise<'taken' | 'idle' | 'stopped'> {
+  const { spool, log } = setup;
+  let { waitMs } = setup;
+  for (;;) {
+    const unlock = takeExclusiveLock(spoolFile.lock(spool.home), waitMs);
+    if (unlock === undefined) return 'taken';
+    let end: 'idle' | 'stopped';
+    try {
+      end = await serve(setup);
+    } finally {
+      fs.rmSync(spoolFile.daemon(spool.home), { force: true });
+      unlock();
+    }
+    log(`daemon: left, ${end}`);
+    if (end === 'stopped') return end;
+    // Who added something after the last look may have found the lock still taken, and relies on this one.
+    const left = [...(await spool.listIds('pending')), ...(await spool.listIds('timers'))];
+    if (left.length === 0) return end;
+    waitMs = 0;
+  }
+}
+
+async function serve(setup: DaemonSetup): Promise<'idle' | 'stopped'> {
+  const { spool, log, now, signal, graceMs } = setup;
+  // A wish that was meant for the daemon before.
+  fs.rmSync(spoolFile.stop(spool.home), { force: true });
+  writeDaemonNote(spool.home, { since: now(), limit: setup.limit, idleMs: setup.idleMs });
+  log(`daemon: began as process ${process.pid}`);
+  await spool.sweep();
+  const interrupted = await findInterrupted(spool, graceMs);
+  if (interrupted.length > 0) log(`daemon: runs again: ${interrupted.join(' ')}`);
+
+  const isOurs = watchOwnership(spool.home);
+  const daemon = new Daemon(
+    {
+      spool,
+      log,
+      now,
+      start: startCommand,
+      // Whoever runs the daemon keeps the process alive; a pause must not, after its end.
+      sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref()),
+      mustLeave: () => signal.aborted || !isOurs() || fs.existsSync(spoolFile.stop(spool.home)),
+    },
+    setup,
+  );
+  const wake = (): void => daemon.wake();
+  const watchers = ['pending', 'timers', 'control'].flatMap((folder) =>
+    watchFolder(join(spool.home, folder), wake),
+  );
+  signal.addEventListener('abort', wake);
+  try {
+    return await daemon.work(interrupted);
+  } finally {
+    signal.removeEventListener('abort', wake);
+    for (const watcher of watchers) watcher.close();
+    fs.rmSync(spoolFile.stop(spool.home), { force: true });
+  }
+}
+
+/** The tasks that ran when a daemon died, with nothing left of their runs. */
+async function findInterrupted(spool: Spool, graceMs: number): Promise<string[]> {
+  const ids = await spool.listIds('running');
+  const open = await Promise.all(
+    ids.map(async (id) => {
+      const run = await spool.getRun(id);
+      if (run === undefined) return [id];
+      await endOrphans(run, graceMs);
+      const failed = await spool.getFailed(id);
+      if (failed?.failure.runId !== run.runId) return [id];
+      // It had failed, and that is on record.
+      await spool.succeed(id);
+      return [];
+    }),
+  );
+  return open.flat();
+}
+
+/** False when the spool was deleted, or deleted and made anew: the lock then keeps nobody out. */
+function watchOwnership(home: string): () => boolean {
+  const inode = fs.statSync(spoolFile.lock(home)).ino;
+  return () => fs.statSync(spoolFile.lock(home), { throwIfNoEntry: false })?.ino === inode;
+}
+
+/** Some file systems cannot be watched; then the daemon's regular look has to do. */
+function watchFolder(path: string, changed: () => void): fs.FSWatcher[] {
+  try {
+    const watcher = fs.watch(path, changed);
+    watcher.on('error', () => watcher.close());
+    return [watcher];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,61 @@
+import { isQuipuError } from '../../base/errors.ts';
+import { nextTime } from '../cron/next-time.ts';
+import { parseCron } from '../cron/parse-cron.ts';
+import { openZone } from '../cron/zone.ts';
+import type { Timer } from '../spool/timer.ts';
+
+interface Entry {
+  readonly timer: Timer;
+  nextAt: number;
+}
+
+/** When each timer is due next. Times that pass while no daemon runs are not made up for. */
+export class TimerTable {
+  #entries = new Map<string, Entry>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The moment of the first one, if any. */
+  get nextAt(): number | undefined {
+    const times = [...this.#entries.values()].map(({ nextAt }) => nextAt);
+    return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
+  }
+
+  /** Replaces the list. One that was there before and did not change keeps its next time. */
+  load(timers: readonly Timer[], nowMs: number): void {
+    const entries = new Map<string, Entry>();
+    for (const timer of timers) {
+      const old = this.#entries.get(timer.id);
+      if (old !== undefined && JSON.stringify(old.timer) === JSON.stringify(timer)) {
+        entries.set(timer.id, old);
+        continue;
+      }
+      const nextAt = timeAfter(timer, nowMs);
+      if (nextAt !== undefined) entries.set(timer.id, { timer, nextAt });
+    }
+    this.#entries = entries;
+  }
+
+  /** Those whose time has come, each once however late it is, and moves them to their next time. */
+  takeDue(nowMs: number): Timer[] {
+    const due = [...this.#entries.values()].filter(({ nextAt }) => nextAt <= nowMs);
+    for (const entry of due) {
+      const nextAt = timeAfter(entry.timer, nowMs);
+      if (nextAt === undefined) this.#entries.delete(entry.timer.id);
+      else entry.nextAt = nextAt;
+    }
+    return due.map(({ timer }) => timer);
+  }
+}
+
+/** Undefined for a line that names no time, or none that can be read: it was checked when it was added. */
+export function timeAfter(timer: Timer, afterMs: number): number | undefined {
+  try {
+    return nextTime(parseCron(timer.cron), openZone(timer.zone), afterMs);
+  } catch (error) {
+    if (isQuipuError(error, 'INVALID')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs';
+import { isServed } from './daemon/daemon-note.ts';
+import type { DaemonSettings } from './daemon-settings.ts';
+import { daemonArgv } from './daemon-settings.ts';
+import { spoolFile } from './spool/home.ts';
+import type { World } from './world.ts';
+
+/**
+ * Starts a daemon unless one serves the spool. Called after a task is in the spool: a daemon looks once more after it
+ * gave up the lock, so that either it finds the task or this finds the lock free. The task is safe in any case.
+ */
+export async function ensureDaemon(
+  home: string,
+  settings: DaemonSettings,
+  world: World,
+): Promise<void> {
+  try {
+    // One that was told to stop will not look at what was added since; the new one waits for its end.
+    const isLeaving = existsSync(spoolFile.stop(home));
+    if (isServed(home) && !isLeaving) return;
+    const wait = isLeaving ? ['--wait', '20s'] : [];
+    await world.spawn([...daemonArgv(home, settings), ...wait], spoolFile.log(home));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    world.err(`Warning: the daemon could not be started (${why}) - run "notifier start"\n`);
+  }
+}

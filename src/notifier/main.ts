@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { localZoneName } from './cron/zone.ts';
+import { runNotifier } from './run-notifier.ts';
+import type { World } from './world.ts';
+
+// The only file of the command that knows which process it runs in.
+
+const world: World = {
+  out: (text) =>
+    new Promise((resolve, reject) => {
+      process.stdout.write(text, (error) => {
+        if (error) reject(error);
+        else resolve();
+      });
+    }),
+  err: (text) => {
+    process.stderr.write(text);
+  },
+  env: process.env,
+  cwd: process.cwd(),
+  userHome: homedir(),
+  get zone() {
+    return localZoneName();
+  },
+  now: Date.now,
+  async spawn(argv, log) {
+    const file = openSync(log, 'a', 0o600);
+    try {
+      const child = spawn(process.execPath, [fileURLToPath(import.meta.url), ...argv], {
+        // Not the caller's folder: it may be deleted or unmounted while the daemon lives.
+        cwd: dirname(log),
+        detached: true,
+        stdio: ['ignore', file, file],
+      });
+      await new Promise<void>((resolve, reject) => {
+        child.once('spawn', () => resolve());
+        child.once('error', reject);
+      });
+      child.unref();
+    } finally {
+      closeSync(file);
+    }
+  },
+  catchInterrupt() {
+    const controller = new AbortController();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => controller.abort());
+    }
+    return controller.signal;
+  },
+};
+
+// A write to a closed pipe also rejects the promise in `out`, which is where it is dealt with.
+process.stdout.on('error', () => undefined);
+// There is nobody left to tell.
+process.stderr.on('error', () => undefined);
+
+// The daemon waits for files to appear, and no timer or socket shows that it does.
+const alive = setInterval(() => undefined, 1 << 30);
+process.exitCode = await runNotifier(process.argv.slice(2), world);
+clearInterval(alive);

@@ -1,0 +1,66 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { QuipuError } from '../../base/errors.ts';
+
+const VERSION_FILE = 'version';
+const VERSION = '1\n';
+const FOLDERS = ['aside', 'pending', 'running', 'error', 'damaged', 'timers', 'control'];
+
+/** The option `--home`, `NOTIFIER_HOME`, or the user's place for data. */
+export function locateHome(places: {
+  readonly given: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly userHome: string;
+}): string {
+  const { given, env, cwd, userHome } = places;
+  const named = given ?? (env['NOTIFIER_HOME'] || join(userHome, '.local', 'share', 'notifier'));
+  return resolve(cwd, named);
+}
+
+/** Whether there is a spool. UNSUPPORTED when it is of another version than this program's. */
+export function hasSpool(home: string): boolean {
+  const file = join(home, VERSION_FILE);
+  if (!existsSync(file)) return false;
+  const found = readFileSync(file, 'utf8');
+  if (found === VERSION) return true;
+  throw new QuipuError(
+    'UNSUPPORTED',
+    `the spool at ${home} has version ${JSON.stringify(found.trim())}; this program knows version 1`,
+    { what: 'spool', found: found.trim() },
+  );
+}
+
+/** Makes the spool where there is none. Its version is written last: who finds it finds everything. */
+export async function makeSpool(home: string): Promise<void> {
+  if (hasSpool(home)) return;
+  const { makeFolder } = await import('../../engine/files/make-folder.ts');
+  const { nodeIo } = await import('../../engine/files/node-io.ts');
+  const { toQuipuError } = await import('../../engine/files/io-error.ts');
+  const { nodeSpoolIo } = await import('./node-spool-io.ts');
+  try {
+    for (const folder of FOLDERS) await makeFolder(nodeIo, join(home, folder));
+    await nodeSpoolIo.syncFolder(home);
+    const file = join(home, VERSION_FILE);
+    const aside = `${file}.${process.pid}`;
+    await nodeSpoolIo.remove(aside);
+    await nodeSpoolIo.writeSynced(aside, VERSION);
+    await nodeSpoolIo.rename(aside, file);
+    await nodeSpoolIo.syncFolder(home);
+  } catch (error) {
+    throw toQuipuError(error, home);
+  }
+}
+
+/** A path inside of the spool. */
+export const spoolFile: {
+  lock(home: string): string;
+  daemon(home: string): string;
+  stop(home: string): string;
+  log(home: string): string;
+} = {
+  lock: (home) => join(home, 'lock.db'),
+  daemon: (home) => join(home, 'daemon.json'),
+  stop: (home) => join(home, 'control', 'stop'),
+  log: (home) => join(home, 'notifier.log'),
+};

@@ -1,0 +1,219 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { QuipuError } from '../../base/errors.ts';
+import type { Run } from './records.ts';
+import { decodeFailedTask, decodeRun, decodeTask, decodeTimer, encodeRecord } from './records.ts';
+import type { SpoolIo } from './spool-io.ts';
+import type { FailedTask, Failure, NewTask, Task } from './task.ts';
+import { MAX_PENDING } from './task.ts';
+import type { Timer } from './timer.ts';
+import { MAX_TIMERS } from './timer.ts';
+
+// The folder in which tasks wait, run and fail. One file a task, in the folder of its state.
+//
+// Invariants
+// - A task that was added is in `pending/`, `running/` or `error/` until it succeeded or was removed, whatever
+//   crashes. It may run twice: its end may be forgotten by a power cut, its being added may not.
+// - A record appears under its name whole: it is written aside and synced first.
+// - `pending/` has an id once. `link` decides between two who add it at once.
+// - Anyone may add, list, remove and retry. Only who holds the daemon's lock moves tasks through `running/`.
+
+const RECORD = '.json';
+const RUN = '.run';
+
+export type TaskState = 'pending' | 'running' | 'error';
+
+export class Spool {
+  readonly home: string;
+  readonly #io: SpoolIo;
+  readonly #now: () => number;
+
+  constructor(home: string, io: SpoolIo, now: () => number) {
+    this.home = home;
+    this.#io = io;
+    this.#now = now;
+  }
+
+  /** False when one with this id is pending; that one is as durable then as a new one would be. */
+  async add(task: NewTask): Promise<boolean> {
+    const pending = (await this.#names('pending')).length;
+    if (pending >= MAX_PENDING) throw tooMany('pending tasks', pending, MAX_PENDING);
+    return this.#publish('pending', task.id, encodeRecord({ ...task, addedAt: this.#now() }));
+  }
+
+  async addTimer(timer: Omit<Timer, 'addedAt'>): Promise<boolean> {
+    const timers = (await this.#names('timers')).length;
+    if (timers >= MAX_TIMERS) throw tooMany('timers', timers, MAX_TIMERS);
+    return this.#publish('timers', timer.id, encodeRecord({ ...timer, addedAt: this.#now() }));
+  }
+
+  /** Takes back a task that has not begun. False when there is none. */
+  async removePending(id: string): Promise<boolean> {
+    return this.#drop('pending', id);
+  }
+
+  async removeFailed(id: string): Promise<boolean> {
+    return this.#drop('error', id);
+  }
+
+  async removeTimer(id: string): Promise<boolean> {
+    return this.#drop('timers', id);
+  }
+
+  /** Puts a failed task back in line. `taken` when one with its id waits there already. */
+  async retry(id: string): Promise<'added' | 'taken' | 'missing'> {
+    const failed = await this.getFailed(id);
+    if (failed === undefined) return 'missing';
+    const { failure: _, ...task } = failed;
+    if (!(await this.add(task))) return 'taken';
+    await this.#drop('error', id);
+    return 'added';
+  }
+
+  /** Changes whenever a timer comes or goes. */
+  async timersMark(): Promise<string> {
+    const names = await this.#names('timers');
+    const times = names.map((id) => this.#io.writtenAt(this.#path('timers', id)));
+    return JSON.stringify([names, await Promise.all(times)]);
+  }
+
+  /** Ids in the order in which they were added, as far as clocks tell. */
+  async listIds(state: TaskState | 'timers'): Promise<string[]> {
+    const names = await this.#names(state);
+    const times = await Promise.all(
+      names.map(
+        async (id) => [(await this.#io.writtenAt(this.#path(state, id))) ?? 0, id] as const,
+      ),
+    );
+    return times.toSorted(([a], [b]) => a - b).map(([, id]) => id);
+  }
+
+  async getTask(state: 'pending' | 'running', id: string): Promise<Task | undefined> {
+    return decodeTask((await this.#io.read(this.#path(state, id))) ?? '');
+  }
+
+  async getFailed(id: string): Promise<FailedTask | undefined> {
+    return decodeFailedTask((await this.#io.read(this.#path('error', id))) ?? '');
+  }
+
+  async getTimer(id: string): Promise<Timer | undefined> {
+    return decodeTimer((await this.#io.read(this.#path('timers', id))) ?? '');
+  }
+
+  async getRun(id: string): Promise<Run | undefined> {
+    return decodeRun((await this.#io.read(this.#path('running', id, RUN))) ?? '');
+  }
+
+  /** From pending to running. Undefined when it was removed meanwhile; one that cannot be read is set aside. */
+  async claim(id: string): Promise<Task | undefined> {
+    const running = this.#path('running', id);
+    try {
+      await this.#io.rename(this.#path('pending', id), running);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+    return this.reclaim(id);
+  }
+
+  /** A task found running when no daemon was, to be run again. One that cannot be read is set aside. */
+  async reclaim(id: string): Promise<Task | undefined> {
+    const task = await this.getTask('running', id).catch(unreadable);
+    if (task?.id === id) return task;
+    const aside = `${id}-${randomBytes(4).toString('hex')}`;
+    await this.#io.rename(this.#path('running', id), this.#path('damaged', aside));
+    return undefined;
+  }
+
+  /** Before the command may begin: who comes after a killed daemon must find its processes. */
+  async noteRun(id: string, run: Run): Promise<void> {
+    await this.#io.writeSoon(this.#path('running', id, RUN), encodeRecord(run));
+  }
+
+  async succeed(id: string): Promise<void> {
+    await this.#io.remove(this.#path('running', id));
+    await this.#io.remove(this.#path('running', id, RUN));
+  }
+
+  /** Only the newest failure of an id is kept. */
+  async fail(task: Task, failure: Failure): Promise<void> {
+    const aside = await this.#writeAside(encodeRecord({ ...task, failure }));
+    await this.#io.rename(aside, this.#path('error', task.id));
+    // The task leaves `running/` only when the other name would survive.
+    await this.#io.syncFolder(join(this.home, 'error'));
+    await this.succeed(task.id);
+  }
+
+  /** Files that were begun by processes that died, and notes of runs without a task. Only for the daemon. */
+  async sweep(): Promise<void> {
+    const now = this.#now();
+    for (const name of await this.#io.list(join(this.home, 'aside'))) {
+      const path = join(this.home, 'aside', name);
+      // Others may be writing theirs.
+      if (now - ((await this.#io.writtenAt(path)) ?? now) > 3_600_000) await this.#io.remove(path);
+    }
+    const running = new Set(await this.#names('running'));
+    for (const id of await this.#names('running', RUN)) {
+      if (!running.has(id)) await this.#io.remove(this.#path('running', id, RUN));
+    }
+  }
+
+  async countOf(folder: TaskState | 'timers' | 'damaged'): Promise<number> {
+    return (await this.#names(folder)).length;
+  }
+
+  async #publish(folder: 'pending' | 'timers', id: string, text: string): Promise<boolean> {
+    const aside = await this.#writeAside(text);
+    let added = true;
+    try {
+      await this.#io.link(aside, this.#path(folder, id));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      added = false;
+    } finally {
+      await this.#io.remove(aside);
+    }
+    // Also for one who came second: the first may not have come this far.
+    await this.#io.syncFolder(join(this.home, folder));
+    return added;
+  }
+
+  async #writeAside(text: string): Promise<string> {
+    const path = join(this.home, 'aside', randomBytes(12).toString('hex'));
+    try {
+      await this.#io.writeSynced(path, text);
+    } catch (error) {
+      await this.#io.remove(path).catch(() => undefined);
+      throw error;
+    }
+    return path;
+  }
+
+  async #drop(folder: 'pending' | 'error' | 'timers', id: string): Promise<boolean> {
+    const removed = await this.#io.remove(this.#path(folder, id));
+    if (removed) await this.#io.syncFolder(join(this.home, folder));
+    return removed;
+  }
+
+  async #names(folder: string, suffix: string = RECORD): Promise<string[]> {
+    const names = await this.#io.list(join(this.home, folder));
+    return names
+      .filter((name) => name.endsWith(suffix))
+      .map((name) => name.slice(0, -suffix.length));
+  }
+
+  #path(folder: string, id: string, suffix: string = RECORD): string {
+    return join(this.home, folder, `${id}${suffix}`);
+  }
+}
+
+/** A folder, or a file of someone else, under the name of a record. */
+function unreadable(error: unknown): undefined {
+  if (['EISDIR', 'EACCES', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return;
+  throw error;
+}
+
+function tooMany(what: string, size: number, limit: number): QuipuError<'TOO_LARGE'> {
+  const message = `there are ${size} ${what}, and no more than ${limit} may be`;
+  return new QuipuError('TOO_LARGE', message, { what, limit, size });
+}

@@ -1,0 +1,16 @@
+import type { Task } from './task.ts';
+
+/** A task that is added at the times a cron line names. */
+export interface Timer extends Omit<Task, 'timeoutMs'> {
+  readonly cron: string;
+  /** Whose clocks the cron line means. */
+  readonly zone: string;
+}
+
+/** More are refused: the daemon looks at each of them every second. */
+export const MAX_TIMERS = 1000;
+
+/** The id of the tasks a timer adds: one at a time is pending, however long they wait. */
+export function taskIdOf(timer: Timer): string {
+  return `timer-${timer.id}`.slice(0, 128);
+}

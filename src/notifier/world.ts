@@ -1,0 +1,17 @@
+/** Everything a command may touch besides the spool. */
+export interface World {
+  /** Standard output. Rejects with EPIPE when nobody reads on. */
+  out(text: string): Promise<void>;
+  /** Standard error. */
+  err(text: string): void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly userHome: string;
+  /** The zone whose clocks this machine shows. */
+  readonly zone: string;
+  now(): number;
+  /** Begins this program with these words in a process that outlives this one; its complaints go to `log`. */
+  spawn(argv: readonly string[], log: string): Promise<void>;
+  /** From this call on, Ctrl-C and a termination request abort the signal and no longer kill. */
+  catchInterrupt(): AbortSignal;
+}
