@@ -120,16 +120,19 @@ export class Daemon {
   async #claim(id: string): Promise<void> {
     const { spool, log } = this.#world;
     const isAgain = this.#again.includes(id);
+    this.#again = this.#again.filter((other) => other !== id);
+    if (!isAgain) this.#line = this.#line.filter((other) => other !== id);
     this.#running.add(id);
     let task: Task | undefined;
     try {
       task = await (isAgain ? spool.reclaim(id) : spool.claim(id));
+    } catch (error) {
+      // It may have been moved before the disk failed. If not, it is found in `pending/` again.
+      this.#again.push(id);
+      throw error;
     } finally {
       if (task === undefined) this.#running.delete(id);
     }
-    // Only now: while the disk fails it stays where it stood.
-    if (isAgain) this.#again = this.#again.filter((other) => other !== id);
-    else this.#line = this.#line.filter((other) => other !== id);
     if (task === undefined) return log(`task ${id}: removed, or cannot be read`);
     const run = this.#run(task).finally(() => {
       this.#runs.delete(run);
@@ -144,24 +147,13 @@ export class Daemon {
     const { spool, log, now, sleep } = this.#world;
     const about = { runId: randomBytes(12).toString('hex'), startedAt: now() };
     await this.#guard(`running task ${task.id}`, async () => {
-      const command = await this.#world.start(task, about.runId);
+      const command = await this.#begin(task, about);
       if (typeof command === 'string') {
         const output = { output: command, omittedBytes: 0 };
         const failure = { reason: 'start', exitCode: null, signal: null, ...output } as const;
         log(`task ${task.id}: could not be started: ${command}`);
         return spool.fail(task, { ...failure, ...about, endedAt: now() });
       }
-      try {
-        await spool.noteRun(task.id, { ...about, pid: command.pid });
-      } catch (error) {
-        command.kill('SIGKILL');
-        this.#again.push(task.id);
-        throw error;
-      }
-      this.#commands.set(task.id, command);
-      if (this.#leaving) command.kill('SIGKILL');
-      else command.begin();
-      log(`task ${task.id}: began as process ${command.pid}`);
       const ended = await endRun(command, { ...this.#options, timeoutMs: task.timeoutMs, sleep });
       log(`task ${task.id}: ${ended.reason} ${ended.signal ?? ended.exitCode ?? ''}`);
       if (ended.reason === 'exit' && ended.exitCode === 0) return spool.succeed(task.id);
@@ -172,6 +164,29 @@ export class Daemon {
       }
       await spool.fail(task, { ...ended, ...about, endedAt: now() });
     });
+  }
+
+  /** Begins the command when it is on record who it is. Else the task is first in line again. */
+  async #begin(
+    task: Task,
+    about: { readonly runId: string; readonly startedAt: number },
+  ): Promise<RunningCommand | string> {
+    const { spool, log } = this.#world;
+    let command: RunningCommand | string | undefined;
+    try {
+      command = await this.#world.start(task, about.runId);
+      if (typeof command === 'string') return command;
+      await spool.noteRun(task.id, { ...about, pid: command.pid });
+    } catch (error) {
+      if (typeof command === 'object') command.kill('SIGKILL');
+      this.#again.push(task.id);
+      throw error;
+    }
+    this.#commands.set(task.id, command);
+    if (this.#leaving) command.kill('SIGKILL');
+    else command.begin();
+    log(`task ${task.id}: began as process ${command.pid}`);
+    return command;
   }
 
   async #leave(): Promise<void> {

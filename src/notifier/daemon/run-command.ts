@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import type { Duplex, Readable } from 'node:stream';
@@ -34,22 +35,39 @@ export interface RunningCommand {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts the shell and holds it at the gate. A string says why it could not be started. */
+/** The machine is short of something. The task is not to blame, and can be begun later. */
+const SHORTAGES = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
+
+/** Starts the shell and holds it at the gate. A string says why this task cannot be started at all. */
 export async function startCommand(task: Task, runId: string): Promise<RunningCommand | string> {
   if (!isFolder(task.cwd)) return `the working directory ${task.cwd} is gone`;
+  let child: ChildProcess;
+  try {
+    child = await spawnShell(task, runId);
+  } catch (error) {
+    if (SHORTAGES.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    return (error as Error).message;
+  }
+  return watchChild(child);
+}
+
+async function spawnShell(task: Task, runId: string): Promise<ChildProcess> {
   const child = spawn('/bin/sh', ['-c', GATE, 'notifier', task.command], {
     cwd: task.cwd,
     env: { ...task.env, NOTIFIER_TASK_ID: task.id, NOTIFIER_RUN_ID: runId },
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
   });
-  const failed = await new Promise<Error | undefined>((resolve) => {
-    child.once('spawn', () => resolve(undefined));
-    child.once('error', resolve);
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
   });
-  const { pid } = child;
-  if (failed !== undefined || pid === undefined) return failed?.message ?? 'no process id';
+  return child;
+}
 
+function watchChild(child: ChildProcess): RunningCommand {
+  // It was spawned, so it has a number.
+  const pid = child.pid as number;
   const output = new OutputTail(OUTPUT_BYTES);
   const stdout = child.stdio[1] as Readable;
   const gate = child.stdio[3] as Duplex;

@@ -106,19 +106,22 @@ export class Spool {
 
   /** From pending to running. Undefined when it was removed meanwhile; one that cannot be read is set aside. */
   async claim(id: string): Promise<Task | undefined> {
-    const running = this.#path('running', id);
     try {
-      await this.#io.rename(this.#path('pending', id), running);
+      await this.#io.rename(this.#path('pending', id), this.#path('running', id));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
+      // Removed; or a first try has moved it, and then the disk failed.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
+    // Else the name in `pending/` could come back after a power cut, or be gone from both.
+    await this.#io.syncFolder(join(this.home, 'running'));
     return this.reclaim(id);
   }
 
   /** A task found running when no daemon was, to be run again. One that cannot be read is set aside. */
   async reclaim(id: string): Promise<Task | undefined> {
-    const task = await this.getTask('running', id).catch(unreadable);
+    const text = await this.#io.read(this.#path('running', id)).catch(unreadable);
+    if (text === undefined) return undefined;
+    const task = decodeTask(text);
     if (task?.id === id) return task;
     const aside = `${id}-${randomBytes(4).toString('hex')}`;
     await this.#io.rename(this.#path('running', id), this.#path('damaged', aside));
@@ -207,9 +210,10 @@ export class Spool {
   }
 }
 
-/** A folder, or a file of someone else, under the name of a record. */
-function unreadable(error: unknown): undefined {
-  if (['EISDIR', 'EACCES', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return;
+/** A folder, or a file of someone else, under the name of a record: no record. */
+function unreadable(error: unknown): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (['EISDIR', 'EACCES', 'ELOOP'].includes(code)) return '';
   throw error;
 }
 
