@@ -1,9 +1,10 @@
 /**
  * Invariant: a task that is added runs, also when the daemon is leaving at that moment, and nobody adds another one.
  *
- * Method: a daemon that leaves whenever there is nothing to do, and adding at random moments around that.
+ * Method: a daemon that leaves whenever there is nothing to do. A task is added at the worst moment, between its last look
+ * at the spool and its giving up the lock, and many are added at all kinds of moments.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,55 +18,75 @@ import type { World } from '../../src/notifier/world.ts';
 
 const SETTINGS = { limit: 4, idleMs: 0, graceMs: 1000, waitMs: 100 };
 
-/** How many of `count` tasks ran; `add` puts one into the spool and sees to a daemon. */
-async function addAround(
-  count: number,
-  add: (spool: Spool, id: string, ensure: () => Promise<void>) => Promise<unknown>,
-): Promise<{ ran: number; ends: string[] }> {
-  const home = mkdtempSync(join(tmpdir(), 'quipu-leaving-'));
-  try {
-    await makeSpool(home);
-    const spool = new Spool(home, nodeSpoolIo, Date.now);
-    const daemons: Promise<string>[] = [];
+class Scene implements Disposable {
+  readonly home: string = mkdtempSync(join(tmpdir(), 'quipu-leaving-'));
+  readonly spool: Spool = new Spool(this.home, nodeSpoolIo, Date.now);
+  readonly #daemons: Promise<string>[] = [];
+
+  /** As the command does: into the spool, and then a look for a daemon. */
+  async add(id: string): Promise<void> {
+    const command = `echo ${id} >> trace`;
+    await this.spool.add({ id, author: '', command, cwd: this.home, env: {} });
+    const world = { spawn: async () => this.start(this.spool) } as unknown as World;
+    await ensureDaemon(this.home, SETTINGS, world);
+  }
+
+  start(spool: Spool): void {
     const { signal } = new AbortController();
-    const world = {
-      spawn: async () => {
-        daemons.push(
-          runDaemon({ spool, log: () => undefined, ...SETTINGS, signal, now: Date.now }),
-        );
-      },
-    } as unknown as World;
-    for (let n = 0; n < count; n += 1) {
-      await add(spool, `t${n}`, () => ensureDaemon(home, SETTINGS, world));
-      await sleep((n * 7) % 23);
-    }
-    // Those that leave may start over, but nobody starts another one.
-    const ends = await Promise.all(daemons);
-    const trace = readFileSync(join(home, 'trace'), 'utf8');
-    return { ran: new Set(trace.trim().split('\n')).size, ends };
-  } finally {
-    rmSync(home, { recursive: true, force: true });
+    const setup = { spool, log: () => undefined, ...SETTINGS, signal, now: Date.now };
+    this.#daemons.push(runDaemon(setup));
+  }
+
+  /** How each daemon ended; meanwhile nobody starts another one. */
+  async ends(): Promise<string[]> {
+    return Promise.all(this.#daemons);
+  }
+
+  ran(): string[] {
+    const path = join(this.home, 'trace');
+    return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.home, { recursive: true, force: true });
   }
 }
 
-function toTask(spool: Spool, id: string): Parameters<Spool['add']>[0] {
-  return { id, author: '', command: `echo ${id} >> trace`, cwd: spool.home, env: {} };
+/** What ran of a task that is added right after the daemon found nothing; `isBlind`: it does not look again. */
+async function addAtLastLook(isBlind: boolean): Promise<string[]> {
+  using scene = new Scene();
+  await makeSpool(scene.home);
+  let looks = 0;
+  class Watched extends Spool {
+    override async listIds(state: Parameters<Spool['listIds']>[0]): Promise<string[]> {
+      const ids = await super.listIds(state);
+      if (state !== 'pending') return ids;
+      looks += 1;
+      if (looks === 1) await scene.add('late');
+      return isBlind ? [] : ids;
+    }
+  }
+  scene.start(new Watched(scene.home, nodeSpoolIo, Date.now));
+  expect(await scene.ends()).toEqual(['idle']);
+  return scene.ran();
 }
 
-it('finds what is added while it leaves', async () => {
-  const { ran, ends } = await addAround(40, async (spool, id, ensure) => {
-    await spool.add(toTask(spool, id));
-    await ensure();
-  });
-  expect(ran).toBe(40);
-  expect(ends.filter((end) => end === 'idle').length).toBeGreaterThan(1);
+it('runs what is added between the last look and the end of the lock', async () => {
+  expect(await addAtLastLook(false)).toEqual(['late']);
 });
 
-it('would be caught missing it if the daemon were looked for before the task is there', async () => {
-  const { ran } = await addAround(10, async (spool, id, ensure) => {
-    await ensure();
-    await sleep(30);
-    await spool.add(toTask(spool, id));
-  });
-  expect(ran).toBeLessThan(10);
+it('would be caught not looking again', async () => {
+  expect(await addAtLastLook(true)).toEqual([]);
+});
+
+it('runs what is added at any moment', async () => {
+  using scene = new Scene();
+  await makeSpool(scene.home);
+  for (let n = 0; n < 40; n += 1) {
+    await scene.add(`t${n}`);
+    await sleep((n * 7) % 23);
+  }
+  const ends = await scene.ends();
+  expect(new Set(scene.ran()).size).toBe(40);
+  expect(ends.filter((end) => end === 'idle').length).toBeGreaterThan(1);
 });
