@@ -39,19 +39,25 @@ describe('task', () => {
     const add = ['task', 'add', '--author', 'external:a:b', '--task-id', 'x', '--command', 'make'];
     expect(await rig.run(...add)).toEqual({ code: 0, out: 'Added task x\n', err: '' });
     expect(await rig.run(...add)).toEqual({
-      ...{ code: 1, out: '' },
+      code: 1,
+      out: '',
       err: 'Error: task x is already pending - it will run; nothing to do\n',
     });
     // The daemon may have been killed since the first one was added.
     expect(rig.spawned).toHaveLength(2);
     expect(JSON.parse((await rig.run('task', 'list', '--json')).out)).toEqual({
-      ...{ id: 'x', state: 'pending', author: 'external:a:b', command: 'make' },
-      ...{ cwd: rig.folder, addedAt: expect.any(Number) as number },
+      id: 'x',
+      state: 'pending',
+      author: 'external:a:b',
+      command: 'make',
+      cwd: rig.folder,
+      addedAt: expect.any(Number) as number,
     });
     expect((await rig.run('task', 'list')).out).toMatch(/^TASK .*\nx +pending .* make\n$/);
     expect((await rig.run('task', 'remove', 'x')).out).toBe('Removed task x (pending)\n');
     expect(await rig.run('task', 'remove', 'x', '--json')).toEqual({
-      ...{ code: 1, out: '' },
+      code: 1,
+      out: '',
       err: '{"error":"there is no task x","suggestion":"see \\"notifier task list\\""}\n',
     });
     expect(await rig.run('task', 'retry', 'x')).toMatchObject({ code: 1 });
@@ -63,7 +69,9 @@ describe('task', () => {
       expect(await rig.run(...argv)).toMatchObject({ code: 0, err: '' });
     }
     expect(JSON.parse((await rig.run('status', '--json')).out)).toMatchObject({
-      ...{ daemon: null, pending: 0, timers: 0 },
+      daemon: null,
+      pending: 0,
+      timers: 0,
     });
     expect(rig.read('spool/version')).toBe('');
   });
@@ -75,10 +83,14 @@ describe('task', () => {
     [['task', 'add', '--command', 'x', '--task-id', '../up'], /task-id takes/],
     [['task', 'add', '--command', 'x', '--task-id', ''], /task-id takes/],
     [['task', 'add', '--command', 'x', '--task-id', 'a'.repeat(129)], /task-id takes/],
-    [['task', 'add', '--command', 'x', '--author', 'a'.repeat(501)], /author is longer/],
+    [['task', 'add', '--command', 'x', '--author', 'a'.repeat(5000)], /author is longer/],
     [['task', 'add', '--command', 'x', '--timeout', '10'], /Expected a time/],
     [['task', 'add', '--command', 'x', '--timeout', '0'], /timeout takes/],
     [['task', 'list', '--state', 'lost'], /Allowed choices/],
+    [
+      ['timer', 'add', '--timer-id', 'a'.repeat(123), '--cron', '* * * * *', '--command', 'x'],
+      /timer-id takes 1 to 122/,
+    ],
     [['task', 'remove', 'a/b'], /task-id takes/],
     [['timer', 'add', '--timer-id', 'a', '--cron', '* * * *', '--command', 'x'], /five fields/],
     [['timer', 'add', '--timer-id', 'a', '--cron', '0 0 31 2 *', '--command', 'x'], /no date/],
@@ -150,7 +162,9 @@ describe('timer', () => {
       'Europe/Berlin  2026-11-16T08:30:00Z  make',
     );
     expect(JSON.parse((await rig.run('timer', 'list', '--json')).out)).toMatchObject({
-      ...{ id: 't', cron: '30 9 * * mon-fri', nextAt: Date.parse('2026-11-16T08:30:00Z') },
+      id: 't',
+      cron: '30 9 * * mon-fri',
+      nextAt: Date.parse('2026-11-16T08:30:00Z'),
     });
     expect(await rig.run('timer', 'remove', 't')).toMatchObject({ code: 0 });
     expect(await rig.run('timer', 'remove', 't')).toMatchObject({ code: 1 });

@@ -18,10 +18,10 @@ export class DaemonRig {
   readonly disk: CutDisk;
   readonly spool: Spool;
   readonly daemon: Daemon;
-  now = MONDAY;
+  now: number = MONDAY;
   leaves = false;
   /** What runs, and everything that ever began, in order. */
-  readonly running = new Map<string, Run>();
+  readonly running: Map<string, Run> = new Map();
   readonly began: string[] = [];
   readonly overlaps: string[] = [];
   readonly logged: string[] = [];

@@ -41,7 +41,8 @@ describe('tasks', () => {
     await rig.end('a', { exitCode: 7, output: 'no rule\n', omittedBytes: 3 });
     const failed = await rig.spool.getFailed('a');
     expect(failed).toMatchObject({
-      ...{ command: 'make', env: { KEY: 'v' } },
+      command: 'make',
+      env: { KEY: 'v' },
       failure: { reason: 'exit', exitCode: 7, output: 'no rule\n', omittedBytes: 3 },
     });
     expect(await rig.spool.retry('b')).toBe('missing');

@@ -31,9 +31,9 @@ class Scene implements Disposable {
     await ensureDaemon(this.home, SETTINGS, world);
   }
 
-  start(spool: Spool): void {
+  start(spool: Spool, idleMs = SETTINGS.idleMs): void {
     const { signal } = new AbortController();
-    const setup = { spool, log: () => undefined, ...SETTINGS, signal, now: Date.now };
+    const setup = { spool, log: () => undefined, ...SETTINGS, idleMs, signal, now: Date.now };
     this.#daemons.push(runDaemon(setup));
   }
 
@@ -89,4 +89,15 @@ it('runs what is added at any moment', async () => {
   const ends = await scene.ends();
   expect(new Set(scene.ran()).size).toBe(40);
   expect(ends.filter((end) => end === 'idle').length).toBeGreaterThan(1);
+});
+
+it('leaves a spool that was deleted, though it was made anew', async () => {
+  using scene = new Scene();
+  await makeSpool(scene.home);
+  scene.start(scene.spool, 3_600_000);
+  await sleep(50);
+  rmSync(scene.home, { recursive: true });
+  await makeSpool(scene.home);
+  scene.start(scene.spool, 0);
+  expect(await scene.ends()).toEqual(['stopped', 'idle']);
 });

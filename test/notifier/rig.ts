@@ -76,9 +76,10 @@ export class NotifierRig implements AsyncDisposable {
       stdio: 'ignore',
     });
     const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    await this.until(
-      async () => JSON.parse((await this.run('status', '--json')).out).daemon?.pid === child.pid,
-    );
+    await this.until(async () => {
+      const { out } = await this.run('status', '--json');
+      return (JSON.parse(out) as { daemon: { pid?: number } | null }).daemon?.pid === child.pid;
+    });
     return {
       pid: child.pid!,
       kill: async () => {
@@ -91,7 +92,7 @@ export class NotifierRig implements AsyncDisposable {
   async until(holds: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
     for (const end = Date.now() + timeoutMs; !(await holds()); await sleep(15)) {
       if (Date.now() > end)
-        throw new Error(`still waiting for ${holds}\n${this.read('spool/notifier.log')}`);
+        throw new Error(`still waiting for ${String(holds)}\n${this.read('spool/notifier.log')}`);
     }
   }
 

@@ -9,6 +9,7 @@ import { readSettings } from '../daemon-settings.ts';
 import { ensureDaemon } from '../ensure-daemon.ts';
 import { Refused } from '../refused.ts';
 import { checkAuthor, checkCommand, checkId } from '../spool/task.ts';
+import { MAX_TIMER_ID_CHARS } from '../spool/timer.ts';
 import type { World } from '../world.ts';
 import { recordCaller } from './record-caller.ts';
 
@@ -37,7 +38,7 @@ export function timerAdd(world: World): Command {
         if (next === undefined) throw invalid('cron', `names no date there is: "${options.cron}"`);
         const settings = readSettings(world.env);
         const timer = {
-          id: checkId('timer-id', options.timerId),
+          id: checkId('timer-id', options.timerId, MAX_TIMER_ID_CHARS),
           author: checkAuthor(options.author ?? ''),
           command: checkCommand(options.command),
           cron: options.cron,

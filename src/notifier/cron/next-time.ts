@@ -31,13 +31,14 @@ function firstOfDay(cron: Cron, zone: Zone, day: number, after: number): number 
   if (!namesDate(cron, date.getUTCMonth() + 1, date.getUTCDate(), date.getUTCDay())) {
     return undefined;
   }
-  // Asking the zone is slow; nearly all days are those on which no clock is changed.
-  const offset = zone.steadyOffset(day);
+  const [least, greatest] = zone.offsetsAround(day);
   let first: number | undefined;
   for (const hour of cron.hours) {
     for (const minute of cron.minutes) {
       const wall = day + hour * HOUR_MS + minute * MINUTE_MS;
-      const moments = offset === undefined ? momentsOf(cron, zone, wall) : [wall - offset];
+      // Asking the zone is slow: not on days on which no clock is changed, nor for what is too early or too late anyway.
+      if (wall - least <= after || wall - greatest >= (first ?? Infinity)) continue;
+      const moments = least === greatest ? [wall - least] : momentsOf(cron, zone, wall);
       for (const moment of moments) {
         if (moment > after && moment < (first ?? Infinity)) first = moment;
       }

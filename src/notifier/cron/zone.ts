@@ -14,8 +14,8 @@ export interface Zone {
   toInstants(wallMs: number): number[];
   /** For a wall time that is skipped: the moment in which it is. */
   gapEnd(wallMs: number): number;
-  /** Wall time less real time, when it is the same from the day before to the day after next. */
-  steadyOffset(wallMs: number): number | undefined;
+  /** The least and the greatest wall time less real time, from the day before to the day after next. */
+  offsetsAround(wallMs: number): readonly [number, number];
 }
 
 /** INVALID for a name that is not in the time zone database, such as `Europe/Berlin`. */
@@ -42,9 +42,9 @@ export function openZone(name: string): Zone {
       }
       return after;
     },
-    steadyOffset(wallMs) {
-      const offset = offsetAt(wallMs - DAY_MS);
-      return offset === offsetAt(wallMs + 2 * DAY_MS) ? offset : undefined;
+    offsetsAround(wallMs) {
+      const offsets = [offsetAt(wallMs - DAY_MS), offsetAt(wallMs + 2 * DAY_MS)] as const;
+      return [Math.min(...offsets), Math.max(...offsets)];
     },
   };
 }

@@ -47,7 +47,10 @@ describe('startCommand', () => {
       }),
     );
     expect(ended).toEqual({
-      ...{ reason: 'exit', exitCode: 3, signal: null, omittedBytes: 0 },
+      reason: 'exit',
+      exitCode: 3,
+      signal: null,
+      omittedBytes: 0,
       output: `HI A\n${folder}\n`,
     });
   });

@@ -9,6 +9,7 @@ import { writeDaemonNote } from './daemon-note.ts';
 import type { Log } from './daemon-log.ts';
 import { endOrphans } from './end-orphans.ts';
 import { startCommand } from './run-command.ts';
+import { timeAfter } from './timer-table.ts';
 
 export interface DaemonSetup extends DaemonOptions {
   readonly spool: Spool;
@@ -36,10 +37,16 @@ export async function runDaemon(setup: DaemonSetup): Promise<'taken' | 'idle' | 
     log(`daemon: left, ${end}`);
     if (end === 'stopped') return end;
     // Who added something after the last look may have found the lock still taken, and relies on this one.
-    const left = [...(await spool.listIds('pending')), ...(await spool.listIds('timers'))];
-    if (left.length === 0) return end;
+    if (!(await hasWork(spool, setup.now()))) return end;
     waitMs = 0;
   }
+}
+
+async function hasWork(spool: Spool, nowMs: number): Promise<boolean> {
+  if ((await spool.listIds('pending')).length > 0) return true;
+  const ids = await spool.listIds('timers');
+  const timers = await Promise.all(ids.map((id) => spool.getTimer(id)));
+  return timers.some((timer) => timer !== undefined && timeAfter(timer, nowMs) !== undefined);
 }
 
 async function serve(setup: DaemonSetup): Promise<'idle' | 'stopped'> {

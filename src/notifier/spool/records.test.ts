@@ -77,7 +77,9 @@ describe('records', () => {
       expect(decodeRun(JSON.stringify({ runId: 'r', pid, startedAt: 0 }))).toBeUndefined();
     }
     expect(decodeRun('{"runId":"r","pid":7,"startedAt":0}')).toEqual({
-      ...{ runId: 'r', pid: 7, startedAt: 0 },
+      runId: 'r',
+      pid: 7,
+      startedAt: 0,
     });
   });
 });

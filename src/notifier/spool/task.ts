@@ -38,14 +38,14 @@ export type NewTask = Omit<Task, 'addedAt'>;
 export const MAX_COMMAND_BYTES: number = 100 * 1024;
 /** More are refused: nobody is working them off. */
 export const MAX_PENDING = 10_000;
-const MAX_AUTHOR_CHARS = 500;
+const MAX_AUTHOR_CHARS = 4096;
 
 /** The id is the name of a file. */
-export function checkId(what: string, id: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(id)) return id;
+export function checkId(what: string, id: string, maxChars = 128): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id) && id.length <= maxChars) return id;
   throw invalid(
     what,
-    `takes 1 to 128 letters, digits, ".", "_" and "-", beginning with a letter or digit; got ${JSON.stringify(id.slice(0, 200))}`,
+    `takes 1 to ${maxChars} letters, digits, ".", "_" and "-", beginning with a letter or digit; got ${JSON.stringify(id.slice(0, 200))}`,
   );
 }
 

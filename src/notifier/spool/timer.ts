@@ -7,10 +7,12 @@ export interface Timer extends Omit<Task, 'timeoutMs'> {
   readonly zone: string;
 }
 
+/** Shorter than that of a task by what `taskIdOf` puts before it. */
+export const MAX_TIMER_ID_CHARS = 122;
 /** More are refused: the daemon looks at each of them every second. */
 export const MAX_TIMERS = 1000;
 
 /** The id of the tasks a timer adds: one at a time is pending, however long they wait. */
 export function taskIdOf(timer: Timer): string {
-  return `timer-${timer.id}`.slice(0, 128);
+  return `timer-${timer.id}`;
 }
