@@ -45,6 +45,7 @@ function tell(thrown: unknown): Told {
 function suggest(exit: 1 | 2, code: string): string {
   if (exit === 2) return 'see --help';
   if (code === 'DISK_FULL') return 'free some space and try again';
-  if (code === 'READ_ONLY') return 'choose another folder with --home or NOTIFIER_HOME';
+  if (code === 'READ_ONLY' || code === 'FORBIDDEN')
+    return 'choose another folder with --home or NOTIFIER_HOME';
   return 'see "notifier status"';
 }

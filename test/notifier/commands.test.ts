@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
@@ -135,6 +135,19 @@ describe('task', () => {
       code: 1,
       err: expect.stringMatching(/ENOTDIR|EEXIST/) as string,
     });
+    mkdirSync(join(rig.folder, 'open'));
+    chmodSync(join(rig.folder, 'open'), 0o777);
+    for (const argv of [
+      ['task', 'add', '--command', 'x'],
+      ['start', '--foreground'],
+    ]) {
+      const open = await rig.run(...argv, '--home', 'open');
+      expect(open).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('can be written by everyone') as string,
+      });
+    }
+    expect(readdirSync(join(rig.folder, 'open'))).toEqual([]);
     mkdirSync(join(rig.folder, 'newer'));
     writeFileSync(join(rig.folder, 'newer', 'version'), '2\n');
     const newer = await rig.run('task', 'list', '--home', 'newer');

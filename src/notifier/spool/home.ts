@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
 
@@ -33,7 +33,25 @@ export function hasSpool(home: string): boolean {
 
 /** Makes the spool where there is none. Its version is written last: who finds it finds everything. */
 export async function makeSpool(home: string): Promise<void> {
-  if (hasSpool(home)) return;
+  if (statSync(home, { throwIfNoEntry: false })?.isDirectory() === true) assertPrivate(home);
+  if (!hasSpool(home)) await makeFolders(home);
+  for (const folder of FOLDERS) assertPrivate(join(home, folder));
+}
+
+/** Who can write to the spool can have commands run as the one whose daemon serves it. */
+function assertPrivate(folder: string): void {
+  const { uid, mode } = statSync(folder);
+  const isOwn = process.getuid === undefined || uid === process.getuid();
+  if (isOwn && (mode & 0o002) === 0) return;
+  const problem = isOwn ? 'can be written by everyone' : 'belongs to another user';
+  throw new QuipuError(
+    'FORBIDDEN',
+    `${folder} ${problem}, who could have commands run in your name`,
+    { scope: 'spool' },
+  );
+}
+
+async function makeFolders(home: string): Promise<void> {
   const { makeFolder } = await import('../../engine/files/make-folder.ts');
   const { nodeIo } = await import('../../engine/files/node-io.ts');
   const { toQuipuError } = await import('../../engine/files/io-error.ts');
