@@ -95,7 +95,8 @@ it('leaves a spool that was deleted, though it was made anew', async () => {
   using scene = new Scene();
   await makeSpool(scene.home);
   scene.start(scene.spool, 3_600_000);
-  await sleep(50);
+  await scene.add('first');
+  while (scene.ran().length === 0 || (await scene.spool.countOf('running')) > 0) await sleep(5);
   rmSync(scene.home, { recursive: true });
   await makeSpool(scene.home);
   scene.start(scene.spool, 0);

@@ -108,6 +108,7 @@ export class NotifierRig implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.now = Date.now();
     await this.run('stop');
-    rmSync(this.folder, { recursive: true, force: true });
+    // A daemon that came second may still be about to leave.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 }

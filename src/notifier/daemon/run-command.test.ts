@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Task } from '../spool/task.ts';
 import { endOrphans } from './end-orphans.ts';
@@ -93,11 +94,10 @@ describe('startCommand', () => {
 
 describe('endOrphans', () => {
   it('ends the group of a run, also one that does not listen', async () => {
-    const command = await start(
-      task('trap "" TERM; echo on; while :; do sleep 0.01; done'),
-      'mine',
-    );
+    const deaf = 'trap "" TERM; : > deaf; while :; do sleep 0.01; done';
+    const command = await start(task(deaf), 'mine');
     command.begin();
+    while (!existsSync(join(folder, 'deaf'))) await sleep(5);
     await endOrphans({ runId: 'mine', pid: command.pid, startedAt: 0 }, 100);
     expect(await command.ended).toMatchObject({ signal: 'SIGKILL' });
   });

@@ -30,11 +30,11 @@ export async function runDaemon(setup: DaemonSetup): Promise<'taken' | 'idle' | 
     let end: 'idle' | 'stopped';
     try {
       end = await serve(setup);
+      log(`daemon: leaves, ${end}`);
     } finally {
       fs.rmSync(spoolFile.daemon(spool.home), { force: true });
       unlock();
     }
-    log(`daemon: left, ${end}`);
     if (end === 'stopped') return end;
     // Who added something after the last look may have found the lock still taken, and relies on this one.
     if (!(await hasWork(spool, setup.now()))) return end;
