@@ -35,7 +35,8 @@ export function parseLimit(text: string): number {
   throw new InvalidArgumentError(`Expected a number from 1 to ${MAX_LIMIT}.`);
 }
 
-/** The words that make a process the daemon of a spool. */
+/** The words that make a process the daemon of a spool that is there. */
 export function daemonArgv(home: string, { limit, idleMs }: DaemonSettings): string[] {
-  return ['start', '--foreground', '--home', home, '--tasks', `${limit}`, '--idle', `${idleMs}ms`];
+  const settings = ['--tasks', `${limit}`, '--idle', `${idleMs}ms`];
+  return ['start', '--foreground', '--existing', '--home', home, ...settings];
 }

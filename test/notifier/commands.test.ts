@@ -155,6 +155,14 @@ describe('task', () => {
   });
 });
 
+describe('start', () => {
+  it('makes no spool when it is to serve one that exists', async () => {
+    await using rig = new NotifierRig();
+    expect(await rig.run('start', '--foreground', '--existing')).toMatchObject({ code: 1 });
+    expect(rig.read('spool/version')).toBe('');
+  });
+});
+
 describe('timer', () => {
   it('adds, lists with the next time, refuses a second one, and removes', async () => {
     await using rig = new NotifierRig();

@@ -108,7 +108,15 @@ export class NotifierRig implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.now = Date.now();
     await this.run('stop');
-    // A daemon that came second may still be about to leave.
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    // A daemon that came second may be about to begin or to leave, and write a file meanwhile.
+    await this.until(() => {
+      try {
+        rmSync(this.folder, { recursive: true, force: true });
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOTEMPTY') return false;
+        throw error;
+      }
+    });
   }
 }

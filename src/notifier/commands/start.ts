@@ -19,6 +19,7 @@ interface Options {
   readonly tasks?: number;
   readonly idle?: number;
   readonly foreground?: boolean;
+  readonly existing?: boolean;
   readonly wait?: number;
 }
 
@@ -35,6 +36,7 @@ export function start(world: World): Command {
       parseDuration,
     )
     .option('--foreground', 'be the daemon, instead of starting one in the background')
+    .option('--existing', 'with --foreground: do not make a spool where there is none')
     .option(
       '--wait <time>',
       'how long to wait for a daemon that is leaving (default: 300ms)',
@@ -45,6 +47,10 @@ export function start(world: World): Command {
         const { limit, idleMs } = readSettings(world.env);
         const settings = { limit: options.tasks ?? limit, idleMs: options.idle ?? idleMs };
         if (options.foreground !== true) return startDaemon(io, settings);
+        // Whoever had it started may have deleted the spool since.
+        if (options.existing === true && io.findSpool() === undefined) {
+          throw new Refused(`there is no spool at ${io.home}`, 'leave out --existing');
+        }
         await beDaemon(io, { ...settings, waitMs: options.wait ?? DEFAULT_WAIT_MS });
       }),
     );
