@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../spool/records.ts';
 import { killGroup } from './run-command.ts';
@@ -20,9 +20,13 @@ export async function endOrphans(run: Run, graceMs: number): Promise<void> {
 }
 
 function isGroupOf({ pid, runId }: Run): boolean {
-  return readdirSync('/proc')
-    .filter((name) => /^[0-9]+$/.test(name))
-    .some((process) => groupOf(process) === pid && hasRunId(process, runId));
+  return listProcesses().some((process) => groupOf(process) === pid && hasRunId(process, runId));
+}
+
+/** Their numbers; none on systems that do not show them as files. */
+function listProcesses(): string[] {
+  if (!existsSync('/proc')) return [];
+  return readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name));
 }
 
 function groupOf(process: string): number | undefined {
