@@ -1,0 +1,3 @@
+import { describeDeepThread } from '../scale/deep-thread.ts';
+
+describeDeepThread(1_000_000);
