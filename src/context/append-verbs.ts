@@ -4,7 +4,7 @@ import { invalid, isQuipuError } from '../base/errors.ts';
 import { Encoding } from '../format/encoding.ts';
 import { viewTurn } from './apply-patches.ts';
 import { checkKey, checkPlacement, checkType, checkVersion } from './check-input.ts';
-import { kindOf } from './check-text.ts';
+import { kindOf } from '../base/check-text.ts';
 import type { ContextsWorld } from './contexts-world.ts';
 import type {
   AppendOptions,

@@ -15,7 +15,7 @@ import type {
   Page,
 } from './contexts.ts';
 import { only } from './only.ts';
-import { OneAtATime } from './one-at-a-time.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import { StoredContext } from './stored-context.ts';
 
 type ContextVerbs = Pick<Contexts, 'create' | 'fork' | 'get' | 'list' | 'update' | 'remove'>;

@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.ts';
 import type { PayloadRules } from './encode-payload.ts';
-import type { Lifetime } from './lifetime.ts';
+import type { Lifetime } from '../base/lifetime.ts';
 import type { ReadPage } from './loaded-page.ts';
 
 /** What every verb on contexts and turns works with. */

@@ -7,7 +7,7 @@ import type { Contexts } from './contexts.ts';
 import type { Canonicaliser } from './encode-payload.ts';
 import { followVerbs } from './follow-verbs.ts';
 import { fsRootVerbs } from './fs-root-verbs.ts';
-import { Lifetime } from './lifetime.ts';
+import { Lifetime } from '../base/lifetime.ts';
 import { PAYLOAD_BYTES_MAX } from './limits.ts';
 import type { ReadPage } from './loaded-page.ts';
 import { patchVerbs } from './patch-verbs.ts';

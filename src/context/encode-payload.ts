@@ -5,7 +5,7 @@ import { hashBytes } from '../base/hash.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
 import { Encoding } from '../format/encoding.ts';
 import type { EncodingName } from '../format/encoding.ts';
-import { assertWellFormed, kindOf } from './check-text.ts';
+import { assertWellFormed, kindOf } from '../base/check-text.ts';
 import { encodeMsgpack } from './msgpack.ts';
 
 /** Gives equal payloads equal bytes, so that they are stored once. */

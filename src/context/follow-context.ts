@@ -3,7 +3,7 @@ import type { ContextId, TurnId } from '../base/brand.ts';
 import { isQuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TurnRow } from '../engine/rows.ts';
-import { Bell } from './bell.ts';
+import { Bell } from '../base/bell.ts';
 import type { CheckedRead } from './check-input.ts';
 import type { ContextsWorld } from './contexts-world.ts';
 import { HeadTrail } from './head-trail.ts';

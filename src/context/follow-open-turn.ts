@@ -1,10 +1,10 @@
 import type { TurnId } from '../base/brand.ts';
 import { isQuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import { Bell } from './bell.ts';
+import { Bell } from '../base/bell.ts';
 import type { CheckedRead } from './check-input.ts';
 import { DeltaTail, bytesAfter } from './delta-tail.ts';
-import type { Lifetime } from './lifetime.ts';
+import type { Lifetime } from '../base/lifetime.ts';
 import { mustGetTurn, readTurn } from './read-turns.ts';
 
 const TAIL_BYTES_MAX = 1_048_576;

@@ -1,5 +1,5 @@
 import { decode, encode } from '@msgpack/msgpack';
-import { assertWellFormed } from './check-text.ts';
+import { assertWellFormed } from '../base/check-text.ts';
 
 // MessagePack as this store writes and shows it: keys sorted, so that equal values give equal bytes,
 // and integers never rounded. A 64-bit integer that a double can hold is shown as a number, a larger

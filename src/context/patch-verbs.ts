@@ -1,7 +1,7 @@
 import { toTurnId } from '../base/brand.ts';
 import type { TurnId } from '../base/brand.ts';
 import { checkExpectedSeq } from './check-input.ts';
-import { checkBounded } from './check-text.ts';
+import { checkBounded } from '../base/check-text.ts';
 import type { ContextsWorld } from './contexts-world.ts';
 import type { Contexts, PatchOptions, TombstoneOptions } from './contexts.ts';
 import { encodePayload } from './encode-payload.ts';

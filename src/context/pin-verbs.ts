@@ -1,11 +1,11 @@
 import { toTurnId } from '../base/brand.ts';
 import type { TurnId } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
-import { checkBounded } from './check-text.ts';
+import { checkBounded } from '../base/check-text.ts';
 import type { ContextsWorld } from './contexts-world.ts';
 import type { Contexts } from './contexts.ts';
 import { REASON_BYTES_MAX } from './limits.ts';
-import { OneAtATime } from './one-at-a-time.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import { PINS_DOC, formatPins, parsePins, withPin, withoutPin } from './pin-list.ts';
 import type { Pin, PinOptions } from './pin.ts';
 import { mustGetSealed, mustGetTurn } from './read-turns.ts';

@@ -2,7 +2,7 @@ import { ReadableStream } from 'node:stream/web';
 import type { Hash } from '../base/brand.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import { hashBytes, sha256Hex } from '../base/hash.ts';
-import type { Lifetime } from '../context/lifetime.ts';
+import type { Lifetime } from '../base/lifetime.ts';
 import type { Engine } from '../engine/engine.ts';
 import { parseBlobRef } from './blob-ref.ts';
 import type { BlobDetails, BlobInfo, Blobs, ByteRange } from './blobs.ts';

@@ -1,5 +1,5 @@
 import { invalid } from '../base/errors.ts';
-import type { Lifetime } from '../context/lifetime.ts';
+import type { Lifetime } from '../base/lifetime.ts';
 import type { Engine, Progress } from '../engine/engine.ts';
 import type { BackupReport } from '../engine/upkeep.ts';
 import type { GcOptions, GcReport } from '../maintain/gc-report.ts';

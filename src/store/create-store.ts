@@ -1,6 +1,6 @@
 import { createContexts } from '../context/create-contexts.ts';
 import type { ContextsOptions } from '../context/create-contexts.ts';
-import { Lifetime } from '../context/lifetime.ts';
+import { Lifetime } from '../base/lifetime.ts';
 import type { Engine } from '../engine/engine.ts';
 import { createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';

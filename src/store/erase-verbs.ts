@@ -1,9 +1,9 @@
 import { toTurnId } from '../base/brand.ts';
 import type { TurnId } from '../base/brand.ts';
 import { invalid } from '../base/errors.ts';
-import { checkBounded, kindOf } from '../context/check-text.ts';
+import { checkBounded, kindOf } from '../base/check-text.ts';
 import type { Contexts, EraseOptions, TurnEraseReport } from '../context/contexts.ts';
-import type { Lifetime } from '../context/lifetime.ts';
+import type { Lifetime } from '../base/lifetime.ts';
 import { REASON_BYTES_MAX } from '../context/limits.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EraseReport } from '../engine/upkeep.ts';

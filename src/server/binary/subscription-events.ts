@@ -1,7 +1,7 @@
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Change, TurnDelta } from '../../engine/batch.ts';
 import type { PatchRow, TurnRow } from '../../engine/rows.ts';
-import { Bell } from '../../context/bell.ts';
+import { Bell } from '../../base/bell.ts';
 
 export type SubscriptionEvent =
   /** It became the head. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Bell } from '../../context/bell.ts';
+import { Bell } from '../../base/bell.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Caller, StreamHandler } from '../call-handler.ts';
 import { stream } from './answer.ts';

@@ -1,5 +1,5 @@
 import type { Progress } from '../../engine/progress.ts';
-import { Bell } from '../../context/bell.ts';
+import { Bell } from '../../base/bell.ts';
 
 const PAUSE_MS = 100;
 

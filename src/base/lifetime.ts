@@ -1,4 +1,4 @@
-import { QuipuError } from '../base/errors.ts';
+import { QuipuError } from './errors.ts';
 
 /** Whether the store is open, for everything that works over one engine. */
 export class Lifetime {

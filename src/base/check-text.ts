@@ -1,4 +1,4 @@
-import { invalid } from '../base/errors.ts';
+import { invalid } from './errors.ts';
 
 /** A lone surrogate has no UTF-8 form: it would come back as another character. */
 export function assertWellFormed(text: string, what: string): void {
