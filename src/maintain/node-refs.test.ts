@@ -11,6 +11,12 @@ describe('parseRefs', () => {
     expect(refsOf(JSON.stringify(node))).toEqual([HASH, HASH]);
   });
 
+  it('reads the summary that a state has beside its refs', () => {
+    const node = { type: 'state', payload: { compact: HASH }, refs: [null] };
+    expect(refsOf(JSON.stringify(node))).toEqual([HASH]);
+    expect(refsOf(JSON.stringify({ ...node, payload: { compact: null } }))).toEqual([]);
+  });
+
   it.each(['', '{', '[]', 'null', `"${HASH}"`, '{"refs":1}', `{"payload":["${HASH}"]}`, ' {}'])(
     'finds none in %j',
     (text) => {

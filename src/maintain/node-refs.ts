@@ -26,7 +26,13 @@ export function parseRefs(bytes: Uint8Array): readonly Hash[] {
   }
   if (typeof value !== 'object' || value === null || !('refs' in value)) return [];
   if (!Array.isArray(value.refs)) return [];
-  return value.refs.flatMap((ref: unknown) =>
+  return [...(value.refs as unknown[]), compactOf(value)].flatMap((ref: unknown) =>
     typeof ref === 'string' && /^[0-9a-f]{64}$/.test(ref) ? [toHash(ref)] : [],
   );
+}
+
+/** The one edge that stands beside `refs`: the summary of a workflow's state. */
+function compactOf(node: object): unknown {
+  const { payload } = node as { payload?: { compact?: unknown } | null };
+  return typeof payload === 'object' ? payload?.compact : undefined;
 }

@@ -5,6 +5,8 @@ import type { Engine } from '../engine/engine.ts';
 import { createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';
+import { lazyWorkflows } from './lazy-workflows.ts';
+import type { Workflows } from '../workflow/workflows.ts';
 import type { StoreElsewhere } from './store-elsewhere.ts';
 import type { Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
@@ -23,6 +25,12 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   const erase = eraseVerbs(engine, lifetime, clock);
   const readPage = elsewhere && { readPage: elsewhere.readPage };
   let closing: Promise<void> | undefined;
+  let workflows: Promise<Workflows> | undefined;
+
+  async function loadWorkflows(): Promise<Workflows> {
+    const { createWorkflows } = await import('../workflow/create-workflows.ts');
+    return createWorkflows(engine, { lifetime, clock });
+  }
 
   async function closeAll(): Promise<void> {
     await lifetime.close();
@@ -39,6 +47,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
       ...createContexts(engine, { ...contextsOptions, ...readPage, lifetime }),
       erase: elsewhere?.eraseTurn ?? erase.turn,
     },
+    workflows: lazyWorkflows(() => (workflows ??= loadWorkflows())),
     blobs: { ...createBlobs(engine, lifetime), erase: elsewhere?.eraseBlob ?? erase.blob },
     maintain: {
       ...createMaintain(engine, lifetime, clock),

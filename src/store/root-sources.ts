@@ -2,6 +2,7 @@ import { contextRoots } from '../context/context-roots.ts';
 import { pinRoots } from '../context/pin-roots.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RootSource } from '../engine/roots.ts';
+import { workflowRoots } from '../workflow/workflow-roots.ts';
 import type { Store } from './store.ts';
 
 /** Whatever a store has that is not named here is a kind of thread, and must say what it needs. */
@@ -11,6 +12,7 @@ type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'watch' | 'close' | 
 export function rootSources(engine: Engine): readonly RootSource[] {
   const sources: Record<KindName | 'pins', RootSource> = {
     contexts: contextRoots(engine),
+    workflows: workflowRoots(engine),
     pins: pinRoots(engine),
   };
   return Object.values(sources);

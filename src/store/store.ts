@@ -1,4 +1,5 @@
 import type { Contexts } from '../context/contexts.ts';
+import type { Workflows } from '../workflow/workflows.ts';
 import type { Blobs } from './blobs.ts';
 import type { Maintain } from './maintain.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
@@ -6,6 +7,7 @@ import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 /** All of it, whatever it is kept in. */
 export interface Store {
   readonly contexts: Contexts;
+  readonly workflows: Workflows;
   readonly blobs: Blobs;
   readonly maintain: Maintain;
   /**

@@ -1,0 +1,55 @@
+import { toHash } from '../base/brand.ts';
+import type { Hash } from '../base/brand.ts';
+import { canonicalJson } from '../base/canonical-json.ts';
+import { assertWellFormed, kindOf } from '../base/check-text.ts';
+import { QuipuError, invalid } from '../base/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import { CONTENT_REFS_MAX, META_BYTES_MAX } from './limits.ts';
+import type { JsonObject } from './nodes.ts';
+
+export function checkText(text: unknown, what: string, maxBytes: number): string {
+  if (typeof text !== 'string') throw invalid(what, `is a string, got ${kindOf(text)}`);
+  const size = Buffer.byteLength(text);
+  if (size > maxBytes) {
+    const message = `${what} takes ${size} bytes, the most is ${maxBytes}`;
+    throw new QuipuError('TOO_LARGE', message, { what, limit: maxBytes, size });
+  }
+  assertWellFormed(text, what);
+  return text;
+}
+
+export function checkMeta(meta: unknown): JsonObject {
+  if (meta === undefined) return {};
+  if (kindOf(meta) !== 'object') throw invalid('meta', `is an object, got ${kindOf(meta)}`);
+  // As it will be read back, whatever toJSON and undefined make of it.
+  const text = canonicalJson(meta);
+  checkText(text, 'meta', META_BYTES_MAX);
+  return JSON.parse(text) as JsonObject;
+}
+
+export function checkWhole(value: unknown, what: string, min: number, max: number): number {
+  if (Number.isSafeInteger(value)) {
+    if ((value as number) >= min && (value as number) <= max) return value as number;
+  }
+  throw invalid(what, `is a whole number from ${min} to ${max}, got ${String(value)}`);
+}
+
+export function checkSignal(signal: unknown): AbortSignal | undefined {
+  if (signal === undefined || signal instanceof AbortSignal) return signal;
+  throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
+}
+
+/** Every artifact is there: an edge of the graph never dangles. */
+export async function checkRefs(engine: Engine, refs: unknown): Promise<readonly Hash[]> {
+  if (refs === undefined) return [];
+  if (!Array.isArray(refs)) throw invalid('refs', `is an array of hashes, got ${kindOf(refs)}`);
+  if (refs.length > CONTENT_REFS_MAX) {
+    throw invalid('refs', `has at most ${CONTENT_REFS_MAX} hashes, got ${refs.length}`);
+  }
+  const hashes = refs.map((ref: string) => toHash(ref, 'a hash in refs'));
+  const there = await Promise.all(hashes.map((hash) => engine.hasBlob(hash)));
+  const missing = hashes[there.indexOf(false)];
+  if (missing === undefined) return hashes;
+  const message = `there is no blob ${missing}, which refs names`;
+  throw new QuipuError('NOT_FOUND', message, { what: 'blob', id: missing });
+}

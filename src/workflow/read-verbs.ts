@@ -1,0 +1,102 @@
+import { toHash } from '../base/brand.ts';
+import { invalid, isQuipuError } from '../base/errors.ts';
+import { assembleContext } from './assemble-context.ts';
+import { checkSignal, checkWhole } from './check-input.ts';
+import { findReachableHashes } from './find-reachable.ts';
+import { STEPS_DEFAULT, STEPS_MAX } from './limits.ts';
+import { listThreads } from './list-threads.ts';
+import { liveSteps } from './live-steps.ts';
+import { infoLog } from './names.ts';
+import { readState } from './node-reader.ts';
+import type { JsonObject } from './nodes.ts';
+import { readThread } from './read-thread.ts';
+import type { StepPage, Thread } from './thread.ts';
+import { toThreadId } from './thread-id.ts';
+import { readSteps, toStep } from './to-step.ts';
+import { readStates } from './walk-steps.ts';
+import { watchIndex } from './watch-index.ts';
+import type { WorkflowWorld } from './workflow-world.ts';
+import type { LiveOptions, StepsOptions, Workflows } from './workflows.ts';
+
+type ReadVerbs = Pick<
+  Workflows,
+  'get' | 'list' | 'steps' | 'context' | 'info' | 'live' | 'watchIndex' | 'findReachableHashes'
+>;
+
+export function readVerbs(world: WorkflowWorld): ReadVerbs {
+  const { engine, lifetime } = world;
+  return {
+    async get(id: string): Promise<Thread | undefined> {
+      lifetime.assertOpen('workflows.get');
+      try {
+        return await readThread(engine, toThreadId(id));
+      } catch (error) {
+        if (isQuipuError(error, 'NOT_FOUND')) return undefined;
+        throw error;
+      }
+    },
+
+    async list(options = {}) {
+      lifetime.assertOpen('workflows.list');
+      return listThreads(engine, options);
+    },
+
+    async steps(id: string, options: StepsOptions = {}): Promise<StepPage> {
+      lifetime.assertOpen('workflows.steps');
+      const { limit = STEPS_DEFAULT, before, content = true } = options;
+      const most = checkWhole(limit, 'limit', 1, STEPS_MAX);
+      const { head, start } = await readThread(engine, toThreadId(id));
+      const from = before === undefined ? head : await parentOf(before, start);
+      if (from === null || from === start) return { steps: [] };
+      const states = (await readStates(engine, from, { limit: most })).toReversed();
+      const steps = content
+        ? await readSteps(engine, states)
+        : states.map((state) => toStep(state));
+      const [oldest] = steps;
+      return { steps, ...(oldest?.parent && { cursor: oldest.hash }) };
+    },
+
+    async context(id: string) {
+      lifetime.assertOpen('workflows.context');
+      return assembleContext(engine, toThreadId(id));
+    },
+
+    async info(id: string, { from = 0, limit = STEPS_MAX } = {}): Promise<readonly JsonObject[]> {
+      lifetime.assertOpen('workflows.info');
+      const thread = await readThread(engine, toThreadId(id));
+      const first = checkWhole(from, 'from', 0, Number.MAX_SAFE_INTEGER);
+      const most = checkWhole(limit, 'limit', 1, STEPS_MAX);
+      const lines = await engine.readLog(infoLog(thread.bundle, thread.id), first, most);
+      return lines.map((line) => JSON.parse(line) as JsonObject);
+    },
+
+    live(id: string, options: LiveOptions = {}) {
+      lifetime.assertOpen('workflows.live');
+      const { after } = options;
+      return liveSteps(world, { id: toThreadId(id), after, signal: checkSignal(options.signal) });
+    },
+
+    watchIndex(bundle: string, options = {}) {
+      lifetime.assertOpen('workflows.watchIndex');
+      return watchIndex(world, toHash(bundle, 'bundle'), checkSignal(options.signal));
+    },
+
+    async findReachableHashes(roots: Iterable<string>) {
+      lifetime.assertOpen('workflows.findReachableHashes');
+      return findReachableHashes(
+        engine,
+        [...roots].map((root) => toHash(root, 'root')),
+      );
+    },
+  };
+
+  /** Where the page before a step begins. A step of another start is none of the thread's. */
+  async function parentOf(
+    before: string,
+    start: string,
+  ): Promise<ReturnType<typeof toHash> | null> {
+    const { refs } = await readState(engine, toHash(before, 'before'));
+    if (refs[0] === start) return refs[1];
+    throw invalid('before', 'is a step of another thread');
+  }
+}

@@ -1,0 +1,146 @@
+import { Worker } from 'node:worker_threads';
+import { QuipuError } from '../../base/errors.ts';
+import { BUNDLE_THREAD } from './bundle-thread.ts';
+import { checkModule } from './descriptor.ts';
+import type { Descriptor, LoadedModule } from './descriptor.ts';
+import { RunFailure } from './run-failure.ts';
+
+// A bundle is code of others. It runs in a thread of its own, so that a loop without end, a call of exit and
+// memory without bound end that thread and nothing else. It is no wall against malice: a bundle can do what
+// this process can.
+
+/** For what is meant to be quick: loading, choosing the next role, extracting. */
+export const QUICK_MS = 10_000;
+const MEMORY_MB = 512;
+/** What a bundle prints is kept for the debug log, up to this much between two steps. */
+const OUTPUT_CHARS_MAX = 16_384;
+
+interface Seen extends LoadedModule {
+  readonly hasExtract: boolean;
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+export interface AskOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class BundleHost implements AsyncDisposable {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #ended: string | undefined;
+  #asked = 0;
+  #output = '';
+  #descriptor: Descriptor | undefined;
+  #seen: Seen | undefined;
+
+  private constructor(source: Uint8Array) {
+    const program = `data:text/javascript,${encodeURIComponent(BUNDLE_THREAD)}`;
+    this.#worker = new Worker(new URL(program), {
+      workerData: Buffer.from(source).toString('base64'),
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+      // What a bundle prints must not mix with what this program prints.
+      stdout: true,
+      stderr: true,
+      // Flags of this process, of its test runner among others, are none of a bundle's business.
+      execArgv: [],
+    });
+    for (const stream of [this.#worker.stdout, this.#worker.stderr]) {
+      stream.on('data', (piece: Buffer) => {
+        this.#output = (this.#output + piece.toString()).slice(-OUTPUT_CHARS_MAX);
+      });
+    }
+    this.#worker.on('message', (answer: { id: number; value?: unknown; error?: string }) => {
+      const waiting = this.#waiting.get(answer.id);
+      this.#waiting.delete(answer.id);
+      if (answer.error === undefined) waiting?.resolve(answer.value);
+      else waiting?.reject(new RunFailure(answer.error));
+    });
+    this.#worker.on('error', (error) => this.#end(error.message));
+    this.#worker.on('exit', () => this.#end('the bundle ended its thread'));
+  }
+
+  /** INVALID with the reason for what is no bundle. */
+  static async load(source: Uint8Array): Promise<BundleHost> {
+    const host = new BundleHost(source);
+    try {
+      host.#seen = (await host.#answerTo(0, { timeoutMs: QUICK_MS })) as Seen;
+      host.#descriptor = checkModule(host.#seen);
+      return host;
+    } catch (error) {
+      await host.close();
+      if (!(error instanceof RunFailure)) throw error;
+      const message = `the bundle does not load: ${error.message}`;
+      throw new QuipuError('INVALID', message, { what: 'bundle' });
+    }
+  }
+
+  get descriptor(): Descriptor {
+    if (this.#descriptor === undefined) throw new TypeError('the bundle is not loaded');
+    return this.#descriptor;
+  }
+
+  get hasRun(): boolean {
+    return this.#seen?.hasRun === true;
+  }
+
+  get hasExtract(): boolean {
+    return this.#seen?.hasExtract === true;
+  }
+
+  /** Throws RunFailure when the bundle does, takes too long, or is stopped; the last two end its thread. */
+  async ask(what: string, args: readonly unknown[], options: AskOptions): Promise<unknown> {
+    this.#asked += 1;
+    const id = this.#asked;
+    const answer = this.#answerTo(id, options);
+    this.#worker.postMessage({ id, what, args });
+    return answer;
+  }
+
+  /** What it printed since the last call. */
+  takeOutput(): string {
+    const output = this.#output;
+    this.#output = '';
+    return output;
+  }
+
+  async close(): Promise<void> {
+    this.#end('the bundle was closed');
+    await this.#worker.terminate();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #answerTo(id: number, { timeoutMs, signal }: AskOptions): Promise<unknown> {
+    if (this.#ended !== undefined) throw new RunFailure(this.#ended);
+    const stop = (reason: string): void => {
+      this.#end(reason);
+      void this.#worker.terminate();
+    };
+    const timer = setTimeout(() => stop(`took longer than ${timeoutMs} ms`), timeoutMs);
+    const abort = (): void => stop('was stopped');
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener('abort', abort);
+    try {
+      return await new Promise((resolve, reject) => {
+        if (this.#ended !== undefined) reject(new RunFailure(this.#ended));
+        else this.#waiting.set(id, { resolve, reject });
+      });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  #end(reason: string): void {
+    this.#ended ??= reason;
+    for (const waiting of this.#waiting.values()) waiting.reject(new RunFailure(this.#ended));
+    this.#waiting.clear();
+  }
+}

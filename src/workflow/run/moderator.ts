@@ -1,0 +1,93 @@
+import { END_ROLE } from '../nodes.ts';
+import type { Step, ThreadContext } from '../thread.ts';
+import type { BundleHost } from './bundle-host.ts';
+import { QUICK_MS } from './bundle-host.ts';
+import { RunFailure } from './run-failure.ts';
+import { toRoleContext } from './run-role.ts';
+
+/** What comes next. */
+export type Move =
+  | { readonly role: string; readonly prompt?: string }
+  | { readonly end: { readonly returnCode: number; readonly summary: string } };
+
+/** Decides, from the steps so far, which role is next. */
+export interface Moderator {
+  next(last: Step | undefined, context: ThreadContext): Promise<Move>;
+}
+
+const QUICK = { timeoutMs: QUICK_MS };
+
+/** The table of a bundle: the role of the last step and conditions on it. It remembers nothing. */
+export class TableModerator implements Moderator {
+  readonly #host: BundleHost;
+
+  constructor(host: BundleHost) {
+    this.#host = host;
+  }
+
+  async next(last: Step | undefined, context: ThreadContext): Promise<Move> {
+    const args = [last ?? null, toRoleContext(context)];
+    const to = await this.#host.ask('next', args, QUICK);
+    if (to === END_ROLE) return { end: { returnCode: 0, summary: last?.content ?? '' } };
+    if (typeof to === 'string') return checkRole(this.#host, { role: to });
+    throw new RunFailure(`no rule of the table fits after ${last?.role ?? 'the start'}`);
+  }
+}
+
+/**
+ * The generator of a bundle. Its state is gone with the process, so it is led again through the steps that
+ * are recorded: it gets each of them as the answer to the move that made it, and nothing is run.
+ */
+export class GeneratorModerator implements Moderator {
+  readonly #host: BundleHost;
+  readonly #recorded: readonly Step[];
+  #begun = false;
+
+  constructor(host: BundleHost, recorded: readonly Step[]) {
+    this.#host = host;
+    this.#recorded = recorded;
+  }
+
+  async next(last: Step | undefined, context: ThreadContext): Promise<Move> {
+    if (this.#begun) return this.#advance(last);
+    this.#begun = true;
+    await this.#host.ask('begin', [{ ...toRoleContext(context), steps: [] }], QUICK);
+    let move = await this.#advance(undefined);
+    for (const [at, step] of this.#recorded.entries()) {
+      if ('end' in move || move.role !== step.role) {
+        const wants = 'end' in move ? 'ends' : `asks for ${move.role}`;
+        throw new RunFailure(
+          `step ${at} was one of ${step.role}, and the generator ${wants} there: it does not go the same way twice`,
+        );
+      }
+      move = await this.#advance(step);
+    }
+    return move;
+  }
+
+  async #advance(step: Step | undefined): Promise<Move> {
+    const answer = await this.#host.ask('advance', [step], QUICK);
+    const { done, value } = answer as { done?: boolean; value?: unknown };
+    if (done === true) return { end: toEnd(value) };
+    if (typeof value === 'string') return checkRole(this.#host, { role: value });
+    const { role, prompt } = (value ?? {}) as { role?: unknown; prompt?: unknown };
+    if (typeof role !== 'string' || !(prompt === undefined || typeof prompt === 'string')) {
+      throw new RunFailure('the generator yields the name of a role, or {role, prompt}');
+    }
+    return checkRole(this.#host, { role, ...(prompt !== undefined && { prompt }) });
+  }
+}
+
+function checkRole(host: BundleHost, move: { role: string; prompt?: string }): Move {
+  if (Object.hasOwn(host.descriptor.roles, move.role)) return move;
+  throw new RunFailure(`${JSON.stringify(move.role)} is no role of ${host.descriptor.name}`);
+}
+
+function toEnd(value: unknown): { returnCode: number; summary: string } {
+  if (typeof value === 'string') return { returnCode: 0, summary: value };
+  const { returnCode = 0, summary = '' } = (value ?? {}) as Record<string, unknown>;
+  const isCode =
+    Number.isInteger(returnCode) && Number(returnCode) >= 0 && Number(returnCode) < 256;
+  if (isCode && typeof summary === 'string') return { returnCode: Number(returnCode), summary };
+  throw new RunFailure('the generator returns a text, or {returnCode, summary}');
+}

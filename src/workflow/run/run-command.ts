@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { RunFailure } from './run-failure.ts';
+
+const OUTPUT_BYTES_MAX: number = 8 * 1024 * 1024;
+const STDERR_BYTES_MAX: number = 4 * 1024;
+/** Between the request to end and the end. */
+const GRACE_MS = 2000;
+
+export interface CommandOptions {
+  /** What it reads from standard input. */
+  readonly input: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number;
+  readonly cwd?: string | undefined;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Told of the end of standard error, if there was any. */
+  readonly onStderr?: (text: string) => void;
+}
+
+/**
+ * What a shell command prints. It has a process group of its own, so that all it started ends with it.
+ * Another exit code than 0, too much output, and time that is up are failures.
+ */
+export async function runCommand(command: string, options: CommandOptions): Promise<string> {
+  const { input, signal, timeoutMs, cwd, env = {}, onStderr } = options;
+  if (signal?.aborted === true) throw new RunFailure('the command was stopped before it began');
+  const child = spawn('/bin/sh', ['-c', command], {
+    detached: true,
+    stdio: 'pipe',
+    env: { ...process.env, ...env },
+    ...(cwd !== undefined && { cwd }),
+  });
+  const stop = new Stopper(child);
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => stop.stop(`took longer than ${timeoutMs} ms`), timeoutMs);
+  const abort = (): void => stop.stop('was stopped');
+  signal?.addEventListener('abort', abort);
+  try {
+    const out: Buffer[] = [];
+    let outBytes = 0;
+    let stderr = '';
+    child.stdout.on('data', (piece: Buffer) => {
+      outBytes += piece.length;
+      if (outBytes > OUTPUT_BYTES_MAX) stop.stop(`printed more than ${OUTPUT_BYTES_MAX} bytes`);
+      else out.push(piece);
+    });
+    child.stderr.on('data', (piece: Buffer) => {
+      stderr = (stderr + piece.toString()).slice(-STDERR_BYTES_MAX);
+    });
+    // A command may end without having read everything.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
+    const code = await untilClosed(child);
+    if (stderr !== '') onStderr?.(stderr);
+    if (stop.reason !== undefined) throw new RunFailure(`the command ${stop.reason}`);
+    if (code !== 0) throw new RunFailure(`the command ended with ${code}: ${stderr.trim()}`);
+    return Buffer.concat(out).toString('utf8');
+  } finally {
+    clearTimeout(timer);
+    stop.done();
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+class Stopper {
+  reason: string | undefined;
+  readonly #child: ChildProcess;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  stop(reason: string): void {
+    if (this.reason !== undefined) return;
+    this.reason = reason;
+    this.#kill('SIGTERM');
+    this.#timer = setTimeout(() => this.#kill('SIGKILL'), GRACE_MS);
+  }
+
+  done(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // ESRCH: it has ended by itself.
+    }
+  }
+}
+
+function untilClosed(child: ChildProcess): Promise<number | string> {
+  return new Promise((resolve, reject) => {
+    child.on('error', (error) =>
+      reject(new RunFailure(`the command did not start: ${error.message}`)),
+    );
+    child.on('close', (code, signal) => resolve(code ?? signal ?? 'an unknown end'));
+  });
+}

@@ -1,0 +1,145 @@
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { assembleContext } from '../assemble-context.ts';
+import { COMPACT_ROLE, END_ROLE } from '../nodes.ts';
+import { readState } from '../node-reader.ts';
+import { findThread, readThread, toThread } from '../read-thread.ts';
+import { readBundleSource } from '../registry-doc.ts';
+import type { Step, ThreadContext } from '../thread.ts';
+import type { ThreadId } from '../thread-id.ts';
+import { readSteps } from '../to-step.ts';
+import { readStates } from '../walk-steps.ts';
+import type { WorkflowWorld } from '../workflow-world.ts';
+import { writeEnd } from '../write-end.ts';
+import { BundleHost } from './bundle-host.ts';
+import { InfoLines } from './info-lines.ts';
+import { GeneratorModerator, TableModerator } from './moderator.ts';
+import type { Moderator, Move } from './moderator.ts';
+import { RunFailure } from './run-failure.ts';
+import type { RunResult, ThreadOptions } from './run-result.ts';
+import type { Run } from './run.ts';
+import { RunWatch } from './run-watch.ts';
+import { takeStep } from './take-step.ts';
+
+// Runs a thread from where it stands to its end, one commit a step. Whoever dies in the middle of a role
+// leaves the thread as it was before it; whoever comes next begins with that role.
+
+export const ROUNDS_USED_UP = 2;
+const FAILED = 1;
+
+export async function runThread(
+  world: WorkflowWorld,
+  id: ThreadId,
+  options: ThreadOptions,
+): Promise<RunResult> {
+  const { engine } = world;
+  const thread = toThread(id, await findThread(engine, id));
+  if (thread.state !== 'active') return describeStop(world, id);
+  await using host = await BundleHost.load(await readBundleSource(engine, thread.bundle));
+  using watch = new RunWatch(world, id, options.signal);
+  const run: Run = { world, id, host, watch, info: new InfoLines(world.clock), options, runThread };
+  const recorded = await readRecorded(run, thread);
+  const moderator = host.hasRun ? new GeneratorModerator(host, recorded) : new TableModerator(host);
+  run.info.add('info', `runs here from step ${recorded.length}`);
+  let rounds = recorded.length;
+  let last = recorded.at(-1);
+  while (!watch.signal.aborted) {
+    const context = await readContext(run);
+    if (context?.thread.state !== 'active') break;
+    const step = await tryMove(run, moderator, { context, last, rounds });
+    if (step === undefined) break;
+    options.onStep?.(step);
+    if (step.role === END_ROLE) break;
+    last = step;
+    rounds += 1;
+  }
+  return await describeStop(world, id);
+}
+
+interface Situation {
+  readonly context: ThreadContext;
+  readonly last: Step | undefined;
+  readonly rounds: number;
+}
+
+/** One step, or the end; undefined when someone else stopped the run meanwhile. */
+async function tryMove(run: Run, moderator: Moderator, now: Situation): Promise<Step | undefined> {
+  const { context, last, rounds } = now;
+  const { head } = context.thread;
+  try {
+    const move = await moderator.next(last, context);
+    if ('end' in move) return await finish(run, head, move.end);
+    if (rounds >= context.start.maxRounds) {
+      const summary = `all ${context.start.maxRounds} rounds are used up; ${move.role} was next`;
+      return await finish(run, head, { returnCode: ROUNDS_USED_UP, summary });
+    }
+    return await takeStep(run, move satisfies Move, context);
+  } catch (error) {
+    if (run.watch.signal.aborted) return undefined;
+    if (!isFault(error)) throw error;
+    run.info.add('error', error.message);
+    return finish(run, head, { returnCode: FAILED, summary: error.message });
+  }
+}
+
+/** What the role or the bundle is to blame for; the rest is the store's, and the thread stays as it is. */
+function isFault(error: unknown): error is Error {
+  if (error instanceof RunFailure) return true;
+  return isQuipuError(error, 'INVALID') || isQuipuError(error, 'TOO_LARGE');
+}
+
+async function finish(
+  { world, id, info, host }: Run,
+  expectedHead: ThreadContext['thread']['head'],
+  { returnCode, summary }: { readonly returnCode: number; readonly summary: string },
+): Promise<Step> {
+  info.addOutput(host.takeOutput());
+  const meta = { returnCode, summary: summary.slice(0, 10_000) };
+  return writeEnd(world, id, {
+    meta,
+    content: summary,
+    artifacts: [],
+    expectedHead,
+    info: info.take(),
+  });
+}
+
+async function readContext({ world: { engine }, id }: Run): Promise<ThreadContext | undefined> {
+  try {
+    return await assembleContext(engine, id);
+  } catch (error) {
+    if (isQuipuError(error, 'NOT_FOUND') && error.data.what === 'thread') return undefined;
+    throw error;
+  }
+}
+
+/** The steps of roles so far, oldest first: what someone summarised by hand is none. */
+async function readRecorded(
+  { world: { engine } }: Run,
+  { head, start }: { readonly head: Step['hash']; readonly start: Step['hash'] },
+): Promise<readonly Step[]> {
+  if (head === start) return [];
+  const states = (await readStates(engine, head)).toReversed();
+  return readSteps(
+    engine,
+    states.filter(({ node }) => node.payload.role !== COMPACT_ROLE),
+  );
+}
+
+/** How a thread stands that is not run any more. */
+async function describeStop({ engine }: WorkflowWorld, id: ThreadId): Promise<RunResult> {
+  try {
+    const { state, head } = await readThread(engine, id);
+    if (state === 'paused') return { threadId: id, state };
+    if (state === 'active') return { threadId: id, state: 'interrupted' };
+    const { returnCode, summary } = (await readState(engine, head)).payload.meta;
+    return {
+      threadId: id,
+      state,
+      ...(typeof returnCode === 'number' && { returnCode }),
+      ...(typeof summary === 'string' && { summary }),
+    };
+  } catch (error) {
+    if (!(error instanceof QuipuError) || error.code !== 'NOT_FOUND') throw error;
+    return { threadId: id, state: 'removed' };
+  }
+}

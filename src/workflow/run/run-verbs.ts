@@ -1,0 +1,48 @@
+import { checkSignal, checkText, checkWhole } from '../check-input.ts';
+import { PROMPT_BYTES_MAX, ROUNDS_DEFAULT, ROUNDS_MAX } from '../limits.ts';
+import { checkName } from '../names.ts';
+import { mustGetBundle, readBundleSource } from '../registry-doc.ts';
+import { startThread } from '../start-thread.ts';
+import { newThreadId, toThreadId } from '../thread-id.ts';
+import type { WorkflowWorld } from '../workflow-world.ts';
+import type { Workflows } from '../workflows.ts';
+import { setPaused } from '../set-paused.ts';
+import { readThread } from '../read-thread.ts';
+import { hasEnded } from '../write-steps.ts';
+import type { RunOptions, RunResult, ThreadOptions } from './run-result.ts';
+
+/** What runs bundles is loaded when something is run. */
+export function runVerbs(world: WorkflowWorld): Pick<Workflows, 'run' | 'resume'> {
+  const { engine, lifetime, clock } = world;
+  return {
+    async run(workflow: string, options: RunOptions): Promise<RunResult> {
+      lifetime.assertOpen('workflows.run');
+      const name = checkName(workflow);
+      const prompt = checkText(options.prompt, 'prompt', PROMPT_BYTES_MAX);
+      checkSignal(options.signal);
+      const { hash } = await mustGetBundle(engine, name);
+      const { BundleHost } = await import('./bundle-host.ts');
+      const { runThread } = await import('./run-thread.ts');
+      const host = await BundleHost.load(await readBundleSource(engine, hash));
+      await host.close();
+      const rounds = options.maxRounds ?? host.descriptor.maxRounds ?? ROUNDS_DEFAULT;
+      const maxRounds = checkWhole(rounds, 'maxRounds', 0, ROUNDS_MAX);
+      const payload = { name, hash, maxRounds, depth: 0 };
+      const { id } = await startThread(world, { id: newThreadId(clock()), payload, prompt });
+      options.onStart?.(id);
+      return runThread(world, id, options);
+    },
+
+    async resume(id: string, options: ThreadOptions = {}): Promise<RunResult> {
+      lifetime.assertOpen('workflows.resume');
+      const thread = toThreadId(id);
+      checkSignal(options.signal);
+      const { state } = await readThread(engine, thread);
+      if (state === 'completed') throw hasEnded(thread);
+      if (state === 'paused') await setPaused(world, thread, false);
+      const { runThread } = await import('./run-thread.ts');
+      options.onStart?.(thread);
+      return runThread(world, thread, options);
+    },
+  };
+}

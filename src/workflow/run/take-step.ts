@@ -1,0 +1,69 @@
+import { encodeText } from '../encode-node.ts';
+import { SUMMARY_BYTES_MAX } from '../limits.ts';
+import { checkText } from '../check-input.ts';
+import type { StatePayload } from '../nodes.ts';
+import type { Step, ThreadContext } from '../thread.ts';
+import { writeStep } from '../write-steps.ts';
+import { runChild } from './run-child.ts';
+import { runRole } from './run-role.ts';
+import type { RoleOutcome } from './run-role.ts';
+import { RunFailure } from './run-failure.ts';
+import type { Run } from './run.ts';
+
+export interface RoleMove {
+  readonly role: string;
+  readonly prompt?: string;
+}
+
+/** Runs a role and records what it did. Undefined when it was stopped half-way: nothing is recorded. */
+export async function takeStep(
+  run: Run,
+  { role: name, prompt }: RoleMove,
+  context: ThreadContext,
+): Promise<Step | undefined> {
+  const { world, id, host, watch, info, options } = run;
+  const role = host.descriptor.roles[name];
+  if (role === undefined) throw new RunFailure(`${name} is no role`);
+  info.add('info', `${name} begins`);
+  const expectedHead = context.thread.head;
+  if (role.workflow !== undefined) {
+    const child = await runChild(run, role.workflow, { context, prompt });
+    if (child === undefined) return undefined;
+    const { outcome, thread } = child;
+    return record({ role: name, childThread: thread }, outcome);
+  }
+  const asked = prompt === undefined ? context : withPrompt(context, prompt);
+  const { signal } = watch;
+  const note = (level: string, message: string): void =>
+    info.add(level === 'warn' ? 'warn' : 'info', message);
+  const call = { name, role, context: asked, host, signal, cwd: options.cwd, note };
+  const outcome = await runRole(world, call);
+  if (role.compact !== true) return record({ role: name }, outcome);
+  const summary = encodeText(checkText(outcome.content, 'summary', SUMMARY_BYTES_MAX));
+  return record(
+    { role: name, compact: summary.hash },
+    { ...outcome, content: '', puts: [summary] },
+  );
+
+  async function record(
+    said: Pick<StatePayload, 'role' | 'compact' | 'childThread'>,
+    { content, meta, artifacts, puts }: RoleOutcome,
+  ): Promise<Step> {
+    info.addOutput(host.takeOutput());
+    const payload = { ...said, meta, timestamp: world.clock() };
+    const draft = { payload, content, artifacts };
+    const request = { draft, puts, expectedHead, info: info.take() };
+    return writeStep(world, id, request, (state, found) => {
+      const { child: _, ...rest } = found.note.value;
+      const compacts = said.compact === undefined ? {} : { compact: state.hash };
+      const changed = found.note.value.child !== undefined || said.compact !== undefined;
+      return changed ? { note: { ...rest, ...compacts } } : {};
+    });
+  }
+}
+
+/** What was asked of this step alone comes last, where a reader looks. */
+function withPrompt(context: ThreadContext, prompt: string): ThreadContext {
+  const { start } = context;
+  return { ...context, start: { ...start, prompt: `${start.prompt}\n\n${prompt}` } };
+}

@@ -1,0 +1,71 @@
+import type { Hash } from '../base/brand.ts';
+import type { Change } from '../engine/batch.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Root, RootSource } from '../engine/roots.ts';
+import { eachBundle, eachHistory } from './list-names.ts';
+import { NOTES_PREFIX, REGISTRY_DOC, bundleOfIndex, indexDoc } from './names.ts';
+import { parseRegistry } from './registry.ts';
+import { parseHistoryLine, parseIndex } from './thread-index.ts';
+import { parseNote } from './thread-note.ts';
+
+const LINES_AT_ONCE = 1000;
+
+/**
+ * Head and start of every thread, under way or finished, and the bundles that run them. Indexes are read
+ * before histories: a thread that ends in between is seen in one of them, or in both.
+ */
+export function workflowRoots(engine: Engine): RootSource {
+  return {
+    kind: 'workflows',
+    async *roots() {
+      const registry = await engine.getDoc(REGISTRY_DOC);
+      if (registry !== undefined) yield* rootsInDoc(registry);
+      const bundles: Hash[] = [];
+      for await (const bundle of eachBundle(engine)) {
+        const doc = await engine.getDoc(indexDoc(bundle));
+        if (doc !== undefined) yield* rootsInDoc(doc);
+        bundles.push(bundle);
+      }
+      for (const bundle of bundles) {
+        for await (const name of eachHistory(engine, bundle)) yield* rootsInHistory(engine, name);
+      }
+    },
+    // The note of a thread that ends names its last state, which its index no longer does.
+    rootsIn: (change: Change) => change.docs.flatMap((doc) => [...rootsInDoc(doc)]),
+  };
+}
+
+function* rootsInDoc({ name, content }: { name: string; content: string }): Generator<Root> {
+  if (!name.startsWith('workflows/')) return;
+  if (name === REGISTRY_DOC) {
+    for (const { versions } of parseRegistry(content).values()) {
+      for (const { hash } of versions) yield { blob: hash };
+    }
+    return;
+  }
+  const bundle = bundleOfIndex(name);
+  if (bundle !== undefined) {
+    const index = parseIndex(name, content);
+    if (index.size > 0) yield { blob: bundle };
+    for (const { head, start } of index.values()) yield* nodes(head, start);
+  } else if (name.startsWith(NOTES_PREFIX)) {
+    const { head, start } = parseNote(name, content);
+    if (head !== undefined && start !== undefined) yield* nodes(head, start);
+  }
+}
+
+async function* rootsInHistory(engine: Engine, name: string): AsyncGenerator<Root> {
+  for (let from = 0; ; from += LINES_AT_ONCE) {
+    const lines = await engine.readLog(name, from, LINES_AT_ONCE);
+    for (const line of lines) {
+      const { head, start } = parseHistoryLine(name, line);
+      yield* nodes(head, start);
+    }
+    if (lines.length < LINES_AT_ONCE) return;
+  }
+}
+
+function* nodes(head: Hash, start: Hash): Generator<Root> {
+  yield { node: head };
+  if (start !== head) yield { node: start };
+}

@@ -1,0 +1,14 @@
+import type { Hash } from '../base/brand.ts';
+import type { Lifetime } from '../base/lifetime.ts';
+import type { OneAtATime } from '../base/one-at-a-time.ts';
+import type { Engine } from '../engine/engine.ts';
+
+/** What every verb of workflows stands on. */
+export interface WorkflowWorld {
+  readonly engine: Engine;
+  readonly lifetime: Lifetime;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Changes of one index wait for each other here rather than collide in the engine. */
+  readonly changes: OneAtATime<Hash>;
+}

@@ -1,0 +1,137 @@
+import type { Hash } from '../base/brand.ts';
+import type { Bundles } from './bundles.ts';
+import type { JsonObject } from './nodes.ts';
+import type { RunOptions, RunResult } from './run/run-result.ts';
+import type { Step, StepPage, Thread, ThreadContext } from './thread.ts';
+import type { ThreadId } from './thread-id.ts';
+import type { ThreadEntry } from './thread-index.ts';
+
+// Threads of agents with roles, as chains of immutable nodes. Every change is one commit: there is no moment
+// in which a step is recorded and the thread does not lead to it, or a thread is neither under way nor
+// finished.
+
+export interface StartThread {
+  /** The workflow's name. */
+  readonly name: string;
+  readonly prompt: string;
+  /** Default: the bundle registered under the name. It need not be stored, unless something runs it. */
+  readonly bundle?: Hash;
+  /** Default 10; `run` takes what the bundle says. */
+  readonly maxRounds?: number;
+  readonly depth?: number;
+  /** The state of the caller, for a child. */
+  readonly parentState?: Hash;
+}
+
+export interface NewStep {
+  readonly role: string;
+  readonly content: string;
+  readonly meta?: JsonObject;
+  /** Artifacts: hashes of blobs that are stored, else NOT_FOUND. */
+  readonly refs?: readonly string[];
+  /** A summary of everything before this step. */
+  readonly compact?: string;
+  readonly childThread?: ThreadId;
+  /** The head must be this, else HEAD_MOVED. */
+  readonly expectedHead?: Hash;
+}
+
+export interface EndThread {
+  /** 0 done, 1 failed, 2 rounds used up, 130 killed. Default 0. */
+  readonly returnCode?: number;
+  readonly summary?: string;
+  readonly meta?: JsonObject;
+  readonly refs?: readonly string[];
+  readonly expectedHead?: Hash;
+}
+
+export interface ForkOptions {
+  /** A step by hash, by role (its newest), or by number from 0 (negative: from the newest). Default the last step. */
+  readonly at?: string | number;
+}
+
+/** The summary itself, or how to come to it. */
+export type Summarise =
+  | string
+  | ((context: ThreadContext) => string | Promise<string>)
+  | { readonly command: string; readonly signal?: AbortSignal };
+
+export interface ListThreads {
+  /** Default `'active'`, which has those that are paused. */
+  readonly state?: 'active' | 'completed' | 'all';
+  readonly bundle?: Hash;
+  /** Default 50. */
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+export interface ThreadPage {
+  readonly items: readonly Thread[];
+  readonly cursor?: string;
+}
+
+export interface StepsOptions {
+  /** Default 50. */
+  readonly limit?: number;
+  /** The page before this step. Default: the last ones. */
+  readonly before?: string;
+  /** Default true. */
+  readonly content?: boolean;
+}
+
+export interface LiveOptions {
+  /** The last step seen. Default: from the first one on. */
+  readonly after?: string;
+  /** Ends the iteration; it then returns, it does not throw. */
+  readonly signal?: AbortSignal;
+}
+
+/** `threads.json` of a bundle after a change. */
+export interface IndexChange {
+  readonly version: number;
+  readonly threads: Readonly<Record<ThreadId, ThreadEntry>>;
+}
+
+export interface Workflows {
+  readonly bundles: Bundles;
+
+  start(options: StartThread): Promise<Thread>;
+  step(id: string, step: NewStep): Promise<Step>;
+  /** Appends an `__end__` and moves the thread from `threads.json` to the history. */
+  end(id: string, end?: EndThread): Promise<Step>;
+  /** A thread of its own that goes on from a step of this one. No node is copied. */
+  fork(id: string, options?: ForkOptions): Promise<Thread>;
+  /** Appends a step that stands for everything before it, so that contexts stay short. */
+  compact(id: string, summarise: Summarise): Promise<Step>;
+  /** Forgets a thread. What only it led to goes with the next collection of garbage. */
+  remove(id: string): Promise<void>;
+
+  get(id: string): Promise<Thread | undefined>;
+  list(options?: ListThreads): Promise<ThreadPage>;
+  steps(id: string, options?: StepsOptions): Promise<StepPage>;
+  /** What a model is shown: walks back to the newest summary, or to the beginning. */
+  context(id: string): Promise<ThreadContext>;
+  /** Debug lines of a thread, oldest first. */
+  info(
+    id: string,
+    options?: { readonly from?: number; readonly limit?: number },
+  ): Promise<readonly JsonObject[]>;
+  /** The steps that are there and those to come, until the thread ends or is removed. */
+  live(id: string, options?: LiveOptions): AsyncIterable<Step>;
+  /** `threads.json` of a bundle, now and after every change; a reader that is far behind gets the newest. */
+  watchIndex(
+    bundle: string,
+    options?: { readonly signal?: AbortSignal },
+  ): AsyncIterable<IndexChange>;
+  /** Every hash that these lead to over `refs` and `compact`. */
+  findReachableHashes(roots: Iterable<string>): Promise<Set<Hash>>;
+
+  /** Starts a thread of a registered bundle and runs it here, in this process, to its end. */
+  run(name: string, options: RunOptions): Promise<RunResult>;
+  /** Runs a thread on from its last step, also one whose process died. No recorded step is run again. */
+  resume(id: string, options?: Omit<RunOptions, 'prompt' | 'maxRounds'>): Promise<RunResult>;
+  /** Whoever runs it stops behind the step it is at. */
+  pause(id: string): Promise<Thread>;
+  /** Ends it with return code 130; whoever runs it stops at once. */
+  kill(id: string, reason?: string): Promise<Step>;
+}
