@@ -1,0 +1,56 @@
+import type { Hash } from '../../src/base/brand.ts';
+import type { BlobPut } from '../../src/engine/batch.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { createWorkflows } from '../../src/workflow/create-workflows.ts';
+import { changeThread } from '../../src/workflow/change-thread.ts';
+import { OneAtATime } from '../../src/base/one-at-a-time.ts';
+import { Lifetime } from '../../src/base/lifetime.ts';
+import type { StateAt } from '../../src/workflow/nodes.ts';
+import { planStep } from '../../src/workflow/plan-step.ts';
+import type { Thread } from '../../src/workflow/thread.ts';
+import { toThreadId } from '../../src/workflow/thread-id.ts';
+import { BUNDLE } from './fixture.ts';
+
+const PUTS_AT_ONCE = 500;
+
+/** A thread of many steps in few commits: what a long life leaves, without living it. */
+export async function makeLongThread(
+  engine: Engine,
+  steps: number,
+): Promise<{ thread: Thread; hashes: Hash[] }> {
+  const started = await createWorkflows(engine).start({
+    name: 'long',
+    bundle: BUNDLE,
+    prompt: 'p',
+  });
+  const hashes: Hash[] = [];
+  let parent: StateAt | undefined;
+  let puts: BlobPut[] = [];
+  for (let n = 0; n < steps; n += 1) {
+    const payload = { role: 'worker', meta: { n }, timestamp: 1_790_000_000_000 + n };
+    const planned = planStep(started.start, parent, {
+      payload,
+      content: `step ${n}`,
+      artifacts: [],
+    });
+    parent = planned.state;
+    hashes.push(parent.hash);
+    puts.push(...planned.puts);
+    if (puts.length >= PUTS_AT_ONCE) {
+      await engine.commit({ blobs: puts });
+      puts = [];
+    }
+  }
+  const head = hashes.at(-1)!;
+  const world = {
+    engine,
+    clock: Date.now,
+    lifetime: new Lifetime(),
+    changes: new OneAtATime<Hash>(),
+  };
+  await changeThread(world, toThreadId(started.id), async ({ entry }) => ({
+    puts,
+    entry: { ...entry!, head },
+  }));
+  return { thread: { ...started, head }, hashes };
+}

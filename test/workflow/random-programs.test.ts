@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodeUtf8 } from '../../src/base/utf8.ts';
+import { collectGarbage } from '../../src/maintain/collect-garbage.ts';
+import { createStore } from '../../src/store/create-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { ModelEngine } from '../../src/testing/model-engine.ts';
+import { workflowRoots } from '../../src/workflow/workflow-roots.ts';
+import { BUNDLE } from './fixture.ts';
+
+/*
+ * Random lives of threads against a model that is a list of texts a thread: histories are equal, a fork adds
+ * no blob, and a collection leaves exactly what the threads that are there lead to.
+ */
+
+type Verb =
+  | { readonly do: 'start' }
+  | { readonly do: 'gc' }
+  | {
+      readonly do: 'step' | 'compact' | 'end' | 'remove';
+      readonly which: number;
+      readonly n: number;
+    }
+  | { readonly do: 'fork'; readonly which: number; readonly n: number };
+
+const which = fc.nat(1000);
+const verb: fc.Arbitrary<Verb> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant<Verb>({ do: 'start' }) },
+  { weight: 1, arbitrary: fc.constant<Verb>({ do: 'gc' }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('step' as const), which, n: fc.nat(3) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('fork' as const), which, n: fc.nat(1000) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const), which, n: fc.nat(9) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('end' as const), which, n: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('remove' as const), which, n: fc.nat() }) },
+);
+
+interface Modelled {
+  readonly id: string;
+  readonly steps: string[];
+  ended: boolean;
+}
+
+class Life {
+  readonly engine: ModelEngine;
+  readonly store: Store;
+  threads: Modelled[] = [];
+
+  constructor() {
+    let now = Date.UTC(2026, 10, 15);
+    // Days go by, so that histories are many.
+    const clock = (): number => (now += 3_600_000);
+    this.engine = new ModelEngine({ clock });
+    this.store = createStore(this.engine, { clock });
+  }
+
+  async play(verb: Verb): Promise<void> {
+    const { workflows } = this.store;
+    if (verb.do === 'gc') return this.collect();
+    if (verb.do === 'start') {
+      const { id } = await workflows.start({ name: 'r', bundle: BUNDLE, prompt: 'same' });
+      this.threads.push({ id, steps: [], ended: false });
+      return;
+    }
+    const thread = this.threads[verb.which % this.threads.length];
+    if (thread === undefined) return;
+    const { id, steps, ended } = thread;
+    if (verb.do === 'remove') {
+      await workflows.remove(id);
+      this.threads = this.threads.filter((other) => other !== thread);
+    } else if (verb.do === 'fork') {
+      await this.fork(thread, verb.n);
+    } else if (!ended) {
+      if (verb.do === 'step') await workflows.step(id, { role: 'r', content: `${verb.n}` });
+      if (verb.do === 'compact') await workflows.compact(id, `summary ${verb.n}`);
+      if (verb.do === 'end') await workflows.end(id, { returnCode: verb.n });
+      steps.push(verb.do === 'step' ? `${verb.n}` : '');
+      thread.ended = verb.do === 'end';
+    }
+  }
+
+  async fork({ id, steps, ended }: Modelled, n: number): Promise<void> {
+    const there = ended ? steps.slice(0, -1) : steps;
+    const blobs = this.engine.state.blobs.size;
+    const at = there.length === 0 ? undefined : n % there.length;
+    const fork = await this.store.workflows.fork(id, at === undefined ? {} : { at });
+    expect(this.engine.state.blobs.size).toBe(blobs);
+    this.threads.push({
+      id: fork.id,
+      steps: at === undefined ? [] : there.slice(0, at + 1),
+      ended: false,
+    });
+  }
+
+  async collect(): Promise<void> {
+    await this.store.maintain.gc({ graceMs: 0, all: true });
+    const roots: string[] = [];
+    for (const { id } of this.threads) {
+      const { head, start } = (await this.store.workflows.get(id))!;
+      roots.push(head, start);
+    }
+    const reachable = await this.store.workflows.findReachableHashes(roots);
+    expect(new Set(this.engine.state.blobs.keys())).toEqual(reachable);
+  }
+
+  async compare(): Promise<void> {
+    const { workflows } = this.store;
+    for (const { id, steps, ended } of this.threads) {
+      expect((await workflows.get(id))?.state).toBe(ended ? 'completed' : 'active');
+      const page = await workflows.steps(id, { limit: 1000 });
+      expect(page.steps.map(({ content }) => content)).toEqual(steps);
+    }
+    const { items } = await workflows.list({ state: 'all', limit: 1000 });
+    expect(items.map(({ id }) => id).toSorted()).toEqual(
+      this.threads.map(({ id }) => id).toSorted(),
+    );
+  }
+}
+
+describe('random programs', () => {
+  it('agree with a model of lists', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(verb, { maxLength: 60 }), async (verbs) => {
+        const life = new Life();
+        for (const next of verbs) await life.play(next);
+        await life.collect();
+        await life.compare();
+        await life.store.close();
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('a collection', () => {
+  it('that did not know the history would take finished threads', async () => {
+    const life = new Life();
+    for (const next of ['start', 'step', 'end'] as const)
+      await life.play({ do: next, which: 0, n: 0 });
+    const { engine, store } = life;
+    const source = workflowRoots(engine);
+    const forgetful = {
+      ...source,
+      async *roots() {
+        yield* [];
+      },
+    };
+    const [thread] = life.threads;
+    await collectGarbage(engine, [source], { graceMs: 0, all: true });
+    expect((await store.workflows.steps(thread!.id)).steps).toHaveLength(2);
+    await collectGarbage(engine, [forgetful], { graceMs: 0, all: true });
+    await expect(store.workflows.steps(thread!.id)).rejects.toThrow(/there is no workflow node/);
+    await store.close();
+  });
+
+  it('keeps what a thread that ends meanwhile comes to lead to', async () => {
+    for (const deaf of [false, true]) {
+      const life = new Life();
+      const { engine, store } = life;
+      await life.play({ do: 'start' });
+      const [thread] = life.threads;
+      const leaf = await store.blobs.put(encodeUtf8('leaf'));
+      const node = { type: 'content', payload: '', refs: [leaf.hash] };
+      const artifact = await store.blobs.put(encodeUtf8(JSON.stringify(node)));
+      const source = workflowRoots(engine);
+      const late = {
+        ...source,
+        async *roots() {
+          yield* source.roots();
+          await store.workflows.end(thread!.id, { refs: [artifact.hash] });
+        },
+        ...(deaf && { rootsIn: () => [] }),
+      };
+      await collectGarbage(engine, [late], { graceMs: 0, all: true });
+      expect(await engine.hasBlob(leaf.hash)).toBe(!deaf);
+      await store.close();
+    }
+  });
+});
