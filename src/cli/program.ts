@@ -41,6 +41,22 @@ import { tokenCreate } from './commands/token-create.ts';
 import { tokenList } from './commands/token-list.ts';
 import { tokenRevoke } from './commands/token-revoke.ts';
 import { verify } from './commands/verify.ts';
+import { workflowAdd } from './commands/workflow-add.ts';
+import { workflowCompact } from './commands/workflow-compact.ts';
+import { workflowEnd } from './commands/workflow-end.ts';
+import { workflowFork } from './commands/workflow-fork.ts';
+import { workflowHistory } from './commands/workflow-history.ts';
+import { workflowKill } from './commands/workflow-kill.ts';
+import { workflowList } from './commands/workflow-list.ts';
+import { workflowLive } from './commands/workflow-live.ts';
+import { workflowPause } from './commands/workflow-pause.ts';
+import { workflowResume } from './commands/workflow-resume.ts';
+import { workflowRm } from './commands/workflow-rm.ts';
+import { workflowRollback } from './commands/workflow-rollback.ts';
+import { workflowRun } from './commands/workflow-run.ts';
+import { workflowShow } from './commands/workflow-show.ts';
+import { workflowStart } from './commands/workflow-start.ts';
+import { workflowStep } from './commands/workflow-step.ts';
 import { readVersion } from './version.ts';
 import type { World } from './world.ts';
 
@@ -72,6 +88,24 @@ const CONTEXT: readonly Build[] = [
   contextExport,
 ];
 const BLOB: readonly Build[] = [blobPut, blobGet, blobStat, blobErase];
+const WORKFLOW: readonly Build[] = [
+  workflowAdd,
+  workflowList,
+  workflowShow,
+  workflowRm,
+  workflowHistory,
+  workflowRollback,
+  workflowRun,
+  workflowResume,
+  workflowPause,
+  workflowKill,
+  workflowFork,
+  workflowCompact,
+  workflowLive,
+  workflowStart,
+  workflowStep,
+  workflowEnd,
+];
 const TOKEN: readonly Build[] = [tokenCreate, tokenList, tokenRevoke];
 const UPKEEP: readonly Build[] = [
   stats,
@@ -103,6 +137,9 @@ export function createProgram(world: World): Command {
   program.addCommand(init(world));
   program.addCommand(serve(world));
   program.addCommand(group('context', 'Turns and the contexts that lead to them.', CONTEXT, world));
+  program.addCommand(
+    group('workflow', 'Threads of agents with roles, and what runs them.', WORKFLOW, world),
+  );
   program.addCommand(group('blob', 'Immutable bytes by their hash.', BLOB, world));
   program.addCommand(group('token', 'Who may use a server.', TOKEN, world));
   for (const build of UPKEEP) program.addCommand(build(world));

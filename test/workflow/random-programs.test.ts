@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '../../src/base/utf8.ts';
@@ -83,7 +84,7 @@ class Life {
     const blobs = this.engine.state.blobs.size;
     const at = there.length === 0 ? undefined : n % there.length;
     const fork = await this.store.workflows.fork(id, at === undefined ? {} : { at });
-    expect(this.engine.state.blobs.size).toBe(blobs);
+    assert.equal(this.engine.state.blobs.size, blobs);
     this.threads.push({
       id: fork.id,
       steps: at === undefined ? [] : there.slice(0, at + 1),
@@ -99,18 +100,22 @@ class Life {
       roots.push(head, start);
     }
     const reachable = await this.store.workflows.findReachableHashes(roots);
-    expect(new Set(this.engine.state.blobs.keys())).toEqual(reachable);
+    assert.deepEqual(new Set(this.engine.state.blobs.keys()), reachable);
   }
 
   async compare(): Promise<void> {
     const { workflows } = this.store;
     for (const { id, steps, ended } of this.threads) {
-      expect((await workflows.get(id))?.state).toBe(ended ? 'completed' : 'active');
+      assert.equal((await workflows.get(id))?.state, ended ? 'completed' : 'active');
       const page = await workflows.steps(id, { limit: 1000 });
-      expect(page.steps.map(({ content }) => content)).toEqual(steps);
+      assert.deepEqual(
+        page.steps.map(({ content }) => content),
+        steps,
+      );
     }
     const { items } = await workflows.list({ state: 'all', limit: 1000 });
-    expect(items.map(({ id }) => id).toSorted()).toEqual(
+    assert.deepEqual(
+      items.map(({ id }) => id).toSorted(),
       this.threads.map(({ id }) => id).toSorted(),
     );
   }
@@ -125,6 +130,7 @@ describe('random programs', () => {
         await life.collect();
         await life.compare();
         await life.store.close();
+        expect(life.threads.length).toBeLessThanOrEqual(verbs.length);
       }),
       { numRuns: 150 },
     );

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Hash } from '../../src/base/brand.ts';
 import { encodeUtf8 } from '../../src/base/utf8.ts';
 import type { StateNode } from '../../src/workflow/nodes.ts';
-import type { Workflows } from '../../src/workflow/workflows.ts';
+import { toThreadId } from '../../src/workflow/thread-id.ts';
+import type { IndexChange, Workflows } from '../../src/workflow/workflows.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import { BUNDLE, openModel } from './fixture.ts';
 
@@ -239,14 +240,13 @@ describe('watching', () => {
     expect((await watching.next()).value).toEqual({ version: 0, threads: {} });
     const { id, hashes } = await chain(workflows, 2);
     await workflows.end(id);
-    const heads: unknown[] = [];
-    for (let n = 0; n < 4; n += 1) heads.push((await watching.next()).value?.threads[id as never]);
+    const heads: (Hash | undefined)[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      const { value } = (await watching.next()) as IteratorYieldResult<IndexChange>;
+      heads.push(value.threads[toThreadId(id)]?.head);
+    }
     const { start } = (await workflows.get(id))!;
-    expect(heads.map((entry) => (entry as { head?: string } | undefined)?.head)).toEqual([
-      start,
-      ...hashes,
-      undefined,
-    ]);
+    expect(heads).toEqual([start, ...hashes, undefined]);
     await watching.return?.();
   });
 });

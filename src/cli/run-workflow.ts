@@ -1,0 +1,60 @@
+import { CommanderError } from 'commander';
+import type { RunResult } from '../workflow/run/run-result.ts';
+import type { Step } from '../workflow/thread.ts';
+import type { CommandIo } from './command.ts';
+import { readInput, readWhole } from './input.ts';
+import { Interrupted } from './interrupt.ts';
+import { toStepLine } from './show-workflow.ts';
+import { Unhealthy } from './unhealthy.ts';
+import type { World } from './world.ts';
+
+const TEXT_BYTES_MAX: number = 8 * 1024 * 1024;
+
+interface Watching {
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  readonly onStep: (step: Step) => void;
+}
+
+/** How a run is followed on a terminal: steps on standard error, where they are in nobody's way. */
+export function watchRun(world: World, json: boolean): Watching {
+  return {
+    cwd: world.cwd,
+    signal: world.catchInterrupt(),
+    onStep: (step) => {
+      if (!json) world.err(toStepLine(step));
+    },
+  };
+}
+
+/** Standard output has the thread alone; how it ended is the exit code and a line beside it. */
+export async function reportRun(io: CommandIo, result: RunResult): Promise<void> {
+  const { threadId, state, returnCode, summary = '' } = result;
+  await (io.json ? io.printJson(result) : io.world.out(`${threadId}\n`));
+  if (state === 'interrupted') {
+    throw new Interrupted(`stopped; go on with: quipu workflow resume ${threadId}`);
+  }
+  if (state === 'completed' && returnCode !== 0) {
+    throw new Unhealthy(`thread ${threadId} ended with ${returnCode}: ${summary}`);
+  }
+  if (state !== 'completed' && !io.json) io.world.err(`thread ${threadId} is ${state}\n`);
+}
+
+export interface TextOptions {
+  readonly text?: string;
+  readonly file?: string;
+}
+
+/** A text that is given on the command line or in a file; `-` is standard input. */
+export async function readGivenText(
+  world: World,
+  { text, file }: TextOptions,
+  names: string,
+): Promise<string> {
+  if ((text === undefined) === (file === undefined)) {
+    throw new CommanderError(2, 'quipu.text', `give one of ${names}`);
+  }
+  if (text !== undefined) return text;
+  const bytes = await readWhole(readInput(world, file ?? '-'), TEXT_BYTES_MAX);
+  return Buffer.from(bytes).toString('utf8');
+}
