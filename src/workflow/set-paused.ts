@@ -9,7 +9,7 @@ export async function setPaused(
   paused: boolean,
 ): Promise<void> {
   await changeThread(world, thread, async ({ entry, note }) => {
-    if (entry === undefined) throw hasEnded(thread);
+    if (entry === undefined) throw hasEnded(thread, note.value.head);
     const { paused: before, ...rest } = note.value;
     if ((before === true) === paused) return undefined;
     return { entry, note: { ...rest, ...(paused && { paused: true as const }) } };

@@ -34,7 +34,7 @@ export async function writeStep(
     // Planned before, and there: the commit whose answer was lost did happen.
     const head = entry?.head ?? found.note.value.head;
     if (planned !== undefined && head === planned.state.hash) return undefined;
-    if (entry === undefined) throw hasEnded(id);
+    if (entry === undefined) throw hasEnded(id, head);
     if (expectedHead !== undefined && expectedHead !== entry.head) {
       throw headMoved(id, expectedHead, entry.head);
     }
@@ -48,7 +48,7 @@ export async function writeStep(
       ...also(state, found),
     };
   });
-  if (planned === undefined) throw hasEnded(id);
+  if (planned === undefined) throw new TypeError(`nothing was planned for thread ${id}`);
   return toStep(planned.state, { payload: draft.content, refs: draft.artifacts });
 }
 
@@ -59,7 +59,12 @@ async function readParent(
   return head === start ? undefined : { hash: head, node: await readState(engine, head) };
 }
 
-export function hasEnded(id: ThreadId): QuipuError<'CLOSED'> {
+/** `head` is the end, where the thread has moved to and where it stays. */
+export function hasEnded(id: ThreadId, head: Hash | undefined): QuipuError<'HEAD_MOVED'> {
   const message = `thread ${id} has ended; fork it to go on from one of its steps`;
-  return new QuipuError('CLOSED', message, { what: `thread ${id}` });
+  return new QuipuError('HEAD_MOVED', message, {
+    context: id,
+    expected: 'no end',
+    head: head ?? '',
+  });
 }

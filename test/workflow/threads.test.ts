@@ -65,8 +65,8 @@ describe('a thread', () => {
     const line = { threadId: id, head: end.hash, start, completedAt: end.timestamp };
     expect(lines).toEqual([JSON.stringify(line)]);
     expect(await store.workflows.get(id)).toMatchObject({ state: 'completed', head: end.hash });
-    await failure(store.workflows.step(id, { role: 'coder', content: 'x' }), 'CLOSED');
-    await failure(store.workflows.end(id), 'CLOSED');
+    await failure(store.workflows.step(id, { role: 'coder', content: 'x' }), 'HEAD_MOVED');
+    await failure(store.workflows.end(id), 'HEAD_MOVED');
   });
 
   it('is forked at any step without a copy, by hash, role and number', async () => {

@@ -51,7 +51,7 @@ async function nameChild({ world, id }: Run, { thread }: ThreadContext): Promise
   const { head } = thread;
   let child = newThreadId(world.clock());
   await changeThread(world, id, async ({ entry, note }) => {
-    if (entry === undefined) throw hasEnded(id);
+    if (entry === undefined) throw hasEnded(id, note.value.head);
     if (entry.head !== head) throw headMoved(id, head, entry.head);
     const named = note.value.child;
     if (named?.at === head) {

@@ -74,11 +74,18 @@ async function tryMove(run: Run, moderator: Moderator, now: Situation): Promise<
     }
     return await takeStep(run, move satisfies Move, context);
   } catch (error) {
-    if (run.watch.signal.aborted) return undefined;
+    if (run.watch.signal.aborted || (await isOver(run, error))) return undefined;
     if (!isFault(error)) throw error;
     run.info.add('error', error.message);
     return finish(run, head, { returnCode: FAILED, summary: error.message });
   }
+}
+
+/** The commit came after someone else's end or removal of the thread, of which the watch is still to hear. */
+async function isOver({ world: { engine }, id }: Run, error: unknown): Promise<boolean> {
+  if (isQuipuError(error, 'NOT_FOUND')) return error.data.what === 'thread';
+  if (!isQuipuError(error, 'HEAD_MOVED') || error.data.context !== id) return false;
+  return (await readThread(engine, id)).state === 'completed';
 }
 
 /** What the role or the bundle is to blame for; the rest is the store's, and the thread stays as it is. */

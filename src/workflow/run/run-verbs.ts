@@ -37,8 +37,8 @@ export function runVerbs(world: WorkflowWorld): Pick<Workflows, 'run' | 'resume'
       lifetime.assertOpen('workflows.resume');
       const thread = toThreadId(id);
       checkSignal(options.signal);
-      const { state } = await readThread(engine, thread);
-      if (state === 'completed') throw hasEnded(thread);
+      const { state, head } = await readThread(engine, thread);
+      if (state === 'completed') throw hasEnded(thread, head);
       if (state === 'paused') await setPaused(world, thread, false);
       const { runThread } = await import('./run-thread.ts');
       options.onStart?.(thread);

@@ -12,6 +12,8 @@ import { patchRoutes } from './patches.ts';
 import { pinRoutes } from './pins.ts';
 import { streamingRoutes } from './streaming.ts';
 import { turnRoutes } from './turns.ts';
+import { workflowControlRoutes } from './workflow-control.ts';
+import { workflowRoutes } from './workflows.ts';
 
 /** Everything that HTTP answers to, the description of itself included. */
 export function createRoutes(): readonly Route[] {
@@ -21,6 +23,8 @@ export function createRoutes(): readonly Route[] {
     ...streamingRoutes,
     ...patchRoutes,
     ...pinRoutes,
+    ...workflowRoutes,
+    ...workflowControlRoutes,
     ...blobRoutes,
     ...eventRoutes,
     ...maintainRoutes,

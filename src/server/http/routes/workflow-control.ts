@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import type { IndexChange } from '../../../workflow/workflows.ts';
+import type { Step } from '../../../workflow/thread.ts';
+import { eventReply, resumeAt } from '../event-stream.ts';
+import type { SentEvent } from '../event-stream.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { Route } from '../route.ts';
+import {
+  EXAMPLE_STEP,
+  EXAMPLE_THREAD,
+  hashText,
+  stepJson,
+  threadId,
+  threadJson,
+} from '../workflow-schemas.ts';
+
+const params = z.strictObject({ id: threadId });
+const THREAD = '/v1/workflows/threads/:id';
+const thread = { json: threadJson, example: EXAMPLE_THREAD };
+const step = { json: stepJson, example: EXAMPLE_STEP };
+
+/** What changes the course of a thread, and what tells of it. */
+export const workflowControlRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: `${THREAD}/fork`,
+    name: 'forkThread',
+    summary: 'A thread of its own that goes on from a step; nothing is copied',
+    needs: 'write',
+    params,
+    body: {
+      json: z.strictObject({ at: z.union([z.string(), z.int()]).optional() }),
+      optional: true,
+      example: { at: 'coder' },
+    },
+    answer: { status: 201, what: 'The new thread', ...thread },
+    async run({ params: { id }, body, request }) {
+      const at = body?.at;
+      const { workflows } = request.world.served.store;
+      const fork = await workflows.fork(id, at === undefined ? {} : { at });
+      const Location = `/v1/workflows/threads/${fork.id}`;
+      return jsonReply(fork, { status: 201, headers: { Location } });
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: `${THREAD}/compact`,
+    name: 'compactThread',
+    summary: 'Let a summary stand for every step so far',
+    needs: 'write',
+    params,
+    body: { json: z.strictObject({ summary: z.string() }), example: { summary: 'half done' } },
+    answer: { status: 201, what: 'The step that has it', ...step },
+    run: async ({ params: { id }, body, request }) =>
+      jsonReply(await request.world.served.store.workflows.compact(id, body.summary), {
+        status: 201,
+      }),
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: `${THREAD}/pause`,
+    name: 'pauseThread',
+    summary: 'Let whoever runs it stop behind the step it is at',
+    needs: 'write',
+    params,
+    answer: { status: 200, what: 'The thread', ...thread },
+    run: async ({ params: { id }, request }) =>
+      jsonReply(await request.world.served.store.workflows.pause(id)),
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: `${THREAD}/kill`,
+    name: 'killThread',
+    summary: 'End it with return code 130; whoever runs it stops at once',
+    needs: 'write',
+    params,
+    body: {
+      json: z.strictObject({ reason: z.string().optional() }),
+      optional: true,
+      example: { reason: 'wrong branch' },
+    },
+    answer: { status: 200, what: 'Its last node', ...step },
+    run: async ({ params: { id }, body, request }) =>
+      jsonReply(await request.world.served.store.workflows.kill(id, body?.reason)),
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: `${THREAD}/events`,
+    name: 'followThread',
+    summary: 'The steps of a thread, those there and those to come, as server-sent events',
+    needs: 'read',
+    headers: { 'Last-Event-ID': 'Go on after that step, also across a restart of the server' },
+    params,
+    query: z.strictObject({ after: hashText.optional().describe('As Last-Event-ID') }),
+    answer: {
+      status: 200,
+      what: 'Events `step`, each with its hash as id; `end` when the thread has ended or is removed',
+      type: 'text/event-stream',
+    },
+    async run({ params: { id }, query, request }) {
+      const after = resumeAt(request, query.after);
+      const { signal, world } = request;
+      const options = { signal, ...(after !== undefined && { after }) };
+      // A thread that is none is an error of the request, so it is found before the stream begins.
+      await world.served.store.workflows.steps(id, { limit: 1, content: false });
+      return eventReply(toStepEvents(world.served.store.workflows.live(id, options)), request);
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/workflows/bundles/:hash/events',
+    name: 'watchThreads',
+    summary: 'threads.json of a bundle, now and after every change, as server-sent events',
+    needs: 'read',
+    params: z.strictObject({ hash: hashText }),
+    answer: {
+      status: 200,
+      what: 'Events `threads` with the document and its version; a reader far behind gets the newest',
+      type: 'text/event-stream',
+    },
+    run({ params: { hash }, request }) {
+      const { signal, world } = request;
+      const changes = world.served.store.workflows.watchIndex(hash, { signal });
+      return eventReply(toIndexEvents(changes), request);
+    },
+  }),
+];
+
+async function* toStepEvents(
+  steps: AsyncIterable<Step>,
+): AsyncGenerator<SentEvent, void, undefined> {
+  for await (const step of steps) yield { id: step.hash, event: 'step', data: step };
+}
+
+async function* toIndexEvents(
+  changes: AsyncIterable<IndexChange>,
+): AsyncGenerator<SentEvent, void, undefined> {
+  for await (const change of changes) {
+    yield { id: String(change.version), event: 'threads', data: change };
+  }
+}

@@ -1,0 +1,198 @@
+import { z } from 'zod';
+import { QuipuError } from '../../../base/errors.ts';
+import type {
+  EndThread,
+  ListThreads,
+  NewStep,
+  StartThread,
+  StepsOptions,
+} from '../../../workflow/workflows.ts';
+import { given } from '../conditions.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { Route } from '../route.ts';
+import { count, flag } from '../schemas.ts';
+import {
+  EXAMPLE_BUNDLE,
+  EXAMPLE_STEP,
+  EXAMPLE_THREAD,
+  EXAMPLE_WORKFLOW_CONTEXT,
+  bundleJson,
+  contextJson,
+  hashText,
+  newStep,
+  newThread,
+  stepJson,
+  threadEnd,
+  threadId,
+  threadJson,
+} from '../workflow-schemas.ts';
+
+// Threads of workflows. Nothing here runs a bundle: a server that ran what it is sent would be anyone's shell.
+// Whoever calls `run` or `resume` in the library runs it, also over a connection to this server.
+
+const params = z.strictObject({ id: threadId });
+const THREADS = '/v1/workflows/threads';
+const thread = { json: threadJson, example: EXAMPLE_THREAD };
+const step = { json: stepJson, example: EXAMPLE_STEP };
+
+const readRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/workflows/bundles',
+    name: 'listBundles',
+    summary: 'The workflows that are registered',
+    needs: 'read',
+    answer: {
+      status: 200,
+      what: 'By name, each with every bundle that the name stood for',
+      json: z.strictObject({ items: z.array(bundleJson) }),
+      example: { items: [EXAMPLE_BUNDLE] },
+    },
+    run: async ({ request }) =>
+      jsonReply({ items: await request.world.served.store.workflows.bundles.list() }),
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: THREADS,
+    name: 'listThreads',
+    summary: 'Threads under way, the last changed first, then finished ones, newest first',
+    needs: 'read',
+    query: z.strictObject({
+      state: z.enum(['active', 'completed', 'all']).optional().describe('Default active'),
+      bundle: hashText.optional(),
+      limit: count.optional().describe('Default 50, at most 10,000'),
+      cursor: z.string().optional().describe('From the page before'),
+    }),
+    answer: {
+      status: 200,
+      what: 'A page; `cursor` is there when more follow',
+      json: z.strictObject({ items: z.array(threadJson), cursor: z.string().optional() }),
+      example: { items: [EXAMPLE_THREAD] },
+    },
+    run: async ({ query, request }) =>
+      jsonReply(await request.world.served.store.workflows.list(given(query) as ListThreads)),
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: `${THREADS}/:id`,
+    name: 'getThread',
+    summary: 'One thread',
+    needs: 'read',
+    params,
+    answer: { status: 200, what: 'The thread', ...thread },
+    async run({ params: { id }, request }) {
+      const found = await request.world.served.store.workflows.get(id);
+      if (found !== undefined) return jsonReply(found);
+      const data = { what: 'thread', id };
+      throw new QuipuError('NOT_FOUND', `there is no workflow thread ${id}`, data);
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: `${THREADS}/:id/steps`,
+    name: 'listSteps',
+    summary: 'The last steps of a thread, oldest first',
+    needs: 'read',
+    params,
+    query: z.strictObject({
+      limit: count.optional().describe('Default 50, at most 1,000'),
+      before: hashText.optional().describe('The steps before this one: `cursor` of the page after'),
+      content: flag.optional().describe('Default true'),
+    }),
+    answer: {
+      status: 200,
+      what: 'A page; `cursor` is there when there are earlier steps',
+      json: z.strictObject({ steps: z.array(stepJson), cursor: hashText.optional() }),
+      example: { steps: [EXAMPLE_STEP] },
+    },
+    run: async ({ params: { id }, query, request }) =>
+      jsonReply(await request.world.served.store.workflows.steps(id, given(query) as StepsOptions)),
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: `${THREADS}/:id/context`,
+    name: 'getThreadContext',
+    summary: 'What a model is shown: the prompt, then the steps since the last summary',
+    needs: 'read',
+    params,
+    answer: {
+      status: 200,
+      what: 'The context',
+      json: contextJson,
+      example: EXAMPLE_WORKFLOW_CONTEXT,
+    },
+    run: async ({ params: { id }, request }) =>
+      jsonReply(await request.world.served.store.workflows.context(id)),
+  }),
+];
+
+const writeRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: THREADS,
+    name: 'startThread',
+    summary: 'Start a thread whose steps the caller records',
+    needs: 'write',
+    body: { json: newThread, example: { name: 'solve-issue', prompt: 'Fix the parser.' } },
+    answer: { status: 201, what: 'The new thread', ...thread },
+    async run({ body, request }) {
+      const started = await request.world.served.store.workflows.start(
+        given(body) as unknown as StartThread,
+      );
+      return jsonReply(started, { status: 201, headers: { Location: `${THREADS}/${started.id}` } });
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: `${THREADS}/:id/steps`,
+    name: 'appendStep',
+    summary: 'Record a step',
+    needs: 'write',
+    params,
+    body: { json: newStep, example: { role: 'planner', content: 'Planned in two steps.' } },
+    answer: { status: 201, what: 'The step', ...step },
+    run: async ({ params: { id }, body, request }) =>
+      jsonReply(
+        await request.world.served.store.workflows.step(id, given(body) as unknown as NewStep),
+        {
+          status: 201,
+        },
+      ),
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: `${THREADS}/:id/end`,
+    name: 'endThread',
+    summary: 'End a thread: from the index to the history',
+    needs: 'write',
+    params,
+    body: { json: threadEnd, optional: true, example: { returnCode: 0, summary: 'done' } },
+    answer: { status: 201, what: 'Its last node', ...step },
+    run: async ({ params: { id }, body, request }) =>
+      jsonReply(await request.world.served.store.workflows.end(id, given(body) as EndThread), {
+        status: 201,
+      }),
+  }),
+
+  defineRoute({
+    method: 'delete',
+    path: `${THREADS}/:id`,
+    name: 'removeThread',
+    summary: 'Forget a thread; what only it led to goes with the next collection',
+    needs: 'write',
+    params,
+    answer: { status: 204, what: 'It is gone' },
+    async run({ params: { id }, request }) {
+      await request.world.served.store.workflows.remove(id);
+      return { status: 204 };
+    },
+  }),
+];
+
+export const workflowRoutes: readonly Route[] = [...readRoutes, ...writeRoutes];
