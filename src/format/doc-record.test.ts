@@ -18,6 +18,10 @@ const PUBLISHED_HEX =
 const REMOVED_HEX =
   '5144524301000c000000000005000000000000000068e5cf8b010000746872656164732e6a736f6e' + '8f67e062';
 
+const DIFFERENCE_HEX =
+  '5144524306000c000f00000006000000000000000068e5cf8b010000746872656164732e6a736f6e' +
+  '5b33322c35362c352c312c2221225dce033d8e';
+
 const PUBLISHED: DocRecord = {
   name: 'threads.json',
   version: 4,
@@ -34,11 +38,21 @@ const REMOVED: DocRecord = {
   published: false,
 };
 
+const DIFFERENCE: DocRecord = {
+  name: 'threads.json',
+  version: 6,
+  createdAt: 1_700_000_000_000,
+  content: '[32,56,5,1,"!"]',
+  published: true,
+  difference: true,
+};
+
 describe('doc record', () => {
   recordSuite<DocRecord>({
     golden: [
       { hex: PUBLISHED_HEX, value: PUBLISHED },
       { hex: REMOVED_HEX, value: REMOVED },
+      { hex: DIFFERENCE_HEX, value: DIFFERENCE },
     ],
     values: fc.record({
       name: text,

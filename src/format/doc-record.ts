@@ -6,12 +6,15 @@ import { readText } from './text.ts';
 // 0        4        6              8                 12         20           28      28+n       32+n+c
 // | magic  | flags  | name length  | content length  | version  | created ms | name  | content  | crc32 |
 // | QDRC   | u16    | u16 = n      | u32 = c         | u64      | u64        | UTF-8 | UTF-8    | u32   |
-// little-endian; flags: 1 removed, 2 published, the rest zero; crc32 covers all before
+// little-endian; flags: 1 removed, 2 published, 6 published as a difference; crc32 covers all before
 export const DOC_HEADER_BYTES = 28;
 
 const MAGIC = 'QDRC';
 const FLAG_REMOVED = 1;
 const FLAG_PUBLISHED = 2;
+/** Never alone: only a published document is written as a difference. */
+const FLAG_DIFFERENCE = 4;
+const FLAGS_KNOWN = [0, 1, 2, 3, 6];
 
 export interface DocRecord {
   readonly name: string;
@@ -21,6 +24,8 @@ export interface DocRecord {
   readonly content: string | undefined;
   /** It is also kept as a plain file of that name. */
   readonly published: boolean;
+  /** The content is what differs from an earlier record, see `doc-difference.ts`. */
+  readonly difference?: true;
 }
 
 export function encodeDocRecord(record: DocRecord): Uint8Array {
@@ -29,10 +34,11 @@ export function encodeDocRecord(record: DocRecord): Uint8Array {
   const contentLength = Buffer.byteLength(content);
   const removed = record.content === undefined ? FLAG_REMOVED : 0;
   const published = record.published ? FLAG_PUBLISHED : 0;
+  const difference = record.difference === true ? FLAG_DIFFERENCE : 0;
 
   const buffer = Buffer.allocUnsafe(DOC_HEADER_BYTES + nameLength + contentLength + CRC_BYTES);
   buffer.write(MAGIC, 0, 'latin1');
-  buffer.writeUInt16LE(removed + published, 4);
+  buffer.writeUInt16LE(removed + published + difference, 4);
   buffer.writeUInt16LE(nameLength, 6);
   buffer.writeUInt32LE(contentLength, 8);
   writeU64(buffer, record.version, 12);
@@ -51,7 +57,7 @@ export function docRecordLength(header: Uint8Array): number | undefined {
   if (header.length < DOC_HEADER_BYTES) return undefined;
   const buffer = toBuffer(header);
   if (buffer.toString('latin1', 0, 4) !== MAGIC) return undefined;
-  if (buffer.readUInt16LE(4) > FLAG_REMOVED + FLAG_PUBLISHED) return undefined;
+  if (!FLAGS_KNOWN.includes(buffer.readUInt16LE(4))) return undefined;
   return DOC_HEADER_BYTES + buffer.readUInt16LE(6) + buffer.readUInt32LE(8) + CRC_BYTES;
 }
 
@@ -73,5 +79,12 @@ export function decodeDocRecord(bytes: Uint8Array): DocRecord | undefined {
   if (removed && contentLength !== 0) return undefined;
 
   const published = (flags & FLAG_PUBLISHED) !== 0;
-  return { name, version, createdAt, content: removed ? undefined : content, published };
+  return {
+    name,
+    version,
+    createdAt,
+    content: removed ? undefined : content,
+    published,
+    ...((flags & FLAG_DIFFERENCE) !== 0 && { difference: true }),
+  };
 }

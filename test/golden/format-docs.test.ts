@@ -56,6 +56,7 @@ const EXAMPLES: Record<string, Again> = {
   'head record': again(decodeHeadRecord, encodeHeadRecord),
   'patch record': again(decodePatchRecord, encodePatchRecord),
   'doc record': again(decodeDocRecord, encodeDocRecord),
+  'doc record as a difference': again(decodeDocRecord, encodeDocRecord),
   'log extent': again(decodeLogExtent, encodeLogExtent),
   frame: frameAgain,
   checkpoint: again(decodeCheckpoint, encodeCheckpoint),

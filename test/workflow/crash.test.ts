@@ -84,7 +84,13 @@ async function check(disk: MemoryIo, facts: readonly Fact[]): Promise<void> {
 async function makeStart(): Promise<MemoryIo> {
   const disk = new MemoryIo();
   await disk.mkdir(STORE);
-  await (await openStore(disk, () => 0)).close();
+  const engine = await openStore(disk, () => 0);
+  const workflows = createWorkflows(engine, { clock: () => 0 });
+  // With some threads under way the index is long enough to be written as differences.
+  for (let n = 0; n < 5; n += 1) {
+    await workflows.start({ name: 'other', bundle: BUNDLE, prompt: 'p' });
+  }
+  await engine.close();
   return disk.copy();
 }
 

@@ -15,6 +15,7 @@ import type { CommittedView, Draft, FileKind, OpenTurn } from './plan/draft.ts';
 import { contextDoc, type EncodedGroup } from './plan/encode-group.ts';
 import { DamageReport } from './recovery/damage.ts';
 import type { StoreFiles } from './store-files.ts';
+import { DocBases } from './tables/doc-bases.ts';
 import { type DocPlace, readDoc } from './tables/doc-log.ts';
 import { HeadTable } from './tables/head-table.ts';
 import { type LogState, readLogState } from './tables/line-log.ts';
@@ -48,6 +49,7 @@ export class Core implements CommittedView {
   readonly turns: TurnTable;
   readonly heads: HeadTable;
   readonly blobs: BlobReader;
+  readonly docBases: DocBases = new DocBases();
   readonly openTurns: Map<number, OpenTurn> = new Map();
   tails: Tails;
   damage: DamageReport = new DamageReport();
@@ -214,8 +216,9 @@ export class Core implements CommittedView {
   async getDoc(name: string): Promise<DocRow | undefined> {
     const place = this.findDoc(name);
     if (place === undefined || place.removed) return undefined;
-    const { version, content = 'null' } = await readDoc(this.files, name, place);
-    return { name, version, content };
+    const isNewest = (): boolean => this.index.findDoc(name)?.offset === place.offset;
+    const content = await this.docBases.read(this.files, name, place, isNewest);
+    return { name, version: place.version, content };
   }
 
   /** The engine's own documents, `contexts/<number>`, are passed over. */
@@ -273,7 +276,10 @@ export class Core implements CommittedView {
     }
     for (const [seq, patch] of draft.patches.entries()) index.addPatch(Number(patch.turn), seq);
     for (const [name, log] of draft.logs.entries()) index.setLog(name, log.state === undefined);
-    for (const { name, place } of group.docs) index.setDoc(name, place);
+    for (const { name, place, base } of group.docs) {
+      index.setDoc(name, place);
+      this.docBases.note(name, base);
+    }
     for (const [id, { kind, labels = [] }] of draft.metas.entries())
       index.setContextTags(id, { kind, labels });
   }

@@ -143,7 +143,7 @@ export class Writer implements CommitTarget {
   async store(draft: Draft, waiting: () => void): Promise<number> {
     const { core } = this;
     await this.#prepareToStore();
-    const group = encodeGroup(draft, core.tails, core.newPack);
+    const group = encodeGroup(draft, core.tails, core.newPack, core.docBases);
     await this.#storeFrame(group.writes, () => core.absorb(draft, group), waiting);
     return this.#seq;
   }

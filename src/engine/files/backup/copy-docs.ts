@@ -3,6 +3,7 @@ import { decodeDocRecord, DOC_HEADER_BYTES, docRecordLength } from '../../../for
 import { decodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { corrupt } from '../io-error.ts';
 import { DOCS_FILE } from '../names.ts';
+import { readWhole } from '../tables/doc-log.ts';
 import type { CopyJob } from './copy-job.ts';
 
 const PIECE_BYTES = 1024 * 1024;
@@ -56,10 +57,11 @@ export async function copyPublished(
     return;
   }
   const record = decodeDocRecord(await from.read(DOCS_FILE, place.offset, place.length));
-  if (record?.content === undefined) {
+  const content = record && (await readWhole(from, record, place.offset)).content;
+  if (content === undefined) {
     throw corrupt(DOCS_FILE, place.offset, 'the document record here is damaged');
   }
-  await into.replace(name, encodeUtf8(record.content));
+  await into.replace(name, encodeUtf8(content));
 }
 
 function takeRecords(piece: Uint8Array, start: number, published: Published): number {

@@ -3,6 +3,7 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../base/crc.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
 import { ALIAS_RECORD_BYTES, encodeAliasRecord } from '../../../format/alias-record.ts';
+import { encodeDocDifference } from '../../../format/doc-difference.ts';
 import { type DocRecord, encodeDocRecord } from '../../../format/doc-record.ts';
 import { encodeHeadRecord, HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
@@ -20,6 +21,7 @@ import {
   TURNS_FILE,
   TYPES_FILE,
 } from '../names.ts';
+import type { DocBase, DocBases } from '../tables/doc-bases.ts';
 import type { DocPlace } from '../tables/doc-log.ts';
 import { advanceTails, type Tails } from '../tails.ts';
 import type { Draft, LogDraft, OpenDraft } from './draft.ts';
@@ -31,7 +33,14 @@ export interface EncodedGroup {
   readonly writes: readonly JournalWrite[];
   readonly tails: Tails;
   readonly blobs: readonly BlobPlaced[];
-  readonly docs: readonly { name: string; place: DocPlace }[];
+  readonly docs: readonly DocWritten[];
+}
+
+interface DocWritten {
+  readonly name: string;
+  readonly place: DocPlace;
+  /** What the next version may be written against. */
+  readonly base: DocBase | undefined;
 }
 
 /** Documents that the engine keeps for contexts. Users cannot name them. */
@@ -40,9 +49,14 @@ export function contextDoc(context: number): string {
 }
 
 /** Pure: a draft and the tails become writes. `newPack` hands out a number nobody has. */
-export function encodeGroup(draft: Draft, tails: Tails, newPack: () => number): EncodedGroup {
+export function encodeGroup(
+  draft: Draft,
+  tails: Tails,
+  newPack: () => number,
+  bases: Pick<DocBases, 'find'>,
+): EncodedGroup {
   const packs = encodePacks(draft, tails, newPack);
-  const docs = encodeDocs(draft, tails);
+  const docs = encodeDocs(draft, tails, bases);
   // Turns and heads are counted by the draft: decoding them for that would cost more than encoding.
   const counted = [...encodeTurns(draft), ...encodeHeads(draft)];
   const writes = [
@@ -129,20 +143,23 @@ function encodeLog(name: string, log: LogDraft): JournalWrite[] {
 function encodeDocs(
   draft: Draft,
   tails: Tails,
+  bases: Pick<DocBases, 'find'>,
 ): { writes: JournalWrite[]; places: EncodedGroup['docs'] } {
   const own = metaRecords(draft);
   const records = [...own, ...[...draft.docs.entries()].map(([, doc]) => doc.record)];
-  const places: { name: string; place: DocPlace }[] = [];
+  const places: DocWritten[] = [];
   const encoded: Uint8Array[] = [];
   const published: JournalWrite[] = [];
   let offset = tails.docsBytes;
   for (const [nth, record] of records.entries()) {
-    const bytes = encodeDocRecord(record);
     const { name, version, content } = record;
-    places.push({
-      name,
-      place: { offset, length: bytes.length, version, removed: content === undefined },
-    });
+    const before = bases.find(name);
+    const written = asDifference(record, before);
+    const bytes = encodeDocRecord(written);
+    const place = { offset, length: bytes.length, version, removed: content === undefined };
+    const chain = written.difference === true ? (before?.chain ?? 0) + 1 : 0;
+    const base = record.published && content !== undefined ? { place, content, chain } : undefined;
+    places.push({ name, place, base });
     encoded.push(bytes);
     offset += bytes.length;
     // The engine's own documents never have a plain file.
@@ -152,6 +169,13 @@ function encodeDocs(
       published.push({ kind: 'whole', path: name, data: encodeUtf8(content) });
   }
   return { writes: [...appendAt(DOCS_FILE, tails.docsBytes, encoded), ...published], places };
+}
+
+/** What changes a little at a time, as an index of threads does, takes little room each time. */
+function asDifference(record: DocRecord, base: DocBase | undefined): DocRecord {
+  if (base === undefined || record.content === undefined || !record.published) return record;
+  const content = encodeDocDifference(base.content, record.content, base.place);
+  return content === undefined ? record : { ...record, content, difference: true };
 }
 
 /** A context that nothing was ever said about has no document. */
