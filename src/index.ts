@@ -53,3 +53,25 @@ export type { Patch, PatchJson } from './context/patch.ts';
 export type { Pin, PinOptions } from './context/pin.ts';
 export type { Turn, TurnJson } from './context/turn.ts';
 export type { EncodingName } from './format/encoding.ts';
+export type { BundleVersion } from './workflow/registry.ts';
+export type { Bundles, RegisteredBundle } from './workflow/bundles.ts';
+export type { JsonObject } from './workflow/nodes.ts';
+export type { Descriptor, RoleDescriptor } from './workflow/run/descriptor.ts';
+export type { JsonSchema } from './workflow/run/json-schema.ts';
+export type { RunOptions, RunResult } from './workflow/run/run-result.ts';
+export type { Step, StepPage, Thread, ThreadContext, ThreadStart } from './workflow/thread.ts';
+export type { ThreadId } from './workflow/thread-id.ts';
+export type { ThreadEntry } from './workflow/thread-index.ts';
+export type {
+  EndThread,
+  ForkOptions,
+  IndexChange,
+  ListThreads,
+  LiveOptions,
+  NewStep,
+  StartThread,
+  StepsOptions,
+  Summarise,
+  ThreadPage,
+  Workflows,
+} from './workflow/workflows.ts';
