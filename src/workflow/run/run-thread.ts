@@ -1,6 +1,7 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import { assembleContext } from '../assemble-context.ts';
 import { COMPACT_ROLE, END_ROLE } from '../nodes.ts';
+import type { StateAt } from '../nodes.ts';
 import { readState } from '../node-reader.ts';
 import { findThread, readThread, toThread } from '../read-thread.ts';
 import { readBundleSource } from '../registry-doc.ts';
@@ -38,10 +39,12 @@ export async function runThread(
   using watch = new RunWatch(world, id, options.signal);
   const run: Run = { world, id, host, watch, info: new InfoLines(world.clock), options, runThread };
   const recorded = await readRecorded(run, thread);
-  const moderator = host.hasRun ? new GeneratorModerator(host, recorded) : new TableModerator(host);
+  const moderator = host.hasRun
+    ? new GeneratorModerator(host, await readSteps(engine, recorded))
+    : new TableModerator(host);
   run.info.add('info', `runs here from step ${recorded.length}`);
   let rounds = recorded.length;
-  let last = recorded.at(-1);
+  let [last] = await readSteps(engine, recorded.slice(-1));
   while (!watch.signal.aborted) {
     const context = await readContext(run);
     if (context?.thread.state !== 'active') break;
@@ -123,13 +126,10 @@ async function readContext({ world: { engine }, id }: Run): Promise<ThreadContex
 async function readRecorded(
   { world: { engine } }: Run,
   { head, start }: { readonly head: Step['hash']; readonly start: Step['hash'] },
-): Promise<readonly Step[]> {
+): Promise<readonly StateAt[]> {
   if (head === start) return [];
   const states = (await readStates(engine, head)).toReversed();
-  return readSteps(
-    engine,
-    states.filter(({ node }) => node.payload.role !== COMPACT_ROLE),
-  );
+  return states.filter(({ node }) => node.payload.role !== COMPACT_ROLE);
 }
 
 /** How a thread stands that is not run any more. */
