@@ -120,6 +120,32 @@ describe('running a bundle', () => {
     expect(removed.state).toBe('removed');
   });
 
+  it('goes on behind a summary that came while a role was at work, and behind nothing else', async () => {
+    const { workflows } = openModel().store;
+    const slow = `() => new Promise((done) => setTimeout(() => done('b'), 150))`;
+    await workflows.bundles.add(one(`a: () => 'a', b: ${slow}`));
+    const ids: string[] = [];
+    const result = await workflows.run('one', {
+      prompt: 'go',
+      onStart: (id) => ids.push(id),
+      onStep: ({ role }) => void (role === 'a' && workflows.compact(ids[0]!, 'short')),
+    });
+    expect(result.returnCode).toBe(0);
+    const { steps } = await workflows.steps(result.threadId);
+    expect(steps.map(({ role }) => role)).toEqual(['a', '__compact__', 'b', '__end__']);
+    const stolen = workflows.run('one', {
+      prompt: 'go',
+      onStart: (id) => ids.push(id),
+      onStep: ({ role }) =>
+        void (
+          role === 'a' &&
+          setTimeout(() => void workflows.step(ids[1]!, { role: 'x', content: '' }), 60)
+        ),
+    });
+    await failure(stolen, 'HEAD_MOVED');
+    expect((await workflows.get(ids[1]!))?.state).toBe('active');
+  });
+
   it('runs a child as a step, and finds it again after an interruption', async () => {
     const { workflows } = openModel().store;
     await workflows.bundles.add(

@@ -1,12 +1,10 @@
 import { encodeText } from '../encode-node.ts';
 import { SUMMARY_BYTES_MAX } from '../limits.ts';
 import { checkText } from '../check-input.ts';
-import type { StatePayload } from '../nodes.ts';
 import type { Step, ThreadContext } from '../thread.ts';
-import { writeStep } from '../write-steps.ts';
+import { recordStep } from './record-step.ts';
 import { runChild } from './run-child.ts';
 import { runRole } from './run-role.ts';
-import type { RoleOutcome } from './run-role.ts';
 import { RunFailure } from './run-failure.ts';
 import type { Run } from './run.ts';
 
@@ -21,7 +19,7 @@ export async function takeStep(
   { role: name, prompt }: RoleMove,
   context: ThreadContext,
 ): Promise<Step | undefined> {
-  const { world, id, host, watch, info, options } = run;
+  const { world, host, watch, info, options } = run;
   const role = host.descriptor.roles[name];
   if (role === undefined) throw new RunFailure(`${name} is no role`);
   info.add('info', `${name} begins`);
@@ -30,7 +28,7 @@ export async function takeStep(
     const child = await runChild(run, role.workflow, { context, prompt });
     if (child === undefined) return undefined;
     const { outcome, thread } = child;
-    return record({ role: name, childThread: thread }, outcome);
+    return recordStep(run, expectedHead, { role: name, childThread: thread }, outcome);
   }
   const asked = prompt === undefined ? context : withPrompt(context, prompt);
   const { signal } = watch;
@@ -38,28 +36,10 @@ export async function takeStep(
     info.add(level === 'warn' ? 'warn' : 'info', message);
   const call = { name, role, context: asked, host, signal, cwd: options.cwd, note };
   const outcome = await runRole(world, call);
-  if (role.compact !== true) return record({ role: name }, outcome);
+  if (role.compact !== true) return recordStep(run, expectedHead, { role: name }, outcome);
   const summary = encodeText(checkText(outcome.content, 'summary', SUMMARY_BYTES_MAX));
-  return record(
-    { role: name, compact: summary.hash },
-    { ...outcome, content: '', puts: [summary] },
-  );
-
-  async function record(
-    said: Pick<StatePayload, 'role' | 'compact' | 'childThread'>,
-    { content, meta, artifacts, puts }: RoleOutcome,
-  ): Promise<Step> {
-    info.addOutput(host.takeOutput());
-    const payload = { ...said, meta, timestamp: world.clock() };
-    const draft = { payload, content, artifacts };
-    const request = { draft, puts, expectedHead, info: info.take() };
-    return writeStep(world, id, request, (state, found) => {
-      const { child: _, ...rest } = found.note.value;
-      const compacts = said.compact === undefined ? {} : { compact: state.hash };
-      const changed = found.note.value.child !== undefined || said.compact !== undefined;
-      return changed ? { note: { ...rest, ...compacts } } : {};
-    });
-  }
+  const said = { role: name, compact: summary.hash };
+  return recordStep(run, expectedHead, said, { ...outcome, content: '', puts: [summary] });
 }
 
 /** What was asked of this step alone comes last, where a reader looks. */
