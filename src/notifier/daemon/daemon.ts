@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Bell } from '../../context/bell.ts';
+import { Bell } from '../../base/bell.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { Task } from '../spool/task.ts';
 import { taskIdOf } from '../spool/timer.ts';
