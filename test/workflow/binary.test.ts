@@ -83,15 +83,16 @@ describe('quipu workflow', () => {
       cwd,
       env,
     });
-    let live = '';
+    let [live, paused] = ['', ''];
+    forked.stdout.on('data', (piece: Buffer) => (paused += piece.toString()));
     const watching = spawn(process.execPath, [MAIN, 'workflow', 'live', fork], { cwd, env });
     watching.stdout.on('data', (piece: Buffer) => (live += piece.toString()));
     await until(() => existsSync(join(cwd, 'begun')) && live.includes('first'));
     expect(quipu('pause', fork)).toMatchObject({ code: 0, out: '' });
     writeFileSync(join(cwd, 'go'), '');
-    const [code] = (await once(forked, 'exit')) as [number];
+    const [code] = (await once(forked, 'close')) as [number];
     expect(code).toBe(0);
-    expect(quipu('show', fork).out).toContain('paused');
+    expect(JSON.parse(paused)).toEqual({ threadId: fork, state: 'paused' });
     expect(quipu('kill', fork, '--reason', 'enough').code).toBe(0);
     await once(watching, 'exit');
     expect(live).toContain('__end__  enough');

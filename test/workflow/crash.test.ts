@@ -98,7 +98,7 @@ async function explore(wrap: Wrap): Promise<CrashCount> {
   const start = await makeStart();
   return exploreCrashes<Fact>({
     seed: 7,
-    statesPerPoint: 3,
+    statesPerPoint: 2,
     start,
     run: (disk, note) => live(disk, note, wrap),
     check,

@@ -132,7 +132,7 @@ describe('random programs', () => {
         await life.store.close();
         expect(life.threads.length).toBeLessThanOrEqual(verbs.length);
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 });

@@ -122,7 +122,7 @@ describe('running a bundle', () => {
 
   it('goes on behind a summary that came while a role was at work, and behind nothing else', async () => {
     const { workflows } = openModel().store;
-    const slow = `() => new Promise((done) => setTimeout(() => done('b'), 150))`;
+    const slow = `() => new Promise((done) => setTimeout(() => done('b'), 500))`;
     await workflows.bundles.add(one(`a: () => 'a', b: ${slow}`));
     const ids: string[] = [];
     const result = await workflows.run('one', {

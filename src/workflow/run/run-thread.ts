@@ -27,15 +27,18 @@ import { takeStep } from './take-step.ts';
 export const ROUNDS_USED_UP = 2;
 const FAILED = 1;
 
+/** `loaded` is the thread's bundle, if it is loaded already; it ends with the run. */
 export async function runThread(
   world: WorkflowWorld,
   id: ThreadId,
   options: ThreadOptions,
+  loaded?: BundleHost,
 ): Promise<RunResult> {
   const { engine } = world;
   const thread = toThread(id, await findThread(engine, id));
-  if (thread.state !== 'active') return describeStop(world, id);
-  await using host = await BundleHost.load(await readBundleSource(engine, thread.bundle));
+  await using host =
+    loaded ?? (await BundleHost.load(await readBundleSource(engine, thread.bundle)));
+  if (thread.state !== 'active') return await describeStop(world, id);
   using watch = new RunWatch(world, id, options.signal);
   const run: Run = { world, id, host, watch, info: new InfoLines(world.clock), options, runThread };
   const recorded = await readRecorded(run, thread);

@@ -23,14 +23,13 @@ export function runVerbs(world: WorkflowWorld): Pick<Workflows, 'run' | 'resume'
       const { hash } = await mustGetBundle(engine, name);
       const { BundleHost } = await import('./bundle-host.ts');
       const { runThread } = await import('./run-thread.ts');
-      const host = await BundleHost.load(await readBundleSource(engine, hash));
-      await host.close();
+      await using host = await BundleHost.load(await readBundleSource(engine, hash));
       const rounds = options.maxRounds ?? host.descriptor.maxRounds ?? ROUNDS_DEFAULT;
       const maxRounds = checkWhole(rounds, 'maxRounds', 0, ROUNDS_MAX);
       const payload = { name, hash, maxRounds, depth: 0 };
       const { id } = await startThread(world, { id: newThreadId(clock()), payload, prompt });
       options.onStart?.(id);
-      return runThread(world, id, options);
+      return await runThread(world, id, options, host);
     },
 
     async resume(id: string, options: ThreadOptions = {}): Promise<RunResult> {
