@@ -18,7 +18,7 @@ export interface Maintain {
   /** Rebuilds every accelerator from the truth. */
   reindex(progress?: Progress): Promise<void>;
   /**
-   * Removes blobs and turns that no context, pin or patch leads to, beside readers and writers.
+   * Removes blobs and turns that no context, workflow thread, pin or patch leads to, beside readers and writers.
    * Stops, and removes nothing, when something that may be in use cannot be read.
    */
   gc(options?: GcOptions): Promise<GcReport>;

@@ -14,7 +14,7 @@ interface Options {
 }
 
 export function gc(world: World): Command {
-  return defineCommand('gc', 'Free what no context, pin or patch leads to any more.', [
+  return defineCommand('gc', 'Free what no context, thread, pin or patch leads to any more.', [
     'quipu gc --dry-run',
     'quipu gc',
     'quipu gc --grace 0 --all',
