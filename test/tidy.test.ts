@@ -30,7 +30,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-server': ['src/server/http/'],
   '@msgpack/msgpack': ['src/context/'],
   '@napi-rs/blake-hash': ['src/base/'],
-  'better-sqlite3': ['src/engine/files/'],
+  'better-sqlite3': ['src/engine/files/', 'src/queue/sqlite/'],
   commander: ['src/cli/', 'src/notifier/'],
   'fast-check': ['src/testing/'],
   hono: ['src/server/http/'],
@@ -48,6 +48,7 @@ const ENTRIES = [
   'src/browser.ts',
   'src/testing/index.ts',
   'src/cli/main.ts',
+  'src/cli/thread/main.ts',
   'src/notifier/main.ts',
 ];
 

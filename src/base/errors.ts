@@ -5,6 +5,7 @@
 export interface ErrorData {
   NOT_FOUND: { what: string; id: string };
   HEAD_MOVED: { context: string; expected: string; head: string };
+  EXISTS: { what: string; id: string };
   IDEMPOTENCY_CONFLICT: { context: string; key: string; turn: string };
   INVALID: { what: string };
   TOO_LARGE: { what: string; limit: number; size: number };

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../base/errors.ts';
 export const EXIT_CODE: Record<ErrorCode, 1 | 2> = {
   NOT_FOUND: 1,
   HEAD_MOVED: 1,
+  EXISTS: 1,
   IDEMPOTENCY_CONFLICT: 1,
   INVALID: 2,
   TOO_LARGE: 1,

@@ -6,6 +6,7 @@ import { DETAIL_BYTES_MAX } from './limits.ts';
 export const WIRE_CODE: Record<ErrorCode, number> = {
   NOT_FOUND: 404,
   HEAD_MOVED: 409,
+  EXISTS: 409,
   IDEMPOTENCY_CONFLICT: 409,
   INVALID: 422,
   TOO_LARGE: 413,

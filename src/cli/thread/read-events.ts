@@ -1,0 +1,80 @@
+import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
+import { checkEvent } from '../../queue/check-input.ts';
+import { BATCH_BYTES_MAX, BATCH_EVENTS_MAX, CONTENT_BYTES_MAX } from '../../queue/limits.ts';
+import type { NewEvent } from '../../queue/queue.ts';
+import { readLines } from '../read-lines.ts';
+
+/** JSON escapes make a line longer than its content. */
+const LINE_BYTES_MAX = CONTENT_BYTES_MAX + (1 << 20);
+const FIELDS = ['source', 'type', 'subtype', 'content'];
+/** What `pop` and `peek` print beside them; an event that is pushed again gets its own. */
+const OWN_FIELDS = ['id', 'created_at'];
+
+/** Events from lines of JSON. The first that is none is named by its number; blank lines do not count. */
+export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<NewEvent[]> {
+  const events: NewEvent[] = [];
+  let number = 0;
+  let bytes = 0;
+  try {
+    for await (const line of readLines(source, LINE_BYTES_MAX)) {
+      number += 1;
+      bytes += line.length;
+      const event = toEvent(line, `line ${number}`);
+      if (event !== undefined) events.push(event);
+      assertAtMost(BATCH_EVENTS_MAX, events.length, 'events');
+      assertAtMost(BATCH_BYTES_MAX, bytes, 'bytes');
+    }
+  } catch (error) {
+    // A line that is too long is found before it is whole.
+    if (!isQuipuError(error, 'TOO_LARGE') || error.data.what !== 'line') throw error;
+    const message = `line ${number + 1}: ${error.message}`;
+    throw new QuipuError(error.code, message, error.data, { cause: error });
+  }
+  if (events.length === 0) throw invalid('batch', 'is empty; give one JSON object a line');
+  return events;
+}
+
+function toEvent(line: Uint8Array, where: string): NewEvent | undefined {
+  const value = parse(line, where);
+  if (value === undefined) return undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid(where, 'is not a JSON object');
+  }
+  const missing = ['source', 'type', 'content'].find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) throw invalid(where, `has no "${missing}"`);
+  const known = [...FIELDS, ...OWN_FIELDS];
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
+  try {
+    return checkEvent(value as NewEvent);
+  } catch (error) {
+    if (!isQuipuError(error)) throw error;
+    throw new QuipuError(error.code, `${where}: ${error.message}`, error.data, { cause: error });
+  }
+}
+
+function parse(line: Uint8Array, where: string): unknown {
+  let text: string;
+  try {
+    text = decodeUtf8(line);
+  } catch {
+    throw invalid(where, 'is not valid UTF-8');
+  }
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw invalid(where, `is not JSON: ${(error as SyntaxError).message}`);
+  }
+}
+
+function assertAtMost(limit: number, size: number, unit: string): void {
+  if (size <= limit) return;
+  throw new QuipuError('TOO_LARGE', `a batch has at most ${limit} ${unit}`, {
+    what: 'batch',
+    limit,
+    size,
+  });
+}

@@ -1,0 +1,130 @@
+import { QuipuError, invalid, isQuipuError } from '../base/errors.ts';
+import {
+  BATCH_BYTES_MAX,
+  BATCH_EVENTS_MAX,
+  CONSUMER_CHARS_MAX,
+  CONTENT_BYTES_MAX,
+  HANDLER_BYTES_MAX,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+} from './limits.ts';
+import type { EventType, NewEvent, NewSubscription, Subscription } from './queue.ts';
+import { checkSource } from './source-address.ts';
+import { parseFilter } from './filter/parse-filter.ts';
+
+const TYPES: readonly string[] = ['message', 'record'] satisfies EventType[];
+const WORD = /^[a-z][a-z0-9_.-]{0,63}$/;
+
+/** An event that can be stored as it is. */
+export type CheckedEvent = Required<NewEvent>;
+
+export function checkEvent(event: NewEvent): CheckedEvent {
+  if (typeof event !== 'object' || event === null) throw invalid('event', 'is an object');
+  const source = checkSource(event.source);
+  if (!TYPES.includes(event.type)) {
+    throw invalid('type', `is message or record, got ${JSON.stringify(event.type)}`);
+  }
+  const { subtype = null } = event;
+  if (subtype !== null && (typeof subtype !== 'string' || !WORD.test(subtype))) {
+    throw invalid('subtype', `is a lower-case word, got ${JSON.stringify(subtype)}`);
+  }
+  return { source, type: event.type, subtype, content: checkContent(event.content) };
+}
+
+function checkContent(content: unknown): string {
+  if (typeof content !== 'string') {
+    throw invalid('content', 'is a text; put anything else in as JSON in a string');
+  }
+  // A character takes at most three bytes, so most need no count.
+  if (content.length * 3 > CONTENT_BYTES_MAX) {
+    const size = Buffer.byteLength(content);
+    if (size > CONTENT_BYTES_MAX) throw tooLarge('content', CONTENT_BYTES_MAX, size);
+  }
+  if (/\p{Surrogate}/u.test(content)) {
+    throw invalid('content', 'has a lone surrogate and no UTF-8 form');
+  }
+  return content;
+}
+
+/** Each checked; an error says which one it means. */
+export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
+  if (!Array.isArray(events)) throw invalid('events', 'is an array');
+  if (events.length === 0) throw invalid('batch', 'is empty; give at least one event');
+  if (events.length > BATCH_EVENTS_MAX) {
+    throw tooLarge('batch', BATCH_EVENTS_MAX, events.length, 'events');
+  }
+  let size = 0;
+  return events.map((event: NewEvent, index) => {
+    const checked = naming(`event ${index + 1}`, () => checkEvent(event));
+    size += checked.content.length;
+    if (size > BATCH_BYTES_MAX) throw tooLarge('batch', BATCH_BYTES_MAX, size);
+    return checked;
+  });
+}
+
+/** The same error, saying first where. */
+function naming<T>(where: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!isQuipuError(error)) throw error;
+    throw new QuipuError(error.code, `${where}: ${error.message}`, error.data, { cause: error });
+  }
+}
+
+function tooLarge(
+  what: string,
+  limit: number,
+  size: number,
+  unit = 'bytes',
+): QuipuError<'TOO_LARGE'> {
+  const message = `${what} has at most ${limit} ${unit}, got ${size}`;
+  return new QuipuError('TOO_LARGE', message, { what, limit, size });
+}
+
+export function checkConsumer(consumer: unknown): string {
+  if (
+    typeof consumer === 'string' &&
+    consumer.length <= CONSUMER_CHARS_MAX &&
+    /^[a-z0-9._-]+$/.test(consumer) &&
+    !consumer.startsWith('-')
+  ) {
+    return consumer;
+  }
+  throw invalid(
+    'consumer',
+    `is 1 to ${CONSUMER_CHARS_MAX} of the characters a-z 0-9 . _ - and does not start with a hyphen, got ${JSON.stringify(consumer)}`,
+  );
+}
+
+export function checkSubscription(given: NewSubscription): Subscription {
+  const { handler, filter = null } = given;
+  const consumer_id = checkConsumer(given.consumer);
+  if (typeof handler !== 'string' || handler.trim() === '') {
+    throw invalid('handler', 'is a command for the shell, and not empty');
+  }
+  if (/[\p{Cc}\p{Surrogate}]/u.test(handler.replaceAll('\t', ' '))) {
+    throw invalid('handler', 'is one line, without control characters');
+  }
+  const size = Buffer.byteLength(handler);
+  if (size > HANDLER_BYTES_MAX) throw tooLarge('handler', HANDLER_BYTES_MAX, size);
+  if (filter !== null) {
+    if (typeof filter !== 'string') throw invalid('filter', 'is a text');
+    parseFilter(filter);
+  }
+  return { consumer_id, handler_cmd: handler, filter };
+}
+
+export function checkLimit(limit: number = LIMIT_DEFAULT): number {
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= LIMIT_MAX) return limit;
+  throw invalid('limit', `is a whole number from 1 to ${LIMIT_MAX}, got ${String(limit)}`);
+}
+
+/** `newest`: the id of the newest event; nobody can have handled a later one. */
+export function checkLastEventId(id: unknown, newest: number): number {
+  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 0) {
+    throw invalid('last event id', `is a whole number from 0, got ${JSON.stringify(id)}`);
+  }
+  if (id <= newest) return id;
+  throw invalid('last event id', `${id} is past the newest event, which is ${newest}`);
+}

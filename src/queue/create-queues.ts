@@ -1,0 +1,67 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { QuipuError, invalid } from '../base/errors.ts';
+import { createQueueFolder, isQueueFolder, listQueueFolders, queueFolder } from './folder.ts';
+import { OpenLimit } from './open-parts.ts';
+import type { OpenQueueOptions, Queue, QueueSummary, Queues } from './queue.ts';
+import { SqliteQueue } from './sqlite-queue.ts';
+import type { SqliteQueueOptions } from './sqlite-queue.ts';
+
+/** Queues with a database open at a time. Others open theirs again when they are used. */
+const OPEN_MAX = 64;
+
+export interface OwnedQueues extends Queues {
+  /** Stores what was pushed and starts what it wakes. */
+  close(): Promise<void>;
+}
+
+/** The queues in a folder, each in a folder of its own. */
+export function createQueues(parent: string, options: SqliteQueueOptions = {}): OwnedQueues {
+  const known = new Map<string, SqliteQueue>();
+
+  const limit = new OpenLimit(OPEN_MAX);
+
+  function use(name: string): SqliteQueue {
+    const queue =
+      known.get(name) ?? new SqliteQueue(queueFolder(join(parent, name)), { ...options, limit });
+    known.set(name, queue);
+    return queue;
+  }
+
+  return {
+    async open(name: string, { create = true }: OpenQueueOptions = {}): Promise<Queue> {
+      checkQueueName(name);
+      const path = join(parent, name);
+      if (!isQueueFolder(path)) {
+        if (!create) throw noSuchQueue(name);
+        mkdirSync(parent, { recursive: true });
+        createQueueFolder(path);
+      }
+      return use(name);
+    },
+
+    async list(): Promise<QueueSummary[]> {
+      return listQueueFolders(parent)
+        .filter((name) => QUEUE_NAME.test(name))
+        .map((name) => ({ name, ...use(name).summary() }));
+    },
+
+    async close(): Promise<void> {
+      await Promise.allSettled([...known.values()].map((queue) => queue.close()));
+    },
+  };
+}
+
+const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/;
+
+export function checkQueueName(name: unknown): string {
+  if (typeof name === 'string' && QUEUE_NAME.test(name)) return name;
+  throw invalid(
+    'queue',
+    `has a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${JSON.stringify(name)}`,
+  );
+}
+
+function noSuchQueue(name: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no queue ${name}`, { what: 'queue', id: name });
+}

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { failure, info } from '../files/runtime-log.ts';
+import type { LogLine, RuntimeLog } from '../files/runtime-log.ts';
+import type { QueueFolder } from '../folder.ts';
+import type { DispatchReport, Subscription } from '../queue.ts';
+import { findPending } from '../scan.ts';
+import { compileStored } from '../sqlite/queue-database.ts';
+import type { BookmarkRow, QueueDatabase } from '../sqlite/queue-database.ts';
+import { isHeld, newToken, readLock, writeLock } from './consumer-lock.ts';
+import { markOf } from './process-life.ts';
+
+export interface DispatchWorld {
+  readonly folder: QueueFolder;
+  readonly database: QueueDatabase;
+  readonly log: RuntimeLog;
+  /** The program of the supervisor. */
+  readonly supervisor: string;
+}
+
+/** Beside this file, in the built package. */
+export const SUPERVISOR: string = fileURLToPath(new URL('./supervisor-main.js', import.meta.url));
+
+/**
+ * Starts one supervisor for all consumers that have events to handle and no handler running. It returns when
+ * the supervisor has its locks, without waiting for handlers.
+ */
+export async function dispatch(world: DispatchWorld): Promise<DispatchReport> {
+  const { database, log } = world;
+  const due: string[] = [];
+  const skipped: { consumer: string; reason: string }[] = [];
+  const lines: LogLine[] = [];
+  const bookmarks: [Subscription, BookmarkRow][] = [];
+  for (const subscription of database.subscriptions()) {
+    const consumer = subscription.consumer_id;
+    try {
+      const filter = compileStored(subscription);
+      const { first, bookmark } = await findPending(database, subscription, filter);
+      if (bookmark !== undefined) bookmarks.push([subscription, bookmark]);
+      if (first !== undefined) due.push(consumer);
+    } catch (error) {
+      // One consumer that cannot be served does not stop the others.
+      const reason = (error as Error).message;
+      skipped.push({ consumer, reason });
+      lines.push(failure(`dispatch: consumer=${consumer} error: ${reason}`));
+    }
+  }
+  if (bookmarks.length > 0) {
+    database.exclusively(() => {
+      for (const [subscription, bookmark] of bookmarks)
+        database.setBookmark(subscription, bookmark);
+    });
+  }
+  const started = due.length === 0 ? [] : startSupervisor(world, due);
+  for (const consumer of due) {
+    if (started.includes(consumer)) continue;
+    skipped.push({ consumer, reason: 'lock held' });
+    lines.push(info(`dispatch: consumer=${consumer} skipped (lock held)`));
+  }
+  log.write(...lines);
+  return { started, skipped };
+}
+
+/** The consumers whose locks were free. Their locks name the new process before anyone else can look. */
+function startSupervisor({ folder, database, supervisor }: DispatchWorld, due: string[]): string[] {
+  return database.exclusively(() => {
+    const notes = due.map((consumer) => ({ consumer, note: readLock(folder, consumer) }));
+    const free = notes.filter(({ note }) => !isHeld(note));
+    if (free.length === 0) return [];
+    const token = newToken();
+    const consumers = free.map(({ consumer }) => consumer);
+    const child = startDetached(supervisor, [folder.path, token, ...consumers]);
+    const mark = child.pid === undefined ? undefined : markOf(child.pid);
+    if (mark === undefined) return [];
+    for (const { consumer, note } of free) {
+      const orphan = note?.handler;
+      writeLock(folder, consumer, {
+        token,
+        supervisor: mark,
+        ...(orphan !== undefined && { handler: orphan }),
+      });
+    }
+    return consumers;
+  });
+}
+
+function startDetached(program: string, args: readonly string[]): ChildProcess {
+  const child = spawn(process.execPath, [program, ...args], { detached: true, stdio: 'ignore' });
+  // Without a pid nothing was started, and the locks stay free for the next dispatch.
+  child.on('error', () => undefined);
+  child.unref();
+  return child;
+}

@@ -1,0 +1,151 @@
+import { setTimeout } from 'node:timers/promises';
+import type { RuntimeLog } from '../files/runtime-log.ts';
+import { failure, info, warn } from '../files/runtime-log.ts';
+import type { QueueFolder } from '../folder.ts';
+import type { Subscription } from '../queue.ts';
+import { findPending } from '../scan.ts';
+import { compileStored } from '../sqlite/queue-database.ts';
+import type { QueueDatabase } from '../sqlite/queue-database.ts';
+import { readLock, removeLock, writeLock } from './consumer-lock.ts';
+import type { LockNote } from './consumer-lock.ts';
+import { isGroupRunning } from './process-life.ts';
+import { pauseMs } from './retry-policy.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+import { runHandler } from './run-handler.ts';
+
+// Runs the handler of one consumer for as long as there is something to do.
+// Invariants
+// - It holds the consumer's lock from before the first run to after the last, so no handler runs twice at once.
+// - It lets go in the same exclusive step in which it finds nothing to do. An event is committed before that
+//   step, and found in it, or after it, and then whoever dispatches for it finds the lock free: no wake-up
+//   is lost between the two.
+
+const ORPHAN_POLL_MS = 100;
+const ERROR_CHARS = 500;
+
+export interface SupervisorWorld {
+  readonly folder: QueueFolder;
+  readonly database: QueueDatabase;
+  readonly log: RuntimeLog;
+  readonly retry: RetryPolicy;
+  readonly clock: () => number;
+}
+
+/** `token`: of the lock that was taken for it. `orphan`: a handler that an earlier supervisor left running. */
+export async function superviseConsumer(
+  world: SupervisorWorld,
+  consumer: string,
+  { token, orphan }: { readonly token: string; readonly orphan?: LockNote['handler'] },
+): Promise<void> {
+  const { database, log } = world;
+  try {
+    if (orphan !== undefined) {
+      while (isGroupRunning(orphan)) await setTimeout(ORPHAN_POLL_MS);
+    }
+    // One that is marked failed has one try; what it does then decides.
+    let left = database.failure(consumer)?.failed === 1 ? 1 : world.retry.attempts;
+    let failures = database.failure(consumer)?.failures ?? 0;
+    for (;;) {
+      const subscription = database.subscription(consumer);
+      if (subscription === undefined) break;
+      const round = await runOnce(world, subscription, token);
+      if (round.failed === undefined) {
+        if (database.failure(consumer) !== undefined) database.clearFailure(consumer);
+        failures = 0;
+        left = world.retry.attempts;
+        if (await goesOn(world, subscription, { token, ...round })) continue;
+        return;
+      }
+      failures = round.progressed ? 1 : failures + 1;
+      left = round.progressed ? world.retry.attempts - 1 : left - 1;
+      noteFailure(world, subscription, { failures, failed: left <= 0, text: round.failed });
+      if (left <= 0) break;
+      await setTimeout(pauseMs(world.retry, failures));
+    }
+    database.exclusively(() => release(world, consumer, token));
+  } catch (error) {
+    log.write(failure(`dispatch: consumer=${consumer} error: ${(error as Error).message}`));
+    try {
+      release(world, consumer, token);
+    } catch {
+      // It counts for nothing once this process is gone.
+    }
+  }
+}
+
+interface Round {
+  /** Why, when it did. */
+  readonly failed: string | undefined;
+  /** It acknowledged something. */
+  readonly progressed: boolean;
+  /** The newest event when it began. */
+  readonly newestBefore: number;
+}
+
+async function runOnce(
+  { folder, database, log }: SupervisorWorld,
+  subscription: Subscription,
+  token: string,
+): Promise<Round> {
+  const { consumer_id, handler_cmd } = subscription;
+  const newestBefore = database.newestId();
+  const ackedBefore = database.acked(consumer_id);
+  const named = `dispatch: consumer=${consumer_id}`;
+  const end = await runHandler(subscription, folder.path, (handler) => {
+    const note = readLock(folder, consumer_id);
+    if (note?.token === token) writeLock(folder, consumer_id, { ...note, handler });
+    log.write(info(`${named} spawned handler_cmd=${JSON.stringify(handler_cmd)}`));
+  });
+  const progressed = database.acked(consumer_id) !== ackedBefore;
+  if (end.ok) {
+    log.write(info(`${named} handler ended: ${end.how}`));
+    return { failed: undefined, progressed, newestBefore };
+  }
+  const failed = end.output === '' ? end.how : `${end.how}: ${end.output}`;
+  return { failed, progressed, newestBefore };
+}
+
+/** Whether to run it again: lets go of the lock when not. */
+async function goesOn(
+  world: SupervisorWorld,
+  { consumer_id }: Subscription,
+  { token, progressed, newestBefore }: Round & { readonly token: string },
+): Promise<boolean> {
+  const { database } = world;
+  const subscription = database.subscription(consumer_id);
+  if (subscription === undefined) {
+    database.exclusively(() => release(world, consumer_id, token));
+    return false;
+  }
+  const filter = compileStored(subscription);
+  // What takes long is done before the exclusive step.
+  const { clearTo, bookmark } = await findPending(database, subscription, filter);
+  return database.exclusively(() => {
+    if (bookmark !== undefined) database.setBookmark(subscription, bookmark);
+    // Without progress the same events would come again at once, and for ever. New ones are a reason.
+    const after = progressed ? clearTo : Math.max(clearTo, newestBefore);
+    const first = database.firstMatch({ after, through: database.newestId() }, filter);
+    if (first !== undefined) return true;
+    release(world, consumer_id, token);
+    return false;
+  });
+}
+
+function noteFailure(
+  { database, log, retry, clock }: SupervisorWorld,
+  { consumer_id }: Subscription,
+  { failures, failed, text }: { failures: number; failed: boolean; text: string },
+): void {
+  const at = new Date(clock()).toISOString();
+  const last_error = text.slice(0, ERROR_CHARS);
+  database.setFailure({ consumer_id, failures, failed: failed ? 1 : 0, last_error }, at);
+  const next = failed ? 'marked failed, events wait' : `again in ${pauseMs(retry, failures)} ms`;
+  log.write(
+    warn(`dispatch: consumer=${consumer_id} handler failed (${failures}): ${text}; ${next}`),
+  );
+}
+
+/** Only what is still its own. */
+function release({ folder }: SupervisorWorld, consumer: string, token: string): void {
+  if (readLock(folder, consumer)?.token === token) removeLock(folder, consumer);
+}

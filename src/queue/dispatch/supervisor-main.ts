@@ -1,0 +1,32 @@
+import process from 'node:process';
+import { RuntimeLog } from '../files/runtime-log.ts';
+import { mustBeQueue } from '../folder.ts';
+import { QueueDatabase } from '../sqlite/queue-database.ts';
+import { readLock } from './consumer-lock.ts';
+import { RETRY_POLICY } from './retry-policy.ts';
+import { superviseConsumer } from './supervise.ts';
+
+// The program that `dispatch` starts: runs handlers until there is nothing left to handle, and ends.
+//   supervisor-main <folder> <token> <consumer>…
+
+const [path = '', token = '', ...consumers] = process.argv.slice(2);
+const folder = mustBeQueue(path);
+const database = new QueueDatabase(folder.database);
+const log = new RuntimeLog(folder, database, Date.now);
+const world = { folder, database, log, retry: RETRY_POLICY, clock: Date.now };
+
+// Whoever started it holds this lock until it has written the locks of the consumers.
+const notes = database.exclusively(() =>
+  consumers.map((consumer) => ({ consumer, note: readLock(folder, consumer) })),
+);
+await Promise.all(
+  notes
+    .filter(({ note }) => note?.token === token)
+    .map(({ consumer, note }) =>
+      superviseConsumer(world, consumer, {
+        token,
+        ...(note?.handler !== undefined && { orphan: note.handler }),
+      }),
+    ),
+);
+database.close();

@@ -1,0 +1,132 @@
+import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import type { QueueFolder } from '../folder.ts';
+import { FILE_LINES_MAX } from '../limits.ts';
+import type { QueueEvent } from '../queue.ts';
+import type { QueueDatabase } from '../sqlite/queue-database.ts';
+import { putAside } from './put-aside.ts';
+import { readTail } from './read-tail.ts';
+
+// events.jsonl: every event as a line of JSON, for people with a pager.
+// Invariants
+// - Lines are written from rows that are committed, by rising id, each once. What a crash or a full disk kept
+//   from being written is written with the next push.
+// - Whoever writes holds the write lock of the database, so processes take turns.
+// - The file is never read but for its last line. How many lines it has follows from the ids: they have no
+//   gaps, and the database knows the last event that was put aside with an old file.
+
+/** What one push writes at most of what earlier ones could not. The rest comes with the next. */
+const REPAIR_BYTES_MAX = 64 << 20;
+const REPAIR_ROWS = 500;
+const WRITE_CHARS = 1 << 20;
+
+export class EventMirror {
+  readonly #folder: QueueFolder;
+  readonly #database: QueueDatabase;
+  readonly #now: () => number;
+  /** As this process left the file. Only while it is as long as that has nobody else written to it. */
+  #left: { readonly inode: number; readonly size: number; readonly id: number } | undefined;
+
+  constructor(folder: QueueFolder, database: QueueDatabase, now: () => number) {
+    this.#folder = folder;
+    this.#database = database;
+    this.#now = now;
+  }
+
+  /** Writes what is missing, up to the newest event. `fresh` are the last ones committed, to save reading them. */
+  catchUp(fresh: readonly QueueEvent[]): void {
+    this.#database.exclusively(() => {
+      let file = openSync(this.#folder.mirror, 'a+');
+      try {
+        let reached = this.#reach(file);
+        const aside = this.#database.lines('events.jsonl');
+        if (reached === undefined || reached.id - aside > FILE_LINES_MAX) {
+          closeSync(file);
+          putAside(this.#folder.mirror, this.#now());
+          this.#database.setLines('events.jsonl', reached?.id ?? aside);
+          file = openSync(this.#folder.mirror, 'a+');
+          reached = { id: 0, end: 0 };
+        }
+        const { inode, size } = factsOf(file);
+        if (size > reached.end) ftruncateSync(file, reached.end);
+        const from = Math.max(reached.id, this.#database.lines('events.jsonl'));
+        const { id, bytes } = this.#append(file, from, fresh);
+        this.#left = { inode, size: reached.end + bytes, id };
+      } finally {
+        closeSync(file);
+      }
+    });
+  }
+
+  /** The last event in the file and where its line ends. Undefined when the file makes no sense. */
+  #reach(file: number): { id: number; end: number } | undefined {
+    const { inode, size } = factsOf(file);
+    const left = this.#left;
+    if (left?.inode === inode && left.size === size) return { id: left.id, end: size };
+    return readTail(file, size);
+  }
+
+  #append(file: number, from: number, fresh: readonly QueueEvent[]): { id: number; bytes: number } {
+    const writer = new LineWriter(file);
+    const [first] = fresh;
+    let id = from;
+    const newest = this.#database.newestId();
+    const gapEnd = first === undefined ? newest : first.id - 1;
+    while (id < gapEnd && writer.bytes < REPAIR_BYTES_MAX) {
+      const rows = [
+        ...this.#database.matches({ after: id, through: gapEnd }, undefined, REPAIR_ROWS),
+      ];
+      if (rows.length === 0) id = gapEnd;
+      for (const row of rows) {
+        writer.add(row);
+        id = row.id;
+      }
+    }
+    if (id >= gapEnd) {
+      for (const event of fresh) {
+        // Another process may have written it already, for this one was slow.
+        if (event.id <= id) continue;
+        writer.add(event);
+        id = event.id;
+      }
+    }
+    writer.flush();
+    return { id, bytes: writer.bytes };
+  }
+}
+
+/** Collects lines into few writes. */
+class LineWriter {
+  readonly #file: number;
+  #waiting = '';
+  /** Of the lines written so far. */
+  bytes = 0;
+
+  constructor(file: number) {
+    this.#file = file;
+  }
+
+  add(event: QueueEvent): void {
+    this.#waiting += toLine(event);
+    if (this.#waiting.length > WRITE_CHARS) this.flush();
+  }
+
+  flush(): void {
+    const data = Buffer.from(this.#waiting);
+    this.#waiting = '';
+    for (let done = 0; done < data.length;) {
+      const written = writeSync(this.#file, data, done);
+      done += written;
+      this.bytes += written;
+    }
+  }
+}
+
+/** Also what commands print: keys in the order of the columns. */
+export function toLine({ id, created_at, source, type, subtype, content }: QueueEvent): string {
+  return `${JSON.stringify({ id, created_at, source, type, subtype, content })}\n`;
+}
+
+function factsOf(file: number): { inode: number; size: number } {
+  const { ino, size } = fstatSync(file);
+  return { inode: ino, size };
+}

@@ -1,0 +1,257 @@
+import { invalid } from '../../base/errors.ts';
+import { FILTER_CHARS_MAX, FILTER_DEPTH_MAX, FILTER_TERMS_MAX } from '../limits.ts';
+import { COLUMNS, typeOf } from './filter.ts';
+import type { CompareOp, Filter, Operand, Value } from './filter.ts';
+import { refuse, toTokens } from './tokens.ts';
+import type { Token } from './tokens.ts';
+
+// The condition of SQL's WHERE over the columns of an event, and nothing else of SQL:
+//
+//   or      = and { OR and }
+//   and     = not { AND not }
+//   not     = NOT not | '(' or ')' | test
+//   test    = operand ( compare operand | [NOT] LIKE text [ESCAPE text] | [NOT] GLOB text
+//                     | [NOT] IN '(' value {',' value} ')' | [NOT] BETWEEN operand AND operand
+//                     | IS [NOT] NULL | ISNULL | NOTNULL | NOT NULL )
+//   operand = column | value
+//
+// It binds as SQL does, and means what SQL means by it. Both sides of a test have the same type, so that no
+// database converts one into the other in a way of its own.
+
+const COMPARISONS: ReadonlyMap<string, CompareOp> = new Map([
+  ['=', '='],
+  ['==', '='],
+  ['<>', '<>'],
+  ['!=', '<>'],
+  ['<', '<'],
+  ['<=', '<='],
+  ['>', '>'],
+  ['>=', '>='],
+]);
+
+const INTEGER_MAX = 2n ** 63n - 1n;
+
+/** Throws INVALID, with the place, for anything that is not a filter. */
+export function parseFilter(text: string): Filter {
+  if (text.length > FILTER_CHARS_MAX) {
+    throw invalid('filter', `has at most ${FILTER_CHARS_MAX} characters, got ${text.length}`);
+  }
+  if (/\p{Surrogate}/u.test(text)) {
+    throw invalid('filter', 'has a lone surrogate and no UTF-8 form');
+  }
+  if (text.includes('\0')) throw invalid('filter', 'has a NUL character');
+  return new FilterParser(toTokens(text)).parse();
+}
+
+class FilterParser {
+  readonly #tokens: readonly Token[];
+  #next = 0;
+  #depth = 0;
+  #terms = 0;
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens;
+  }
+
+  parse(): Filter {
+    const filter = this.#or();
+    const rest = this.#peek();
+    if (rest.kind !== 'end')
+      throw refuse(rest.at, `expected AND, OR or the end, got ${show(rest)}`);
+    return filter;
+  }
+
+  #or(): Filter {
+    return this.#chain('or', () => this.#chain('and', () => this.#not()));
+  }
+
+  #chain(kind: 'and' | 'or', part: () => Filter): Filter {
+    const first = part();
+    if (!this.#takeWord(kind)) return first;
+    const terms = [first, part()];
+    while (this.#takeWord(kind)) terms.push(part());
+    return { kind, terms };
+  }
+
+  #not(): Filter {
+    const { at } = this.#peek();
+    this.#depth += 1;
+    if (this.#depth > FILTER_DEPTH_MAX) {
+      throw refuse(at, `a filter nests at most ${FILTER_DEPTH_MAX} deep`);
+    }
+    try {
+      if (this.#takeWord('not')) return { kind: 'not', term: this.#not() };
+      if (!this.#takeSymbol('(')) return this.#test();
+      const inner = this.#or();
+      this.#expectSymbol(')');
+      return inner;
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  #test(): Filter {
+    const { at } = this.#peek();
+    this.#terms += 1;
+    if (this.#terms > FILTER_TERMS_MAX) {
+      throw refuse(at, `a filter has at most ${FILTER_TERMS_MAX} tests`);
+    }
+    const left = this.#operand();
+    const token = this.#peek();
+    const op = token.kind === 'symbol' ? COMPARISONS.get(token.text) : undefined;
+    if (op !== undefined) {
+      this.#next += 1;
+      return { kind: 'compare', op, left, right: this.#operandLike(left) };
+    }
+    if (this.#takeWord('isnull')) return { kind: 'null', negated: false, left };
+    if (this.#takeWord('notnull')) return { kind: 'null', negated: true, left };
+    if (this.#takeWord('is')) return this.#isNull(left);
+    const negated = this.#takeWord('not');
+    if (negated && this.#takeWord('null')) return { kind: 'null', negated, left };
+    return this.#wordTest(left, negated);
+  }
+
+  #isNull(left: Operand): Filter {
+    const negated = this.#takeWord('not');
+    if (this.#takeWord('null')) return { kind: 'null', negated, left };
+    const token = this.#peek();
+    throw refuse(token.at, `expected NULL after IS, got ${show(token)}; compare values with =`);
+  }
+
+  #wordTest(left: Operand, negated: boolean): Filter {
+    if (this.#takeWord('like')) {
+      const pattern = this.#pattern(left, 'LIKE');
+      if (!this.#takeWord('escape')) return { kind: 'like', negated, left, pattern };
+      return { kind: 'like', negated, left, pattern, escape: this.#escape() };
+    }
+    if (this.#takeWord('glob')) {
+      return { kind: 'glob', negated, left, pattern: this.#pattern(left, 'GLOB') };
+    }
+    if (this.#takeWord('in')) {
+      this.#expectSymbol('(');
+      const values = [this.#valueLike(left)];
+      while (this.#takeSymbol(',')) values.push(this.#valueLike(left));
+      this.#expectSymbol(')');
+      return { kind: 'in', negated, left, values };
+    }
+    if (this.#takeWord('between')) {
+      const low = this.#operandLike(left);
+      const and = this.#peek();
+      if (!this.#takeWord('and')) throw refuse(and.at, `expected AND, got ${show(and)}`);
+      return { kind: 'between', negated, left, low, high: this.#operandLike(left) };
+    }
+    const token = this.#peek();
+    throw refuse(
+      token.at,
+      `expected a comparison, LIKE, GLOB, IN, BETWEEN or IS NULL, got ${show(token)}`,
+    );
+  }
+
+  #pattern(left: Operand, word: string): string {
+    const token = this.#take();
+    if (token.kind !== 'text')
+      throw refuse(token.at, `expected a text after ${word}, got ${show(token)}`);
+    if (typeOf(left) !== 'text') throw refuse(token.at, `${word} is for texts, and id is a number`);
+    return token.text;
+  }
+
+  #escape(): string {
+    const token = this.#take();
+    if (token.kind === 'text' && /^.$/su.test(token.text)) return token.text;
+    throw refuse(token.at, 'ESCAPE takes a text of one character');
+  }
+
+  #operand(): Operand {
+    const token = this.#peek();
+    if (token.kind !== 'word') return { kind: 'value', value: this.#value() };
+    this.#next += 1;
+    if (Object.hasOwn(COLUMNS, token.text)) return { kind: 'column', name: token.text };
+    const follows = this.#peek();
+    if (follows.kind === 'symbol' && follows.text === '(') {
+      throw refuse(token.at, `functions are not part of a filter, got ${show(token)}`);
+    }
+    throw refuse(
+      token.at,
+      `there is no column ${show(token)}; the columns are ${Object.keys(COLUMNS).join(', ')}`,
+    );
+  }
+
+  #operandLike(left: Operand): Operand {
+    const { at } = this.#peek();
+    return sameType(left, this.#operand(), at);
+  }
+
+  #valueLike(left: Operand): Operand {
+    const { at } = this.#peek();
+    return sameType(left, { kind: 'value', value: this.#value() }, at);
+  }
+
+  #value(): Value {
+    const token = this.#take();
+    if (token.kind === 'text') return token.text;
+    if (token.kind === 'number') return toNumber(token.text, false);
+    if (token.kind === 'symbol' && (token.text === '-' || token.text === '+')) {
+      const number = this.#take();
+      if (number.kind === 'number') return toNumber(number.text, token.text === '-');
+      throw refuse(number.at, `expected a number, got ${show(number)}`);
+    }
+    if (token.kind === 'word' && token.text === 'null') {
+      throw refuse(token.at, 'nothing equals NULL; write IS NULL');
+    }
+    throw refuse(token.at, `expected a column, a text or a number, got ${show(token)}`);
+  }
+
+  #peek(): Token {
+    const token = this.#tokens[this.#next];
+    if (token === undefined) throw new TypeError('read past the end of a filter');
+    return token;
+  }
+
+  #take(): Token {
+    const token = this.#peek();
+    if (token.kind !== 'end') this.#next += 1;
+    return token;
+  }
+
+  #takeWord(word: string): boolean {
+    return this.#takeIf('word', word);
+  }
+
+  #takeSymbol(symbol: string): boolean {
+    return this.#takeIf('symbol', symbol);
+  }
+
+  #takeIf(kind: Token['kind'], text: string): boolean {
+    const token = this.#peek();
+    if (token.kind !== kind || token.text !== text) return false;
+    this.#next += 1;
+    return true;
+  }
+
+  #expectSymbol(symbol: string): void {
+    const token = this.#peek();
+    if (!this.#takeSymbol(symbol)) throw refuse(token.at, `expected ${symbol}, got ${show(token)}`);
+  }
+}
+
+function sameType(left: Operand, right: Operand, at: number): Operand {
+  const wanted = typeOf(left);
+  if (typeOf(right) === wanted) return right;
+  const advice = wanted === 'text' ? `a text in single quotes` : 'a number without quotes';
+  throw refuse(at, `expected ${advice}`);
+}
+
+/** A whole number as such, as long as the database has it as such. */
+function toNumber(digits: string, negative: boolean): number | bigint {
+  if (/^[0-9]+$/.test(digits)) {
+    const whole = negative ? -BigInt(digits) : BigInt(digits);
+    if (whole <= INTEGER_MAX && whole >= -INTEGER_MAX) return whole;
+  }
+  return negative ? -Number(digits) : Number(digits);
+}
+
+function show(token: Token): string {
+  if (token.kind === 'end') return token.text;
+  if (token.kind === 'text') return 'a text';
+  return token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text;
+}

@@ -1,0 +1,78 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { QuipuError } from '../base/errors.ts';
+import { createDatabase } from './sqlite/open-database.ts';
+import { toQueueError } from './sqlite/queue-error.ts';
+
+/** What a queue keeps, and where. The folder is the queue: nothing about it is anywhere else. */
+export interface QueueFolder {
+  /** Absolute. */
+  readonly path: string;
+  readonly database: string;
+  /** A line of JSON for every event, for people. */
+  readonly mirror: string;
+  /** A lock for every consumer whose handler runs. */
+  readonly run: string;
+  readonly logs: string;
+  readonly log: string;
+}
+
+export function queueFolder(path: string): QueueFolder {
+  const absolute = resolve(path);
+  const logs = join(absolute, 'logs');
+  return {
+    path: absolute,
+    database: join(absolute, 'events.db'),
+    mirror: join(absolute, 'events.jsonl'),
+    run: join(absolute, 'run'),
+    logs,
+    log: join(logs, 'thread.log'),
+  };
+}
+
+/** A folder with a database in it is a queue. */
+export function isQueueFolder(path: string): boolean {
+  return existsSync(queueFolder(path).database);
+}
+
+/** NOT_FOUND when it is none. */
+export function mustBeQueue(path: string): QueueFolder {
+  const folder = queueFolder(path);
+  if (existsSync(folder.database)) return folder;
+  throw noQueue(folder.path);
+}
+
+export function noQueue(path: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `${path} is not a thread directory`, {
+    what: 'thread',
+    id: path,
+  });
+}
+
+/**
+ * Makes a queue in a folder that is none, whatever else is in it. False when it is one already. The database comes
+ * last, under its name only when it is whole: a crash before that leaves a folder that is no queue.
+ */
+export function createQueueFolder(path: string): boolean {
+  const folder = queueFolder(path);
+  try {
+    for (const part of [folder.path, folder.run, folder.logs]) mkdirSync(part, { recursive: true });
+    if (existsSync(folder.database)) return false;
+    writeFileSync(folder.mirror, '', { flag: 'a' });
+    return createDatabase(folder.database);
+  } catch (error) {
+    throw toQueueError(error, folder.path);
+  }
+}
+
+/** The names of the queues in a folder of queues. */
+export function listQueueFolders(parent: string): string[] {
+  try {
+    return readdirSync(parent)
+      .filter((name) => isQueueFolder(join(parent, name)))
+      .toSorted();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw toQueueError(error, parent);
+  }
+}

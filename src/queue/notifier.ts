@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { basename, delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { QueueFolder } from './folder.ts';
+import { toSlug } from './slug.ts';
+
+/** A notifier takes a task and returns; one that does not is given up. */
+const TIMEOUT_MS = 10_000;
+const ALREADY_QUEUED = 1;
+
+export interface NotifierWorld {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The script that this process runs. */
+  readonly script: string;
+  readonly execPath: string;
+}
+
+/** `queued`: the dispatch will happen. `failed`: it will not, and why. */
+export type Notified =
+  | { readonly outcome: 'queued'; readonly task: string; readonly exit: number }
+  | { readonly outcome: 'failed'; readonly task: string; readonly reason: string };
+
+/** Asks the notifier to dispatch. Never throws. */
+export async function askNotifier(
+  folder: QueueFolder,
+  author: string,
+  world: NotifierWorld,
+): Promise<Notified> {
+  const task = `dispatch-${toSlug(folder.path)}`;
+  const program = findNotifier(world);
+  if (program === undefined) return { outcome: 'failed', task, reason: 'there is no notifier' };
+  const command = `thread dispatch --thread ${quoteForShell(folder.path)}`;
+  const add = ['task', 'add', '--author', author, '--task-id', task, '--command', command];
+  const env = { ...world.env, PATH: pathWithThread(world) };
+  const { exit, reason } = await run([...program, ...add], env);
+  if (exit === 0 || exit === ALREADY_QUEUED) return { outcome: 'queued', task, exit };
+  return { outcome: 'failed', task, reason };
+}
+
+/** The program and its first arguments. */
+function findNotifier({ env, execPath }: NotifierWorld): readonly string[] | undefined {
+  const named = env['THREAD_NOTIFIER'];
+  const own = fileURLToPath(new URL('../notifier/main.js', import.meta.url));
+  const program = named === undefined || named === '' ? own : named;
+  if (program === own && !existsSync(own)) return undefined;
+  // Scripts need not be executable.
+  return /\.[cm]?js$/.test(program) ? [execPath, program] : [program];
+}
+
+/** The task runs `thread` by its name: where that is not known, the place of the one that runs now is added. */
+function pathWithThread({ env, script }: NotifierWorld): string {
+  const path = env['PATH'] ?? '';
+  const folders = path.split(delimiter);
+  if (folders.some((folder) => isProgram(join(folder, 'thread')))) return path;
+  const packageFolder = fileURLToPath(new URL('../..', import.meta.url));
+  const places = [
+    ...(basename(script) === 'thread' ? [dirname(script)] : []),
+    join(packageFolder, 'node_modules', '.bin'),
+    join(packageFolder, '..', '.bin'),
+  ];
+  const place = places.find((folder) => isProgram(join(folder, 'thread')));
+  return place === undefined ? path : [...folders, place].join(delimiter);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    // Not there, or not to be run.
+    return false;
+  }
+}
+
+function run(
+  [program = '', ...args]: readonly string[],
+  env: Record<string, string | undefined>,
+): Promise<{ exit: number; reason: string }> {
+  return new Promise((resolve) => {
+    const options = { env, timeout: TIMEOUT_MS, maxBuffer: 1 << 20 };
+    execFile(program, args, options, (error, _, stderr) => {
+      if (error === null) return resolve({ exit: 0, reason: '' });
+      const exit = typeof error.code === 'number' ? error.code : -1;
+      const said = stderr.trim().slice(0, 300);
+      const how = error.killed === true ? `no answer for ${TIMEOUT_MS / 1000} s` : error.message;
+      resolve({ exit, reason: exit > 0 ? `exit ${exit}${said === '' ? '' : `: ${said}`}` : how });
+    });
+  });
+}
+
+/** As it is where a shell takes it as it is. */
+export function quoteForShell(text: string): string {
+  if (/^[A-Za-z0-9_/.,:=@%+-]+$/.test(text)) return text;
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

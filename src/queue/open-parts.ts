@@ -1,0 +1,96 @@
+import { statSync } from 'node:fs';
+import { EventMirror } from './files/event-mirror.ts';
+import { RuntimeLog } from './files/runtime-log.ts';
+import { noQueue } from './folder.ts';
+import type { QueueFolder } from './folder.ts';
+import { QueueDatabase } from './sqlite/queue-database.ts';
+import { inQueueWords } from './sqlite/queue-error.ts';
+
+export interface Parts {
+  readonly database: QueueDatabase;
+  readonly mirror: EventMirror;
+  readonly log: RuntimeLog;
+}
+
+/** Keeps the number of databases that are open at once bounded, however many queues there are. */
+export class OpenLimit {
+  readonly #max: number;
+  /** The latest used is last. */
+  readonly #open = new Set<OpenParts>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  used(parts: OpenParts): void {
+    this.#open.delete(parts);
+    this.#open.add(parts);
+    if (this.#open.size <= this.#max) return;
+    const idle = [...this.#open].find((other) => other !== parts && !other.isBusy);
+    if (idle === undefined) return;
+    idle.close();
+    this.#open.delete(idle);
+  }
+}
+
+/** What a queue has open: from its first use until it is let go, and again with the next use. */
+export class OpenParts {
+  readonly #folder: QueueFolder;
+  readonly #now: () => number;
+  readonly #limit: OpenLimit | undefined;
+  #parts: (Parts & { readonly inode: number }) | undefined;
+  #users = 0;
+
+  constructor(folder: QueueFolder, now: () => number, limit: OpenLimit | undefined) {
+    this.#folder = folder;
+    this.#now = now;
+    this.#limit = limit;
+  }
+
+  get isBusy(): boolean {
+    return this.#users > 0;
+  }
+
+  /** They stay open until the work is done. */
+  async use<T>(work: (parts: Parts) => Promise<T>): Promise<T> {
+    const parts = this.get();
+    this.#users += 1;
+    try {
+      return await work(parts);
+    } finally {
+      this.#users -= 1;
+    }
+  }
+
+  /**
+   * For what is done at once. NOT_FOUND when the folder is gone. It looks each time: SQLite goes on writing to a file
+   * that was deleted, and would acknowledge what nobody can ever read.
+   */
+  get(): Parts {
+    const folder = this.#folder;
+    const found = inQueueWords(folder.path, () =>
+      statSync(folder.database, { throwIfNoEntry: false }),
+    );
+    if (found === undefined) {
+      this.close();
+      throw noQueue(folder.path);
+    }
+    if (found.ino !== this.#parts?.inode) {
+      this.close();
+      const database = inQueueWords(folder.path, () => new QueueDatabase(folder.database));
+      this.#parts = {
+        database,
+        mirror: new EventMirror(folder, database, this.#now),
+        log: new RuntimeLog(folder, database, this.#now),
+        inode: found.ino,
+      };
+    }
+    this.#limit?.used(this);
+    return this.#parts;
+  }
+
+  close(): void {
+    this.#parts?.database.close();
+    this.#parts = undefined;
+  }
+}

@@ -1,0 +1,133 @@
+// The contract of a queue: events in the order they were pushed, consumers with a filter and their own progress.
+//
+// Durability: a push resolves once its events would survive a power cut. A batch is stored whole or not at all.
+// Order: ids rise by one in the order of pushing. A consumer gets the events that match its filter by rising id.
+// Delivery: at least once. What a consumer has not acknowledged comes again.
+// Waking: after a push, the handler of every consumer with events to handle runs, never twice at the same time.
+
+export type EventType = 'message' | 'record';
+
+export interface NewEvent {
+  /** Who it comes from: `external:…`, `internal:…`, `self`, or a plain name. */
+  readonly source: string;
+  readonly type: EventType;
+  /** A lower-case word. */
+  readonly subtype?: string | null;
+  /** Kept as it is; the queue does not look into it. */
+  readonly content: string;
+}
+
+/** Named and ordered as the columns of the table and the keys of the lines that commands print. */
+export interface QueueEvent {
+  readonly id: number;
+  /** ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subtype: string | null;
+  readonly content: string;
+}
+
+export interface NewSubscription {
+  /** `[a-z0-9._-]+` */
+  readonly consumer: string;
+  /** A command of one line for the shell, run when there are events to handle. */
+  readonly handler: string;
+  /** Which events: a condition over the columns. Absent: all. */
+  readonly filter?: string | null;
+}
+
+export interface Subscription {
+  readonly consumer_id: string;
+  readonly handler_cmd: string;
+  readonly filter: string | null;
+}
+
+export interface PopOptions {
+  /** The newest event that was handled, 0 for none. It is acknowledged with all before it. */
+  readonly lastEventId: number;
+  /** How many at most. Default 100. */
+  readonly limit?: number;
+}
+
+export interface PeekOptions extends PopOptions {
+  readonly filter?: string;
+}
+
+export interface FollowOptions {
+  /** Begin after this event. Default 0, the beginning. */
+  readonly lastEventId?: number;
+  readonly filter?: string;
+  /** Ends the iteration; it then returns, it does not throw. */
+  readonly signal?: AbortSignal;
+}
+
+/** `running`: its handler runs. `failed`: it failed too often in a row; the next push gives it one try. */
+export type ConsumerState = 'idle' | 'running' | 'failed';
+
+export interface ConsumerProgress {
+  readonly consumer_id: string;
+  readonly last_acked_id: number;
+  /** Null: it has not popped yet. */
+  readonly updated_at: string | null;
+  /** Events that match and are not acknowledged, counted up to 10,000. Null without a subscription. */
+  readonly lag: number | null;
+  readonly state: ConsumerState;
+  /** Runs that failed in a row. */
+  readonly failures: number;
+  /** What the last failure was. */
+  readonly last_error: string | null;
+}
+
+export interface QueueInfo {
+  /** The folder. */
+  readonly thread: string;
+  readonly event_count: number;
+  readonly last_event_id: number;
+  readonly subscriptions: readonly Subscription[];
+  readonly progress: readonly ConsumerProgress[];
+}
+
+export interface DispatchReport {
+  /** Consumers whose handlers were started. */
+  readonly started: readonly string[];
+  /** Consumers with events to handle that were not started, and why. */
+  readonly skipped: readonly { readonly consumer: string; readonly reason: string }[];
+}
+
+export interface Queue {
+  /** Resolves with the id of the event. */
+  push(event: NewEvent): Promise<number>;
+  /** All or none, with ids one after the other. */
+  pushBatch(events: readonly NewEvent[]): Promise<number[]>;
+  /** Acknowledges, then gives what comes next for this consumer. NOT_FOUND without a subscription. */
+  pop(consumer: string, options: PopOptions): Promise<QueueEvent[]>;
+  /** Reads and changes nothing. */
+  peek(options: PeekOptions): Promise<QueueEvent[]>;
+  subscribe(subscription: NewSubscription): Promise<Subscription>;
+  /** The progress stays: a consumer that subscribes again goes on where it was. */
+  unsubscribe(consumer: string): Promise<void>;
+  info(): Promise<QueueInfo>;
+  /** Starts the handlers that have something to do. A push does it by itself. */
+  dispatch(): Promise<DispatchReport>;
+  /** What is there, then what comes. */
+  follow(options?: FollowOptions): AsyncIterable<QueueEvent>;
+}
+
+export interface QueueSummary {
+  readonly name: string;
+  readonly event_count: number;
+  readonly last_event_id: number;
+  readonly subscriptions: number;
+}
+
+export interface OpenQueueOptions {
+  /** Make the queue when there is none. Default true. */
+  readonly create?: boolean;
+}
+
+export interface Queues {
+  open(name: string, options?: OpenQueueOptions): Promise<Queue>;
+  /** By name. */
+  list(): Promise<QueueSummary[]>;
+}

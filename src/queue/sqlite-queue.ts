@@ -1,0 +1,233 @@
+import { QuipuError } from '../base/errors.ts';
+import {
+  checkBatch,
+  checkConsumer,
+  checkEvent,
+  checkLastEventId,
+  checkLimit,
+  checkSubscription,
+} from './check-input.ts';
+import type { CheckedEvent } from './check-input.ts';
+import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
+import { info, warn } from './files/runtime-log.ts';
+import type { LogLine } from './files/runtime-log.ts';
+import { followEvents } from './follow-events.ts';
+import type { QueueFolder } from './folder.ts';
+import { OpenParts } from './open-parts.ts';
+import type { OpenLimit, Parts } from './open-parts.ts';
+import { PushIntake } from './push-intake.ts';
+import type {
+  DispatchReport,
+  FollowOptions,
+  NewEvent,
+  NewSubscription,
+  PeekOptions,
+  PopOptions,
+  Queue,
+  QueueEvent,
+  QueueInfo,
+  QueueSummary,
+  Subscription,
+} from './queue.ts';
+import { readInfo } from './read-info.ts';
+import { BOOKMARK_WORTH, readMatches, startFor } from './scan.ts';
+import { compileStored, compileText } from './sqlite/queue-database.ts';
+import { inQueueWords, toQueueError } from './sqlite/queue-error.ts';
+import { WakeUp } from './wake-up.ts';
+
+export interface SqliteQueueOptions {
+  /** Whether a push starts handlers by itself. False for who does that in another way. Default true. */
+  readonly wakes?: boolean;
+  /** Told of what went wrong beside a push that succeeded. */
+  readonly warn?: (text: string) => void;
+  readonly now?: () => number;
+  /** The program that runs handlers. */
+  readonly supervisor?: string;
+  /** Shared with other queues. */
+  readonly limit?: OpenLimit;
+}
+
+/** A queue in a folder. Any number of processes may have it open. */
+export class SqliteQueue implements Queue {
+  readonly folder: QueueFolder;
+  readonly #parts: OpenParts;
+  readonly #options: Required<Omit<SqliteQueueOptions, 'limit'>>;
+  readonly #intake: PushIntake;
+  readonly #wakeUp: WakeUp;
+
+  constructor(folder: QueueFolder, options: SqliteQueueOptions = {}) {
+    this.folder = folder;
+    const { limit, ...others } = options;
+    this.#options = {
+      wakes: true,
+      warn: () => undefined,
+      now: Date.now,
+      supervisor: SUPERVISOR,
+      ...others,
+    };
+    this.#parts = new OpenParts(folder, this.#options.now, limit);
+    this.#intake = new PushIntake((events) => this.#store(events));
+    this.#wakeUp = new WakeUp(
+      () => this.dispatch(),
+      (error) => this.#options.warn(`handlers were not started: ${(error as Error).message}`),
+    );
+  }
+
+  async push(event: NewEvent): Promise<number> {
+    const [id] = await this.#intake.add([checkEvent(event)]);
+    if (id === undefined) throw new TypeError('an event was stored without an id');
+    return id;
+  }
+
+  async pushBatch(events: readonly NewEvent[]): Promise<number[]> {
+    return this.#intake.add(checkBatch(events));
+  }
+
+  async pop(consumer: string, options: PopOptions): Promise<QueueEvent[]> {
+    const limit = checkLimit(options.limit);
+    return this.#inWords(async ({ database }) => {
+      const name = checkConsumer(consumer);
+      const { subscription, filter, acked, newest } = database.exclusively(() => {
+        const found = database.subscription(name);
+        if (found === undefined) throw noSubscription(name);
+        const compiled = compileStored(found);
+        const last = database.newestId();
+        const id = checkLastEventId(options.lastEventId, last);
+        database.acknowledge(name, id, this.#time());
+        return { subscription: found, filter: compiled, acked: id, newest: last };
+      });
+      const after = startFor(acked, database.bookmark(name));
+      const events = await readMatches(database, filter, { after, limit });
+      if (events.length === 0 && newest - after >= BOOKMARK_WORTH) {
+        database.setBookmark(subscription, { from_id: acked, to_id: newest });
+      }
+      return events;
+    });
+  }
+
+  async peek(options: PeekOptions): Promise<QueueEvent[]> {
+    const limit = checkLimit(options.limit);
+    const filter = compileText(options.filter);
+    return this.#inWords(({ database }) => {
+      const after = checkLastEventId(options.lastEventId, database.newestId());
+      return readMatches(database, filter, { after, limit });
+    });
+  }
+
+  async subscribe(given: NewSubscription): Promise<Subscription> {
+    const subscription = checkSubscription(given);
+    return this.#inWords(async ({ database }) => {
+      if (database.addSubscription(subscription)) {
+        if (this.#options.wakes) this.#wakeUp.ask();
+        return subscription;
+      }
+      const { consumer_id } = subscription;
+      throw new QuipuError('EXISTS', `consumer ${consumer_id} is subscribed already`, {
+        what: 'subscription',
+        id: consumer_id,
+      });
+    });
+  }
+
+  async unsubscribe(consumer: string): Promise<void> {
+    const name = checkConsumer(consumer);
+    return this.#inWords(async ({ database }) => {
+      if (!database.removeSubscription(name)) throw noSubscription(name);
+    });
+  }
+
+  info(): Promise<QueueInfo> {
+    return this.#inWords(({ database }) => readInfo(this.folder, database));
+  }
+
+  dispatch(): Promise<DispatchReport> {
+    const { supervisor } = this.#options;
+    return this.#inWords(({ database, log }) =>
+      dispatch({ folder: this.folder, database, log, supervisor }),
+    );
+  }
+
+  follow(options: FollowOptions = {}): AsyncIterable<QueueEvent> {
+    const filter = compileText(options.filter);
+    return followEvents((read) => this.#inWords(({ database }) => read(database)), filter, options);
+  }
+
+  summary(): Omit<QueueSummary, 'name'> {
+    return inQueueWords(this.folder.path, () => {
+      const { database } = this.#parts.get();
+      return {
+        event_count: database.countEvents(),
+        last_event_id: database.newestId(),
+        subscriptions: database.subscriptions().length,
+      };
+    });
+  }
+
+  /** Counts and writes lines in the queue's log. */
+  log(...lines: readonly LogLine[]): void {
+    try {
+      this.#parts.get().log.write(...lines);
+    } catch {
+      // Without the folder there is no log.
+    }
+  }
+
+  /** Stores what was pushed, starts what it wakes, and lets go. */
+  async close(): Promise<void> {
+    this.#intake.flush();
+    await this.#wakeUp.settled();
+    this.#parts.close();
+  }
+
+  #time(): string {
+    return new Date(this.#options.now()).toISOString();
+  }
+
+  #store(events: readonly CheckedEvent[]): number[] {
+    try {
+      const { database, log, mirror } = this.#parts.get();
+      const created_at = this.#time();
+      const ids = database.insert(events, created_at, 1);
+      // From here on the events are there, whatever happens to what people read.
+      log.writeCounted(pushedLine(events, ids));
+      try {
+        mirror.catchUp(events.map((event, at) => toEvent(event, ids[at] ?? 0, created_at)));
+      } catch (error) {
+        const text = `events.jsonl is behind, and is caught up with the next push: ${(error as Error).message}`;
+        log.write(warn(`push: ${text}`));
+        this.#options.warn(text);
+      }
+      if (this.#options.wakes && database.hasSubscriptions()) this.#wakeUp.ask();
+      return ids;
+    } catch (error) {
+      throw toQueueError(error, this.folder.path);
+    }
+  }
+
+  async #inWords<T>(work: (parts: Parts) => Promise<T>): Promise<T> {
+    try {
+      return await this.#parts.use(work);
+    } catch (error) {
+      throw toQueueError(error, this.folder.path);
+    }
+  }
+}
+
+function toEvent(event: CheckedEvent, id: number, created_at: string): QueueEvent {
+  const { source, type, subtype, content } = event;
+  return { id, created_at, source, type, subtype, content };
+}
+
+function pushedLine(events: readonly CheckedEvent[], ids: readonly number[]): LogLine {
+  const [first] = events;
+  if (first !== undefined && events.length === 1) {
+    const subtype = first.subtype === null ? '' : ` subtype=${first.subtype}`;
+    return info(`push: source=${first.source} type=${first.type}${subtype} id=${ids[0] ?? ''}`);
+  }
+  return info(`push: events=${events.length} id=${ids[0] ?? ''}-${ids.at(-1) ?? ''}`);
+}
+
+function noSubscription(consumer: string): QuipuError<'NOT_FOUND'> {
+  const data = { what: 'subscription', id: consumer };
+  return new QuipuError('NOT_FOUND', `consumer ${consumer} has no subscription`, data);
+}

@@ -1,0 +1,53 @@
+// Tables of events.db. docs/format/queue.md is normative.
+
+/** The tables that other programs may read. */
+export const SCHEMA = `
+CREATE TABLE events (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  created_at TEXT    NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+  source     TEXT    NOT NULL,
+  type       TEXT    NOT NULL,
+  subtype    TEXT,
+  content    TEXT    NOT NULL
+);
+CREATE INDEX idx_events_source ON events(source);
+CREATE INDEX idx_events_type   ON events(type);
+CREATE TABLE subscriptions (
+  consumer_id  TEXT NOT NULL,
+  handler_cmd  TEXT NOT NULL,
+  filter       TEXT,
+  PRIMARY KEY (consumer_id)
+);
+CREATE TABLE consumer_progress (
+  consumer_id   TEXT NOT NULL PRIMARY KEY,
+  last_acked_id INTEGER NOT NULL DEFAULT 0,
+  updated_at    TEXT NOT NULL
+);
+`;
+
+/**
+ * Bookkeeping of this implementation, added to a database that has only the tables above. All of it may be
+ * deleted: bookmarks save reading, failures are for people, and line counts begin anew.
+ */
+export const BOOKKEEPING = `
+CREATE TABLE IF NOT EXISTS consumer_bookmarks (
+  consumer_id TEXT NOT NULL PRIMARY KEY,
+  from_id     INTEGER NOT NULL,
+  to_id       INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS consumer_failures (
+  consumer_id TEXT NOT NULL PRIMARY KEY,
+  failures    INTEGER NOT NULL,
+  failed      INTEGER NOT NULL,
+  last_error  TEXT NOT NULL,
+  updated_at  TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS file_lines (
+  name  TEXT NOT NULL PRIMARY KEY,
+  lines INTEGER NOT NULL
+);
+INSERT OR IGNORE INTO file_lines (name, lines) VALUES ('events.jsonl', 0), ('thread.log', 0);
+`;
+
+/** The number that says that the bookkeeping is there. */
+export const SCHEMA_VERSION = 1;

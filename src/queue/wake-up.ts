@@ -1,0 +1,43 @@
+/** At most this often, so that many pushes cost few looks at the consumers. */
+const EVERY_MS = 20;
+
+/**
+ * Dispatches soon after it is asked, never twice at once, and once more when it was asked meanwhile: what was
+ * pushed before the last ask is always seen.
+ */
+export class WakeUp {
+  readonly #dispatch: () => Promise<unknown>;
+  readonly #failed: (error: unknown) => void;
+  #asked = false;
+  #running: Promise<void> | undefined;
+
+  constructor(dispatch: () => Promise<unknown>, failed: (error: unknown) => void) {
+    this.#dispatch = dispatch;
+    this.#failed = failed;
+  }
+
+  ask(): void {
+    this.#asked = true;
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when everything that was asked for is done. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#asked) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, EVERY_MS);
+      });
+      this.#asked = false;
+      try {
+        await this.#dispatch();
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+    this.#running = undefined;
+  }
+}
