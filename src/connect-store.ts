@@ -2,6 +2,7 @@ import { HttpTransport } from './client/http/http-transport.ts';
 import { parseAddress } from './client/parse-address.ts';
 import type { Address } from './client/parse-address.ts';
 import { RemoteEngine } from './client/remote-engine.ts';
+import { remoteQueues } from './client/remote-queues.ts';
 import { remoteVerbs } from './client/remote-verbs.ts';
 import { TIMEOUT_MS_DEFAULT } from './client/retry.ts';
 import { dialTo } from './client/socket/dial.ts';
@@ -45,6 +46,7 @@ export function storeOver(
 ): Store {
   return createStore(engine, {
     elsewhere: remoteVerbs(engine),
+    queues: { queues: remoteQueues(engine) },
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
   });
 }

@@ -222,6 +222,11 @@ export class RemoteEngine implements Engine {
     return (await this.#requests.read(method, args)) as T;
   }
 
+  /** A verb that changes something and must not be done twice: it is sent once. */
+  async tell<T>(method: string, args: readonly unknown[]): Promise<T> {
+    return (await this.#requests.once(method, args)) as T;
+  }
+
   /** Work that is too long for an answer. */
   async runLong(method: string, args: readonly unknown[], progress?: Progress): Promise<unknown> {
     return this.#requests.runLong(method, args, progress);

@@ -33,6 +33,12 @@ export class Requests {
     return this.#send(method, args, { repeatable: true });
   }
 
+  /** A call that changes something: nobody knows whether a lost one was carried out, so it is not repeated. */
+  async once(method: string, args: readonly unknown[]): Promise<unknown> {
+    this.assertOpen(method);
+    return this.#send(method, args, { repeatable: false });
+  }
+
   async commit(given: Batch): Promise<Committed> {
     this.assertOpen('commit');
     const { before, batch } = splitBlobs(given);

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
+import { join, resolve } from 'node:path';
 import type { Engine } from '../engine/engine.ts';
 import { closeAll } from '../engine/files/close-all.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
@@ -43,10 +44,10 @@ export class OwnedStore {
 
   /** LOCKED when another process owns it. */
   static async open(folder: string, options: FilesEngineOptions): Promise<OwnedStore> {
-    const owned = new OwnedStore(
-      await openFilesEngine(folder, { ...options, shares: true }),
-      options.clock,
-    );
+    const owned = new OwnedStore(await openFilesEngine(folder, { ...options, shares: true }), {
+      folder,
+      clock: options.clock,
+    });
     try {
       await bindSocket(folder, options.durability ?? 'safe', (path) =>
         listenAt(owned.#server, { path }),
@@ -58,9 +59,15 @@ export class OwnedStore {
     return owned;
   }
 
-  private constructor(engine: Engine, clock: (() => number) | undefined) {
+  private constructor(
+    engine: Engine,
+    { folder, clock }: { readonly folder: string; readonly clock: (() => number) | undefined },
+  ) {
     this.engine = engine;
-    this.store = createStore(engine, clock === undefined ? {} : { clock });
+    this.store = createStore(engine, {
+      queues: { folder: join(resolve(folder), 'queues') },
+      ...(clock !== undefined && { clock }),
+    });
     this.#server.maxConnections = EARLY_MAX;
     this.#server.on('connection', (socket) => socket.unref());
     this.#server.on('connection', this.#keepWaiting);

@@ -7,8 +7,9 @@ import {
   HANDLER_BYTES_MAX,
   LIMIT_DEFAULT,
   LIMIT_MAX,
+  PAGE_BYTES_MAX,
 } from './limits.ts';
-import type { EventType, NewEvent, NewSubscription, Subscription } from './queue.ts';
+import type { EventType, NewEvent, NewSubscription, PopOptions, Subscription } from './queue.ts';
 import { checkSource } from './source-address.ts';
 import { parseFilter } from './filter/parse-filter.ts';
 
@@ -115,9 +116,18 @@ export function checkSubscription(given: NewSubscription): Subscription {
   return { consumer_id, handler_cmd: handler, filter };
 }
 
-export function checkLimit(limit: number = LIMIT_DEFAULT): number {
-  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= LIMIT_MAX) return limit;
-  throw invalid('limit', `is a whole number from 1 to ${LIMIT_MAX}, got ${String(limit)}`);
+export function checkPage({
+  limit = LIMIT_DEFAULT,
+  maxBytes = PAGE_BYTES_MAX,
+}: Pick<PopOptions, 'limit' | 'maxBytes'>): { limit: number; maxBytes: number } {
+  checkWhole('limit', limit, LIMIT_MAX);
+  checkWhole('maxBytes', maxBytes, PAGE_BYTES_MAX);
+  return { limit, maxBytes };
+}
+
+function checkWhole(what: string, value: number, max: number): void {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= max) return;
+  throw invalid(what, `is a whole number from 1 to ${max}, got ${String(value)}`);
 }
 
 /** `newest`: the id of the newest event; nobody can have handled a later one. */

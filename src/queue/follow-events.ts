@@ -1,13 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { checkLastEventId } from './check-input.ts';
 import type { CompiledFilter } from './filter/compile-filter.ts';
-import type { FollowOptions, QueueEvent } from './queue.ts';
+import type { QueueFollowOptions, QueueEvent } from './queue.ts';
 import { readMatches } from './scan.ts';
 import type { QueueDatabase } from './sqlite/queue-database.ts';
 
 /** How soon an event that another process pushed is seen. */
 const POLL_MS = 100;
 const PAGE = 100;
+const PAGE_BYTES = 4 << 20;
 
 type Use = <T>(read: (database: QueueDatabase) => Promise<T>) => Promise<T>;
 
@@ -15,7 +16,7 @@ type Use = <T>(read: (database: QueueDatabase) => Promise<T>) => Promise<T>;
 export async function* followEvents(
   use: Use,
   filter: CompiledFilter | undefined,
-  { lastEventId = 0, signal }: FollowOptions,
+  { lastEventId = 0, signal }: QueueFollowOptions,
 ): AsyncGenerator<QueueEvent, void, undefined> {
   let after = await use(async (database) => checkLastEventId(lastEventId, database.newestId()));
   const isOver = (): boolean => signal?.aborted === true;
@@ -24,7 +25,8 @@ export async function* followEvents(
       // Asked first: what comes while it reads is read next time.
       const seen = database.newestId();
       if (seen <= after) return { events: [], newest: seen };
-      return { events: await readMatches(database, filter, { after, limit: PAGE }), newest: seen };
+      const page = { after, limit: PAGE, maxBytes: PAGE_BYTES };
+      return { events: await readMatches(database, filter, page), newest: seen };
     });
     for (const event of events) {
       if (isOver()) return;

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { QuipuError } from '../base/errors.ts';
 import { EventMirror } from './files/event-mirror.ts';
 import { RuntimeLog } from './files/runtime-log.ts';
 import { noQueue } from './folder.ts';
@@ -40,6 +41,7 @@ export class OpenParts {
   readonly #limit: OpenLimit | undefined;
   #parts: (Parts & { readonly inode: number }) | undefined;
   #users = 0;
+  #ended = false;
 
   constructor(folder: QueueFolder, now: () => number, limit: OpenLimit | undefined) {
     this.#folder = folder;
@@ -68,6 +70,10 @@ export class OpenParts {
    */
   get(): Parts {
     const folder = this.#folder;
+    if (this.#ended) {
+      const what = `queue ${folder.path}`;
+      throw new QuipuError('CLOSED', `${what} is closed`, { what });
+    }
     const found = inQueueWords(folder.path, () =>
       statSync(folder.database, { throwIfNoEntry: false }),
     );
@@ -87,6 +93,12 @@ export class OpenParts {
     }
     this.#limit?.used(this);
     return this.#parts;
+  }
+
+  /** For good. */
+  end(): void {
+    this.#ended = true;
+    this.close();
   }
 
   close(): void {

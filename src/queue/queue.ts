@@ -48,13 +48,15 @@ export interface PopOptions {
   readonly lastEventId: number;
   /** How many at most. Default 100. */
   readonly limit?: number;
+  /** Ends the page with the event that takes its contents past this. Default 64 MiB. */
+  readonly maxBytes?: number;
 }
 
 export interface PeekOptions extends PopOptions {
   readonly filter?: string;
 }
 
-export interface FollowOptions {
+export interface QueueFollowOptions {
   /** Begin after this event. Default 0, the beginning. */
   readonly lastEventId?: number;
   readonly filter?: string;
@@ -111,7 +113,7 @@ export interface Queue {
   /** Starts the handlers that have something to do. A push does it by itself. */
   dispatch(): Promise<DispatchReport>;
   /** What is there, then what comes. */
-  follow(options?: FollowOptions): AsyncIterable<QueueEvent>;
+  follow(options?: QueueFollowOptions): AsyncIterable<QueueEvent>;
 }
 
 export interface QueueSummary {

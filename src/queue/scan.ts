@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
 import type { CompiledFilter } from './filter/compile-filter.ts';
-import { PAGE_BYTES_MAX } from './limits.ts';
 import type { QueueEvent, Subscription } from './queue.ts';
 import type { BookmarkRow, QueueDatabase } from './sqlite/queue-database.ts';
 
@@ -18,11 +17,17 @@ export function startFor(acked: number, bookmark: BookmarkRow | undefined): numb
   return Math.max(acked, bookmark.to_id);
 }
 
+export interface PageRequest {
+  readonly after: number;
+  readonly limit: number;
+  readonly maxBytes: number;
+}
+
 /** Up to `limit` events after `after`, less when they are large. */
 export async function readMatches(
   database: QueueDatabase,
   filter: CompiledFilter | undefined,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  { after, limit, maxBytes }: PageRequest,
 ): Promise<QueueEvent[]> {
   const found: QueueEvent[] = [];
   let bytes = 0;
@@ -30,7 +35,7 @@ export async function readMatches(
     for (const event of database.matches(range, filter, limit - found.length)) {
       found.push(event);
       bytes += event.content.length;
-      if (bytes > PAGE_BYTES_MAX) return found;
+      if (bytes > maxBytes) return found;
     }
     if (found.length >= limit) break;
   }

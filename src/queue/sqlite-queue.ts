@@ -1,10 +1,10 @@
-import { QuipuError } from '../base/errors.ts';
+import { QuipuError, isQuipuError } from '../base/errors.ts';
 import {
   checkBatch,
   checkConsumer,
   checkEvent,
   checkLastEventId,
-  checkLimit,
+  checkPage,
   checkSubscription,
 } from './check-input.ts';
 import type { CheckedEvent } from './check-input.ts';
@@ -18,7 +18,7 @@ import type { OpenLimit, Parts } from './open-parts.ts';
 import { PushIntake } from './push-intake.ts';
 import type {
   DispatchReport,
-  FollowOptions,
+  QueueFollowOptions,
   NewEvent,
   NewSubscription,
   PeekOptions,
@@ -32,6 +32,7 @@ import type {
 import { readInfo } from './read-info.ts';
 import { BOOKMARK_WORTH, readMatches, startFor } from './scan.ts';
 import { compileStored, compileText } from './sqlite/queue-database.ts';
+import type { QueueDatabase } from './sqlite/queue-database.ts';
 import { inQueueWords, toQueueError } from './sqlite/queue-error.ts';
 import { WakeUp } from './wake-up.ts';
 
@@ -84,7 +85,7 @@ export class SqliteQueue implements Queue {
   }
 
   async pop(consumer: string, options: PopOptions): Promise<QueueEvent[]> {
-    const limit = checkLimit(options.limit);
+    const page = checkPage(options);
     return this.#inWords(async ({ database }) => {
       const name = checkConsumer(consumer);
       const { subscription, filter, acked, newest } = database.exclusively(() => {
@@ -97,7 +98,7 @@ export class SqliteQueue implements Queue {
         return { subscription: found, filter: compiled, acked: id, newest: last };
       });
       const after = startFor(acked, database.bookmark(name));
-      const events = await readMatches(database, filter, { after, limit });
+      const events = await readMatches(database, filter, { after, ...page });
       if (events.length === 0 && newest - after >= BOOKMARK_WORTH) {
         database.setBookmark(subscription, { from_id: acked, to_id: newest });
       }
@@ -106,11 +107,11 @@ export class SqliteQueue implements Queue {
   }
 
   async peek(options: PeekOptions): Promise<QueueEvent[]> {
-    const limit = checkLimit(options.limit);
+    const page = checkPage(options);
     const filter = compileText(options.filter);
     return this.#inWords(({ database }) => {
       const after = checkLastEventId(options.lastEventId, database.newestId());
-      return readMatches(database, filter, { after, limit });
+      return readMatches(database, filter, { after, ...page });
     });
   }
 
@@ -147,9 +148,11 @@ export class SqliteQueue implements Queue {
     );
   }
 
-  follow(options: FollowOptions = {}): AsyncIterable<QueueEvent> {
+  follow(options: QueueFollowOptions = {}): AsyncIterable<QueueEvent> {
     const filter = compileText(options.filter);
-    return followEvents((read) => this.#inWords(({ database }) => read(database)), filter, options);
+    const use = <T>(read: (database: QueueDatabase) => Promise<T>): Promise<T> =>
+      this.#inWords(({ database }) => read(database));
+    return untilClosed(followEvents(use, filter, options));
   }
 
   summary(): Omit<QueueSummary, 'name'> {
@@ -172,11 +175,11 @@ export class SqliteQueue implements Queue {
     }
   }
 
-  /** Stores what was pushed, starts what it wakes, and lets go. */
+  /** Stores what was pushed, starts what it wakes, and lets go. Later calls give CLOSED. */
   async close(): Promise<void> {
     this.#intake.flush();
     await this.#wakeUp.settled();
-    this.#parts.close();
+    this.#parts.end();
   }
 
   #time(): string {
@@ -210,6 +213,15 @@ export class SqliteQueue implements Queue {
     } catch (error) {
       throw toQueueError(error, this.folder.path);
     }
+  }
+}
+
+/** A queue that is closed ends what follows it. */
+async function* untilClosed<T>(items: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* items;
+  } catch (error) {
+    if (!isQuipuError(error, 'CLOSED')) throw error;
   }
 }
 

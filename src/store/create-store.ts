@@ -8,6 +8,8 @@ import { eraseVerbs } from './erase-verbs.ts';
 import { lazyWorkflows } from './lazy-workflows.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import type { StoreElsewhere } from './store-elsewhere.ts';
+import { storeQueues } from './store-queues.ts';
+import type { QueuesPlace } from './store-queues.ts';
 import type { Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
 
@@ -16,12 +18,14 @@ export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPa
   readonly clock?: () => number;
   /** Who does what cannot be done through the engine alone, when that is in another process. */
   readonly elsewhere?: StoreElsewhere;
+  /** Where the queues are. Absent: there is no place for any. */
+  readonly queues?: QueuesPlace;
 }
 
 /** A store over an engine, which it owns from now on and closes with itself. */
 export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   const lifetime = new Lifetime();
-  const { clock = Date.now, elsewhere, ...contextsOptions } = options;
+  const { clock = Date.now, elsewhere, queues, ...contextsOptions } = options;
   const erase = eraseVerbs(engine, lifetime, clock);
   const readPage = elsewhere && { readPage: elsewhere.readPage };
   let closing: Promise<void> | undefined;
@@ -48,6 +52,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
       erase: elsewhere?.eraseTurn ?? erase.turn,
     },
     workflows: lazyWorkflows(() => (workflows ??= loadWorkflows())),
+    queues: storeQueues(queues, lifetime),
     blobs: { ...createBlobs(engine, lifetime), erase: elsewhere?.eraseBlob ?? erase.blob },
     maintain: {
       ...createMaintain(engine, lifetime, clock),

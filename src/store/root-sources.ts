@@ -8,12 +8,20 @@ import type { Store } from './store.ts';
 /** Whatever a store has that is not named here is a kind of thread, and must say what it needs. */
 type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'watch' | 'close' | symbol>;
 
+/** Events carry their contents themselves. */
+const NO_ROOTS: RootSource = {
+  kind: 'queues',
+  async *roots() {},
+  rootsIn: () => [],
+};
+
 /** Everything that a collection must not touch, from all who need something. */
 export function rootSources(engine: Engine): readonly RootSource[] {
   const sources: Record<KindName | 'pins', RootSource> = {
     contexts: contextRoots(engine),
     workflows: workflowRoots(engine),
     pins: pinRoots(engine),
+    queues: NO_ROOTS,
   };
   return Object.values(sources);
 }

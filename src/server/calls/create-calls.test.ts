@@ -99,7 +99,15 @@ describe('calls from outside', () => {
     const { calls } = await start();
     const needs = (scope: string): string[] =>
       [...calls].filter(([, handler]) => handler.needs === scope).map(([name]) => name);
-    expect(needs('write')).toEqual(['engine.commit', 'engine.putBlob']);
+    expect(needs('write')).toEqual([
+      'engine.commit',
+      'engine.putBlob',
+      'queues.create',
+      'queues.push',
+      'queues.pushBatch',
+      'queues.pop',
+      'queues.dispatch',
+    ]);
     expect(needs('admin').toSorted()).toEqual([
       'blobs.erase',
       'contexts.erase',
@@ -107,6 +115,8 @@ describe('calls from outside', () => {
       'engine.reindex',
       'maintain.gc',
       'maintain.retain',
+      'queues.subscribe',
+      'queues.unsubscribe',
       'upkeep.backup',
       'upkeep.check',
       'upkeep.eraseBlob',

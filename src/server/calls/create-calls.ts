@@ -5,6 +5,7 @@ import { blobCalls } from './blob-calls.ts';
 import { checkBatch } from './check-batch.ts';
 import { maintainCalls } from './maintain-calls.ts';
 import { pageCall } from './page-call.ts';
+import { queueCalls } from './queue-calls.ts';
 import { readCalls } from './read-calls.ts';
 import { subscribeCall } from './subscribe-call.ts';
 
@@ -26,5 +27,6 @@ export function createCalls(served: Served): CallTable {
     pageCall(engine),
     subscribeCall(engine),
     ...maintainCalls(served),
+    ...queueCalls(served),
   ]);
 }

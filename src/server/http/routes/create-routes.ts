@@ -10,6 +10,8 @@ import { healthRoutes } from './health.ts';
 import { maintainRoutes } from './maintain.ts';
 import { patchRoutes } from './patches.ts';
 import { pinRoutes } from './pins.ts';
+import { queueConsumerRoutes } from './queue-consumers.ts';
+import { queueRoutes } from './queues.ts';
 import { streamingRoutes } from './streaming.ts';
 import { turnRoutes } from './turns.ts';
 import { workflowControlRoutes } from './workflow-control.ts';
@@ -26,6 +28,8 @@ export function createRoutes(): readonly Route[] {
     ...workflowRoutes,
     ...workflowControlRoutes,
     ...blobRoutes,
+    ...queueRoutes,
+    ...queueConsumerRoutes,
     ...eventRoutes,
     ...maintainRoutes,
     ...callRoutes,

@@ -1,0 +1,39 @@
+import { QuipuError } from '../base/errors.ts';
+import type { Lifetime } from '../context/lifetime.ts';
+import type { OwnedQueues } from '../queue/create-queues.ts';
+import type { OpenQueueOptions, Queue, QueueSummary, Queues } from '../queue/queue.ts';
+
+/** In a folder, which any number of processes may use at once, or with whoever keeps the store. */
+export type QueuesPlace = { readonly folder: string } | { readonly queues: Queues };
+
+/** The queues of a store. What they need is loaded with the first of them. */
+export function storeQueues(place: QueuesPlace | undefined, lifetime: Lifetime): Queues {
+  let owned: Promise<OwnedQueues> | undefined;
+
+  async function load(folder: string): Promise<OwnedQueues> {
+    const { createQueues } = await import('../queue/create-queues.ts');
+    const queues = createQueues(folder);
+    lifetime.onClose(() => queues.close());
+    return queues;
+  }
+
+  async function queues(what: string): Promise<Queues> {
+    lifetime.assertOpen(what);
+    if (place === undefined) {
+      const message = `${what}: queues live in a folder, and this store has none; open one by its path`;
+      throw new QuipuError('UNSUPPORTED', message, { what: 'queues', found: 'a store in memory' });
+    }
+    if ('queues' in place) return place.queues;
+    owned ??= load(place.folder);
+    return owned;
+  }
+
+  return {
+    async open(name: string, options?: OpenQueueOptions): Promise<Queue> {
+      return (await queues('queues.open')).open(name, options);
+    },
+    async list(): Promise<QueueSummary[]> {
+      return (await queues('queues.list')).list();
+    },
+  };
+}
