@@ -14,7 +14,19 @@ const SEGMENTS: Readonly<Record<string, readonly string[]>> = {
   internal: ['session_type', 'session_id', 'agent_id'],
 };
 
+/** Sources come again and again, and a batch has many events. */
+const KNOWN_MAX = 1000;
+const known = new Set<string>();
+
 export function checkSource(source: unknown): string {
+  if (typeof source === 'string' && known.has(source)) return source;
+  const checked = checkNewSource(source);
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.add(checked);
+  return checked;
+}
+
+function checkNewSource(source: unknown): string {
   if (typeof source !== 'string' || source === '')
     throw invalid('source', 'is a text, and not empty');
   const bytes = Buffer.byteLength(source);

@@ -36,6 +36,8 @@ import type { QueueDatabase } from './sqlite/queue-database.ts';
 import { inQueueWords, toQueueError } from './sqlite/queue-error.ts';
 import { WakeUp } from './wake-up.ts';
 
+const COUNT_EVERY = 64;
+
 export interface SqliteQueueOptions {
   /** Whether a push starts handlers by itself. False for who does that in another way. Default true. */
   readonly wakes?: boolean;
@@ -55,6 +57,8 @@ export class SqliteQueue implements Queue {
   readonly #options: Required<Omit<SqliteQueueOptions, 'limit'>>;
   readonly #intake: PushIntake;
   readonly #wakeUp: WakeUp;
+  #pushes = 0;
+  #uncounted = 0;
 
   constructor(folder: QueueFolder, options: SqliteQueueOptions = {}) {
     this.folder = folder;
@@ -179,6 +183,7 @@ export class SqliteQueue implements Queue {
   async close(): Promise<void> {
     this.#intake.flush();
     await this.#wakeUp.settled();
+    if (this.#uncounted > 0) this.#countLines();
     this.#parts.end();
   }
 
@@ -190,7 +195,12 @@ export class SqliteQueue implements Queue {
     try {
       const { database, log, mirror } = this.#parts.get();
       const created_at = this.#time();
-      const ids = database.insert(events, created_at, 1);
+      // Counting the log's lines costs a page: the first push of a process counts, and then some at a time.
+      this.#uncounted += 1;
+      const counted = this.#pushes % COUNT_EVERY === 0 ? this.#uncounted : 0;
+      const ids = database.insert(events, created_at, counted);
+      this.#pushes += 1;
+      this.#uncounted -= counted;
       // From here on the events are there, whatever happens to what people read.
       log.writeCounted(pushedLine(events, ids));
       try {
@@ -204,6 +214,15 @@ export class SqliteQueue implements Queue {
       return ids;
     } catch (error) {
       throw toQueueError(error, this.folder.path);
+    }
+  }
+
+  #countLines(): void {
+    try {
+      this.#parts.get().log.count(this.#uncounted);
+      this.#uncounted = 0;
+    } catch {
+      // Without the folder there is no log.
     }
   }
 

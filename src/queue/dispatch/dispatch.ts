@@ -10,7 +10,7 @@ import { findPending } from '../scan.ts';
 import { compileStored } from '../sqlite/queue-database.ts';
 import type { BookmarkRow, QueueDatabase } from '../sqlite/queue-database.ts';
 import { isHeld, newToken, readLock, writeLock } from './consumer-lock.ts';
-import { markOf } from './process-life.ts';
+import { markOfChild } from './process-life.ts';
 
 export interface DispatchWorld {
   readonly folder: QueueFolder;
@@ -72,7 +72,7 @@ function startSupervisor({ folder, database, supervisor }: DispatchWorld, due: s
     const token = newToken();
     const consumers = free.map(({ consumer }) => consumer);
     const child = startDetached(supervisor, [folder.path, token, ...consumers]);
-    const mark = child.pid === undefined ? undefined : markOf(child.pid);
+    const mark = child.pid === undefined ? undefined : markOfChild(child.pid);
     if (mark === undefined) return [];
     for (const { consumer, note } of free) {
       const orphan = note?.handler;

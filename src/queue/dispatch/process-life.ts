@@ -22,6 +22,13 @@ export function markOf(pid: number): ProcessMark | undefined {
   return { pid, started: process.platform === 'win32' ? '' : startFromPs(pid) };
 }
 
+/** Of a child that was started just now: also when it has ended since, as long as nobody has collected it. */
+export function markOfChild(pid: number): ProcessMark {
+  const stat = process.platform === 'linux' ? readStat(String(pid)) : undefined;
+  if (stat !== undefined) return { pid, started: `${bootId()}/${stat.startedTicks}` };
+  return markOf(pid) ?? { pid, started: '' };
+}
+
 export function isRunning(mark: ProcessMark): boolean {
   const now = markOf(mark.pid);
   return now !== undefined && (mark.started === '' || now.started === mark.started);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import type { Subscription } from '../queue.ts';
-import { isGroupRunning, markOf } from './process-life.ts';
+import { isGroupRunning, markOfChild } from './process-life.ts';
 import type { ProcessMark } from './process-life.ts';
 
 /** What is kept of a handler's output, for the log of a failure. */
@@ -50,7 +50,7 @@ export async function runHandler(
     );
   });
   const { pid } = child;
-  const mark = pid === undefined ? undefined : (markOf(pid) ?? { pid, started: '' });
+  const mark = pid === undefined ? undefined : markOfChild(pid);
   if (mark !== undefined) started(mark);
   const how = await ended;
   // Gone with its group, as most are, or after what it left behind.

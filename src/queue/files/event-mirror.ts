@@ -69,8 +69,7 @@ export class EventMirror {
     const writer = new LineWriter(file);
     const [first] = fresh;
     let id = from;
-    const newest = this.#database.newestId();
-    const gapEnd = first === undefined ? newest : first.id - 1;
+    const gapEnd = first === undefined ? this.#database.newestId() : first.id - 1;
     while (id < gapEnd && writer.bytes < REPAIR_BYTES_MAX) {
       const rows = [
         ...this.#database.matches({ after: id, through: gapEnd }, undefined, REPAIR_ROWS),
@@ -123,7 +122,13 @@ class LineWriter {
 
 /** Also what commands print: keys in the order of the columns. */
 export function toLine({ id, created_at, source, type, subtype, content }: QueueEvent): string {
-  return `${JSON.stringify({ id, created_at, source, type, subtype, content })}\n`;
+  // Half the time of an object, which counts when a batch is large.
+  const kind = `"type":${quote(type)},"subtype":${subtype === null ? 'null' : quote(subtype)}`;
+  return `{"id":${id},"created_at":${quote(created_at)},"source":${quote(source)},${kind},"content":${quote(content)}}\n`;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text);
 }
 
 function factsOf(file: number): { inode: number; size: number } {

@@ -34,6 +34,15 @@ export class RuntimeLog {
     }
   }
 
+  /** Counts lines that were written before. */
+  count(lines: number): void {
+    try {
+      this.#database.exclusively(() => this.#database.addLines('thread.log', lines));
+    } catch {
+      // As above.
+    }
+  }
+
   /** For lines whose number was written with something else. */
   writeCounted(...lines: readonly LogLine[]): void {
     try {

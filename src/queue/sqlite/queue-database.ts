@@ -57,7 +57,7 @@ export class QueueDatabase {
   /** The ids, one after the other. On the disk when it returns, as is that `logLines` lines follow in the log. */
   insert(events: readonly CheckedEvent[], createdAt: string, logLines: number): number[] {
     return this.exclusively(() => {
-      this.addLines('thread.log', logLines);
+      if (logLines > 0) this.addLines('thread.log', logLines);
       return this.#inserter.insert(events, createdAt);
     });
   }

@@ -1,0 +1,44 @@
+// A consumer: pops until nothing is left, and notes every event it handles.
+//   handler.mjs <folder for notes> [<probability of being killed at each page>]
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { queueFolder } from '../../dist/queue/folder.js';
+import { SqliteQueue } from '../../dist/queue/sqlite-queue.js';
+
+const [notes, deadly = '0'] = process.argv.slice(2);
+const consumer = process.env.THREAD_CONSUMER;
+const note = (name, text) => appendFileSync(join(notes, `${consumer}.${name}`), `${text}\n`);
+
+/** Another one that runs now is what must never happen. */
+const busy = join(notes, `${consumer}.busy`);
+if (existsSync(busy) && isAlive(Number(readFileSync(busy, 'utf8')))) note('twice', process.pid);
+writeFileSync(busy, String(process.pid));
+note('runs', process.pid);
+
+const queue = new SqliteQueue(queueFolder(process.env.THREAD_DIR), { wakes: false });
+const { progress } = await queue.info();
+let lastEventId = progress.find((row) => row.consumer_id === consumer).last_acked_id;
+for (;;) {
+  const events = await queue.pop(consumer, { lastEventId, limit: 10 });
+  if (events.length === 0) break;
+  for (const event of events) note('handled', event.id);
+  if (Math.random() < Number(deadly)) process.kill(process.pid, 'SIGKILL');
+  lastEventId = events.at(-1).id;
+}
+await queue.close();
+// Where a test wants to do something at the very end.
+if (existsSync(join(notes, 'hold'))) {
+  note('ending', process.pid);
+  while (existsSync(join(notes, 'hold'))) await setTimeout(5);
+}
+rmSync(busy);
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
