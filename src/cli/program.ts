@@ -32,6 +32,16 @@ import { contextUpdate } from './commands/context-update.ts';
 import { doctor } from './commands/doctor.ts';
 import { gc } from './commands/gc.ts';
 import { init } from './commands/init.ts';
+import { queueCreate } from './commands/queue-create.ts';
+import { queueDispatch } from './commands/queue-dispatch.ts';
+import { queueFollow } from './commands/queue-follow.ts';
+import { queueInfo } from './commands/queue-info.ts';
+import { queueList } from './commands/queue-list.ts';
+import { queuePeek } from './commands/queue-peek.ts';
+import { queuePop } from './commands/queue-pop.ts';
+import { queuePush } from './commands/queue-push.ts';
+import { queueSubscribe } from './commands/queue-subscribe.ts';
+import { queueUnsubscribe } from './commands/queue-unsubscribe.ts';
 import { reindex } from './commands/reindex.ts';
 import { restore } from './commands/restore.ts';
 import { retain } from './commands/retain.ts';
@@ -105,6 +115,17 @@ const WORKFLOW: readonly Build[] = [
   workflowStart,
   workflowStep,
   workflowEnd,
+const QUEUE: readonly Build[] = [
+  queueCreate,
+  queueList,
+  queueInfo,
+  queuePush,
+  queuePeek,
+  queueSubscribe,
+  queueUnsubscribe,
+  queuePop,
+  queueDispatch,
+  queueFollow,
 ];
 const TOKEN: readonly Build[] = [tokenCreate, tokenList, tokenRevoke];
 const UPKEEP: readonly Build[] = [
@@ -141,6 +162,7 @@ export function createProgram(world: World): Command {
     group('workflow', 'Threads of agents with roles, and what runs them.', WORKFLOW, world),
   );
   program.addCommand(group('blob', 'Immutable bytes by their hash.', BLOB, world));
+  program.addCommand(group('queue', 'Events, and the handlers they wake.', QUEUE, world));
   program.addCommand(group('token', 'Who may use a server.', TOKEN, world));
   for (const build of UPKEEP) program.addCommand(build(world));
   return program;

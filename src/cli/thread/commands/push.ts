@@ -13,7 +13,7 @@ import {
   withQueue,
 } from '../define-command.ts';
 import type { ThreadOptions } from '../define-command.ts';
-import { readEvents } from '../read-events.ts';
+import { readEvents } from '../../read-events.ts';
 import type { ThreadWorld } from '../thread-world.ts';
 
 interface Options extends ThreadOptions {

@@ -1,9 +1,9 @@
-import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
-import { checkEvent } from '../../queue/check-input.ts';
-import { BATCH_BYTES_MAX, BATCH_EVENTS_MAX, CONTENT_BYTES_MAX } from '../../queue/limits.ts';
-import type { NewEvent } from '../../queue/queue.ts';
-import { readLines } from '../read-lines.ts';
+import { QuipuError, invalid, isQuipuError } from '../base/errors.ts';
+import { decodeUtf8 } from '../base/utf8.ts';
+import { checkEvent } from '../queue/check-input.ts';
+import { BATCH_BYTES_MAX, BATCH_EVENTS_MAX, CONTENT_BYTES_MAX } from '../queue/limits.ts';
+import type { NewEvent } from '../queue/queue.ts';
+import { readLines } from './read-lines.ts';
 
 /** JSON escapes make a line longer than its content. */
 const LINE_BYTES_MAX = CONTENT_BYTES_MAX + (1 << 20);
