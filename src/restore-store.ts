@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { invalid } from './base/errors.ts';
 import { restoreStore as restoreFiles } from './engine/files/backup/restore-store.ts';
 import { nodeIo } from './engine/files/node-io.ts';
@@ -19,5 +21,10 @@ export async function restoreStore(
   ] as const) {
     if (typeof path !== 'string' || path === '') throw invalid(what, 'names a folder');
   }
-  return restoreFiles(nodeIo, from, to, progress);
+  const report = await restoreFiles(nodeIo, from, to, progress);
+  const queues = join(from, 'queues');
+  if (!existsSync(queues)) return report;
+  const { copyQueues } = await import('./queue/queue-upkeep.ts');
+  const { files, bytes } = await copyQueues(queues, join(to, 'queues'));
+  return { ...report, files: report.files + files, copiedBytes: report.copiedBytes + bytes };
 }

@@ -30,7 +30,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-server': ['src/server/http/'],
   '@msgpack/msgpack': ['src/context/'],
   '@napi-rs/blake-hash': ['src/base/'],
-  'better-sqlite3': ['src/engine/files/', 'src/queue/sqlite/'],
+  'better-sqlite3': ['src/engine/files/', 'src/queue/'],
   commander: ['src/cli/', 'src/notifier/'],
   'fast-check': ['src/testing/'],
   hono: ['src/server/http/'],

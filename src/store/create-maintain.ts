@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { invalid } from '../base/errors.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import type { Engine, Progress } from '../engine/engine.ts';
@@ -9,7 +10,12 @@ import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 import type { Maintain, Stats } from './maintain.ts';
 
 /** What takes a module of its own is loaded when it is asked for: most processes never do. */
-export function createMaintain(engine: Engine, lifetime: Lifetime, clock: () => number): Maintain {
+export function createMaintain(
+  engine: Engine,
+  lifetime: Lifetime,
+  clock: () => number,
+  queuesFolder?: string,
+): Maintain {
   return {
     async stats(): Promise<Stats> {
       lifetime.assertOpen('maintain.stats');
@@ -39,13 +45,28 @@ export function createMaintain(engine: Engine, lifetime: Lifetime, clock: () => 
     async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
       lifetime.assertOpen('maintain.verify');
       const { verifyStore } = await import('../maintain/verify-store.ts');
-      return verifyStore(engine, options);
+      const report = await verifyStore(engine, options);
+      if (queuesFolder === undefined) return report;
+      const { checkQueues } = await import('../queue/queue-upkeep.ts');
+      const damaged = checkQueues(queuesFolder).map(({ queue, what }) => ({
+        what,
+        file: `queues/${queue}/events.db`,
+        offset: 0,
+        id: queue,
+        severity: 'lost' as const,
+      }));
+      if (damaged.length === 0) return report;
+      return { ...report, ok: false, problems: [...report.problems, ...damaged] };
     },
 
     async backup(to: string, progress?: Progress): Promise<BackupReport> {
       lifetime.assertOpen('maintain.backup');
       if (typeof to !== 'string' || to === '') throw invalid('to', 'names a folder');
-      return engine.upkeep.backup(to, progress);
+      const report = await engine.upkeep.backup(to, progress);
+      if (queuesFolder === undefined) return report;
+      const { copyQueues } = await import('../queue/queue-upkeep.ts');
+      const { files, bytes } = await copyQueues(queuesFolder, join(to, 'queues'));
+      return { ...report, files: report.files + files, copiedBytes: report.copiedBytes + bytes };
     },
 
     async retain(

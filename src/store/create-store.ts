@@ -8,7 +8,7 @@ import { eraseVerbs } from './erase-verbs.ts';
 import { lazyWorkflows } from './lazy-workflows.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import type { StoreElsewhere } from './store-elsewhere.ts';
-import { storeQueues } from './store-queues.ts';
+import { folderOf, storeQueues } from './store-queues.ts';
 import type { QueuesPlace } from './store-queues.ts';
 import type { Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
@@ -55,7 +55,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     queues: storeQueues(queues, lifetime),
     blobs: { ...createBlobs(engine, lifetime), erase: elsewhere?.eraseBlob ?? erase.blob },
     maintain: {
-      ...createMaintain(engine, lifetime, clock),
+      ...createMaintain(engine, lifetime, clock, folderOf(queues)),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),
     },
     watch(filter = {}, options = {}) {

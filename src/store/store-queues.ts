@@ -6,6 +6,11 @@ import type { OpenQueueOptions, Queue, QueueSummary, Queues } from '../queue/que
 /** In a folder, which any number of processes may use at once, or with whoever keeps the store. */
 export type QueuesPlace = { readonly folder: string } | { readonly queues: Queues };
 
+/** Undefined when they are not at hand. */
+export function folderOf(place: QueuesPlace | undefined): string | undefined {
+  return place !== undefined && 'folder' in place ? place.folder : undefined;
+}
+
 /** The queues of a store. What they need is loaded with the first of them. */
 export function storeQueues(place: QueuesPlace | undefined, lifetime: Lifetime): Queues {
   let owned: Promise<OwnedQueues> | undefined;

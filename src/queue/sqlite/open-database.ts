@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
+import { linkSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import { syncPath } from '../files/sync-path.ts';
 import { BOOKKEEPING, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 /** How long one call waits for other processes. */
@@ -67,13 +68,4 @@ function addBookkeeping(database: Database.Database): void {
     database.exec(BOOKKEEPING);
     database.pragma(`user_version = ${SCHEMA_VERSION}`);
   })();
-}
-
-function syncPath(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }

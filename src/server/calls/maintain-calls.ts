@@ -46,10 +46,10 @@ export function maintainCalls({ engine, store }: Served): NamedHandler<StreamHan
     long('engine.checkpoint', none, () => engine.checkpoint()),
     long('engine.reindex', none, (_, progress) => engine.reindex(progress)),
     long('upkeep.check', z.tuple([z.boolean()]), ([repair], progress) =>
-      engine.upkeep.check({ repair, progress }),
+      store.maintain.verify({ repair, progress }),
     ),
     long('upkeep.eraseBlob', z.tuple([hash]), ([blob]) => engine.upkeep.eraseBlob(blob)),
-    long('upkeep.backup', z.tuple([path]), ([to], progress) => engine.upkeep.backup(to, progress)),
+    long('upkeep.backup', z.tuple([path]), ([to], progress) => store.maintain.backup(to, progress)),
     long('maintain.gc', z.tuple([gcOptions]), ([options], progress) =>
       store.maintain.gc({ ...options, progress }),
     ),

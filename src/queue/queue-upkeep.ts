@@ -1,0 +1,77 @@
+import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { syncPath } from './files/sync-path.ts';
+import { listQueueFolders, queueFolder } from './folder.ts';
+import { toQueueError } from './sqlite/queue-error.ts';
+
+// What keeps queues healthy. Only the database counts: the mirror is written again from it, and logs, locks and
+// what was put aside are of one machine and one time.
+
+export interface QueueProblem {
+  readonly queue: string;
+  readonly what: string;
+}
+
+export interface QueueCopies {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/**
+ * Copies the database of every queue, each as it was at one moment, while it is in use. A copy appears under its
+ * name only when it is whole and on the disk.
+ */
+export async function copyQueues(from: string, to: string): Promise<QueueCopies> {
+  let files = 0;
+  let bytes = 0;
+  for (const name of listQueueFolders(from)) {
+    const source = queueFolder(join(from, name));
+    const target = queueFolder(join(to, name));
+    const partial = `${target.database}.new`;
+    try {
+      mkdirSync(target.path, { recursive: true });
+      rmSync(partial, { force: true });
+      await copyDatabase(source.database, partial);
+      syncPath(partial);
+      renameSync(partial, target.database);
+      syncPath(target.path);
+    } catch (error) {
+      throw toQueueError(error, target.path);
+    }
+    files += 1;
+    bytes += statSync(target.database).size;
+  }
+  return { files, bytes };
+}
+
+async function copyDatabase(from: string, to: string): Promise<void> {
+  const database = new Database(from, { fileMustExist: true, readonly: true });
+  try {
+    await database.backup(to);
+  } finally {
+    database.close();
+  }
+}
+
+/** Reads every database and tells what is wrong. */
+export function checkQueues(parent: string): QueueProblem[] {
+  return listQueueFolders(parent).flatMap((queue) => {
+    const { database } = queueFolder(join(parent, queue));
+    return findDamage(database).map((what) => ({ queue, what }));
+  });
+}
+
+function findDamage(path: string): string[] {
+  try {
+    const database = new Database(path, { fileMustExist: true, readonly: true });
+    try {
+      const found = database.pragma('integrity_check(10)') as { integrity_check: string }[];
+      return found.map((row) => row.integrity_check).filter((what) => what !== 'ok');
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return [(error as Error).message];
+  }
+}
