@@ -75,3 +75,21 @@ export type {
   ThreadPage,
   Workflows,
 } from './workflow/workflows.ts';
+export type {
+  ConsumerProgress,
+  ConsumerState,
+  DispatchReport,
+  EventType,
+  NewEvent,
+  NewSubscription,
+  OpenQueueOptions,
+  PeekOptions,
+  PopOptions,
+  Queue,
+  QueueEvent,
+  QueueFollowOptions,
+  QueueInfo,
+  Queues,
+  QueueSummary,
+  Subscription,
+} from './queue/queue.ts';

@@ -5,13 +5,17 @@ import { toSlug } from './slug.ts';
 
 const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 6);
 
+const pathOf = (...names: string[]): string => `/${names.join('/')}`;
+
 describe('toSlug', () => {
   it('has hyphens for what is no letter or digit, and none in front', () => {
-    expect(toSlug('/home/user/my-project/thread')).toBe('home-user-my-project-thread');
+    expect(toSlug(pathOf('home', 'user', 'my-project', 'thread'))).toBe(
+      'home-user-my-project-thread',
+    );
   });
 
   it('cuts what is long, and tells it from its neighbours by a digest', () => {
-    const path = '/home/user/some/very/long/place/for/a/thread';
+    const path = pathOf('home', 'user', 'some', 'very', 'long', 'place', 'for', 'a', 'thread');
     expect(toSlug(path)).toBe(`home-user-some-very-long-place-f-${sha1(path)}`);
     const forty = `/${'a'.repeat(40)}`;
     expect(toSlug(forty)).toBe('a'.repeat(40));

@@ -44,6 +44,8 @@ async function runInShell(folder: string, count: number): Promise<void> {
     PATH: `${join(folder, 'bin')}${delimiter}${process.env['PATH'] ?? ''}`,
     HOME: join(folder, 'home'),
     BLOCKS: join(folder, 'blocks'),
+    // Examples that push must not leave a daemon behind.
+    THREAD_NOTIFIER: 'true',
   };
   delete env['QUIPU_STORE'];
   const cwd = join(folder, 'here');

@@ -1,10 +1,16 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runWakeUps } from './wake-ups.ts';
 
 describe('no wake-up is lost', { timeout: 60_000 }, () => {
-  it('with many pushers at once', () =>
-    runWakeUps({ pushers: 6, consumers: 3, events: 300, deadly: 0 }));
+  it('with many pushers at once', async () => {
+    const load = { pushers: 6, consumers: 3, events: 300, deadly: 0 };
+    const good = { acknowledged: 300, missing: [], others: [], twice: [] };
+    expect(await runWakeUps(load)).toEqual(good);
+  });
 
-  it('with handlers that are killed at random', () =>
-    runWakeUps({ pushers: 3, consumers: 2, events: 90, deadly: 0.2 }));
+  it('with handlers that are killed at random', async () => {
+    const load = { pushers: 3, consumers: 2, events: 90, deadly: 0.2 };
+    const good = { acknowledged: 90, missing: [], others: [], twice: [] };
+    expect(await runWakeUps(load)).toEqual(good);
+  });
 });

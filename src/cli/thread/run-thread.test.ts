@@ -187,9 +187,8 @@ describe('thread', () => {
     await rig.on('subscribe', ...SUBSCRIBE);
     const ran = await rig.run(...argv);
     expect(ran).toMatchObject({ code: 2, out: '' });
-    const json = argv.includes('--json');
-    expect(json ? (JSON.parse(ran.err) as { error: string }).error : ran.err).toMatch(problem);
-    if (!json) expect(ran.err).toMatch(/^Error: .* - .*\n$/);
+    expect(ran.err).toMatch(argv.includes('--json') ? /^\{"error":.*\}\n$/ : /^Error: .* - .*\n$/);
+    expect(ran.err).toMatch(problem);
     expect((await rig.on('info', '--json')).out).toMatch(/"event_count":0/);
   });
 

@@ -1,0 +1,41 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
+import type { NewEvent, QueueEvent } from '../../src/queue/queue.ts';
+import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
+import type { SqliteQueueOptions } from '../../src/queue/sqlite-queue.ts';
+
+export function makeFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'quipu-queue-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Closed when the test is over. */
+export function openQueue(
+  path: string = makeFolder(),
+  options: SqliteQueueOptions = {},
+): SqliteQueue {
+  createQueueFolder(path);
+  const queue = new SqliteQueue(queueFolder(path), { wakes: false, ...options });
+  onTestFinished(() => queue.close());
+  return queue;
+}
+
+export function message(content: string, source: string = 'self'): NewEvent {
+  return { source, type: 'message', content };
+}
+
+export function contents(events: readonly QueueEvent[]): string[] {
+  return events.map(({ content }) => content);
+}
+
+/** What events.jsonl has. */
+export function mirrored(queue: SqliteQueue): QueueEvent[] {
+  return readFileSync(queue.folder.mirror, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as QueueEvent);
+}
