@@ -26,6 +26,10 @@ export interface Sizes {
   /** Payload bytes of each store that is checked. */
   readonly verifiedBytes: number;
   readonly backedUpTurns: number;
+  /** Events pushed one by one, pushed at once, and in the queue that is read. */
+  readonly queuePushes: number;
+  readonly queueBatch: number;
+  readonly queueEvents: number;
 }
 
 const DEFAULT: Sizes = {
@@ -48,6 +52,9 @@ const DEFAULT: Sizes = {
   quietAppends: 1000,
   verifiedBytes: 256e6,
   backedUpTurns: 50_000,
+  queuePushes: 1000,
+  queueBatch: 100_000,
+  queueEvents: 1_000_000,
 };
 
 export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
@@ -73,5 +80,8 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     quietAppends: 20,
     verifiedBytes: 1e6,
     backedUpTurns: 200,
+    queuePushes: 20,
+    queueBatch: 1000,
+    queueEvents: 3000,
   },
 };

@@ -4,6 +4,7 @@ import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
 import { fork, grow, open } from './workloads/grow.ts';
 import { lastTurns, range } from './workloads/read.ts';
+import { queueBatch, queuePush, queueRead } from './workloads/queue.ts';
 import { blob, sessions } from './workloads/space.ts';
 import { fillMix, verify } from './workloads/verify.ts';
 import type { Trial, Workload, WorkloadName } from './workloads/workload.ts';
@@ -23,6 +24,9 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   'fill-mix': fillMix,
   verify,
   backup,
+  'queue-push': queuePush,
+  'queue-batch': queueBatch,
+  'queue-read': queueRead,
 };
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as Trial;

@@ -2,6 +2,7 @@ import { appendManyRow, appendOneRow, lastTurnsRow } from './appends.ts';
 import { forkRow, openRow, rangeRow } from './deep.ts';
 import type { Row } from './finding.ts';
 import { backupRow, gcRow, verifyRow } from './health.ts';
+import { queueBatchRow, queuePushRow, queueReadRow } from './queues.ts';
 import { scalingRow } from './scaling.ts';
 import { tcpLastTurnsRow, tcpManyRow, tcpOneRow, tcpPipelinedRow } from './served.ts';
 import { blobRow, sessionsRow } from './space.ts';
@@ -23,4 +24,7 @@ export const ROWS: readonly Row[] = [
   tcpPipelinedRow,
   tcpManyRow,
   tcpLastTurnsRow,
+  queuePushRow,
+  queueBatchRow,
+  queueReadRow,
 ];

@@ -32,4 +32,7 @@ export type WorkloadName =
   | 'gc'
   | 'fill-mix'
   | 'verify'
-  | 'backup';
+  | 'backup'
+  | 'queue-push'
+  | 'queue-batch'
+  | 'queue-read';

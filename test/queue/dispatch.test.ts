@@ -16,7 +16,9 @@ function open(supervisor = SUPERVISOR, wakes = true): { rig: ThreadRig; queue: S
   const queue = new SqliteQueue(queueFolder(rig.inbox), { supervisor, wakes });
   onTestFinished(async () => {
     rmSync(join(rig.notes, 'hold'), { force: true });
-    await eventually(() => [...'abc'].every((name) => readLock(queue.folder, name) === undefined));
+    await eventually(() =>
+      ['a', 'b', 'c'].every((name) => readLock(queue.folder, name) === undefined),
+    );
     await queue.close();
     rig[Symbol.dispose]();
   });

@@ -77,7 +77,8 @@ describe('a queue', () => {
   it('says what is wrong with a database that is none', async () => {
     const queue = openQueue();
     writeFileSync(queue.folder.database, 'x'.repeat(5000));
-    await failure(queue.push(message('b')), 'CORRUPT');
+    const refused = await failure(queue.push(message('b')), 'CORRUPT');
+    expect(refused.message).toMatch(/events\.db in .* is damaged/);
   });
 
   it('takes over a folder that has only the three tables', async () => {

@@ -22,8 +22,10 @@ const event = (content: string, source = 'self'): NewEvent => ({
 });
 const contents = (events: readonly QueueEvent[]): string[] => events.map(({ content }) => content);
 
-/** What every store promises of its queues, wherever it is. */
-async function useQueues(store: Store): Promise<void> {
+const LISTED = [{ name: 'inbox', event_count: 4, last_event_id: 4, subscriptions: 0 }];
+
+/** What every store promises of its queues, wherever it is. The list of them at the end. */
+async function useQueues(store: Store): Promise<unknown> {
   await failure(store.queues.open('inbox', { create: false }), 'NOT_FOUND');
   await failure(store.queues.open('No/Such'), 'INVALID');
   const queue: Queue = await store.queues.open('inbox');
@@ -46,9 +48,7 @@ async function useQueues(store: Store): Promise<void> {
   expect(seen).toEqual(['b', 'c', 'e']);
   expect(await queue.dispatch()).toEqual({ started: [], skipped: [] });
   expect(await queue.info()).toMatchObject({ event_count: 4, subscriptions: [] });
-  expect(await store.queues.list()).toEqual([
-    { name: 'inbox', event_count: 4, last_event_id: 4, subscriptions: 0 },
-  ]);
+  return store.queues.list();
 }
 
 async function serve(folder: string): Promise<{ http: string; tcp: string }> {
@@ -74,7 +74,7 @@ describe('queues of a store', () => {
   it('work in a folder, from two processes of it, and end with it', async () => {
     const folder = makeFolder();
     const store = await openStore(folder);
-    await useQueues(store);
+    expect(await useQueues(store)).toEqual(LISTED);
     const queue = await store.queues.open('inbox');
     const following = (async () => {
       for await (const one of queue.follow({ lastEventId: 4 })) throw new Error(one.content);
@@ -115,7 +115,7 @@ describe('queues of a store', () => {
     for (const kind of ['tcp', 'http'] as const) {
       const address = (await serve(makeFolder()))[kind];
       await using store = await openStore(address);
-      await useQueues(store);
+      expect(await useQueues(store)).toEqual(LISTED);
     }
   });
 });

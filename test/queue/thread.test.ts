@@ -40,7 +40,7 @@ describe('the program thread', { timeout: 60_000 }, () => {
     const shell = [
       'last=$(thread info --thread "$THREAD_DIR" --json | sed -E \'s/.*"consumer_id":"shell","last_acked_id":([0-9]+).*/\\1/\')',
       'while out=$(thread pop --thread "$THREAD_DIR" --consumer shell --last-event-id $last --limit 2) && [ -n "$out" ]',
-      `do echo "$out" >> ${rig.notes}/shell.got; last=$(echo "$out" | tail -1 | sed -E 's/^.\"id\":([0-9]+).*/\\1/')`,
+      `do echo "$out" >> ${rig.notes}/shell.got; last=$(echo "$out" | tail -1 | sed -E 's/^."id":([0-9]+).*/\\1/')`,
       `[ -e ${rig.notes}/died ] || { touch ${rig.notes}/died; kill -9 $$; }; done`,
     ].join('; ');
     const script = join(rig.folder, 'work.sh');
@@ -65,10 +65,12 @@ describe('the program thread', { timeout: 60_000 }, () => {
     expect(batch).toEqual({ code: 0, out: 'Pushed 4 events (2-5)\n', err: '' });
     const task = ['--task-id', `dispatch-${slugOf(inbox)}`];
     expect(rig.noted).toEqual(
-      [SOURCES[0], 'self'].map((author) => [
-        ...['task', 'add', '--author', author, ...task],
-        ...['--command', `thread dispatch --thread ${inbox}`],
-      ]),
+      [SOURCES[0], 'self'].map((author) =>
+        ['task', 'add', '--author', author, ...task].concat(
+          '--command',
+          `thread dispatch --thread ${inbox}`,
+        ),
+      ),
     );
 
     for (const [consumer, , matches] of FILTERS) {

@@ -1,0 +1,74 @@
+import type { Bench } from '../bench.ts';
+import { count, ms, percent, times } from './finding.ts';
+import type { Row, RowResult } from './finding.ts';
+
+export const queuePushRow: Row = {
+  name: 'queue-push',
+  about: 'pushing an event to a queue, beside inserting the same row with the same sync',
+  async run(bench: Bench): Promise<RowResult> {
+    const { queuePushes: size, payloadBytes } = bench.sizes;
+    const found = await bench.inTurn(['queue-push'], { size, payloadBytes });
+    const { pushP50Ms = 0, rawP50Ms = 0 } = found;
+    const slower = pushP50Ms / rawP50Ms;
+    return {
+      findings: [
+        {
+          work: 'push of one event, p50',
+          answers: { quipu: ms(pushP50Ms), sqlite: ms(rawP50Ms) },
+          measured: times(slower),
+          must: '<= 1.5x',
+          met: slower <= 1.5,
+        },
+      ],
+    };
+  },
+};
+
+export const queueBatchRow: Row = {
+  name: 'queue-batch',
+  about: 'pushing a batch to a queue, beside inserting the same rows',
+  async run(bench: Bench): Promise<RowResult> {
+    const { queueBatch: size, payloadBytes } = bench.sizes;
+    const found = await bench.inTurn(['queue-batch'], { size, payloadBytes });
+    const { pushSeconds = 0, rawSeconds = 0, share = 0 } = found;
+    return {
+      findings: [
+        {
+          work: `push of a batch of ${count(size)} events, processor time`,
+          answers: { quipu: ms(pushSeconds * 1000), sqlite: ms(rawSeconds * 1000) },
+          measured: percent(share),
+          must: '>= 70 %',
+          met: share >= 0.7,
+        },
+      ],
+    };
+  },
+};
+
+export const queueReadRow: Row = {
+  name: 'queue-read',
+  about: 'popping from a long queue, and dispatching for many consumers',
+  async run(bench: Bench): Promise<RowResult> {
+    const { queueEvents: size, payloadBytes } = bench.sizes;
+    const found = await bench.inTurn(['queue-read'], { size, payloadBytes });
+    const { popP50Ms = 0, dispatchMs = 0, firstDispatchMs = 0 } = found;
+    return {
+      findings: [
+        {
+          work: `pop of 100 from ${count(size)} events, p50`,
+          answers: { quipu: ms(popP50Ms) },
+          measured: ms(popP50Ms),
+          must: '< 2 ms',
+          met: popP50Ms < 2,
+        },
+        {
+          work: `dispatch with 100 consumers and ${count(size)} events`,
+          answers: { quipu: ms(dispatchMs) },
+          measured: `the first one, without bookmarks, ${ms(firstDispatchMs)}`,
+          must: '< 300 ms',
+          met: dispatchMs < 300,
+        },
+      ],
+    };
+  },
+};
