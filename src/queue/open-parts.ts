@@ -102,6 +102,8 @@ export class OpenParts {
   }
 
   close(): void {
+    this.#parts?.log.flush();
+    this.#parts?.mirror.close();
     this.#parts?.database.close();
     this.#parts = undefined;
   }

@@ -60,6 +60,8 @@ export interface Pending {
   readonly first: number | undefined;
   /** None of those up to here is one. */
   readonly clearTo: number;
+  /** False when it stopped looking before the end. */
+  readonly isWhole: boolean;
   /** When it took long to find out. */
   readonly bookmark?: BookmarkRow;
 }
@@ -69,18 +71,24 @@ export async function findPending(
   database: QueueDatabase,
   subscription: Subscription,
   filter: CompiledFilter | undefined,
+  stretchesMax: number = Infinity,
 ): Promise<Pending> {
   const acked = database.acked(subscription.consumer_id);
   const start = startFor(acked, database.bookmark(subscription.consumer_id));
   let clearTo = start;
   let first: number | undefined;
+  let looked = 0;
+  let isWhole = true;
   for await (const range of stretches(database, start, filter !== undefined)) {
+    isWhole = looked < stretchesMax;
+    if (!isWhole) break;
+    looked += 1;
     first = database.firstMatch(range, filter);
     clearTo = first === undefined ? range.through : first - 1;
     if (first !== undefined) break;
   }
-  if (clearTo - start < BOOKMARK_WORTH) return { first, clearTo };
-  return { first, clearTo, bookmark: { from_id: acked, to_id: clearTo } };
+  if (clearTo - start < BOOKMARK_WORTH) return { first, clearTo, isWhole };
+  return { first, clearTo, isWhole, bookmark: { from_id: acked, to_id: clearTo } };
 }
 
 async function* stretches(

@@ -202,7 +202,7 @@ export class SqliteQueue implements Queue {
       this.#pushes += 1;
       this.#uncounted -= counted;
       // From here on the events are there, whatever happens to what people read.
-      log.writeCounted(pushedLine(events, ids));
+      log.writeLater(pushedLine(events, ids));
       try {
         mirror.catchUp(events.map((event, at) => toEvent(event, ids[at] ?? 0, created_at)));
       } catch (error) {

@@ -91,8 +91,11 @@ describe('logs/thread.log', () => {
     const lines = Array.from({ length: 9_999 }, () => ({ level: 'INFO', text: 'x' }) as const);
     queue.log(...lines);
     // The first push of a process counts its line, as a command does that pushes once.
-    for (const text of ['a', 'b', 'c'])
-      await openQueue(queue.folder.path, { now }).push(message(text));
+    for (const text of ['a', 'b', 'c']) {
+      const pusher = openQueue(queue.folder.path, { now });
+      await pusher.push(message(text));
+      await pusher.close();
+    }
     expect(readdirSync(queue.folder.logs).toSorted()).toEqual([
       'thread-20231114-221320.log',
       'thread.log',

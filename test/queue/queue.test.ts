@@ -33,6 +33,7 @@ describe('a queue', () => {
       queue.push(message('d')),
     ]);
     expect(ids).toEqual([1, [2, 3], 4]);
+    await queue.close();
     const log = readFileSync(queue.folder.log, 'utf8');
     expect(log).toMatch(/^\[[^\]]+Z\] \[INFO\] push: events=4 id=1-4\n$/);
   });

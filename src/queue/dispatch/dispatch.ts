@@ -24,22 +24,39 @@ export interface DispatchWorld {
 export const SUPERVISOR: string = fileURLToPath(new URL('./supervisor-main.js', import.meta.url));
 
 /**
- * Starts one supervisor for all consumers that have events to handle and no handler running. It returns when
- * the supervisor has its locks, without waiting for handlers.
+ * Starts a supervisor for all consumers that have events to handle and no handler running. It returns when
+ * the supervisor has its locks, without waiting for handlers. Those who have to look far for an event of theirs
+ * come after those who have not.
  */
 export async function dispatch(world: DispatchWorld): Promise<DispatchReport> {
+  const near = await dispatchSome(world, world.database.subscriptions(), 1);
+  if (near.undecided.length === 0) return near.report;
+  const far = await dispatchSome(world, near.undecided, Infinity);
+  return {
+    started: [...near.report.started, ...far.report.started],
+    skipped: [...near.report.skipped, ...far.report.skipped],
+  };
+}
+
+async function dispatchSome(
+  world: DispatchWorld,
+  subscriptions: readonly Subscription[],
+  stretchesMax: number,
+): Promise<{ report: DispatchReport; undecided: Subscription[] }> {
   const { database, log } = world;
   const due: string[] = [];
+  const undecided: Subscription[] = [];
   const skipped: { consumer: string; reason: string }[] = [];
   const lines: LogLine[] = [];
   const bookmarks: [Subscription, BookmarkRow][] = [];
-  for (const subscription of database.subscriptions()) {
+  for (const subscription of subscriptions) {
     const consumer = subscription.consumer_id;
     try {
       const filter = compileStored(subscription);
-      const { first, bookmark } = await findPending(database, subscription, filter);
-      if (bookmark !== undefined) bookmarks.push([subscription, bookmark]);
-      if (first !== undefined) due.push(consumer);
+      const found = await findPending(database, subscription, filter, stretchesMax);
+      if (found.bookmark !== undefined) bookmarks.push([subscription, found.bookmark]);
+      if (found.first !== undefined) due.push(consumer);
+      else if (!found.isWhole) undecided.push(subscription);
     } catch (error) {
       // One consumer that cannot be served does not stop the others.
       const reason = (error as Error).message;
@@ -60,7 +77,7 @@ export async function dispatch(world: DispatchWorld): Promise<DispatchReport> {
     lines.push(info(`dispatch: consumer=${consumer} skipped (lock held)`));
   }
   log.write(...lines);
-  return { started, skipped };
+  return { report: { started, skipped }, undecided };
 }
 
 /** The consumers whose locks were free. Their locks name the new process before anyone else can look. */

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import type { QueueFolder } from '../folder.ts';
 import { FILE_LINES_MAX } from '../limits.ts';
 import type { QueueEvent } from '../queue.ts';
@@ -19,12 +19,22 @@ const REPAIR_BYTES_MAX = 64 << 20;
 const REPAIR_ROWS = 500;
 const WRITE_CHARS = 1 << 20;
 
+interface Left {
+  readonly file: number;
+  readonly inode: number;
+  readonly size: number;
+  /** The last event in it. */
+  readonly id: number;
+  /** The last event in an older file. */
+  readonly aside: number;
+}
+
 export class EventMirror {
   readonly #folder: QueueFolder;
   readonly #database: QueueDatabase;
   readonly #now: () => number;
   /** As this process left the file. Only while it is as long as that has nobody else written to it. */
-  #left: { readonly inode: number; readonly size: number; readonly id: number } | undefined;
+  #left: Left | undefined;
 
   constructor(folder: QueueFolder, database: QueueDatabase, now: () => number) {
     this.#folder = folder;
@@ -35,34 +45,53 @@ export class EventMirror {
   /** Writes what is missing, up to the newest event. `fresh` are the last ones committed, to save reading them. */
   catchUp(fresh: readonly QueueEvent[]): void {
     this.#database.exclusively(() => {
-      let file = openSync(this.#folder.mirror, 'a+');
-      try {
-        let reached = this.#reach(file);
-        const aside = this.#database.lines('events.jsonl');
-        if (reached === undefined || reached.id - aside > FILE_LINES_MAX) {
-          closeSync(file);
-          putAside(this.#folder.mirror, this.#now());
-          this.#database.setLines('events.jsonl', reached?.id ?? aside);
-          file = openSync(this.#folder.mirror, 'a+');
-          reached = { id: 0, end: 0 };
-        }
-        const { inode, size } = factsOf(file);
-        if (size > reached.end) ftruncateSync(file, reached.end);
-        const from = Math.max(reached.id, this.#database.lines('events.jsonl'));
-        const { id, bytes } = this.#append(file, from, fresh);
-        this.#left = { inode, size: reached.end + bytes, id };
-      } finally {
-        closeSync(file);
+      const found = statSync(this.#folder.mirror, { throwIfNoEntry: false });
+      const left = this.#left;
+      // Nobody else has written or put it aside, so there is no need to look.
+      if (left !== undefined && found?.ino === left.inode && found.size === left.size) {
+        if (left.id - left.aside <= FILE_LINES_MAX) return this.#write(left, fresh);
       }
+      this.close();
+      this.#write(this.#open(), fresh);
     });
   }
 
-  /** The last event in the file and where its line ends. Undefined when the file makes no sense. */
-  #reach(file: number): { id: number; end: number } | undefined {
-    const { inode, size } = factsOf(file);
-    const left = this.#left;
-    if (left?.inode === inode && left.size === size) return { id: left.id, end: size };
-    return readTail(file, size);
+  close(): void {
+    if (this.#left !== undefined) closeSync(this.#left.file);
+    this.#left = undefined;
+  }
+
+  /** The file to write on, cut to its last whole line; a new one when the old one is full or makes no sense. */
+  #open(): Left {
+    const aside = this.#database.lines('events.jsonl');
+    const file = openSync(this.#folder.mirror, 'a+');
+    try {
+      const { ino: inode, size } = fstatSync(file);
+      const tail = readTail(file, size);
+      if (tail !== undefined && tail.id - aside <= FILE_LINES_MAX) {
+        if (size > tail.end) ftruncateSync(file, tail.end);
+        return { file, inode, size: tail.end, id: Math.max(tail.id, aside), aside };
+      }
+      putAside(this.#folder.mirror, this.#now());
+      this.#database.setLines('events.jsonl', tail?.id ?? aside);
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
+    closeSync(file);
+    return this.#open();
+  }
+
+  #write(left: Left, fresh: readonly QueueEvent[]): void {
+    // Until it is written nobody knows how the file is.
+    this.#left = undefined;
+    try {
+      const { id, bytes } = this.#append(left.file, left.id, fresh);
+      this.#left = { ...left, id, size: left.size + bytes };
+    } catch (error) {
+      closeSync(left.file);
+      throw error;
+    }
   }
 
   #append(file: number, from: number, fresh: readonly QueueEvent[]): { id: number; bytes: number } {
@@ -129,9 +158,4 @@ export function toLine({ id, created_at, source, type, subtype, content }: Queue
 
 function quote(text: string): string {
   return JSON.stringify(text);
-}
-
-function factsOf(file: number): { inode: number; size: number } {
-  const { ino, size } = fstatSync(file);
-  return { inode: ino, size };
 }

@@ -11,11 +11,17 @@ export interface LogLine {
   readonly text: string;
 }
 
+/** How long lines of pushes wait for more of them: a file is opened once for all. */
+const LATER_MS = 50;
+const LATER_LINES = 64;
+
 /** logs/thread.log: what happened, for people. It never fails what it tells about. */
 export class RuntimeLog {
   readonly #folder: QueueFolder;
   readonly #database: QueueDatabase;
   readonly #now: () => number;
+  #waiting: string[] = [];
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(folder: QueueFolder, database: QueueDatabase, now: () => number) {
     this.#folder = folder;
@@ -43,20 +49,39 @@ export class RuntimeLog {
     }
   }
 
+  /** Soon, or when the queue is closed. For lines whose number was written with something else. */
+  writeLater(line: LogLine): void {
+    this.#waiting.push(this.#toText(line));
+    if (this.#waiting.length >= LATER_LINES) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), LATER_MS).unref();
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.writeCounted();
+  }
+
   /** For lines whose number was written with something else. */
   writeCounted(...lines: readonly LogLine[]): void {
+    const texts = [...this.#waiting, ...lines.map((line) => this.#toText(line))];
+    this.#waiting = [];
+    if (texts.length === 0) return;
     try {
-      if (this.#database.lines('thread.log') > FILE_LINES_MAX + lines.length)
-        this.#rotate(lines.length);
-      this.#append(lines);
+      if (this.#database.lines('thread.log') > FILE_LINES_MAX + texts.length) {
+        this.#rotate(texts.length);
+      }
+      this.#append(texts.join(''));
     } catch {
       // As above.
     }
   }
 
-  #append(lines: readonly LogLine[]): void {
-    const at = new Date(this.#now()).toISOString();
-    const text = lines.map((line) => `[${at}] [${line.level}] ${toOneLine(line.text)}\n`).join('');
+  #toText({ level, text }: LogLine): string {
+    return `[${new Date(this.#now()).toISOString()}] [${level}] ${toOneLine(text)}\n`;
+  }
+
+  #append(text: string): void {
     try {
       appendFileSync(this.#folder.log, text);
     } catch (error) {
