@@ -101,8 +101,13 @@ export class RuntimeLog {
   }
 }
 
+/** Most lines have none, which is found out faster without Unicode's classes. */
+// oxlint-disable-next-line no-control-regex
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/;
+
 /** What others wrote, such as the output of a handler, must not look like lines of this log. */
 function toOneLine(text: string): string {
+  if (!CONTROLS.test(text)) return text;
   return text.replaceAll(/\p{Cc}/gu, (char) => (char === '\n' ? '\\n' : ' '));
 }
 

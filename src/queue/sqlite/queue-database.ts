@@ -51,7 +51,17 @@ export class QueueDatabase {
    * not in the database but must not be done twice at once.
    */
   exclusively<T>(work: () => T): T {
-    return this.#database.transaction(work).immediate();
+    if (this.#database.inTransaction) return work();
+    // As better-sqlite3's own `transaction`, which makes a new function each time: a tenth of a push.
+    this.#prepare('BEGIN IMMEDIATE').run();
+    try {
+      const result = work();
+      this.#prepare('COMMIT').run();
+      return result;
+    } finally {
+      // After a full disk SQLite may have rolled back by itself.
+      if (this.#database.inTransaction) this.#prepare('ROLLBACK').run();
+    }
   }
 
   /** The ids, one after the other. On the disk when it returns, as is that `logLines` lines follow in the log. */
