@@ -1,8 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { projectPath } from '../support/project.ts';
 import { ThreadRig, eventually } from './rig.ts';
 
+const NOTIFIER = projectPath('dist/notifier/main.js');
 const SOURCES = [
   'external:telegram:tg-main:dm:alice:alice',
   'external:slack:slack-work:channel:grp-123:bob',
@@ -102,6 +104,24 @@ describe('the program thread', { timeout: 60_000 }, () => {
     expect(mirror.join('\n')).toBe(
       (await rig.sh('thread peek --thread inbox --last-event-id 0')).out.trim(),
     );
+  });
+
+  it('wakes handlers through the notifier of the package', async () => {
+    using rig = new ThreadRig();
+    rig.env['THREAD_NOTIFIER'] = undefined;
+    rig.env['NOTIFIER_HOME'] = join(rig.folder, 'spool');
+    await rig.sh('thread init inbox');
+    await rig.sh(`thread subscribe --thread inbox --consumer w --handler '${rig.handler()}'`);
+    const push = 'thread push --thread inbox --source self --type message --content x';
+    expect(await rig.sh(push)).toEqual({ code: 0, out: 'Pushed event 1\n', err: '' });
+    await eventually(() => rig.notesOf('w', 'handled').length === 1);
+    // Everything starts anew: the daemon with the next task, and the handler where it was.
+    expect((await rig.sh(`"${process.execPath}" "${NOTIFIER}" stop`)).code).toBe(0);
+    expect(await rig.sh(push)).toEqual({ code: 0, out: 'Pushed event 2\n', err: '' });
+    await eventually(() => rig.notesOf('w', 'handled').length === 2);
+    await rig.sh(`"${process.execPath}" "${NOTIFIER}" stop`);
+    await eventually(() => readdirSync(join(rig.inbox, 'run')).length === 0);
+    expect(rig.notesOf('w', 'handled')).toEqual(['1', '2']);
   });
 
   it('stores an event whatever the notifier does, and then starts the handlers itself', async () => {
