@@ -29,8 +29,8 @@ export function queuePush(world: World): Command {
         await using store = await io.createStore();
         const queue = await store.queues.open(name);
         const ids = await queue.pushBatch(events);
-        if (!io.json) return world.out(ids.map((id) => `${id}\n`).join(''));
-        await io.printJson(options.batch === true ? { ids } : { id: ids[0] });
+        if (!io.json) await world.out(ids.map((id) => `${id}\n`).join(''));
+        else await io.printJson(options.batch === true ? { ids } : { id: ids[0] });
       }),
     );
 }
