@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newToken, readLock, writeLock } from '../../src/queue/dispatch/consumer-lock.ts';
-import { markOf } from '../../src/queue/dispatch/process-life.ts';
+import { isRunning, markOf } from '../../src/queue/dispatch/process-life.ts';
 import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
 import type { NewEvent } from '../../src/queue/queue.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
@@ -99,7 +99,9 @@ describe('dispatch', () => {
     await queue.subscribe({ consumer: 'a', handler: rig.handler() });
     await queue.push(EVENT);
     await eventually(() => rig.notesOf('a', 'ending').length === 1);
-    process.kill(readLock(queue.folder, 'a')!.supervisor.pid, 'SIGKILL');
+    const { supervisor } = readLock(queue.folder, 'a')!;
+    process.kill(supervisor.pid, 'SIGKILL');
+    await eventually(() => !isRunning(supervisor));
     await queue.push(EVENT);
     // The new supervisor waits for the handler that runs alone now.
     await eventually(async () => (await queue.dispatch()).skipped.length === 1);
