@@ -8,7 +8,7 @@ import type { QueueFolder } from '../folder.ts';
 import type { DispatchReport, Subscription } from '../queue.ts';
 import { findPending } from '../scan.ts';
 import { compileStored } from '../sqlite/queue-database.ts';
-import type { BookmarkRow, QueueDatabase } from '../sqlite/queue-database.ts';
+import type { QueueDatabase } from '../sqlite/queue-database.ts';
 import { isHeld, newToken, readLock, writeLock } from './consumer-lock.ts';
 import { markOfChild } from './process-life.ts';
 
@@ -48,13 +48,13 @@ async function dispatchSome(
   const undecided: Subscription[] = [];
   const skipped: { consumer: string; reason: string }[] = [];
   const lines: LogLine[] = [];
-  const bookmarks: [Subscription, BookmarkRow][] = [];
   for (const subscription of subscriptions) {
     const consumer = subscription.consumer_id;
     try {
       const filter = compileStored(subscription);
       const found = await findPending(database, subscription, filter, stretchesMax);
-      if (found.bookmark !== undefined) bookmarks.push([subscription, found.bookmark]);
+      // At once: whoever dispatches next need not look again, also when this one does not come to its end.
+      if (found.bookmark !== undefined) database.setBookmark(subscription, found.bookmark);
       if (found.first !== undefined) due.push(consumer);
       else if (!found.isWhole) undecided.push(subscription);
     } catch (error) {
@@ -63,12 +63,6 @@ async function dispatchSome(
       skipped.push({ consumer, reason });
       lines.push(failure(`dispatch: consumer=${consumer} error: ${reason}`));
     }
-  }
-  if (bookmarks.length > 0) {
-    database.exclusively(() => {
-      for (const [subscription, bookmark] of bookmarks)
-        database.setBookmark(subscription, bookmark);
-    });
   }
   const started = due.length === 0 ? [] : startSupervisor(world, due);
   for (const consumer of due) {
