@@ -115,6 +115,7 @@ const WORKFLOW: readonly Build[] = [
   workflowStart,
   workflowStep,
   workflowEnd,
+];
 const QUEUE: readonly Build[] = [
   queueCreate,
   queueList,
