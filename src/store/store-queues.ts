@@ -1,5 +1,5 @@
 import { QuipuError } from '../base/errors.ts';
-import type { Lifetime } from '../context/lifetime.ts';
+import type { Lifetime } from '../base/lifetime.ts';
 import type { OwnedQueues } from '../queue/create-queues.ts';
 import type { OpenQueueOptions, Queue, QueueSummary, Queues } from '../queue/queue.ts';
 
