@@ -35,13 +35,13 @@ export function canFail(kind: FaultKind, operation: Operation): boolean {
 export function needsRoom({ name, detail }: Operation): boolean {
   const creates = name === 'open' && detail === 'create';
   return (
-    creates || name === 'mkdir' || name === 'rename' || name === 'write' || name === 'truncate'
+    creates || ['mkdir', 'link', 'rename', 'write', 'truncate'].includes(name)
   );
 }
 
 function changesNames({ name, detail }: Operation): boolean {
   if (name === 'open') return detail !== 'read';
-  return name === 'mkdir' || name === 'rename' || name === 'remove' || name === 'lock';
+  return ['mkdir', 'link', 'rename', 'remove', 'removeFolder', 'lock'].includes(name);
 }
 
 const DISK_FAULTS: readonly FaultKind[] = ['EIO', 'ENOSPC', 'SHORT_ENOSPC', 'EMFILE'];
