@@ -5,7 +5,13 @@ import type { Io } from '../../engine/io.ts';
 import { isErrno, toFileError, writeAll, writeWhole } from '../log/write-file.ts';
 import { openDraft } from './artifact-draft.ts';
 import type { ArtifactDraft } from './artifact-draft.ts';
-import { artifactIdOf, nextAgentIndex, nextArtifactId, toAgentId, toArtifactName } from './artifact-names.ts';
+import {
+  artifactIdOf,
+  nextAgentIndex,
+  nextArtifactId,
+  toAgentId,
+  toArtifactName,
+} from './artifact-names.ts';
 import { IdCounters } from './id-counters.ts';
 
 export interface SavedArtifact {

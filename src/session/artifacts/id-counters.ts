@@ -112,7 +112,9 @@ function parseCounters(text: string): Counters {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null) return {};
     return Object.fromEntries(
-      Object.entries(value).filter((pair): pair is [string, number] => Number.isSafeInteger(pair[1])),
+      Object.entries(value).filter((pair): pair is [string, number] =>
+        Number.isSafeInteger(pair[1]),
+      ),
     );
   } catch {
     // Cut short by a power cut: the names in the folder say enough.

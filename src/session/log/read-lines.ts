@@ -38,7 +38,7 @@ export async function* readForward(
     if (held > LINE_BYTES_MAX) parts = [];
     else if (piece.length > 0) parts.push(piece);
   };
-  for (let at = from; at < to; ) {
+  for (let at = from; at < to;) {
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, to - at));
     const got = await file.read(piece, at);
     if (got === 0) break;
@@ -80,13 +80,13 @@ export async function* readBackward(
     else if (piece.length > 0) parts.push(piece);
   };
   let pieceBytes = Math.min(PIECE_BYTES, 32 * 1024);
-  for (let at = to; at > from; ) {
+  for (let at = to; at > from;) {
     const piece = Buffer.allocUnsafe(Math.min(pieceBytes, at - from));
     pieceBytes = PIECE_BYTES;
     at -= piece.length;
     const bytes = piece.subarray(0, await file.read(piece, at));
     let stop = bytes.length;
-    for (let lf = bytes.lastIndexOf(LF); lf !== -1; ) {
+    for (let lf = bytes.lastIndexOf(LF); lf !== -1;) {
       hold(bytes.subarray(lf + 1, stop));
       const start = at + lf + 1;
       if (start < end) yield take(start);

@@ -85,7 +85,7 @@ async function* readRing(
   ring: IoFile,
   { start, kept, ringBytes }: { start: number; kept: number; ringBytes: number },
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  for (let read = 0; read < kept; ) {
+  for (let read = 0; read < kept;) {
     const at = (start + read) % ringBytes;
     const piece = Buffer.alloc(Math.min(COPY_BYTES, kept - read, ringBytes - at));
     const got = await ring.read(piece, at);

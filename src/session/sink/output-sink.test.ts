@@ -77,7 +77,12 @@ const VECTORS: readonly [SinkOptions, readonly string[], string, Partial<Run>][]
       artifact: `short\n${'x'.repeat(50)}\nfooter`,
     },
   ],
-  [{ maxColumns: 4 }, ['ab', 'cd', 'efgh', 'ijkl\n', 'next'], 'a…\nnext', { columnDroppedBytes: 11 }],
+  [
+    { maxColumns: 4 },
+    ['ab', 'cd', 'efgh', 'ijkl\n', 'next'],
+    'a…\nnext',
+    { columnDroppedBytes: 11 },
+  ],
   [{ maxColumns: 8 }, ['12345678\nok'], '12345678\nok', { artifact: undefined }],
   [{ maxColumns: 8 }, ['aé€😀zzzz\nok'], 'aé…\nok', { columnDroppedBytes: 11 }],
   [
@@ -117,8 +122,28 @@ describe('OutputSink', () => {
   });
 
   it('does not depend on how the text is cut into pieces', async () => {
-    const words = ['a', 'é', '€', '😀', '\n', '\r', '\u001b[31m', '\u001b]0;t\u0007', '\u0000', '\ud83d'];
-    const odd = ['\ude00', '\u001b', '[', '\u009b', '1m', '\u001b\\', '\u001bP1q#0~\u001b\\', 'xyz'];
+    const words = [
+      'a',
+      'é',
+      '€',
+      '😀',
+      '\n',
+      '\r',
+      '\u001b[31m',
+      '\u001b]0;t\u0007',
+      '\u0000',
+      '\ud83d',
+    ];
+    const odd = [
+      '\ude00',
+      '\u001b',
+      '[',
+      '\u009b',
+      '1m',
+      '\u001b\\',
+      '\u001bP1q#0~\u001b\\',
+      'xyz',
+    ];
     const text = fc.array(fc.constantFrom(...words, ...odd), { maxLength: 40 });
     const options = fc.record({
       spillThreshold: fc.integer({ min: 0, max: 24 }),
@@ -131,7 +156,7 @@ describe('OutputSink', () => {
       fc.asyncProperty(text, options, cuts, async (parts, given, sizes) => {
         const whole = parts.join('');
         const pieces: string[] = [];
-        for (let at = 0; at < whole.length; ) {
+        for (let at = 0; at < whole.length;) {
           const size = sizes.next().value as number;
           pieces.push(whole.slice(at, at + size));
           at += size;
@@ -197,7 +222,9 @@ describe('OutputSink', () => {
       /^([^]*?)\n(\[ARTIFACT TRUNCATED: .*\])\n([^]*)$/.exec(capped.artifact ?? '') ?? [];
     expect(text.startsWith(head) && text.endsWith(tail)).toBe(true);
     expect(Buffer.byteLength(head) + Buffer.byteLength(tail)).toBeGreaterThan(195);
-    expect(notice).toMatch(/^\[ARTIFACT TRUNCATED: kept first \d+B \+ last \d+B of 5\.\dKB; 5\.\dKB elided from the middle\]$/);
+    expect(notice).toMatch(
+      /^\[ARTIFACT TRUNCATED: kept first \d+B \+ last \d+B of 5\.\dKB; 5\.\dKB elided from the middle\]$/,
+    );
     const fits = await run({ spillThreshold: 5, artifactMaxBytes: 12 }, ['abcdef', 'ghijkl']);
     expect(fits.artifact).toBe('abcdefghijkl');
   });

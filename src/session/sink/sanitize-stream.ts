@@ -16,14 +16,16 @@ const INTRODUCER = /[\u001b\u0090\u0098\u009b\u009d-\u009f]/g;
 // oxlint-disable-next-line no-control-regex
 const CSI = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]/y;
 // oxlint-disable-next-line no-control-regex
-const STRING = /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)/y;
+const STRING =
+  /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)/y;
 // oxlint-disable-next-line no-control-regex
 const SHORT = /\u001b[ -/]*[0-OQ-WYZ\\`-~]/y;
 // The beginnings of the three, up to the end of the text.
 // oxlint-disable-next-line no-control-regex
 const CSI_BEGUN = /(?:\u001b\[|\u009b)[0-?]*[ -/]*$/y;
 // oxlint-disable-next-line no-control-regex
-const STRING_BEGUN = /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*\u001b?$/y;
+const STRING_BEGUN =
+  /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*\u001b?$/y;
 // oxlint-disable-next-line no-control-regex
 const SHORT_BEGUN = /\u001b[ -/]*$/y;
 // oxlint-disable-next-line no-control-regex

@@ -48,6 +48,7 @@ export function describeOutput(summary: OutputSummary): string | undefined {
   const what = truncated
     ? `Showing ${summary.outputBytes} of ${summary.totalBytes} bytes`
     : `${columnTruncatedLines} long lines were cut to ${summary.columnMax} bytes`;
-  const where = artifactId === undefined ? 'The rest was not kept' : `All of it: artifact://${artifactId}`;
+  const where =
+    artifactId === undefined ? 'The rest was not kept' : `All of it: artifact://${artifactId}`;
   return `${what}. ${where}`;
 }
