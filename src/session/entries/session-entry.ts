@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /** The version that is written. Older ones are read as if they were this one. */
 export const SESSION_VERSION = 3;
 
@@ -43,4 +45,13 @@ export function isHeader(record: unknown): record is SessionHeader {
   if (typeof record !== 'object' || record === null) return false;
   const { type, id } = record as Record<string, unknown>;
   return type === 'session' && typeof id === 'string';
+}
+
+/** A UUID of version 7: those made later sort later. */
+export function newSessionId(nowMs: number): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(nowMs, 0, 6);
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
