@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { QuipuError, invalid } from './base/errors.ts';
 import { isServerAddress } from './client/parse-address.ts';
@@ -130,6 +131,7 @@ async function openDirectory(
 
   // Put the kinds of thread over it.
   return createStore(engine, {
+    folder: resolve(directory),
     ...(elsewhere !== undefined && { elsewhere }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
     ...(clock !== undefined && { clock }),

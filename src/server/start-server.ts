@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import { closeAll } from '../engine/files/close-all.ts';
@@ -49,7 +50,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
     // Open the store.
     const engine = await openToServe(options.store);
-    const served: Served = { engine, store: createStore(engine) };
+    const served: Served = { engine, store: createStore(engine, { folder: resolve(options.store) }) };
     closes.push(() => served.store.close());
     const demo = options.demo ? await fillDemo(served.store) : undefined;
 
