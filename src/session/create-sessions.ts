@@ -60,7 +60,9 @@ export function createSessions({ assertOpen, onClose, ...given }: SessionsOption
     async move(session, folder, { cwd } = {}) {
       const record = await find('move', session);
       const { file } = record;
-      const { header } = await withFile(world.io, file, 'read', (opened) => readHeader(opened, file));
+      const { header } = await withFile(world.io, file, 'read', (opened) =>
+        readHeader(opened, file),
+      );
       const target = { folder: resolve(folder), cwd: cwd ?? header.cwd };
       return moveSession(world, record, target);
     },

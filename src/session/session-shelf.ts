@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { QuipuError, invalid } from '../base/errors.ts';
-import { encodeUtf8, } from '../base/utf8.ts';
+import { encodeUtf8 } from '../base/utf8.ts';
 import { sha256Hex } from '../base/hash.ts';
 import type { Io } from '../engine/io.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
@@ -77,7 +77,10 @@ export class SessionShelf implements SessionKeeper {
     }
     const { root } = this.#world;
     if (root !== undefined) return join(root, slugOf(cwd));
-    throw invalid('folder', 'is needed: the store is on another machine, and session files are kept here');
+    throw invalid(
+      'folder',
+      'is needed: the store is on another machine, and session files are kept here',
+    );
   }
 
   async fork(session: OpenSession, options: ForkOptions): Promise<ForkReport> {
@@ -215,7 +218,9 @@ const SLUG_CHARS_MAX = 120;
 
 /** A folder as one name: readable, and one of its own for each. */
 function slugOf(cwd: string): string {
-  const slug = resolve(cwd).replaceAll(/^[/\\]+|[/\\]+$/g, '').replaceAll(/[^A-Za-z0-9._-]+/g, '-');
+  const slug = resolve(cwd)
+    .replaceAll(/^[/\\]+|[/\\]+$/g, '')
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '-');
   if (slug.length <= SLUG_CHARS_MAX) return `--${slug}--`;
   return `--${slug.slice(-SLUG_CHARS_MAX)}-${sha256Hex(encodeUtf8(cwd)).slice(0, 8)}--`;
 }

@@ -71,7 +71,11 @@ export interface TidyReport {
   readonly sessions: number;
   /** Of files and artifacts, before. */
   readonly bytes: number;
-  readonly removed: readonly { readonly id: string; readonly file: string; readonly bytes: number }[];
+  readonly removed: readonly {
+    readonly id: string;
+    readonly file: string;
+    readonly bytes: number;
+  }[];
   /** Known to the store, and their file is gone. */
   readonly missing: readonly { readonly id: string; readonly file: string }[];
   readonly forgotten: number;

@@ -9,7 +9,16 @@ import { FaultIo } from '../../src/testing/disk/fault-io.ts';
 import { planFaults } from '../../src/testing/disk/fault-plan.ts';
 import type { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import type { Io } from '../../src/engine/io.ts';
-import { NEW, OLD, checkForked, checkMoved, fork, move, startDisk, worldOf } from './carry-scene.ts';
+import {
+  NEW,
+  OLD,
+  checkForked,
+  checkMoved,
+  fork,
+  move,
+  startDisk,
+  worldOf,
+} from './carry-scene.ts';
 import type { Act, Fact } from './carry-scene.ts';
 
 // Invariant: a move or a fork that is interrupted before any of its operations, by a crash or by a failure, leaves the
@@ -61,8 +70,18 @@ const noDirSync = (io: Io): Io => {
   const lie = Object.create(io) as Io;
   lie.syncDir = async () => undefined;
   lie.open = (path, mode) => io.open(path, mode);
-  for (const name of ['stat', 'mkdir', 'list', 'rename', 'link', 'remove', 'removeFolder', 'lock'] as const) {
-    lie[name] = ((...args: never[]) => (io[name] as (...given: never[]) => unknown)(...args)) as never;
+  for (const name of [
+    'stat',
+    'mkdir',
+    'list',
+    'rename',
+    'link',
+    'remove',
+    'removeFolder',
+    'lock',
+  ] as const) {
+    lie[name] = ((...args: never[]) =>
+      (io[name] as (...given: never[]) => unknown)(...args)) as never;
   }
   return lie;
 };

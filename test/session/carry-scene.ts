@@ -17,7 +17,13 @@ export const ID = 'session-one';
 export const OLD = '/old/2026-11-15T10-00-00-000Z_session-one.jsonl';
 export const NEW = '/new/2026-11-15T10-00-00-000Z_session-one.jsonl';
 
-const HEADER = { type: 'session', version: 3, id: ID, timestamp: '2026-11-15T10:00:00.000Z', cwd: '/a' };
+const HEADER = {
+  type: 'session',
+  version: 3,
+  id: ID,
+  timestamp: '2026-11-15T10:00:00.000Z',
+  cwd: '/a',
+};
 const ENTRIES = [
   { type: 'message', id: 'e1', parentId: null, timestamp: 't', text: 'first' },
   { type: 'message', id: 'e2', parentId: 'e1', timestamp: 't', text: 'see artifact://0' },

@@ -91,7 +91,7 @@ async function* pieces(
   from: number,
   to: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  for (let at = from; at < to; ) {
+  for (let at = from; at < to;) {
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, to - at));
     const got = await file.read(piece, at);
     if (got === 0) throw Object.assign(new Error('the file became shorter'), { code: 'EIO' });

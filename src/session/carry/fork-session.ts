@@ -133,7 +133,7 @@ async function partsToKeep(
   }
   if (at === undefined) return [{ from: end, to: whole }];
   const kept: Part[] = [];
-  for (let id: unknown = at; typeof id === 'string'; ) {
+  for (let id: unknown = at; typeof id === 'string';) {
     const line = lines.get(id);
     if (line === undefined) break;
     lines.delete(id);
@@ -164,6 +164,9 @@ async function carryArtifacts(
     // Entries may speak of the old ids: those must never come to mean something else.
     await target.raiseCounters(counters).catch(() => undefined);
     const reason = error instanceof Error ? error.message : String(error);
-    return { artifactsCopied: false, warning: `the artifacts of ${file} were not copied: ${reason}` };
+    return {
+      artifactsCopied: false,
+      warning: `the artifacts of ${file} were not copied: ${reason}`,
+    };
   }
 }

@@ -59,7 +59,8 @@ export async function settleMove(world: MoveWorld, record: SessionRecord): Promi
     // Whoever was moving it may have come to the end while we waited.
     const now = (await registry.get(record.id)) ?? record;
     if (now.movingTo === undefined) return now;
-    const isMoved = (await io.stat(now.file)) === undefined && (await io.stat(movingTo)) !== undefined;
+    const isMoved =
+      (await io.stat(now.file)) === undefined && (await io.stat(movingTo)) !== undefined;
     if (isMoved) return finish(world, now.id, { from: now.file, to: movingTo });
     await undo(world, { id: now.id, file: now.file }, movingTo);
     return { id: now.id, file: now.file };
@@ -113,7 +114,8 @@ async function assertNoClash(io: Io, from: string, to: string): Promise<void> {
   if (source === undefined || target === undefined) return;
   const there = new Set(await new Artifacts(io, target).listFiles());
   const clash = (await new Artifacts(io, source).listFiles()).find((name) => there.has(name));
-  if (clash !== undefined) throw invalid('folder', `has an artifact ${join(target, clash)} already`);
+  if (clash !== undefined)
+    throw invalid('folder', `has an artifact ${join(target, clash)} already`);
 }
 
 async function carryArtifacts(io: Io, from: string, to: string): Promise<void> {

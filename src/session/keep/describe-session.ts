@@ -33,11 +33,7 @@ export async function summarize(io: Io, record: SessionRecord): Promise<SessionS
   }
 }
 
-async function lastTimestamp(
-  file: IoFile,
-  from: number,
-  to: number,
-): Promise<string | undefined> {
+async function lastTimestamp(file: IoFile, from: number, to: number): Promise<string | undefined> {
   for await (const line of readBackward(file, to, Math.max(from, to - TAIL_BYTES))) {
     const records = line.bytes === undefined ? [] : parseLine(line.bytes).records;
     const timestamp = records.at(-1)?.['timestamp'];

@@ -18,8 +18,14 @@ export async function recoverHeader(io: Io, given: string): Promise<SessionHeade
       const found = await tryHeader(file, path);
       if (found !== undefined) return found;
       const named = parseSessionName(path);
-      if (named === undefined) throw invalid('file', `is called <timestamp>_<id>.jsonl, got ${path}`);
-      const header: SessionHeader = { type: 'session', version: SESSION_VERSION, ...named, cwd: '' };
+      if (named === undefined)
+        throw invalid('file', `is called <timestamp>_<id>.jsonl, got ${path}`);
+      const header: SessionHeader = {
+        type: 'session',
+        version: SESSION_VERSION,
+        ...named,
+        cwd: '',
+      };
       const line = encodeUtf8(`${toLine(header)}\n`);
       const size = await file.size();
       await writeWhole(io, path, async (target) => {

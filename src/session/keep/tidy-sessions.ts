@@ -46,9 +46,11 @@ export async function tidySessions(
   const missing: SessionRecord[] = [];
   for await (const record of eachRecord(world)) {
     const summary = await summarize(io, record);
-    if ((await io.stat(summary.file)) === undefined) missing.push({ ...record, file: summary.file });
+    if ((await io.stat(summary.file)) === undefined)
+      missing.push({ ...record, file: summary.file });
     // One that is there and cannot be read is kept, and not counted.
-    else if (summary.available) sessions.push({ ...summary, bytes: await weigh(world, summary.file) });
+    else if (summary.available)
+      sessions.push({ ...summary, bytes: await weigh(world, summary.file) });
   }
   const going = planRetention(sessions, options, world.clock());
   const drafts = options.drafts === true ? await findDrafts(world, sessions) : [];

@@ -97,9 +97,7 @@ export class EntryWriter {
   async #write(lines: readonly PendingLine[]): Promise<number> {
     const { io, locate } = this.#options;
     const write = (knownSize: number): Promise<number> =>
-      withFileLock(io, lockOf(this.file), () =>
-        appendLines(io, this.file, { lines, knownSize }),
-      );
+      withFileLock(io, lockOf(this.file), () => appendLines(io, this.file, { lines, knownSize }));
     try {
       return await write(this.#knownSize);
     } catch (error) {
