@@ -1,6 +1,7 @@
 import type { Engine } from '../engine/engine.ts';
 import type { Io, IoFile } from '../engine/io.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
+import type { ArtifactDraft } from './artifacts/artifact-draft.ts';
 import type { Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
 import type { ForkOptions, ForkReport } from './carry/fork-session.ts';
 import type { MoveReport } from './carry/move-session.ts';
@@ -39,7 +40,7 @@ export interface OpenSessionParts {
   readonly engine: Engine;
   readonly header: SessionHeader;
   readonly writer: EntryWriter;
-  readonly artifacts: Artifacts;
+  readonly artifactsOf: (file: string) => Artifacts;
   readonly keeper: SessionKeeper;
   readonly inMemory: boolean;
 }
@@ -48,13 +49,21 @@ export interface OpenSessionParts {
 export class OpenSession implements Session {
   readonly parts: OpenSessionParts;
   header: SessionHeader;
-  artifacts: Artifacts;
+  #artifacts: { readonly file: string; readonly artifacts: Artifacts } | undefined;
   #closed = false;
 
   constructor(parts: OpenSessionParts) {
     this.parts = parts;
     this.header = parts.header;
-    this.artifacts = parts.artifacts;
+  }
+
+  /** They move with the session, whoever moves it. */
+  get artifacts(): Artifacts {
+    const { file } = this.parts.writer;
+    if (this.#artifacts?.file !== file) {
+      this.#artifacts = { file, artifacts: this.parts.artifactsOf(file) };
+    }
+    return this.#artifacts.artifacts;
   }
 
   get id(): string {
@@ -137,16 +146,20 @@ export class OpenSession implements Session {
     });
   }
 
-  saveArtifact(text: string, toolType: string): Promise<SavedArtifact> {
+  async saveArtifact(text: string, toolType: string): Promise<SavedArtifact> {
     this.#assertOpen('saveArtifact');
+    await this.parts.writer.follow();
     return this.artifacts.save(text, toolType);
   }
 
   sink({ toolType = 'tool', spill = true, ...options }: SinkRequest = {}): OutputSink {
     this.#assertOpen('sink');
     const cap = this.parts.inMemory ? { artifactMaxBytes: MEMORY_ARTIFACT_BYTES } : {};
-    const artifact = spill ? { artifact: () => this.artifacts.openDraft(toolType) } : {};
-    return new OutputSink({ ...cap, ...options, ...artifact });
+    const artifact = async (): Promise<ArtifactDraft> => {
+      await this.parts.writer.follow();
+      return this.artifacts.openDraft(toolType);
+    };
+    return new OutputSink({ ...cap, ...options, ...(spill && { artifact }) });
   }
 
   resolve(url: string, range: LineRange = {}): Promise<Resource> {

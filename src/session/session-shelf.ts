@@ -104,7 +104,6 @@ export class SessionShelf implements SessionKeeper {
       const report = await moveSession(this.#world, record, target);
       writer.file = report.to;
       session.header = { ...session.header, cwd: target.cwd };
-      session.artifacts = artifactsOf(this.#world.io, report.to);
       return report;
     });
   }
@@ -164,9 +163,8 @@ export class SessionShelf implements SessionKeeper {
       },
       now: () => new Date(clock()).toISOString(),
     });
-    const artifacts = artifactsOf(io, record.file);
-    const parts = { io, engine, header, writer, artifacts, keeper: this, inMemory };
-    const session = new OpenSession(parts);
+    const parts = { io, engine, header, writer, keeper: this, inMemory };
+    const session = new OpenSession({ ...parts, artifactsOf: (file) => artifactsOf(io, file) });
     this.#open.add(session);
     return session;
   }

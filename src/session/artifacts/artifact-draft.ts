@@ -18,9 +18,11 @@ export async function openDraft(io: Io, path: string, id: string): Promise<Artif
   const file = await io.open(draft, 'create');
   let second: { readonly path: string; readonly file: IoFile } | undefined;
   const dropScratch = async (): Promise<void> => {
-    await second?.file.close();
-    if (second !== undefined) await io.remove(second.path);
+    const scratch = second;
     second = undefined;
+    if (scratch === undefined) return;
+    await scratch.file.close().catch(() => undefined);
+    await io.remove(scratch.path);
   };
   return {
     id,
@@ -32,18 +34,21 @@ export async function openDraft(io: Io, path: string, id: string): Promise<Artif
     },
     async publish() {
       try {
-        await dropScratch();
         await file.sync();
       } finally {
         await file.close();
       }
       await io.rename(draft, path);
       await io.syncDir(dirname(path));
+      // A second file that cannot be removed is in the way and no more.
+      await dropScratch().catch(() => undefined);
     },
     async discard() {
       await dropScratch().catch(() => undefined);
       await file.close().catch(() => undefined);
       await io.remove(draft).catch(() => undefined);
+      // It may have its name already, without anyone knowing whether that lasts.
+      await io.remove(path).catch(() => undefined);
     },
   };
 }

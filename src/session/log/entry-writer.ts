@@ -76,6 +76,20 @@ export class EntryWriter {
     return mine;
   }
 
+  /** Looks where the session is now: another process may have moved it. */
+  async follow(): Promise<void> {
+    const { io, locate } = this.#options;
+    if ((await io.stat(this.file)) !== undefined) return;
+    this.#go((await locate()) ?? this.file);
+  }
+
+  #go(file: string): void {
+    if (file === this.file) return;
+    this.file = file;
+    // Its header is another one, so sizes from before mean nothing here.
+    this.#knownSize = 0;
+  }
+
   /** Runs once nothing waits, and lets nothing be written until it is done. */
   async quiet<T>(task: () => Promise<T>): Promise<T> {
     await this.flush();
@@ -104,9 +118,8 @@ export class EntryWriter {
       if (!isQuipuError(error, 'NOT_FOUND')) throw error;
       const file = await locate();
       if (file === undefined || file === this.file) throw error;
-      this.file = file;
-      // Its header is another one, so sizes from before mean nothing here.
-      return write(0);
+      this.#go(file);
+      return write(this.#knownSize);
     }
   }
 

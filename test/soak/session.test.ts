@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { makeLargeSession } from '../session/large-session.ts';
+import { useSessionRig } from '../session/rig.ts';
+import { workTogether } from '../session/work-together.ts';
+
+const rig = useSessionRig();
+
+describe('sessions', () => {
+  it('stay under 2 MB with 200 pictures of 1 MB and 500 outputs, in a store under 25 MB', async () => {
+    const { store } = await rig();
+    const figures = await makeLargeSession(store, { pictures: 200, distinct: 20, outputs: 500 });
+    expect(figures.fileBytes).toBeLessThan(2_000_000);
+    expect(figures.storedBytes).toBeLessThan(25_000_000);
+    expect(figures.lastMs).toBeLessThan(50);
+  });
+
+  it('give four processes ids of their own', async () => {
+    const { store, folder } = await rig();
+    await workTogether(store, join(folder, 'store'), { workers: 4, each: 25 });
+  });
+});
