@@ -11,7 +11,7 @@ import { tidySessions } from './keep/tidy-sessions.ts';
 import { readHeader, withFile } from './log/open-session-file.ts';
 import { artifactsFolderOf } from './log/session-names.ts';
 import { SessionShelf } from './session-shelf.ts';
-import type { Sessions, TidyOptions } from './sessions.ts';
+import type { Sessions, SessionSummary, SessionsPage, TidyOptions } from './sessions.ts';
 import type { SessionsWorld } from './sessions-world.ts';
 import { resolveUrl } from './urls/resolve-url.ts';
 
@@ -20,9 +20,9 @@ const LIST_MAX = 1000;
 
 export interface SessionsOptions extends Omit<SessionsWorld, 'registry'> {
   /** Throws when the store is closed; `what` names the call. */
-  assertOpen(what: string): void;
+  readonly assertOpen: (what: string) => void;
   /** Called when the store closes, before the engine does. */
-  onClose(hook: () => Promise<void>): unknown;
+  readonly onClose: (hook: () => Promise<void>) => unknown;
 }
 
 export function createSessions({ assertOpen, onClose, ...given }: SessionsOptions): Sessions {
@@ -43,13 +43,7 @@ export function createSessions({ assertOpen, onClose, ...given }: SessionsOption
     },
     async list({ limit = LIST_DEFAULT, cursor } = {}) {
       assertOpen('sessions.list');
-      if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIST_MAX) {
-        throw invalid('limit', `is a whole number from 1 to ${LIST_MAX}, got ${String(limit)}`);
-      }
-      const page = await world.registry.list(limit, cursor);
-      const items = [];
-      for (const record of page.records) items.push(await summarize(world.io, record));
-      return { items, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+      return listSessions(world, limit, cursor);
     },
     async details(session) {
       return describeSession(world, await find('details', session));
@@ -88,14 +82,32 @@ export function createSessions({ assertOpen, onClose, ...given }: SessionsOption
       const folderFor = (cwd: string): string => shelf.folderFor(folder, cwd);
       return shelf.open(await importSession(world, from, folderFor), {});
     },
-    async tidy(options: TidyOptions = {}) {
+    async tidy(options = {}) {
       assertOpen('sessions.tidy');
-      for (const name of ['maxAgeMs', 'maxBytes'] as const) {
-        const amount = options[name];
-        if (amount === undefined || (Number.isFinite(amount) && amount >= 0)) continue;
-        throw invalid(name, `is a number from 0, got ${String(amount)}`);
-      }
+      checkTidy(options);
       return tidySessions(world, options);
     },
   };
+}
+
+async function listSessions(
+  { io, registry }: SessionsWorld,
+  limit: number,
+  after: string | undefined,
+): Promise<SessionsPage> {
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIST_MAX) {
+    throw invalid('limit', `is a whole number from 1 to ${LIST_MAX}, got ${String(limit)}`);
+  }
+  const { records, cursor } = await registry.list(limit, after);
+  const items: SessionSummary[] = [];
+  for (const record of records) items.push(await summarize(io, record));
+  return { items, ...(cursor !== undefined && { cursor }) };
+}
+
+function checkTidy(options: TidyOptions): void {
+  for (const name of ['maxAgeMs', 'maxBytes'] as const) {
+    const amount = options[name];
+    if (amount === undefined || (Number.isFinite(amount) && amount >= 0)) continue;
+    throw invalid(name, `is a number from 0, got ${String(amount)}`);
+  }
 }

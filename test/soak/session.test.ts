@@ -17,6 +17,6 @@ describe('sessions', () => {
 
   it('give four processes ids of their own', async () => {
     const { store, folder } = await rig();
-    await workTogether(store, join(folder, 'store'), { workers: 4, each: 25 });
+    expect(await workTogether(store, join(folder, 'store'), { workers: 4, each: 25 })).toBe(0);
   });
 });

@@ -17,9 +17,13 @@ async function roundTrip<T>(entry: T): Promise<unknown> {
   const stored = new Map(blobs.map(({ sha256, bytes }) => [sha256, bytes]));
   for (const [sha256, bytes] of stored) expect(sha256Hex(bytes)).toBe(sha256);
   const read = async (sha256: string): Promise<Uint8Array | undefined> => stored.get(sha256);
-  const { entry: whole, unresolved } = await hydrateEntry(JSON.parse(toLine(written)), read, () => {
-    throw new Error('nothing is missing');
-  });
+  const { entry: whole, unresolved } = await hydrateEntry(
+    JSON.parse(toLine(written)) as unknown,
+    read,
+    () => {
+      throw new Error('nothing is missing');
+    },
+  );
   expect(unresolved).toEqual([]);
   return whole;
 }

@@ -41,7 +41,7 @@ export function persistEntry<T>(entry: T): Persisted<T> {
 interface Texts {
   readonly place: Place;
   readonly key: string;
-  putAside(bytes: Uint8Array): string;
+  readonly putAside: (bytes: Uint8Array) => string;
 }
 
 function persistText(text: string, { place, key, putAside }: Texts): string {

@@ -6,11 +6,11 @@ import { invalid } from '../../base/errors.ts';
 export type Place = 'image-data' | 'image-url' | 'text';
 
 export interface Rewriting {
-  text(text: string, place: Place, key: string): string;
+  readonly text: (text: string, place: Place, key: string) => string;
   /** False drops the property. `isArgument`: inside the arguments of a tool call, which are the user's. */
-  keeps?(key: string, isArgument: boolean): boolean;
+  readonly keeps?: (key: string, isArgument: boolean) => boolean;
   /** Sees every object that something was changed in. */
-  changed?(object: Record<string, unknown>): Record<string, unknown>;
+  readonly changed?: (object: Record<string, unknown>) => Record<string, unknown>;
 }
 
 /** Deeper than this, writing JSON itself runs out of stack. */

@@ -54,7 +54,7 @@ export async function* readAllEntries(
 
 export interface LastReading extends Reading {
   /** Asked before each line, with the number of entries taken so far. */
-  isEnough(taken: number): boolean;
+  readonly isEnough: (taken: number) => boolean;
   readonly wants?: (entry: SessionEntry) => boolean;
 }
 

@@ -7,28 +7,19 @@ const ESCAPE_CHARS_MAX = 4096;
 const SIXEL_CHARS_MAX = 4_194_304;
 
 // Escape sequences are what this file is about.
-// oxlint-disable-next-line no-control-regex
+/* oxlint-disable no-control-regex */
 const UNUSUAL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ud800-\udfff]/;
-// oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-// oxlint-disable-next-line no-control-regex
 const INTRODUCER = /[\u001b\u0090\u0098\u009b\u009d-\u009f]/g;
-// oxlint-disable-next-line no-control-regex
 const CSI = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]/y;
-// oxlint-disable-next-line no-control-regex
 const STRING =
   /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)/y;
-// oxlint-disable-next-line no-control-regex
 const SHORT = /\u001b[ -/]*[0-OQ-WYZ\\`-~]/y;
 // The beginnings of the three, up to the end of the text.
-// oxlint-disable-next-line no-control-regex
 const CSI_BEGUN = /(?:\u001b\[|\u009b)[0-?]*[ -/]*$/y;
-// oxlint-disable-next-line no-control-regex
 const STRING_BEGUN =
   /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*\u001b?$/y;
-// oxlint-disable-next-line no-control-regex
 const SHORT_BEGUN = /\u001b[ -/]*$/y;
-// oxlint-disable-next-line no-control-regex
 const SIXEL = /^(?:\u001bP|\u0090)[0-9;]*q/;
 
 export class SanitizeStream {
