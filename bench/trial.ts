@@ -4,6 +4,7 @@ import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
 import { fork, grow, open } from './workloads/grow.ts';
 import { lastTurns, range } from './workloads/read.ts';
+import { sink } from './workloads/sink.ts';
 import { blob, sessions } from './workloads/space.ts';
 import { fillMix, verify } from './workloads/verify.ts';
 import type { Trial, Workload, WorkloadName } from './workloads/workload.ts';
@@ -18,6 +19,7 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   range,
   sessions,
   blob,
+  sink,
   'fill-half-dead': fillHalfDead,
   gc: collect,
   'fill-mix': fillMix,

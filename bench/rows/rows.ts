@@ -4,6 +4,7 @@ import type { Row } from './finding.ts';
 import { backupRow, gcRow, verifyRow } from './health.ts';
 import { scalingRow } from './scaling.ts';
 import { tcpLastTurnsRow, tcpManyRow, tcpOneRow, tcpPipelinedRow } from './served.ts';
+import { sinkRow } from './sink.ts';
 import { blobRow, sessionsRow } from './space.ts';
 
 export const ROWS: readonly Row[] = [
@@ -16,6 +17,7 @@ export const ROWS: readonly Row[] = [
   rangeRow,
   sessionsRow,
   blobRow,
+  sinkRow,
   gcRow,
   verifyRow,
   backupRow,

@@ -50,7 +50,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
     // Open the store.
     const engine = await openToServe(options.store);
-    const served: Served = { engine, store: createStore(engine, { folder: resolve(options.store) }) };
+    const served: Served = {
+      engine,
+      store: createStore(engine, { folder: resolve(options.store) }),
+    };
     closes.push(() => served.store.close());
     const demo = options.demo ? await fillDemo(served.store) : undefined;
 

@@ -34,9 +34,7 @@ export function canFail(kind: FaultKind, operation: Operation): boolean {
 /** Fails on a disk known to be full. */
 export function needsRoom({ name, detail }: Operation): boolean {
   const creates = name === 'open' && detail === 'create';
-  return (
-    creates || ['mkdir', 'link', 'rename', 'write', 'truncate'].includes(name)
-  );
+  return creates || ['mkdir', 'link', 'rename', 'write', 'truncate'].includes(name);
 }
 
 function changesNames({ name, detail }: Operation): boolean {

@@ -10,6 +10,7 @@ import { healthRoutes } from './health.ts';
 import { maintainRoutes } from './maintain.ts';
 import { patchRoutes } from './patches.ts';
 import { pinRoutes } from './pins.ts';
+import { sessionRoutes } from './sessions.ts';
 import { streamingRoutes } from './streaming.ts';
 import { turnRoutes } from './turns.ts';
 import { workflowControlRoutes } from './workflow-control.ts';
@@ -26,6 +27,7 @@ export function createRoutes(): readonly Route[] {
     ...workflowRoutes,
     ...workflowControlRoutes,
     ...blobRoutes,
+    ...sessionRoutes,
     ...eventRoutes,
     ...maintainRoutes,
     ...callRoutes,
