@@ -161,7 +161,12 @@ describe('OutputSink', () => {
           pieces.push(whole.slice(at, at + size));
           at += size;
         }
-        expect(await run(given, pieces)).toEqual(await run(given, [whole]));
+        const result = await run(given, [whole]);
+        expect(await run(given, pieces)).toEqual(result);
+        // And as bytes; a lone half of a character has none.
+        const bytes = Buffer.from(whole.replaceAll(/\p{Surrogate}/gu, ''));
+        const cut = [bytes.subarray(0, pieces.length), bytes.subarray(pieces.length)];
+        expect(await run(given, cut)).toEqual(await run(given, [bytes.toString()]));
       }),
       { numRuns: 500 },
     );

@@ -1,10 +1,10 @@
-import { StringDecoder } from 'node:string_decoder';
 import { invalid } from '../../base/errors.ts';
 import { ChunkTeller } from './chunk-teller.ts';
 import { ColumnCap } from './column-cap.ts';
 import { OutputWindow } from './output-window.ts';
 import type { OutputSummary, SinkOptions } from './sink-options.ts';
 import { SanitizeStream } from './sanitize-stream.ts';
+import { scanBytes, unfinishedBytes } from './scan-bytes.ts';
 import { Spill } from './spill.ts';
 import type { SpillEnd } from './spill.ts';
 import { countLineBreaks } from './utf8-cut.ts';
@@ -13,6 +13,8 @@ import { countLineBreaks } from './utf8-cut.ts';
 export const DEFAULT_MAX_BYTES = 51_200;
 
 const DONE: Promise<void> = Promise.resolve();
+const EMPTY: Uint8Array = new Uint8Array();
+const NOT_SCANNED = { isClean: false, lineBreaks: 0 };
 
 // The output of a program: a bounded text to show, and the whole of it in a file once it does not fit.
 // Invariants
@@ -23,7 +25,8 @@ const DONE: Promise<void> = Promise.resolve();
 export class OutputSink {
   readonly #options: SinkOptions;
   readonly #threshold: number;
-  readonly #decoder = new StringDecoder('utf8');
+  /** Up to three bytes of a character that is not finished. */
+  #fragment: Uint8Array = EMPTY;
   readonly #sanitizer: SanitizeStream;
   readonly #teller: ChunkTeller | undefined;
   #window: OutputWindow;
@@ -51,8 +54,8 @@ export class OutputSink {
   /** Takes the chunk at once. Wait for the result before the next one, or a slow disk fills the memory. */
   push(chunk: string | Uint8Array): Promise<void> {
     if (this.#state !== 'open') return DONE;
-    const text = typeof chunk === 'string' ? this.#decoder.end() + chunk : this.#decode(chunk);
-    this.#take(this.#sanitizer.push(text));
+    if (typeof chunk === 'string') this.#pushText(this.#takeFragment() + chunk);
+    else this.#pushBytes(chunk);
     return this.#spill?.room() ?? DONE;
   }
 
@@ -60,14 +63,14 @@ export class OutputSink {
   replace(text: string): void {
     if (this.#state !== 'open') return;
     this.#teller?.discard();
-    this.#decoder.end();
+    this.#fragment = EMPTY;
     this.#sanitizer.end();
     this.#window = new OutputWindow(this.#threshold, 0);
     this.#columns = this.#newColumns();
     this.#totalBytes = 0;
     this.#lineBreaks = 0;
     if (this.#early !== undefined) this.#early = [];
-    this.#take(this.#sanitizer.push(text));
+    this.#pushText(text);
   }
 
   /** What came of it. A notice is put in front. Later pushes are ignored. */
@@ -91,9 +94,9 @@ export class OutputSink {
 
   async #dump(notice: string | undefined): Promise<OutputSummary> {
     if (this.#state === 'open') {
-      this.#take(this.#sanitizer.push(this.#decoder.end()));
+      this.#pushText(this.#takeFragment());
       this.#take(this.#sanitizer.end());
-      this.#show(this.#columns?.end() ?? Buffer.alloc(0));
+      this.#window.push(this.#columns?.end() ?? EMPTY);
       this.#mirror();
       this.#teller?.flush();
       this.#state = 'dumped';
@@ -104,7 +107,7 @@ export class OutputSink {
   }
 
   #summary(notice: string | undefined, end: SpillEnd): OutputSummary {
-    const view = this.#window.view();
+    const view = this.#window.view(this.#lineBreaks);
     const { maxColumns = 0 } = this.#options;
     const front = notice === undefined || notice === '' ? '' : `[${notice}]\n`;
     return {
@@ -123,24 +126,46 @@ export class OutputSink {
     };
   }
 
-  #decode(chunk: Uint8Array): string {
-    return this.#decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+  #pushBytes(chunk: Uint8Array): void {
+    const whole = this.#fragment.length === 0 ? chunk : Buffer.concat([this.#fragment, chunk]);
+    const end = whole.length - unfinishedBytes(whole);
+    // Copied: whoever pushed may write to the chunk while this waits to be written.
+    const bytes = Buffer.from(whole.subarray(0, end));
+    this.#fragment = Buffer.from(whole.subarray(end));
+    const { isClean, lineBreaks } = this.#sanitizer.isIdle ? scanBytes(bytes) : NOT_SCANNED;
+    if (!isClean) {
+      this.#pushText(bytes.toString('utf8'));
+      return;
+    }
+    this.#teller?.push(bytes.toString('utf8'));
+    this.#takeBytes(bytes, lineBreaks);
+  }
+
+  #takeFragment(): string {
+    const text = Buffer.from(this.#fragment).toString('utf8');
+    this.#fragment = EMPTY;
+    return text;
+  }
+
+  #pushText(text: string): void {
+    this.#take(this.#sanitizer.push(text));
   }
 
   #take(text: string): void {
     if (text === '') return;
     this.#teller?.push(text);
     const bytes = Buffer.from(text, 'utf8');
-    this.#totalBytes += bytes.length;
-    this.#lineBreaks += countLineBreaks(bytes);
-    if (this.#spill === undefined) this.#early?.push(bytes);
-    else this.#spill.push(bytes);
-    this.#show(this.#columns?.push(bytes) ?? bytes);
-    this.#mirror();
+    this.#takeBytes(bytes, countLineBreaks(bytes));
   }
 
-  #show(capped: Uint8Array): void {
-    this.#window.push(capped);
+  #takeBytes(bytes: Uint8Array, lineBreaks: number): void {
+    if (bytes.length === 0) return;
+    this.#totalBytes += bytes.length;
+    this.#lineBreaks += lineBreaks;
+    if (this.#spill === undefined) this.#early?.push(bytes);
+    else this.#spill.push(bytes);
+    this.#window.push(this.#columns?.push(bytes) ?? bytes);
+    this.#mirror();
   }
 
   /** Begins the file as soon as what is shown is not everything. */

@@ -20,7 +20,6 @@ export class OutputWindow {
   #tail: Buffer;
   #tailBytes = 0;
   totalBytes = 0;
-  lineBreaks = 0;
 
   constructor(limit: number, headBytes: number) {
     this.#limit = limit;
@@ -36,13 +35,13 @@ export class OutputWindow {
   push(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.totalBytes += bytes.length;
-    this.lineBreaks += countLineBreaks(bytes);
     const rest = this.#headClosed ? bytes : this.#fillHead(bytes);
     const limit = this.#limit - this.#headBytes;
     this.#pushTail(rest, limit);
   }
 
-  view(): WindowView {
+  /** `lineBreaks`: of everything that was pushed. */
+  view(lineBreaks: number): WindowView {
     const head = Buffer.concat(this.#head);
     const held = this.#tail.subarray(0, this.#tailBytes);
     if (!this.isTruncated) {
@@ -54,7 +53,7 @@ export class OutputWindow {
     const bytes = head.length + tail.length;
     const elidedBytes = this.totalBytes - bytes;
     const shownLines = countShown(head) + countLineBreaks(tail) + 1;
-    const elidedLines = Math.max(0, this.lineBreaks + 1 - shownLines);
+    const elidedLines = Math.max(0, lineBreaks + 1 - shownLines);
     const end = Buffer.from(tail).toString('utf8');
     if (head.length === 0) return { text: end, bytes, elidedLines, elidedBytes };
     const begin = head.toString('utf8');

@@ -32,9 +32,13 @@ export class SanitizeStream {
     this.#allowSixel = allowSixel;
   }
 
+  /** Nothing is held back: what comes next stands by itself. */
+  get isIdle(): boolean {
+    return !this.#heldCr && this.#heldEscape === '' && this.#heldSurrogate === '';
+  }
+
   push(text: string): string {
-    const isPlain = !this.#heldCr && this.#heldEscape === '' && this.#heldSurrogate === '';
-    if (isPlain && !UNUSUAL.test(text)) return text;
+    if (this.isIdle && !UNUSUAL.test(text)) return text;
     return this.#clean(this.#dropEscapes(this.#joinLines(text), false), false);
   }
 
