@@ -16,21 +16,46 @@ export interface Scan {
 const UNCLEAN: Scan = { isClean: false, lineBreaks: 0 };
 
 /**
- * Most output is plain text, and one look at its bytes says so: about 1 GB/s, where decoding, matching and encoding
- * it again took ten times as long.
+ * Most output is plain text, and one look at its bytes says so, four at a time: decoding, matching and encoding it
+ * again took ten times as long.
  */
 export function scanBytes(bytes: Uint8Array): Scan {
+  const { buffer, byteOffset, length } = bytes;
+  const words = byteOffset % 4 === 0 ? length >>> 2 : 0;
+  const view = new Int32Array(buffer, words === 0 ? 0 : byteOffset, words);
   let lineBreaks = 0;
-  for (let at = 0; at < bytes.length; at++) {
+  for (let at = 0; at < words; at++) {
+    const word = view[at] ?? 0;
+    if (!mayBeUnusual(word)) continue;
+    const found = lookAt(bytes, 4 * at, 4 * at + 4);
+    if (found === -1) return UNCLEAN;
+    lineBreaks += found;
+  }
+  const rest = lookAt(bytes, 4 * words, length);
+  if (rest === -1 || !isUtf8(bytes)) return UNCLEAN;
+  return { isClean: true, lineBreaks: lineBreaks + rest };
+}
+
+/** True when one of the four bytes is below 0x20, 0x7f or 0xc2; sometimes also when none is. */
+function mayBeUnusual(word: number): boolean {
+  const del = word ^ 0x7f7f7f7f;
+  const lead = word ^ 0xc2c2c2c2;
+  const low = (word - 0x20202020) & ~word;
+  const isDel = (del - 0x01010101) & ~del;
+  const isLead = (lead - 0x01010101) & ~lead;
+  return ((low | isDel | isLead) & 0x80808080) !== 0;
+}
+
+/** Line breaks among these bytes; -1 when there is something to take out. */
+function lookAt(bytes: Uint8Array, from: number, to: number): number {
+  let lineBreaks = 0;
+  for (let at = from; at < to; at++) {
     const byte = bytes[at] ?? 0;
     const kind = KINDS[byte];
-    if (kind !== 1) {
-      const next = bytes[at + 1] ?? 0;
-      if (kind === 0 || next < 0xa0) return UNCLEAN;
-    }
+    if (kind === 0 || (kind === 2 && (bytes[at + 1] ?? 0) < 0xa0)) return -1;
     if (byte === 0x0a) lineBreaks++;
   }
-  return isUtf8(bytes) ? { isClean: true, lineBreaks } : UNCLEAN;
+  return lineBreaks;
 }
 
 /** Bytes at the end that begin a character and do not finish it. */
