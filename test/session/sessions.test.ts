@@ -8,11 +8,11 @@ const rig = useSessionRig();
 describe('a session', () => {
   it('is there from the first moment, and comes back as it was', async () => {
     const { store, folder } = await rig();
-    const session = await store.sessions.create({ cwd: '/work/project' });
+    const session = await store.sessions.create({ cwd: '/some/project' });
     expect(basename(session.file!)).toMatch(
       /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[0-9a-f-]{36}\.jsonl$/,
     );
-    expect(dirname(session.file!)).toBe(join(folder, 'store/sessions/--work-project--'));
+    expect(dirname(session.file!)).toBe(join(folder, 'store/sessions/--some-project--'));
     expect(fs.statSync(session.file!).mode & 0o777).toBe(0o600);
     expect(fs.existsSync(session.file!.slice(0, -6))).toBe(false);
     const first = await session.append(message('one'));

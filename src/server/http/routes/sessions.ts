@@ -60,7 +60,7 @@ export const sessionRoutes: readonly Route[] = [
         header: z.record(z.string(), z.unknown()).optional(),
       }),
       optional: true,
-      example: { cwd: '/work/project' },
+      example: { cwd: '/project' },
     },
     answer: { status: 201, what: 'It is there', json: summary, example: EXAMPLE },
     async run({ body, request }) {
