@@ -9,6 +9,7 @@ const SIXEL_CHARS_MAX = 4_194_304;
 // Escape sequences are what this file is about.
 /* oxlint-disable no-control-regex */
 const UNUSUAL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ud800-\udfff]/;
+const ANY_SURROGATE = /[\ud800-\udfff]/;
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const INTRODUCER = /[\u001b\u0090\u0098\u009b\u009d-\u009f]/g;
 const CSI = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]/y;
@@ -20,6 +21,8 @@ const CSI_BEGUN = /(?:\u001b\[|\u009b)[0-?]*[ -/]*$/y;
 const STRING_BEGUN =
   /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*\u001b?$/y;
 const SHORT_BEGUN = /\u001b[ -/]*$/y;
+const OTHER_ESCAPES = /\u001b[^[]|[\u0090\u0098\u009b\u009d-\u009f]/;
+const WHOLE_COLOURS = /\u001b\[[0-?]{0,1000}[ -/]{0,10}[@-~]/g;
 const SIXEL = /^(?:\u001bP|\u0090)[0-9;]*q/;
 
 export class SanitizeStream {
@@ -59,6 +62,11 @@ export class SanitizeStream {
 
   /** Texts to clean and, at the odd places, sequences that pass as they are. */
   #dropEscapes(added: string, isEnd: boolean): string[] {
+    if (this.#heldEscape === '' && !OTHER_ESCAPES.test(added)) {
+      // Colours, and nothing else that could hold a part of them: all at once, if they are whole.
+      const plain = added.replace(WHOLE_COLOURS, '');
+      if (!plain.includes('\u001b')) return [plain];
+    }
     const text = this.#heldEscape + added;
     this.#heldEscape = '';
     const parts: string[] = [];
@@ -103,7 +111,7 @@ export class SanitizeStream {
       this.#heldSurrogate = whole.slice(-1);
       whole = whole.slice(0, -1);
     }
-    return whole.replaceAll(/\p{Surrogate}/gu, '');
+    return ANY_SURROGATE.test(whole) ? whole.replaceAll(/\p{Surrogate}/gu, '') : whole;
   }
 }
 
