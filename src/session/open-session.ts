@@ -41,6 +41,8 @@ export interface OpenSessionParts {
   readonly header: SessionHeader;
   readonly writer: EntryWriter;
   readonly artifactsOf: (file: string) => Artifacts;
+  /** Whose artifacts these are, for a subagent. */
+  readonly parent?: Session | undefined;
   readonly keeper: SessionKeeper;
   readonly inMemory: boolean;
 }
@@ -57,9 +59,11 @@ export class OpenSession implements Session {
     this.header = parts.header;
   }
 
-  /** They move with the session, whoever moves it. */
+  /** They move with the session, whoever moves it; those of a subagent are its parent's. */
   get artifacts(): Artifacts {
-    const { file } = this.parts.writer;
+    const { writer, parent } = this.parts;
+    if (parent !== undefined) return parent.artifacts;
+    const { file } = writer;
     if (this.#artifacts?.file !== file) {
       this.#artifacts = { file, artifacts: this.parts.artifactsOf(file) };
     }

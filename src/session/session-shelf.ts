@@ -40,7 +40,7 @@ export class SessionShelf implements SessionKeeper {
   }
 
   async create(options: NewSession): Promise<Session> {
-    const { clock, io, registry } = this.#world;
+    const { clock, io } = this.#world;
     const timestamp = new Date(clock()).toISOString();
     const cwd = options.cwd ?? process.cwd();
     const id = newSessionId(clock());
@@ -48,6 +48,9 @@ export class SessionShelf implements SessionKeeper {
     const fields = { type: 'session', version: SESSION_VERSION, id, timestamp, cwd } as const;
     const header: SessionHeader = { ...given.entry, ...fields };
     const name = toSessionName(id, timestamp);
+    if (options.parent !== undefined) {
+      return this.#createChild(toOpen(options.parent), header, options);
+    }
     if (options.inMemory === true) {
       const ram = new RamIo();
       await writeHeader(ram, join('/session', name), header);
@@ -55,14 +58,37 @@ export class SessionShelf implements SessionKeeper {
     }
     const file = join(this.folderFor(options.folder, cwd), name);
     await new SessionRefs(this.#world.engine, id).put(given.blobs);
-    await registry.put({ id, file });
+    await this.#begin(io, file, header);
+    return this.#start(io, { id, file }, options);
+  }
+
+  /** Where its parent keeps what it has: on the same disk, or in the same memory. */
+  async #createChild(
+    parent: OpenSession,
+    header: SessionHeader,
+    options: NewSession,
+  ): Promise<Session> {
+    const { io, inMemory } = parent.parts;
+    await parent.parts.writer.follow();
+    const file = parent.artifacts.agentSessionFile(options.agentId ?? '');
+    if (((await io.stat(file))?.size ?? 0) > 0) {
+      throw invalid('agentId', `has its session already: ${file}; allocate another one`);
+    }
+    const own = { ...header, parentSession: parent.id };
+    if (inMemory) await writeHeader(io, file, own);
+    else await this.#begin(io, file, own);
+    return this.#start(io, { id: own.id, file }, options);
+  }
+
+  async #begin(io: Io, file: string, header: SessionHeader): Promise<void> {
+    const { registry } = this.#world;
+    await registry.put({ id: header.id, file });
     try {
       await writeHeader(io, file, header);
     } catch (error) {
-      await registry.remove(id);
+      await registry.remove(header.id);
       throw error;
     }
-    return this.#start(io, { id, file }, options);
   }
 
   async open(record: SessionRecord, options: SessionOptions): Promise<Session> {
@@ -145,7 +171,7 @@ export class SessionShelf implements SessionKeeper {
     await Promise.allSettled([...this.#open].map((session) => session.close()));
   }
 
-  async #start(io: Io, record: SessionRecord, options: SessionOptions): Promise<Session> {
+  async #start(io: Io, record: SessionRecord, options: NewSession): Promise<Session> {
     const { engine, registry, clock } = this.#world;
     const inMemory = io instanceof RamIo;
     const { header, size, leaf } = await readEnds(io, record.file);
@@ -164,7 +190,11 @@ export class SessionShelf implements SessionKeeper {
       now: () => new Date(clock()).toISOString(),
     });
     const parts = { io, engine, header, writer, keeper: this, inMemory };
-    const session = new OpenSession({ ...parts, artifactsOf: (file) => artifactsOf(io, file) });
+    const artifacts = {
+      parent: options.parent,
+      artifactsOf: (file: string) => artifactsOf(io, file),
+    };
+    const session = new OpenSession({ ...parts, ...artifacts });
     this.#open.add(session);
     return session;
   }
@@ -191,6 +221,11 @@ function readEnds(io: Io, path: string): Promise<Ends> {
     const { entries } = await readLastEntries(log, reading, new ReadNotes());
     return { header, size, leaf: entries.at(-1)?.id ?? null };
   });
+}
+
+function toOpen(session: Session): OpenSession {
+  if (session instanceof OpenSession) return session;
+  throw invalid('parent', 'is a session that this store opened');
 }
 
 function artifactsOf(io: Io, file: string): Artifacts {

@@ -17,6 +17,10 @@ export interface NewSession extends SessionOptions {
   readonly folder?: string;
   /** More for the header, such as a title. */
   readonly header?: Readonly<Record<string, unknown>>;
+  /** For a subagent: it shares the artifacts of this session, and is kept among them. Needs `agentId`. */
+  readonly parent?: Session;
+  /** From `parent.artifacts.allocateAgent`. */
+  readonly agentId?: string;
   /** True: leave no trace on disk. Default false. */
   readonly inMemory?: boolean;
 }

@@ -87,6 +87,27 @@ describe('a session', () => {
     expect((await other.load()).unresolved).toEqual([]);
   });
 
+  it('has subagents that share its artifacts', async () => {
+    const { store } = await rig();
+    for (const inMemory of [false, true]) {
+      const session = await store.sessions.create({ inMemory });
+      const agentId = await session.artifacts.allocateAgent('Plan');
+      const child = await store.sessions.create({ parent: session, agentId });
+      expect(child.header.parentSession).toBe(session.id);
+      const entry = await child.append(picture(Buffer.alloc(900, 4)));
+      expect((await child.load()).entries).toEqual([entry]);
+      const saves = [child, session, child].map((one, n) => one.saveArtifact(`${n}`, 'bash'));
+      expect(new Set((await Promise.all(saves)).map(({ id }) => id)).size).toBe(3);
+      expect(await session.artifacts.listFiles()).toContain('0-Plan.jsonl');
+      expect(await session.artifacts.allocateAgent('Next')).toBe('1-Next');
+      const twice = store.sessions.create({ parent: session, agentId });
+      await expect(twice).rejects.toMatchObject({ code: 'INVALID' });
+      await expect(store.sessions.create({ parent: session })).rejects.toMatchObject({
+        code: 'INVALID',
+      });
+    }
+  });
+
   it('may leave no trace, until it is asked to', async () => {
     const { store, folder } = await rig();
     const session = await store.sessions.create({ inMemory: true });
