@@ -8,7 +8,7 @@ const rig = useSessionRig();
 describe('several processes on one session', () => {
   it('lose no entry, and get ids of their own', async () => {
     const { store, folder } = await rig();
-    expect(await workTogether(store, join(folder, 'store'), { workers: 2, each: 10 })).toBe(0);
+    expect(await workTogether(store, join(folder, 'store'), { workers: 2, each: 6 })).toBe(0);
   });
 
   it('follow a session that another one moves', async () => {

@@ -63,7 +63,7 @@ describe('an output whose file cannot be written', () => {
     const artifacts = new Artifacts(plainFilesIo, `${folder}/a`);
     const count = (): number => fs.readdirSync('/proc/self/fd').length;
     const before = count();
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < 40; round++) {
       const artifact = (): ReturnType<Artifacts['openDraft']> => artifacts.openDraft('bash');
       const sink = new OutputSink({ artifact, spillThreshold: 1 });
       void sink.push('some output');

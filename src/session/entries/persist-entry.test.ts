@@ -145,7 +145,7 @@ describe('persistEntry', () => {
         expect(await roundTrip(entry)).toEqual(entry);
         expect(JSON.stringify(entry)).toBe(frozen);
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 });

@@ -43,7 +43,7 @@ describe('lines of a file', () => {
         );
         expect(Buffer.concat(joined).equals(all)).toBe(true);
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 });

@@ -168,7 +168,7 @@ describe('OutputSink', () => {
         const cut = [bytes.subarray(0, pieces.length), bytes.subarray(pieces.length)];
         expect(await run(given, cut)).toEqual(await run(given, [bytes.toString()]));
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 

@@ -18,7 +18,7 @@ describe('scanBytes', () => {
         const isClean = same.equals(own);
         expect(scanBytes(own)).toEqual({ isClean, lineBreaks: isClean ? countLineBreaks(own) : 0 });
       }),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     );
   });
 
