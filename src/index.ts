@@ -82,7 +82,7 @@ export { describeOutput } from './session/sink/sink-options.ts';
 export type { OutputSummary, SinkOptions } from './session/sink/sink-options.ts';
 export type { ArtifactDraft } from './session/artifacts/artifact-draft.ts';
 export type { Artifacts, SavedArtifact } from './session/artifacts/artifacts.ts';
-export type { ForkOptions, ForkReport } from './session/carry/fork-session.ts';
+export type { ForkReport, SessionForkOptions } from './session/carry/fork-session.ts';
 export type { MoveReport } from './session/carry/move-session.ts';
 export type { SessionWarning } from './session/entries/hydrate-entry.ts';
 export type { NewEntry, SessionEntry, SessionHeader } from './session/entries/session-entry.ts';

@@ -167,6 +167,8 @@ export function createProgram(world: World): Command {
   program.addCommand(group('context', 'Turns and the contexts that lead to them.', CONTEXT, world));
   program.addCommand(
     group('workflow', 'Threads of agents with roles, and what runs them.', WORKFLOW, world),
+  );
+  program.addCommand(
     group('session', 'What coding agents write, with its artifacts.', SESSION, world),
   );
   program.addCommand(group('blob', 'Immutable bytes by their hash.', BLOB, world));

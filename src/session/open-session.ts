@@ -3,7 +3,7 @@ import type { Io, IoFile } from '../engine/io.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import type { ArtifactDraft } from './artifacts/artifact-draft.ts';
 import type { Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
-import type { ForkOptions, ForkReport } from './carry/fork-session.ts';
+import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
 import type { MoveReport } from './carry/move-session.ts';
 import type { ReadBlob } from './entries/hydrate-entry.ts';
 import type { NewEntry, SessionEntry, SessionHeader } from './entries/session-entry.ts';
@@ -28,7 +28,7 @@ const MEMORY_ARTIFACT_BYTES = 8_388_608;
 
 /** What a session asks of those who keep all of them. */
 export interface SessionKeeper {
-  fork(session: OpenSession, options: ForkOptions): Promise<ForkReport>;
+  fork(session: OpenSession, options: SessionForkOptions): Promise<ForkReport>;
   move(session: OpenSession, folder: string, cwd: string | undefined): Promise<MoveReport>;
   persist(session: OpenSession, folder: string | undefined): Promise<Session>;
   resolve(session: OpenSession, url: string, range: LineRange): Promise<Resource>;
@@ -170,7 +170,7 @@ export class OpenSession implements Session {
     return this.parts.keeper.resolve(this, url, range);
   }
 
-  fork(options: ForkOptions = {}): Promise<ForkReport> {
+  fork(options: SessionForkOptions = {}): Promise<ForkReport> {
     this.#assertOpen('fork');
     return this.parts.keeper.fork(this, options);
   }

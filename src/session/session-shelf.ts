@@ -5,7 +5,7 @@ import { sha256Hex } from '../base/hash.ts';
 import type { Io } from '../engine/io.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
 import { forkSession } from './carry/fork-session.ts';
-import type { ForkOptions, ForkReport } from './carry/fork-session.ts';
+import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
 import { moveSession } from './carry/move-session.ts';
 import type { MoveReport } from './carry/move-session.ts';
 import { persistSession } from './carry/persist-session.ts';
@@ -109,13 +109,13 @@ export class SessionShelf implements SessionKeeper {
     );
   }
 
-  async fork(session: OpenSession, options: ForkOptions): Promise<ForkReport> {
+  async fork(session: OpenSession, options: SessionForkOptions): Promise<ForkReport> {
     const { writer, inMemory } = session.parts;
     if (inMemory) throw onlyInMemory('fork');
     return writer.quiet(() => this.forkFile(writer.file, options));
   }
 
-  forkFile(file: string, options: ForkOptions): Promise<ForkReport> {
+  forkFile(file: string, options: SessionForkOptions): Promise<ForkReport> {
     const now = new Date(this.#world.clock()).toISOString();
     const folder = options.folder === undefined ? {} : { folder: resolve(options.folder) };
     return forkSession(this.#world, file, { ...options, ...folder, now });

@@ -1,5 +1,5 @@
 import type { Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
-import type { ForkOptions, ForkReport } from './carry/fork-session.ts';
+import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
 import type { MoveReport } from './carry/move-session.ts';
 import type { SessionWarning } from './entries/hydrate-entry.ts';
 import type { NewEntry, SessionEntry, SessionHeader } from './entries/session-entry.ts';
@@ -77,7 +77,7 @@ export interface Session {
   /** The text at `artifact://…` or `agent://…`, of this session first. */
   resolve(url: string, range?: LineRange): Promise<Resource>;
 
-  fork(options?: ForkOptions): Promise<ForkReport>;
+  fork(options?: SessionForkOptions): Promise<ForkReport>;
   /** To another folder, with its artifacts. */
   moveTo(folder: string, options?: { readonly cwd?: string }): Promise<MoveReport>;
   /** Makes a session in memory one with a file, under the same ids. */

@@ -1,4 +1,4 @@
-import type { ForkOptions, ForkReport } from './carry/fork-session.ts';
+import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
 import type { MoveReport } from './carry/move-session.ts';
 import type { SessionEntry, SessionHeader } from './entries/session-entry.ts';
 import type { Session } from './session.ts';
@@ -96,7 +96,7 @@ export interface Sessions {
   /** By id. A bounded part of each file is read. */
   list(options?: { readonly limit?: number; readonly cursor?: string }): Promise<SessionsPage>;
   details(session: string): Promise<SessionDetails>;
-  fork(session: string, options?: ForkOptions): Promise<ForkReport>;
+  fork(session: string, options?: SessionForkOptions): Promise<ForkReport>;
   move(session: string, folder: string, options?: { readonly cwd?: string }): Promise<MoveReport>;
   /** File and artifacts; blobs go with the next collection, unless something else refers to them. */
   remove(session: string): Promise<void>;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Lifetime } from '../context/lifetime.ts';
+import type { Lifetime } from '../base/lifetime.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Sessions } from '../session/sessions.ts';
 

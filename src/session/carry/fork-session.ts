@@ -29,7 +29,7 @@ export interface ForkWorld {
   readonly registry: Registry;
 }
 
-export interface ForkOptions {
+export interface SessionForkOptions {
   /** Keep only this entry and those that lead to it. Default: everything. */
   readonly at?: string;
   /** Bring the artifacts along; default true. */
@@ -51,7 +51,7 @@ export interface ForkReport {
 export async function forkSession(
   world: ForkWorld,
   file: string,
-  options: ForkOptions & { readonly now: string },
+  options: SessionForkOptions & { readonly now: string },
 ): Promise<ForkReport> {
   const { io, engine, registry } = world;
   const id = newSessionId(Date.parse(options.now));
