@@ -8,8 +8,9 @@ import { CappedWriter } from './capped-writer.ts';
 // - The first failure ends it: the file goes, later pieces are ignored, and the failed step is remembered.
 // - Whoever waits for `room` holds at most `WAITING_BYTES_MAX` more than what is being written.
 
-const WAITING_BYTES_MAX = 4 * 1024 * 1024;
-const WRITE_BYTES = 1024 * 1024;
+const WAITING_BYTES_MAX = 2 * 1024 * 1024;
+/** Small pieces are joined up to this; larger ones are written as they are, without a copy. */
+const WRITE_BYTES = 32 * 1024;
 
 export type OpenSpill = () => Promise<ArtifactDraft>;
 
