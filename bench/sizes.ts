@@ -18,6 +18,8 @@ export interface Sizes {
   readonly scales: readonly number[];
   readonly sessions: number;
   readonly blobBytes: number;
+  /** Through a sink, three times. */
+  readonly sinkBytes: number;
   /** Half of them are dead. */
   readonly collectedBlobs: number;
   readonly collectedBlobBytes: number;
@@ -47,6 +49,7 @@ const DEFAULT: Sizes = {
   scales: [1000, 10_000, 100_000, 1_000_000],
   sessions: 100,
   blobBytes: 1024 ** 3,
+  sinkBytes: 512e6,
   collectedBlobs: 1_000_000,
   collectedBlobBytes: 500,
   quietAppends: 1000,
@@ -75,6 +78,7 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     scales: [1000, 2000],
     sessions: 2,
     blobBytes: 4 * 1024 ** 2,
+    sinkBytes: 4e6,
     collectedBlobs: 2000,
     collectedBlobBytes: 100,
     quietAppends: 20,

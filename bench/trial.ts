@@ -5,6 +5,7 @@ import { appendMany, appendOne } from './workloads/append.ts';
 import { fork, grow, open } from './workloads/grow.ts';
 import { lastTurns, range } from './workloads/read.ts';
 import { queueBatch, queuePush, queueRead } from './workloads/queue.ts';
+import { sink } from './workloads/sink.ts';
 import { blob, sessions } from './workloads/space.ts';
 import { fillMix, verify } from './workloads/verify.ts';
 import type { Trial, Workload, WorkloadName } from './workloads/workload.ts';
@@ -19,6 +20,7 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   range,
   sessions,
   blob,
+  sink,
   'fill-half-dead': fillHalfDead,
   gc: collect,
   'fill-mix': fillMix,

@@ -132,6 +132,7 @@ async function openDirectory(
   // Put the kinds of thread over it.
   return createStore(engine, {
     queues: { folder: join(resolve(directory), 'queues') },
+    folder: resolve(directory),
     ...(elsewhere !== undefined && { elsewhere }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
     ...(clock !== undefined && { clock }),

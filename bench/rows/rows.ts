@@ -5,6 +5,7 @@ import { backupRow, gcRow, verifyRow } from './health.ts';
 import { queueBatchRow, queuePushRow, queueReadRow } from './queues.ts';
 import { scalingRow } from './scaling.ts';
 import { tcpLastTurnsRow, tcpManyRow, tcpOneRow, tcpPipelinedRow } from './served.ts';
+import { sinkRow } from './sink.ts';
 import { blobRow, sessionsRow } from './space.ts';
 
 export const ROWS: readonly Row[] = [
@@ -17,6 +18,7 @@ export const ROWS: readonly Row[] = [
   rangeRow,
   sessionsRow,
   blobRow,
+  sinkRow,
   gcRow,
   verifyRow,
   backupRow,

@@ -28,6 +28,7 @@ export type WorkloadName =
   | 'range'
   | 'sessions'
   | 'blob'
+  | 'sink'
   | 'fill-half-dead'
   | 'gc'
   | 'fill-mix'

@@ -46,6 +46,19 @@ import { reindex } from './commands/reindex.ts';
 import { restore } from './commands/restore.ts';
 import { retain } from './commands/retain.ts';
 import { serve } from './commands/serve.ts';
+import { sessionAppend } from './commands/session-append.ts';
+import { sessionArtifact } from './commands/session-artifact.ts';
+import { sessionCat } from './commands/session-cat.ts';
+import { sessionCreate } from './commands/session-create.ts';
+import { sessionExport } from './commands/session-export.ts';
+import { sessionFork } from './commands/session-fork.ts';
+import { sessionGc } from './commands/session-gc.ts';
+import { sessionImport } from './commands/session-import.ts';
+import { sessionList } from './commands/session-list.ts';
+import { sessionMove } from './commands/session-move.ts';
+import { sessionRecover } from './commands/session-recover.ts';
+import { sessionRm } from './commands/session-rm.ts';
+import { sessionShow } from './commands/session-show.ts';
 import { stats } from './commands/stats.ts';
 import { tokenCreate } from './commands/token-create.ts';
 import { tokenList } from './commands/token-list.ts';
@@ -96,6 +109,21 @@ const CONTEXT: readonly Build[] = [
   contextPins,
   contextFollow,
   contextExport,
+];
+const SESSION: readonly Build[] = [
+  sessionCreate,
+  sessionAppend,
+  sessionList,
+  sessionShow,
+  sessionCat,
+  sessionFork,
+  sessionMove,
+  sessionArtifact,
+  sessionExport,
+  sessionImport,
+  sessionRm,
+  sessionRecover,
+  sessionGc,
 ];
 const BLOB: readonly Build[] = [blobPut, blobGet, blobStat, blobErase];
 const WORKFLOW: readonly Build[] = [
@@ -161,6 +189,9 @@ export function createProgram(world: World): Command {
   program.addCommand(group('context', 'Turns and the contexts that lead to them.', CONTEXT, world));
   program.addCommand(
     group('workflow', 'Threads of agents with roles, and what runs them.', WORKFLOW, world),
+  );
+  program.addCommand(
+    group('session', 'What coding agents write, with its artifacts.', SESSION, world),
   );
   program.addCommand(group('blob', 'Immutable bytes by their hash.', BLOB, world));
   program.addCommand(group('queue', 'Events, and the handlers they wake.', QUEUE, world));

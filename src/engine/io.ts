@@ -34,8 +34,12 @@ export interface Io {
   /** Names in a folder, sorted. ENOENT when the folder is missing. */
   list(path: string): Promise<string[]>;
   rename(from: string, to: string): Promise<void>;
+  /** A second name for a file, whose bytes are then shared. EEXIST when `to` is taken, EXDEV across devices. */
+  link(from: string, to: string): Promise<void>;
   /** Removes a file; a missing one is fine. */
   remove(path: string): Promise<void>;
+  /** Removes an empty folder (ENOTEMPTY otherwise); a missing one is fine. */
+  removeFolder(path: string): Promise<void>;
   syncDir(path: string): Promise<void>;
   /** Room left for new bytes on the file system of `path`. */
   freeBytes(path: string): Promise<number>;

@@ -50,8 +50,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
     // Open the store.
     const engine = await openToServe(options.store);
-    const queues = { folder: join(resolve(options.store), 'queues') };
-    const served: Served = { engine, store: createStore(engine, { queues }) };
+    const folder = resolve(options.store);
+    const queues = { folder: join(folder, 'queues') };
+    const served: Served = { engine, store: createStore(engine, { folder, queues }) };
     closes.push(() => served.store.close());
     const demo = options.demo ? await fillDemo(served.store) : undefined;
 

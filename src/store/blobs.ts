@@ -48,6 +48,11 @@ export interface Blobs {
   /** Bounded memory for large blobs. Fails with NOT_FOUND when read, if the blob is missing. */
   stream(ref: string, range?: ByteRange): ReadableStream<Uint8Array>;
   /**
+   * The blob as a file called by its SHA-256, for programs that want a path. Made when it is not there, and never
+   * changed; UNSUPPORTED for a store on a server.
+   */
+  path(ref: string): Promise<string>;
+  /**
    * Removes the bytes from the store for good. When turns use them it lists those and does nothing,
    * unless told `everywhere`: then each of them gets a tombstone with the reason.
    */

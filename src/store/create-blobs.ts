@@ -15,7 +15,7 @@ interface PutOptions {
 }
 
 /** Erasing is upkeep of the whole store, and comes from beside. */
-export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'erase'> {
+export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'erase' | 'path'> {
   return {
     async put(
       source: Uint8Array | AsyncIterable<Uint8Array>,

@@ -7,6 +7,7 @@ import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';
 import { lazyWorkflows } from './lazy-workflows.ts';
 import type { Workflows } from '../workflow/workflows.ts';
+import { sessionsDoor } from './sessions-door.ts';
 import type { StoreElsewhere } from './store-elsewhere.ts';
 import { folderOf, storeQueues } from './store-queues.ts';
 import type { QueuesPlace } from './store-queues.ts';
@@ -16,6 +17,8 @@ import { checkWatch, watchStore } from './watch-store.ts';
 export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPage'> {
   /** Milliseconds since 1970, for what depends on age. Default `Date.now`. */
   readonly clock?: () => number;
+  /** The folder of the store, where it is on this machine. */
+  readonly folder?: string;
   /** Who does what cannot be done through the engine alone, when that is in another process. */
   readonly elsewhere?: StoreElsewhere;
   /** Where the queues are. Absent: there is no place for any. */
@@ -25,7 +28,7 @@ export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPa
 /** A store over an engine, which it owns from now on and closes with itself. */
 export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   const lifetime = new Lifetime();
-  const { clock = Date.now, elsewhere, queues, ...contextsOptions } = options;
+  const { clock = Date.now, elsewhere, folder, queues, ...contextsOptions } = options;
   const erase = eraseVerbs(engine, lifetime, clock);
   const readPage = elsewhere && { readPage: elsewhere.readPage };
   let closing: Promise<void> | undefined;
@@ -53,7 +56,16 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     },
     workflows: lazyWorkflows(() => (workflows ??= loadWorkflows())),
     queues: storeQueues(queues, lifetime),
-    blobs: { ...createBlobs(engine, lifetime), erase: elsewhere?.eraseBlob ?? erase.blob },
+    sessions: sessionsDoor({ engine, lifetime, clock, folder }),
+    blobs: {
+      ...createBlobs(engine, lifetime),
+      async path(ref) {
+        lifetime.assertOpen('blobs.path');
+        const { blobPath } = await import('./blob-path.ts');
+        return blobPath(engine, folder, ref);
+      },
+      erase: elsewhere?.eraseBlob ?? erase.blob,
+    },
     maintain: {
       ...createMaintain(engine, lifetime, clock, folderOf(queues)),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),

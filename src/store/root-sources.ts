@@ -3,6 +3,7 @@ import { pinRoots } from '../context/pin-roots.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RootSource } from '../engine/roots.ts';
 import { workflowRoots } from '../workflow/workflow-roots.ts';
+import { sessionRoots } from '../session/keep/session-roots.ts';
 import type { Store } from './store.ts';
 
 /** Whatever a store has that is not named here is a kind of thread, and must say what it needs. */
@@ -22,6 +23,7 @@ export function rootSources(engine: Engine): readonly RootSource[] {
     workflows: workflowRoots(engine),
     pins: pinRoots(engine),
     queues: NO_ROOTS,
+    sessions: sessionRoots(engine),
   };
   return Object.values(sources);
 }

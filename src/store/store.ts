@@ -1,6 +1,7 @@
 import type { Contexts } from '../context/contexts.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import type { Queues } from '../queue/queue.ts';
+import type { Sessions } from '../session/sessions.ts';
 import type { Blobs } from './blobs.ts';
 import type { Maintain } from './maintain.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
@@ -11,6 +12,8 @@ export interface Store {
   readonly workflows: Workflows;
   /** Only in a store that lives in a folder; elsewhere its verbs give UNSUPPORTED. */
   readonly queues: Queues;
+  /** What coding agents write: see the guide. */
+  readonly sessions: Sessions;
   readonly blobs: Blobs;
   readonly maintain: Maintain;
   /**

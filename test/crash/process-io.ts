@@ -59,8 +59,16 @@ export class ProcessIo implements Io {
     return this.#live(() => this.#disk.rename(from, to));
   }
 
+  link(from: string, to: string): Promise<void> {
+    return this.#live(() => this.#disk.link(from, to));
+  }
+
   remove(path: string): Promise<void> {
     return this.#live(() => this.#disk.remove(path));
+  }
+
+  removeFolder(path: string): Promise<void> {
+    return this.#live(() => this.#disk.removeFolder(path));
   }
 
   syncDir(path: string): Promise<void> {

@@ -44,8 +44,20 @@ export const nodeIo: Io = {
     fs.renameSync(from, to);
   },
 
+  async link(from, to) {
+    fs.linkSync(from, to);
+  },
+
   async remove(path) {
     fs.rmSync(path, { force: true });
+  },
+
+  async removeFolder(path) {
+    try {
+      fs.rmdirSync(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
   },
 
   async syncDir(path) {

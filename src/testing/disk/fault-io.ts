@@ -61,8 +61,16 @@ export class FaultIo implements Io {
     );
   }
 
+  link(from: string, to: string): Promise<void> {
+    return this.#pass({ name: 'link', path: from, detail: to }, () => this.#inner.link(from, to));
+  }
+
   remove(path: string): Promise<void> {
     return this.#pass({ name: 'remove', path }, () => this.#inner.remove(path));
+  }
+
+  removeFolder(path: string): Promise<void> {
+    return this.#pass({ name: 'removeFolder', path }, () => this.#inner.removeFolder(path));
   }
 
   async syncDir(path: string): Promise<void> {

@@ -34,14 +34,12 @@ export function canFail(kind: FaultKind, operation: Operation): boolean {
 /** Fails on a disk known to be full. */
 export function needsRoom({ name, detail }: Operation): boolean {
   const creates = name === 'open' && detail === 'create';
-  return (
-    creates || name === 'mkdir' || name === 'rename' || name === 'write' || name === 'truncate'
-  );
+  return creates || ['mkdir', 'link', 'rename', 'write', 'truncate'].includes(name);
 }
 
 function changesNames({ name, detail }: Operation): boolean {
   if (name === 'open') return detail !== 'read';
-  return name === 'mkdir' || name === 'rename' || name === 'remove' || name === 'lock';
+  return ['mkdir', 'link', 'rename', 'remove', 'removeFolder', 'lock'].includes(name);
 }
 
 const DISK_FAULTS: readonly FaultKind[] = ['EIO', 'ENOSPC', 'SHORT_ENOSPC', 'EMFILE'];

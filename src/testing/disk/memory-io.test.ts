@@ -215,3 +215,22 @@ describe('MemoryIo', () => {
     expect(view(afterPowerCut(disk))).toEqual(view(disk));
   });
 });
+
+describe('links and folders', () => {
+  it('shares the bytes of a file under two names, and removes only empty folders', async () => {
+    const io = new MemoryIo();
+    await io.mkdir('a');
+    const file = await io.open('a/one', 'create');
+    await io.link('a/one', 'a/two');
+    await file.write(Uint8Array.of(7), 0);
+    expect(io.contentOf('a/two')?.length).toBe(1);
+    await expect(io.link('a/one', 'a/two')).rejects.toMatchObject({ code: 'EEXIST' });
+    await expect(io.link('a', 'b')).rejects.toMatchObject({ code: 'EPERM' });
+    await expect(io.removeFolder('a')).rejects.toMatchObject({ code: 'ENOTEMPTY' });
+    await io.remove('a/one');
+    await io.remove('a/two');
+    await io.removeFolder('a');
+    await io.removeFolder('a');
+    expect(await io.stat('a')).toBeUndefined();
+  });
+});

@@ -157,6 +157,28 @@ export class MemoryIo implements Io {
     this.#disk.settle(entry);
   }
 
+  async link(from: string, to: string): Promise<void> {
+    this.#tell('link', from, to);
+    const node = this.#mustFind(from);
+    const { folder, name, node: taken } = this.#disk.locate(to);
+    if (this.#disk.kindOf(node) === 'folder') throw errnoError('EPERM', `link ${from}`);
+    if (taken !== undefined) throw errnoError('EEXIST', `link ${from} ${to}`);
+    const entry = this.#disk.link(folder, to, [[name, node]]);
+    await soon;
+    this.#disk.settle(entry);
+  }
+
+  async removeFolder(path: string): Promise<void> {
+    this.#tell('removeFolder', path);
+    const { folder, name, node } = this.#disk.locate(path);
+    if (node === undefined) return;
+    if (this.#disk.kindOf(node) !== 'folder') throw errnoError('ENOTDIR', `rmdir ${path}`);
+    if (this.#disk.namesOf(node).size > 0) throw errnoError('ENOTEMPTY', `rmdir ${path}`);
+    const entry = this.#disk.link(folder, path, [[name, undefined]]);
+    await soon;
+    this.#disk.settle(entry);
+  }
+
   async syncDir(path: string): Promise<void> {
     this.#tell('syncDir', path);
     const folder = this.#mustFindFolder(path);

@@ -62,7 +62,8 @@ export class Sweep {
         });
         await this.#options.way.rest();
       }
-      if (!changed) {
+      // The first map is written whatever is in it: it says that blobs may be gone because they were collected.
+      if (!changed && before.next > 0) {
         core.collected = before;
         return;
       }

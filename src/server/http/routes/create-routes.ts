@@ -12,6 +12,7 @@ import { patchRoutes } from './patches.ts';
 import { pinRoutes } from './pins.ts';
 import { queueConsumerRoutes } from './queue-consumers.ts';
 import { queueRoutes } from './queues.ts';
+import { sessionRoutes } from './sessions.ts';
 import { streamingRoutes } from './streaming.ts';
 import { turnRoutes } from './turns.ts';
 import { workflowControlRoutes } from './workflow-control.ts';
@@ -30,6 +31,7 @@ export function createRoutes(): readonly Route[] {
     ...blobRoutes,
     ...queueRoutes,
     ...queueConsumerRoutes,
+    ...sessionRoutes,
     ...eventRoutes,
     ...maintainRoutes,
     ...callRoutes,

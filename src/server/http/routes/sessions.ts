@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import type { NewEntry } from '../../../session/entries/session-entry.ts';
+import type { Session } from '../../../session/session.ts';
+import { given } from '../conditions.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { HttpRequest, Route } from '../route.ts';
+import { count, flag } from '../schemas.ts';
+
+// By id alone: a path would let whoever may read the store read the server's files.
+
+const ENTRIES_MAX = 1000;
+const ENTRIES_DEFAULT = 50;
+
+const sessionId = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,128}$/, 'is the id of a session')
+  .describe('The id of a session');
+const params = z.strictObject({ id: sessionId });
+const entry = z.looseObject({ type: z.string() });
+const summary = z.looseObject({ id: z.string(), file: z.string(), available: z.boolean() });
+const ID = '019a8b1c-77aa-7def-8123-456789abcdef';
+const EXAMPLE = { id: ID, file: `/store/sessions/--work--/x_${ID}.jsonl`, available: true };
+
+async function withSession<T>(
+  request: HttpRequest,
+  id: string,
+  task: (session: Session) => Promise<T>,
+): Promise<T> {
+  await using session = await request.world.served.store.sessions.open(id);
+  return await task(session);
+}
+
+export const sessionRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/sessions',
+    name: 'listSessions',
+    summary: 'Sessions that the store knows, the oldest first',
+    needs: 'read',
+    query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
+    answer: {
+      status: 200,
+      what: 'A page of them',
+      json: z.strictObject({ items: z.array(summary), cursor: z.string().optional() }),
+      example: { items: [EXAMPLE] },
+    },
+    async run({ query, request }) {
+      return jsonReply(await request.world.served.store.sessions.list(given(query)));
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/v1/sessions',
+    name: 'createSession',
+    summary: 'Begin a session, in the folder of the store',
+    needs: 'write',
+    body: {
+      json: z.strictObject({
+        cwd: z.string().optional(),
+        header: z.record(z.string(), z.unknown()).optional(),
+      }),
+      optional: true,
+      example: { cwd: '/project' },
+    },
+    answer: { status: 201, what: 'It is there', json: summary, example: EXAMPLE },
+    async run({ body, request }) {
+      const { sessions } = request.world.served.store;
+      await using session = await sessions.create(given(body) as { cwd?: string });
+      const headers = { Location: `/v1/sessions/${session.id}` };
+      return jsonReply(await sessions.details(session.id), { status: 201, headers });
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/sessions/:id',
+    name: 'getSession',
+    summary: 'One session: where it is and what it has',
+    needs: 'read',
+    params,
+    answer: { status: 200, what: 'The session', json: summary, example: EXAMPLE },
+    async run({ params: { id }, request }) {
+      return jsonReply(await request.world.served.store.sessions.details(id));
+    },
+  }),
+  defineRoute({
+    method: 'delete',
+    path: '/v1/sessions/:id',
+    name: 'removeSession',
+    summary: 'Remove a session and its artifacts; a collection then frees its blobs',
+    needs: 'write',
+    params,
+    answer: { status: 204, what: 'It is gone' },
+    async run({ params: { id }, request }) {
+      await request.world.served.store.sessions.remove(id);
+      return { status: 204 };
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/sessions/:id/entries',
+    name: 'readEntries',
+    summary: 'The last entries of a session, or those before a cursor',
+    needs: 'read',
+    params,
+    query: z.strictObject({
+      last: count.optional().describe(`Default ${ENTRIES_DEFAULT}, at most ${ENTRIES_MAX}`),
+      before: count.optional().describe('The cursor of the page before'),
+      hydrate: flag.optional().describe('Default true. False leaves references to blobs'),
+    }),
+    answer: {
+      status: 200,
+      what: 'Entries, oldest first',
+      json: z.looseObject({ entries: z.array(entry), cursor: z.number().optional() }),
+      example: { entries: [], unresolved: [], warnings: [], malformedLines: 0 },
+    },
+    async run({ params: { id }, query: { last, ...options }, request }) {
+      const wanted = Math.min(last ?? ENTRIES_DEFAULT, ENTRIES_MAX);
+      return withSession(request, id, async (session) =>
+        jsonReply(await session.last(wanted, given(options))),
+      );
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/v1/sessions/:id/entries',
+    name: 'appendEntries',
+    summary: 'Append one entry or several',
+    needs: 'write',
+    params,
+    body: {
+      json: z.union([z.strictObject({ entries: z.array(entry).max(ENTRIES_MAX) }), entry]),
+      example: { type: 'message', message: { role: 'user', content: 'hi' } },
+    },
+    answer: {
+      status: 201,
+      what: 'Their ids; durable when it comes',
+      json: z.strictObject({ ids: z.array(z.string()) }),
+      example: { ids: ['9f2c41d0a7b3e655'] },
+    },
+    async run({ params: { id }, body, request }) {
+      const { entries } = body as { entries?: unknown };
+      const all = (Array.isArray(entries) ? entries : [body]) as NewEntry[];
+      return withSession(request, id, async (session) => {
+        const appended = await Promise.all(all.map((one) => session.append(one)));
+        return jsonReply({ ids: appended.map((one) => one.id) }, { status: 201 });
+      });
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/v1/sessions/:id/fork',
+    name: 'forkSession',
+    summary: 'Go on from a session in a new one',
+    needs: 'write',
+    params,
+    body: {
+      json: z.strictObject({ at: z.string().optional(), artifacts: z.boolean().optional() }),
+      optional: true,
+      example: { at: '9f2c41d0a7b3e655' },
+    },
+    answer: {
+      status: 201,
+      what: 'The new session',
+      json: z.looseObject({ id: z.string(), artifactsCopied: z.boolean() }),
+      example: { id: ID, oldFile: '/a.jsonl', newFile: '/b.jsonl', artifactsCopied: true },
+    },
+    async run({ params: { id }, body, request }) {
+      const report = await request.world.served.store.sessions.fork(id, given(body) as object);
+      const headers = { Location: `/v1/sessions/${report.id}` };
+      return jsonReply(report, { status: 201, headers });
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/sessions/:id/resource',
+    name: 'readResource',
+    summary: 'The text at artifact://<id> or agent://<id> of a session, whole or in lines',
+    needs: 'read',
+    params,
+    query: z.strictObject({
+      url: z.string().describe('artifact://<id>, agent://<id>, agent://<id>/path or ?q='),
+      offset: count.optional().describe('The first line, counted from 1'),
+      limit: count.optional().describe('How many lines'),
+    }),
+    answer: {
+      status: 200,
+      what: 'The text and what it is',
+      json: z.looseObject({ url: z.string(), contentType: z.string(), content: z.string() }),
+      example: {
+        url: 'artifact://0',
+        contentType: 'text/plain',
+        content: 'ok\n',
+        size: 3,
+        notes: [],
+      },
+    },
+    async run({ params: { id }, query: { url, ...range }, request }) {
+      const { sessions } = request.world.served.store;
+      return jsonReply(await sessions.resolve(url, { session: id, ...given(range) }));
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/v1/sessions/:id/artifacts',
+    name: 'saveArtifact',
+    summary: 'Keep a text beside a session',
+    needs: 'write',
+    params,
+    body: {
+      json: z.strictObject({ text: z.string(), toolType: z.string().optional() }),
+      example: { text: 'all of the output', toolType: 'bash' },
+    },
+    answer: {
+      status: 201,
+      what: 'Its id; durable when it comes',
+      json: z.strictObject({ id: z.string(), url: z.string() }),
+      example: { id: '0', url: 'artifact://0' },
+    },
+    async run({ params: { id }, body: { text, toolType = 'tool' }, request }) {
+      return withSession(request, id, async (session) => {
+        const saved = await session.saveArtifact(text, toolType);
+        return jsonReply({ id: saved.id, url: `artifact://${saved.id}` }, { status: 201 });
+      });
+    },
+  }),
+];

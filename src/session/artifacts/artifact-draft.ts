@@ -1,0 +1,54 @@
+import { dirname } from 'node:path';
+import type { Io, IoFile } from '../../engine/io.ts';
+import { draftPathOf } from '../log/write-file.ts';
+
+/** A file that is being written and has no name that anyone would look for. */
+export interface ArtifactDraft {
+  readonly id: string;
+  readonly file: IoFile;
+  /** A second file, for what may have to be put elsewhere in the end. It goes with the draft. */
+  scratch(): Promise<IoFile>;
+  /** Gives it its name, durably. Nothing may be written to it any more. */
+  publish(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+export async function openDraft(io: Io, path: string, id: string): Promise<ArtifactDraft> {
+  const draft = draftPathOf(path);
+  const file = await io.open(draft, 'create');
+  let second: { readonly path: string; readonly file: IoFile } | undefined;
+  const dropScratch = async (): Promise<void> => {
+    const scratch = second;
+    second = undefined;
+    if (scratch === undefined) return;
+    await scratch.file.close().catch(() => undefined);
+    await io.remove(scratch.path);
+  };
+  return {
+    id,
+    file,
+    async scratch() {
+      const scratchPath = draftPathOf(path);
+      second = { path: scratchPath, file: await io.open(scratchPath, 'create') };
+      return second.file;
+    },
+    async publish() {
+      try {
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await io.rename(draft, path);
+      await io.syncDir(dirname(path));
+      // A second file that cannot be removed is in the way and no more.
+      await dropScratch().catch(() => undefined);
+    },
+    async discard() {
+      await dropScratch().catch(() => undefined);
+      await file.close().catch(() => undefined);
+      await io.remove(draft).catch(() => undefined);
+      // It may have its name already, without anyone knowing whether that lasts.
+      await io.remove(path).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Io } from '../../engine/io.ts';
+import { isErrno, toFileError, writeAll, writeWhole } from '../log/write-file.ts';
+import { openDraft } from './artifact-draft.ts';
+import type { ArtifactDraft } from './artifact-draft.ts';
+import {
+  artifactIdOf,
+  nextAgentIndex,
+  nextArtifactId,
+  toAgentId,
+  toArtifactName,
+} from './artifact-names.ts';
+import { IdCounters } from './id-counters.ts';
+
+export interface SavedArtifact {
+  readonly id: string;
+  readonly path: string;
+}
+
+/**
+ * The texts beside a session: outputs of tools by number, outputs of agents by name. One folder, made with the
+ * first of them; a subagent may be given its parent's, and then shares its numbers.
+ */
+export class Artifacts {
+  readonly folder: string;
+  readonly #io: Io;
+  readonly #ids: IdCounters;
+
+  constructor(io: Io, folder: string) {
+    this.#io = io;
+    this.folder = folder;
+    this.#ids = new IdCounters(io, folder);
+  }
+
+  /** Names of the files, sorted; none while there is no folder. */
+  async listFiles(): Promise<string[]> {
+    try {
+      const names = await this.#io.list(this.folder);
+      return names.filter((name) => !name.startsWith('.'));
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return [];
+      throw toFileError(error, this.folder);
+    }
+  }
+
+  /** Ids of the tool outputs that are there, by number. */
+  async listIds(): Promise<string[]> {
+    const ids = (await this.listFiles()).map(artifactIdOf).filter((id) => id !== undefined);
+    return [...new Set(ids)].toSorted((a, b) => Number(a) - Number(b));
+  }
+
+  /** An id and a path that nobody else gets. The file is the caller's to write, once. */
+  async allocate(toolType: string): Promise<SavedArtifact> {
+    const id = String(await this.#ids.takeArtifact());
+    return { id, path: join(this.folder, toArtifactName(id, toolType)) };
+  }
+
+  /** The id is returned only once the whole text is durable. */
+  async save(text: string, toolType: string): Promise<SavedArtifact> {
+    if (typeof text !== 'string') throw invalid('text', `is a string, got ${typeof text}`);
+    const saved = await this.allocate(toolType);
+    await writeWhole(this.#io, saved.path, (file) => writeAll(file, encodeUtf8(text), 0));
+    return saved;
+  }
+
+  /** For a text that comes in pieces. */
+  async openDraft(toolType: string): Promise<ArtifactDraft> {
+    const { id, path } = await this.allocate(toolType);
+    return openDraft(this.#io, path, id);
+  }
+
+  /** An id for an agent's output, below the one of its parent if it has one. */
+  async allocateAgent(name: string, parentId?: string): Promise<string> {
+    const [id] = await this.allocateAgents([name], parentId);
+    return id ?? toAgentId(parentId, 0, name);
+  }
+
+  /** Ids for several agents at once, with indices that follow each other. */
+  async allocateAgents(names: readonly string[], parentId?: string): Promise<string[]> {
+    if (parentId !== undefined) checkAgentId(parentId);
+    const first = await this.#ids.takeAgents(parentId, names.length);
+    return names.map((name, at) => toAgentId(parentId, first + at, name));
+  }
+
+  /** Writes the output of an agent, once: a second one needs another id. */
+  async saveAgentOutput(id: string, text: string): Promise<SavedArtifact> {
+    const path = join(this.folder, `${checkAgentId(id)}.md`);
+    if ((await this.#io.stat(path)) !== undefined) {
+      throw invalid('id', `has its output already: ${id}; allocate another one`);
+    }
+    await writeWhole(this.#io, path, (file) => writeAll(file, encodeUtf8(text), 0));
+    return { id, path };
+  }
+
+  /** Where the session of an agent is kept. */
+  agentSessionFile(id: string): string {
+    return join(this.folder, `${checkAgentId(id)}.jsonl`);
+  }
+
+  /** How far numbering has come, also by names without a counter. */
+  async counters(): Promise<Readonly<Record<string, number>>> {
+    const names = await this.listFiles();
+    const known = await this.#ids.read();
+    return {
+      ...known,
+      artifact: Math.max(known['artifact'] ?? 0, nextArtifactId(names)),
+      'agent:': Math.max(known['agent:'] ?? 0, nextAgentIndex(names, undefined)),
+    };
+  }
+
+  /** Numbers below these are never given out here. */
+  async raiseCounters(counters: Readonly<Record<string, number>>): Promise<void> {
+    await this.#ids.raise(counters);
+  }
+}
+
+function checkAgentId(id: string): string {
+  if (/^\d+-[A-Za-z0-9_-]{1,64}(?:\.\d+-[A-Za-z0-9_-]{1,64})*$/.test(id)) return id;
+  throw new QuipuError('INVALID', `"${id}" is no id of an agent output, such as 0-Plan.1-Check`, {
+    what: 'id',
+  });
+}

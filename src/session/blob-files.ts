@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { sha256Hex } from '../base/hash.ts';
+import type { SessionWarning } from './entries/hydrate-entry.ts';
+import { toBlobReference } from './entries/blob-reference.ts';
+
+export interface BlobFile {
+  readonly hash: string;
+  readonly path: string;
+  readonly ref: string;
+}
+
+/**
+ * Blobs as plain files, `<folder>/<sha256>` each, for programs that want a path. A file appears whole and durable or not
+ * at all, and any number of processes may put the same bytes at once.
+ */
+export class BlobFiles {
+  readonly folder: string;
+  readonly #warn: (warning: SessionWarning) => void;
+
+  constructor(folder: string, warn: (warning: SessionWarning) => void = () => undefined) {
+    this.folder = folder;
+    this.#warn = warn;
+  }
+
+  async put(bytes: Uint8Array): Promise<BlobFile> {
+    return this.putSync(bytes);
+  }
+
+  putSync(bytes: Uint8Array): BlobFile {
+    const hash = sha256Hex(bytes);
+    const path = join(this.folder, hash);
+    // Another length is a torn file of somebody's: then it is written anew.
+    const known = fs.statSync(path, { throwIfNoEntry: false });
+    if (known?.size === bytes.length) {
+      const now = new Date();
+      fs.utimesSync(path, now, now);
+    } else {
+      this.#write(path, bytes);
+    }
+    return { hash, path, ref: toBlobReference(hash) };
+  }
+
+  /** Null when it is missing. What is there and not what its name says counts as missing. */
+  async get(hash: string): Promise<Uint8Array | null> {
+    if (!isHash(hash)) return null;
+    let bytes: Uint8Array;
+    try {
+      bytes = fs.readFileSync(join(this.folder, hash));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
+    if (sha256Hex(bytes) === hash) return bytes;
+    this.#warn({ message: 'Blob content does not match its hash', about: hash });
+    return null;
+  }
+
+  async has(hash: string): Promise<boolean> {
+    return isHash(hash) && fs.existsSync(join(this.folder, hash));
+  }
+
+  #write(path: string, bytes: Uint8Array): void {
+    fs.mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    const draft = join(this.folder, `.${randomBytes(8).toString('hex')}.part`);
+    try {
+      fs.writeFileSync(draft, bytes, { mode: 0o600, flag: 'wx', flush: true });
+      fs.renameSync(draft, path);
+    } catch (error) {
+      fs.rmSync(draft, { force: true });
+      throw error;
+    }
+    const fd = fs.openSync(this.folder, 'r');
+    try {
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+}
+
+function isHash(hash: string): boolean {
+  return /^[0-9a-f]{64}$/.test(hash) && hash.length === 64;
+}

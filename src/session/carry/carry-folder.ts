@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { createSha256 } from '../../base/hash.ts';
+import type { Io, IoFile } from '../../engine/io.ts';
+import { isErrno, makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
+
+const PIECE_BYTES = 1024 * 1024;
+
+/** A file system says one of these where two names for one file cannot be had. */
+const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+
+export interface CarryOptions {
+  /** True for files that may share their bytes with the original: those that never change again. */
+  shares(name: string): boolean;
+}
+
+/**
+ * Gives every file of a folder, and of those in it, a place in another one. What is there already is not
+ * touched. Hidden files belong to the folder itself and stay behind. Durable when it resolves.
+ */
+export async function carryFolder(
+  io: Io,
+  from: string,
+  to: string,
+  options: CarryOptions,
+): Promise<void> {
+  await makeFolders(io, to);
+  for (const name of await io.list(from)) {
+    if (name.startsWith('.')) continue;
+    const source = join(from, name);
+    const target = join(to, name);
+    const kind = (await io.stat(source))?.kind;
+    if (kind === 'folder') await carryFolder(io, source, target, options);
+    else if (kind === 'file') await carryFile(io, source, target, options.shares(name));
+  }
+  await io.syncDir(to);
+}
+
+async function carryFile(io: Io, from: string, to: string, shares: boolean): Promise<void> {
+  if (shares) {
+    try {
+      await io.link(from, to);
+      return;
+    } catch (error) {
+      if (isErrno(error, 'EEXIST')) return;
+      if (!NO_LINKS.some((code) => isErrno(error, code))) throw error;
+    }
+  }
+  if ((await io.stat(to)) !== undefined) return;
+  await copyFile({ io, path: from }, { io, path: to });
+}
+
+export interface FilePlace {
+  readonly io: Io;
+  readonly path: string;
+}
+
+/** Copies, reads the copy back, and compares, so that the original may be removed after it. */
+export async function copyFile(from: FilePlace, to: FilePlace): Promise<void> {
+  const source = await from.io.open(from.path, 'read');
+  try {
+    const size = await source.size();
+    await writeWhole(to.io, to.path, async (target) => {
+      const sum = await copyBytes(source, { target, from: 0, to: size, at: 0 });
+      const check = createSha256();
+      for await (const piece of pieces(target, 0, size)) check.update(piece);
+      if (check.digest() === sum) return;
+      throw Object.assign(new Error(`the copy of ${from.path} differs`), { code: 'EIO' });
+    });
+  } finally {
+    await source.close();
+  }
+}
+
+/** Copies a part of a file, and gives the SHA-256 of it. */
+export async function copyBytes(
+  source: IoFile,
+  part: { target: IoFile; from: number; to: number; at: number },
+): Promise<string> {
+  const sum = createSha256();
+  let at = part.at;
+  for await (const piece of pieces(source, part.from, part.to)) {
+    await writeAll(part.target, piece, at);
+    sum.update(piece);
+    at += piece.length;
+  }
+  return sum.digest();
+}
+
+async function* pieces(
+  file: IoFile,
+  from: number,
+  to: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = from; at < to;) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, to - at));
+    const got = await file.read(piece, at);
+    if (got === 0) throw Object.assign(new Error('the file became shorter'), { code: 'EIO' });
+    yield piece.subarray(0, got);
+    at += got;
+  }
+}

@@ -1,0 +1,111 @@
+import { basename, join, resolve } from 'node:path';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import type { Io } from '../../engine/io.ts';
+import { Artifacts } from '../artifacts/artifacts.ts';
+import type { SessionRecord } from '../keep/registry.ts';
+import { scanReferences } from '../keep/find-session.ts';
+import { SessionRefs } from '../keep/session-refs.ts';
+import { readHeader, withFile } from '../log/open-session-file.ts';
+import { artifactsFolderOf, isSessionName, lockOf } from '../log/session-names.ts';
+import { withFileLock } from '../log/with-file-lock.ts';
+import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
+import type { ExportReport } from '../sessions.ts';
+import type { SessionsWorld } from '../sessions-world.ts';
+import { carryFolder, copyFile } from './carry-folder.ts';
+
+// A session on its way to another machine: its file, its artifacts, and `blobs/<sha256>` for each picture.
+
+const BLOBS = 'blobs';
+
+export async function exportSession(
+  world: SessionsWorld,
+  { id, file }: SessionRecord,
+  given: string,
+): Promise<ExportReport> {
+  const { io, engine } = world;
+  const folder = resolve(given);
+  await assertEmpty(io, folder);
+  await makeFolders(io, join(folder, BLOBS));
+  // No line is written meanwhile, so that none is copied in half.
+  const refs = await withFileLock(io, lockOf(file), async () => {
+    await copyFile({ io, path: file }, { io, path: join(folder, basename(file)) });
+    const artifacts = artifactsFolderOf(file);
+    if (artifacts !== undefined && (await io.stat(artifacts))?.kind === 'folder') {
+      await carryFolder(io, artifacts, join(folder, basename(artifacts)), { shares: () => false });
+    }
+    return withFile(io, file, 'read', scanReferences);
+  });
+  const missing: string[] = [];
+  for (const sha256 of refs) {
+    const hash = await engine.findBySha256(sha256);
+    const bytes = hash && (await engine.getBlob(hash));
+    if (bytes === undefined) missing.push(sha256);
+    else {
+      const path = join(folder, BLOBS, sha256);
+      await writeWhole(io, path, (target) => writeAll(target, bytes, 0));
+    }
+  }
+  return { folder, id, blobs: refs.size - missing.length, missing };
+}
+
+async function assertEmpty(io: Io, folder: string): Promise<void> {
+  const stat = await io.stat(folder);
+  if (stat === undefined) return;
+  if (stat.kind === 'folder' && (await io.list(folder)).length === 0) return;
+  throw invalid('folder', `is new or empty, and ${folder} is not`);
+}
+
+/** Brings in what was exported. Gives the record of the session, which opens as any other. */
+export async function importSession(
+  world: SessionsWorld,
+  given: string,
+  folderFor: (cwd: string) => string,
+): Promise<SessionRecord> {
+  const { io, engine, registry } = world;
+  const source = resolve(given);
+  const name = (await io.list(source)).find(isSessionName);
+  if (name === undefined) throw invalid('folder', `has a session in it, and ${source} has none`);
+  const from = join(source, name);
+  const { header } = await withFile(io, from, 'read', (file) => readHeader(file, from));
+  const target = folderFor(header.cwd);
+  const file = join(target, name);
+  const known = await registry.get(header.id);
+  for (const path of [known?.file, file]) {
+    if (path === undefined || (await io.stat(path)) === undefined) continue;
+    throw invalid('folder', `holds the session ${header.id}, which is at ${path} already`);
+  }
+  const refs = new SessionRefs(engine, header.id);
+  for await (const bytes of exportedBlobs(io, join(source, BLOBS))) {
+    await refs.put([{ sha256: sha256Hex(bytes), bytes }]);
+  }
+  await refs.adopt(await withFile(io, from, 'read', scanReferences));
+  await registry.put({ id: header.id, file });
+  await makeFolders(io, target);
+  const [artifacts, place] = [artifactsFolderOf(from), artifactsFolderOf(file)];
+  if (artifacts !== undefined && place !== undefined && (await io.stat(artifacts)) !== undefined) {
+    await carryFolder(io, artifacts, place, { shares: () => false });
+    await new Artifacts(io, place).raiseCounters(await new Artifacts(io, artifacts).counters());
+  }
+  await copyFile({ io, path: from }, { io, path: file });
+  return { id: header.id, file };
+}
+
+async function* exportedBlobs(io: Io, folder: string): AsyncGenerator<Uint8Array> {
+  if ((await io.stat(folder))?.kind !== 'folder') return;
+  for (const name of await io.list(folder)) {
+    if (!/^[0-9a-f]{64}$/.test(name)) continue;
+    const path = join(folder, name);
+    const bytes = await withFile(io, path, 'read', async (file) => {
+      const all = Buffer.alloc(await file.size());
+      return all.subarray(0, await file.read(all, 0));
+    });
+    if (sha256Hex(bytes) !== name) {
+      throw new QuipuError('CORRUPT', `Blob content does not match its hash: ${path}`, {
+        file: path,
+        offset: 0,
+      });
+    }
+    yield bytes;
+  }
+}

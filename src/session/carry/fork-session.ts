@@ -1,0 +1,172 @@
+import { dirname, join } from 'node:path';
+import { QuipuError } from '../../base/errors.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Io, IoFile } from '../../engine/io.ts';
+import { Artifacts } from '../artifacts/artifacts.ts';
+import { migrateEntry } from '../entries/migrate-entry.ts';
+import { newSessionId, toLine } from '../entries/session-entry.ts';
+import type { SessionHeader } from '../entries/session-entry.ts';
+import type { Registry } from '../keep/registry.ts';
+import { SessionRefs } from '../keep/session-refs.ts';
+import { readHeader, withFile } from '../log/open-session-file.ts';
+import { parseLine } from '../log/parse-line.ts';
+import { readForward } from '../log/read-lines.ts';
+import { artifactsFolderOf, lockOf, toSessionName } from '../log/session-names.ts';
+import { withFileLock } from '../log/with-file-lock.ts';
+import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
+import { carryFolder, copyBytes } from './carry-folder.ts';
+import { removeTree } from './remove-tree.ts';
+
+// A session that goes on from another one.
+//
+// Order: what the new session needs is noted, its artifacts are brought over, and its file appears last, whole. So
+// a crash before that leaves no session and nothing missing from the old one, which is only read.
+
+export interface ForkWorld {
+  readonly io: Io;
+  readonly engine: Engine;
+  readonly registry: Registry;
+}
+
+export interface SessionForkOptions {
+  /** Keep only this entry and those that lead to it. Default: everything. */
+  readonly at?: string;
+  /** Bring the artifacts along; default true. */
+  readonly artifacts?: boolean;
+  /** Where the new session goes; default beside the old one. */
+  readonly folder?: string;
+  readonly cwd?: string;
+}
+
+export interface ForkReport {
+  readonly id: string;
+  readonly oldFile: string;
+  readonly newFile: string;
+  readonly artifactsCopied: boolean;
+  /** Why the artifacts were not copied, though they were to be. */
+  readonly warning?: string;
+}
+
+export async function forkSession(
+  world: ForkWorld,
+  file: string,
+  options: SessionForkOptions & { readonly now: string },
+): Promise<ForkReport> {
+  const { io, engine, registry } = world;
+  const id = newSessionId(Date.parse(options.now));
+  const folder = options.folder ?? dirname(file);
+  const newFile = join(folder, toSessionName(id, options.now));
+  await makeFolders(io, folder);
+  return withFileLock(io, lockOf(file), () =>
+    withFile(io, file, 'read', async (source) => {
+      const { header, end } = await readHeader(source, file);
+      const parts = await partsToKeep(source, { header, end, at: options.at });
+      const refs = await new SessionRefs(engine, header.id).all();
+      const fresh = {
+        ...header,
+        id,
+        timestamp: options.now,
+        cwd: options.cwd ?? header.cwd,
+        parentSession: header.id,
+      };
+      try {
+        await new SessionRefs(engine, id).adopt(refs.keys());
+        await registry.put({ id, file: newFile });
+        const wanted = options.artifacts ?? true;
+        const carried = await carryArtifacts(io, { file, newFile, wanted });
+        await writeWhole(io, newFile, (target) => writeParts(source, target, fresh, parts));
+        return { id, oldFile: file, newFile, ...carried };
+      } catch (error) {
+        await clear(world, id, newFile);
+        throw error;
+      }
+    }),
+  );
+}
+
+/** As if there had been no fork, as far as the disk allows. */
+async function clear({ io, registry }: ForkWorld, id: string, file: string): Promise<void> {
+  const folder = artifactsFolderOf(file);
+  if (folder !== undefined) await removeTree(io, folder).catch(() => undefined);
+  await io.remove(file).catch(() => undefined);
+  await registry.remove(id).catch(() => undefined);
+}
+
+interface Part {
+  readonly from: number;
+  readonly to: number;
+}
+
+async function writeParts(
+  source: IoFile,
+  target: IoFile,
+  header: SessionHeader,
+  parts: readonly Part[],
+): Promise<void> {
+  const line = encodeUtf8(`${toLine(header)}\n`);
+  await writeAll(target, line, 0);
+  let at = line.length;
+  for (const { from, to } of parts) {
+    await copyBytes(source, { target, from, to, at });
+    at += to - from;
+  }
+}
+
+/** Whole lines, as they are: nothing is read into them, so nothing that was put aside comes back. */
+async function partsToKeep(
+  source: IoFile,
+  { header, end, at }: { header: SessionHeader; end: number; at: string | undefined },
+): Promise<Part[]> {
+  const size = await source.size();
+  const lines = new Map<string, Part & { readonly parentId: unknown }>();
+  let whole = end;
+  let index = 0;
+  for await (const line of readForward(source, end, size)) {
+    if (line.terminated) whole = line.end;
+    if (at === undefined || line.bytes === undefined || !line.terminated) continue;
+    for (const record of parseLine(line.bytes).records) {
+      index++;
+      const { id, parentId } = migrateEntry(record, { version: header.version, index });
+      if (typeof id === 'string') lines.set(id, { from: line.start, to: line.end, parentId });
+    }
+  }
+  if (at === undefined) return [{ from: end, to: whole }];
+  const kept: Part[] = [];
+  for (let id: unknown = at; typeof id === 'string';) {
+    const line = lines.get(id);
+    if (line === undefined) break;
+    lines.delete(id);
+    kept.push(line);
+    id = line.parentId;
+  }
+  if (kept.length > 0) return kept.toSorted((a, b) => a.from - b.from);
+  throw new QuipuError('NOT_FOUND', `there is no entry ${at}`, { what: 'entry', id: at });
+}
+
+async function carryArtifacts(
+  io: Io,
+  { file, newFile, wanted }: { file: string; newFile: string; wanted: boolean },
+): Promise<{ artifactsCopied: boolean; warning?: string }> {
+  const [from, to] = [artifactsFolderOf(file), artifactsFolderOf(newFile)];
+  if (from === undefined || to === undefined) return { artifactsCopied: false };
+  if ((await io.stat(from))?.kind !== 'folder') return { artifactsCopied: false };
+  if (!wanted) return { artifactsCopied: false };
+  const counters = await new Artifacts(io, from).counters();
+  const target = new Artifacts(io, to);
+  try {
+    // Sessions of subagents may still grow, and on their own side only.
+    await carryFolder(io, from, to, { shares: (name) => !/\.jsonl(?:\.torn)?$/.test(name) });
+    await target.raiseCounters(counters);
+    return { artifactsCopied: true };
+  } catch (error) {
+    await removeTree(io, to).catch(() => undefined);
+    // Entries may speak of the old ids: those must never come to mean something else.
+    await target.raiseCounters(counters).catch(() => undefined);
+    const reason = error instanceof Error ? error.message : String(error);
+    return {
+      artifactsCopied: false,
+      warning: `the artifacts of ${file} were not copied: ${reason}`,
+    };
+  }
+}

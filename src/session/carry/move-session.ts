@@ -1,0 +1,176 @@
+import { basename, dirname, join } from 'node:path';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Io } from '../../engine/io.ts';
+import { Artifacts } from '../artifacts/artifacts.ts';
+import { toLine } from '../entries/session-entry.ts';
+import type { Registry, SessionRecord } from '../keep/registry.ts';
+import { readHeader, withFile } from '../log/open-session-file.ts';
+import { artifactsFolderOf, lockOf, tornFileOf } from '../log/session-names.ts';
+import { withFileLock } from '../log/with-file-lock.ts';
+import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
+import { carryFolder, copyBytes } from './carry-folder.ts';
+import { removeCarried, removeTree } from './remove-tree.ts';
+
+// Moving a session to another folder, which may be on another device.
+//
+// Everything is at the new place, durable, before anything goes from the old one. One rename inside the old folder, of
+// the session file to a hidden name, is the moment at which the new place counts: until it is durable the
+// session is where it was, and after it at the new place, whole either way. The store knows of the move
+// from before it begins until it is cleaned up, so whoever opens the session after a crash finishes or
+// undoes it.
+
+export interface MoveWorld {
+  readonly io: Io;
+  readonly registry: Registry;
+}
+
+export interface MoveReport {
+  readonly from: string;
+  readonly to: string;
+}
+
+export async function moveSession(
+  world: MoveWorld,
+  record: SessionRecord,
+  { folder, cwd }: { folder: string; cwd: string },
+): Promise<MoveReport> {
+  const { io } = world;
+  const from = record.file;
+  const to = join(folder, basename(from));
+  if (from === to) return { from, to };
+  await makeFolders(io, folder);
+  await makeFolders(io, dirname(from));
+  // In one order everywhere, so that two moves that cross do not wait for each other for ever.
+  const [first, second] = [from, to].map(lockOf).toSorted() as [string, string];
+  await withFileLock(io, first, () =>
+    withFileLock(io, second, () => moveLocked(world, record, { to, cwd })),
+  );
+  return { from, to };
+}
+
+/** Finishes or undoes a move that did not get to its end. The caller holds no lock. */
+export async function settleMove(world: MoveWorld, record: SessionRecord): Promise<SessionRecord> {
+  const { io, registry } = world;
+  const { movingTo } = record;
+  if (movingTo === undefined) return record;
+  await makeFolders(io, dirname(record.file));
+  return withFileLock(io, lockOf(record.file), async () => {
+    // Whoever was moving it may have come to the end while we waited.
+    const now = (await registry.get(record.id)) ?? record;
+    if (now.movingTo === undefined) return now;
+    const isMoved =
+      (await io.stat(now.file)) === undefined && (await io.stat(movingTo)) !== undefined;
+    if (isMoved) return finish(world, now.id, { from: now.file, to: movingTo });
+    await undo(world, { id: now.id, file: now.file }, movingTo);
+    return { id: now.id, file: now.file };
+  });
+}
+
+async function moveLocked(
+  world: MoveWorld,
+  record: SessionRecord,
+  { to, cwd }: { to: string; cwd: string },
+): Promise<void> {
+  const { io, registry } = world;
+  const { id, file: from } = record;
+  await assertNoClash(io, from, to);
+  await registry.put({ id, file: from, movingTo: to });
+  let step = 'artifacts';
+  try {
+    await carryArtifacts(io, from, to);
+    step = 'session file';
+    if ((await io.stat(from)) !== undefined) {
+      await writeMoved(io, from, { to, cwd });
+      await io.rename(from, hiddenOf(from));
+      await io.syncDir(dirname(from));
+    }
+  } catch (error) {
+    try {
+      await undo(world, { id, file: from }, to);
+    } catch (failure) {
+      throw rollbackFailure(step, from, failure);
+    }
+    throw error;
+  }
+  await finish(world, id, { from, to });
+}
+
+/** What happened, and what went wrong when it was to be undone: both are there for the next opening to settle. */
+function rollbackFailure(step: string, path: string, failure: unknown): QuipuError<'IO'> {
+  const reason = failure instanceof Error ? failure.message : String(failure);
+  const errno = (failure as { code?: string }).code ?? 'EIO';
+  return new QuipuError(
+    'IO',
+    `Failed to move ${step} and rollback: ${reason}`,
+    { path, errno },
+    { cause: failure },
+  );
+}
+
+async function assertNoClash(io: Io, from: string, to: string): Promise<void> {
+  if ((await io.stat(to)) !== undefined) throw invalid('folder', `has a session ${to} already`);
+  const [source, target] = [artifactsFolderOf(from), artifactsFolderOf(to)];
+  if (source === undefined || target === undefined) return;
+  const there = new Set(await new Artifacts(io, target).listFiles());
+  const clash = (await new Artifacts(io, source).listFiles()).find((name) => there.has(name));
+  if (clash !== undefined)
+    throw invalid('folder', `has an artifact ${join(target, clash)} already`);
+}
+
+async function carryArtifacts(io: Io, from: string, to: string): Promise<void> {
+  const [source, target] = [artifactsFolderOf(from), artifactsFolderOf(to)];
+  if (source === undefined || target === undefined) return;
+  if ((await io.stat(source))?.kind !== 'folder') return;
+  // The originals go, so that also what still grows may share its bytes until then.
+  await carryFolder(io, source, target, { shares: () => true });
+  await new Artifacts(io, target).raiseCounters(await new Artifacts(io, source).counters());
+}
+
+async function writeMoved(
+  io: Io,
+  from: string,
+  { to, cwd }: { to: string; cwd: string },
+): Promise<void> {
+  await withFile(io, from, 'read', async (source) => {
+    const { header, end } = await readHeader(source, from);
+    const size = await source.size();
+    const line = encodeUtf8(`${toLine({ ...header, cwd })}\n`);
+    await writeWhole(io, to, async (target) => {
+      await writeAll(target, line, 0);
+      await copyBytes(source, { target, from: end, to: size, at: line.length });
+    });
+  });
+}
+
+async function undo(world: MoveWorld, record: SessionRecord, to: string): Promise<void> {
+  const { io, registry } = world;
+  const { file } = record;
+  if ((await io.stat(file)) === undefined && (await io.stat(hiddenOf(file))) !== undefined) {
+    await io.rename(hiddenOf(file), file);
+    await io.syncDir(dirname(file));
+  }
+  await io.remove(to);
+  const [source, target] = [artifactsFolderOf(file), artifactsFolderOf(to)];
+  if (source !== undefined && target !== undefined) await removeCarried(io, source, target);
+  await registry.put(record);
+}
+
+/** The session is at the new place. What is left at the old one is only in the way. */
+async function finish(
+  { io, registry }: MoveWorld,
+  id: string,
+  { from, to }: { from: string; to: string },
+): Promise<SessionRecord> {
+  const source = artifactsFolderOf(from);
+  if (source !== undefined) await removeTree(io, source).catch(() => undefined);
+  for (const path of [hiddenOf(from), tornFileOf(from)]) {
+    await io.remove(path).catch(() => undefined);
+  }
+  await registry.put({ id, file: to });
+  return { id, file: to };
+}
+
+function hiddenOf(file: string): string {
+  return join(dirname(file), `.${basename(file)}.moved`);
+}

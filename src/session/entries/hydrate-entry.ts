@@ -1,0 +1,82 @@
+import { decodeUtf8 } from '../../base/utf8.ts';
+import { isMalformedReference, parseBlobReference } from './blob-reference.ts';
+import { rewriteStrings } from './rewrite-strings.ts';
+import type { Place } from './rewrite-strings.ts';
+
+/** Blobs read at the same time while entries are loaded. */
+const READS_AT_ONCE = 8;
+
+export interface SessionWarning {
+  readonly message: string;
+  /** The SHA-256 or the text it is about. */
+  readonly about: string;
+}
+
+export type ReadBlob = (sha256: string) => Promise<Uint8Array | undefined>;
+
+export interface Hydrated<T> {
+  readonly entry: T;
+  /** References left in the entry because their blob is missing. Not to be sent to a model. */
+  readonly unresolved: readonly string[];
+}
+
+const MISSING: Readonly<Record<Exclude<Place, 'text'>, string>> = {
+  'image-data': 'Blob not found for image reference',
+  'image-url': 'Blob not found for persisted image data URL',
+};
+
+/** An entry as it was before it was written. A missing blob leaves its reference, and a warning. */
+export async function hydrateEntry<T>(
+  entry: T,
+  read: ReadBlob,
+  warn: (warning: SessionWarning) => void,
+): Promise<Hydrated<T>> {
+  const wanted = new Set<string>();
+  rewriteStrings(entry, {
+    text(text, place) {
+      const sha256 = place === 'text' ? undefined : parseBlobReference(text);
+      if (sha256 !== undefined) wanted.add(sha256);
+      else if (place !== 'text' && isMalformedReference(text)) {
+        warn({ message: 'Rejected malformed blob reference', about: text.slice(0, 200) });
+      }
+      return text;
+    },
+  });
+  if (wanted.size === 0) return { entry, unresolved: [] };
+
+  const found = await readAll([...wanted], read);
+  const unresolved = new Set<string>();
+  const whole = rewriteStrings(entry, {
+    text(text, place) {
+      const sha256 = place === 'text' ? undefined : parseBlobReference(text);
+      if (sha256 === undefined || place === 'text') return text;
+      const bytes = found.get(sha256);
+      if (bytes !== undefined) return restore(bytes, place);
+      if (!unresolved.has(text)) warn({ message: MISSING[place], about: sha256 });
+      unresolved.add(text);
+      return text;
+    },
+  });
+  return { entry: whole as T, unresolved: [...unresolved] };
+}
+
+async function readAll(
+  wanted: readonly string[],
+  read: ReadBlob,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>();
+  const queue = wanted.values();
+  const worker = async (): Promise<void> => {
+    for (const sha256 of queue) {
+      const bytes = await read(sha256);
+      if (bytes !== undefined) found.set(sha256, bytes);
+    }
+  };
+  await Promise.all(Array.from({ length: READS_AT_ONCE }, worker));
+  return found;
+}
+
+function restore(bytes: Uint8Array, place: 'image-data' | 'image-url'): string {
+  if (place === 'image-url') return decodeUtf8(bytes);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}

@@ -1,0 +1,23 @@
+import { sha256Hex } from '../../base/hash.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+
+export const SESSIONS_PREFIX = 'session/';
+export const REFS_PREFIX = 'session-refs/';
+
+/** The session's id where it can be part of a name. Those made here can; those of others may be anything. */
+function keyOf(id: string): string {
+  if (/^[A-Za-z0-9_-]{1,128}$/.test(id)) return id;
+  return `x${sha256Hex(encodeUtf8(id)).slice(0, 40)}`;
+}
+
+export function sessionDoc(id: string): string {
+  return SESSIONS_PREFIX + keyOf(id);
+}
+
+export function refsPrefix(id: string): string {
+  return `${REFS_PREFIX}${keyOf(id)}/`;
+}
+
+export function refsDoc(id: string, page: number): string {
+  return refsPrefix(id) + String(page).padStart(6, '0');
+}

@@ -1,0 +1,47 @@
+import { resolve } from 'node:path';
+import { invalid, isQuipuError } from '../../base/errors.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Io, IoFile } from '../../engine/io.ts';
+import { copyBytes } from '../carry/carry-folder.ts';
+import { SESSION_VERSION, toLine } from '../entries/session-entry.ts';
+import type { SessionHeader } from '../entries/session-entry.ts';
+import { readHeader, withFile } from '../log/open-session-file.ts';
+import { lockOf, parseSessionName } from '../log/session-names.ts';
+import { withFileLock } from '../log/with-file-lock.ts';
+import { writeAll, writeWhole } from '../log/write-file.ts';
+
+/** Every byte that was there stays, behind the new header. A header that can be read is left as it is. */
+export async function recoverHeader(io: Io, given: string): Promise<SessionHeader> {
+  const path = resolve(given);
+  return withFileLock(io, lockOf(path), () =>
+    withFile(io, path, 'read', async (file) => {
+      const found = await tryHeader(file, path);
+      if (found !== undefined) return found;
+      const named = parseSessionName(path);
+      if (named === undefined)
+        throw invalid('file', `is called <timestamp>_<id>.jsonl, got ${path}`);
+      const header: SessionHeader = {
+        type: 'session',
+        version: SESSION_VERSION,
+        ...named,
+        cwd: '',
+      };
+      const line = encodeUtf8(`${toLine(header)}\n`);
+      const size = await file.size();
+      await writeWhole(io, path, async (target) => {
+        await writeAll(target, line, 0);
+        await copyBytes(file, { target, from: 0, to: size, at: line.length });
+      });
+      return header;
+    }),
+  );
+}
+
+async function tryHeader(file: IoFile, path: string): Promise<SessionHeader | undefined> {
+  try {
+    return (await readHeader(file, path)).header;
+  } catch (error) {
+    if (isQuipuError(error, 'CORRUPT')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,19 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { DocRow } from '../../engine/rows.ts';
+
+/** SHA-256 of each blob, and the name the store has for it. */
+export type RefsPage = Readonly<Record<string, string>>;
+
+/** References on one page: each new one rewrites its page, so pages are short. */
+export const REFS_PER_PAGE = 32;
+
+export function parseRefsPage(row: DocRow): RefsPage {
+  try {
+    const page: unknown = JSON.parse(row.content);
+    if (typeof page === 'object' && page !== null && !Array.isArray(page)) return page as RefsPage;
+  } catch {
+    // Said below, as for any other content that is no page.
+  }
+  const message = `the document ${row.name} is no list of references`;
+  throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
+}

@@ -1,0 +1,75 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { DocChange } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Io } from '../../engine/io.ts';
+import type { DocRow } from '../../engine/rows.ts';
+import { SESSIONS_PREFIX, sessionDoc } from './doc-names.ts';
+import { SessionRefs } from './session-refs.ts';
+
+/** What the store knows of a session: where its file is, whatever folder that may be. */
+export interface SessionRecord {
+  readonly id: string;
+  readonly file: string;
+  /** A move is under way: once `file` is gone, this is the session. */
+  readonly movingTo?: string;
+}
+
+export interface RecordPage {
+  readonly records: readonly SessionRecord[];
+  readonly cursor?: string;
+}
+
+/** Which sessions there are. */
+export class Registry {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async get(id: string): Promise<SessionRecord | undefined> {
+    const row = await this.#engine.getDoc(sessionDoc(id));
+    return row && parseRecord(row);
+  }
+
+  async put(record: SessionRecord): Promise<void> {
+    const { id, file, movingTo } = record;
+    const content = JSON.stringify({ id, file, ...(movingTo !== undefined && { movingTo }) });
+    await this.#engine.commit({ docs: [{ name: sessionDoc(id), content }] });
+  }
+
+  /** Forgets the session and lets go of its blobs, at once. */
+  async remove(id: string): Promise<void> {
+    const names = [sessionDoc(id), ...(await new SessionRefs(this.#engine, id).names())];
+    const docs = names.map((name): DocChange => ({ name, content: undefined }));
+    await this.#engine.commit({ docs });
+  }
+
+  async list(limit: number, cursor?: string): Promise<RecordPage> {
+    const after = cursor === undefined ? undefined : SESSIONS_PREFIX + cursor;
+    const names = await this.#engine.listDocs(SESSIONS_PREFIX, limit, after);
+    const records: SessionRecord[] = [];
+    for (const name of names) {
+      const row = await this.#engine.getDoc(name);
+      if (row !== undefined) records.push(parseRecord(row));
+    }
+    const last = names.at(-1)?.slice(SESSIONS_PREFIX.length);
+    return names.length < limit || last === undefined ? { records } : { records, cursor: last };
+  }
+}
+
+/** The file that is the session now, whether or not a move got to its end. */
+export async function currentFile(io: Io, record: SessionRecord): Promise<string> {
+  const { file, movingTo } = record;
+  if (movingTo === undefined || (await io.stat(file)) !== undefined) return file;
+  return (await io.stat(movingTo)) === undefined ? file : movingTo;
+}
+
+function parseRecord(row: DocRow): SessionRecord {
+  const { id, file, movingTo } = JSON.parse(row.content) as Partial<SessionRecord>;
+  if (typeof id !== 'string' || typeof file !== 'string') {
+    const message = `the document ${row.name} does not say where its session is`;
+    throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
+  }
+  return { id, file, ...(typeof movingTo === 'string' && { movingTo }) };
+}

@@ -1,0 +1,180 @@
+import { isQuipuError } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
+import type { BlobPut, DocChange } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { BlobToPut } from '../entries/blob-reference.ts';
+import { refsDoc, refsPrefix } from './doc-names.ts';
+import { REFS_PER_PAGE, parseRefsPage } from './refs-page.ts';
+
+// What a session keeps alive. A blob and the note that the session needs it become durable in one commit, before
+// the entry that refers to it is written: so no collection ever finds it without a use.
+
+/** Up to here a blob goes with the commit; larger ones are put before it, and young ones are spared. */
+const COMMIT_BLOB_BYTES = 1_048_576;
+const COMMIT_BYTES = 4 * COMMIT_BLOB_BYTES;
+const LIST_DOCS = 1000;
+
+interface Page {
+  readonly version: number;
+  readonly refs: Record<string, string>;
+}
+
+export class SessionRefs {
+  readonly #engine: Engine;
+  readonly #id: string;
+  #pages: Page[] | undefined;
+  #known = new Set<string>();
+
+  constructor(engine: Engine, id: string) {
+    this.#engine = engine;
+    this.#id = id;
+  }
+
+  /** Stores the blobs that this session does not have yet, with the note that it needs them. */
+  async put(blobs: readonly BlobToPut[]): Promise<void> {
+    await this.#load();
+    let group: BlobToPut[] = [];
+    let bytes = 0;
+    for (const blob of blobs) {
+      if (this.#known.has(blob.sha256)) continue;
+      group.push(blob);
+      bytes += blob.bytes.length;
+      if (bytes < COMMIT_BYTES && group.length < REFS_PER_PAGE) continue;
+      await this.#commit(await this.#toNamed(group));
+      group = [];
+      bytes = 0;
+    }
+    if (group.length > 0) await this.#commit(await this.#toNamed(group));
+  }
+
+  /** Notes blobs that the store has already. Those it has not are left out, and reported. */
+  async adopt(sha256s: Iterable<string>): Promise<readonly string[]> {
+    await this.#load();
+    const missing: string[] = [];
+    let group: Named[] = [];
+    for (const sha256 of sha256s) {
+      if (this.#known.has(sha256)) continue;
+      const hash = await this.#engine.findBySha256(sha256);
+      if (hash === undefined || !(await this.#engine.hasBlob(hash))) missing.push(sha256);
+      else group.push({ sha256, hash });
+      if (group.length < REFS_PER_PAGE) continue;
+      await this.#commit(group);
+      group = [];
+    }
+    if (group.length > 0) await this.#commit(group);
+    return missing;
+  }
+
+  /** Every reference of the session, by SHA-256. */
+  async all(): Promise<ReadonlyMap<string, string>> {
+    this.#pages = undefined;
+    await this.#load();
+    return new Map((this.#pages ?? []).flatMap(({ refs }) => Object.entries(refs)));
+  }
+
+  /** The documents to remove with the session. */
+  async names(): Promise<string[]> {
+    return listAll(this.#engine, refsPrefix(this.#id));
+  }
+
+  async #toNamed(blobs: readonly BlobToPut[]): Promise<Named[]> {
+    const named: Named[] = [];
+    for (const { sha256, bytes } of blobs) {
+      if (bytes.length <= COMMIT_BLOB_BYTES) {
+        const hash = hashBytes(bytes);
+        named.push({ sha256, hash, put: { hash, bytes, sha256 } });
+      } else {
+        const { hash } = await this.#engine.putBlob({ chunks: inPieces(bytes), sha256: true });
+        named.push({ sha256, hash });
+      }
+    }
+    return named;
+  }
+
+  /** Another process may note something at the same moment: then its pages are read, and it is tried again. */
+  async #commit(named: readonly Named[]): Promise<void> {
+    for (;;) {
+      const pages = await this.#load();
+      const wanted = named.filter(({ sha256 }) => !this.#known.has(sha256));
+      if (wanted.length === 0) return;
+      const docs = planPages(this.#id, pages, wanted);
+      const blobs = wanted.flatMap(({ put }) => (put === undefined ? [] : [put]));
+      try {
+        await this.#engine.commit({ blobs, docs: docs.map(({ change }) => change) });
+      } catch (error) {
+        this.#pages = undefined;
+        if (!isQuipuError(error, 'HEAD_MOVED')) throw error;
+        continue;
+      }
+      for (const { page, next } of docs) pages[page] = next;
+      for (const { sha256 } of wanted) this.#known.add(sha256);
+      return;
+    }
+  }
+
+  async #load(): Promise<Page[]> {
+    if (this.#pages !== undefined) return this.#pages;
+    const pages: Page[] = [];
+    const known = new Set<string>();
+    for (const name of await this.names()) {
+      const row = await this.#engine.getDoc(name);
+      if (row === undefined) continue;
+      const refs = parseRefsPage(row);
+      for (const sha256 of Object.keys(refs)) known.add(sha256);
+      pages.push({ version: row.version, refs });
+    }
+    this.#known = known;
+    this.#pages = pages;
+    return pages;
+  }
+}
+
+interface Named {
+  readonly sha256: string;
+  readonly hash: BlobPut['hash'];
+  readonly put?: BlobPut;
+}
+
+interface PlannedPage {
+  readonly page: number;
+  readonly next: Page;
+  readonly change: DocChange;
+}
+
+/** Fills the last page, then begins new ones. */
+function planPages(id: string, pages: readonly Page[], wanted: readonly Named[]): PlannedPage[] {
+  const planned: PlannedPage[] = [];
+  let at = 0;
+  for (let page = Math.max(0, pages.length - 1); at < wanted.length; page++) {
+    const old = pages[page];
+    const refs = { ...old?.refs };
+    const room = REFS_PER_PAGE - Object.keys(refs).length;
+    for (const { sha256, hash } of wanted.slice(at, at + room)) refs[sha256] = hash;
+    if (room <= 0) continue;
+    at += room;
+    const version = old?.version ?? 0;
+    const change: DocChange = {
+      name: refsDoc(id, page),
+      content: JSON.stringify(refs),
+      expectedVersion: version,
+    };
+    planned.push({ page, next: { version: version + 1, refs }, change });
+  }
+  return planned;
+}
+
+async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let start = 0; start < bytes.length; start += COMMIT_BLOB_BYTES) {
+    yield bytes.subarray(start, start + COMMIT_BLOB_BYTES);
+  }
+}
+
+/** Names of all documents with a prefix. */
+export async function listAll(engine: Engine, prefix: string): Promise<string[]> {
+  const names: string[] = [];
+  for (;;) {
+    const page = await engine.listDocs(prefix, LIST_DOCS, names.at(-1));
+    names.push(...page);
+    if (page.length < LIST_DOCS) return names;
+  }
+}

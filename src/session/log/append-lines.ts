@@ -1,0 +1,78 @@
+import type { Io, IoFile } from '../../engine/io.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import { withFile } from './open-session-file.ts';
+import { parseLine } from './parse-line.ts';
+import { readBackward, readForward } from './read-lines.ts';
+import { tornFileOf } from './session-names.ts';
+import { toFileError, writeAll } from './write-file.ts';
+
+/** An entry on its way to the file. */
+export interface PendingLine {
+  readonly id: string;
+  readonly line: string;
+}
+
+/**
+ * Appends whole lines to a session file, durably, and gives its new size. The caller holds the session's lock.
+ * What a crash cut short is taken away first, so that no line is ever glued to half of another. Lines
+ * that a failed attempt did write, from `knownSize` on, are not written twice.
+ */
+export async function appendLines(
+  io: Io,
+  path: string,
+  { lines, knownSize }: { lines: readonly PendingLine[]; knownSize: number },
+): Promise<number> {
+  return withFile(io, path, 'write', async (file) => {
+    const size = await repairTail(io, path, file);
+    const there = await idsFrom(file, Math.min(knownSize, size), size);
+    const missing = lines.filter(({ id }) => !there.has(id));
+    if (missing.length === 0) return size;
+    const bytes = encodeUtf8(missing.map(({ line }) => `${line}\n`).join(''));
+    try {
+      await writeAll(file, bytes, size);
+      await file.sync();
+    } catch (error) {
+      // Whatever is left of it is found and passed over by the next attempt.
+      await file.truncate(size).catch(() => undefined);
+      throw toFileError(error, path);
+    }
+    return size + bytes.length;
+  });
+}
+
+/** The size up to which the file is made of whole lines, after the rest was set aside. */
+async function repairTail(io: Io, path: string, file: IoFile): Promise<number> {
+  const size = await file.size();
+  if (size === 0) return 0;
+  const last = Buffer.alloc(1);
+  await file.read(last, size - 1);
+  if (last[0] === 0x0a) return size;
+  for await (const line of readBackward(file, size)) {
+    if (line.bytes !== undefined && !parseLine(line.bytes).malformed) break;
+    await keepTorn(io, path, line.bytes ?? Buffer.alloc(0));
+    await file.truncate(line.start);
+    await file.sync();
+    return line.start;
+  }
+  await writeAll(file, Buffer.from('\n'), size);
+  return size + 1;
+}
+
+async function keepTorn(io: Io, path: string, bytes: Uint8Array): Promise<void> {
+  const aside = await io.open(tornFileOf(path), 'create');
+  try {
+    await writeAll(aside, Buffer.concat([bytes, Buffer.from('\n')]), await aside.size());
+    await aside.sync();
+  } finally {
+    await aside.close();
+  }
+}
+
+async function idsFrom(file: IoFile, from: number, to: number): Promise<ReadonlySet<unknown>> {
+  const ids = new Set<unknown>();
+  for await (const line of readForward(file, from, to)) {
+    if (line.bytes === undefined) continue;
+    for (const record of parseLine(line.bytes).records) ids.add(record['id']);
+  }
+  return ids;
+}

@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import type { Io } from '../../engine/io.ts';
+import type { BlobToPut } from '../entries/blob-reference.ts';
+import { persistEntry } from '../entries/persist-entry.ts';
+import { toLine } from '../entries/session-entry.ts';
+import type { NewEntry, SessionEntry } from '../entries/session-entry.ts';
+import { appendLines } from './append-lines.ts';
+import type { PendingLine } from './append-lines.ts';
+import { LINE_BYTES_MAX } from './read-lines.ts';
+import { lockOf } from './session-names.ts';
+import { withFileLock } from './with-file-lock.ts';
+
+// The way of entries to the file.
+// Invariants
+// - Blobs are durable before the line that refers to them is written.
+// - Lines are written in the order of the calls, under the session's lock, at the end of the file as it is then:
+//   what another process wrote meanwhile stays, and comes before.
+// - A failure is reported once, to whoever waited. The lines stay, and go first the next time.
+
+/** Entries that may wait for a disk that takes none. */
+const PENDING_MAX = 10_000;
+
+export interface EntryWriterOptions {
+  readonly io: Io;
+  readonly file: string;
+  readonly size: number;
+  readonly leaf: string | null;
+  /** Runs before anything else sees the entry. */
+  readonly redact?: ((entry: SessionEntry) => SessionEntry) | undefined;
+  /** Undefined: entries are kept as they are, whatever their size. */
+  readonly putBlobs?: ((blobs: readonly BlobToPut[]) => Promise<void>) | undefined;
+  /** Where the session is now, for a file that is gone. */
+  readonly locate: () => Promise<string | undefined>;
+  readonly now: () => string;
+}
+
+interface Waiting extends PendingLine {
+  readonly blobs: readonly BlobToPut[];
+}
+
+export class EntryWriter {
+  readonly #options: EntryWriterOptions;
+  readonly #waiting: Waiting[] = [];
+  #tail: Promise<unknown> = Promise.resolve();
+  #knownSize: number;
+  file: string;
+  leaf: string | null;
+
+  constructor(options: EntryWriterOptions) {
+    this.#options = options;
+    this.#knownSize = options.size;
+    this.file = options.file;
+    this.leaf = options.leaf;
+  }
+
+  async append(given: NewEntry): Promise<SessionEntry> {
+    const entry = this.#complete(given);
+    if (this.#waiting.length >= PENDING_MAX) {
+      const message = `${this.#waiting.length} entries wait to be written; make room, then flush`;
+      throw new QuipuError('UNAVAILABLE', message, { what: 'session' });
+    }
+    this.#waiting.push(this.#toWaiting(entry));
+    this.leaf = entry.id;
+    await this.flush();
+    return entry;
+  }
+
+  /** One after the other; whoever comes while a write is under way shares the next one. */
+  flush(): Promise<void> {
+    const mine = this.#tail.then(
+      () => this.#drain(),
+      () => this.#drain(),
+    );
+    this.#tail = mine;
+    return mine;
+  }
+
+  /** Looks where the session is now: another process may have moved it. */
+  async follow(): Promise<void> {
+    const { io, locate } = this.#options;
+    if ((await io.stat(this.file)) !== undefined) return;
+    this.#go((await locate()) ?? this.file);
+  }
+
+  #go(file: string): void {
+    if (file === this.file) return;
+    this.file = file;
+    // Its header is another one, so sizes from before mean nothing here.
+    this.#knownSize = 0;
+  }
+
+  /** Runs once nothing waits, and lets nothing be written until it is done. */
+  async quiet<T>(task: () => Promise<T>): Promise<T> {
+    await this.flush();
+    const mine = this.#tail.then(task, task);
+    this.#tail = mine;
+    return mine;
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#waiting.length === 0) return;
+    const lines = [...this.#waiting];
+    const blobs = lines.flatMap((line) => line.blobs);
+    if (blobs.length > 0) await this.#options.putBlobs?.(blobs);
+    this.#knownSize = await this.#write(lines);
+    this.#waiting.splice(0, lines.length);
+  }
+
+  /** Follows a session that was moved meanwhile. */
+  async #write(lines: readonly PendingLine[]): Promise<number> {
+    const { io, locate } = this.#options;
+    const write = (knownSize: number): Promise<number> =>
+      withFileLock(io, lockOf(this.file), () => appendLines(io, this.file, { lines, knownSize }));
+    try {
+      return await write(this.#knownSize);
+    } catch (error) {
+      if (!isQuipuError(error, 'NOT_FOUND')) throw error;
+      const file = await locate();
+      if (file === undefined || file === this.file) throw error;
+      this.#go(file);
+      return write(this.#knownSize);
+    }
+  }
+
+  #complete(given: NewEntry): SessionEntry {
+    if (typeof given !== 'object' || given === null) throw invalid('entry', 'is an object');
+    if (typeof given.type !== 'string' || given.type === '' || given.type === 'session') {
+      throw invalid('type', 'is a text such as "message", and not "session"');
+    }
+    const { id = randomBytes(8).toString('hex'), parentId = this.leaf } = given;
+    if (typeof id !== 'string' || id === '') throw invalid('id', 'is a text that is not empty');
+    const timestamp = given.timestamp ?? this.#options.now();
+    const entry = { ...given, id, parentId, timestamp };
+    return this.#options.redact?.(entry) ?? entry;
+  }
+
+  #toWaiting(entry: SessionEntry): Waiting {
+    const isKept = this.#options.putBlobs === undefined;
+    const { entry: written, blobs } = isKept ? { entry, blobs: [] } : persistEntry(entry);
+    const line = toJsonLine(written);
+    if (line.length > LINE_BYTES_MAX / 3) {
+      const message = `entry has ${line.length} characters when written`;
+      const limit = Math.floor(LINE_BYTES_MAX / 3);
+      throw new QuipuError('TOO_LARGE', message, { what: 'entry', limit, size: line.length });
+    }
+    return { id: entry.id, line, blobs };
+  }
+}
+
+function toJsonLine(entry: SessionEntry): string {
+  try {
+    return toLine(entry);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw invalid('entry', `cannot be written as JSON: ${reason}`);
+  }
+}

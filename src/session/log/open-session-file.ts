@@ -1,0 +1,61 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { Io, IoFile } from '../../engine/io.ts';
+import { isHeader } from '../entries/session-entry.ts';
+import type { SessionHeader } from '../entries/session-entry.ts';
+import { parseLine } from './parse-line.ts';
+import { readForward } from './read-lines.ts';
+import { isErrno, toFileError } from './write-file.ts';
+
+export interface HeaderOfFile {
+  readonly header: SessionHeader;
+  /** Behind the header's line. */
+  readonly end: number;
+}
+
+/** Reads no more of the file than its first record. */
+export async function readHeader(file: IoFile, path: string): Promise<HeaderOfFile> {
+  const size = await file.size();
+  for await (const line of readForward(file, 0, size)) {
+    const [record] = line.bytes === undefined ? [] : parseLine(line.bytes).records;
+    if (isHeader(record)) return { header: withDefaults(record), end: line.end };
+    if (line.bytes === undefined || line.bytes.some((byte) => byte > 0x20)) break;
+  }
+  throw new QuipuError('CORRUPT', `Session header is missing or corrupt: ${path}`, {
+    file: path,
+    offset: 0,
+  });
+}
+
+function withDefaults(header: SessionHeader): SessionHeader {
+  const { timestamp, cwd } = header as Partial<SessionHeader>;
+  if (typeof timestamp === 'string' && typeof cwd === 'string') return header;
+  return { ...header, timestamp: String(timestamp ?? ''), cwd: String(cwd ?? '') };
+}
+
+/** Opens a file for as long as `task` takes. */
+export async function withFile<T>(
+  io: Io,
+  path: string,
+  mode: 'read' | 'write' | 'create',
+  task: (file: IoFile) => Promise<T>,
+): Promise<T> {
+  let file: IoFile;
+  try {
+    file = await io.open(path, mode);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) throw noSession(path);
+    throw toFileError(error, path);
+  }
+  try {
+    return await task(file);
+  } finally {
+    await file.close();
+  }
+}
+
+export function noSession(path: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no session at ${path}`, {
+    what: 'session',
+    id: path,
+  });
+}

@@ -1,0 +1,124 @@
+import type { IoFile } from '../../engine/io.ts';
+import { hydrateEntry } from '../entries/hydrate-entry.ts';
+import type { ReadBlob, SessionWarning } from '../entries/hydrate-entry.ts';
+import { migrateEntry } from '../entries/migrate-entry.ts';
+import type { SessionEntry, SessionHeader } from '../entries/session-entry.ts';
+import { isHeader } from '../entries/session-entry.ts';
+import type { LoadedEntry, SessionView } from '../session.ts';
+import { parseLine } from './parse-line.ts';
+import { readBackward, readForward } from './read-lines.ts';
+import type { Line } from './read-lines.ts';
+
+/** A file that is being read: its header, and where its entries are. */
+export interface OpenLog {
+  readonly file: IoFile;
+  readonly header: SessionHeader;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Reading {
+  /** Undefined to leave references as they are. */
+  readonly readBlob: ReadBlob | undefined;
+}
+
+/** Gathers what was odd, while entries go by. */
+export class ReadNotes {
+  readonly warnings: SessionWarning[] = [];
+  readonly unresolved: Set<string> = new Set();
+  malformedLines = 0;
+
+  view(entries: readonly SessionEntry[], cursor?: number): SessionView {
+    const { warnings, malformedLines } = this;
+    const unresolved = [...this.unresolved];
+    const more = cursor === undefined ? {} : { cursor };
+    return { entries, unresolved, warnings, malformedLines, ...more };
+  }
+}
+
+/** Entries in the order of the file, in memory for one of them. */
+export async function* readAllEntries(
+  log: OpenLog,
+  { readBlob }: Reading,
+  notes: ReadNotes,
+): AsyncGenerator<LoadedEntry, void, undefined> {
+  let index = 0;
+  for await (const line of readForward(log.file, log.from, log.to)) {
+    for (const record of recordsOf(line, notes)) {
+      index++;
+      const entry = migrateEntry(record, { version: log.header.version, index });
+      yield await load(entry, readBlob, notes);
+    }
+  }
+}
+
+export interface LastReading extends Reading {
+  /** Asked before each line, with the number of entries taken so far. */
+  readonly isEnough: (taken: number) => boolean;
+  readonly wants?: (entry: SessionEntry) => boolean;
+}
+
+/** The last entries that `wants` lets through, oldest first, and where the one before them ends. */
+export async function readLastEntries(
+  log: OpenLog,
+  { readBlob, isEnough, wants }: LastReading,
+  notes: ReadNotes,
+): Promise<SessionView> {
+  // Entries of version 1 are named by their place, which only the beginning of the file knows.
+  const isCounted = (log.header.version ?? 1) < 2;
+  const lines = isCounted ? countBackwards(log, notes) : plainBackwards(log, notes);
+  const taken: SessionEntry[] = [];
+  let cursor = log.to;
+  for await (const { entries, start } of lines) {
+    if (isEnough(taken.length)) break;
+    cursor = start;
+    const wanted = wants === undefined ? entries.toReversed() : entries.toReversed().filter(wants);
+    for (const entry of wanted) taken.push((await load(entry, readBlob, notes)).entry);
+  }
+  return notes.view(taken.toReversed(), cursor > log.from ? cursor : undefined);
+}
+
+interface EntriesOfLine {
+  readonly entries: readonly SessionEntry[];
+  readonly start: number;
+}
+
+async function* plainBackwards(log: OpenLog, notes: ReadNotes): AsyncGenerator<EntriesOfLine> {
+  const { version } = log.header;
+  for await (const line of readBackward(log.file, log.to, log.from)) {
+    const records = recordsOf(line, notes);
+    const entries = records.map((record) => migrateEntry(record, { version, index: 0 }));
+    yield { entries, start: line.start };
+  }
+}
+
+async function* countBackwards(log: OpenLog, notes: ReadNotes): AsyncGenerator<EntriesOfLine> {
+  const lines: EntriesOfLine[] = [];
+  let index = 0;
+  for await (const line of readForward(log.file, log.from, log.to)) {
+    const entries = recordsOf(line, notes).map((record) => {
+      index++;
+      return migrateEntry(record, { version: log.header.version, index });
+    });
+    lines.push({ entries, start: line.start });
+  }
+  yield* lines.toReversed();
+}
+
+function recordsOf(line: Line, notes: ReadNotes): readonly Record<string, unknown>[] {
+  const { records, malformed } =
+    line.bytes === undefined ? { records: [], malformed: true } : parseLine(line.bytes);
+  if (malformed) notes.malformedLines++;
+  return records.filter((record) => !isHeader(record));
+}
+
+async function load(
+  entry: SessionEntry,
+  readBlob: ReadBlob | undefined,
+  notes: ReadNotes,
+): Promise<LoadedEntry> {
+  if (readBlob === undefined) return { entry, unresolved: [] };
+  const loaded = await hydrateEntry(entry, readBlob, (warning) => notes.warnings.push(warning));
+  for (const ref of loaded.unresolved) notes.unresolved.add(ref);
+  return loaded;
+}

@@ -1,0 +1,100 @@
+import type { IoFile } from '../../engine/io.ts';
+
+/** Longer lines are passed over: nothing that is written here comes near it. */
+export const LINE_BYTES_MAX: number = 64 * 1024 * 1024;
+const PIECE_BYTES = 256 * 1024;
+const LF = 0x0a;
+
+export interface Line {
+  /** Where it begins in the file. */
+  readonly start: number;
+  /** Behind its last byte, the line break included. */
+  readonly end: number;
+  /** False for a last line without a line break. */
+  readonly terminated: boolean;
+  /** Without the line break; undefined for one that is too long. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+/** Lines end at the byte 0x0A and nowhere else. Memory is bounded by the longest line. */
+export async function* readForward(
+  file: IoFile,
+  from: number,
+  to: number,
+): AsyncGenerator<Line, void, undefined> {
+  let parts: Uint8Array[] = [];
+  let held = 0;
+  let start = from;
+  const take = (end: number, terminated: boolean): Line => {
+    const bytes = held > LINE_BYTES_MAX ? undefined : Buffer.concat(parts);
+    const line = { start, end, terminated, bytes };
+    parts = [];
+    held = 0;
+    start = end;
+    return line;
+  };
+  const hold = (piece: Uint8Array): void => {
+    held += piece.length;
+    if (held > LINE_BYTES_MAX) parts = [];
+    else if (piece.length > 0) parts.push(piece);
+  };
+  for (let at = from; at < to;) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, to - at));
+    const got = await file.read(piece, at);
+    if (got === 0) break;
+    const bytes = piece.subarray(0, got);
+    let begin = 0;
+    for (let lf = bytes.indexOf(LF); lf !== -1; lf = bytes.indexOf(LF, begin)) {
+      hold(bytes.subarray(begin, lf));
+      begin = lf + 1;
+      yield take(at + begin, true);
+    }
+    hold(bytes.subarray(begin));
+    at += got;
+  }
+  if (held > 0) yield take(start + held, false);
+}
+
+/** The same from the end: the last line first, and no more of the file is read than was asked for. */
+export async function* readBackward(
+  file: IoFile,
+  to: number,
+  from: number = 0,
+): AsyncGenerator<Line, void, undefined> {
+  // What lies between the place reached and the end of the line that is being put together, last part first.
+  let parts: Uint8Array[] = [];
+  let held = 0;
+  let end = to;
+  let terminated = false;
+  const take = (start: number): Line => {
+    const bytes = held > LINE_BYTES_MAX ? undefined : Buffer.concat(parts.toReversed());
+    const line = { start, end, terminated, bytes };
+    parts = [];
+    held = 0;
+    end = start;
+    return line;
+  };
+  const hold = (piece: Uint8Array): void => {
+    held += piece.length;
+    if (held > LINE_BYTES_MAX) parts = [];
+    else if (piece.length > 0) parts.push(piece);
+  };
+  let pieceBytes = Math.min(PIECE_BYTES, 32 * 1024);
+  for (let at = to; at > from;) {
+    const piece = Buffer.allocUnsafe(Math.min(pieceBytes, at - from));
+    pieceBytes = PIECE_BYTES;
+    at -= piece.length;
+    const bytes = piece.subarray(0, await file.read(piece, at));
+    let stop = bytes.length;
+    for (let lf = bytes.lastIndexOf(LF); lf !== -1;) {
+      hold(bytes.subarray(lf + 1, stop));
+      const start = at + lf + 1;
+      if (start < end) yield take(start);
+      terminated = true;
+      stop = lf;
+      lf = lf === 0 ? -1 : bytes.lastIndexOf(LF, lf - 1);
+    }
+    hold(bytes.subarray(0, stop));
+  }
+  if (end > from) yield take(from);
+}

@@ -1,0 +1,36 @@
+import { basename, dirname, join } from 'node:path';
+
+const SUFFIX = '.jsonl';
+
+/** `<timestamp>_<id>.jsonl`, with the characters that file systems dislike turned into hyphens. */
+export function toSessionName(id: string, timestamp: string): string {
+  return `${timestamp.replaceAll(/[:.]/g, '-')}_${id}${SUFFIX}`;
+}
+
+export function isSessionName(name: string): boolean {
+  return name.endsWith(SUFFIX) && name.length > SUFFIX.length && !name.startsWith('.');
+}
+
+/** The folder of its artifacts; a file that is not called `….jsonl` has none. */
+export function artifactsFolderOf(file: string): string | undefined {
+  return isSessionName(basename(file)) ? file.slice(0, -SUFFIX.length) : undefined;
+}
+
+/** Timestamp and id as they stand in a name, for a file whose header is lost. */
+export function parseSessionName(file: string): { id: string; timestamp: string } | undefined {
+  const [, date, time, id] =
+    /^(\d{4}-\d\d-\d\d)T(\d\d-\d\d-\d\d-\d{3}Z)_(.+)\.jsonl$/.exec(basename(file)) ?? [];
+  if (date === undefined || time === undefined || id === undefined) return undefined;
+  const [hours, minutes, seconds, rest] = time.split('-');
+  return { id, timestamp: `${date}T${hours}:${minutes}:${seconds}.${rest}` };
+}
+
+/** Whoever writes to the session holds this. */
+export function lockOf(file: string): string {
+  return join(dirname(file), '.locks', basename(file));
+}
+
+/** Where bytes go that a crash cut short. */
+export function tornFileOf(file: string): string {
+  return `${file}.torn`;
+}

@@ -1,0 +1,223 @@
+import type { Engine } from '../engine/engine.ts';
+import type { Io, IoFile } from '../engine/io.ts';
+import { QuipuError, invalid } from '../base/errors.ts';
+import type { ArtifactDraft } from './artifacts/artifact-draft.ts';
+import type { Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
+import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
+import type { MoveReport } from './carry/move-session.ts';
+import type { ReadBlob } from './entries/hydrate-entry.ts';
+import type { NewEntry, SessionEntry, SessionHeader } from './entries/session-entry.ts';
+import type { EntryWriter } from './log/entry-writer.ts';
+import { readHeader, withFile } from './log/open-session-file.ts';
+import { ReadNotes, readAllEntries, readLastEntries } from './log/read-entries.ts';
+import type { OpenLog } from './log/read-entries.ts';
+import type {
+  LoadedEntry,
+  Session,
+  SessionLastOptions,
+  SessionReadOptions,
+  SessionView,
+  SinkRequest,
+} from './session.ts';
+import { OutputSink } from './sink/output-sink.ts';
+import type { LineRange } from './urls/read-range.ts';
+import type { Resource } from './urls/resolve-url.ts';
+
+/** What an artifact of a session in memory may take. */
+const MEMORY_ARTIFACT_BYTES = 8_388_608;
+
+/** What a session asks of those who keep all of them. */
+export interface SessionKeeper {
+  fork(session: OpenSession, options: SessionForkOptions): Promise<ForkReport>;
+  move(session: OpenSession, folder: string, cwd: string | undefined): Promise<MoveReport>;
+  persist(session: OpenSession, folder: string | undefined): Promise<Session>;
+  resolve(session: OpenSession, url: string, range: LineRange): Promise<Resource>;
+  release(session: OpenSession): void;
+}
+
+export interface OpenSessionParts {
+  readonly io: Io;
+  readonly engine: Engine;
+  readonly header: SessionHeader;
+  readonly writer: EntryWriter;
+  readonly artifactsOf: (file: string) => Artifacts;
+  /** Whose artifacts these are, for a subagent. */
+  readonly parent?: Session | undefined;
+  readonly keeper: SessionKeeper;
+  readonly inMemory: boolean;
+}
+
+/** A session over files, on a disk or in memory. */
+export class OpenSession implements Session {
+  readonly parts: OpenSessionParts;
+  header: SessionHeader;
+  #artifacts: { readonly file: string; readonly artifacts: Artifacts } | undefined;
+  #closed = false;
+
+  constructor(parts: OpenSessionParts) {
+    this.parts = parts;
+    this.header = parts.header;
+  }
+
+  /** They move with the session, whoever moves it; those of a subagent are its parent's. */
+  get artifacts(): Artifacts {
+    const { writer, parent } = this.parts;
+    if (parent !== undefined) return parent.artifacts;
+    const { file } = writer;
+    if (this.#artifacts?.file !== file) {
+      this.#artifacts = { file, artifacts: this.parts.artifactsOf(file) };
+    }
+    return this.#artifacts.artifacts;
+  }
+
+  get id(): string {
+    return this.header.id;
+  }
+
+  get file(): string | undefined {
+    return this.parts.inMemory ? undefined : this.parts.writer.file;
+  }
+
+  get leaf(): string | null {
+    return this.parts.writer.leaf;
+  }
+
+  async append(entry: NewEntry): Promise<SessionEntry> {
+    this.#assertOpen('append');
+    return this.parts.writer.append(entry);
+  }
+
+  async flush(): Promise<void> {
+    await this.parts.writer.flush();
+  }
+
+  setLeaf(id: string | null): void {
+    if (id !== null && (typeof id !== 'string' || id === '')) throw invalid('id', 'names an entry');
+    this.parts.writer.leaf = id;
+  }
+
+  async *entries(options: SessionReadOptions = {}): AsyncGenerator<LoadedEntry, void, undefined> {
+    this.#assertOpen('entries');
+    const { io, writer } = this.parts;
+    const file = await io.open(writer.file, 'read');
+    try {
+      const log = await this.#toLog(file);
+      yield* readAllEntries(log, { readBlob: this.#reader(options) }, new ReadNotes());
+    } finally {
+      await file.close();
+    }
+  }
+
+  load(options: SessionReadOptions = {}): Promise<SessionView> {
+    return this.#read(async (log) => {
+      const notes = new ReadNotes();
+      const entries: SessionEntry[] = [];
+      const readBlob = this.#reader(options);
+      for await (const { entry } of readAllEntries(log, { readBlob }, notes)) entries.push(entry);
+      return notes.view(entries);
+    });
+  }
+
+  last(count: number, options: SessionLastOptions = {}): Promise<SessionView> {
+    if (!Number.isSafeInteger(count) || count < 0) {
+      throw invalid('count', `is a whole number from 0, got ${String(count)}`);
+    }
+    return this.#read((log) => {
+      const to = Math.max(log.from, Math.min(log.to, options.before ?? log.to));
+      const isEnough = (taken: number): boolean => taken >= count;
+      const reading = { readBlob: this.#reader(options), isEnough };
+      return readLastEntries({ ...log, to }, reading, new ReadNotes());
+    });
+  }
+
+  branch(leaf?: string, options: SessionReadOptions = {}): Promise<SessionView> {
+    return this.#read(async (log) => {
+      // A parent stands before its children, so one way back through the file is enough.
+      let next: string | null = leaf ?? this.leaf;
+      const wants = (entry: SessionEntry): boolean => {
+        if (next === null || entry.id !== next) return false;
+        next = entry.parentId ?? null;
+        return true;
+      };
+      const isEnough = (): boolean => next === null;
+      const readBlob = this.#reader(options);
+      const view = await readLastEntries(log, { readBlob, isEnough, wants }, new ReadNotes());
+      if (leaf !== undefined && view.entries.length === 0) {
+        throw new QuipuError('NOT_FOUND', `there is no entry ${leaf}`, { what: 'entry', id: leaf });
+      }
+      const { cursor: _, ...whole } = view;
+      return whole;
+    });
+  }
+
+  async saveArtifact(text: string, toolType: string): Promise<SavedArtifact> {
+    this.#assertOpen('saveArtifact');
+    await this.parts.writer.follow();
+    return this.artifacts.save(text, toolType);
+  }
+
+  sink({ toolType = 'tool', spill = true, ...options }: SinkRequest = {}): OutputSink {
+    this.#assertOpen('sink');
+    const cap = this.parts.inMemory ? { artifactMaxBytes: MEMORY_ARTIFACT_BYTES } : {};
+    const artifact = async (): Promise<ArtifactDraft> => {
+      await this.parts.writer.follow();
+      return this.artifacts.openDraft(toolType);
+    };
+    return new OutputSink({ ...cap, ...options, ...(spill && { artifact }) });
+  }
+
+  resolve(url: string, range: LineRange = {}): Promise<Resource> {
+    return this.parts.keeper.resolve(this, url, range);
+  }
+
+  fork(options: SessionForkOptions = {}): Promise<ForkReport> {
+    this.#assertOpen('fork');
+    return this.parts.keeper.fork(this, options);
+  }
+
+  moveTo(folder: string, options: { readonly cwd?: string } = {}): Promise<MoveReport> {
+    this.#assertOpen('moveTo');
+    return this.parts.keeper.move(this, folder, options.cwd);
+  }
+
+  persist(options: { readonly folder?: string } = {}): Promise<Session> {
+    this.#assertOpen('persist');
+    return this.parts.keeper.persist(this, options.folder);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.parts.keeper.release(this);
+    await this.parts.writer.flush();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #read<T>(task: (log: OpenLog) => Promise<T>): Promise<T> {
+    this.#assertOpen('read');
+    const { io, writer } = this.parts;
+    return withFile(io, writer.file, 'read', async (file) => task(await this.#toLog(file)));
+  }
+
+  async #toLog(file: IoFile): Promise<OpenLog> {
+    const { header, end } = await readHeader(file, this.parts.writer.file);
+    return { file, header, from: end, to: await file.size() };
+  }
+
+  #reader({ hydrate = true }: SessionReadOptions): ReadBlob | undefined {
+    const { engine, inMemory } = this.parts;
+    if (!hydrate || inMemory) return undefined;
+    return async (sha256) => {
+      const hash = await engine.findBySha256(sha256);
+      return hash && engine.getBlob(hash);
+    };
+  }
+
+  #assertOpen(what: string): void {
+    if (!this.#closed) return;
+    throw new QuipuError('CLOSED', `session.${what}: the session is closed`, { what: 'session' });
+  }
+}

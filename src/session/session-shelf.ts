@@ -1,0 +1,259 @@
+import { dirname, join, resolve } from 'node:path';
+import { QuipuError, invalid } from '../base/errors.ts';
+import { encodeUtf8 } from '../base/utf8.ts';
+import { sha256Hex } from '../base/hash.ts';
+import type { Io } from '../engine/io.ts';
+import { Artifacts } from './artifacts/artifacts.ts';
+import { forkSession } from './carry/fork-session.ts';
+import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
+import { moveSession } from './carry/move-session.ts';
+import type { MoveReport } from './carry/move-session.ts';
+import { persistSession } from './carry/persist-session.ts';
+import { persistEntry } from './entries/persist-entry.ts';
+import { SESSION_VERSION, newSessionId, toLine } from './entries/session-entry.ts';
+import type { SessionEntry, SessionHeader } from './entries/session-entry.ts';
+import { currentFile } from './keep/registry.ts';
+import type { SessionRecord } from './keep/registry.ts';
+import { SessionRefs } from './keep/session-refs.ts';
+import { EntryWriter } from './log/entry-writer.ts';
+import { readHeader, withFile } from './log/open-session-file.ts';
+import { ReadNotes, readLastEntries } from './log/read-entries.ts';
+import { artifactsFolderOf, toSessionName } from './log/session-names.ts';
+import { makeFolders, writeAll, writeWhole } from './log/write-file.ts';
+import { OpenSession } from './open-session.ts';
+import type { SessionKeeper } from './open-session.ts';
+import { RamIo } from './ram-io.ts';
+import type { Session } from './session.ts';
+import type { NewSession, SessionOptions } from './sessions.ts';
+import type { SessionsWorld } from './sessions-world.ts';
+import type { LineRange } from './urls/read-range.ts';
+import { resolveUrl } from './urls/resolve-url.ts';
+import type { Resource, UrlSource } from './urls/resolve-url.ts';
+
+/** The sessions that are open here. Addresses lead to their artifacts, in the order in which they were opened. */
+export class SessionShelf implements SessionKeeper {
+  readonly #world: SessionsWorld;
+  readonly #open = new Set<OpenSession>();
+
+  constructor(world: SessionsWorld) {
+    this.#world = world;
+  }
+
+  async create(options: NewSession): Promise<Session> {
+    const { clock, io } = this.#world;
+    const timestamp = new Date(clock()).toISOString();
+    const cwd = options.cwd ?? process.cwd();
+    const id = newSessionId(clock());
+    const given = persistEntry({ ...options.header });
+    const fields = { type: 'session', version: SESSION_VERSION, id, timestamp, cwd } as const;
+    const header: SessionHeader = { ...given.entry, ...fields };
+    const name = toSessionName(id, timestamp);
+    if (options.parent !== undefined) {
+      return this.#createChild(toOpen(options.parent), header, options);
+    }
+    if (options.inMemory === true) {
+      const ram = new RamIo();
+      await writeHeader(ram, join('/session', name), header);
+      return this.#start(ram, { id, file: join('/session', name) }, options);
+    }
+    const file = join(this.folderFor(options.folder, cwd), name);
+    await new SessionRefs(this.#world.engine, id).put(given.blobs);
+    await this.#begin(io, file, header);
+    return this.#start(io, { id, file }, options);
+  }
+
+  /** Where its parent keeps what it has: on the same disk, or in the same memory. */
+  async #createChild(
+    parent: OpenSession,
+    header: SessionHeader,
+    options: NewSession,
+  ): Promise<Session> {
+    const { io, inMemory } = parent.parts;
+    await parent.parts.writer.follow();
+    const file = parent.artifacts.agentSessionFile(options.agentId ?? '');
+    if (((await io.stat(file))?.size ?? 0) > 0) {
+      throw invalid('agentId', `has its session already: ${file}; allocate another one`);
+    }
+    const own = { ...header, parentSession: parent.id };
+    if (inMemory) await writeHeader(io, file, own);
+    else await this.#begin(io, file, own);
+    return this.#start(io, { id: own.id, file }, options);
+  }
+
+  async #begin(io: Io, file: string, header: SessionHeader): Promise<void> {
+    const { registry } = this.#world;
+    await registry.put({ id: header.id, file });
+    try {
+      await writeHeader(io, file, header);
+    } catch (error) {
+      await registry.remove(header.id);
+      throw error;
+    }
+  }
+
+  async open(record: SessionRecord, options: SessionOptions): Promise<Session> {
+    return this.#start(this.#world.io, record, options);
+  }
+
+  /** The folder given, or the one for sessions about `cwd`. */
+  folderFor(folder: string | undefined, cwd: string): string {
+    if (folder !== undefined) {
+      if (typeof folder === 'string' && folder !== '') return resolve(folder);
+      throw invalid('folder', 'is the path of a folder');
+    }
+    const { root } = this.#world;
+    if (root !== undefined) return join(root, slugOf(cwd));
+    throw invalid(
+      'folder',
+      'is needed: the store is on another machine, and session files are kept here',
+    );
+  }
+
+  async fork(session: OpenSession, options: SessionForkOptions): Promise<ForkReport> {
+    const { writer, inMemory } = session.parts;
+    if (inMemory) throw onlyInMemory('fork');
+    return writer.quiet(() => this.forkFile(writer.file, options));
+  }
+
+  forkFile(file: string, options: SessionForkOptions): Promise<ForkReport> {
+    const now = new Date(this.#world.clock()).toISOString();
+    const folder = options.folder === undefined ? {} : { folder: resolve(options.folder) };
+    return forkSession(this.#world, file, { ...options, ...folder, now });
+  }
+
+  async move(session: OpenSession, folder: string, cwd: string | undefined): Promise<MoveReport> {
+    const { writer, inMemory } = session.parts;
+    if (inMemory) throw onlyInMemory('moveTo');
+    return writer.quiet(async () => {
+      const record = { id: session.id, file: writer.file };
+      const target = { folder: resolve(folder), cwd: cwd ?? session.header.cwd };
+      const report = await moveSession(this.#world, record, target);
+      writer.file = report.to;
+      session.header = { ...session.header, cwd: target.cwd };
+      return report;
+    });
+  }
+
+  async persist(session: OpenSession, folder: string | undefined): Promise<Session> {
+    const { io, writer, inMemory } = session.parts;
+    if (!inMemory) throw invalid('session', 'has a file already');
+    const target = this.folderFor(folder, session.header.cwd);
+    const file = join(target, toSessionName(session.id, session.header.timestamp));
+    await makeFolders(this.#world.io, target);
+    await writer.quiet(async () => {
+      const from = { io, path: session.artifacts.folder };
+      const artifacts = { from, to: artifactsOf(this.#world.io, file).folder };
+      const entries = entriesOf(session);
+      await persistSession(this.#world, { header: session.header, artifacts, entries }, file);
+    });
+    await session.close();
+    return this.open({ id: session.id, file }, {});
+  }
+
+  resolve(session: OpenSession, url: string, range: LineRange): Promise<Resource> {
+    return resolveUrl(this.sources(toSource(session)), url, range);
+  }
+
+  /** One of each, `first` before all others. */
+  sources(first?: UrlSource): UrlSource[] {
+    const all = [...(first === undefined ? [] : [first]), ...[...this.#open].map(toSource)];
+    return all.filter(
+      ({ io, folder }, at) =>
+        all.findIndex((other) => other.io === io && other.folder === folder) === at,
+    );
+  }
+
+  release(session: OpenSession): void {
+    this.#open.delete(session);
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.allSettled([...this.#open].map((session) => session.close()));
+  }
+
+  async #start(io: Io, record: SessionRecord, options: NewSession): Promise<Session> {
+    const { engine, registry, clock } = this.#world;
+    const inMemory = io instanceof RamIo;
+    const { header, size, leaf } = await readEnds(io, record.file);
+    const refs = new SessionRefs(engine, record.id);
+    const writer = new EntryWriter({
+      io,
+      file: record.file,
+      size,
+      leaf,
+      redact: options.redact,
+      putBlobs: inMemory ? undefined : (blobs) => refs.put(blobs),
+      locate: async () => {
+        const known = await registry.get(record.id);
+        return known && currentFile(io, known);
+      },
+      now: () => new Date(clock()).toISOString(),
+    });
+    const parts = { io, engine, header, writer, keeper: this, inMemory };
+    const artifacts = {
+      parent: options.parent,
+      artifactsOf: (file: string) => artifactsOf(io, file),
+    };
+    const session = new OpenSession({ ...parts, ...artifacts });
+    this.#open.add(session);
+    return session;
+  }
+}
+
+async function writeHeader(io: Io, file: string, header: SessionHeader): Promise<void> {
+  await makeFolders(io, dirname(file));
+  await writeWhole(io, file, (target) => writeAll(target, encodeUtf8(`${toLine(header)}\n`), 0));
+}
+
+interface Ends {
+  readonly header: SessionHeader;
+  readonly size: number;
+  readonly leaf: string | null;
+}
+
+/** The header and the last entry: all that is needed to go on. */
+function readEnds(io: Io, path: string): Promise<Ends> {
+  return withFile(io, path, 'read', async (file) => {
+    const { header, end } = await readHeader(file, path);
+    const size = await file.size();
+    const log = { file, header, from: end, to: size };
+    const reading = { readBlob: undefined, isEnough: (taken: number) => taken > 0 };
+    const { entries } = await readLastEntries(log, reading, new ReadNotes());
+    return { header, size, leaf: entries.at(-1)?.id ?? null };
+  });
+}
+
+function toOpen(session: Session): OpenSession {
+  if (session instanceof OpenSession) return session;
+  throw invalid('parent', 'is a session that this store opened');
+}
+
+function artifactsOf(io: Io, file: string): Artifacts {
+  const folder = artifactsFolderOf(file);
+  if (folder !== undefined) return new Artifacts(io, folder);
+  throw invalid('file', `is called <name>.jsonl, or it has no place for artifacts; got ${file}`);
+}
+
+function toSource({ parts, artifacts }: OpenSession): UrlSource {
+  return { io: parts.io, folder: artifacts.folder, inMemory: parts.inMemory };
+}
+
+async function* entriesOf(session: OpenSession): AsyncGenerator<SessionEntry> {
+  for await (const { entry } of session.entries()) yield entry;
+}
+
+function onlyInMemory(verb: string): QuipuError<'UNSUPPORTED'> {
+  const message = `session.${verb} needs files; call session.persist() first`;
+  return new QuipuError('UNSUPPORTED', message, { what: verb, found: 'a session in memory' });
+}
+
+const SLUG_CHARS_MAX = 120;
+
+/** A folder as one name: readable, and one of its own for each. */
+function slugOf(cwd: string): string {
+  const slug = resolve(cwd)
+    .replaceAll(/^[/\\]+|[/\\]+$/g, '')
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '-');
+  if (slug.length <= SLUG_CHARS_MAX) return `--${slug}--`;
+  return `--${slug.slice(-SLUG_CHARS_MAX)}-${sha256Hex(encodeUtf8(cwd)).slice(0, 8)}--`;
+}

@@ -1,0 +1,35 @@
+/** Tells a listener of text as it comes, at most once in `throttleMs`, and loses none of it. */
+export class ChunkTeller {
+  readonly #tell: (text: string) => void;
+  readonly #throttleMs: number;
+  #pending = '';
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(tell: (text: string) => void, throttleMs: number) {
+    this.#tell = tell;
+    this.#throttleMs = throttleMs;
+  }
+
+  push(text: string): void {
+    if (text === '') return;
+    this.#pending += text;
+    const waitMs = this.#lastMs + this.#throttleMs - performance.now();
+    if (waitMs <= 0) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), waitMs);
+  }
+
+  flush(): void {
+    const text = this.#pending;
+    this.discard();
+    if (text === '') return;
+    this.#lastMs = performance.now();
+    this.#tell(text);
+  }
+
+  discard(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#pending = '';
+  }
+}

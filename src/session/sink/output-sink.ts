@@ -1,0 +1,196 @@
+import { invalid } from '../../base/errors.ts';
+import { ChunkTeller } from './chunk-teller.ts';
+import { ColumnCap } from './column-cap.ts';
+import { OutputWindow } from './output-window.ts';
+import type { OutputSummary, SinkOptions } from './sink-options.ts';
+import { SanitizeStream } from './sanitize-stream.ts';
+import { scanBytes, unfinishedBytes } from './scan-bytes.ts';
+import { Spill } from './spill.ts';
+import type { SpillEnd } from './spill.ts';
+import { countLineBreaks } from './utf8-cut.ts';
+
+/** What is shown of an output, in bytes, unless told otherwise. */
+export const DEFAULT_MAX_BYTES = 51_200;
+
+const DONE: Promise<void> = Promise.resolve();
+const EMPTY: Uint8Array = new Uint8Array();
+const NOT_SCANNED = { isClean: false, lineBreaks: 0 };
+
+// The output of a program: a bounded text to show, and the whole of it in a file once it does not fit.
+// Invariants
+// - The result is a function of the bytes alone, however they were cut into pieces.
+// - The file holds the sanitised text from its first byte, or there is no file and no id.
+// - Memory is bounded by the limits, as long as whoever pushes waits for what `push` returns.
+
+export class OutputSink {
+  readonly #options: SinkOptions;
+  readonly #threshold: number;
+  /** Up to three bytes of a character that is not finished. */
+  #fragment: Uint8Array = EMPTY;
+  readonly #sanitizer: SanitizeStream;
+  readonly #teller: ChunkTeller | undefined;
+  #window: OutputWindow;
+  #columns: ColumnCap | undefined;
+  /** The text so far, until there is a file for it or it is known that there will be none. */
+  #early: Uint8Array[] | undefined;
+  #spill: Spill | undefined;
+  #totalBytes = 0;
+  #lineBreaks = 0;
+  #state: 'open' | 'dumped' | 'disposed' = 'open';
+  #dumping: Promise<OutputSummary> | undefined;
+
+  constructor(options: SinkOptions = {}) {
+    checkOptions(options);
+    this.#options = options;
+    this.#threshold = options.spillThreshold ?? DEFAULT_MAX_BYTES;
+    this.#sanitizer = new SanitizeStream(options.allowSixel ?? false);
+    this.#window = new OutputWindow(this.#threshold, options.headBytes ?? 0);
+    this.#columns = this.#newColumns();
+    this.#early = options.artifact === undefined ? undefined : [];
+    const { onChunk, chunkThrottleMs = 0 } = options;
+    if (onChunk !== undefined) this.#teller = new ChunkTeller(onChunk, chunkThrottleMs);
+  }
+
+  /** Takes the chunk at once. Wait for the result before the next one, or a slow disk fills the memory. */
+  push(chunk: string | Uint8Array): Promise<void> {
+    if (this.#state !== 'open') return DONE;
+    if (typeof chunk === 'string') this.#pushText(this.#takeFragment() + chunk);
+    else this.#pushBytes(chunk);
+    return this.#spill?.room() ?? DONE;
+  }
+
+  /** Shows `text` instead of what came so far. The file, if there is one, keeps what it has. */
+  replace(text: string): void {
+    if (this.#state !== 'open') return;
+    this.#teller?.discard();
+    this.#fragment = EMPTY;
+    this.#sanitizer.end();
+    this.#window = new OutputWindow(this.#threshold, 0);
+    this.#columns = this.#newColumns();
+    this.#totalBytes = 0;
+    this.#lineBreaks = 0;
+    if (this.#early !== undefined) this.#early = [];
+    this.#pushText(text);
+  }
+
+  /** What came of it. A notice is put in front. Later pushes are ignored. */
+  dump(notice?: string): Promise<OutputSummary> {
+    this.#dumping ??= this.#dump(notice);
+    return this.#dumping;
+  }
+
+  /** For a program that was given up: no file is left, nothing stays open. Idempotent. */
+  async dispose(): Promise<void> {
+    if (this.#state === 'open') this.#state = 'disposed';
+    this.#teller?.discard();
+    this.#early = undefined;
+    if (this.#dumping === undefined) await this.#spill?.abort();
+    else await this.#dumping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
+  }
+
+  async #dump(notice: string | undefined): Promise<OutputSummary> {
+    if (this.#state === 'open') {
+      this.#pushText(this.#takeFragment());
+      this.#take(this.#sanitizer.end());
+      this.#window.push(this.#columns?.end() ?? EMPTY);
+      this.#mirror();
+      this.#teller?.flush();
+      this.#state = 'dumped';
+    }
+    this.#early = undefined;
+    const end = (await this.#spill?.end()) ?? {};
+    return this.#summary(notice, end);
+  }
+
+  #summary(notice: string | undefined, end: SpillEnd): OutputSummary {
+    const view = this.#window.view(this.#lineBreaks);
+    const { maxColumns = 0 } = this.#options;
+    const front = notice === undefined || notice === '' ? '' : `[${notice}]\n`;
+    return {
+      output: front + view.text,
+      truncated: this.#window.isTruncated,
+      totalLines: this.#totalBytes === 0 ? 0 : this.#lineBreaks + 1,
+      totalBytes: this.#totalBytes,
+      outputLines: view.text === '' ? 0 : view.text.split('\n').length,
+      outputBytes: view.bytes,
+      elidedLines: view.elidedLines,
+      elidedBytes: view.elidedBytes,
+      columnTruncatedLines: this.#columns?.truncatedLines ?? 0,
+      columnDroppedBytes: this.#columns?.droppedBytes ?? 0,
+      columnMax: maxColumns,
+      ...end,
+    };
+  }
+
+  #pushBytes(chunk: Uint8Array): void {
+    const whole = this.#fragment.length === 0 ? chunk : Buffer.concat([this.#fragment, chunk]);
+    const end = whole.length - unfinishedBytes(whole);
+    // Copied: whoever pushed may write to the chunk while this waits to be written.
+    const bytes = Buffer.from(whole.subarray(0, end));
+    this.#fragment = Buffer.from(whole.subarray(end));
+    const { isClean, lineBreaks } = this.#sanitizer.isIdle ? scanBytes(bytes) : NOT_SCANNED;
+    if (!isClean) {
+      this.#pushText(bytes.toString('utf8'));
+      return;
+    }
+    this.#teller?.push(bytes.toString('utf8'));
+    this.#takeBytes(bytes, lineBreaks);
+  }
+
+  #takeFragment(): string {
+    const text = Buffer.from(this.#fragment).toString('utf8');
+    this.#fragment = EMPTY;
+    return text;
+  }
+
+  #pushText(text: string): void {
+    this.#take(this.#sanitizer.push(text));
+  }
+
+  #take(text: string): void {
+    if (text === '') return;
+    this.#teller?.push(text);
+    const bytes = Buffer.from(text, 'utf8');
+    this.#takeBytes(bytes, countLineBreaks(bytes));
+  }
+
+  #takeBytes(bytes: Uint8Array, lineBreaks: number): void {
+    if (bytes.length === 0) return;
+    this.#totalBytes += bytes.length;
+    this.#lineBreaks += lineBreaks;
+    if (this.#spill === undefined) this.#early?.push(bytes);
+    else this.#spill.push(bytes);
+    this.#window.push(this.#columns?.push(bytes) ?? bytes);
+    this.#mirror();
+  }
+
+  /** Begins the file as soon as what is shown is not everything. */
+  #mirror(): void {
+    if (this.#spill !== undefined || this.#early === undefined) return;
+    if (!this.#window.isTruncated && (this.#columns?.truncatedLines ?? 0) === 0) return;
+    const { artifact, artifactMaxBytes = 0 } = this.#options;
+    if (artifact === undefined) return;
+    this.#spill = new Spill(artifact, artifactMaxBytes);
+    for (const bytes of this.#early) this.#spill.push(bytes);
+    this.#early = undefined;
+  }
+
+  #newColumns(): ColumnCap | undefined {
+    const { maxColumns = 0 } = this.#options;
+    return maxColumns === 0 ? undefined : new ColumnCap(maxColumns);
+  }
+}
+
+function checkOptions(options: SinkOptions): void {
+  const { spillThreshold = 0, headBytes = 0, maxColumns = 0 } = options;
+  const { chunkThrottleMs = 0, artifactMaxBytes = 0 } = options;
+  const amounts = { spillThreshold, headBytes, maxColumns, chunkThrottleMs, artifactMaxBytes };
+  for (const [name, amount] of Object.entries(amounts)) {
+    if (Number.isFinite(amount) && amount >= 0) continue;
+    throw invalid(name, `is a number from 0, got ${String(amount)}`);
+  }
+}

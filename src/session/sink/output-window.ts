@@ -1,0 +1,109 @@
+import { elisionMarker } from './format-size.ts';
+import { countLineBreaks, headOf, tailOf, wholeFrom } from './utf8-cut.ts';
+
+export interface WindowView {
+  readonly text: string;
+  /** Bytes of the text that are shown, without the marker. */
+  readonly bytes: number;
+  readonly elidedLines: number;
+  readonly elidedBytes: number;
+}
+
+/** The beginning and the end of a text, within one budget, in memory of that size. */
+export class OutputWindow {
+  readonly #limit: number;
+  readonly #headLimit: number;
+  readonly #head: Uint8Array[] = [];
+  #headBytes = 0;
+  #headClosed: boolean;
+  /** Holds up to twice the tail, so that bytes are moved rarely. */
+  #tail: Buffer;
+  #tailBytes = 0;
+  totalBytes = 0;
+
+  constructor(limit: number, headBytes: number) {
+    this.#limit = limit;
+    this.#headLimit = Math.min(headBytes, Math.floor(limit / 2));
+    this.#headClosed = this.#headLimit === 0;
+    this.#tail = Buffer.alloc(Math.min(2 * limit, 4096));
+  }
+
+  get isTruncated(): boolean {
+    return this.totalBytes > this.#limit;
+  }
+
+  push(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.totalBytes += bytes.length;
+    const rest = this.#headClosed ? bytes : this.#fillHead(bytes);
+    const limit = this.#limit - this.#headBytes;
+    this.#pushTail(rest, limit);
+  }
+
+  /** `lineBreaks`: of everything that was pushed. */
+  view(lineBreaks: number): WindowView {
+    const head = Buffer.concat(this.#head);
+    const held = this.#tail.subarray(0, this.#tailBytes);
+    if (!this.isTruncated) {
+      const text = head.toString('utf8') + held.toString('utf8');
+      return { text, bytes: this.totalBytes, elidedLines: 0, elidedBytes: 0 };
+    }
+    // What is held may begin inside a character: then it is one byte too many for `tailOf`.
+    const tail = wholeFrom(tailOf(held, this.#limit - this.#headBytes));
+    const bytes = head.length + tail.length;
+    const elidedBytes = this.totalBytes - bytes;
+    const shownLines = countShown(head) + countLineBreaks(tail) + 1;
+    const elidedLines = Math.max(0, lineBreaks + 1 - shownLines);
+    const end = Buffer.from(tail).toString('utf8');
+    if (head.length === 0) return { text: end, bytes, elidedLines, elidedBytes };
+    const begin = head.toString('utf8');
+    const before = begin.endsWith('\n') ? '' : '\n';
+    const after = end.startsWith('\n') ? '' : '\n';
+    const text = `${begin}${before}${elisionMarker(elidedLines, elidedBytes)}${after}${end}`;
+    return { text, bytes, elidedLines, elidedBytes };
+  }
+
+  /** The first text that does not fit closes the head, so that nothing changes its order. */
+  #fillHead(bytes: Uint8Array): Uint8Array {
+    const taken = headOf(bytes, this.#headLimit - this.#headBytes);
+    if (taken.length > 0) this.#head.push(Buffer.from(taken));
+    this.#headBytes += taken.length;
+    if (taken.length < bytes.length) this.#headClosed = true;
+    return bytes.subarray(taken.length);
+  }
+
+  #pushTail(bytes: Uint8Array, limit: number): void {
+    if (bytes.length >= limit) {
+      this.#keep(bytes.subarray(bytes.length - limit));
+      return;
+    }
+    const needed = this.#tailBytes + bytes.length;
+    if (needed > this.#tail.length) this.#makeRoom(needed, limit - bytes.length);
+    this.#tail.set(bytes, this.#tailBytes);
+    this.#tailBytes += bytes.length;
+  }
+
+  #keep(bytes: Uint8Array): void {
+    if (bytes.length > this.#tail.length) this.#tail = Buffer.alloc(2 * this.#limit);
+    this.#tail.set(bytes, 0);
+    this.#tailBytes = bytes.length;
+  }
+
+  #makeRoom(needed: number, keepBytes: number): void {
+    if (needed <= 2 * this.#limit) {
+      const larger = Buffer.alloc(Math.min(2 * this.#limit, Math.max(2 * needed, 4096)));
+      this.#tail.copy(larger, 0, 0, this.#tailBytes);
+      this.#tail = larger;
+      return;
+    }
+    const from = Math.max(0, this.#tailBytes - keepBytes);
+    this.#tail.copy(this.#tail, 0, from, this.#tailBytes);
+    this.#tailBytes -= from;
+  }
+}
+
+/** Lines of which at least a part is in the head. */
+function countShown(head: Uint8Array): number {
+  if (head.length === 0) return 0;
+  return countLineBreaks(head) + (head.at(-1) === 0x0a ? 0 : 1);
+}

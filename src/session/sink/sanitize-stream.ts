@@ -1,0 +1,129 @@
+// Output of programs as text, in three steps, each of which holds back what the next piece may change. So the
+// result depends on the text alone, and never on where it was cut into pieces.
+
+/** A sequence that is longer, or unfinished after this, is no escape sequence: only its ESC goes. */
+const ESCAPE_CHARS_MAX = 4096;
+/** Pictures are longer. */
+const SIXEL_CHARS_MAX = 4_194_304;
+
+// Escape sequences are what this file is about.
+/* oxlint-disable no-control-regex */
+const UNUSUAL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ud800-\udfff]/;
+const ANY_SURROGATE = /[\ud800-\udfff]/;
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const INTRODUCER = /[\u001b\u0090\u0098\u009b\u009d-\u009f]/g;
+const CSI = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]/y;
+const STRING =
+  /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)/y;
+const SHORT = /\u001b[ -/]*[0-OQ-WYZ\\`-~]/y;
+// The beginnings of the three, up to the end of the text.
+const CSI_BEGUN = /(?:\u001b\[|\u009b)[0-?]*[ -/]*$/y;
+const STRING_BEGUN =
+  /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*\u001b?$/y;
+const SHORT_BEGUN = /\u001b[ -/]*$/y;
+const OTHER_ESCAPES = /\u001b[^[]|[\u0090\u0098\u009b\u009d-\u009f]/;
+const WHOLE_COLOURS = /\u001b\[[0-?]{0,1000}[ -/]{0,10}[@-~]/g;
+const SIXEL = /^(?:\u001bP|\u0090)[0-9;]*q/;
+
+export class SanitizeStream {
+  readonly #allowSixel: boolean;
+  #heldCr = false;
+  #heldEscape = '';
+  #heldSurrogate = '';
+
+  constructor(allowSixel = false) {
+    this.#allowSixel = allowSixel;
+  }
+
+  /** Nothing is held back: what comes next stands by itself. */
+  get isIdle(): boolean {
+    return !this.#heldCr && this.#heldEscape === '' && this.#heldSurrogate === '';
+  }
+
+  push(text: string): string {
+    if (this.isIdle && !UNUSUAL.test(text)) return text;
+    return this.#clean(this.#dropEscapes(this.#joinLines(text), false), false);
+  }
+
+  /** What was held back, now that nothing follows. */
+  end(): string {
+    const line = this.#heldCr ? '\n' : '';
+    this.#heldCr = false;
+    return this.#clean(this.#dropEscapes(line, true), true);
+  }
+
+  #joinLines(text: string): string {
+    if (text === '') return '';
+    let joined = this.#heldCr ? `\r${text}` : text;
+    this.#heldCr = joined.endsWith('\r');
+    if (this.#heldCr) joined = joined.slice(0, -1);
+    return joined.includes('\r') ? joined.replaceAll('\r\n', '\n').replaceAll('\r', '\n') : joined;
+  }
+
+  /** Texts to clean and, at the odd places, sequences that pass as they are. */
+  #dropEscapes(added: string, isEnd: boolean): string[] {
+    if (this.#heldEscape === '' && !OTHER_ESCAPES.test(added)) {
+      // Colours, and nothing else that could hold a part of them: all at once, if they are whole.
+      const plain = added.replace(WHOLE_COLOURS, '');
+      if (!plain.includes('\u001b')) return [plain];
+    }
+    const text = this.#heldEscape + added;
+    this.#heldEscape = '';
+    const parts: string[] = [];
+    let kept = '';
+    let at = 0;
+    for (;;) {
+      INTRODUCER.lastIndex = at;
+      const begin = INTRODUCER.exec(text)?.index ?? -1;
+      if (begin === -1) return [...parts, kept + text.slice(at)];
+      kept += text.slice(at, begin);
+      const { window, isOver } = this.#windowAt(text, begin);
+      const sequence = matchAt(window, [CSI, STRING, SHORT]);
+      if (sequence !== undefined) {
+        at = begin + sequence.length;
+        if (!this.#allowSixel || !SIXEL.test(sequence)) continue;
+        parts.push(kept, sequence);
+        kept = '';
+      } else if (!isEnd && !isOver && isBegun(window)) {
+        this.#heldEscape = text.slice(begin);
+        return [...parts, kept];
+      } else {
+        at = begin + 1;
+      }
+    }
+  }
+
+  #windowAt(text: string, begin: number): { window: string; isOver: boolean } {
+    const window = text.slice(begin, begin + ESCAPE_CHARS_MAX);
+    if (!this.#allowSixel || !SIXEL.test(window)) {
+      return { window, isOver: window.length >= ESCAPE_CHARS_MAX };
+    }
+    const image = text.slice(begin, begin + SIXEL_CHARS_MAX);
+    return { window: image, isOver: image.length >= SIXEL_CHARS_MAX };
+  }
+
+  #clean(parts: readonly string[], isEnd: boolean): string {
+    const cleaned = parts.map((part, at) => (at % 2 === 1 ? part : part.replaceAll(CONTROLS, '')));
+    let whole = this.#heldSurrogate + cleaned.join('');
+    const last = whole.charCodeAt(whole.length - 1);
+    this.#heldSurrogate = '';
+    if (!isEnd && last >= 0xd800 && last <= 0xdbff) {
+      this.#heldSurrogate = whole.slice(-1);
+      whole = whole.slice(0, -1);
+    }
+    return ANY_SURROGATE.test(whole) ? whole.replaceAll(/\p{Surrogate}/gu, '') : whole;
+  }
+}
+
+function matchAt(text: string, patterns: readonly RegExp[]): string | undefined {
+  for (const pattern of patterns) {
+    pattern.lastIndex = 0;
+    const [match] = pattern.exec(text) ?? [];
+    if (match !== undefined) return match;
+  }
+  return undefined;
+}
+
+function isBegun(text: string): boolean {
+  return matchAt(text, [CSI_BEGUN, STRING_BEGUN, SHORT_BEGUN]) !== undefined;
+}
