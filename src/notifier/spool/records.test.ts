@@ -49,7 +49,7 @@ describe('records', () => {
 
   it('look as the format says', () => {
     const [, text = ''] =
-      /^Example task: `(.*)`$/m.exec(readProject('docs/format/notifier.md')) ?? [];
+      /^A task: `(.*)`$/m.exec(readProject('docs/format/notifier.md')) ?? [];
     const read = decodeTask(text);
     expect(read).toMatchObject({ id: 'report', env: { PATH: '/bin' } });
     expect(encodeRecord(read!)).toBe(`${text}\n`);
