@@ -86,7 +86,8 @@ export async function readExtent(
   return extent;
 }
 
-async function extentOfLine(
+/** The extent that has a line which is there. */
+export async function extentOfLine(
   files: StoreFiles,
   name: string,
   state: LogState,
