@@ -2,11 +2,14 @@ import { createContexts } from '../context/create-contexts.ts';
 import type { ContextsOptions } from '../context/create-contexts.ts';
 import { Lifetime } from '../base/lifetime.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Chats } from '../chat/chats.ts';
+import type { Upcaster } from '../chat/upcast.ts';
 import { createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';
 import { lazyWorkflows } from './lazy-workflows.ts';
 import type { Workflows } from '../workflow/workflows.ts';
+import { lazyChats } from './lazy-chats.ts';
 import type { StoreElsewhere } from './store-elsewhere.ts';
 import type { Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
@@ -32,6 +35,13 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     return createWorkflows(engine, { lifetime, clock });
   }
 
+  const eraseBlob = elsewhere?.eraseBlob ?? erase.blob;
+
+  async function loadChats(upcasters: readonly Upcaster[]): Promise<Chats> {
+    const { createChats } = await import('../chat/create-chats.ts');
+    return createChats({ engine, lifetime, clock, eraseBlob }, upcasters);
+  }
+
   async function closeAll(): Promise<void> {
     await lifetime.close();
     await engine.close();
@@ -48,7 +58,8 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
       erase: elsewhere?.eraseTurn ?? erase.turn,
     },
     workflows: lazyWorkflows(() => (workflows ??= loadWorkflows())),
-    blobs: { ...createBlobs(engine, lifetime), erase: elsewhere?.eraseBlob ?? erase.blob },
+    chats: lazyChats(loadChats),
+    blobs: { ...createBlobs(engine, lifetime), erase: eraseBlob },
     maintain: {
       ...createMaintain(engine, lifetime, clock),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),

@@ -1,3 +1,4 @@
+import { chatRoots } from '../chat/chat-roots.ts';
 import { contextRoots } from '../context/context-roots.ts';
 import { pinRoots } from '../context/pin-roots.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -9,8 +10,9 @@ import type { Store } from './store.ts';
 type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'watch' | 'close' | symbol>;
 
 /** Everything that a collection must not touch, from all who need something. */
-export function rootSources(engine: Engine): readonly RootSource[] {
+export function rootSources(engine: Engine, clock: () => number = Date.now): readonly RootSource[] {
   const sources: Record<KindName | 'pins', RootSource> = {
+    chats: chatRoots(engine, clock),
     contexts: contextRoots(engine),
     workflows: workflowRoots(engine),
     pins: pinRoots(engine),

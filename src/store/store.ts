@@ -1,5 +1,6 @@
 import type { Contexts } from '../context/contexts.ts';
 import type { Workflows } from '../workflow/workflows.ts';
+import type { Chats } from '../chat/chats.ts';
 import type { Blobs } from './blobs.ts';
 import type { Maintain } from './maintain.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
@@ -8,6 +9,7 @@ import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 export interface Store {
   readonly contexts: Contexts;
   readonly workflows: Workflows;
+  readonly chats: Chats;
   readonly blobs: Blobs;
   readonly maintain: Maintain;
   /**
