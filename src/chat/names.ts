@@ -1,3 +1,4 @@
+import { randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
 import { invalid } from '../base/errors.ts';
 import { kindOf } from '../base/check-text.ts';
@@ -38,11 +39,24 @@ export function chatOfEvents(name: string): string | undefined {
 
 /** No hyphens, and in the order of time. */
 export function newId(nowMs: number): string {
-  return ulid(nowMs).toLowerCase();
+  return newEventId(nowMs).toLowerCase();
 }
 
 export function newEventId(nowMs: number): string {
-  return ulid(nowMs);
+  return ulid(nowMs, random);
+}
+
+const pool = Buffer.alloc(4096);
+let left = 0;
+
+/** From 0 to below 1. Asking the system for each byte takes half of the time of an append. */
+function random(): number {
+  if (left === 0) {
+    randomFillSync(pool);
+    left = pool.length;
+  }
+  left -= 1;
+  return (pool[left] ?? 0) / 256;
 }
 
 /** Ids of chats, messages, branches and batches of questions, as they are written. */
