@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { CHAT } from './chat-commands.ts';
 import { addCommonOptions } from './command.ts';
 import { backup } from './commands/backup.ts';
 import { blobErase } from './commands/blob-erase.ts';
@@ -140,6 +141,7 @@ export function createProgram(world: World): Command {
   program.addCommand(
     group('workflow', 'Threads of agents with roles, and what runs them.', WORKFLOW, world),
   );
+  program.addCommand(group('chat', 'Chats: events, and the messages they tell.', CHAT, world));
   program.addCommand(group('blob', 'Immutable bytes by their hash.', BLOB, world));
   program.addCommand(group('token', 'Who may use a server.', TOKEN, world));
   for (const build of UPKEEP) program.addCommand(build(world));
