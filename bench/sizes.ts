@@ -26,6 +26,8 @@ export interface Sizes {
   /** Payload bytes of each store that is checked. */
   readonly verifiedBytes: number;
   readonly backedUpTurns: number;
+  /** Of the long chat. */
+  readonly chatEvents: number;
 }
 
 const DEFAULT: Sizes = {
@@ -48,6 +50,7 @@ const DEFAULT: Sizes = {
   quietAppends: 1000,
   verifiedBytes: 256e6,
   backedUpTurns: 50_000,
+  chatEvents: 1_000_000,
 };
 
 export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
@@ -73,5 +76,6 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     quietAppends: 20,
     verifiedBytes: 1e6,
     backedUpTurns: 200,
+    chatEvents: 3000,
   },
 };

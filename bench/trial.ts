@@ -1,5 +1,6 @@
 // One measurement in a process of its own: takes a trial as JSON, prints the figures as JSON.
 import { backup } from './workloads/backup.ts';
+import { growChat, useChat } from './workloads/chat.ts';
 import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
 import { fork, grow, open } from './workloads/grow.ts';
@@ -23,6 +24,8 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   'fill-mix': fillMix,
   verify,
   backup,
+  'grow-chat': growChat,
+  'use-chat': useChat,
 };
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as Trial;

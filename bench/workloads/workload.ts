@@ -32,4 +32,6 @@ export type WorkloadName =
   | 'gc'
   | 'fill-mix'
   | 'verify'
-  | 'backup';
+  | 'backup'
+  | 'grow-chat'
+  | 'use-chat';
