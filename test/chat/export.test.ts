@@ -42,7 +42,24 @@ describe('an export', () => {
 
   it('reads back whatever is in it', () => {
     const text = fc.string({
-      unit: fc.constantFrom('`', '~', '#', '<', '>', '-', '!', '\n', '\r', ' ', '\t', '\u0000', '"', '\\', 'é', '\u2028'),
+      unit: fc.constantFrom(
+        '`',
+        '~',
+        '#',
+        '<',
+        '>',
+        '-',
+        '!',
+        '\n',
+        '\r',
+        ' ',
+        '\t',
+        '\u0000',
+        '"',
+        '\\',
+        'é',
+        '\u2028',
+      ),
       maxLength: 60,
     });
     const message = fc

@@ -94,8 +94,9 @@ describe('a projection', () => {
   });
 });
 
-function withoutEnd({ completed: _, ...part }: MessagePart): MessagePart {
-  return part;
+function withoutEnd(part: MessagePart): MessagePart {
+  const { completed: _, ...rest } = part;
+  return rest;
 }
 
 function mergeAll(
