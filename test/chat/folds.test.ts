@@ -83,6 +83,7 @@ describe('a projection', () => {
       fc.property(events, cuts, (all, at) => {
         expect(mergeAll(stretches(all, at), true, broken)).toEqual(fold(messagesProjection, all));
       }),
+      { numRuns: 2000 },
     );
     expect(run.failed).toBe(true);
   });
@@ -153,7 +154,8 @@ describe('a long chat', () => {
         }
         expect((await again.status()).messages).toBe(whole.length);
       }),
-      { numRuns: 6 },
+      // Each run takes long, and so would looking for a smaller one that fails.
+      { numRuns: 6, endOnFailure: true },
     );
   });
 });

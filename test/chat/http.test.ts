@@ -48,7 +48,7 @@ describe('chats over HTTP', () => {
     const { batch } = await json<Body>(send('POST', `${base}/clarifications`, { questions }), 201);
     const answers = [{ question_id: 'q', value: 'maybe' }];
     expect((await send('POST', `${base}/clarifications/${batch}/answer`, { answers })).status).toBe(
-      400,
+      422,
     );
     await json(send('POST', `${base}/clarifications/${batch}/dismiss`, {}));
 
@@ -102,7 +102,11 @@ describe('chats over HTTP', () => {
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let text = '';
     const until = async (wanted: string): Promise<void> => {
-      while (!text.includes(wanted)) text += (await reader.read()).value ?? '';
+      while (!text.includes(wanted)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`the stream ended before ${wanted}`);
+        text += value;
+      }
     };
     await until('two');
     await chat.edit((await chat.messages()).messages[0]!.id, 'three');

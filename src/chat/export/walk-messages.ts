@@ -14,8 +14,11 @@ export async function* walkMessages(
     const touches: MessageParts = new Map();
     const tail = await now.tail();
     for (let segment = 0; segment < now.segments.count; segment += 1) {
+      // What was said before a message began does not count.
+      if (touches.size > 0) drop(touches, await now.segments.begunIn(segment));
       for (const touch of await now.segments.touchedIn(segment)) addPart(touches, touch);
     }
+    drop(touches, tail.begun);
     for (const touch of tail.touched) addPart(touches, touch);
     const isVisible = await visibleIn(now, branch);
     return { touches, isVisible, segments: now.segments.count, tail: tail.begun };
@@ -29,4 +32,8 @@ export async function* walkMessages(
     yield* select(await view.run((now) => now.segments.begunIn(segment)));
   }
   yield* select(start.tail);
+}
+
+function drop(touches: MessageParts, begun: readonly MessagePart[]): void {
+  for (const { id } of begun) touches.delete(id);
 }

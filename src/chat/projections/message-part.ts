@@ -45,6 +45,8 @@ export interface MessagePart {
   readonly edits: number;
   readonly redacted?: { readonly seq: number; readonly reason: string; readonly erased: boolean };
   readonly attachments: readonly AttachmentPart[];
+  /** What was said about the message before it began: it means nothing, unless it began even earlier. */
+  readonly early?: MessagePart;
   /** Events that came too late to mean anything: a second beginning, a delta after the end. */
   readonly late: number;
 }
@@ -109,6 +111,16 @@ export function attachmentOf({ payload, seq }: ChatEvent): AttachmentPart {
 
 /** The part of the events of `a` and then those of `b`, both about the same message. */
 export function mergeParts(a: MessagePart, b: MessagePart): MessagePart {
+  const { early, ...own } = b;
+  if (a.first === 0 && b.first > 0) {
+    const before = early === undefined ? a : mergeOn(a, early);
+    return { ...own, early: own.redacted === undefined ? before : withoutTexts(before) };
+  }
+  return early === undefined ? mergeOn(a, b) : mergeOn(mergeOn(a, early), own);
+}
+
+/** `b` has nothing that only counts when the message began before. */
+function mergeOn(a: MessagePart, b: MessagePart): MessagePart {
   const begun = a.first > 0 ? a : b;
   const base = mergeBase(a, b);
   const completed = b.completed ?? a.completed;
@@ -125,15 +137,17 @@ export function mergeParts(a: MessagePart, b: MessagePart): MessagePart {
     edits: a.edits + b.edits,
     ...mergeRedacted(a, b),
     attachments: [...a.attachments, ...b.attachments],
+    ...(a.early !== undefined && { early: a.early }),
   };
   return merged.redacted === undefined ? merged : withoutTexts(merged);
 }
 
 /** Whoever has heard of a redaction keeps no text of the message, wherever it stands. */
 function withoutTexts(part: MessagePart): MessagePart {
-  const { completed, edit } = part;
+  const { completed, edit, early } = part;
   return {
     ...part,
+    ...(early !== undefined && { early: withoutTexts(early) }),
     pieces: [],
     ...(completed !== undefined && { completed: { ...completed, text: '' } }),
     ...(edit !== undefined && { edit: { ...edit, text: '' } }),
