@@ -95,7 +95,13 @@ export type {
   RedactOptions,
   RedactReport,
 } from './chat/chats.ts';
-export type { ChatEvent, ChatProblem, JsonObject, NewEvent, PayloadRef } from './chat/event.ts';
+export type {
+  ChatEvent,
+  ChatProblem,
+  JsonObject as EventPayload,
+  NewEvent,
+  PayloadRef,
+} from './chat/event.ts';
 export { parseMarkdown as parseChatMarkdown } from './chat/export/markdown.ts';
 export type { MarkdownHead, ParsedMarkdown } from './chat/export/markdown.ts';
 export type { Answer, BatchPayload, Question, QuestionKind } from './chat/payloads.ts';

@@ -18,7 +18,7 @@ import type { StoreFiles } from './store-files.ts';
 import { DocBases } from './tables/doc-bases.ts';
 import { type DocPlace, readDoc } from './tables/doc-log.ts';
 import { HeadTable } from './tables/head-table.ts';
-import { type LogState, readExtentState, readLogState } from './tables/line-log.ts';
+import { type LogState, readLogState } from './tables/line-log.ts';
 import { firstFsRoot, newestPatch, readFsRoots, readPatches } from './tables/patch-table.ts';
 import { type StoredTurn, TurnTable } from './tables/turn-table.ts';
 import type { TypeTable } from './tables/type-table.ts';
@@ -237,11 +237,6 @@ export class Core implements CommittedView {
     const bytes = await this.files.size(name);
     if (bytes === 0 || this.findDoc(name) !== undefined) return undefined;
     throw corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
-  }
-
-  /** As far as the extents of a damaged log tell; for readers alone. */
-  async getDamagedLog(name: string): Promise<LogState | undefined> {
-    return (await readExtentState(this.files, name)) ?? (await this.getLogState(name));
   }
 
   async fileKind(name: string): Promise<FileKind | undefined> {

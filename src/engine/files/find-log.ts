@@ -1,6 +1,6 @@
 import { isQuipuError } from '../../base/errors.ts';
 import type { Core } from './core.ts';
-import type { LogState } from './tables/line-log.ts';
+import { type LogState, readExtentState } from './tables/line-log.ts';
 
 type ReadState = (
   work: (core: Core) => Promise<LogState | undefined>,
@@ -12,6 +12,9 @@ export async function findLog(read: ReadState, name: string): Promise<LogState |
     return await read((core) => core.getLogState(name));
   } catch (error) {
     if (!isQuipuError(error, 'CORRUPT')) throw error;
-    return read((core) => core.getDamagedLog(name));
+    // As far as the extents tell; without any, it is as damaged as it was.
+    return read(
+      async (core) => (await readExtentState(core.files, name)) ?? (await core.getLogState(name)),
+    );
   }
 }
