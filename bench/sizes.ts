@@ -32,6 +32,8 @@ export interface Sizes {
   readonly queuePushes: number;
   readonly queueBatch: number;
   readonly queueEvents: number;
+  /** Of the long chat. */
+  readonly chatEvents: number;
 }
 
 const DEFAULT: Sizes = {
@@ -58,6 +60,7 @@ const DEFAULT: Sizes = {
   queuePushes: 1000,
   queueBatch: 100_000,
   queueEvents: 1_000_000,
+  chatEvents: 1_000_000,
 };
 
 export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
@@ -87,5 +90,6 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     queuePushes: 20,
     queueBatch: 1000,
     queueEvents: 3000,
+    chatEvents: 3000,
   },
 };

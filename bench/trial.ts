@@ -1,5 +1,6 @@
 // One measurement in a process of its own: takes a trial as JSON, prints the figures as JSON.
 import { backup } from './workloads/backup.ts';
+import { growChat, useChat } from './workloads/chat.ts';
 import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
 import { fork, grow, open } from './workloads/grow.ts';
@@ -29,6 +30,8 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   'queue-push': queuePush,
   'queue-batch': queueBatch,
   'queue-read': queueRead,
+  'grow-chat': growChat,
+  'use-chat': useChat,
 };
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as Trial;

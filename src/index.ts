@@ -80,7 +80,7 @@ export type {
   ConsumerState,
   DispatchReport,
   EventType,
-  NewEvent,
+  NewEvent as NewQueueEvent,
   NewSubscription,
   OpenQueueOptions,
   PeekOptions,
@@ -125,3 +125,52 @@ export type {
 } from './session/sessions.ts';
 export type { LineRange } from './session/urls/read-range.ts';
 export type { Resource } from './session/urls/resolve-url.ts';
+export type {
+  AppendOptions as ChatAppendOptions,
+  AttachOptions,
+  Chat,
+  ChatInfo,
+  ChatList,
+  ChatRetainReport,
+  ChatRetention,
+  Chats,
+  ChatStatus,
+  EventPage,
+  MessagePage,
+  MessageQuery,
+  MessageStream,
+  NewChat,
+  NewMessage,
+  Projected,
+  RedactOptions,
+  RedactReport,
+} from './chat/chats.ts';
+export type {
+  ChatEvent,
+  ChatProblem,
+  JsonObject as EventPayload,
+  NewEvent as NewChatEvent,
+  PayloadRef,
+} from './chat/event.ts';
+export { parseMarkdown as parseChatMarkdown } from './chat/export/markdown.ts';
+export type { MarkdownHead, ParsedMarkdown } from './chat/export/markdown.ts';
+export type { Answer, BatchPayload, Question, QuestionKind } from './chat/payloads.ts';
+export { fold as foldEvents, fromSnapshot, takeSnapshot } from './chat/projection.ts';
+export type { Projection, Snapshot as ProjectionSnapshot } from './chat/projection.ts';
+export { branchesProjection } from './chat/projections/branches.ts';
+export type { Branch as ChatBranch } from './chat/projections/branches.ts';
+export { clarificationProjection } from './chat/projections/clarification.ts';
+export type { Clarification, OpenClarification } from './chat/projections/clarification.ts';
+export type { Attachment as ChatAttachment, ChatMessage } from './chat/projections/message.ts';
+export type {
+  AttachmentPart,
+  MessagePart,
+  Piece as MessagePiece,
+  Text as MessageText,
+  Told as MessageTold,
+} from './chat/projections/message-part.ts';
+export { messagesProjection } from './chat/projections/messages.ts';
+export type { MessageParts } from './chat/projections/messages.ts';
+export { usageProjection } from './chat/projections/usage.ts';
+export type { Usage as ChatUsage } from './chat/projections/usage.ts';
+export type { Upcaster } from './chat/upcast.ts';

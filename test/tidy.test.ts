@@ -36,7 +36,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   hono: ['src/server/http/'],
   pino: ['src/server/'],
   'prom-client': ['src/server/metrics/'],
-  ulid: ['src/engine/files/', 'src/workflow/'],
+  ulid: ['src/chat/', 'src/engine/files/', 'src/workflow/'],
   vitest: ['src/testing/'],
   zod: ['src/server/'],
   'zstd-napi': ['src/base/'],

@@ -1,4 +1,5 @@
 import { appendManyRow, appendOneRow, lastTurnsRow } from './appends.ts';
+import { chatsRow } from './chats.ts';
 import { forkRow, openRow, rangeRow } from './deep.ts';
 import type { Row } from './finding.ts';
 import { backupRow, gcRow, verifyRow } from './health.ts';
@@ -22,6 +23,7 @@ export const ROWS: readonly Row[] = [
   gcRow,
   verifyRow,
   backupRow,
+  chatsRow,
   tcpOneRow,
   tcpPipelinedRow,
   tcpManyRow,

@@ -36,4 +36,6 @@ export type WorkloadName =
   | 'backup'
   | 'queue-push'
   | 'queue-batch'
-  | 'queue-read';
+  | 'queue-read'
+  | 'grow-chat'
+  | 'use-chat';

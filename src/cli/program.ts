@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { CHAT } from './chat-commands.ts';
 import { addCommonOptions } from './command.ts';
 import { backup } from './commands/backup.ts';
 import { blobErase } from './commands/blob-erase.ts';
@@ -193,6 +194,7 @@ export function createProgram(world: World): Command {
   program.addCommand(
     group('session', 'What coding agents write, with its artifacts.', SESSION, world),
   );
+  program.addCommand(group('chat', 'Chats: events, and the messages they tell.', CHAT, world));
   program.addCommand(group('blob', 'Immutable bytes by their hash.', BLOB, world));
   program.addCommand(group('queue', 'Events, and the handlers they wake.', QUEUE, world));
   program.addCommand(group('token', 'Who may use a server.', TOKEN, world));

@@ -6,6 +6,7 @@ import type {
   CheckOptions,
   CheckReport,
   Collection,
+  LineErasure,
   Upkeep,
 } from '../engine/upkeep.ts';
 
@@ -36,6 +37,10 @@ export class RemoteUpkeep implements Upkeep {
 
   async eraseBlob(hash: Hash): Promise<void> {
     await this.#run('upkeep.eraseBlob', [hash]);
+  }
+
+  async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
+    await this.#run('upkeep.eraseLines', [log, erasures]);
   }
 
   /** `to` is a folder on the server's machine. */

@@ -15,9 +15,5 @@ export const LABEL_CHARS_MAX = 128;
 export const META_BYTES_MAX = 65_536;
 export const KEY_BYTES_MAX = 1024;
 export const REASON_BYTES_MAX = 4096;
-/** While a delta commit is under way, and for this long after it began, further writes gather. */
-export const GATHER_MS = 10;
-/** Gathered bytes that no longer wait for the window to end. */
-export const GATHER_BYTES_MAX = 1_048_576;
 /** Payload bytes that a stream of turns holds at a time. */
 export const STREAM_BYTES_DEFAULT = 8_388_608;

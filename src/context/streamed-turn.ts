@@ -6,7 +6,7 @@ import type { TurnRow } from '../engine/rows.ts';
 import { Encoding } from '../format/encoding.ts';
 import { viewTurn } from './apply-patches.ts';
 import { assertWellFormed, checkBounded, kindOf } from '../base/check-text.ts';
-import { DeltaWriter } from './delta-writer.ts';
+import { DeltaWriter } from '../base/delta-writer.ts';
 import { assertPayloadFits } from './encode-payload.ts';
 import { LazyTurn } from './lazy-turn.ts';
 import { PageBytes } from './page-bytes.ts';

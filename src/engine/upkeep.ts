@@ -128,6 +128,13 @@ export interface EraseReport {
   readonly usedBy: readonly TurnId[];
 }
 
+/** Another text for a line of a log: JSON that takes no more bytes than the line it replaces. */
+export interface LineErasure {
+  /** The first is 0. */
+  readonly line: number;
+  readonly text: string;
+}
+
 export interface BackupReport {
   readonly files: number;
   readonly copiedBytes: number;
@@ -141,6 +148,13 @@ export interface Upkeep {
   check(options: CheckOptions): Promise<CheckReport>;
   /** Removes the bytes of a blob from every file at once; its hash stays known as erased. */
   eraseBlob(hash: Hash): Promise<void>;
+  /**
+   * Puts other texts in the place of these lines, each padded with spaces to the length of the line it
+   * replaces, so that nothing else moves. When it resolves, no file has the old lines any more. INVALID
+   * for a text that is longer, NOT_FOUND for a line that is not there: then nothing was changed.
+   * Interrupted, it has replaced some of them, each as a whole.
+   */
+  eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void>;
   /** A consistent copy into a folder; a second run copies only what is new. */
   backup(to: string, progress?: Progress): Promise<BackupReport>;
 }

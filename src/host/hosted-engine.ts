@@ -36,6 +36,7 @@ export class HostedEngine implements Engine {
     startCollection: (options) => this.#current.upkeep.startCollection(options),
     check: (options) => this.#current.upkeep.check(options),
     eraseBlob: (hash) => this.#current.upkeep.eraseBlob(hash),
+    eraseLines: (log, erasures) => this.#current.upkeep.eraseLines(log, erasures),
     // The owner may have been started elsewhere.
     backup: (to, progress) => this.#current.upkeep.backup(resolve(to), progress),
   };

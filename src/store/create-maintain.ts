@@ -39,7 +39,7 @@ export function createMaintain(
       checkAmounts(options, ['graceMs']);
       const { collectGarbage } = await import('../maintain/collect-garbage.ts');
       const { rootSources } = await import('./root-sources.ts');
-      return collectGarbage(engine, rootSources(engine), options);
+      return collectGarbage(engine, rootSources(engine, clock), options);
     },
 
     async verify(options: VerifyOptions = {}): Promise<VerifyReport> {

@@ -2,12 +2,15 @@ import { createContexts } from '../context/create-contexts.ts';
 import type { ContextsOptions } from '../context/create-contexts.ts';
 import { Lifetime } from '../base/lifetime.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Chats } from '../chat/chats.ts';
+import type { Upcaster } from '../chat/upcast.ts';
 import { createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';
 import { lazyWorkflows } from './lazy-workflows.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import { sessionsDoor } from './sessions-door.ts';
+import { lazyChats } from './lazy-chats.ts';
 import type { StoreElsewhere } from './store-elsewhere.ts';
 import { folderOf, storeQueues } from './store-queues.ts';
 import type { QueuesPlace } from './store-queues.ts';
@@ -39,6 +42,13 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     return createWorkflows(engine, { lifetime, clock });
   }
 
+  const eraseBlob = elsewhere?.eraseBlob ?? erase.blob;
+
+  async function loadChats(upcasters: readonly Upcaster[]): Promise<Chats> {
+    const { createChats } = await import('../chat/create-chats.ts');
+    return createChats({ engine, lifetime, clock, eraseBlob }, upcasters);
+  }
+
   async function closeAll(): Promise<void> {
     await lifetime.close();
     await engine.close();
@@ -64,8 +74,9 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
         const { blobPath } = await import('./blob-path.ts');
         return blobPath(engine, folder, ref);
       },
-      erase: elsewhere?.eraseBlob ?? erase.blob,
+      erase: eraseBlob,
     },
+    chats: lazyChats(loadChats),
     maintain: {
       ...createMaintain(engine, lifetime, clock, folderOf(queues)),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),

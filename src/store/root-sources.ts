@@ -1,3 +1,4 @@
+import { chatRoots } from '../chat/chat-roots.ts';
 import { contextRoots } from '../context/context-roots.ts';
 import { pinRoots } from '../context/pin-roots.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -17,8 +18,9 @@ const NO_ROOTS: RootSource = {
 };
 
 /** Everything that a collection must not touch, from all who need something. */
-export function rootSources(engine: Engine): readonly RootSource[] {
+export function rootSources(engine: Engine, clock: () => number = Date.now): readonly RootSource[] {
   const sources: Record<KindName | 'pins', RootSource> = {
+    chats: chatRoots(engine, clock),
     contexts: contextRoots(engine),
     workflows: workflowRoots(engine),
     pins: pinRoots(engine),

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -10,6 +10,7 @@ import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { openStore } from '../crash/open-store.ts';
 import { CHECK_TIME } from '../crash/oracle.ts';
 import { checkErased, eraseAll, fillSecrets, findTexts, largeTexts } from './erase-scene.ts';
+import { filesIn } from './files-in.ts';
 import type { Files } from './find-bytes.ts';
 
 /*
@@ -21,16 +22,6 @@ import type { Files } from './find-bytes.ts';
 const LARGE_BYTES = 600_000;
 /** Just above where blobs are stored in chunks. */
 const SMALLEST_LARGE_BYTES = 265_000;
-
-function* filesIn(folder: string): Generator<readonly [string, Uint8Array]> {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
-    const stat = statSync(path);
-    if (stat.isDirectory()) yield* filesIn(path);
-    // The socket that others come in by holds nothing.
-    else if (stat.isFile()) yield [path.slice(folder.length), readFileSync(path)];
-  }
-}
 
 function filesOn(disk: MemoryIo): Files {
   return disk.paths().map((path) => [path, disk.contentOf(path)?.toBytes() ?? new Uint8Array()]);

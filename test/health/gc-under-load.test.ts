@@ -105,6 +105,7 @@ function withoutBarrier(engine: Engine): Engine {
       }),
     check: (options) => upkeep.check(options),
     eraseBlob: (hash) => upkeep.eraseBlob(hash),
+    eraseLines: (log, erasures) => upkeep.eraseLines(log, erasures),
     backup: (to, progress) => upkeep.backup(to, progress),
   };
   return new Proxy(engine, {

@@ -6,6 +6,7 @@ import type {
   CheckReport,
   Collection,
   CollectionOptions,
+  LineErasure,
   Upkeep,
 } from '../upkeep.ts';
 import type { Writer } from './writer.ts';
@@ -34,6 +35,11 @@ export class FilesUpkeep implements Upkeep {
   async eraseBlob(hash: Hash): Promise<void> {
     const { eraseBlob } = await import('./erase/erase-blob.ts');
     await eraseBlob(this.#writer, hash);
+  }
+
+  async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
+    const { eraseLines } = await import('./erase/erase-lines.ts');
+    await eraseLines(this.#writer, log, erasures);
   }
 
   async backup(to: string, progress?: Progress): Promise<BackupReport> {

@@ -48,8 +48,7 @@ describe('records', () => {
   });
 
   it('look as the format says', () => {
-    const [, text = ''] =
-      /^A task: `(.*)`$/m.exec(readProject('docs/format/notifier.md')) ?? [];
+    const [, text = ''] = /^A task: `(.*)`$/m.exec(readProject('docs/format/notifier.md')) ?? [];
     const read = decodeTask(text);
     expect(read).toMatchObject({ id: 'report', env: { PATH: '/bin' } });
     expect(encodeRecord(read!)).toBe(`${text}\n`);

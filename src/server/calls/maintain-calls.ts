@@ -26,6 +26,7 @@ const eraseOptions = z.strictObject({
   reason: text,
   everywhere: z.boolean().optional(),
 }) as unknown as z.ZodType<EraseOptions>;
+const erasure = z.strictObject({ line: count, text });
 const path = z.string().min(1).max(4096);
 
 /**
@@ -50,6 +51,9 @@ export function maintainCalls({ engine, store }: Served): NamedHandler<StreamHan
     ),
     long('upkeep.eraseBlob', z.tuple([hash]), ([blob]) => engine.upkeep.eraseBlob(blob)),
     long('upkeep.backup', z.tuple([path]), ([to], progress) => store.maintain.backup(to, progress)),
+    long('upkeep.eraseLines', z.tuple([text, z.array(erasure)]), ([log, erasures]) =>
+      engine.upkeep.eraseLines(log, erasures),
+    ),
     long('maintain.gc', z.tuple([gcOptions]), ([options], progress) =>
       store.maintain.gc({ ...options, progress }),
     ),

@@ -5,6 +5,7 @@ import { describeWhen } from './describe-when.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
   appendAll,
+  appendLines,
   blobOf,
   createContext,
   failure,
@@ -23,7 +24,10 @@ import { sweepSuite } from './upkeep-sweep.ts';
 // tests say it by hand.
 
 export function upkeepSuite(target: EngineTarget): void {
-  describe('upkeep', () => describeErasing(target));
+  describe('upkeep', () => {
+    describeErasing(target);
+    describeErasingLines(target);
+  });
   describeWhen(target.capabilities.collection, 'upkeep that collects', () => {
     describeViews(target);
     sweepSuite(target);
@@ -83,6 +87,40 @@ function describeViews(target: EngineTarget): void {
       expect(chunks.filter((chunk) => !there.has(chunk))).toEqual([]);
     }
     await collection.end();
+  });
+}
+
+function describeErasingLines(target: EngineTarget): void {
+  it('erases lines of a log where they are', async () => {
+    const engine = await openEngine(target);
+    await appendLines(engine, 'a', '{"text":"ünsafe"}', '{"n":1}', '{"text":"secret"}');
+    await appendLines(engine, 'a', '{"text":"later"}');
+    const before = await engine.getLog('a');
+    await engine.upkeep.eraseLines('a', [
+      { line: 0, text: '{"text":""}' },
+      { line: 3, text: '{}' },
+    ]);
+    const lines = ['{"text":""}       ', '{"n":1}', '{"text":"secret"}', '{}              '];
+    expect(await engine.readLog('a', 0, 10)).toEqual(lines);
+    expect(await engine.getLog('a')).toEqual(before);
+    await appendLines(engine, 'a', '5');
+    expect(await engine.readLog('a', 2, 10)).toEqual([...lines.slice(2), '5']);
+    expect(await engine.upkeep.check({ repair: false })).toMatchObject({ problems: [], more: 0 });
+  });
+
+  it('refuses lines that do not fit, and changes none', async () => {
+    const engine = await openEngine(target);
+    await appendLines(engine, 'a', '{"a":1}', '{"b":2}');
+    const erase = (line: number, text: string) =>
+      engine.upkeep.eraseLines('a', [
+        { line: 0, text: '{}' },
+        { line, text },
+      ]);
+    await failure(erase(1, '{"b":22}'), 'INVALID');
+    await failure(erase(1, '{"b"'), 'INVALID');
+    await failure(erase(2, '1'), 'NOT_FOUND');
+    await failure(engine.upkeep.eraseLines('b', [{ line: 0, text: '1' }]), 'NOT_FOUND');
+    expect(await engine.readLog('a', 0, 10)).toEqual(['{"a":1}', '{"b":2}']);
   });
 }
 

@@ -8,9 +8,11 @@ import type {
   CheckReport,
   Collection,
   CollectionOptions,
+  LineErasure,
   Problem,
   Upkeep,
 } from '../../engine/upkeep.ts';
+import { padLine } from '../../engine/pad-line.ts';
 import { ModelCollection } from './model-collection.ts';
 import type { ModelState } from './model-state.ts';
 
@@ -61,6 +63,13 @@ export class ModelUpkeep implements Upkeep {
   async eraseBlob(hash: Hash): Promise<void> {
     this.#assertFree('an erasure');
     this.#state.blobs.delete(hash);
+  }
+
+  async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
+    this.#assertFree('an erasure');
+    const lines = [...(this.#state.logs.get(log) ?? [])];
+    for (const { line, text } of erasures) lines[line] = padLine(log, line, lines[line], text);
+    if (erasures.length > 0) this.#state.logs.set(log, lines);
   }
 
   async backup(): Promise<BackupReport> {

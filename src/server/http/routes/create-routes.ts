@@ -4,6 +4,9 @@ import { defineRoute, jsonReply } from '../route.ts';
 import type { Route } from '../route.ts';
 import { blobRoutes } from './blobs.ts';
 import { callRoutes } from './call.ts';
+import { chatEventRoutes } from './chat-events.ts';
+import { chatMessageRoutes } from './chat-messages.ts';
+import { chatRoutes } from './chats.ts';
 import { contextRoutes } from './contexts.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
@@ -28,6 +31,9 @@ export function createRoutes(): readonly Route[] {
     ...pinRoutes,
     ...workflowRoutes,
     ...workflowControlRoutes,
+    ...chatRoutes,
+    ...chatMessageRoutes,
+    ...chatEventRoutes,
     ...blobRoutes,
     ...queueRoutes,
     ...queueConsumerRoutes,

@@ -1,5 +1,3 @@
-import { GATHER_BYTES_MAX, GATHER_MS } from './limits.ts';
-
 // Turns many small writes into few commits.
 // Invariants
 // - Bytes reach the sink in the order of the calls, each once, at the offset they have in the whole.
@@ -7,6 +5,11 @@ import { GATHER_BYTES_MAX, GATHER_MS } from './limits.ts';
 //   further bytes gather; so a stream of tokens costs at most 1000 / gatherMs commits a second.
 // - After a failed commit nothing more is sent: what was gathered behind it fails with it, so the text
 //   never has a hole.
+
+/** While a commit is under way, and for this long after it began, further writes gather. */
+const GATHER_MS = 10;
+/** Gathered bytes that no longer wait for the window to end. */
+const GATHER_BYTES_MAX = 1_048_576;
 
 export type DeltaSink = (offset: number, bytes: Uint8Array) => Promise<void>;
 

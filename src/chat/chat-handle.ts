@@ -1,0 +1,12 @@
+import type { ChatView } from './chat-view.ts';
+import type { ChatWriter } from './chat-writer.ts';
+import type { ChatsWorld } from './chats-world.ts';
+
+/** What the verbs of one chat work with. */
+export interface ChatHandle {
+  readonly world: ChatsWorld;
+  readonly view: ChatView;
+  readonly writer: ChatWriter;
+  /** `what` names the call, for the message. */
+  readonly assertOpen: (what: string) => void;
+}

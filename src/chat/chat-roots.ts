@@ -1,0 +1,112 @@
+import { toHash } from '../base/brand.ts';
+import { QuipuError } from '../base/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Root, RootSource } from '../engine/roots.ts';
+import { logLines, mustRead, openArchive, readLines } from './chat-lines.ts';
+import type { ArchivePiece, ChatLines } from './chat-lines.ts';
+import { isHeld } from './hold-blobs.ts';
+import type { Held } from './hold-blobs.ts';
+import { walkChatIds } from './list-chats.ts';
+import type { Archive } from './meta.ts';
+import { readMeta } from './meta.ts';
+import { HELD_FOLDER, segmentsLog } from './names.ts';
+import { SEGMENT_EVENTS, parseSegmentLine } from './segments/segment-line.ts';
+import type { SegmentLine } from './segments/segment-line.ts';
+import { refsIn } from './segments/split-parts.ts';
+import { Upcasters } from './upcast.ts';
+
+const PAGE = 1000;
+
+/** Payloads that went to blobs, attachments, archives, and what is kept of segments. */
+export function chatRoots(engine: Engine, clock: () => number): RootSource {
+  return {
+    kind: 'chats',
+    async *roots(): AsyncGenerator<Root, void, undefined> {
+      // What is held comes first: when it is let go, the chat that needs it has been written to.
+      yield* heldRoots(engine, clock());
+      for await (const id of walkChatIds(engine)) {
+        for await (const hash of blobsOf(engine, id)) yield { blob: toHash(hash) };
+      }
+    },
+    *rootsIn({ docs }): Generator<Root, void, undefined> {
+      for (const { name, content } of docs) {
+        if (!name.startsWith(HELD_FOLDER)) continue;
+        for (const hash of (JSON.parse(content) as Held).hashes) yield { blob: toHash(hash) };
+      }
+    },
+  };
+}
+
+async function* heldRoots(engine: Engine, nowMs: number): AsyncGenerator<Root, void, undefined> {
+  let after: string | undefined;
+  for (;;) {
+    const names = await engine.listDocs(HELD_FOLDER, PAGE, after);
+    for (const name of names) {
+      const doc = await engine.getDoc(name);
+      if (doc === undefined) continue;
+      const held = JSON.parse(doc.content) as Held;
+      if (isHeld(held, nowMs)) for (const hash of held.hashes) yield { blob: toHash(hash) };
+    }
+    after = names.at(-1);
+    if (after === undefined) return;
+  }
+}
+
+/** Every blob that a chat needs, or is faster with. Throws CORRUPT when that cannot be known. */
+export async function* blobsOf(
+  engine: Engine,
+  id: string,
+): AsyncGenerator<string, void, undefined> {
+  const archive = (await readMeta(engine, id))?.meta.archive;
+  if (archive !== undefined) yield* archiveBlobs(engine, archive);
+  let known = 0;
+  for await (const line of keptSegments(engine, id)) {
+    yield* [line.overview, line.messages, line.ids, ...line.refs];
+    if (line.touches !== undefined) yield line.touches;
+    known = line.segment + 1;
+  }
+  const lines = archive === undefined ? logLines(engine, id) : await openArchive(engine, archive);
+  yield* refsFrom(lines, known * SEGMENT_EVENTS);
+}
+
+export async function* archiveBlobs(
+  engine: Engine,
+  { hash }: Pick<Archive, 'hash'>,
+): AsyncGenerator<string, void, undefined> {
+  yield hash;
+  for (const piece of JSON.parse(await mustRead(engine, hash)) as readonly ArchivePiece[]) {
+    yield piece.hash;
+  }
+}
+
+/** The segments that count: those from where the last one says that they begin. */
+async function* keptSegments(
+  engine: Engine,
+  id: string,
+): AsyncGenerator<SegmentLine, void, undefined> {
+  const name = segmentsLog(id);
+  const total = (await engine.getLog(name))?.lines ?? 0;
+  const [end] = await engine.readLog(name, Math.max(0, total - 1), 1);
+  const last = parseSegmentLine(end);
+  if (last === undefined) return;
+  for (let from = last.begin; from < total; from += PAGE) {
+    for (const text of await engine.readLog(name, from, Math.min(PAGE, total - from))) {
+      const line = parseSegmentLine(text);
+      if (line !== undefined) yield line;
+    }
+  }
+}
+
+async function* refsFrom(lines: ChatLines, first: number): AsyncGenerator<string, void, undefined> {
+  const upcasters = new Upcasters();
+  for (let from = first; ; from += PAGE) {
+    const page = await readLines(lines, upcasters, from, PAGE);
+    const damaged = page.find(({ problem }) => problem?.kind === 'unreadable');
+    if (damaged?.problem !== undefined) {
+      // What such a line names cannot be known, so nothing may be taken away.
+      throw new QuipuError('CORRUPT', damaged.problem.message, { file: 'chats', offset: 0 });
+    }
+    yield* refsIn(page);
+    if (page.length < PAGE) return;
+  }
+}

@@ -1,0 +1,233 @@
+import type { Engine } from '../engine/engine.ts';
+import { QuipuError, isQuipuError } from '../base/errors.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
+import { logLines, openArchive, readLines } from './chat-lines.ts';
+import type { ChatLines, Line } from './chat-lines.ts';
+import type { ChatProblem } from './event.ts';
+import { newMeta, readMeta } from './meta.ts';
+import type { StoredMeta } from './meta.ts';
+import { eventsLog } from './names.ts';
+import { addPart } from './projections/messages.ts';
+import type { MessageParts } from './projections/messages.ts';
+import { partOf } from './projections/message-part.ts';
+import { addLine, emptyOverview } from './projections/overview.ts';
+import type { Overview } from './projections/overview.ts';
+import type { ReadLine } from './read-line.ts';
+import { SEGMENT_EVENTS } from './segments/segment-line.ts';
+import { Segments } from './segments/segments.ts';
+import { refsIn, splitParts } from './segments/split-parts.ts';
+import type { SplitParts } from './segments/split-parts.ts';
+import type { Upcasters } from './upcast.ts';
+
+// A chat as far as this process has read it: what is kept of its segments, and a fold of the events
+// after them. Every call begins by reading what is new, so a view is never older than its caller.
+
+export class ChatView {
+  readonly id: string;
+  readonly #engine: Engine;
+  readonly #upcasters: Upcasters;
+  readonly #turns: OneAtATime<'refresh'> = new OneAtATime();
+  #stored: StoredMeta | undefined;
+  #lines: ChatLines;
+  #archive: string | undefined;
+  #bytes = 0;
+  #folded = 0;
+  #damage: ChatProblem | undefined;
+  #overview: Overview = emptyOverview();
+  #tail: MessageParts = new Map();
+  #refs: Set<string> = new Set();
+  #segments: Segments;
+  #isLoaded = false;
+
+  constructor(engine: Engine, id: string, upcasters: Upcasters) {
+    this.#engine = engine;
+    this.id = id;
+    this.#upcasters = upcasters;
+    this.#lines = logLines(engine, id);
+    this.#segments = this.#newSegments();
+  }
+
+  /** Reads what is new, then does `work`; nothing changes meanwhile. NOT_FOUND when there is no such chat. */
+  async run<T>(work: (view: this) => Promise<T> | T): Promise<T> {
+    return this.#turns.run('refresh', async () => {
+      await this.#refresh();
+      return work(this);
+    });
+  }
+
+  /** What is remembered may be of texts that were erased. */
+  forget(): void {
+    this.#folded = 0;
+    this.#overview = emptyOverview();
+    this.#tail = new Map();
+    this.#refs = new Set();
+    this.#segments = this.#newSegments();
+    this.#isLoaded = false;
+  }
+
+  get stored(): StoredMeta {
+    if (this.#stored === undefined) throw new TypeError('the view was not read yet');
+    return this.#stored;
+  }
+
+  get isArchived(): boolean {
+    return this.#archive !== undefined;
+  }
+
+  /** Events in the log. */
+  get events(): number {
+    return this.#folded;
+  }
+
+  /** Of the log. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get overview(): Overview {
+    return this.#overview;
+  }
+
+  get segments(): Segments {
+    return this.#segments;
+  }
+
+  /** Of the chat as a whole. */
+  get damage(): readonly ChatProblem[] {
+    const { problem } = this.stored;
+    return [problem, this.#damage].filter((found) => found !== undefined);
+  }
+
+  /** Messages of the events after the last segment, and what those say about older ones. */
+  async tail(): Promise<SplitParts> {
+    return splitParts(this.#tail, (id) => this.#segments.isBegun(id));
+  }
+
+  /** Blobs that the events after the last segment name. */
+  get tailRefs(): ReadonlySet<string> {
+    return this.#refs;
+  }
+
+  /** Lines `from` and on, the first is 0. */
+  async read(from: number, limit: number): Promise<ReadLine[]> {
+    const end = Math.min(from + limit, this.#folded);
+    return from >= end ? [] : readLines(this.#lines, this.#upcasters, from, end - from);
+  }
+
+  /** The same lines as they stand there. */
+  async readRaw(from: number, limit: number): Promise<readonly Line[]> {
+    return this.#lines.read(from, limit);
+  }
+
+  async #refresh(): Promise<void> {
+    const stored = await readMeta(this.#engine, this.id);
+    const lines = await this.#countLines(stored);
+    if (stored === undefined && lines === undefined) throw noChat(this.id);
+    this.#stored = stored ?? this.#madeUp();
+    const count = lines ?? 0;
+    // Another chat of the same id, or folds that ran ahead of a log which lost its end.
+    if (count < this.#folded || !this.#isLoaded) this.forget();
+    do {
+      if (!this.#isLoaded) await this.#load(count);
+      await this.#foldTo(count);
+    } while (!this.#isLoaded);
+  }
+
+  async #countLines(stored: StoredMeta | undefined): Promise<number | undefined> {
+    const archive = stored?.meta.archive;
+    if (archive?.hash !== this.#archive) {
+      this.#archive = archive?.hash;
+      this.#lines =
+        archive === undefined
+          ? logLines(this.#engine, this.id)
+          : await openArchive(this.#engine, archive);
+    }
+    if (archive !== undefined) {
+      this.#bytes = archive.bytes;
+      return archive.lines;
+    }
+    const row = await this.#engine.getLog(eventsLog(this.id));
+    this.#bytes = row?.bytes ?? 0;
+    return row?.lines;
+  }
+
+  /** The log is there without its document: all that it says can be shown. */
+  #madeUp(): StoredMeta {
+    const message = 'the document with title and times is missing';
+    const problem = { seq: 0, kind: 'metadata', message } as const;
+    return { meta: newMeta(this.id, '', 0), version: 0, problem };
+  }
+
+  async #load(count: number): Promise<void> {
+    const overview = await this.#segments.load(count);
+    if (overview !== undefined) {
+      this.#overview = overview;
+      this.#folded = this.#segments.count * SEGMENT_EVENTS;
+    }
+    if (!this.isArchived) this.#damage = await this.#probe(count);
+    this.#isLoaded = true;
+  }
+
+  /** An append of nothing: refused when the end of the log is not where it should be. */
+  async #probe(expectedLines: number): Promise<ChatProblem | undefined> {
+    if (expectedLines === 0) return undefined;
+    const name = eventsLog(this.id);
+    try {
+      await this.#engine.commit({ logs: [{ do: 'append', name, lines: [], expectedLines }] });
+      return undefined;
+    } catch (error) {
+      if (!isQuipuError(error, 'CORRUPT')) return undefined;
+      const { file, offset } = error.data;
+      const message = `${file} is damaged at ${offset}: ${error.message}; nothing can be appended`;
+      return { seq: expectedLines, kind: 'unreadable', message };
+    }
+  }
+
+  async #foldTo(count: number): Promise<void> {
+    while (this.#folded < count) {
+      const room = (this.#segments.count + 1) * SEGMENT_EVENTS - this.#folded;
+      const limit = Math.min(room, count - this.#folded);
+      const lines = await readLines(this.#lines, this.#upcasters, this.#folded, limit);
+      if (lines.length === 0) return;
+      this.#fold(lines);
+      // A segment that fails here is begun anew: half of one must not be folded on.
+      if (lines.length === room && !(await this.#seal())) return;
+    }
+  }
+
+  #fold(lines: readonly ReadLine[]): void {
+    for (const line of lines) {
+      this.#overview = addLine(this.#overview, line);
+      const part = line.event && partOf(line.event);
+      if (part !== undefined) addPart(this.#tail, part);
+    }
+    for (const ref of refsIn(lines)) this.#refs.add(ref);
+    this.#folded += lines.length;
+  }
+
+  /** False when it is to be read again from the beginning. */
+  async #seal(): Promise<boolean> {
+    const sealed = { parts: this.#tail, overview: this.#overview, refs: [...this.#refs] };
+    this.#isLoaded = false;
+    if (!(await this.#segments.seal(sealed))) {
+      this.forget();
+      return false;
+    }
+    this.#isLoaded = true;
+    this.#tail = new Map();
+    this.#refs = new Set();
+    return true;
+  }
+
+  #newSegments(): Segments {
+    return new Segments(this.#engine, this.id, {
+      upcasters: this.#upcasters.fingerprint,
+      readSegment: (segment) =>
+        readLines(this.#lines, this.#upcasters, segment * SEGMENT_EVENTS, SEGMENT_EVENTS),
+    });
+  }
+}
+
+export function noChat(id: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no chat ${id}`, { what: 'chat', id });
+}

@@ -1,0 +1,66 @@
+import { invalid } from '../../base/errors.ts';
+import type { ChatHandle } from '../chat-handle.ts';
+import type { Chat } from '../chats.ts';
+import { readLine } from '../read-line.ts';
+import { loadEvent, loadMessage } from '../load-message.ts';
+import { MAIN_BRANCH } from '../payloads.ts';
+import { checkBranch } from '../check-query.ts';
+import { formatHead, formatMessage } from './markdown.ts';
+import { walkMessages } from './walk-messages.ts';
+
+const PAGE_LINES = 500;
+
+/** The version of the JSON that chats are exported as. */
+export const EXPORT_VERSION = 1;
+
+export function exportVerb(handle: ChatHandle): Pick<Chat, 'export'> {
+  return {
+    export(options = {}): AsyncIterable<string> {
+      handle.assertOpen('chat.export');
+      const { format = 'markdown', branch = MAIN_BRANCH } = options;
+      checkBranch(branch);
+      if (format === 'markdown') return toMarkdown(handle, branch);
+      if (format === 'json') return toJson(handle);
+      throw invalid('format', `is "markdown" or "json", got ${JSON.stringify(format)}`);
+    },
+  };
+}
+
+async function* toMarkdown(
+  { view, world }: ChatHandle,
+  branch: string,
+): AsyncGenerator<string, void, undefined> {
+  const { id } = view;
+  const title = await view.run(({ stored }) => stored.meta.title);
+  const parts = walkMessages(view, branch);
+  yield formatHead({ id, title, branch });
+  for await (const part of parts) yield formatMessage(await loadMessage(world.engine, part));
+}
+
+/** Every line of the log: events as they are, with their whole payloads, and the rest as text. */
+async function* toJson({ view, world }: ChatHandle): AsyncGenerator<string, void, undefined> {
+  const { meta, events } = await view.run(({ stored, events: count }) => ({
+    meta: stored.meta,
+    events: count,
+  }));
+  const { session_id, title, created_at, updated_at, schema_version } = meta;
+  const head = { session_id, title, created_at, updated_at, schema_version };
+  yield `{"quipu_chat":${EXPORT_VERSION},"meta":${JSON.stringify(head)},"events":[`;
+  let isFirst = true;
+  for (let from = 0; from < events; from += PAGE_LINES) {
+    const limit = Math.min(PAGE_LINES, events - from);
+    const lines = await view.run((now) => now.readRaw(from, limit));
+    for (const [at, line] of lines.entries()) {
+      const item = typeof line === 'string' ? await toItem(line, from + at + 1) : line;
+      yield `${isFirst ? '\n' : ',\n'}${JSON.stringify(item)}`;
+      isFirst = false;
+    }
+  }
+  yield '\n]}\n';
+
+  async function toItem(line: string, seq: number): Promise<object> {
+    const { written } = readLine(line, seq, world.upcasters);
+    if (written === undefined) return { seq, line: line.trimEnd() };
+    return loadEvent(world.engine, written);
+  }
+}

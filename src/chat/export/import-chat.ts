@@ -1,0 +1,130 @@
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { BlobPut } from '../../engine/batch.ts';
+import type { ChatInfo } from '../chats.ts';
+import type { ChatsWorld } from '../chats-world.ts';
+import type { ChatEvent, JsonObject } from '../event.ts';
+import { isObject } from '../event.ts';
+import { toInfo } from '../info.ts';
+import { BATCH_EVENTS_MAX, LINE_PAYLOAD_BYTES } from '../limits.ts';
+import { formatMeta, newMeta, parseMeta } from '../meta.ts';
+import type { ChatMeta } from '../meta.ts';
+import { checkId, eventsLog, metaDoc } from '../names.ts';
+import { refOf, toStub } from '../payloads.ts';
+import { formatLine } from '../read-line.ts';
+import { EXPORT_VERSION } from './export-chat.ts';
+
+const COMMIT_BYTES = 8_388_608;
+
+interface ImportLine {
+  readonly text: string;
+  readonly blob?: BlobPut;
+}
+
+/** A new chat with the lines of an exported one. All of it is checked before any is written. */
+export async function importChat(
+  { engine, clock }: ChatsWorld,
+  document: JsonObject | string,
+  given: string | undefined,
+): Promise<ChatInfo> {
+  const found = typeof document === 'string' ? parse(document) : document;
+  if (
+    !isObject(found) ||
+    found['quipu_chat'] !== EXPORT_VERSION ||
+    !Array.isArray(found['events'])
+  ) {
+    throw invalid('document', 'is not a chat that was exported as JSON');
+  }
+  const said = isObject(found['meta']) ? found['meta'] : {};
+  const id = checkId(given ?? said['session_id'], 'id');
+  const lines = found['events'].map((item, at) => toLine(item, at + 1));
+  const now = newMeta(id, '', clock());
+  const { meta } = parseMeta(id, JSON.stringify({ ...now, ...said, session_id: id }));
+  const { past_archives: _, archive: __, archived_at: ___, ...fresh } = meta;
+  const log = eventsLog(id);
+  if (
+    (await engine.getDoc(metaDoc(id))) !== undefined ||
+    (await engine.getLog(log)) !== undefined
+  ) {
+    throw invalid('id', `${id} is the id of another chat`);
+  }
+  await writeAll(engine, fresh, lines);
+  const row = await engine.getLog(log);
+  return toInfo(fresh, { events: lines.length, bytes: row?.bytes ?? 0 });
+}
+
+/** The document comes with the first lines, so that nobody else takes the id. */
+async function writeAll(
+  engine: ChatsWorld['engine'],
+  meta: ChatMeta,
+  lines: readonly ImportLine[],
+): Promise<void> {
+  const name = eventsLog(meta.session_id);
+  const create = {
+    name: metaDoc(meta.session_id),
+    content: formatMeta(meta),
+    expectedVersion: 0,
+    publish: true,
+  };
+  if (lines.length === 0) await engine.commit({ docs: [create] });
+  for (let from = 0; from < lines.length;) {
+    let bytes = 0;
+    let end = from;
+    while (end < lines.length && end - from < BATCH_EVENTS_MAX && bytes < COMMIT_BYTES) {
+      const { text = '', blob } = lines[end] ?? {};
+      bytes += text.length + (blob?.bytes.length ?? 0);
+      end += 1;
+    }
+    const page = lines.slice(from, end);
+    await engine.commit({
+      blobs: page.flatMap(({ blob }) => (blob === undefined ? [] : [blob])),
+      logs: [{ do: 'append', name, lines: page.map(({ text }) => text), expectedLines: from }],
+      docs: from === 0 ? [create] : [],
+    });
+    from = end;
+  }
+}
+
+function toLine(item: unknown, seq: number): ImportLine {
+  if (!isObject(item)) throw invalid(`event ${seq}`, 'is not an object');
+  // A line that was no event; it may have been any JSON.
+  if (typeof item['line'] === 'string') return { text: asJson(item['line']) };
+  const { schema_version, event_id, at, type, payload } = item as Partial<ChatEvent>;
+  const isWhole =
+    typeof schema_version === 'number' &&
+    typeof event_id === 'string' &&
+    typeof at === 'string' &&
+    typeof type === 'string' &&
+    isObject(payload);
+  if (!isWhole) throw invalid(`event ${seq}`, 'is not an event of a chat');
+  if (item['seq'] !== seq) throw invalid(`event ${seq}`, `says that it is ${String(item['seq'])}`);
+  const event = { schema_version, seq, event_id, at, type, payload };
+  const text = JSON.stringify(payload);
+  const size = Buffer.byteLength(text);
+  if (size <= LINE_PAYLOAD_BYTES || refOf(payload) !== undefined)
+    return { text: formatLine(event) };
+  const bytes = encodeUtf8(text);
+  const hash = hashBytes(bytes);
+  const stub = { ...event, payload: toStub(payload, { hash, size }) };
+  return { text: formatLine(stub), blob: { hash, bytes } };
+}
+
+function asJson(line: string): string {
+  try {
+    JSON.parse(line);
+    if (!/[\r\n]/.test(line)) return line;
+  } catch {
+    // SyntaxError: kept as a text.
+  }
+  return JSON.stringify(line);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : '';
+    throw new QuipuError('INVALID', `document is not JSON: ${why}`, { what: 'document' });
+  }
+}

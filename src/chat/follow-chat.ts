@@ -1,0 +1,56 @@
+import { Bell } from '../base/bell.ts';
+import { isQuipuError } from '../base/errors.ts';
+import type { ChatView } from './chat-view.ts';
+import type { ChatsWorld } from './chats-world.ts';
+import type { ChatEvent } from './event.ts';
+import { loadEvent } from './load-message.ts';
+import { eventsLog } from './names.ts';
+
+const PAGE_EVENTS = 256;
+
+export interface FollowPlan {
+  /** The last event that is known. */
+  readonly after: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Reads instead of queueing: a commit only rings, so a slow reader costs a number and no events. */
+export async function* followChat(
+  { engine, lifetime }: ChatsWorld,
+  view: ChatView,
+  { after, signal }: FollowPlan,
+): AsyncGenerator<ChatEvent, void, undefined> {
+  const bell = new Bell();
+  const name = eventsLog(view.id);
+  let isGone = false;
+  const ring = (): void => bell.ring();
+  const isOver = (): boolean => lifetime.closed || signal?.aborted === true;
+  const stops = [
+    engine.subscribe(({ logs, removedLogs }) => {
+      isGone ||= removedLogs.includes(name);
+      if (isGone || logs.some((log) => log.name === name)) bell.ring();
+    }, ring),
+    lifetime.onClose(ring),
+    () => signal?.removeEventListener('abort', ring),
+  ];
+  signal?.addEventListener('abort', ring);
+  let seen = after;
+  try {
+    while (!isOver()) {
+      const lines = await view.run(() => view.read(seen, PAGE_EVENTS));
+      for (const { seq, written } of lines) {
+        if (isOver()) return;
+        if (written !== undefined) yield await loadEvent(engine, written);
+        seen = seq;
+      }
+      if (lines.length > 0) continue;
+      if (isGone || view.isArchived) return;
+      if (!isOver()) await bell.wait();
+    }
+  } catch (error) {
+    const hasEnded = isQuipuError(error, 'NOT_FOUND') && isGone;
+    if (!hasEnded && !(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
+  } finally {
+    for (const stop of stops) stop();
+  }
+}

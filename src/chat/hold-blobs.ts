@@ -1,0 +1,33 @@
+import type { Engine } from '../engine/engine.ts';
+import { HELD_FOLDER, newId } from './names.ts';
+
+// A blob that was put and is not named by a chat yet could be collected. A document that names it keeps
+// it until the commit that needs it has been made; one that a crash left behind counts for a day.
+
+const HELD_MS_MAX = 86_400_000;
+
+export interface Held {
+  readonly at: string;
+  readonly hashes: readonly string[];
+}
+
+/** Keeps these blobs while `work` makes something refer to them. */
+export async function holdBlobs<T>(
+  engine: Engine,
+  hashes: readonly string[],
+  nowMs: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const name = `${HELD_FOLDER}${newId(nowMs)}.json`;
+  const held: Held = { at: new Date(nowMs).toISOString(), hashes };
+  await engine.commit({ docs: [{ name, content: JSON.stringify(held), expectedVersion: 0 }] });
+  try {
+    return await work();
+  } finally {
+    await engine.commit({ docs: [{ name, content: undefined }] });
+  }
+}
+
+export function isHeld({ at }: Held, nowMs: number): boolean {
+  return nowMs - Date.parse(at) < HELD_MS_MAX;
+}

@@ -1,0 +1,26 @@
+// What a caller may send and ask for. Limits keep one request from costing the others their memory.
+
+/** A payload with more bytes than this goes to a blob. */
+export const LINE_PAYLOAD_BYTES = 32_768;
+export const PAYLOAD_BYTES_MAX = 33_554_432;
+export const BATCH_EVENTS_MAX = 10_000;
+export const BATCH_BYTES_MAX = 67_108_864;
+export const PAGE_EVENTS_MAX = 10_000;
+export const PAGE_MESSAGES_MAX = 1000;
+export const PAGE_MESSAGES_DEFAULT = 50;
+export const LIST_LIMIT_MAX = 1000;
+export const LIST_LIMIT_DEFAULT = 50;
+export const TITLE_CHARS_MAX = 1024;
+export const ID_CHARS_MAX = 128;
+export const ROLE_CHARS_MAX = 64;
+export const TYPE_CHARS_MAX = 128;
+export const NAME_CHARS_MAX = 255;
+export const REASON_BYTES_MAX = 4096;
+export const QUESTIONS_MAX = 100;
+export const OPTIONS_MAX = 100;
+export const BRANCHES_MAX = 10_000;
+export const PROBLEMS_LISTED_MAX = 100;
+/** A stream of text makes at most one commit in this time. */
+export const STREAM_GATHER_MS = 20;
+/** How far the time in a chat's metadata may lag behind its last event. */
+export const UPDATED_LAG_MS = 60_000;

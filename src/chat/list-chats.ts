@@ -1,0 +1,76 @@
+import type { Engine } from '../engine/engine.ts';
+import { invalid } from '../base/errors.ts';
+import type { ChatInfo, ChatList } from './chats.ts';
+import { toInfo } from './info.ts';
+import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from './limits.ts';
+import { newMeta, readMeta } from './meta.ts';
+import { META_PREFIX, chatOfEvents, chatOfMeta, checkId, eventsLog, metaDoc } from './names.ts';
+
+const PAGE = 500;
+
+/** The ids of up to `limit` chats after `after`, sorted: those with a log, a document or both. */
+export async function listChatIds(
+  engine: Engine,
+  limit: number,
+  after?: string,
+): Promise<string[]> {
+  // A name goes on with ".", which stands before all that an id is made of: names sort as ids do.
+  const past = (nameOf: (id: string) => string): string | undefined =>
+    after === undefined ? undefined : nameOf(after);
+  const docs = await engine.listDocs(META_PREFIX, limit, past(metaDoc));
+  const logs = await engine.listLogs(META_PREFIX, limit, past(eventsLog));
+  const ids = new Set([...docs.map(chatOfMeta), ...logs.map(chatOfEvents)]);
+  return [...ids]
+    .filter((id) => id !== undefined)
+    .toSorted(byBytes)
+    .slice(0, limit);
+}
+
+export async function* walkChatIds(engine: Engine): AsyncGenerator<string, void, undefined> {
+  let after: string | undefined;
+  for (;;) {
+    const ids = await listChatIds(engine, PAGE, after);
+    yield* ids;
+    after = ids.at(-1);
+    if (after === undefined) return;
+  }
+}
+
+export async function listChats(
+  engine: Engine,
+  { limit = LIST_LIMIT_DEFAULT, cursor }: { readonly limit?: number; readonly cursor?: string },
+): Promise<ChatList> {
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
+    throw invalid('limit', `is a whole number from 1 to ${LIST_LIMIT_MAX}, got ${String(limit)}`);
+  }
+  const after = cursor === undefined ? undefined : checkId(cursor, 'cursor');
+  const ids = await listChatIds(engine, limit, after);
+  const infos = await Promise.all(ids.map((id) => readInfo(engine, id)));
+  const last = ids.at(-1);
+  return {
+    items: infos.filter((info) => info !== undefined),
+    ...(ids.length === limit && last !== undefined && { cursor: last }),
+  };
+}
+
+/** Undefined when it was removed meanwhile. */
+export async function readInfo(engine: Engine, id: string): Promise<ChatInfo | undefined> {
+  const stored = await readMeta(engine, id);
+  const archive = stored?.meta.archive;
+  if (archive !== undefined) return toInfo(stored?.meta ?? newMeta(id, '', 0), toSize(archive));
+  const row = await engine.getLog(eventsLog(id));
+  if (stored === undefined && row === undefined) return undefined;
+  return toInfo(stored?.meta ?? newMeta(id, '', 0), toSize(row ?? { lines: 0, bytes: 0 }));
+}
+
+function toSize({ lines, bytes }: { readonly lines: number; readonly bytes: number }): {
+  events: number;
+  bytes: number;
+} {
+  return { events: lines, bytes };
+}
+
+function byBytes(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

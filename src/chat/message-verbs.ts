@@ -1,0 +1,68 @@
+import { invalid } from '../base/errors.ts';
+import type { ChatHandle } from './chat-handle.ts';
+import { checkBranch, checkCount } from './check-query.ts';
+import type { Chat, MessagePage, MessageQuery } from './chats.ts';
+import { findPart, visibleIn, walkBack } from './find-messages.ts';
+import { PAGE_MESSAGES_DEFAULT, PAGE_MESSAGES_MAX } from './limits.ts';
+import { loadMessage } from './load-message.ts';
+import { checkId } from './names.ts';
+import { MAIN_BRANCH } from './payloads.ts';
+import type { MessagePart } from './projections/message-part.ts';
+import type { ChatMessage } from './projections/message.ts';
+
+type MessageVerbs = Pick<Chat, 'message' | 'messages' | 'search'>;
+
+/** Pages of messages are cut here, too: texts are long at times. */
+const PAGE_BYTES = 8_388_608;
+
+export function messageVerbs({ view, world, assertOpen }: ChatHandle): MessageVerbs {
+  const { engine } = world;
+  const load = (part: MessagePart): Promise<ChatMessage> => loadMessage(engine, part);
+
+  return {
+    async message(id: string): Promise<ChatMessage | undefined> {
+      assertOpen('chat.message');
+      const part = await view.run(() => findPart(view, checkId(id, 'message')));
+      return part && load(part);
+    },
+
+    async messages(query: MessageQuery = {}): Promise<MessagePage> {
+      assertOpen('chat.messages');
+      const { branch = MAIN_BRANCH, before = Infinity, limit = PAGE_MESSAGES_DEFAULT } = query;
+      checkCount(limit, 'limit', PAGE_MESSAGES_MAX);
+      if (before !== Infinity) checkCount(before, 'before', Number.MAX_SAFE_INTEGER);
+      return view.run(async () => {
+        const isVisible = await visibleIn(view, checkBranch(branch));
+        const messages: ChatMessage[] = [];
+        let bytes = 0;
+        for await (const part of walkBack(view, { isVisible, before })) {
+          if (messages.length === limit || bytes > PAGE_BYTES) {
+            const oldest = messages.at(-1)?.seq ?? before;
+            return { messages: messages.toReversed(), before: oldest };
+          }
+          const message = await load(part);
+          bytes += message.content.length;
+          messages.push(message);
+        }
+        return { messages: messages.toReversed() };
+      });
+    },
+
+    async search(text, { branch = '*', limit = PAGE_MESSAGES_DEFAULT } = {}) {
+      assertOpen('chat.search');
+      if (typeof text !== 'string' || text === '') throw invalid('text', 'is a text to look for');
+      checkCount(limit, 'limit', PAGE_MESSAGES_MAX);
+      const wanted = text.toLocaleLowerCase('en');
+      return view.run(async () => {
+        const isVisible = await visibleIn(view, checkBranch(branch));
+        const found: ChatMessage[] = [];
+        for await (const part of walkBack(view, { isVisible, before: Infinity })) {
+          if (found.length === limit) break;
+          const message = await load(part);
+          if (message.content.toLocaleLowerCase('en').includes(wanted)) found.push(message);
+        }
+        return found;
+      });
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { isObject } from './event.ts';
+import type { JsonObject, PayloadRef } from './event.ts';
+
+// The payloads of version 1. Fields that are not named here are kept and mean nothing to us, so that
+// programs add their own without asking.
+
+export const MAIN_BRANCH = 'main';
+
+export interface MessagePayload {
+  readonly message_id: string;
+  readonly role: string;
+  readonly content: string;
+  /** The branch it was said in; without it, the main one. */
+  readonly thread_id?: string;
+  readonly model?: string;
+  readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number };
+}
+
+export type QuestionKind = 'single' | 'multiple' | 'yes_no' | 'text';
+
+export interface Question {
+  readonly id: string;
+  readonly text: string;
+  readonly kind: QuestionKind;
+  /** For `single` and `multiple`: what may be answered, word for word. */
+  readonly options?: readonly string[];
+}
+
+export interface Answer {
+  readonly question_id: string;
+  /** A list for `multiple`, `yes` or `no` for `yes_no`. */
+  readonly value: string | readonly string[];
+}
+
+export interface BatchPayload {
+  readonly batch_id: string;
+  readonly title?: string;
+  readonly questions: readonly Question[];
+}
+
+type Check = (payload: JsonObject) => string | undefined;
+
+function texts(...names: readonly string[]): Check {
+  return (payload) => {
+    const wrong = names.find((name) => typeof payload[name] !== 'string');
+    return wrong === undefined ? undefined : `${wrong} is not a string`;
+  };
+}
+
+function optional(name: string, check: (value: unknown) => boolean): Check {
+  return (payload) =>
+    payload[name] === undefined || check(payload[name]) ? undefined : `${name} is of another kind`;
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+function all(...checks: readonly Check[]): Check {
+  return (payload) => {
+    for (const check of checks) {
+      const problem = check(payload);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
+}
+
+const ofMessage: Check = all(
+  texts('message_id'),
+  optional('thread_id', isText),
+  optional('role', isText),
+  (payload) => (payload['message_id'] === '' ? 'message_id is empty' : undefined),
+);
+
+/** A text that may have been moved to a blob together with its payload. */
+function textOrRef(name: string): Check {
+  return (payload) =>
+    refOf(payload) === undefined && !isText(payload[name]) ? `${name} is not a string` : undefined;
+}
+
+const questions: Check = ({ questions: list }) => {
+  if (!Array.isArray(list) || list.length === 0) return 'questions is not a list of some';
+  return list.every(isQuestion) ? undefined : 'a question is of another kind';
+};
+
+function isQuestion(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    isText(value['id']) &&
+    isText(value['text']) &&
+    ['single', 'multiple', 'yes_no', 'text'].includes(String(value['kind'])) &&
+    (value['options'] === undefined || isTextList(value['options']))
+  );
+}
+
+function isTextList(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isText);
+}
+
+const answers: Check = ({ answers: list }) => {
+  if (!Array.isArray(list)) return 'answers is not a list';
+  const fits = (value: unknown): boolean =>
+    isObject(value) &&
+    isText(value['question_id']) &&
+    (isText(value['value']) || isTextList(value['value']));
+  return list.every(fits) ? undefined : 'an answer is of another kind';
+};
+
+/** Every type of version 1, and what its payload has to have. */
+const CHECKS: ReadonlyMap<string, Check> = new Map([
+  ['message_added', all(ofMessage, texts('role'), textOrRef('content'))],
+  ['message_stream_delta', all(ofMessage, textOrRef('delta'))],
+  ['message_completed', all(ofMessage, texts('role'), textOrRef('content'))],
+  ['message_edited', all(ofMessage, textOrRef('content'))],
+  ['message_redacted', all(ofMessage, optional('reason', isText))],
+  ['thread_forked', texts('new_thread_id', 'parent_message_id')],
+  ['attachment_added', all(texts('attachment_id', 'hash', 'name'), optional('message_id', isText))],
+  ['clarification_batch_opened', all(texts('batch_id'), questions)],
+  ['clarification_answer_submitted', all(texts('batch_id'), answers)],
+  ['clarification_batch_dismissed', all(texts('batch_id'), optional('reason', isText))],
+]);
+
+export function isKnownType(type: string): boolean {
+  return CHECKS.has(type);
+}
+
+/** What is wrong with the payload of a known type; undefined when nothing is. */
+export function payloadProblem(type: string, payload: JsonObject): string | undefined {
+  return CHECKS.get(type)?.(payload);
+}
+
+/** Where the payload really is, when it was too long for its line. */
+export function refOf(payload: JsonObject): PayloadRef | undefined {
+  const ref = payload['payload_ref'];
+  if (!isObject(ref) || typeof ref['hash'] !== 'string' || typeof ref['size'] !== 'number') {
+    return undefined;
+  }
+  return /^[0-9a-f]{64}$/.test(ref['hash']) ? { hash: ref['hash'], size: ref['size'] } : undefined;
+}
+
+/** The fields that stay in the line when a payload goes to a blob: projections find their way by them. */
+const KEPT = [
+  'message_id',
+  'role',
+  'thread_id',
+  'batch_id',
+  'model',
+  'usage',
+  'new_thread_id',
+  'parent_message_id',
+  'reason',
+  'erased',
+] as const;
+
+export function toStub(payload: JsonObject, ref: PayloadRef): JsonObject {
+  const kept = KEPT.filter((name) => payload[name] !== undefined);
+  return { ...Object.fromEntries(kept.map((name) => [name, payload[name]])), payload_ref: ref };
+}

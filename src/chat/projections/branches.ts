@@ -1,0 +1,26 @@
+import type { ChatEvent } from '../event.ts';
+import { BRANCHES_MAX } from '../limits.ts';
+import { MAIN_BRANCH } from '../payloads.ts';
+import type { Projection } from '../projection.ts';
+
+/** A way the chat went on from a message, beside the way it went before. */
+export interface Branch {
+  readonly id: string;
+  readonly parentMessage: string;
+  /** The event that forked it. */
+  readonly seq: number;
+  readonly at: string;
+}
+
+/** All but the main one. A second fork of the same name changes nothing. */
+export const branchesProjection: Projection<readonly Branch[]> = {
+  name: 'branches',
+  version: 1,
+  initial: () => [],
+  apply(branches: readonly Branch[], { type, payload, seq, at }: ChatEvent): readonly Branch[] {
+    if (type !== 'thread_forked' || branches.length >= BRANCHES_MAX) return branches;
+    const id = String(payload['new_thread_id']);
+    if (id === MAIN_BRANCH || branches.some((branch) => branch.id === id)) return branches;
+    return [...branches, { id, parentMessage: String(payload['parent_message_id']), seq, at }];
+  },
+};

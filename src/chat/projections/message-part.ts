@@ -1,0 +1,211 @@
+import type { ChatEvent, JsonObject, PayloadRef } from '../event.ts';
+import { refOf } from '../payloads.ts';
+
+// What some events in a row say about one message. Parts of neighbouring stretches of the log merge
+// into the part of both, in whatever groups: merge(part(a), part(b)) is part(a then b). So a stretch
+// can be folded once and kept, and the last messages are known without reading the first ones.
+
+/** A text, or the blob that has the payload it stands in. */
+export type Text = string | PayloadRef;
+
+export interface Piece {
+  readonly kind: 'added' | 'delta';
+  readonly text: Text;
+}
+
+export interface Told {
+  readonly seq: number;
+  readonly at: string;
+  readonly text: Text;
+}
+
+export interface AttachmentPart {
+  readonly id: string;
+  readonly seq: number;
+  readonly hash: string;
+  readonly name: string;
+  readonly size: number;
+  readonly mediaType: string;
+}
+
+export interface MessagePart {
+  readonly id: string;
+  /** The first event that made it; 0 when these events only change it. Its place in the chat. */
+  readonly first: number;
+  readonly at: string;
+  readonly role: string;
+  /** Empty: the main branch. */
+  readonly thread: string;
+  readonly added: boolean;
+  /** What it was begun with and what was streamed, until it was completed. */
+  readonly pieces: readonly Piece[];
+  readonly deltas: number;
+  readonly completed?: Told;
+  readonly edit?: Told;
+  readonly edits: number;
+  readonly redacted?: { readonly seq: number; readonly reason: string; readonly erased: boolean };
+  readonly attachments: readonly AttachmentPart[];
+  /** What was said about the message before it began: it means nothing, unless it began even earlier. */
+  readonly early?: MessagePart;
+  /** Events that came too late to mean anything: a second beginning, a delta after the end. */
+  readonly late: number;
+}
+
+const EMPTY = {
+  first: 0,
+  at: '',
+  role: '',
+  thread: '',
+  added: false,
+  pieces: [],
+  deltas: 0,
+  edits: 0,
+  attachments: [],
+  late: 0,
+} as const;
+
+/** What one event says about a message; undefined when it says nothing about one. */
+export function partOf(event: ChatEvent): MessagePart | undefined {
+  const { type, payload, seq, at } = event;
+  const id = textOf(payload, 'message_id');
+  if (id === '') return undefined;
+  const begun = {
+    ...EMPTY,
+    id,
+    first: seq,
+    at,
+    role: textOf(payload, 'role'),
+    thread: textOf(payload, 'thread_id'),
+  };
+  switch (type) {
+    case 'message_added':
+      return { ...begun, added: true, pieces: [piece('added', payload, 'content')] };
+    case 'message_stream_delta':
+      return { ...begun, deltas: 1, pieces: [piece('delta', payload, 'delta')] };
+    case 'message_completed':
+      return { ...begun, completed: told(event) };
+    case 'message_edited':
+      return { ...EMPTY, id, edit: told(event), edits: 1 };
+    case 'message_redacted': {
+      const reason = textOf(payload, 'reason');
+      return { ...EMPTY, id, redacted: { seq, reason, erased: payload['erased'] === true } };
+    }
+    case 'attachment_added':
+      return { ...EMPTY, id, attachments: [attachmentOf(event)] };
+    default:
+      return undefined;
+  }
+}
+
+export function attachmentOf({ payload, seq }: ChatEvent): AttachmentPart {
+  const size = payload['size'];
+  return {
+    id: textOf(payload, 'attachment_id'),
+    seq,
+    hash: textOf(payload, 'hash'),
+    name: textOf(payload, 'name'),
+    size: typeof size === 'number' ? size : 0,
+    mediaType: textOf(payload, 'media_type'),
+  };
+}
+
+/** The part of the events of `a` and then those of `b`, both about the same message. */
+export function mergeParts(a: MessagePart, b: MessagePart): MessagePart {
+  const { early, ...own } = b;
+  if (a.first === 0 && b.first > 0) {
+    const before = early === undefined ? a : mergeOn(a, early);
+    return { ...own, early: own.redacted === undefined ? before : withoutTexts(before) };
+  }
+  return early === undefined ? mergeOn(a, b) : mergeOn(mergeOn(a, early), own);
+}
+
+/** `b` has nothing that only counts when the message began before. */
+function mergeOn(a: MessagePart, b: MessagePart): MessagePart {
+  const begun = a.first > 0 ? a : b;
+  const base = mergeBase(a, b);
+  const completed = b.completed ?? a.completed;
+  const edit = b.edit ?? a.edit;
+  const merged: MessagePart = {
+    id: a.id,
+    first: begun.first,
+    at: begun.at,
+    role: a.role === '' ? b.role : a.role,
+    thread: begun.thread,
+    ...base,
+    ...(completed !== undefined && { completed }),
+    ...(edit !== undefined && { edit }),
+    edits: a.edits + b.edits,
+    ...mergeRedacted(a, b),
+    attachments: [...a.attachments, ...b.attachments],
+    ...(a.early !== undefined && { early: a.early }),
+  };
+  return merged.redacted === undefined ? merged : withoutTexts(merged);
+}
+
+/** Whoever has heard of a redaction keeps no text of the message, wherever it stands. */
+function withoutTexts(part: MessagePart): MessagePart {
+  const { completed, edit, early } = part;
+  return {
+    ...part,
+    ...(early !== undefined && { early: withoutTexts(early) }),
+    pieces: [],
+    ...(completed !== undefined && { completed: { ...completed, text: '' } }),
+    ...(edit !== undefined && { edit: { ...edit, text: '' } }),
+    attachments: part.attachments.map((attachment) => ({ ...attachment, name: '' })),
+  };
+}
+
+function mergeBase(
+  a: MessagePart,
+  b: MessagePart,
+): Pick<MessagePart, 'added' | 'pieces' | 'deltas' | 'late'> {
+  const late = a.late + b.late;
+  if (a.completed !== undefined) {
+    const { added, pieces, deltas } = a;
+    return { added, pieces, deltas, late: late + b.deltas + (b.added ? 1 : 0) };
+  }
+  const repeats = a.added && b.added;
+  const taken = repeats ? b.pieces.filter(({ kind }) => kind !== 'added') : b.pieces;
+  return {
+    added: a.added || b.added,
+    pieces: joinPieces(a.pieces, taken),
+    deltas: a.deltas + b.deltas,
+    late: late + (repeats ? 1 : 0),
+  };
+}
+
+function mergeRedacted(a: MessagePart, b: MessagePart): Pick<MessagePart, 'redacted'> {
+  const first = a.redacted ?? b.redacted;
+  if (first === undefined) return {};
+  const erased = first.erased || b.redacted?.erased === true;
+  return { redacted: { ...first, erased } };
+}
+
+/** Neighbouring deltas become one, so that a long stream does not cost an object per delta. */
+function joinPieces(a: readonly Piece[], b: readonly Piece[]): readonly Piece[] {
+  const last = a.at(-1);
+  const [first, ...rest] = b;
+  if (first === undefined) return a;
+  if (
+    last?.kind === 'delta' &&
+    first.kind === 'delta' &&
+    typeof last.text === 'string' &&
+    typeof first.text === 'string'
+  ) {
+    return [...a.slice(0, -1), { kind: 'delta', text: last.text + first.text }, ...rest];
+  }
+  return [...a, ...b];
+}
+
+function piece(kind: Piece['kind'], payload: JsonObject, name: string): Piece {
+  return { kind, text: refOf(payload) ?? textOf(payload, name) };
+}
+
+function told({ seq, at, payload }: ChatEvent): Told {
+  return { seq, at, text: refOf(payload) ?? textOf(payload, 'content') };
+}
+
+function textOf(payload: JsonObject, name: string): string {
+  const value = payload[name];
+  return typeof value === 'string' ? value : '';
+}

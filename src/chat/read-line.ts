@@ -1,0 +1,68 @@
+import type { ChatEvent, ChatProblem } from './event.ts';
+import { SCHEMA_VERSION, isObject } from './event.ts';
+import { payloadProblem } from './payloads.ts';
+import type { Upcasters } from './upcast.ts';
+
+/** What a line gave: an event, something to report, or both when it is kept and means nothing to us. */
+export interface ReadLine {
+  readonly seq: number;
+  /** As it was written. */
+  readonly written?: ChatEvent;
+  /** For projections: of the newest version, with a payload that fits its type. */
+  readonly event?: ChatEvent;
+  readonly problem?: ChatProblem;
+}
+
+/** Line number `seq`, from 1. Never throws: what is wrong is said, and the next line is read. */
+export function readLine(line: string, seq: number, upcasters: Upcasters): ReadLine {
+  const bad = (kind: ChatProblem['kind'], message: string): { problem: ChatProblem } => ({
+    problem: { seq, kind, message },
+  });
+  const parsed = parse(line);
+  const written = toEvent(parsed, seq);
+  if (typeof written === 'string') return { seq, ...bad('not-an-event', written) };
+  const { type, schema_version: version } = written;
+  const newest = upcasters.newestOf(type);
+  if (version > newest) {
+    const message = `version ${version} of ${type} is newer than ${newest}`;
+    return { seq, written, ...bad('newer-version', message) };
+  }
+  if (!upcasters.isKnown(type)) {
+    // Whoever wrote it has projections of their own for it.
+    return { seq, written, event: written, ...bad('unknown-type', `there is no type ${type}`) };
+  }
+  const lifted = upcasters.lift(written);
+  if (typeof lifted === 'string') return { seq, written, ...bad('payload', lifted) };
+  const wrong = payloadProblem(type, lifted.payload);
+  if (wrong !== undefined) return { seq, written, ...bad('payload', `${type}: ${wrong}`) };
+  const says = isObject(parsed) ? parsed['seq'] : seq;
+  // The place counts: it has no gaps, whatever the line says.
+  const problem = says === seq ? {} : bad('sequence', `says that it is number ${String(says)}`);
+  return { seq, written, event: lifted, ...problem };
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    // SyntaxError: no event, as any other text.
+    return undefined;
+  }
+}
+
+function toEvent(value: unknown, seq: number): ChatEvent | string {
+  if (!isObject(value)) return 'the line is not an object';
+  const { schema_version: version, event_id: id, at, type, payload } = value as Partial<ChatEvent>;
+  if (typeof type !== 'string') return 'it has no type';
+  if (!isObject(payload)) return 'its payload is not an object';
+  if (!Number.isSafeInteger(version) || version === undefined || version < SCHEMA_VERSION) {
+    return 'it has no schema_version';
+  }
+  if (typeof id !== 'string' || typeof at !== 'string') return 'it has no event_id or time';
+  return { schema_version: version, seq, event_id: id, at, type, payload };
+}
+
+export function formatLine(event: ChatEvent): string {
+  const { schema_version, seq, event_id, at, type, payload } = event;
+  return JSON.stringify({ schema_version, seq, event_id, at, type, payload });
+}

@@ -1,0 +1,50 @@
+import { isObject } from '../event.ts';
+
+/** Events in a segment: a stretch of the log that is folded once and kept. */
+export const SEGMENT_EVENTS = 1024;
+
+/** Rises when the same events give other blobs. */
+export const SEGMENTS_VERSION = 1;
+
+/** What is kept of a segment. No text is in it: texts are in blobs, which can be erased. */
+export interface SegmentLine {
+  /** Which rules made it: another version, or other upcasters, begin anew. */
+  readonly made_by: string;
+  /** The line of this log that the segments of these rules begin at. */
+  readonly begin: number;
+  readonly segment: number;
+  /** The overview up to its end. */
+  readonly overview: string;
+  /** The messages that began in it. */
+  readonly messages: string;
+  /** What it says about older messages; none when it says nothing. */
+  readonly touches?: string;
+  /** The run of the index of ids that ends with it. */
+  readonly ids: string;
+  readonly begun: number;
+  /** Blobs that its events name. */
+  readonly refs: readonly string[];
+}
+
+export function segmentOf(seq: number): number {
+  return Math.floor((seq - 1) / SEGMENT_EVENTS);
+}
+
+/** Undefined when the line is something else: then there is no cache, and one is made. */
+export function parseSegmentLine(line: string | undefined): SegmentLine | undefined {
+  if (line === undefined) return undefined;
+  const value: unknown = JSON.parse(line);
+  if (!isObject(value)) return undefined;
+  const { made_by, begin, segment, overview, messages, touches, ids, begun, refs } = value;
+  const isHash = (text: unknown): text is string =>
+    typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
+  const isCount = (count: unknown): count is number => Number.isSafeInteger(count);
+  if (typeof made_by !== 'string' || !isCount(begin) || !isCount(segment) || !isCount(begun)) {
+    return undefined;
+  }
+  if (!isHash(overview) || !isHash(messages) || !isHash(ids)) return undefined;
+  if (touches !== undefined && !isHash(touches)) return undefined;
+  if (!Array.isArray(refs) || !refs.every(isHash)) return undefined;
+  const touched = touches === undefined ? {} : { touches };
+  return { made_by, begin, segment, overview, messages, ...touched, ids, begun, refs };
+}

@@ -1,0 +1,295 @@
+import { toHash } from '../../base/brand.ts';
+import { hashBytes } from '../../base/hash.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { BlobPut } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { mustRead } from '../chat-lines.ts';
+import { segmentsLog } from '../names.ts';
+import { messagesProjection, toParts } from '../projections/messages.ts';
+import type { MessageParts } from '../projections/messages.ts';
+import type { MessagePart } from '../projections/message-part.ts';
+import type { Overview } from '../projections/overview.ts';
+import { fold } from '../projection.ts';
+import type { ReadLine } from '../read-line.ts';
+import { IdIndex, decodeRun, encodeRun, runLength } from './id-index.ts';
+import type { IdRun } from './id-index.ts';
+import { SEGMENTS_VERSION, SEGMENT_EVENTS, parseSegmentLine } from './segment-line.ts';
+import type { SegmentLine } from './segment-line.ts';
+import { splitParts } from './split-parts.ts';
+import type { SplitParts } from './split-parts.ts';
+
+// Folds of the log that are kept: one line of a log of its own per 1,024 events, and blobs.
+// Invariants
+// - A cache: whatever is missing, damaged or made by other rules is made again from the chat's log.
+// - Segment n is made from lines n * 1024 up to (n + 1) * 1024 and from the ids of the segments
+//   before it, and from nothing else; so whoever makes it makes the same one.
+// - Who may not write keeps what it made in memory.
+// - Once texts were erased from the chat's log, all segments are written anew behind the old ones: whoever
+//   read the log before that finds the end of this log moved, and stores nothing of what it remembers.
+
+/** Events of a segment, when its fold is missing. */
+export type ReadSegment = (segment: number) => Promise<readonly ReadLine[]>;
+
+export interface SealedSegment {
+  readonly parts: MessageParts;
+  readonly overview: Overview;
+  readonly refs: readonly string[];
+}
+
+export class Segments {
+  readonly #engine: Engine;
+  readonly #log: string;
+  readonly #madeBy: string;
+  readonly #readSegment: ReadSegment;
+  #begin = 0;
+  #count = 0;
+  #begun = 0;
+  #index: IdIndex | undefined;
+  /** Those that could not be stored. */
+  readonly #own: Map<number, SplitParts> = new Map();
+
+  constructor(engine: Engine, id: string, rules: { upcasters: string; readSegment: ReadSegment }) {
+    this.#engine = engine;
+    this.#log = segmentsLog(id);
+    this.#madeBy = `${SEGMENTS_VERSION} ${rules.upcasters}`.trim();
+    this.#readSegment = rules.readSegment;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Messages that began in them. */
+  get begun(): number {
+    return this.#begun;
+  }
+
+  /** Finds what is there for a log of so many events, and gives the overview up to its end. */
+  async load(events: number): Promise<Overview | undefined> {
+    const lines = await orNothing(async () => (await this.#engine.getLog(this.#log))?.lines);
+    this.#begin = lines ?? 0;
+    const last = await this.#readLine(this.#begin - 1);
+    if (last?.made_by !== this.#madeBy) return undefined;
+    const count = Math.min(last.segment + 1, Math.floor(events / SEGMENT_EVENTS));
+    const line = count === last.segment + 1 ? last : await this.#readLine(last.begin + count - 1);
+    const overview =
+      line &&
+      (await orNothing(
+        async () => JSON.parse(await mustRead(this.#engine, line.overview)) as Overview,
+      ));
+    if (line === undefined || overview === undefined) return undefined;
+    this.#begin = line.begin;
+    this.#count = count;
+    this.#begun = line.begun;
+    return overview;
+  }
+
+  /** Folds one more segment in. False when others wrote here meanwhile: then all is to be read again. */
+  async seal({ parts, overview, refs }: SealedSegment): Promise<boolean> {
+    const segment = this.#count;
+    const split = await splitParts(parts, (id) => this.isBegun(id));
+    const run = (await this.#ids()).add(split.begun.map(({ id }) => id));
+    const blobs: BlobPut[] = [];
+    const put = (bytes: Uint8Array): string => {
+      const hash = hashBytes(bytes);
+      blobs.push({ hash, bytes });
+      return hash;
+    };
+    const putJson = (value: unknown): string => put(encodeUtf8(JSON.stringify(value)));
+    const line: SegmentLine = {
+      made_by: this.#madeBy,
+      begin: this.#begin,
+      segment,
+      overview: putJson(overview),
+      messages: putJson(split.begun),
+      ...(split.touched.length > 0 && { touches: putJson(split.touched) }),
+      ids: put(encodeRun(run)),
+      begun: this.#begun + split.begun.length,
+      refs,
+    };
+    const stored = await this.#store(line, blobs);
+    if (stored === 'moved') return false;
+    if (stored === 'refused') this.#own.set(segment, split);
+    this.#count += 1;
+    this.#begun = line.begun;
+    return true;
+  }
+
+  /** Whether a message began in one of the segments. */
+  async isBegun(id: string): Promise<boolean> {
+    return (await this.find(id)) !== undefined;
+  }
+
+  /** The segment a message began in, and what that says of it. */
+  async find(id: string): Promise<{ segment: number; part: MessagePart } | undefined> {
+    for (const segment of (await this.#ids()).find(id)) {
+      const part = (await this.begunIn(segment)).find((begun) => begun.id === id);
+      if (part !== undefined) return { segment, part };
+    }
+    return undefined;
+  }
+
+  async begunIn(segment: number): Promise<readonly MessagePart[]> {
+    const own = this.#own.get(segment);
+    if (own !== undefined) return own.begun;
+    const line = await this.#readLine(this.#begin + segment);
+    const stored = line && (await this.#readParts(line.messages));
+    return stored ?? (await this.#makeAgain(segment)).begun;
+  }
+
+  async touchedIn(segment: number): Promise<readonly MessagePart[]> {
+    const own = this.#own.get(segment);
+    if (own !== undefined) return own.touched;
+    const line = await this.#readLine(this.#begin + segment);
+    if (line !== undefined && line.touches === undefined) return [];
+    const stored = line?.touches && (await this.#readParts(line.touches));
+    return stored || (await this.#makeAgain(segment)).touched;
+  }
+
+  /**
+   * Writes all segments anew, with other folds of those that texts were erased from. Gives the blobs that
+   * had the texts, of every time the segments were written.
+   */
+  async renew(erased: ReadonlySet<number>): Promise<readonly string[]> {
+    const old = new Set<string>();
+    const lines: SegmentLine[] = [];
+    const blobs: BlobPut[] = [];
+    const total = (await this.#engine.getLog(this.#log))?.lines ?? 0;
+    for (let at = 0; at < total; at += 1) {
+      const line = await this.#readLine(at);
+      if (line === undefined) continue;
+      if (erased.has(line.segment)) for (const hash of foldsOf(line)) old.add(hash);
+      if (line.begin !== this.#begin || line.segment >= this.#count) continue;
+      const begin = total;
+      lines.push({
+        ...line,
+        begin,
+        ...(erased.has(line.segment) && (await this.#again(line, blobs))),
+      });
+    }
+    if (lines.length > 0) {
+      const texts = lines.map((line) => JSON.stringify(line));
+      const append = { do: 'append', name: this.#log, lines: texts, expectedLines: total } as const;
+      await this.#engine.commit({ blobs, logs: [append] });
+      this.#begin = total;
+    }
+    for (const { hash } of blobs) old.delete(hash);
+    return [...old];
+  }
+
+  async #again(
+    { segment }: SegmentLine,
+    blobs: BlobPut[],
+  ): Promise<Pick<SegmentLine, 'messages' | 'touches'>> {
+    const { begun, touched } = await this.#makeAgain(segment);
+    const put = (parts: readonly MessagePart[]): string => {
+      const bytes = encodeUtf8(JSON.stringify(parts));
+      blobs.push({ hash: hashBytes(bytes), bytes });
+      return hashBytes(bytes);
+    };
+    return { messages: put(begun), ...(touched.length > 0 && { touches: put(touched) }) };
+  }
+
+  async #store(
+    line: SegmentLine,
+    blobs: readonly BlobPut[],
+  ): Promise<'stored' | 'moved' | 'refused'> {
+    // Behind one that stands in memory alone there is no place in the log.
+    if (this.#own.size > 0) return 'refused';
+    const expectedLines = this.#begin + line.segment;
+    try {
+      await this.#engine.commit({
+        blobs,
+        logs: [{ do: 'append', name: this.#log, lines: [JSON.stringify(line)], expectedLines }],
+      });
+      return 'stored';
+    } catch (error) {
+      if (isQuipuError(error, 'HEAD_MOVED')) {
+        const theirs = await this.#readLine(expectedLines);
+        const isSame = theirs?.made_by === line.made_by && theirs.begin === line.begin;
+        return isSame ? 'stored' : 'moved';
+      }
+      // Nobody waits for a cache: who may not write, or has no room, reads on without.
+      if (isQuipuError(error) && !isQuipuError(error, 'CLOSED')) return 'refused';
+      throw error;
+    }
+  }
+
+  async #makeAgain(segment: number): Promise<SplitParts> {
+    const lines = await this.#readSegment(segment);
+    const events = lines.flatMap(({ event }) => (event === undefined ? [] : [event]));
+    const parts = fold(messagesProjection, events);
+    const index = await this.#ids();
+    const isOlder = async (id: string): Promise<boolean> => {
+      const [first = segment] = index.find(id);
+      if (first >= segment) return false;
+      return (await this.begunIn(first)).some((begun) => begun.id === id);
+    };
+    return splitParts(parts, isOlder);
+  }
+
+  async #ids(): Promise<IdIndex> {
+    this.#index ??= await this.#loadIndex();
+    return this.#index;
+  }
+
+  async #loadIndex(): Promise<IdIndex> {
+    const runs: IdRun[] = [];
+    for (let left = this.#count; left > 0; left -= runLength(left - 1)) {
+      const line = await this.#readLine(this.#begin + left - 1);
+      const bytes = line && (await orNothing(() => this.#engine.viewBlob(toHash(line.ids))));
+      const run = bytes && decodeRun(bytes);
+      if (run?.segments !== runLength(left - 1)) return this.#rebuildIndex();
+      runs.unshift(run);
+    }
+    return new IdIndex(runs);
+  }
+
+  /** From the events, segment by segment: runs of it are missing. */
+  async #rebuildIndex(): Promise<IdIndex> {
+    const index = new IdIndex();
+    for (let segment = 0; segment < this.#count; segment += 1) {
+      const line = await this.#readLine(this.#begin + segment);
+      const stored = line && (await this.#readParts(line.messages));
+      const begun = stored ?? (await this.#begunAnew(segment));
+      index.add(begun.map(({ id }) => id));
+    }
+    return index;
+  }
+
+  /** Without the index: a message that began before is among these too, which asks once too often. */
+  async #begunAnew(segment: number): Promise<readonly MessagePart[]> {
+    const lines = await this.#readSegment(segment);
+    const events = lines.flatMap(({ event }) => (event === undefined ? [] : [event]));
+    return [...fold(messagesProjection, events).values()].filter(({ first }) => first > 0);
+  }
+
+  async #readParts(hash: string): Promise<readonly MessagePart[] | undefined> {
+    const text = await orNothing(() => mustRead(this.#engine, hash));
+    return text === undefined
+      ? undefined
+      : [...toParts(JSON.parse(text) as readonly MessagePart[]).values()];
+  }
+
+  async #readLine(at: number): Promise<SegmentLine | undefined> {
+    if (at < 0) return undefined;
+    const lines = await orNothing(() => this.#engine.readLog(this.#log, at, 1));
+    return parseSegmentLine(lines?.[0]);
+  }
+}
+
+/** The blobs of a segment that have texts of messages in them. */
+export function foldsOf({ messages, touches }: SegmentLine): string[] {
+  return touches === undefined ? [messages] : [messages, touches];
+}
+
+/** What is lost or damaged is made again, so here that is as good as missing. */
+async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'NOT_FOUND')) return undefined;
+    throw error;
+  }
+}

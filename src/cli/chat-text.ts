@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { invalid } from '../base/errors.ts';
+import { decodeUtf8 } from '../base/utf8.ts';
+import type { ChatMessage } from '../chat/projections/message.ts';
+import type { CommandIo } from './command.ts';
+import { readInput, readWhole } from './input.ts';
+import { escapeControls } from './plain-text.ts';
+
+const TEXT_BYTES_MAX = 33_554_432;
+
+export interface TextOptions {
+  readonly text?: string;
+  readonly stdin?: boolean;
+  readonly file?: string;
+}
+
+export function addTextOptions(command: Command): Command {
+  return command
+    .option('--text <text>', 'the text itself')
+    .option('--stdin', 'the text is standard input')
+    .option('--file <path>', 'the text is this file');
+}
+
+/** The one text that was given. */
+export async function readText(io: CommandIo, { text, stdin, file }: TextOptions): Promise<string> {
+  const ways = [text, stdin === true ? '-' : undefined, file].filter((way) => way !== undefined);
+  if (ways.length !== 1) throw invalid('text', 'is given once, with --text, --stdin or --file');
+  if (text !== undefined) return text;
+  const source = readInput(io.world, file ?? '-');
+  return decodeUtf8(await readWhole(source, TEXT_BYTES_MAX));
+}
+
+/** A message for people: who and when, and its text, which cannot take over the terminal. */
+export function showMessage(message: ChatMessage): string {
+  const { id, role, at, state, edits, redacted, attachments, content } = message;
+  const notes = [
+    ...(edits > 0 ? ['edited'] : []),
+    ...(state === 'streaming' ? ['not completed'] : []),
+    ...(redacted === undefined ? [] : [`redacted: ${redacted.reason}`]),
+  ];
+  const head = [`${role}  ${at}  ${id}`, ...notes].map((text) => escapeControls(text)).join('  ');
+  const files = attachments.map(({ name, size, hash }) => `  + ${name} (${size} bytes) ${hash}`);
+  const lines = redacted === undefined ? content.split('\n') : [];
+  const body = [...lines.map((line) => `  ${line}`), ...files].map((line) => escapeControls(line));
+  return `${[head, ...body].join('\n')}\n`;
+}

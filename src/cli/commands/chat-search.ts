@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { showMessage } from '../chat-text.ts';
+import { defineCommand, withIo } from '../command.ts';
+import { parseCount } from '../parse-argument.ts';
+import type { World } from '../world.ts';
+
+interface Options {
+  readonly limit: number;
+  readonly branch?: string;
+}
+
+export function chatSearch(world: World): Command {
+  return defineCommand('search', 'Find messages by their text, newest first.', [
+    'quipu chat search $chat "parser"',
+  ])
+    .argument('<chat>', 'id of the chat')
+    .argument('<text>', 'what to look for, in any case')
+    .option('-n, --limit <n>', 'how many at most', parseCount, 20)
+    .option('--branch <id>', 'only in this branch (default: all)')
+    .action(
+      withIo(world, async (io, id: string, text: string, options: Options) => {
+        await using store = await io.openStore();
+        for (const message of await (await store.chats.open(id)).search(text, options)) {
+          await (io.json ? io.printJson(message) : world.out(showMessage(message)));
+        }
+      }),
+    );
+}

@@ -1,0 +1,15 @@
+import { QuipuError, invalid } from '../base/errors.ts';
+import { assertJsonLine } from './json-text.ts';
+
+/** What takes the place of line `at` of a log: `text` with spaces behind it, as long as `old` in UTF-8. */
+export function padLine(log: string, at: number, old: string | undefined, text: string): string {
+  if (old === undefined) {
+    const id = `${log}:${at}`;
+    throw new QuipuError('NOT_FOUND', `log ${log} has no line ${at}`, { what: 'line', id });
+  }
+  assertJsonLine(text, 'text');
+  const missing = Buffer.byteLength(old) - Buffer.byteLength(text);
+  if (missing < 0)
+    throw invalid('text', `is longer than line ${at} of ${log} by ${-missing} bytes`);
+  return text + ' '.repeat(missing);
+}

@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { invalid } from '../../../base/errors.ts';
+import type { Chat } from '../../../chat/chats.ts';
+import type { NewEvent } from '../../../chat/event.ts';
+import type { Answer, Question } from '../../../chat/payloads.ts';
+import { EXAMPLE_EVENT, chatId, eventJson, problemJson, questionBody } from '../chat-schemas.ts';
+import { given } from '../conditions.ts';
+import { eventReply, resumeAt } from '../event-stream.ts';
+import type { SentEvent } from '../event-stream.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { Route } from '../route.ts';
+import { count } from '../schemas.ts';
+
+const params = z.strictObject({ id: chatId });
+const ofBatch = z.strictObject({ id: chatId, batch: z.string() });
+const newEvent = z.strictObject({
+  type: z.string(),
+  payload: z.looseObject({}),
+  schemaVersion: z.int().min(1).optional(),
+});
+
+export const chatEventRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats/:id/log',
+    name: 'readChatLog',
+    summary: 'The events of a chat as they stand in its log',
+    needs: 'read',
+    params,
+    query: z.strictObject({
+      after: count.optional().describe('Begin after this event'),
+      limit: count.optional().describe('Default 1,000, at most 10,000'),
+    }),
+    answer: {
+      status: 200,
+      what: 'A page; `next` goes into `after` when there is more',
+      json: z.strictObject({
+        events: z.array(eventJson),
+        problems: z.array(problemJson),
+        next: z.int().optional(),
+      }),
+      example: { events: [EXAMPLE_EVENT], problems: [] },
+    },
+    async run({ params: { id }, query, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.events(given(query)));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/log',
+    name: 'appendChatEvents',
+    summary: 'Append events of any type, all or none',
+    needs: 'write',
+    params,
+    query: z.strictObject({ expectedSeq: count.optional().describe('The last event, else 409') }),
+    body: {
+      json: z.strictObject({ events: z.array(newEvent) }),
+      example: { events: [{ type: 'vote_cast', payload: { choice: 'a' } }] },
+    },
+    answer: {
+      status: 201,
+      what: 'The events with their numbers',
+      json: z.strictObject({ events: z.array(eventJson) }),
+      example: { events: [EXAMPLE_EVENT] },
+    },
+    async run({ params: { id }, query, body, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      const events = await chat.append(body.events as NewEvent[], given(query));
+      return jsonReply({ events }, { status: 201 });
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats/:id/events',
+    name: 'followChat',
+    summary: 'The events of a chat, those there and those to come, as server-sent events',
+    needs: 'read',
+    headers: { 'Last-Event-ID': 'Go on after that event, also across a restart of the server' },
+    params,
+    query: z.strictObject({ after: z.string().optional().describe('As Last-Event-ID') }),
+    answer: {
+      status: 200,
+      what: 'Each has the name of its type; `end` when the chat is removed or archived',
+      type: 'text/event-stream',
+    },
+    async run({ params: { id }, query, request }) {
+      const after = toSeq(resumeAt(request, query.after));
+      const chat = await request.world.served.store.chats.open(id);
+      return eventReply(followed(chat, after, request.signal), request);
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/clarifications',
+    name: 'askQuestions',
+    summary: 'Open a batch of questions',
+    needs: 'write',
+    params,
+    body: {
+      json: z.strictObject({
+        questions: z.array(questionBody),
+        id: z.string().optional(),
+        title: z.string().optional(),
+      }),
+      example: { questions: [{ id: 'q1', text: 'Sure?', kind: 'yes_no' }] },
+    },
+    answer: {
+      status: 201,
+      what: 'Its id',
+      json: z.strictObject({ batch: z.string() }),
+      example: { batch: '01kaa2w5cw3q7a5h8w6j9n0c1g' },
+    },
+    async run({ params: { id }, body: { questions, ...options }, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      const batch = await chat.ask(questions as Question[], given(options));
+      return jsonReply({ batch }, { status: 201 });
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/clarifications/:batch/answer',
+    name: 'answerQuestions',
+    summary: 'Answer every question of the open batch',
+    needs: 'write',
+    params: ofBatch,
+    body: {
+      json: z.strictObject({
+        answers: z.array(
+          z.strictObject({
+            question_id: z.string(),
+            value: z.union([z.string(), z.array(z.string())]),
+          }),
+        ),
+      }),
+      example: { answers: [{ question_id: 'q1', value: 'yes' }] },
+    },
+    answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    async run({ params: { id, batch }, body, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.answer(batch, body.answers as Answer[]));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/clarifications/:batch/dismiss',
+    name: 'dismissQuestions',
+    summary: 'Close the open batch without answers',
+    needs: 'write',
+    params: ofBatch,
+    body: {
+      json: z.strictObject({ reason: z.string().optional() }),
+      optional: true,
+      example: { reason: 'no longer needed' },
+    },
+    answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    async run({ params: { id, batch }, body: { reason }, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.dismiss(batch, reason));
+    },
+  }),
+];
+
+async function* followed(
+  chat: Chat,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<SentEvent, void, undefined> {
+  for await (const event of chat.follow({ after, signal })) {
+    // A type is a word where it was written here; elsewhere it could be anything.
+    const name = /^[\w.]+$/.test(event.type) ? event.type : 'event';
+    yield { id: String(event.seq), event: name, data: event };
+  }
+}
+
+function toSeq(text: string | undefined): number {
+  if (text === undefined) return 0;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw invalid('after', 'is the number of an event');
+}

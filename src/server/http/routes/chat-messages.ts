@@ -1,0 +1,210 @@
+import { z } from 'zod';
+import { QuipuError } from '../../../base/errors.ts';
+import type { NewMessage, RedactOptions } from '../../../chat/chats.ts';
+import { allows } from '../../access.ts';
+import { EXAMPLE_EVENT, EXAMPLE_MESSAGE, chatId, eventJson, messageJson } from '../chat-schemas.ts';
+import { given } from '../conditions.ts';
+import { readPieces } from '../read-body.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { Route } from '../route.ts';
+import { count } from '../schemas.ts';
+
+const params = z.strictObject({ id: chatId });
+const ofMessage = z.strictObject({ id: chatId, message: z.string() });
+
+export const chatMessageRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats/:id/messages',
+    name: 'listMessages',
+    summary: 'The newest messages of a branch, in order',
+    needs: 'read',
+    params,
+    query: z.strictObject({
+      branch: z.string().optional().describe('Default main; "*" for all'),
+      before: count.optional().describe('Only messages before this event'),
+      limit: count.optional().describe('Default 50, at most 1,000'),
+    }),
+    answer: {
+      status: 200,
+      what: 'A page; `before` leads to the one before it',
+      json: z.strictObject({
+        messages: z.array(messageJson),
+        before: z.int().min(1).optional(),
+      }),
+      example: { messages: [EXAMPLE_MESSAGE] },
+    },
+    async run({ params: { id }, query, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.messages(given(query)));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/messages',
+    name: 'addMessage',
+    summary: 'Say something in a chat',
+    needs: 'write',
+    params,
+    query: z.strictObject({ expectedSeq: count.optional().describe('The last event, else 409') }),
+    body: {
+      json: z.strictObject({
+        role: z.string(),
+        content: z.string(),
+        branch: z.string().optional(),
+        id: z.string().optional(),
+        model: z.string().optional(),
+        usage: z
+          .strictObject({
+            inputTokens: z.int().min(0).optional(),
+            outputTokens: z.int().min(0).optional(),
+          })
+          .optional(),
+      }),
+      example: { role: 'user', content: 'hi' },
+    },
+    answer: { status: 201, what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
+    async run({ params: { id }, query, body, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.add(given(body) as NewMessage, given(query)), { status: 201 });
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats/:id/messages/:message',
+    name: 'getMessage',
+    summary: 'One message',
+    needs: 'read',
+    params: ofMessage,
+    answer: { status: 200, what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
+    async run({ params: { id, message: name }, request }) {
+      const message = await (await request.world.served.store.chats.open(id)).message(name);
+      if (message !== undefined) return jsonReply(message);
+      throw new QuipuError('NOT_FOUND', `the chat has no message ${name}`, {
+        what: 'message',
+        id: name,
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'put',
+    path: '/v1/chats/:id/messages/:message',
+    name: 'editMessage',
+    summary: 'Give a message another text; the first one stays in the log',
+    needs: 'write',
+    params: ofMessage,
+    body: { json: z.strictObject({ content: z.string() }), example: { content: 'hello' } },
+    answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    async run({ params: { id, message }, body: { content }, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.edit(message, content));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/messages/:message/redact',
+    name: 'redactMessage',
+    summary: 'Hide a message for good; with `erase` (scope admin) remove its text from the store',
+    needs: 'write',
+    params: ofMessage,
+    body: {
+      json: z.strictObject({
+        reason: z.string(),
+        erase: z.boolean().optional(),
+        everywhere: z.boolean().optional(),
+      }),
+      example: { reason: 'a password', erase: true },
+    },
+    answer: {
+      status: 200,
+      what: 'What was erased, and what stays because others use it',
+      json: z.looseObject({ erasedLines: z.int(), kept: z.array(z.string()) }),
+      example: { erasedLines: 2, erasedBlobs: 0, unreadableLines: 0, kept: [] },
+    },
+    async run({ params: { id, message }, body, request }) {
+      if (body.erase === true && !allows(request.identity, 'admin')) {
+        throw new QuipuError('FORBIDDEN', 'erasing takes a token with the scope admin', {
+          scope: 'admin',
+        });
+      }
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.redact(message, given(body) as RedactOptions));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/messages/:message/fork',
+    name: 'forkChat',
+    summary: 'Go on after a message in a new branch',
+    needs: 'write',
+    params: ofMessage,
+    body: {
+      json: z.strictObject({ branch: z.string().optional() }),
+      optional: true,
+      example: { branch: 'try2' },
+    },
+    answer: {
+      status: 201,
+      what: 'Its name',
+      json: z.strictObject({ branch: z.string() }),
+      example: { branch: 'try2' },
+    },
+    async run({ params: { id, message }, body, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply({ branch: await chat.fork(message, given(body)) }, { status: 201 });
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats/:id/search',
+    name: 'searchChat',
+    summary: 'Messages by their text, newest first',
+    needs: 'read',
+    params,
+    query: z.strictObject({
+      text: z.string(),
+      branch: z.string().optional(),
+      limit: count.optional(),
+    }),
+    answer: {
+      status: 200,
+      what: 'What was found',
+      json: z.strictObject({ messages: z.array(messageJson) }),
+      example: { messages: [EXAMPLE_MESSAGE] },
+    },
+    async run({ params: { id }, query: { text, ...options }, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply({ messages: await chat.search(text, given(options)) });
+    },
+  }),
+
+  defineRoute({
+    method: 'put',
+    path: '/v1/chats/:id/attachments',
+    name: 'attachFile',
+    summary: 'Attach the body to a chat; it is stored as it comes in',
+    needs: 'write',
+    params,
+    query: z.strictObject({ name: z.string(), message: z.string().optional() }),
+    body: { bytes: 'The bytes; their type is that of the request' },
+    answer: {
+      status: 201,
+      what: 'The attachment',
+      json: z.looseObject({ id: z.string(), hash: z.string() }),
+      example: { id: 'a1', hash: 'ab'.repeat(32), name: 'x.png', size: 3, mediaType: 'image/png' },
+    },
+    async run({ params: { id }, query, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      const mediaType = request.header('content-type');
+      const options = { ...given(query), ...(mediaType !== undefined && { mediaType }) };
+      const attachment = await chat.attach(readPieces(request.incoming), options);
+      return jsonReply(attachment, { status: 201 });
+    },
+  }),
+];

@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import type { ChatRetention, NewChat } from '../../../chat/chats.ts';
+import { EXAMPLE_CHAT, chatId, chatJson, problemJson, statusJson } from '../chat-schemas.ts';
+import { given } from '../conditions.ts';
+import { defineRoute, jsonReply } from '../route.ts';
+import type { Reply, Route } from '../route.ts';
+import { count } from '../schemas.ts';
+import { encodeUtf8 } from '../../../base/utf8.ts';
+
+const params = z.strictObject({ id: chatId });
+const EXAMPLE_STATUS = {
+  ...EXAMPLE_CHAT,
+  messages: 2,
+  usage: { events: 2, inputTokens: 0, outputTokens: 0 },
+  clarification: { answered: 0, dismissed: 0 },
+  branches: [],
+  problems: 0,
+};
+
+export const chatRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats',
+    name: 'listChats',
+    summary: 'Chats, by id',
+    needs: 'read',
+    query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
+    answer: {
+      status: 200,
+      what: 'A page; `cursor` is there when more may follow',
+      json: z.strictObject({ items: z.array(chatJson), cursor: z.string().optional() }),
+      example: { items: [EXAMPLE_CHAT] },
+    },
+    async run({ query, request }) {
+      return jsonReply(await request.world.served.store.chats.list(given(query)));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats',
+    name: 'createChat',
+    summary: 'Begin a chat',
+    needs: 'write',
+    body: {
+      json: z.strictObject({
+        id: z.string().optional(),
+        title: z.string().optional(),
+        pinned: z.boolean().optional(),
+      }),
+      optional: true,
+      example: { title: 'fix the parser' },
+    },
+    answer: { status: 201, what: 'The new chat', json: chatJson, example: EXAMPLE_CHAT },
+    async run({ body, request }) {
+      return created(await request.world.served.store.chats.create(given(body) as NewChat));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/import',
+    name: 'importChat',
+    summary: 'Make a chat from one that was exported as JSON',
+    needs: 'write',
+    query: z.strictObject({ id: z.string().optional().describe('Another id than it had') }),
+    body: {
+      json: z.looseObject({ quipu_chat: z.literal(1), events: z.array(z.unknown()) }),
+      example: { quipu_chat: 1, meta: { session_id: 'c1' }, events: [] },
+    },
+    answer: { status: 201, what: 'The new chat', json: chatJson, example: EXAMPLE_CHAT },
+    async run({ query, body, request }) {
+      return created(await request.world.served.store.chats.import(body, given(query)));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/retain',
+    name: 'retainChats',
+    summary: 'Archive chats by age and size, or remove them',
+    needs: 'admin',
+    body: {
+      json: z.strictObject({
+        maxAgeMs: z.number().min(0).optional(),
+        maxBytes: z.number().min(0).optional(),
+        action: z.enum(['archive', 'remove']).optional(),
+        dryRun: z.boolean().optional(),
+      }),
+      example: { maxAgeMs: 7_776_000_000, dryRun: true },
+    },
+    answer: {
+      status: 200,
+      what: 'What was archived or removed',
+      json: z.looseObject({ chats: z.array(chatJson) }),
+      example: { action: 'archive', chats: [], kept: 3, pinned: 1, dryRun: true },
+    },
+    async run({ body: { dryRun = false, ...policy }, request }) {
+      const { chats } = request.world.served.store;
+      return jsonReply(await chats.retain(given(policy) as ChatRetention, { dryRun }));
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats/:id',
+    name: 'getChat',
+    summary: 'A chat: counts, usage, branches, and the questions it waits for',
+    needs: 'read',
+    params,
+    answer: { status: 200, what: 'The chat', json: statusJson, example: EXAMPLE_STATUS },
+    async run({ params: { id }, request }) {
+      const status = await (await request.world.served.store.chats.open(id)).status();
+      return jsonReply(status, { headers: { ETag: `"${status.events}"` } });
+    },
+  }),
+
+  defineRoute({
+    method: 'patch',
+    path: '/v1/chats/:id',
+    name: 'updateChat',
+    summary: 'Change the title of a chat, or pin it',
+    needs: 'write',
+    params,
+    body: {
+      json: z.strictObject({ title: z.string().optional(), pinned: z.boolean().optional() }),
+      example: { pinned: true },
+    },
+    answer: { status: 200, what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
+    async run({ params: { id }, body, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.update(given(body)));
+    },
+  }),
+
+  defineRoute({
+    method: 'delete',
+    path: '/v1/chats/:id',
+    name: 'removeChat',
+    summary: 'Remove a chat; its blobs go with the next collection',
+    needs: 'write',
+    params,
+    answer: { status: 204, what: 'It is gone' },
+    async run({ params: { id }, request }) {
+      await request.world.served.store.chats.remove(id);
+      return { status: 204 };
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats/:id/problems',
+    name: 'chatProblems',
+    summary: 'What is wrong in a chat, and where',
+    needs: 'read',
+    params,
+    answer: {
+      status: 200,
+      what: 'All that was found',
+      json: z.strictObject({ problems: z.array(problemJson) }),
+      example: { problems: [{ seq: 7, kind: 'newer-version', message: 'version 2 is newer' }] },
+    },
+    async run({ params: { id }, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply({ problems: await chat.problems() });
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats/:id/export',
+    name: 'exportChat',
+    summary: 'A chat as readable Markdown, or all of it as JSON',
+    needs: 'read',
+    params,
+    query: z.strictObject({
+      format: z.enum(['markdown', 'json']).optional().describe('Default markdown'),
+      branch: z.string().optional().describe('Of Markdown: a branch, or "*"'),
+    }),
+    answer: { status: 200, what: 'The text', type: 'text/markdown' },
+    async run({ params: { id }, query, request }) {
+      const chat = await request.world.served.store.chats.open(id);
+      const type = query.format === 'json' ? 'application/json' : 'text/markdown; charset=utf-8';
+      return { type, body: toBytes(chat.export(given(query))) };
+    },
+  }),
+
+  ...(['archive', 'unarchive'] as const).map((verb) =>
+    defineRoute({
+      method: 'post',
+      path: `/v1/chats/:id/${verb}`,
+      name: `${verb}Chat`,
+      summary:
+        verb === 'archive'
+          ? 'Compress a chat; from then on it can only be read'
+          : 'Make an archived chat writable again',
+      needs: 'write',
+      params,
+      answer: { status: 200, what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
+      async run({ params: { id }, request }) {
+        const chat = await request.world.served.store.chats.open(id);
+        return jsonReply(await chat[verb]());
+      },
+    }),
+  ),
+];
+
+function created(chat: { readonly id: string }): Reply {
+  return jsonReply(chat, { status: 201, headers: { Location: `/v1/chats/${chat.id}` } });
+}
+
+async function* toBytes(
+  pieces: AsyncIterable<string>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const piece of pieces) yield encodeUtf8(piece);
+}

@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { loadMessage } from '../../src/chat/load-message.ts';
+import type { ChatEvent, NewEvent } from '../../src/chat/event.ts';
+import { fold, fromSnapshot, takeSnapshot } from '../../src/chat/projection.ts';
+import type { Projection } from '../../src/chat/projection.ts';
+import { branchesProjection } from '../../src/chat/projections/branches.ts';
+import { clarificationProjection } from '../../src/chat/projections/clarification.ts';
+import { mergeParts } from '../../src/chat/projections/message-part.ts';
+import type { MessagePart } from '../../src/chat/projections/message-part.ts';
+import { addPart, inOrder, messagesProjection } from '../../src/chat/projections/messages.ts';
+import type { MessageParts } from '../../src/chat/projections/messages.ts';
+import { usageProjection } from '../../src/chat/projections/usage.ts';
+import { randomEvent } from './random-events.ts';
+import { newChat, openRig, reopen } from './rig.ts';
+
+/*
+ * Invariant: a projection gives the same state for the same events, whether they are folded at once, in
+ * pieces, from a snapshot that went through JSON, or from folds of stretches that are merged.
+ */
+
+const PROJECTIONS = [
+  messagesProjection,
+  usageProjection,
+  clarificationProjection,
+  branchesProjection,
+] as readonly Projection<unknown>[];
+
+function numbered(events: readonly NewEvent[]): ChatEvent[] {
+  return events.map(({ type, payload }, at) => ({
+    schema_version: 1,
+    seq: at + 1,
+    event_id: `e${at}`,
+    at: new Date(at * 1000).toISOString(),
+    type,
+    payload,
+  }));
+}
+
+const events = fc.array(randomEvent, { maxLength: 40 }).map(numbered);
+const cuts = fc.array(fc.nat(40), { maxLength: 4 });
+
+function stretches(all: readonly ChatEvent[], at: readonly number[]): ChatEvent[][] {
+  const edges = [0, ...at.map((cut) => Math.min(cut, all.length)), all.length].toSorted(
+    (a, b) => a - b,
+  );
+  return edges.slice(1).map((end, index) => all.slice(edges[index], end));
+}
+
+describe('a projection', () => {
+  it('folds alike at once, in pieces, and from a snapshot', () => {
+    fc.assert(
+      fc.property(events, cuts, (all, at) => {
+        for (const projection of PROJECTIONS) {
+          const whole = fold(projection, all);
+          let [state, seq] = [projection.initial(), 0];
+          for (const stretch of stretches(all, at)) {
+            state = fold(projection, stretch, state);
+            seq += stretch.length;
+            const kept: unknown = JSON.parse(JSON.stringify(takeSnapshot(projection, state, seq)));
+            state = fromSnapshot(projection, kept as never);
+          }
+          expect(state, projection.name).toEqual(whole);
+        }
+      }),
+    );
+  });
+
+  it('of messages merges from stretches, in whatever groups', () => {
+    fc.assert(
+      fc.property(events, cuts, fc.boolean(), (all, at, fromLeft) => {
+        expect(mergeAll(stretches(all, at), fromLeft, mergeParts)).toEqual(
+          fold(messagesProjection, all),
+        );
+      }),
+    );
+  });
+
+  it('is caught when it forgets that a completed message takes no more deltas', () => {
+    const broken: typeof mergeParts = (a, b) =>
+      mergeParts(a.completed === undefined ? a : { ...withoutEnd(a), pieces: a.pieces }, b);
+    const run = fc.check(
+      fc.property(events, cuts, (all, at) => {
+        expect(mergeAll(stretches(all, at), true, broken)).toEqual(fold(messagesProjection, all));
+      }),
+      { numRuns: 2000 },
+    );
+    expect(run.failed).toBe(true);
+  });
+
+  it('is not used from a snapshot of another version', () => {
+    const snapshot = takeSnapshot(usageProjection, usageProjection.initial(), 3);
+    expect(fromSnapshot({ ...usageProjection, version: 2 }, snapshot)).toBeUndefined();
+    expect(fromSnapshot(branchesProjection, snapshot)).toBeUndefined();
+  });
+});
+
+function withoutEnd(part: MessagePart): MessagePart {
+  const { completed: _, ...rest } = part;
+  return rest;
+}
+
+function mergeAll(
+  parts: readonly (readonly ChatEvent[])[],
+  fromLeft: boolean,
+  merge: typeof mergeParts,
+): MessageParts {
+  const folds = parts.map((stretch) => fold(messagesProjection, stretch));
+  const both = (a: MessageParts, b: MessageParts): MessageParts => {
+    const merged = new Map(a);
+    for (const [id, part] of b) {
+      const known = merged.get(id);
+      merged.set(id, known === undefined ? part : merge(known, part));
+    }
+    return merged;
+  };
+  const none: MessageParts = new Map();
+  return fromLeft ? folds.reduce(both, none) : folds.reduceRight((b, a) => both(a, b), none);
+}
+
+describe('a long chat', () => {
+  it('reads alike from kept segments and from its events', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(randomEvent, { minLength: 60, maxLength: 90 }), async (some) => {
+        const rig = openRig();
+        const chat = await newChat(rig);
+        // The same ids meet across segments, and most events are about messages of their own.
+        const all = Array.from({ length: 2300 }, (_, at): NewEvent => {
+          const event = some[at % some.length];
+          if (event !== undefined && at % 40 === 0) return event;
+          return {
+            type: 'message_added',
+            payload: { message_id: `n${at}`, role: 'user', content: `${at}` },
+          };
+        });
+        await chat.append(all);
+        const written = (await chat.events({ limit: 10_000 })).events;
+        const expected: MessageParts = new Map();
+        for (const part of fold(messagesProjection, written).values()) addPart(expected, part);
+        const whole = await Promise.all(
+          inOrder(expected).map((part) => loadMessage(rig.engine, part)),
+        );
+        const again = await reopen(rig, 'c1');
+        const shown = [];
+        let before: number | undefined;
+        do {
+          const page = await again.messages({ branch: '*', limit: 700, ...(before && { before }) });
+          shown.unshift(...page.messages);
+          ({ before } = page);
+        } while (before !== undefined);
+        expect(shown).toEqual(whole);
+        for (const id of ['a', 'b', 'c', 'constructor', 'n5', 'n2290']) {
+          expect(await again.message(id)).toEqual(whole.find((message) => message.id === id));
+        }
+        expect((await again.status()).messages).toBe(whole.length);
+      }),
+      // Each run takes long, and so would looking for a smaller one that fails.
+      { numRuns: 6, endOnFailure: true },
+    );
+  });
+});
