@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/engine.ts';
-import { QuipuError, isQuipuError } from '../base/errors.ts';
+import { QuipuError } from '../base/errors.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import { logLines, openArchive, readLines } from './chat-lines.ts';
 import type { ChatLines, Line } from './chat-lines.ts';
@@ -32,7 +32,6 @@ export class ChatView {
   #archive: string | undefined;
   #bytes = 0;
   #folded = 0;
-  #damage: ChatProblem | undefined;
   #overview: Overview = emptyOverview();
   #tail: MessageParts = new Map();
   #refs: Set<string> = new Set();
@@ -95,7 +94,7 @@ export class ChatView {
   /** Of the chat as a whole. */
   get damage(): readonly ChatProblem[] {
     const { problem } = this.stored;
-    return [problem, this.#damage].filter((found) => found !== undefined);
+    return problem === undefined ? [] : [problem];
   }
 
   /** Messages of the events after the last segment, and what those say about older ones. */
@@ -164,23 +163,7 @@ export class ChatView {
       this.#overview = overview;
       this.#folded = this.#segments.count * SEGMENT_EVENTS;
     }
-    if (!this.isArchived) this.#damage = await this.#probe(count);
     this.#isLoaded = true;
-  }
-
-  /** An append of nothing: refused when the end of the log is not where it should be. */
-  async #probe(expectedLines: number): Promise<ChatProblem | undefined> {
-    if (expectedLines === 0) return undefined;
-    const name = eventsLog(this.id);
-    try {
-      await this.#engine.commit({ logs: [{ do: 'append', name, lines: [], expectedLines }] });
-      return undefined;
-    } catch (error) {
-      if (!isQuipuError(error, 'CORRUPT')) return undefined;
-      const { file, offset } = error.data;
-      const message = `${file} is damaged at ${offset}: ${error.message}; nothing can be appended`;
-      return { seq: expectedLines, kind: 'unreadable', message };
-    }
   }
 
   async #foldTo(count: number): Promise<void> {

@@ -172,7 +172,7 @@ describe('redaction', () => {
 });
 
 describe('damage to the log on disk', () => {
-  it('of its last line is told, and the rest is shown', { timeout: 30_000 }, async () => {
+  it('is told with its place, and the rest is shown as far as it is sure', async () => {
     const live = joinPath(folder(), 'live');
     let store = await openStore(live);
     await store.chats.create({ id: 'c1' });
@@ -181,16 +181,20 @@ describe('damage to the log on disk', () => {
     await store.close();
     const log = joinPath(live, eventsOf('c1'));
     const bytes = readFileSync(log);
-    for (const [damaged, shown] of [
-      [bytes.subarray(0, -20), ['a', 'b']],
-      [Buffer.concat([bytes, Buffer.from('{"torn')]), ['a', 'b', 'c']],
-      [Buffer.from(bytes.toString().replace('"content":"b"', '"content":"X"')), ['a', 'c']],
-    ] as const) {
+    const inside = Buffer.from(bytes.toString().replace('"content":"b"', '"content":"X"'));
+    writeFileSync(log, inside);
+    store = await openStore(live);
+    const opened = await store.chats.open('c1');
+    expect(await textsOf(opened)).toEqual(['a', 'c']);
+    expect(await opened.problems()).toMatchObject([{ seq: 2, kind: 'unreadable' }]);
+    await store.close();
+    expect(readFileSync(log).equals(inside)).toBe(true);
+    // A log that ends elsewhere than it should could be another one altogether.
+    for (const damaged of [bytes.subarray(0, -20), Buffer.concat([bytes, Buffer.from('{"torn')])]) {
       writeFileSync(log, damaged);
       store = await openStore(live);
-      const opened = await store.chats.open('c1');
-      expect(await textsOf(opened)).toEqual(shown);
-      expect((await opened.problems())[0]).toMatchObject({ kind: 'unreadable' });
+      const error = await failure(store.chats.open('c1'), 'CORRUPT');
+      expect(error.data).toMatchObject({ file: eventsOf('c1') });
       await store.close();
       expect(readFileSync(log).equals(damaged)).toBe(true);
     }

@@ -26,7 +26,6 @@ import type {
 import type { Upkeep } from '../upkeep.ts';
 import { readSteadily } from './blobs/read-steadily.ts';
 import { FilesUpkeep } from './files-upkeep.ts';
-import { findLog } from './find-log.ts';
 import { notFound, toQuipuError } from './io-error.ts';
 import { listContexts } from './list-contexts.ts';
 import { readOpenText } from './open-turn-file.ts';
@@ -209,14 +208,17 @@ export class FilesEngine implements Engine {
   }
 
   async getLog(name: string): Promise<LogRow | undefined> {
-    const state = await findLog((work) => this.#read('getLog', work), name);
-    return state === undefined ? undefined : { name, lines: state.lines, bytes: state.bytes };
+    return this.#read('getLog', async (core) => {
+      const state = await core.getLogState(name);
+      return state === undefined ? undefined : { name, lines: state.lines, bytes: state.bytes };
+    });
   }
 
   async readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
-    const state = await findLog((work) => this.#read('readLog', work), name);
-    if (state === undefined) return [];
-    return this.#read('readLog', (core) => readLines(core.files, name, state, { from, limit }));
+    return this.#read('readLog', async (core) => {
+      const state = await core.getLogState(name);
+      return state === undefined ? [] : readLines(core.files, name, state, { from, limit });
+    });
   }
 
   async listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {

@@ -120,6 +120,7 @@ describe('calls from outside', () => {
       'upkeep.backup',
       'upkeep.check',
       'upkeep.eraseBlob',
+      'upkeep.eraseLines',
     ]);
   });
 

@@ -19,6 +19,14 @@ interface Seen extends LoadedModule {
   readonly hasExtract: boolean;
 }
 
+interface Answer {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+  /** What was printed; it answers nothing. */
+  readonly output?: string;
+}
+
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -49,12 +57,11 @@ export class BundleHost implements AsyncDisposable {
       // Flags of this process, of its test runner among others, are none of a bundle's business.
       execArgv: [],
     });
-    for (const stream of [this.#worker.stdout, this.#worker.stderr]) {
-      stream.on('data', (piece: Buffer) => {
-        this.#output = (this.#output + piece.toString()).slice(-OUTPUT_CHARS_MAX);
-      });
-    }
-    this.#worker.on('message', (answer: { id: number; value?: unknown; error?: string }) => {
+    this.#worker.on('message', (answer: Answer) => {
+      if (answer.output !== undefined) {
+        this.#output = (this.#output + answer.output).slice(-OUTPUT_CHARS_MAX);
+        return;
+      }
       const waiting = this.#waiting.get(answer.id);
       this.#waiting.delete(answer.id);
       if (answer.error === undefined) waiting?.resolve(answer.value);

@@ -14,6 +14,15 @@ const failure = (error) => {
 const matches = (when, last) =>
   Object.entries(when).every(([name, value]) => JSON.stringify(last?.meta?.[name]) === JSON.stringify(value));
 
+// The same way as answers, so that what was printed before one is there before it.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.write = (piece, ...rest) => {
+    parentPort.postMessage({ output: String(piece) });
+    rest.find((item) => typeof item === 'function')?.();
+    return true;
+  };
+}
+
 async function load() {
   const module = await import('data:text/javascript;base64,' + workerData);
   const { descriptor, roles = {}, run, table, extract } = module;

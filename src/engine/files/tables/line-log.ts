@@ -18,28 +18,17 @@ export interface LogState {
 export const EMPTY_LOG: LogState = { lines: 0, bytes: 0, extents: 0 };
 const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 
-/** Undefined when nothing has extents of that name. CORRUPT when the log ends elsewhere than they say. */
+/** Undefined when nothing has extents of that name. */
 export async function readLogState(files: StoreFiles, name: string): Promise<LogState | undefined> {
-  const state = await readExtentState(files, name);
-  if (state === undefined) return undefined;
+  const extentBytes = await files.size(extentsFile(name));
   const bytes = await files.size(name);
-  const rest = (await files.size(extentsFile(name))) % LOG_EXTENT_BYTES;
-  if (rest === 0 && state.bytes === bytes) return state;
-  throw corrupt(name, bytes, `the log should have ${state.bytes} bytes`);
-}
-
-/**
- * What the extents say, for readers: a log that lost its end, or has foreign bytes behind it, still has
- * all other lines. Those that are gone fail their checksum when they are asked for.
- */
-export async function readExtentState(
-  files: StoreFiles,
-  name: string,
-): Promise<LogState | undefined> {
-  const extents = Math.floor((await files.size(extentsFile(name))) / LOG_EXTENT_BYTES);
-  if (extents === 0) return undefined;
+  if (extentBytes === 0) return undefined;
+  const extents = Math.floor(extentBytes / LOG_EXTENT_BYTES);
   const last = await readExtent(files, name, extents - 1);
-  return { lines: last.endLine, bytes: last.endOffset, extents };
+  if (extentBytes % LOG_EXTENT_BYTES !== 0 || last.endOffset !== bytes) {
+    throw corrupt(name, bytes, `the log should have ${last.endOffset} bytes`);
+  }
+  return { lines: last.endLine, bytes, extents };
 }
 
 /** Up to `limit` lines from line `from`, each extent checked before a line of it is handed out. */
