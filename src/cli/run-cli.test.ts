@@ -6,16 +6,18 @@ import { createProgram } from './program.ts';
 import type { World } from './world.ts';
 
 /** `context create` and so on, each as it is typed. */
-function everyCommand(): string[][] {
-  return createProgram({} as World).commands.flatMap((command) =>
+async function everyCommand(): Promise<string[][]> {
+  return (await createProgram({} as World)).commands.flatMap((command) =>
     command.commands.length === 0
       ? [[command.name()]]
       : command.commands.map((verb) => [command.name(), verb.name()]),
   );
 }
 
+const COMMANDS = await everyCommand();
+
 describe('help', () => {
-  it.each(everyCommand())('of %s %s has an example of itself', async (...words) => {
+  it.each(COMMANDS)('of %s %s has an example of itself', async (...words) => {
     using rig = new CliRig();
     const argv = words.filter((word) => typeof word === 'string');
     const { code, out, err } = await rig.run(...argv, '--help');

@@ -19,7 +19,7 @@ function leaves(command: Command, path: string): [string, Command][] {
   return command.commands.flatMap((child) => leaves(child, name));
 }
 
-const commands = leaves(createProgram({} as World), '');
+const commands = leaves(await createProgram({} as World), '');
 
 describe('docs/reference/cli.md', () => {
   it('has a section for every command and no other', () => {
