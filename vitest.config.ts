@@ -1,6 +1,9 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { CountReporter } from './test/support/count-reporter.ts';
 
+/** Folders whose tests neither measure their process nor change it. */
+const SHARING = ['chat', 'golden', 'queue', 'session', 'tidy', 'wire', 'workflow'];
+
 const config: ViteUserConfig = defineConfig({
   test: {
     maxWorkers: 2,
@@ -11,7 +14,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts'],
+          include: ['src/**/*.test.ts', `test/{${SHARING.join()}}/**/*.test.ts`],
           // They leave nothing behind, and loading the same modules for each of them took longer than the tests.
           isolate: false,
         },
@@ -21,7 +24,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'whole',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/soak/**'],
+          exclude: ['test/soak/**', `test/{${SHARING.join()}}/**`],
         },
       },
     ],
