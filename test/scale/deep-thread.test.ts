@@ -1,4 +1,4 @@
 import { describeDeepThread } from './deep-thread.ts';
 
 // A million of them are a soak, and a row of the benchmarks.
-describeDeepThread(150_000);
+describeDeepThread(100_000);

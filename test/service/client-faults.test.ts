@@ -141,7 +141,7 @@ describe('a server that does not answer', () => {
       proxy.frozen = false;
     }
     proxy.cutAll();
-    await sleep(5);
+    await expect.poll(() => transport.isConnected).toBe(false);
     expect(await transport.call('engine.tips', [])).toMatchObject({ patch: 0 });
   });
 });

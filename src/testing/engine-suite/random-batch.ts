@@ -48,7 +48,7 @@ const MAKERS = {
   },
   describe({ state, batch, taken }: Making, { at, how, text }: Draw): void {
     const context = pickContext(state, at);
-    if (!take(taken, `context ${context}`)) return;
+    if (isToCome(state, batch, context) || !take(taken, `context ${context}`)) return;
     batch.contexts.push({
       do: 'describe',
       context,
@@ -58,6 +58,7 @@ const MAKERS = {
   remove({ state, batch, taken }: Making, { at, how }: Draw): void {
     const context = pickContext(state, at);
     const isStreaming = (state.getContext(context)?.openTurn ?? NO_TURN) !== NO_TURN;
+    if (isToCome(state, batch, context)) return;
     if (how % 4 !== 0 || isStreaming || !take(taken, `context ${context}`)) return;
     batch.contexts.push({ do: 'remove', context });
   },
@@ -218,6 +219,11 @@ function pickContext(state: ModelState, at: number): ContextId {
   const there = [...state.contexts.keys()].filter((id) => state.getContext(id) !== undefined);
   const any = toContextId(1 + (at % (state.contexts.size + 1)));
   return isOdd({ at }) ? any : (there[at % there.length] ?? any);
+}
+
+/** One that the batch itself creates, named by the number it will have: two changes to one thing. */
+function isToCome(state: ModelState, batch: Mutable, context: ContextId): boolean {
+  return Number(context) > state.contexts.size && batch.contexts.length > 0;
 }
 
 /** Mostly one without an open turn. */
