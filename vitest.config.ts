@@ -2,7 +2,13 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { CountReporter } from './test/support/count-reporter.ts';
 
 /** Folders whose tests neither measure their process nor change it. */
-const SHARING = ['chat', 'golden', 'queue', 'session', 'tidy', 'wire', 'workflow'];
+const SHARING = ['chat', 'golden', 'queue', 'session', 'tidy', 'workflow'];
+/** Beside the code, and yet in need of a process of their own: they measure its memory or set its clock. */
+const ALONE = [
+  'src/server/binary/reply-queue.test.ts',
+  'src/session/sink/output-sink.test.ts',
+  'src/wire/frame-reader.test.ts',
+];
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -15,6 +21,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', `test/{${SHARING.join()}}/**/*.test.ts`],
+          exclude: ALONE,
           // They leave nothing behind, and loading the same modules for each of them took longer than the tests.
           isolate: false,
         },
@@ -23,7 +30,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'whole',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', ...ALONE],
           exclude: ['test/soak/**', `test/{${SHARING.join()}}/**`],
         },
       },
