@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { basename, relative } from 'node:path';
 import process from 'node:process';
 import { thisMachine } from './doctor/machine.ts';
+import { processStreams } from './process-streams.ts';
 import { runCli } from './run-cli.ts';
 import type { World } from './world.ts';
 
@@ -17,16 +18,7 @@ function nameOfProgram(script: string): string {
 }
 
 const world: World = {
-  out: (data) =>
-    new Promise((resolve, reject) => {
-      process.stdout.write(data, (error) => {
-        if (error) reject(error);
-        else resolve();
-      });
-    }),
-  err: (text) => {
-    process.stderr.write(text);
-  },
+  ...processStreams(),
   get stdin() {
     stdinUsed = true;
     return process.stdin;
@@ -55,11 +47,6 @@ const world: World = {
     return controller.signal;
   },
 };
-
-// A write to a closed pipe also rejects the promise in `out`, which is where it is dealt with.
-process.stdout.on('error', () => undefined);
-// There is nobody left to tell.
-process.stderr.on('error', () => undefined);
 
 // Waiting for a turn that someone else appends is work too, though no timer or socket shows it.
 const alive = setInterval(() => undefined, 1 << 30);

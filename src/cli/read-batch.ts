@@ -1,5 +1,4 @@
-import { QuipuError, invalid, isQuipuError } from '../base/errors.ts';
-import { decodeUtf8 } from '../base/utf8.ts';
+import { QuipuError, invalid } from '../base/errors.ts';
 import { checkType, checkVersion } from '../context/check-input.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { PayloadRules } from '../context/encode-payload.ts';
@@ -7,6 +6,7 @@ import { checkEncoding, encodePayload } from '../context/encode-payload.ts';
 import { BATCH_TURNS_MAX, PAYLOAD_BYTES_MAX } from '../context/limits.ts';
 import type { TurnJson } from '../context/turn.ts';
 import type { EncodingName } from '../format/encoding.ts';
+import { namingLine, parseJsonLine } from './parse-json-line.ts';
 import { readLines } from './read-lines.ts';
 
 /** Given by the store, so a line that was exported carries them; a new turn gets its own. */
@@ -72,31 +72,6 @@ function parseLine(line: Uint8Array, where: string): NewTurn | undefined {
       payload: encodePayload(given, name, RULES).bytes,
     };
   });
-}
-
-/** The checks of an append, made line by line so that an error can say which line it means. */
-function namingLine<T>(where: string, check: () => T): T {
-  try {
-    return check();
-  } catch (error) {
-    if (!isQuipuError(error)) throw error;
-    throw new QuipuError(error.code, `${where}: ${error.message}`, error.data, { cause: error });
-  }
-}
-
-function parseJsonLine(line: Uint8Array, where: string): unknown {
-  let text: string;
-  try {
-    text = decodeUtf8(line);
-  } catch {
-    throw invalid(where, 'is not valid UTF-8');
-  }
-  if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw invalid(where, `is not JSON: ${(error as SyntaxError).message}`);
-  }
 }
 
 function fromBase64(payload: unknown): Uint8Array {

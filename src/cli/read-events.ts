@@ -1,8 +1,8 @@
 import { QuipuError, invalid, isQuipuError } from '../base/errors.ts';
-import { decodeUtf8 } from '../base/utf8.ts';
 import { checkEvent } from '../queue/check-input.ts';
 import { BATCH_BYTES_MAX, BATCH_EVENTS_MAX, CONTENT_BYTES_MAX } from '../queue/limits.ts';
 import type { NewEvent } from '../queue/queue.ts';
+import { namingLine, parseJsonLine } from './parse-json-line.ts';
 import { readLines } from './read-lines.ts';
 
 /** JSON escapes make a line longer than its content. */
@@ -36,7 +36,7 @@ export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<New
 }
 
 function toEvent(line: Uint8Array, where: string): NewEvent | undefined {
-  const value = parse(line, where);
+  const value = parseJsonLine(line, where);
   if (value === undefined) return undefined;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid(where, 'is not a JSON object');
@@ -47,27 +47,7 @@ function toEvent(line: Uint8Array, where: string): NewEvent | undefined {
   const unknown = Object.keys(value).find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
-  try {
-    return checkEvent(value as NewEvent);
-  } catch (error) {
-    if (!isQuipuError(error)) throw error;
-    throw new QuipuError(error.code, `${where}: ${error.message}`, error.data, { cause: error });
-  }
-}
-
-function parse(line: Uint8Array, where: string): unknown {
-  let text: string;
-  try {
-    text = decodeUtf8(line);
-  } catch {
-    throw invalid(where, 'is not valid UTF-8');
-  }
-  if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw invalid(where, `is not JSON: ${(error as SyntaxError).message}`);
-  }
+  return namingLine(where, () => checkEvent(value as NewEvent));
 }
 
 function assertAtMost(limit: number, size: number, unit: string): void {

@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { processStreams } from '../cli/process-streams.ts';
 import { localZoneName } from './cron/zone.ts';
 import { runNotifier } from './run-notifier.ts';
 import type { World } from './world.ts';
@@ -12,16 +13,7 @@ import type { World } from './world.ts';
 // The only file of the command that knows which process it runs in.
 
 const world: World = {
-  out: (text) =>
-    new Promise((resolve, reject) => {
-      process.stdout.write(text, (error) => {
-        if (error) reject(error);
-        else resolve();
-      });
-    }),
-  err: (text) => {
-    process.stderr.write(text);
-  },
+  ...processStreams(),
   env: process.env,
   cwd: process.cwd(),
   userHome: homedir(),
@@ -55,11 +47,6 @@ const world: World = {
     return controller.signal;
   },
 };
-
-// A write to a closed pipe also rejects the promise in `out`, which is where it is dealt with.
-process.stdout.on('error', () => undefined);
-// There is nobody left to tell.
-process.stderr.on('error', () => undefined);
 
 // The daemon waits for files to appear, and no timer or socket shows that it does.
 const alive = setInterval(() => undefined, 1 << 30);

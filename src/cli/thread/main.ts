@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import process from 'node:process';
+import { processStreams } from '../process-streams.ts';
 import { runThread } from './run-thread.ts';
 import type { ThreadWorld } from './thread-world.ts';
 
@@ -8,16 +9,7 @@ import type { ThreadWorld } from './thread-world.ts';
 let stdinUsed = false;
 
 const world: ThreadWorld = {
-  out: (data) =>
-    new Promise((resolve, reject) => {
-      process.stdout.write(data, (error) => {
-        if (error) reject(error);
-        else resolve();
-      });
-    }),
-  err: (text) => {
-    process.stderr.write(text);
-  },
+  ...processStreams(),
   get stdin() {
     stdinUsed = true;
     return process.stdin;
@@ -27,11 +19,6 @@ const world: ThreadWorld = {
   script: process.argv[1] ?? '',
   execPath: process.execPath,
 };
-
-// A write to a closed pipe also rejects the promise in `out`, which is where it is dealt with.
-process.stdout.on('error', () => undefined);
-// There is nobody left to tell.
-process.stderr.on('error', () => undefined);
 
 process.exitCode = await runThread(process.argv.slice(2), world);
 // Input that is still open must not keep the process alive.
