@@ -13,8 +13,8 @@ export async function appendOne(trial: Trial): Promise<Result> {
     trial.driver === 'raw-file' ? RawFile.prepare(payloads.next()) : payloads.next();
   const appender = await openAppender(trial.driver, trial.folder);
   const thread = await appender.create();
-  const warmUp = Math.ceil(trial.size / 4);
-  for (let i = 0; i < warmUp; i++) await appender.append(thread, next());
+  // Code that ran some hundred times is still being interpreted: a writer that lives for long is measured.
+  for (let i = 0; i < trial.size * 2; i++) await appender.append(thread, next());
 
   const ready = Array.from({ length: trial.size }, next);
   const taken = await timeEach(trial.size, async () => {

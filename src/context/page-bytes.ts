@@ -8,13 +8,12 @@ const GROUP_BYTES = 256 * 1024;
  */
 export class PageBytes {
   readonly #shared: readonly Uint8Array[];
-  /** Copies that nobody has asked for yet. */
-  readonly #ready: (Uint8Array | undefined)[];
+  /** Copies that nobody has asked for yet, by their place in the page. */
+  readonly #ready: (Uint8Array | undefined)[] = [];
   readonly #given: Set<number> = new Set();
 
   constructor(shared: readonly Uint8Array[]) {
     this.#shared = shared;
-    this.#ready = Array.from({ length: shared.length });
   }
 
   /** The bytes for reading only. */

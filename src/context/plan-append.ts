@@ -23,23 +23,34 @@ export function planAppend(
   turns: readonly PreparedTurn[],
   plan: AppendPlan,
 ): Batch {
-  const { key, ...placement } = plan;
+  const { key } = plan;
   const blobs = new Map<Hash, BlobPut>();
   for (const { payload } of turns) {
     blobs.set(payload.hash, { hash: payload.hash, bytes: payload.bytes });
   }
-  return {
-    ...(key !== undefined && { idempotency: { context, key } }),
+  const batch = {
     blobs: [...blobs.values()],
-    turns: turns.map(({ type, version, fsRoot, payload }, index): TurnAppend => ({
-      context,
-      ...(index === 0 && placement),
-      type,
-      version,
-      encoding: payload.encoding,
-      payload: payload.hash,
-      size: payload.bytes.length,
-      ...(fsRoot !== undefined && { fsRoot }),
-    })),
+    turns: turns.map((turn, index) => toAppend(context, turn, index === 0 ? plan : NOWHERE)),
+  };
+  return key === undefined ? batch : { idempotency: { context, key }, ...batch };
+}
+
+/** On the turn before it. */
+const NOWHERE: Placement = {};
+
+/** Most turns have none of the optional fields, and objects of one shape are what reads fast later. */
+function toAppend(
+  context: ContextId,
+  { type, version, fsRoot, payload }: PreparedTurn,
+  { parent, expectedHead }: Placement,
+): TurnAppend {
+  const { encoding, hash, bytes } = payload;
+  const append = { context, type, version, encoding, payload: hash, size: bytes.length };
+  if (parent === undefined && expectedHead === undefined && fsRoot === undefined) return append;
+  return {
+    ...append,
+    ...(parent !== undefined && { parent }),
+    ...(expectedHead !== undefined && { expectedHead }),
+    ...(fsRoot !== undefined && { fsRoot }),
   };
 }

@@ -13,8 +13,11 @@ export interface IoFile {
   read(into: Uint8Array, position: number): Promise<number>;
   /** Returns the bytes written, which may be fewer than given. */
   write(bytes: Uint8Array, position: number): Promise<number>;
-  /** `fdatasync`: content and length are on the disk when it returns. */
-  sync(): Promise<void>;
+  /**
+   * `fdatasync`: content and length are on the disk when it returns. With `here` the calling thread does it
+   * itself: sooner by two trips between threads, for one who knows that it has nothing else to do.
+   */
+  sync(here?: boolean): Promise<void>;
   truncate(length: number): Promise<void>;
   size(): Promise<number>;
   close(): Promise<void>;

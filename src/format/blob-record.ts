@@ -40,20 +40,21 @@ export interface BlobRecord {
   readonly stored: Uint8Array;
 }
 
-/** Into `buffer`, which has the size of the record, or into one of its own. */
+/** At `at` of `buffer`, or into one of its own. */
 export function encodeBlobRecord(
   record: BlobRecord,
   buffer: Buffer = Buffer.allocUnsafe(BLOB_OVERHEAD_BYTES + record.stored.length),
+  at = 0,
 ): Uint8Array {
   const { stored } = record;
-  buffer.writeUInt32LE(MAGIC, 0);
-  buffer.writeUInt16LE(VERSION, 4);
-  buffer.writeUInt16LE(record.codec, 6);
-  buffer.writeUInt32LE(record.rawLength, 8);
-  buffer.writeUInt32LE(stored.length, 12);
-  buffer.write(record.hash, 16, 32, 'hex');
-  buffer.set(stored, BLOB_HEADER_BYTES);
-  seal(buffer);
+  buffer.writeUInt32LE(MAGIC, at);
+  buffer.writeUInt16LE(VERSION, at + 4);
+  buffer.writeUInt16LE(record.codec, at + 6);
+  buffer.writeUInt32LE(record.rawLength, at + 8);
+  buffer.writeUInt32LE(stored.length, at + 12);
+  buffer.write(record.hash, at + 16, 32, 'hex');
+  buffer.set(stored, at + BLOB_HEADER_BYTES);
+  seal(buffer, at, at + BLOB_OVERHEAD_BYTES + stored.length);
   return buffer;
 }
 

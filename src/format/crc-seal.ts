@@ -1,15 +1,15 @@
-import { crc32 } from '../base/crc.ts';
+import { crc32Between } from '../base/crc.ts';
 
 export const CRC_BYTES = 4;
 
-/** Writes the checksum of all bytes before it into the last four. */
-export function seal(record: Buffer): void {
-  const end = record.length - CRC_BYTES;
-  record.writeUInt32LE(crc32(record.subarray(0, end)), end);
+/** Writes the checksum of all bytes of a record before it into its last four. */
+export function seal(buffer: Buffer, start = 0, end: number = buffer.length): void {
+  const at = end - CRC_BYTES;
+  buffer.writeUInt32LE(crc32Between(buffer, start, at), at);
 }
 
 /** Trusts `record` to have room for a checksum. */
 export function isSealed(record: Buffer): boolean {
   const end = record.length - CRC_BYTES;
-  return record.readUInt32LE(end) === crc32(record.subarray(0, end));
+  return record.readUInt32LE(end) === crc32Between(record, 0, end);
 }

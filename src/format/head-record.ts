@@ -28,22 +28,22 @@ export interface HeadRecord {
   readonly removed: boolean;
 }
 
-/** Into `buffer`, which has the size of a record, or into one of its own. */
+/** At `at` of `buffer`, or into one of its own. */
 export function encodeHeadRecord(
   record: HeadRecord,
   buffer: Buffer = Buffer.allocUnsafe(HEAD_RECORD_BYTES),
+  at = 0,
 ): Uint8Array {
-  buffer.fill(0);
-  writeU64(buffer, Number(record.id), 0);
-  writeU64(buffer, Number(record.head), 8);
-  writeU64(buffer, Number(record.base), 16);
-  writeU64(buffer, Number(record.openTurn), 24);
-  writeU64(buffer, record.createdAt, 32);
-  writeU64(buffer, record.updatedAt, 40);
-  buffer.writeUInt32LE(record.headDepth, 48);
-  buffer.writeUInt32LE(record.removed ? FLAG_REMOVED : 0, 52);
-  buffer.writeUInt32LE(record.openBytes, 56);
-  seal(buffer);
+  writeU64(buffer, Number(record.id), at);
+  writeU64(buffer, Number(record.head), at + 8);
+  writeU64(buffer, Number(record.base), at + 16);
+  writeU64(buffer, Number(record.openTurn), at + 24);
+  writeU64(buffer, record.createdAt, at + 32);
+  writeU64(buffer, record.updatedAt, at + 40);
+  buffer.writeUInt32LE(record.headDepth, at + 48);
+  buffer.writeUInt32LE(record.removed ? FLAG_REMOVED : 0, at + 52);
+  buffer.writeUInt32LE(record.openBytes, at + 56);
+  seal(buffer, at, at + HEAD_RECORD_BYTES);
   return buffer;
 }
 

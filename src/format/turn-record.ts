@@ -36,26 +36,34 @@ export interface TurnRecord {
 
 const NO_HASH = '0'.repeat(64);
 
-/** Into `buffer`, which has the size of a record, or into one of its own. */
+/** Whoever only writes a record may have its jumps as numbers. */
+export type TurnFields = Omit<TurnRecord, 'jump' | 'sideJump'> & {
+  readonly jump: TurnId | number;
+  readonly sideJump: TurnId | number;
+};
+
+/** At `at` of `buffer`, or into one of its own. */
 export function encodeTurnRecord(
-  record: TurnRecord,
+  record: TurnFields,
   buffer: Buffer = Buffer.allocUnsafe(TURN_RECORD_BYTES),
+  at = 0,
 ): Uint8Array {
-  buffer.fill(0);
-  writeU64(buffer, Number(record.id), 0);
-  writeU64(buffer, Number(record.parent), 8);
-  buffer.writeUInt32LE(record.depth, 16);
-  buffer.writeUInt32LE(record.encoding, 20);
-  buffer.write(record.typeTag, 24, 8, 'hex');
-  if (record.payload !== undefined) buffer.write(record.payload, 32, 32, 'hex');
-  buffer.writeUInt32LE(record.flags, 64);
-  buffer.writeUInt32LE(record.size, 68);
-  writeU64(buffer, record.createdAt, 72);
-  writeU64(buffer, Number(record.context), 80);
-  writeU64(buffer, Number(record.jump), 88);
-  if (record.idempotency !== undefined) buffer.set(record.idempotency, 96);
-  writeU64(buffer, Number(record.sideJump), 112);
-  seal(buffer);
+  const end = at + TURN_RECORD_BYTES;
+  buffer.fill(0, at, end);
+  writeU64(buffer, Number(record.id), at);
+  writeU64(buffer, Number(record.parent), at + 8);
+  buffer.writeUInt32LE(record.depth, at + 16);
+  buffer.writeUInt32LE(record.encoding, at + 20);
+  buffer.write(record.typeTag, at + 24, 8, 'hex');
+  if (record.payload !== undefined) buffer.write(record.payload, at + 32, 32, 'hex');
+  buffer.writeUInt32LE(record.flags, at + 64);
+  buffer.writeUInt32LE(record.size, at + 68);
+  writeU64(buffer, record.createdAt, at + 72);
+  writeU64(buffer, Number(record.context), at + 80);
+  writeU64(buffer, Number(record.jump), at + 88);
+  if (record.idempotency !== undefined) buffer.set(record.idempotency, at + 96);
+  writeU64(buffer, Number(record.sideJump), at + 112);
+  seal(buffer, at, end);
   return buffer;
 }
 

@@ -19,6 +19,12 @@ import { shortWrite, writeFully } from './write-fully.ts';
 export const SEGMENTS = ['journal/a.wal', 'journal/b.wal'] as const;
 
 const SCRUB_BYTES = 1024 * 1024;
+/**
+ * On a disk that is done within this time, a commit that nobody else waits beside is synced by the engine's
+ * own thread: 0.2 ms instead of the 0.43 ms that it takes with a trip to another thread and back. On a slower
+ * disk that would keep everything else in this process waiting.
+ */
+const QUICK_SYNC_MS = 1;
 
 export interface JournalOptions {
   /** A segment is left for the other one at this size. */
@@ -42,6 +48,8 @@ export class Journal {
   readonly #lastSeq: [number, number] = [0, 0];
   #segment: 0 | 1;
   #position: number;
+  /** How long the last sync took, as this thread saw it. */
+  #syncMs = Infinity;
   #broken: Error | undefined;
 
   private constructor(
@@ -84,8 +92,11 @@ export class Journal {
     return this.#mustSwitch(frameBytes) && this.#lastSeq[other(this.#segment)] > checkpointed;
   }
 
-  /** Writes an encoded frame and makes it durable; when it throws, the frame does not count. */
-  async append(seq: number, frame: Uint8Array): Promise<void> {
+  /**
+   * Writes an encoded frame and makes it durable; when it throws, the frame does not count. `alone`: this
+   * thread has nothing to do until then.
+   */
+  async append(seq: number, frame: Uint8Array, alone = false): Promise<void> {
     const path = this.#files.pathOf(SEGMENTS[this.#segment]);
     if (this.#broken !== undefined) throw this.#broken;
     if (this.#mustSwitch(frame.length)) {
@@ -99,7 +110,7 @@ export class Journal {
       throw toQuipuError(error, path);
     }
     await this.#write(file, path, frame);
-    if (this.#options.sync) await this.#sync(file, path);
+    if (this.#options.sync) await this.#sync(file, path, alone);
     this.#position += frame.length;
     this.#lastSeq[this.#segment] = seq;
   }
@@ -161,9 +172,11 @@ export class Journal {
     if (written < whole) throw toQuipuError(shortWrite(written, frame.length), path);
   }
 
-  async #sync(file: IoFile, path: string): Promise<void> {
+  async #sync(file: IoFile, path: string, alone = false): Promise<void> {
+    const start = performance.now();
     try {
-      await file.sync();
+      await file.sync(alone && this.#syncMs < QUICK_SYNC_MS);
+      this.#syncMs = performance.now() - start;
     } catch (error) {
       this.#broken = unknownOutcome(error, path);
       throw this.#broken;

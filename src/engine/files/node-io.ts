@@ -114,7 +114,11 @@ class NodeFile implements IoFile {
     });
   }
 
-  async sync(): Promise<void> {
+  async sync(here = false): Promise<void> {
+    if (here) {
+      fs.fdatasyncSync(this.#fd);
+      return undefined;
+    }
     return new Promise((resolve, reject) => {
       fs.fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)));
     });

@@ -140,11 +140,11 @@ export class Writer implements CommitTarget {
     return new Draft(this.core, nowMs, counters);
   }
 
-  async store(draft: Draft, waiting: () => void): Promise<number> {
+  async store(draft: Draft, alone: boolean, waiting: () => void): Promise<number> {
     const { core } = this;
     await this.#prepareToStore();
     const group = encodeGroup(draft, core.tails, core.newPack, core.docBases);
-    await this.#storeFrame(group.writes, () => core.absorb(draft, group), waiting);
+    await this.#storeFrame(group.writes, () => core.absorb(draft, group), { alone, waiting });
     return this.#seq;
   }
 
@@ -197,7 +197,7 @@ export class Writer implements CommitTarget {
   async #storeFrame(
     writes: readonly JournalWrite[],
     absorb: () => void,
-    waiting?: () => void,
+    { alone = false, waiting }: { alone?: boolean; waiting?: () => void } = {},
   ): Promise<void> {
     const { journal } = this.#parts;
     const seq = this.#seq + 1;
@@ -206,7 +206,7 @@ export class Writer implements CommitTarget {
       await this.#checkpointer.run();
     this.moves += 1;
     try {
-      const appended = journal.append(seq, frame);
+      const appended = journal.append(seq, frame, alone);
       waiting?.();
       await appended;
       await this.core.files.apply(writes);

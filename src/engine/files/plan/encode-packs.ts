@@ -39,7 +39,7 @@ export function encodePacks(draft: Draft, tails: Tails, newPack: () => number): 
   for (const [hash, { squeezed }] of blobs) {
     const { codec, rawLength, stored } = squeezed;
     const end = at + BLOB_OVERHEAD_BYTES + stored.length;
-    encodeBlobRecord({ codec, rawLength, hash, stored }, data.subarray(at, end));
+    encodeBlobRecord({ codec, rawLength, hash, stored }, data, at);
     const offset = pack.length + at;
     const storedLength = stored.length;
     placed.push({ hash, pack: pack.number, offset, codec, rawLength, storedLength });

@@ -4,7 +4,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 export interface RecordFile<Record> {
   readonly path: string;
   readonly recordBytes: number;
-  readonly encode: (record: Record, into: Buffer) => void;
+  readonly encode: (record: Record, into: Buffer, at: number) => void;
 }
 
 /** Records that lie side by side become one write, encoded where they will be written from. */
@@ -19,8 +19,10 @@ export function encodeRuns<Record>(
     let end = start + 1;
     while (sorted[end]?.[0] === first + end - start) end += 1;
     const data = Buffer.allocUnsafe((end - start) * recordBytes);
-    for (const [at, [, record]] of sorted.slice(start, end).entries()) {
-      encode(record, data.subarray(at * recordBytes, (at + 1) * recordBytes));
+    let at = 0;
+    for (const [, record] of sorted.slice(start, end)) {
+      encode(record, data, at);
+      at += recordBytes;
     }
     writes.push({ kind: 'bytes', path, offset: first * recordBytes, data });
     start = end;

@@ -63,12 +63,15 @@ export function giveRoot(draft: Draft, turn: TurnId, root: Hash | undefined, rep
 /** Makes a sealed turn the head of its context. */
 export function moveHead(draft: Draft, head: HeadRecord, row: TurnRow, report: Report): void {
   const moved: HeadRecord = {
-    ...head,
+    id: head.id,
     head: row.id,
     headDepth: row.depth,
+    base: head.base,
     openTurn: NO_TURN,
     openBytes: 0,
+    createdAt: head.createdAt,
     updatedAt: draft.nowMs,
+    removed: head.removed,
   };
   draft.heads.set(Number(head.id), moved);
   report.moved(moved);

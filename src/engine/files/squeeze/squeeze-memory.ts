@@ -36,11 +36,11 @@ export function makeSharedParts(): SharedParts {
 /** The slots, as either side sees them. */
 export class SqueezeMemory {
   readonly #control: Int32Array<SharedArrayBuffer>;
-  readonly #bytes: SharedArrayBuffer;
+  readonly #bytes: Buffer;
 
   constructor({ control, bytes }: SharedParts) {
     this.#control = new Int32Array(control);
-    this.#bytes = bytes;
+    this.#bytes = Buffer.from(bytes);
   }
 
   /** Wraps around; only differences mean something. */
@@ -59,7 +59,7 @@ export class SqueezeMemory {
   /** Puts job number `sent` into its slot, which must be free. */
   send(bytes: Uint8Array): void {
     const slot = slotOf(this.sent);
-    this.#view(slot, 0, bytes.length).set(bytes);
+    this.#bytes.set(bytes, slot * SLOT_BYTES * 2);
     this.#control[stateAt(slot) + 1] = bytes.length;
     this.#control[stateAt(slot) + 2] = 0;
     Atomics.store(this.#control, stateAt(slot), State.SENT);
@@ -117,7 +117,7 @@ export class SqueezeMemory {
     const raw = this.rawOf(slot);
     const stored = compress(raw);
     const shrunk = stored.length < raw.length;
-    if (shrunk) this.#view(slot, SLOT_BYTES, stored.length).set(stored);
+    if (shrunk) this.#bytes.set(stored, slot * SLOT_BYTES * 2 + SLOT_BYTES);
     this.#control[stateAt(slot) + 2] = shrunk ? stored.length : 0;
     Atomics.store(this.#control, stateAt(slot), State.DONE);
     Atomics.notify(this.#control, stateAt(slot));
@@ -128,7 +128,8 @@ export class SqueezeMemory {
   }
 
   #view(slot: number, offset: number, length: number): Buffer {
-    return Buffer.from(this.#bytes, slot * SLOT_BYTES * 2 + offset, length);
+    const start = slot * SLOT_BYTES * 2 + offset;
+    return this.#bytes.subarray(start, start + length);
   }
 }
 
