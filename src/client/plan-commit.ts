@@ -10,10 +10,9 @@ import type { Batch, BlobPut } from '../engine/batch.ts';
 export type Repetition = 'same' | 'compared' | 'once';
 
 export function repetitionOf(batch: Batch): Repetition {
-  const hasKey = batch.idempotency !== undefined;
   const { contexts = [], turns = [], opens = [], patches = [], logs = [], docs = [] } = batch;
   // With a known key nothing of the batch is done again, whatever else it holds.
-  if (hasKey && turns.length > 0) return 'same';
+  if (batch.idempotency !== undefined && turns.length > 0) return 'same';
   const compared = [
     ...turns.map((turn) => turn.expectedHead !== undefined),
     ...opens.map((open) => open.expectedHead !== undefined),
@@ -27,12 +26,22 @@ export function repetitionOf(batch: Batch): Repetition {
   return compared.every(Boolean) ? 'compared' : 'once';
 }
 
+/** True when a batch has turns, their blobs and perhaps a key, and nothing else. */
+export function isAppend(batch: Batch): boolean {
+  let name: keyof Batch;
+  for (name in batch) {
+    if (name === 'turns' || name === 'blobs' || name === 'idempotency') continue;
+    if (batch[name] !== undefined) return false;
+  }
+  return true;
+}
+
 /** The context that a key may be for: turns of one context that exists, and nothing else but their blobs. */
 export function keyScope(batch: Batch): ContextId | undefined {
-  const { blobs: _, turns = [], ...others } = batch;
-  const isPure = Object.values(others).every((value) => value === undefined);
+  const { turns = [], idempotency } = batch;
   const [first] = turns;
-  if (!isPure || first === undefined || typeof first.context !== 'bigint') return undefined;
+  if (idempotency !== undefined || !isAppend(batch)) return undefined;
+  if (first === undefined || typeof first.context !== 'bigint') return undefined;
   const { context } = first;
   return turns.every((turn) => turn.context === context) ? context : undefined;
 }
@@ -48,10 +57,11 @@ export interface SplitBatch {
 
 /** A blob that was put before is there when the batch comes, since it is too young to be collected. */
 export function splitBlobs(batch: Batch): SplitBatch {
+  const bytes = (batch.blobs ?? []).reduce((sum, blob) => sum + blob.bytes.length, 0);
+  if (bytes <= TOGETHER_BYTES) return { before: [], batch };
   const { blobs = [], ...rest } = batch;
-  const bytes = blobs.reduce((sum, blob) => sum + blob.bytes.length, 0);
   const hasMore = Object.values(rest).some((value) => value !== undefined);
-  if (bytes <= TOGETHER_BYTES || (blobs.length === 1 && !hasMore)) return { before: [], batch };
+  if (blobs.length === 1 && !hasMore) return { before: [], batch };
   const before: BlobPut[][] = [];
   let room = 0;
   for (const blob of blobs) {

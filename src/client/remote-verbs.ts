@@ -6,7 +6,7 @@ import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
 import type { RetainReport } from '../maintain/retain-contexts.ts';
 import type { RetentionPolicy } from '../maintain/retention.ts';
 import type { StoreElsewhere } from '../store/store-elsewhere.ts';
-import type { PackedPage } from '../wire/turn-fields.ts';
+import type { PackedPage } from '../wire/packed-page.ts';
 import type { RemoteEngine } from './remote-engine.ts';
 import { unpackPage } from './unpack-page.ts';
 

@@ -47,9 +47,10 @@ export class Requests {
     if (context === undefined) return this.#commitOne(batch);
     this.#keys += 1;
     const key = `${this.#keyPrefix}-${this.#keys}`;
-    const committed = await this.#commitOne({ ...batch, idempotency: { context, key } });
+    const { blobs = [], turns = [] } = batch;
+    const committed = await this.#commitOne({ blobs, turns, idempotency: { context, key } });
     // Only this client knows the key, so whoever called sees these turns for the first time.
-    return { ...committed, replayed: false };
+    return committed.replayed ? { ...committed, replayed: false } : committed;
   }
 
   /** The body is read once, so it is never sent again. */
@@ -141,15 +142,14 @@ export class Requests {
     args: readonly unknown[],
     plan: { readonly repeatable: boolean; readonly onRetry?: (error: unknown) => void },
   ): Promise<unknown> {
+    const attempt = (timeoutMs: number): Promise<unknown> => {
+      const call = (): Promise<unknown> => this.#transport.call(method, args, { timeoutMs });
+      // Whoever listens shall hear of what this request leads to.
+      return this.#feed.ready === undefined ? call() : this.#feed.ready.then(call);
+    };
+    const isOver = (): boolean => this.#closing !== undefined;
     return this.#underway.add(
-      withRetries(
-        async (timeoutMs) => {
-          // Whoever listens shall hear of what this request leads to.
-          if (this.#feed.ready !== undefined) await this.#feed.ready;
-          return this.#transport.call(method, args, { timeoutMs });
-        },
-        { ...plan, timeoutMs: this.#timeoutMs, isOver: () => this.#closing !== undefined },
-      ),
+      withRetries(attempt, { ...plan, timeoutMs: this.#timeoutMs, isOver }),
     );
   }
 }

@@ -1,24 +1,26 @@
-import type { Hash, TurnId } from '../base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import { decodeUtf8 } from '../base/utf8.ts';
+import { viewTurn } from '../context/apply-patches.ts';
 import type { TurnView } from '../context/apply-patches.ts';
 import type { LoadedPage, LoadedTurn } from '../context/loaded-page.ts';
 import type { PatchRow, TurnRow } from '../engine/rows.ts';
-import { TURN_FIELDS } from '../wire/turn-fields.ts';
-import type { PackedPage, PackedTurn } from '../wire/turn-fields.ts';
-
-const IDS: ReadonlySet<string> = new Set(['id', 'parent', 'context']);
+import type { PackedOverlay, PackedPage, PackedRow } from '../wire/packed-page.ts';
 
 /** `fetchBlob` gets the payloads that were too large for the page. */
 export async function unpackPage(
   page: PackedPage,
   fetchBlob: (hash: Hash) => Promise<Uint8Array | undefined>,
 ): Promise<LoadedPage> {
+  const rows = JSON.parse(decodeUtf8(page.rows)) as PackedRow[];
+  const overlays = new Map(page.overlays.map((overlay) => [overlay.index, overlay]));
+  const reasons = new Map(page.reasons);
   const turns: LoadedTurn[] = [];
-  for (const packed of page.turns) {
-    const [, packedBytes, reason] = packed;
-    const view = unpackView(packed);
-    const isApart = packedBytes === null && view.payload !== undefined;
-    const bytes = isApart ? await fetchBlob(view.payload) : (packedBytes ?? undefined);
-    turns.push({ view, bytes, reason });
+  for (const [index, row] of rows.entries()) {
+    const view = unpackView(unpackRow(row), overlays.get(index));
+    const packed = page.payloads[index];
+    const isApart = packed === null && view.payload !== undefined;
+    const bytes = isApart ? await fetchBlob(view.payload) : (packed ?? undefined);
+    turns.push({ view, bytes, reason: reasons.get(index) });
   }
   const { cursor, nextDepth, headDepth } = page;
   return {
@@ -29,21 +31,26 @@ export async function unpackPage(
   };
 }
 
-function unpackView([fields, , , overlay]: PackedTurn): TurnView {
-  const row = unpackRow(fields);
-  if (overlay === undefined) {
-    const { encoding, payload, size } = row;
-    return { row, encoding, payload, size, patch: undefined };
-  }
+function unpackView(row: TurnRow, overlay: PackedOverlay | undefined): TurnView {
+  if (overlay === undefined) return viewTurn(row, undefined);
   const { encoding, payload, size, patch } = overlay;
   return { row, encoding, payload: payload as Hash | undefined, size, patch: patch as PatchRow };
 }
 
-function unpackRow(fields: readonly (string | number | undefined)[]): TurnRow {
-  const row: Partial<Record<keyof TurnRow, unknown>> = {};
-  for (const [index, name] of TURN_FIELDS.entries()) {
-    const value = fields[index];
-    row[name] = IDS.has(name) ? BigInt(value ?? 0) : value;
-  }
-  return row as unknown as TurnRow;
+function unpackRow(packed: PackedRow): TurnRow {
+  const [id, parent, context, depth, type, version, encoding, payload, size, flags, createdAt] =
+    packed;
+  return {
+    id: BigInt(id) as TurnId,
+    parent: BigInt(parent) as TurnId,
+    context: BigInt(context) as ContextId,
+    depth,
+    type,
+    version,
+    encoding,
+    payload: payload === null ? undefined : (payload as Hash),
+    size,
+    flags,
+    createdAt,
+  };
 }

@@ -15,13 +15,14 @@ export function dialOwner(folder: string, wanted: Durability): Dial {
   return () => {
     const path = placeOf(folder, readOwnerNote(folder));
     if (path === undefined) throw unavailable('the owner of the store has said of no socket');
-    const socket = dialTo({ kind: 'unix', path })();
+    const dialled = dialTo({ kind: 'unix', path })();
+    const { socket } = dialled;
     // Not before: the owner that is connected now wrote its note before it listened.
     socket.once('connect', () => {
       const problem = findWeakness(folder, wanted);
       if (problem !== undefined) socket.destroy(problem);
     });
-    return socket;
+    return dialled;
   };
 }
 

@@ -7,10 +7,14 @@ export function logHooks(log: Log): BinaryHooks {
     opened: (session) => log.debug(toFacts(session), 'connection opened'),
     closed: (session) => log.debug(toFacts(session), 'connection closed'),
     refused: () => log.warn({}, 'a connection was refused: there are too many'),
-    answered: ({ session, message, code, ms }) =>
-      log.debug({ ...toFacts(session), message, code, ms: Math.round(ms * 100) / 100 }, 'request'),
+    ...((log.isLevelEnabled?.('debug') ?? true) && { answered: tellAnswered(log) }),
     failed: (err, session) => log.error({ ...toFacts(session), err }, 'a request failed'),
   };
+}
+
+function tellAnswered(log: Log): NonNullable<BinaryHooks['answered']> {
+  return ({ session, message, code, ms }) =>
+    log.debug({ ...toFacts(session), message, code, ms: Math.round(ms * 100) / 100 }, 'request');
 }
 
 /** One set of hooks that calls both. */

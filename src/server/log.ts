@@ -3,6 +3,8 @@ import type { LogLevel } from './log-level.ts';
 
 /** One line of a log: facts, then words. Facts never hold a token or a payload. */
 export interface Log {
+  /** Absent: all of them are. */
+  isLevelEnabled?(level: LogLevel): boolean;
   debug(facts: object, words: string): void;
   info(facts: object, words: string): void;
   warn(facts: object, words: string): void;

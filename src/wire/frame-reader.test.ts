@@ -65,6 +65,20 @@ describe('FrameReader', () => {
     }
   });
 
+  it('lets the memory of chunks be used again when payloads have their own', () => {
+    for (const size of [1, 16, 100, 4096, 9100]) {
+      const reader = new FrameReader(FRAME_PAYLOAD_MAX, { own: true });
+      const events: FrameEvent[] = [];
+      const reused = Buffer.alloc(size);
+      for (let at = 0; at < STREAM.length; at += size) {
+        reader.push(reused.subarray(0, STREAM.copy(reused, 0, at, at + size)));
+        events.push(...readAll(reader));
+        reused.fill(0xff);
+      }
+      expect(events.map(toText)).toEqual(readWhole().map(toText));
+    }
+  });
+
   it('reads the same when a header is split at any byte', () => {
     for (let split = 0; split <= 40; split += 1) {
       const reader = new FrameReader(FRAME_PAYLOAD_MAX);

@@ -21,6 +21,7 @@ export class FrameReader {
   /** Payloads over this are reported and skipped. Counts for headers that are complete later. */
   maxPayload: number;
 
+  readonly #own: boolean;
   readonly #waiting: Buffer[] = [];
   /** How much of the first waiting chunk was taken. */
   #taken = 0;
@@ -32,8 +33,13 @@ export class FrameReader {
   #payloadFill = 0;
   #toSkip = 0;
 
-  constructor(maxPayload: number) {
+  /**
+   * `own`: payloads get memory of their own, all of it at once, for one who trusts the sender with the length.
+   * Chunks may then be used again as soon as `next` has nothing more to give.
+   */
+  constructor(maxPayload: number, { own = false }: { readonly own?: boolean } = {}) {
     this.maxPayload = maxPayload;
+    this.#own = own;
   }
 
   /** True while a frame has begun and is not complete: the end of the stream would cut it. */
@@ -41,7 +47,7 @@ export class FrameReader {
     return this.#headerFill > 0 || this.#header !== undefined || this.#toSkip > 0;
   }
 
-  /** Takes a chunk as it is; the caller must not change it any more. */
+  /** Takes a chunk as it is; the caller must not change it any more, but see `own`. */
   push(chunk: Uint8Array): void {
     if (chunk.length > 0) this.#waiting.push(toBuffer(chunk));
   }
@@ -89,11 +95,12 @@ export class FrameReader {
       return { kind: 'oversized', ...header };
     }
     this.#header = header;
+    if (this.#own) this.#payload = Buffer.allocUnsafe(header.length);
     return undefined;
   }
 
   #takePayload(header: FrameHeader, bytes: Buffer): FrameEvent | undefined {
-    if (this.#payloadFill === 0 && bytes.length >= header.length) {
+    if (!this.#own && this.#payloadFill === 0 && bytes.length >= header.length) {
       this.#taken += header.length;
       return this.#finish(header, bytes.subarray(0, header.length));
     }

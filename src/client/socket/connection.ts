@@ -10,6 +10,7 @@ import { MessageType, PUSHED } from '../../wire/message-type.ts';
 import { decodeStream } from '../../wire/stream.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { fromServer, outcomeUnknown } from '../outcome.ts';
+import type { Dialled } from './dial.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
 import type { PushedItems } from './pushed-items.ts';
 
@@ -32,7 +33,7 @@ interface Waiting {
 
 export class Connection {
   readonly #socket: Socket;
-  readonly #reader = new FrameReader(FRAME_PAYLOAD_MAX);
+  readonly #reader = new FrameReader(FRAME_PAYLOAD_MAX, { own: true });
   readonly #waiting = new Map<number, Waiting>();
   readonly #streams = new Map<number, PushedItems>();
   readonly #hello: Parts;
@@ -42,11 +43,12 @@ export class Connection {
   #heardAt = Date.now();
   #ended: QuipuError | undefined;
 
-  /** Takes a socket that is connected. `hello` is what it says first, and again to see if anyone is there. */
-  constructor(socket: Socket, hello: Parts) {
+  /** Takes what is connected. `hello` is what it says first, and again to see if anyone is there. */
+  constructor(dialled: Dialled, hello: Parts) {
+    const { socket } = dialled;
     this.#socket = socket;
     this.#hello = hello;
-    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    dialled.receive = (chunk) => this.#take(chunk);
     socket.on('error', (error) => this.end(error));
     socket.on('close', () => this.end());
     this.#pulse = setInterval(() => this.#feelPulse(), QUIET_MS / 3).unref();

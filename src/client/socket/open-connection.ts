@@ -15,7 +15,8 @@ export async function openConnection(
   token: string | undefined,
   timeoutMs: number,
 ): Promise<Connection> {
-  const socket = dial();
+  const dialled = dial();
+  const { socket } = dialled;
   try {
     await connected(socket, timeoutMs);
   } catch (error) {
@@ -29,7 +30,7 @@ export async function openConnection(
     tag: TAG,
     meta: helloMeta({ token, quipu: true }),
   });
-  const connection = new Connection(socket, hello);
+  const connection = new Connection(dialled, hello);
   const timer = setTimeout(() => {
     connection.end(unavailable(`the server did not answer within ${timeoutMs} ms`));
   }, timeoutMs);

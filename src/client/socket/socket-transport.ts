@@ -3,6 +3,7 @@ import { encodeCall } from '../../wire/call.ts';
 import { toCall } from '../../wire/call-values.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { outcomeUnknown, timedOut } from '../outcome.ts';
+import { Deadlines } from '../deadlines.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 import type { Connection } from './connection.ts';
 import type { Dial } from './dial.ts';
@@ -22,6 +23,12 @@ export interface SocketTransportOptions {
   readonly timeoutMs: number;
 }
 
+interface Wait {
+  readonly what: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 /**
  * Calls over one connection, which is made when it is needed and made again when it was lost. Uploads have
  * connections of their own: the replies to their pieces wait for the disk, and others would wait behind them.
@@ -30,6 +37,7 @@ export class SocketTransport implements Transport {
   readonly #options: SocketTransportOptions;
   readonly #slots = new RequestSlots(MOST);
   readonly #uploads = new Set<Connection>();
+  readonly #deadlines = new Deadlines();
   #connection: Connection | undefined;
   #connecting: Promise<Connection> | undefined;
   #closed: QuipuError<'CLOSED'> | undefined;
@@ -62,7 +70,7 @@ export class SocketTransport implements Transport {
       const connection = this.#open ?? (await this.#reach(timeoutMs));
       signal?.throwIfAborted();
       const { reply } = connection.request(message);
-      return message.read(await within(reply, method, timeoutMs, signal));
+      return message.read(await this.#within(reply, { what: method, timeoutMs, signal }));
     } finally {
       this.#slots.leave(message.bytes);
     }
@@ -84,7 +92,7 @@ export class SocketTransport implements Transport {
     signal?.addEventListener('abort', onAbort);
     let id: number | undefined;
     try {
-      id = await within(begun, method, timeoutMs, signal);
+      id = await this.#within(begun, { what: method, timeoutMs, signal });
       for (let next = await items.next(); !next.done; next = await items.next()) yield next.value;
     } finally {
       signal?.removeEventListener('abort', onAbort);
@@ -157,6 +165,34 @@ export class SocketTransport implements Transport {
   #assertOpen(): void {
     if (this.#closed !== undefined) throw this.#closed;
   }
+
+  #within<T>(work: Promise<T>, { what, timeoutMs, signal }: Wait): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const cancel = this.#deadlines.add(timeoutMs, () => {
+        settle();
+        reject(timedOut(what, timeoutMs, true));
+      });
+      const onAbort = (): void => {
+        settle();
+        reject(signal?.reason as Error);
+      };
+      const settle = (): void => {
+        cancel();
+        signal?.removeEventListener('abort', onAbort);
+      };
+      signal?.addEventListener('abort', onAbort);
+      work.then(
+        (value) => {
+          settle();
+          resolve(value);
+        },
+        (error: unknown) => {
+          settle();
+          reject(error as Error);
+        },
+      );
+    });
+  }
 }
 
 /** The server may still begin the stream; it is told then that nobody reads it. */
@@ -166,37 +202,4 @@ async function forgetLater(connection: Connection, begun: Promise<number>): Prom
   } catch {
     // It never began.
   }
-}
-
-async function within<T>(
-  work: Promise<T>,
-  what: string,
-  timeoutMs: number,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      settle();
-      reject(timedOut(what, timeoutMs, true));
-    }, timeoutMs);
-    const onAbort = (): void => {
-      settle();
-      reject(signal?.reason as Error);
-    };
-    const settle = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    };
-    signal?.addEventListener('abort', onAbort);
-    work.then(
-      (value) => {
-        settle();
-        resolve(value);
-      },
-      (error: unknown) => {
-        settle();
-        reject(error as Error);
-      },
-    );
-  });
 }

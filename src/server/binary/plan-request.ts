@@ -23,7 +23,8 @@ export function planRequest(
     if (handler === undefined) throw unknownType(frame.type);
     assertAllowed(identity, handler.needs);
     const flags = countingFlags(frame.type, frame.flags, knowsQuipu);
-    const job = handler.plan({ ...frame, flags }, session);
+    const { type, reqId, payload } = frame;
+    const job = handler.plan({ type, flags, reqId, payload }, session);
     return { name: job.name ?? name, job };
   } catch (problem) {
     return { name, problem };

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { encodeUtf8 } from '../../base/utf8.ts';
 import type { CheckedRead } from '../../context/check-input.ts';
 import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/loaded-page.ts';
 import { readPage } from '../../context/read-pages.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
-import { TURN_FIELDS } from '../../wire/turn-fields.ts';
-import type { PackedPage, PackedTurn } from '../../wire/turn-fields.ts';
+import type { PackedOverlay, PackedPage, PackedRow } from '../../wire/packed-page.ts';
 import type { AnswerHandler } from '../call-handler.ts';
 import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
@@ -37,27 +37,37 @@ export function pageCall(engine: Engine): NamedHandler<AnswerHandler> {
 
 function packPage({ turns, headDepth, cursor, nextDepth }: LoadedPage): PackedPage {
   return {
-    turns: turns.map(packTurn),
+    rows: encodeUtf8(JSON.stringify(turns.map(({ view }) => packRow(view.row)))),
+    payloads: turns.map(packPayload),
+    overlays: turns.flatMap(packOverlay),
+    reasons: turns.flatMap(({ reason }, index) => (reason === undefined ? [] : [[index, reason]])),
     headDepth,
     ...(cursor !== undefined && { cursor: Number(cursor) }),
     ...(nextDepth !== undefined && { nextDepth }),
   };
 }
 
-function packTurn({ view, bytes, reason }: LoadedTurn): PackedTurn {
-  const { row, patch, encoding, payload, size } = view;
-  const isLarge = bytes !== undefined && bytes.length > PAGE_BYTES_MAX;
-  return [
-    packRow(row),
-    isLarge ? null : bytes,
-    reason,
-    patch === undefined ? undefined : { patch, encoding, payload, size },
-  ];
+function packPayload({ bytes }: LoadedTurn): Uint8Array | null | undefined {
+  return bytes !== undefined && bytes.length > PAGE_BYTES_MAX ? null : bytes;
 }
 
-function packRow(row: TurnRow): (string | number | undefined)[] {
-  return TURN_FIELDS.map((name) => {
-    const value = row[name];
-    return typeof value === 'bigint' ? Number(value) : value;
-  });
+function packOverlay({ view }: LoadedTurn, index: number): PackedOverlay[] {
+  const { patch, encoding, payload, size } = view;
+  return patch === undefined ? [] : [{ index, patch, encoding, payload, size }];
+}
+
+function packRow(row: TurnRow): PackedRow {
+  return [
+    Number(row.id),
+    Number(row.parent),
+    Number(row.context),
+    row.depth,
+    row.type,
+    row.version,
+    row.encoding,
+    row.payload ?? null,
+    row.size,
+    row.flags,
+    row.createdAt,
+  ];
 }

@@ -2,6 +2,18 @@ import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { Engine } from '../../engine/engine.ts';
 
+/** What the records of each list are called. */
+const LISTS = {
+  turns: 'turn',
+  opened: 'turn_opened',
+  sealed: 'turn_sealed',
+  deltas: 'delta',
+  patches: 'patch',
+  contexts: 'context',
+  logs: 'log',
+  docs: 'doc',
+} as const;
+
 /** Counts what is committed, whoever asked for it. The result ends it. */
 export function countChanges(registry: Registry, engine: Engine): () => void {
   const registers = [registry];
@@ -21,19 +33,14 @@ export function countChanges(registry: Registry, engine: Engine): () => void {
     help: 'Payload bytes of turns that became durable, before deduplication and compression.',
     registers,
   });
+  const kinds = Object.entries(LISTS).map(([list, record]) => ({
+    list: list as keyof typeof LISTS,
+    counter: records.labels({ record }),
+  }));
   return engine.subscribe((change) => {
     commits.inc();
-    for (const [record, { length }] of [
-      ['turn', change.turns],
-      ['turn_opened', change.opened],
-      ['turn_sealed', change.sealed],
-      ['delta', change.deltas],
-      ['patch', change.patches],
-      ['context', change.contexts],
-      ['log', change.logs],
-      ['doc', change.docs],
-    ] as const) {
-      if (length > 0) records.inc({ record }, length);
+    for (const { list, counter } of kinds) {
+      if (change[list].length > 0) counter.inc(change[list].length);
     }
     let bytes = 0;
     for (const { size } of change.turns) bytes += size;

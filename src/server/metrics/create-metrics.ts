@@ -48,6 +48,8 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
     buckets: BUCKETS,
     registers,
   });
+  /** One for each protocol and kind, of which there are few. */
+  const observers = new Map<string, Histogram.Internal<'protocol' | 'kind'>>();
   const failures = new Counter({
     name: 'quipu_request_failures_total',
     help: 'Requests that were answered with an error.',
@@ -82,27 +84,42 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
   gaugeStore(registry, served.store);
   if (ofProcess) collectDefaultMetrics({ register: registry });
 
-  const metrics: Metrics = {
+  const metrics: Counted = {
     text: () => registry.metrics(),
     contentType: registry.contentType,
     request({ protocol, kind, ms, ok }) {
-      seconds.observe({ protocol, kind }, ms / 1000);
+      const name = `${protocol} ${kind}`;
+      const known = observers.get(name) ?? seconds.labels({ protocol, kind });
+      observers.set(name, known);
+      known.observe(ms / 1000);
       if (!ok) failures.inc({ protocol, kind });
     },
     connection: (protocol, change) => connections.inc({ protocol }, change),
     bytes: (protocol, direction, count) => bytesMoved.inc({ protocol, direction }, count),
     upkeep: (task, ms, ok) =>
       upkeepSeconds.observe({ task, result: ok ? 'done' : 'failed' }, ms / 1000),
-    binaryHooks: {
-      opened: () => metrics.connection('binary', 1),
-      closed: () => metrics.connection('binary', -1),
-      refused: () => refused.inc(),
-      answered: ({ message, code, ms }) =>
-        metrics.request({ protocol: 'binary', kind: message, ms, ok: code === 0 }),
-      received: (count) => metrics.bytes('binary', 'in', count),
-      sent: (count) => metrics.bytes('binary', 'out', count),
-    },
     close: stopCounting,
   };
-  return metrics;
+  return { ...metrics, binaryHooks: binaryHooks(metrics, () => refused.inc(), bytesMoved) };
+}
+
+type Counted = Omit<Metrics, 'binaryHooks'>;
+
+/** What is told for every request has its labels looked up once: that took longer than the counting. */
+function binaryHooks(
+  metrics: Counted,
+  refused: () => void,
+  bytesMoved: Counter<'protocol' | 'direction'>,
+): BinaryHooks {
+  const bytesIn = bytesMoved.labels({ protocol: 'binary', direction: 'in' });
+  const bytesOut = bytesMoved.labels({ protocol: 'binary', direction: 'out' });
+  return {
+    opened: () => metrics.connection('binary', 1),
+    closed: () => metrics.connection('binary', -1),
+    refused,
+    answered: ({ message, code, ms }) =>
+      metrics.request({ protocol: 'binary', kind: message, ms, ok: code === 0 }),
+    received: (count) => bytesIn.inc(count),
+    sent: (count) => bytesOut.inc(count),
+  };
 }

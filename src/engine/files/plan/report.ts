@@ -78,9 +78,10 @@ export class Report {
 
   #toChange(seq: number): Change | undefined {
     if (!this.changed) return undefined;
-    const { deltas, removedContexts, removedLogs, removedDocs } = this;
     const heads = [...this.heads.values()].map(toHeadRow);
-    return { ...this.#toCommitted(seq), heads, deltas, removedContexts, removedLogs, removedDocs };
+    const { deltas, removedContexts, removedLogs, removedDocs } = this;
+    const more = { heads, deltas, removedContexts, removedLogs, removedDocs };
+    return Object.assign(this.#toCommitted(seq), more);
   }
 
   /** A context that the same batch removed again is not reported. */

@@ -102,16 +102,12 @@ function toBatch(
   items: readonly Item[],
   blobs: readonly BlobPut[],
 ): Batch {
-  const turns = items.map(({ turn, fsRoot }, index): TurnAppend => ({
-    context,
-    ...(index === 0 && place),
-    type: turn.type,
-    version: turn.version,
-    encoding: turn.encoding,
-    payload: turn.hash,
-    size: turn.rawLength,
-    ...(fsRoot !== undefined && { fsRoot }),
-  }));
+  const turns = items.map(({ turn, fsRoot }, index): TurnAppend => {
+    const { type, version, encoding, hash: payload, rawLength: size } = turn;
+    const append = { context, type, version, encoding, payload, size };
+    if (index > 0 && fsRoot === undefined) return append;
+    return { ...append, ...(index === 0 && place), ...(fsRoot !== undefined && { fsRoot }) };
+  });
   return key === undefined
     ? { blobs, turns }
     : { idempotency: { context, key: keyText(key) }, blobs, turns };
@@ -128,15 +124,21 @@ function ackOne(committed: Committed): Parts {
 }
 
 function ackRow(committed: Committed): Parts {
-  const { id, payload, flags, ...row } = onlyRow(committed);
-  const { seq, replayed } = committed;
+  const row = onlyRow(committed);
   return encodeRowAck({
-    ...row,
-    turn: id,
-    hash: storedHash(id, payload),
-    turnFlags: flags,
-    seq,
-    replayed,
+    context: row.context,
+    turn: row.id,
+    depth: row.depth,
+    hash: storedHash(row.id, row.payload),
+    seq: committed.seq,
+    replayed: committed.replayed,
+    parent: row.parent,
+    createdAt: row.createdAt,
+    turnFlags: row.flags,
+    version: row.version,
+    encoding: row.encoding,
+    size: row.size,
+    type: row.type,
   });
 }
 
