@@ -1,6 +1,5 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
-import { viewTurn } from '../context/apply-patches.ts';
 import type { TurnView } from '../context/apply-patches.ts';
 import type { LoadedPage, LoadedTurn } from '../context/loaded-page.ts';
 import type { PatchRow, TurnRow } from '../engine/rows.ts';
@@ -32,7 +31,9 @@ export async function unpackPage(
 }
 
 function unpackView(row: TurnRow, overlay: PackedOverlay | undefined): TurnView {
-  if (overlay === undefined) return viewTurn(row, undefined);
+  if (overlay === undefined) {
+    return { row, encoding: row.encoding, payload: row.payload, size: row.size, patch: undefined };
+  }
   const { encoding, payload, size, patch } = overlay;
   return { row, encoding, payload: payload as Hash | undefined, size, patch: patch as PatchRow };
 }
