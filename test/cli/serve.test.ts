@@ -1,11 +1,17 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import { projectPath } from '../support/project.ts';
+
+const TLS = projectPath('test/support/tls');
 
 // The built command as a process of its own: signals, and what is left after them.
 
@@ -13,36 +19,89 @@ it(
   'finishes on SIGTERM what it has begun, and keeps all it acknowledged',
   { timeout: 60_000 },
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'quipu-serve-'));
-    const place = join(folder, 'store');
-    const argv = ['serve', '--port', '0', '--tcp-port', '0', '--json', '--store', place];
-    const child = spawn(process.execPath, [projectPath('dist/cli/main.js'), ...argv]);
-    const exited = once(child, 'exit');
-    let err = '';
-    child.stderr.on('data', (data: Buffer) => void (err += data.toString()));
-    try {
-      const [line] = (await once(child.stdout, 'data')) as [Buffer];
-      const { tcp } = JSON.parse(line.toString()) as { tcp: string };
-      const writers = await startWriters(tcp);
-      await expect.poll(() => writers.acknowledged.length).toBeGreaterThan(20);
-      child.kill('SIGTERM');
-      expect(await exited, err).toEqual([0, null]);
-      const acknowledged = await writers.stop();
+    await using server = await startServer([]);
+    const writers = await startWriters(server.tcp);
+    await expect.poll(() => writers.acknowledged.length).toBeGreaterThan(20);
+    server.child.kill('SIGTERM');
+    expect(await server.exited, server.log()).toEqual([0, null]);
+    const acknowledged = await writers.stop();
 
-      await using store = await openStore(place, { create: false });
-      const { items } = await store.contexts.list();
-      const kept = new Set<unknown>();
-      for (const { id } of items) {
-        for (const turn of (await store.contexts.last(id, 10_000)).turns) kept.add(turn.payload);
-      }
-      expect(acknowledged.filter((payload) => !kept.has(payload))).toEqual([]);
-    } finally {
+    await using store = await openStore(server.store, { create: false });
+    const { items } = await store.contexts.list();
+    const kept = new Set<unknown>();
+    for (const { id } of items) {
+      for (const turn of (await store.contexts.last(id, 10_000)).turns) kept.add(turn.payload);
+    }
+    expect(acknowledged.filter((payload) => !kept.has(payload))).toEqual([]);
+  },
+);
+
+it('speaks TLS at both addresses, and nothing else there', { timeout: 60_000 }, async () => {
+  const tls = ['--tls-cert', join(TLS, 'cert.pem'), '--tls-key', join(TLS, 'key.pem')];
+  await using server = await startServer(tls);
+  const { http, tcp } = server;
+  expect([http.split(':')[0], tcp.split(':')[0]]).toEqual(['https', 'quipus']);
+  const ca = readFileSync(join(TLS, 'cert.pem'), 'utf8');
+  expect(await getHealth(http, ca)).toBe(200);
+  await expect(getHealth(http, undefined)).rejects.toThrow('self-signed');
+  await expect(fetch(http.replace('https', 'http'))).rejects.toThrow('fetch failed');
+  await using store = await openStore(tcp, { ca });
+  expect((await store.contexts.create()).id).toBe(1n);
+});
+
+it('ends at once on a second signal', { timeout: 60_000 }, async () => {
+  await using server = await startServer([]);
+  const { hostname, port } = new URL(server.tcp);
+  // A peer that never closes its side keeps a server waiting that means to leave in good order.
+  const peer = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  await once(peer, 'connect');
+  server.child.kill('SIGTERM');
+  await expect.poll(() => server.log()).toContain('a second signal ends it at once');
+  server.child.kill('SIGTERM');
+  expect(await server.exited).toEqual([null, 'SIGTERM']);
+  peer.destroy();
+});
+
+interface RunningServer extends AsyncDisposable {
+  readonly child: ChildProcess;
+  /** Its folder. */
+  readonly store: string;
+  readonly http: string;
+  readonly tcp: string;
+  /** What it ended with: a code or a signal. */
+  readonly exited: Promise<unknown[]>;
+  /** Standard error so far. */
+  log(): string;
+}
+
+async function startServer(more: readonly string[]): Promise<RunningServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'quipu-serve-'));
+  const place = ['--store', join(folder, 'store')];
+  const argv = ['serve', '--port', '0', '--tcp-port', '0', '--json', ...place, ...more];
+  const child = spawn(process.execPath, [projectPath('dist/cli/main.js'), ...argv]);
+  const exited = once(child, 'exit');
+  let log = '';
+  child.stderr.on('data', (data: Buffer) => void (log += data.toString()));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return {
+    ...(JSON.parse(line.toString()) as Pick<RunningServer, 'store' | 'http' | 'tcp'>),
+    child,
+    exited,
+    log: () => log,
+    async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
       await exited;
       rmSync(folder, { recursive: true, force: true });
-    }
-  },
-);
+    },
+  };
+}
+
+async function getHealth(address: string, ca: string | undefined): Promise<number | undefined> {
+  const request = get(`${address}/healthz`, ca === undefined ? {} : { ca });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
 
 interface Writers {
   readonly acknowledged: readonly string[];
