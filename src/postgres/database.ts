@@ -179,7 +179,7 @@ export class Database implements Sql {
     );
   }
 
-  #toError(error: unknown): QuipuError {
+  #toError(error: unknown): unknown {
     return toPgError(error, { name: this.name, statementMs: this.#options.statementMs });
   }
 

@@ -1,4 +1,4 @@
-import { isQuipuError, QuipuError } from '../base/errors.ts';
+import { QuipuError } from '../base/errors.ts';
 import type { ErrorCode } from '../base/errors.ts';
 
 // What went wrong in words that are stable. PostgreSQL names its errors by five characters, the system
@@ -49,9 +49,9 @@ export interface FailedAt {
   readonly statementMs: number;
 }
 
-/** The failure under a stable code. */
-export function toPgError(error: unknown, { name, statementMs }: FailedAt): QuipuError {
-  if (isQuipuError(error)) return error;
+/** A failure of the database under a stable code; any other error as it is. */
+export function toPgError(error: unknown, { name, statementMs }: FailedAt): unknown {
+  if (error instanceof QuipuError) return error;
   const code = codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
   const make = <C extends ErrorCode>(
@@ -91,7 +91,7 @@ export function toPgError(error: unknown, { name, statementMs }: FailedAt): Quip
     case 'XX002':
       return make('CORRUPT', message, { file: name, offset: 0 });
     default:
-      return make('IO', message, { path: name, errno: code === '' ? 'unknown' : code });
+      return code === '' ? error : make('IO', message, { path: name, errno: code });
   }
 }
 
