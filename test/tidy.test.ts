@@ -14,6 +14,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['format'],
   ['postgres'],
   ['engine'],
+  ['engine/plan'],
   ['engine/files', 'engine/postgres'],
   ['context', 'workflow', 'chat', 'session', 'queue'],
   ['maintain'],

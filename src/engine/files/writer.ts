@@ -20,9 +20,9 @@ import { leaveMark } from './leave-mark.ts';
 import { advanceTails } from './tails.ts';
 import { Squeezer } from './squeeze/squeezer.ts';
 import { UpkeepLock } from './upkeep-lock.ts';
-import { Draft } from './plan/draft.ts';
+import { Draft } from '../plan/draft.ts';
 import { encodeGroup } from './plan/encode-group.ts';
-import type { Planned } from './plan/planned.ts';
+import type { Planned } from '../plan/planned.ts';
 
 // Everything that writes. One path for all of it: prepare (hash, compress, write large blobs), then a
 // group plans, encodes one journal frame, makes it durable, applies it, and becomes visible.

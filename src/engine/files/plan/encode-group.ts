@@ -10,6 +10,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
 import { encodePatchRecord, PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
 import { encodeTypeLine } from '../../../format/type-line.ts';
+import { encodeDelta } from '../../../format/open-turn.ts';
 import { encodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
 import {
   ALIASES_FILE,
@@ -21,10 +22,11 @@ import {
   TURNS_FILE,
   TYPES_FILE,
 } from '../names.ts';
+import { openFileBytes } from '../open-turn-file.ts';
 import type { DocBase, DocBases } from '../tables/doc-bases.ts';
 import type { DocPlace } from '../tables/doc-log.ts';
 import { advanceTails, type Tails } from '../tails.ts';
-import type { Draft, LogDraft, OpenDraft } from './draft.ts';
+import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
 import { type BlobPlaced, encodePacks } from './encode-packs.ts';
 import { encodeRuns } from './encode-runs.ts';
 
@@ -64,7 +66,7 @@ export function encodeGroup(
     ...encodeTypes(draft, tails),
     ...encodePatches(draft, tails),
   ];
-  for (const [id, open] of draft.opens.entries()) writes.push(...encodeOpen(id, open));
+  for (const [id, open] of draft.opens.entries()) writes.push(...encodeOpen(draft, id, open));
   for (const [name, log] of draft.logs.entries()) writes.push(...encodeLog(name, log));
   writes.push(...docs.writes);
   const advanced = writes.reduce(advanceTails, packs.tails);
@@ -130,12 +132,30 @@ function encodePatches(draft: Draft, tails: Tails): JournalWrite[] {
   return appendAt(PATCHES_FILE, tails.nextPatch * PATCH_RECORD_BYTES, records);
 }
 
-function encodeOpen(id: number, open: OpenDraft): JournalWrite[] {
+function encodeOpen(draft: Draft, id: number, open: OpenDraft): JournalWrite[] {
   const path = openTurnFile(id);
   // Opened and sealed within one group: the file was never there.
   if (open.closed) return open.created ? [] : [{ kind: 'remove', path }];
-  const added = open.added.reduce((sum, piece) => sum + piece.length, 0);
-  return appendAt(path, open.turn.fileBytes - added, open.added);
+  const added = encodeText(open);
+  if (open.created) added.unshift(encodeOpenHeader(open.turn, draft));
+  const addedBytes = added.reduce((sum, piece) => sum + piece.length, 0);
+  return appendAt(path, openFileBytes(open.turn) - addedBytes, added);
+}
+
+function encodeText({ turn, text }: OpenDraft): Uint8Array[] {
+  let offset = turn.row.size - text.reduce((sum, piece) => sum + piece.length, 0);
+  return text.map((data) => {
+    const delta = encodeDelta({ offset, data });
+    offset += data.length;
+    return delta;
+  });
+}
+
+function encodeOpenHeader({ row, jump, sideJump }: OpenTurn, draft: Draft): Uint8Array {
+  const { tag: typeTag } = draft.view.tagOf(row);
+  const jumps = { jump: BigInt(jump) as TurnId, sideJump: BigInt(sideJump) as TurnId };
+  // As it began: without text, whatever the same group added.
+  return encodeTurnRecord({ ...row, size: 0, typeTag, ...jumps, idempotency: undefined });
 }
 
 function encodeLog(name: string, log: LogDraft): JournalWrite[] {

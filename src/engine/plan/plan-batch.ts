@@ -1,4 +1,4 @@
-import type { TurnRow } from '../../rows.ts';
+import type { TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { findFirst } from './find-first.ts';
 import { planContext } from './plan-contexts.ts';

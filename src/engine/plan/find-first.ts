@@ -1,9 +1,9 @@
-import { QuipuError, invalid } from '../../../base/errors.ts';
-import { hexOf } from '../../../base/hex.ts';
-import { idempotencyHash } from '../../../format/idempotency.ts';
-import { TurnFlag } from '../../../format/turn-flags.ts';
-import type { Idempotency, TurnAppend } from '../../batch.ts';
-import type { TurnRow } from '../../rows.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { hexOf } from '../../base/hex.ts';
+import { idempotencyHash } from '../../format/idempotency.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import type { Idempotency, TurnAppend } from '../batch.ts';
+import type { TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 
 /** What a key stands for: turns that are there already, or the hash that its first turn will carry. */

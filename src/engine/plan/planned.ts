@@ -1,5 +1,5 @@
-import type { Hash } from '../../../base/brand.ts';
-import type { Batch, Change, Committed } from '../../batch.ts';
+import type { Hash } from '../../base/brand.ts';
+import type { Batch, Change, Committed } from '../batch.ts';
 import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
 
 /** A batch with its blobs compressed, and its large ones written already. */

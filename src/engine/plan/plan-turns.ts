@@ -1,16 +1,16 @@
-import { type Hash, NO_TURN, type TurnId } from '../../../base/brand.ts';
-import { QuipuError } from '../../../base/errors.ts';
-import { hexOf } from '../../../base/hex.ts';
-import type { HeadRecord } from '../../../format/head-record.ts';
-import { jumpsToGrandJump } from '../../../format/jump.ts';
-import { TurnFlag } from '../../../format/turn-flags.ts';
-import type { TurnAppend, TurnOpen } from '../../batch.ts';
-import type { TurnRow } from '../../rows.ts';
-import type { StoredTurn } from '../tables/turn-table.ts';
+import { type Hash, NO_TURN, type TurnId } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import { hexOf } from '../../base/hex.ts';
+import type { HeadRecord } from '../../format/head-record.ts';
+import { jumpsToGrandJump } from '../../format/jump.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import type { TurnAppend, TurnOpen } from '../batch.ts';
+import type { TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { mustGetSealed, resolveContext } from './plan-contexts.ts';
 import { addFsRoot } from './plan-fs-roots.ts';
 import type { Report } from './report.ts';
+import type { StoredTurn } from './stored-turn.ts';
 
 export interface TurnPlanOptions {
   readonly report: Report;

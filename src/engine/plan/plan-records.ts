@@ -1,10 +1,10 @@
-import { QuipuError } from '../../../base/errors.ts';
-import type { DocChange, LogChange } from '../../batch.ts';
-import { assertJsonLine, assertJsonText } from '../../json-text.ts';
-import { assertName } from '../../names.ts';
-import { EMPTY_LOG, type LogState } from '../tables/line-log.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { DocChange, LogChange } from '../batch.ts';
+import { assertJsonLine, assertJsonText } from '../json-text.ts';
+import { assertName } from '../names.ts';
 import type { Draft, LogDraft } from './draft.ts';
 import { claimFile } from './claim-file.ts';
+import { EMPTY_LOG, type LogState } from './log-state.ts';
 import type { Report } from './report.ts';
 
 export function planLog(draft: Draft, change: LogChange, report: Report): void {

@@ -1,12 +1,12 @@
-import { type ContextId, NO_TURN, type TurnId } from '../../../base/brand.ts';
-import { canonicalJson } from '../../../base/canonical-json.ts';
-import { QuipuError, invalid } from '../../../base/errors.ts';
-import type { HeadRecord } from '../../../format/head-record.ts';
-import type { ContextChange, ContextRef } from '../../batch.ts';
-import type { ContextMeta } from '../../rows.ts';
-import type { StoredTurn } from '../tables/turn-table.ts';
+import { type ContextId, NO_TURN, type TurnId } from '../../base/brand.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { HeadRecord } from '../../format/head-record.ts';
+import type { ContextChange, ContextRef } from '../batch.ts';
+import type { ContextMeta } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import type { Report } from './report.ts';
+import type { StoredTurn } from './stored-turn.ts';
 
 export function planContext(draft: Draft, change: ContextChange, report: Report): void {
   report.changed = true;
