@@ -43,6 +43,7 @@ export class FilesEngine implements Engine {
     reindex: true,
     backup: true,
     collection: true,
+    adoption: true,
   };
   readonly upkeep: Upkeep;
   readonly #writer: Writer;

@@ -67,6 +67,8 @@ export interface CommittedView {
   findKey(key: Uint8Array): number | undefined;
   /** True when a collection took the turn's payload. */
   isCollected(turn: number): boolean;
+  /** Blobs that were erased, whether or not they were put again since. */
+  readonly erased: { has(hash: Hash): boolean };
   newestPatch(turn: number): Promise<number>;
   /** The first file-system root that the turn was given. */
   firstFsRoot(turn: number): Promise<Hash | undefined>;
@@ -104,7 +106,7 @@ interface Counters {
  */
 export class Draft {
   readonly view: CommittedView;
-  readonly nowMs: number;
+  nowMs: number;
   readonly counters: Counters;
   readonly blobs: Layer<Hash, PreparedBlob> = new Layer();
   readonly sha256: Layer<string, Hash> = new Layer();
@@ -122,6 +124,9 @@ export class Draft {
   readonly logs: Layer<string, LogDraft> = new Layer();
   readonly types: Layer<string, DeclaredType> = new Layer();
   readonly fileKinds: Layer<string, FileKind> = new Layer();
+  /** Turns of another store that are gone there, and blobs that were erased there. */
+  readonly goneTurns: Layer<number, true> = new Layer();
+  readonly erased: Layer<Hash, true> = new Layer();
   readonly extents: BulkExtent[] = [];
   readonly #layers: readonly Pick<Layer<unknown, unknown>, 'keep' | 'undo'>[];
   readonly #loaded: Map<string, unknown> = new Map();
@@ -170,8 +175,17 @@ export class Draft {
     return head === undefined || head.removed ? undefined : head;
   }
 
+  isGone(turn: number): boolean {
+    return this.goneTurns.get(turn) ?? this.view.isCollected(turn);
+  }
+
+  isErased(hash: Hash): boolean {
+    return this.erased.get(hash) ?? this.view.erased.has(hash);
+  }
+
   getSealedTurn(id: TurnId): StoredTurn | undefined {
     const number = Number(id);
+    if (this.goneTurns.get(number) === true) return undefined;
     return (
       this.turns.get(number) ??
       this.view.peekSealedTurn(number) ??

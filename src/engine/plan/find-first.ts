@@ -38,7 +38,7 @@ function resolveKey(
   for (let life = 0; ; life += 1) {
     const hash = idempotencyHash(context, key, life);
     const first = draft.keys.get(hexOf(hash)) ?? draft.view.findKey(hash);
-    if (first === undefined || !draft.view.isCollected(first)) return { hash, first };
+    if (first === undefined || !draft.isGone(first)) return { hash, first };
   }
 }
 

@@ -45,7 +45,7 @@ function planCreate(
   sayMeta(draft, head, meta, report);
 }
 
-function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, report: Report): void {
+export function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, report: Report): void {
   // What is kept is what JSON keeps; the caller's object stays the caller's.
   const kept = JSON.parse(canonicalJson(meta)) as ContextMeta;
   draft.metas.set(Number(head.id), kept);

@@ -61,7 +61,10 @@ export function planDoc(draft: Draft, change: DocChange, report: Report): void {
   }
 }
 
-function currentDoc(draft: Draft, name: string): { version: number; removed: boolean } | undefined {
+export function currentDoc(
+  draft: Draft,
+  name: string,
+): { version: number; removed: boolean } | undefined {
   const drafted = draft.docs.get(name)?.record;
   if (drafted === undefined) return draft.view.findDoc(name);
   return { version: drafted.version, removed: drafted.content === undefined };
