@@ -14,6 +14,7 @@ import type {
 import type { Engine } from '../../engine/engine.ts';
 import type { ContextRow } from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
+import { fillForCopy, keyOf } from './adoption-fixture.ts';
 import { describeWhen } from './describe-when.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
@@ -26,13 +27,12 @@ import {
   listen,
   openEngine,
   openTurn,
-  patchTurn,
   present,
   putDoc,
   reopenEngine,
 } from './fixture.ts';
 import { readAll } from './read-all.ts';
-import { Ears, flatten, sweep } from './upkeep-fixture.ts';
+import { Ears, flatten } from './upkeep-fixture.ts';
 
 const ALL = 1000;
 
@@ -40,7 +40,7 @@ export function adoptionSuite(target: EngineTarget): void {
   describeWhen(target.capabilities.adoption, 'adoption', () => {
     it('makes a store the copy of another one, with ids, numbers, versions and times', async () => {
       const source = await openEngine(target, { clock: () => 5000 });
-      await fill(source);
+      await fillForCopy(source);
       const copy = await openEngine(target, { clock: () => 9000 });
       await putBlobs(source, copy);
       await copy.upkeep.adopt(await everythingOf(source));
@@ -52,10 +52,10 @@ export function adoptionSuite(target: EngineTarget): void {
       expect(found).toBe(blobOf('named').hash);
 
       // Retries find what the keys stand for, and a key whose turn is gone begins a new life.
-      const again = { ...appendBatch(toContextId(2), 'with a key'), idempotency: key(2n, 'k') };
+      const again = { ...appendBatch(toContextId(2), 'with a key'), idempotency: keyOf(2n, 'k') };
       expect(await copy.commit(again)).toMatchObject({ replayed: true, turns: [{ id: 4n }] });
       expect(await source.commit(again)).toMatchObject({ replayed: true, turns: [{ id: 4n }] });
-      const other = { ...appendBatch(toContextId(2), 'other'), idempotency: key(2n, 'k') };
+      const other = { ...appendBatch(toContextId(2), 'other'), idempotency: keyOf(2n, 'k') };
       await failure(copy.commit(other), 'IDEMPOTENCY_CONFLICT');
       const fresh = await append(copy, toContextId(2), 'and on');
       expect(fresh).toMatchObject({ parent: 5n, depth: 2, createdAt: 9000 });
@@ -63,7 +63,7 @@ export function adoptionSuite(target: EngineTarget): void {
 
     it('keeps what it took over when the store is opened again', async () => {
       const source = await openEngine(target);
-      await fill(source);
+      await fillForCopy(source);
       const copy = await openEngine(target);
       await putBlobs(source, copy);
       await copy.upkeep.adopt(await everythingOf(source));
@@ -80,7 +80,7 @@ export function adoptionSuite(target: EngineTarget): void {
 
     it('takes a few at a time, and goes on where it is', async () => {
       const source = await openEngine(target);
-      await fill(source);
+      await fillForCopy(source);
       const copy = await openEngine(target);
       await putBlobs(source, copy);
       const { contexts = [], turns = [], patches = [], ...rest } = await everythingOf(source);
@@ -171,41 +171,6 @@ function entryOf(
   if (entry.gone !== undefined) throw new Error('expected a turn that is there');
   const row = { ...entry.row, ...change };
   return { id: row.id, row };
-}
-
-function key(context: bigint, text: string): { context: ContextId; key: string } {
-  return { context: toContextId(context), key: text };
-}
-
-/** Some of everything, with turns that are gone, a removed context, an erased payload and a replaced root. */
-async function fill(engine: Engine): Promise<void> {
-  const removed = await createContext(engine);
-  const gone = { ...appendBatch(removed.id, 'gone'), idempotency: key(removed.id, 'k') };
-  await engine.commit(gone);
-  await patchTurn(engine, toTurnId(1), 'patched, gone');
-  const { id } = await createContext(engine, { meta: { title: 'one', labels: ['l'] } });
-  const tree = blobOf('tree');
-  await engine.commit({ blobs: [tree, blobOf('tree 2')] });
-  await append(engine, removed.id, 'gone, too');
-  await append(engine, id, 'first', { fsRoot: tree.hash });
-  const withKey = { ...appendBatch(id, 'with a key'), idempotency: key(id, 'k') };
-  await engine.commit(withKey);
-  await append(engine, id, 'to be erased', { parent: toTurnId(3) });
-  await engine.commit({ fsRoots: [{ turn: toTurnId(3), root: blobOf('tree 2').hash }] });
-  await engine.commit({ contexts: [{ do: 'remove', context: removed.id }] });
-  await createContext(engine, { base: toTurnId(4) });
-  await patchTurn(engine, toTurnId(3), 'better');
-  await patchTurn(engine, toTurnId(4), 'hidden', { tombstone: true });
-  await engine.commit({ docs: [{ name: 'plain/doc', content: '{"a":1}' }] });
-  await engine.commit({ docs: [{ name: 'plain/doc', content: '{"a":2}' }] });
-  await engine.commit({ docs: [{ name: 'shown.json', content: '[]', publish: true }] });
-  const named = blobOf('named');
-  await engine.commit({ blobs: [{ ...named, sha256: sha256Hex(named.bytes) }] });
-  await engine.upkeep.eraseBlob(blobOf('to be erased').hash);
-  const collection = await new Ears().start(engine, 0);
-  const alive = [3, 4, 5].map((turn) => toTurnId(turn));
-  const blobs = ['tree 2', 'first', 'with a key', 'better', 'hidden', 'named'];
-  await sweep(collection, new Ears(), { turns: alive, blobs });
 }
 
 async function putBlobs(source: Engine, copy: Engine): Promise<void> {
