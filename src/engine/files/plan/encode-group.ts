@@ -1,4 +1,4 @@
-import type { Hash } from '../../../base/brand.ts';
+import type { Hash, TurnId } from '../../../base/brand.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../base/crc.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
