@@ -31,7 +31,16 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'whole',
           include: ['test/**/*.test.ts', ...ALONE],
-          exclude: ['test/soak/**', `test/{${SHARING.join()}}/**`],
+          exclude: ['test/soak/**', 'test/postgres/**', `test/{${SHARING.join()}}/**`],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: ['test/postgres/**/*.test.ts'],
+          globalSetup: ['test/support/postgres/shared-server.ts'],
+          isolate: false,
         },
       },
     ],

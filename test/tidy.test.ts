@@ -12,7 +12,9 @@ const LONG_FILES: readonly string[] = [];
 const LAYERS: readonly (readonly string[])[] = [
   ['base'],
   ['format'],
+  ['postgres'],
   ['engine'],
+  ['engine/plan'],
   ['engine/files', 'engine/postgres'],
   ['context', 'workflow', 'chat', 'session', 'queue'],
   ['maintain'],
@@ -34,6 +36,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/', 'src/notifier/'],
   'fast-check': ['src/testing/'],
   hono: ['src/server/http/'],
+  pg: ['src/postgres/'],
   pino: ['src/server/'],
   'prom-client': ['src/server/metrics/'],
   ulid: ['src/chat/', 'src/engine/files/', 'src/workflow/'],

@@ -46,6 +46,7 @@ export class RemoteEngine implements Engine {
     reindex: true,
     backup: true,
     collection: { missing: 'collections run where the data is' },
+    adoption: { missing: 'a store is copied where its data is' },
   };
   readonly upkeep: Upkeep = new RemoteUpkeep((...long) => this.runLong(...long));
   readonly #feed: ChangeFeed;

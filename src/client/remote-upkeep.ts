@@ -1,5 +1,6 @@
 import type { Hash } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
+import type { Records } from '../engine/adoption.ts';
 import type { Progress } from '../engine/progress.ts';
 import type {
   BackupReport,
@@ -18,6 +19,13 @@ export type RunLong = (
 ) => Promise<unknown>;
 
 export class RemoteUpkeep implements Upkeep {
+  readonly records: Records = {
+    turns: noCopies,
+    patches: noCopies,
+    docs: noCopies,
+    sha256Names: refuseCopies,
+    erased: refuseCopies,
+  };
   readonly #run: RunLong;
 
   constructor(run: RunLong) {
@@ -47,4 +55,20 @@ export class RemoteUpkeep implements Upkeep {
   async backup(to: string, progress?: Progress): Promise<BackupReport> {
     return (await this.#run('upkeep.backup', [to], progress)) as BackupReport;
   }
+
+  async adopt(): Promise<void> {
+    refuseCopies();
+  }
+}
+
+async function noCopies(): Promise<never> {
+  return refuseCopies();
+}
+
+function refuseCopies(): never {
+  throw new QuipuError(
+    'UNSUPPORTED',
+    'a store is copied where its data is: stop the server, and give "quipu copy" its folder or database',
+    { what: 'copy', found: 'a client' },
+  );
 }

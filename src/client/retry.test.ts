@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { QuipuError } from '../base/errors.ts';
 import { outcomeUnknown, timedOut, unavailable } from './outcome.ts';
-import { pauseMs, withRetries } from './retry.ts';
+import { withRetries } from './retry.ts';
 
 const plan = { timeoutMs: 5000, repeatable: true, isOver: () => false };
 
@@ -55,15 +55,5 @@ describe('withRetries', () => {
     }, plan);
     expect(given.toSorted((a, b) => b - a)).toEqual(given);
     expect(given[2]).toBeLessThan(5000);
-  });
-});
-
-describe('pauseMs', () => {
-  it('grows to a second and no further', () => {
-    expect(pauseMs(0)).toBeLessThanOrEqual(10);
-    for (const attempt of [7, 20, 5000]) {
-      expect(pauseMs(attempt)).toBeGreaterThanOrEqual(500);
-      expect(pauseMs(attempt)).toBeLessThanOrEqual(1000);
-    }
   });
 });

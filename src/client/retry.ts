@@ -1,12 +1,11 @@
 import { isQuipuError } from '../base/errors.ts';
+import { pauseMs } from '../base/pause.ts';
 import { isOutcomeUnknown } from './outcome.ts';
 
 // Also for the client in a browser: nothing here is of Node.
 
 /** For a request with all its attempts. */
 export const TIMEOUT_MS_DEFAULT = 30_000;
-const FIRST_PAUSE_MS = 10;
-const PAUSE_MS_MAX = 1000;
 
 export interface RetryPlan {
   /** For all attempts together. */
@@ -36,12 +35,6 @@ export async function withRetries<T>(
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
-}
-
-/** Grows, and differs from one client to the next, so that many do not come back in step. */
-export function pauseMs(attempt: number): number {
-  const most = Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10));
-  return most * (0.5 + Math.random() / 2);
 }
 
 /** Another attempt may go better: nobody answered, or one who was about to leave. */

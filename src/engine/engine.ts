@@ -36,6 +36,8 @@ export interface EngineCapabilities {
   readonly backup: Capability;
   /** `upkeep.startCollection` shows what is stored and sweeps it. */
   readonly collection: Capability;
+  /** `upkeep.records` and `upkeep.adopt` make one store the copy of another. */
+  readonly adoption: Capability;
 }
 
 export interface ContextQuery {

@@ -1,4 +1,5 @@
 import type { Hash, TurnId } from '../base/brand.ts';
+import type { Adoption, Records } from './adoption.ts';
 import type { Progress } from './progress.ts';
 
 // What keeps a store healthy, as far as an engine must do it. The decisions (what is alive, what may
@@ -157,4 +158,8 @@ export interface Upkeep {
   eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void>;
   /** A consistent copy into a folder; a second run copies only what is new. */
   backup(to: string, progress?: Progress): Promise<BackupReport>;
+  /** For whoever makes a copy of the store. */
+  readonly records: Records;
+  /** Takes over records of another store as they are: one commit, see `adoption.ts`. */
+  adopt(adoption: Adoption): Promise<void>;
 }

@@ -39,6 +39,14 @@ export class HostedEngine implements Engine {
     eraseLines: (log, erasures) => this.#current.upkeep.eraseLines(log, erasures),
     // The owner may have been started elsewhere.
     backup: (to, progress) => this.#current.upkeep.backup(resolve(to), progress),
+    records: {
+      turns: (from, limit) => this.#current.upkeep.records.turns(from, limit),
+      patches: (from, limit) => this.#current.upkeep.records.patches(from, limit),
+      sha256Names: () => this.#current.upkeep.records.sha256Names(),
+      erased: () => this.#current.upkeep.records.erased(),
+      docs: (names) => this.#current.upkeep.records.docs(names),
+    },
+    adopt: (adoption) => this.#current.upkeep.adopt(adoption),
   };
   readonly #host: Host;
   readonly #remote: RemoteEngine | undefined;

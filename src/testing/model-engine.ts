@@ -49,6 +49,7 @@ export class ModelEngine implements Engine {
     reindex: { missing: 'the model keeps no accelerator' },
     backup: { missing: 'the model keeps no files' },
     collection: true,
+    adoption: true,
   };
   readonly state: ModelState;
   readonly upkeep: ModelUpkeep;

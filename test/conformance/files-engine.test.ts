@@ -20,7 +20,7 @@ async function openAt(folder: string, opening: { clock?: () => number } = {}): P
 
 engineSuite({
   name: 'files',
-  capabilities: { reopen: true, reindex: true, backup: true, collection: true },
+  capabilities: { reopen: true, reindex: true, backup: true, collection: true, adoption: true },
   open: (opening) => openAt(join(root, String((count += 1))), opening),
   reopen: (engine, opening) => openAt(folders.get(engine) ?? '', opening),
 });

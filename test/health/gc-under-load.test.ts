@@ -107,6 +107,8 @@ function withoutBarrier(engine: Engine): Engine {
     eraseBlob: (hash) => upkeep.eraseBlob(hash),
     eraseLines: (log, erasures) => upkeep.eraseLines(log, erasures),
     backup: (to, progress) => upkeep.backup(to, progress),
+    records: upkeep.records,
+    adopt: (adoption) => upkeep.adopt(adoption),
   };
   return new Proxy(engine, {
     get(target, name) {

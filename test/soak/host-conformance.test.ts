@@ -47,6 +47,7 @@ engineSuite({
     reindex: true,
     backup: true,
     collection: { missing: 'collections run where the data is' },
+    adoption: { missing: 'a store is copied where its data is' },
   },
   open: async (opening) => (await openSecond(opening)).engine,
 });

@@ -23,6 +23,7 @@ export function clientSuites(name: string, way: Way, openServed: OpenServed): vo
       reindex: true,
       backup: true,
       collection: { missing: 'collections run where the data is' },
+      adoption: { missing: 'a store is copied where its data is' },
     },
     open: async (opening) => connectTo(await openServed(opening), way),
   });

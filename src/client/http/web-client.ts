@@ -1,9 +1,10 @@
 import { isQuipuError } from '../../base/errors.ts';
+import { pauseMs } from '../../base/pause.ts';
 import type { ContextJson } from '../../context/context.ts';
 import type { ContextUpdate } from '../../context/contexts.ts';
 import type { TurnJson } from '../../context/turn.ts';
 import type { BlobInfo } from '../../store/blobs.ts';
-import { pauseMs, withRetries } from '../retry.ts';
+import { withRetries } from '../retry.ts';
 import { HttpAsker, lost } from './http-asker.ts';
 import type { HttpClientOptions } from './http-asker.ts';
 import { readEvents } from './read-events.ts';

@@ -1,8 +1,8 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { Committed } from '../batch.ts';
-import { type Draft, NotInMemory } from './plan/draft.ts';
-import { planBatch } from './plan/plan-batch.ts';
-import type { Planned, PreparedBatch } from './plan/planned.ts';
+import { type Draft, NotInMemory } from '../plan/draft.ts';
+import { planBatch } from '../plan/plan-batch.ts';
+import type { Planned, PreparedBatch } from '../plan/planned.ts';
 import type { SqueezeJob, Squeezer } from './squeeze/squeezer.ts';
 
 // Group commit: commits that arrive while a group is on its way to the disk share the next one.

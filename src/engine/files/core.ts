@@ -1,5 +1,4 @@
 import type { Hash, TurnId } from '../../base/brand.ts';
-import { BLOB_OVERHEAD_BYTES } from '../../format/blob-record.ts';
 import { type CollectedMap, isCollected, NOTHING_COLLECTED } from '../../format/collected-map.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
@@ -7,20 +6,23 @@ import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { Tips } from '../engine.ts';
 import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../rows.ts';
 import { BlobReader } from './blobs/blob-reader.ts';
-import type { Index } from './index/store-index.ts';
+import { ErasedBlobs } from './erase/erased-blobs.ts';
+import { countOf, type Index } from './index/store-index.ts';
 import { corrupt } from './io-error.ts';
 import { extentsFile, TURNS_FILE } from './names.ts';
 import { readOpenText } from './open-turn-file.ts';
-import type { CommittedView, Draft, FileKind, OpenTurn } from './plan/draft.ts';
+import type { CommittedView, Draft, FileKind, OpenTurn } from '../plan/draft.ts';
+import type { LogState } from '../plan/log-state.ts';
+import type { StoredTurn } from '../plan/stored-turn.ts';
 import { contextDoc, type EncodedGroup } from './plan/encode-group.ts';
 import { DamageReport } from './recovery/damage.ts';
 import type { StoreFiles } from './store-files.ts';
 import { DocBases } from './tables/doc-bases.ts';
 import { type DocPlace, readDoc } from './tables/doc-log.ts';
 import { HeadTable } from './tables/head-table.ts';
-import { type LogState, readLogState } from './tables/line-log.ts';
+import { readLogState } from './tables/line-log.ts';
 import { firstFsRoot, newestPatch, readFsRoots, readPatches } from './tables/patch-table.ts';
-import { type StoredTurn, TurnTable } from './tables/turn-table.ts';
+import { TurnTable } from './tables/turn-table.ts';
 import type { TypeTable } from './tables/type-table.ts';
 import type { Tails } from './tails.ts';
 
@@ -56,7 +58,7 @@ export class Core implements CommittedView {
   /** Turns whose payloads a collection took: they read as if they had never been. */
   collected: CollectedMap = NOTHING_COLLECTED;
   /** Blobs that were erased: that they are missing is no damage. */
-  erased: Set<Hash> = new Set();
+  erased: ErasedBlobs = new ErasedBlobs();
   /** A pack that is being removed. */
   leaving: number | undefined;
   /** Told of what commits build on, while a collection runs. */
@@ -138,8 +140,7 @@ export class Core implements CommittedView {
   async findTurn(id: number): Promise<StoredTurn | undefined> {
     const open = this.openTurns.get(id);
     if (open === undefined) return this.getSealedTurn(id);
-    const { row, jump, sideJump } = open;
-    return { row, jump, sideJump, idempotency: undefined };
+    return { ...open, idempotency: undefined };
   }
 
   getOpenTurn(id: number): OpenTurn | undefined {
@@ -261,11 +262,12 @@ export class Core implements CommittedView {
   absorb(draft: Draft, group: EncodedGroup): void {
     const { index } = this;
     this.tails = group.tails;
+    this.collected = group.collected ?? this.collected;
+    for (const [hash] of draft.erased.entries()) this.erased.add(hash);
     for (const [tag, type] of draft.types.entries()) this.types.add({ ...type, tag });
     for (const place of group.blobs) {
       index.addBlob(place);
-      const storedBytes = BLOB_OVERHEAD_BYTES + place.storedLength;
-      index.count({ blobs: 1, blobBytes: place.rawLength, storedBytes });
+      index.count(countOf(place, 1));
     }
     for (const [sha256, hash] of draft.sha256.entries()) index.addSha256(sha256, hash);
     for (const [id, turn] of draft.turns.entries()) this.#absorbTurn(id, turn);

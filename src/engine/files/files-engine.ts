@@ -29,11 +29,11 @@ import { FilesUpkeep } from './files-upkeep.ts';
 import { notFound, toQuipuError } from './io-error.ts';
 import { listContexts } from './list-contexts.ts';
 import { readOpenText } from './open-turn-file.ts';
-import { toHeadRow } from './plan/report.ts';
+import { toHeadRow } from '../plan/report.ts';
 import { readStats } from './read-stats.ts';
 import { readLines } from './tables/line-log.ts';
 import { ancestorOf, commonAncestorOf } from './tables/ancestors.ts';
-import type { StoredTurn } from './tables/turn-table.ts';
+import type { StoredTurn } from '../plan/stored-turn.ts';
 import type { Writer } from './writer.ts';
 
 /** The engine over a folder of files. Reads come from `Core`, everything that writes from `Writer`. */
@@ -43,6 +43,7 @@ export class FilesEngine implements Engine {
     reindex: true,
     backup: true,
     collection: true,
+    adoption: true,
   };
   readonly upkeep: Upkeep;
   readonly #writer: Writer;

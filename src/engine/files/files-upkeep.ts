@@ -1,4 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
+import type { Adoption, Records } from '../adoption.ts';
 import type { Progress } from '../progress.ts';
 import type {
   BackupReport,
@@ -9,6 +10,8 @@ import type {
   LineErasure,
   Upkeep,
 } from '../upkeep.ts';
+import { FilesRecords } from './files-records.ts';
+import { toQuipuError } from './io-error.ts';
 import type { Writer } from './writer.ts';
 
 /**
@@ -16,10 +19,12 @@ import type { Writer } from './writer.ts';
  * engine's modules, and most processes use none, so each is loaded when it is asked for.
  */
 export class FilesUpkeep implements Upkeep {
+  readonly records: Records;
   readonly #writer: Writer;
 
   constructor(writer: Writer) {
     this.#writer = writer;
+    this.records = new FilesRecords(writer);
   }
 
   async startCollection(options: CollectionOptions): Promise<Collection> {
@@ -45,5 +50,15 @@ export class FilesUpkeep implements Upkeep {
   async backup(to: string, progress?: Progress): Promise<BackupReport> {
     const { backupStore } = await import('./backup/backup-store.ts');
     return backupStore(this.#writer, to, progress);
+  }
+
+  async adopt(adoption: Adoption): Promise<void> {
+    const batch = { rest: {}, blobs: [], extents: [], relies: [], adoption };
+    const prepared = { batch, jobs: [], release: () => undefined };
+    try {
+      await this.#writer.upkeep('adopting', () => this.#writer.submit(prepared));
+    } catch (error) {
+      throw toQuipuError(error, this.#writer.core.files.root);
+    }
   }
 }

@@ -4,7 +4,7 @@ import type { HeadRecord } from '../../format/head-record.ts';
 import type { ContextList, ContextQuery } from '../engine.ts';
 import type { ContextRow } from '../rows.ts';
 import type { Core } from './core.ts';
-import { toHeadRow } from './plan/report.ts';
+import { toHeadRow } from '../plan/report.ts';
 
 // Contexts by recency. One that moves while someone pages goes to the top, which that reader has
 // passed already; so a listing ends with further rounds over what moved since the round before began.

@@ -2,13 +2,18 @@ import { decodeDelta, DELTA_HEADER_BYTES } from '../../format/open-turn.ts';
 import { decodeTurnRecord, TURN_RECORD_BYTES, type TurnRecord } from '../../format/turn-record.ts';
 import { corrupt } from './io-error.ts';
 import { openTurnFile } from './names.ts';
-import type { OpenTurn } from './plan/draft.ts';
+import type { OpenTurn } from '../plan/draft.ts';
 import type { StoreFiles } from './store-files.ts';
+
+/** Length of its file: the record, and each piece of text with its header. */
+export function openFileBytes({ row, deltas }: OpenTurn): number {
+  return TURN_RECORD_BYTES + deltas * DELTA_HEADER_BYTES + row.size;
+}
 
 /** All bytes acknowledged for an open turn. */
 export async function readOpenText(files: StoreFiles, turn: OpenTurn): Promise<Uint8Array> {
   const name = openTurnFile(Number(turn.row.id));
-  const bytes = await files.read(name, 0, turn.fileBytes);
+  const bytes = await files.read(name, 0, openFileBytes(turn));
   const text = joinDeltas(name, bytes);
   if (text.length === turn.row.size) return text;
   throw corrupt(name, bytes.length, `the open turn should hold ${turn.row.size} bytes`);

@@ -5,7 +5,7 @@ import type { IoFile, IoLock } from '../io.ts';
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint-file.ts';
 import { Core } from './core.ts';
 import { IndexKeeper, type ShelfSource } from './index-keeper.ts';
-import { readErasedHashes } from './erase/erased-blobs.ts';
+import { ErasedBlobs } from './erase/erased-blobs.ts';
 import { corrupt } from './io-error.ts';
 import { Journal, type JournalOptions, SEGMENTS } from './journal.ts';
 import { leaveMark } from './leave-mark.ts';
@@ -50,7 +50,7 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const core = new Core({ files, types, tails: replayed.tails, cacheBytes });
   await findAbandoned(core);
   core.collected = await readCollected(files);
-  core.erased = await readErasedHashes(files);
+  core.erased = await ErasedBlobs.load(files);
 
   let indexed = replayed.seq;
   let currentSeq = (): number => indexed;

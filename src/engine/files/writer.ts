@@ -20,9 +20,9 @@ import { leaveMark } from './leave-mark.ts';
 import { advanceTails } from './tails.ts';
 import { Squeezer } from './squeeze/squeezer.ts';
 import { UpkeepLock } from './upkeep-lock.ts';
-import { Draft } from './plan/draft.ts';
+import { Draft } from '../plan/draft.ts';
 import { encodeGroup } from './plan/encode-group.ts';
-import type { Planned } from './plan/planned.ts';
+import type { Planned } from '../plan/planned.ts';
 
 // Everything that writes. One path for all of it: prepare (hash, compress, write large blobs), then a
 // group plans, encodes one journal frame, makes it durable, applies it, and becomes visible.
@@ -102,10 +102,10 @@ export class Writer implements CommitTarget {
   async commit(batch: Batch): Promise<Committed> {
     this.#assertAccepting();
     const prepared = this.#intake.prepareBatch(batch);
-    if (!(prepared instanceof Promise)) return this.#submit(prepared);
+    if (!(prepared instanceof Promise)) return this.submit(prepared);
     this.#preparing += 1;
     try {
-      return await this.#submit(await prepared);
+      return await this.submit(await prepared);
     } finally {
       this.#preparing -= 1;
     }
@@ -118,13 +118,13 @@ export class Writer implements CommitTarget {
     const existed = this.core.hasBlob(hash);
     if (this.#closed) await prepared.release();
     this.#assertAccepting();
-    await this.#submit(prepared);
+    await this.submit(prepared);
     const stat = await this.core.blobs.stat(hash);
     if (stat === undefined) throw new Error(`blob ${hash} is gone right after it was stored`);
     return { ...stat, existed, ...(sha256 === undefined ? {} : { sha256 }) };
   }
 
-  async #submit(prepared: Prepared): Promise<Committed> {
+  async submit(prepared: Prepared): Promise<Committed> {
     this.#underWay += 1;
     try {
       return await this.#committer.submit(prepared);
@@ -143,7 +143,7 @@ export class Writer implements CommitTarget {
   async store(draft: Draft, alone: boolean, waiting: () => void): Promise<number> {
     const { core } = this;
     await this.#prepareToStore();
-    const group = encodeGroup(draft, core.tails, core.newPack, core.docBases);
+    const group = encodeGroup(draft, core.tails, core.newPack, core);
     await this.#storeFrame(group.writes, () => core.absorb(draft, group), { alone, waiting });
     return this.#seq;
   }

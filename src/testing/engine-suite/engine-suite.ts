@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 
+import { adoptionSuite } from './adoption.ts';
 import { atomicitySuite } from './atomicity.ts';
 import { blobSuite } from './blobs.ts';
 import { concurrencySuite } from './concurrency.ts';
@@ -36,6 +37,7 @@ export function engineSuite(target: EngineTarget): void {
     subscriptionSuite(target);
     lifecycleSuite(target);
     upkeepSuite(target);
+    adoptionSuite(target);
     modelComparisonSuite(target);
   });
 }

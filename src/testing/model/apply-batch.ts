@@ -2,6 +2,8 @@ import type { Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Batch, Change, Committed, Idempotency, TurnAppend } from '../../engine/batch.ts';
 import type { TurnRow } from '../../engine/rows.ts';
+import { hexOf } from '../../base/hex.ts';
+import { idempotencyHash } from '../../format/idempotency.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
 import { applyContext } from './apply-contexts.ts';
 import { applyFsRoot } from './apply-fs-roots.ts';
@@ -48,7 +50,7 @@ function applyLists(draft: Draft, batch: Batch): void {
   }
   if (idempotency !== undefined) {
     const ids = draft.turns.map((turn) => turn.id);
-    draft.set(draft.state.keys, toScope(idempotency), ids);
+    draft.set(draft.state.keys, toScope(draft.state, idempotency), ids);
   }
   for (const open of batch.opens ?? []) applyOpen(draft, open);
   for (const delta of batch.deltas ?? []) applyDelta(draft, delta);
@@ -69,7 +71,7 @@ function findFirst(
   if (appends.some((append) => append.context !== idempotency.context)) {
     throw invalid('idempotency', 'is for one context, and a turn of the batch goes to another');
   }
-  const ids: readonly TurnId[] | undefined = state.keys.get(toScope(idempotency));
+  const ids: readonly TurnId[] | undefined = state.keys.get(toScope(state, idempotency));
   if (ids === undefined) return undefined;
   const rows = ids.map((id) => state.mustGetTurn(id));
   const same = rows.every(
@@ -120,6 +122,11 @@ function replay(seq: number, turns: readonly TurnRow[]): Committed {
   };
 }
 
-function toScope(idempotency: Idempotency): string {
-  return `${idempotency.context} ${idempotency.key}`;
+/** A key lives as long as its turn: once that was collected, the key begins a new life. */
+function toScope(state: ModelState, { context, key }: Idempotency): string {
+  for (let life = 0; ; life += 1) {
+    const scope = hexOf(idempotencyHash(context, key, life));
+    const [first] = state.keys.get(scope) ?? [];
+    if (first === undefined || !state.collected.has(first)) return scope;
+  }
 }

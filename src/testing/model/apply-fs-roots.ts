@@ -13,5 +13,6 @@ export function applyFsRoot(draft: Draft, { turn, root }: FsRootAttach): void {
   }
   const row = { turn, root, seq: state.nextSeq };
   draft.set(state.fsRoots, row.seq, row);
+  draft.set(state.fsRootTimes, row.seq, draft.nowMs);
   draft.fsRoots.push(row);
 }

@@ -38,10 +38,11 @@ export function applyDoc(draft: Draft, change: DocChange): void {
   assertExpected(name, change.expectedVersion, draft.state.getDoc(name)?.version ?? 0);
   if (content !== undefined) {
     const version = (old?.row.version ?? 0) + 1;
-    draft.set(docs, name, { row: { name, version, content }, removed: false });
+    const published = change.publish ?? false;
+    draft.set(docs, name, { row: { name, version, content }, removed: false, published });
     draft.docs.add(name);
   } else if (old !== undefined && !old.removed) {
-    draft.set(docs, name, { row: old.row, removed: true });
+    draft.set(docs, name, { ...old, removed: true });
     draft.removedDocs.push(name);
   }
 }

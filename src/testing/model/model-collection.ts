@@ -72,7 +72,7 @@ export class ModelCollection implements Collection {
 
   async sweep(plan: SweepPlan): Promise<SweepReport> {
     await plan.settle?.();
-    const { blobs, turns, openBytes, collected, keys } = this.#state;
+    const { blobs, turns, openBytes, collected } = this.#state;
     let [removedBlobs, freedBytes] = [0, 0];
     for (const [hash, bytes] of blobs) {
       if (!this.#isOld(hash) || plan.isLive(hash)) continue;
@@ -83,7 +83,6 @@ export class ModelCollection implements Collection {
     for (const id of turns.keys()) {
       if (id < this.firstNewTurn && !openBytes.has(id) && !plan.isLiveTurn(id)) collected.add(id);
     }
-    for (const [key, ids] of keys) if (ids.some((id) => collected.has(id))) keys.delete(key);
     return { removedBlobs, freedBytes, keptDeadBytes: 0, skippedForSpace: 0 };
   }
 

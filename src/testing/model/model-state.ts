@@ -19,6 +19,7 @@ export interface ModelContext {
 export interface ModelDoc {
   readonly row: DocRow;
   readonly removed: boolean;
+  readonly published: boolean;
 }
 
 /**
@@ -36,10 +37,14 @@ export class ModelState {
   /** Turns that are gone for readers. Their rows stay, because ids are counted by them. */
   readonly collected: Set<TurnId> = new Set();
   readonly openBytes: Map<TurnId, Uint8Array> = new Map();
-  /** (context, key) as one text, and the turns that came of it. */
+  /** The hash of (context, key) as hex, and the turns that came of it. */
   readonly keys: Map<string, readonly TurnId[]> = new Map();
   readonly patches: Map<number, PatchRow> = new Map();
   readonly fsRoots: Map<number, FsRootRow> = new Map();
+  readonly fsRootTimes: Map<number, number> = new Map();
+  /** Numbers of patches and file-system roots that were gone before the store was copied. */
+  readonly goneSeqs: Map<number, true> = new Map();
+  readonly erased: Map<Hash, true> = new Map();
   readonly logs: Map<string, readonly string[]> = new Map();
   readonly docs: Map<string, ModelDoc> = new Map();
   seq = 0;
@@ -64,7 +69,7 @@ export class ModelState {
 
   /** The number of the next patch or file-system root. */
   get nextSeq(): number {
-    return this.patches.size + this.fsRoots.size + 1;
+    return this.patches.size + this.fsRoots.size + this.goneSeqs.size + 1;
   }
 
   /** The file-system roots that a turn was given, oldest first. */

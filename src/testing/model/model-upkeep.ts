@@ -2,6 +2,7 @@ import { NO_TURN } from '../../base/brand.ts';
 import type { Hash } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
+import type { Adoption, Records } from '../../engine/adoption.ts';
 import type { Batch, Committed } from '../../engine/batch.ts';
 import type {
   BackupReport,
@@ -13,11 +14,14 @@ import type {
   Upkeep,
 } from '../../engine/upkeep.ts';
 import { padLine } from '../../engine/pad-line.ts';
+import { applyAdoption } from './apply-adoption.ts';
 import { ModelCollection } from './model-collection.ts';
+import { ModelRecords } from './model-records.ts';
 import type { ModelState } from './model-state.ts';
 
 /** Upkeep in its simplest form: everything is in memory, and a sweep takes no time. */
 export class ModelUpkeep implements Upkeep {
+  readonly records: Records;
   readonly #state: ModelState;
   readonly #clock: () => number;
   readonly #assertOpen: (what: string) => void;
@@ -25,6 +29,7 @@ export class ModelUpkeep implements Upkeep {
 
   constructor(state: ModelState, clock: () => number, assertOpen: (what: string) => void) {
     this.#state = state;
+    this.records = new ModelRecords(state);
     this.#clock = clock;
     this.#assertOpen = assertOpen;
   }
@@ -62,7 +67,7 @@ export class ModelUpkeep implements Upkeep {
 
   async eraseBlob(hash: Hash): Promise<void> {
     this.#assertFree('an erasure');
-    this.#state.blobs.delete(hash);
+    if (this.#state.blobs.delete(hash)) this.#state.erased.set(hash, true);
   }
 
   async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
@@ -78,6 +83,11 @@ export class ModelUpkeep implements Upkeep {
       what: 'backup',
       found: 'model',
     });
+  }
+
+  async adopt(adoption: Adoption): Promise<void> {
+    this.#assertFree('an adoption');
+    applyAdoption(this.#state, adoption, this.#clock());
   }
 
   noteBlob(hash: Hash): void {

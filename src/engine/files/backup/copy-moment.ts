@@ -1,5 +1,6 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { HEADS_FILE, openTurnFile } from '../names.ts';
+import { openFileBytes } from '../open-turn-file.ts';
 import type { Tails } from '../tails.ts';
 import type { Writer } from '../writer.ts';
 import { readHeads } from './copy-heads.ts';
@@ -40,7 +41,9 @@ export async function takeMoment(
     const writes: JournalWrite[] = [];
     const take = async (write: JournalWrite): Promise<void> => void writes.push(write);
     const changed = new Set(seen.contexts);
-    for (const [id, { row, fileBytes }] of core.openTurns) {
+    for (const [id, turn] of core.openTurns) {
+      const { row } = turn;
+      const fileBytes = openFileBytes(turn);
       if (seen.grown.has(id)) changed.add(Number(row.context));
       // A turn only grows, and its id is its own: at the same length it is the same.
       if (await compared.hasOpenTurn(id, fileBytes)) continue;

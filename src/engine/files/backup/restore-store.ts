@@ -11,7 +11,7 @@ import type { Io, IoLock } from '../../io.ts';
 import type { BackupReport } from '../../upkeep.ts';
 import type { Checkpoint } from '../checkpoint-file.ts';
 import { readCollected } from '../collect/collected-turns.ts';
-import { readErasedHashes } from '../erase/erased-blobs.ts';
+import { ErasedBlobs } from '../erase/erased-blobs.ts';
 import { makeFolder } from '../make-folder.ts';
 import { corrupt, toQuipuError } from '../io-error.ts';
 import {
@@ -130,7 +130,7 @@ async function copyAll(job: CopyJob, { body }: Checkpoint): Promise<void> {
   for (const [name, place] of published) {
     if (place !== undefined) await copyPublished(job, name, place);
   }
-  await readErasedHashes(from);
+  await ErasedBlobs.load(from);
   await copySmall(job, ERASED_FILE, false);
   await readCollected(from);
   await copySmall(job, COLLECTED_FILE, false);

@@ -58,6 +58,11 @@ function checkTurn(check: Check, turn: TurnRecord, links: TurnLinks): void {
   const id = Number(turn.id);
   const wrong = links.problemOf(turn);
   if (wrong !== undefined) findings.add(problemOfTurn(id, wrong, true));
+  if (turn.idempotency !== undefined && core.index.findKey(turn.idempotency) !== id) {
+    findings.add(staleIndex(`the index does not know the idempotency key of turn ${id}`, `${id}`));
+  }
+  // Nobody reads the rest of it, and of a turn that was gone before it was copied there is no more.
+  if (isCollected(core.collected, id)) return;
   if (!core.types.has(turn.typeTag)) {
     findings.add(problemOfTurn(id, `the type of turn ${id} is not declared`, true));
   }
@@ -68,12 +73,8 @@ function checkTurn(check: Check, turn: TurnRecord, links: TurnLinks): void {
   if ((turn.flags & NEVER_STORED) !== 0) {
     findings.add(problemOfTurn(id, `turn ${id} has flags that are never stored`, true));
   }
-  const gone = isCollected(core.collected, id);
-  if (!gone && turn.payload !== undefined && !blobs.isThere(core, turn.payload)) {
+  if (turn.payload !== undefined && !blobs.isThere(core, turn.payload)) {
     findings.add(problemOfTurn(id, `the payload of turn ${id} cannot be read`, false));
-  }
-  if (turn.idempotency !== undefined && core.index.findKey(turn.idempotency) !== id) {
-    findings.add(staleIndex(`the index does not know the idempotency key of turn ${id}`, `${id}`));
   }
 }
 

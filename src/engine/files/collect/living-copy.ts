@@ -4,7 +4,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { BulkLease } from '../blobs/bulk-packs.ts';
 import { packFile } from '../names.ts';
 import { closePack, PACK_BYTES } from '../plan/encode-packs.ts';
-import type { ChunkPlace } from '../plan/prepared-blob.ts';
+import type { ChunkPlace } from '../../plan/prepared-blob.ts';
 import type { PackItem } from '../scan-pack.ts';
 import type { Writer } from '../writer.ts';
 import type { GiveWay } from './give-way.ts';

@@ -2,12 +2,12 @@ import { crc32 } from '../../../base/crc.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
+import { EMPTY_LOG, type LogState } from '../../plan/log-state.ts';
 import { padLine } from '../../pad-line.ts';
 import type { LineErasure } from '../../upkeep.ts';
 import { Quarantine } from '../check/quarantine.ts';
 import { extentsFile } from '../names.ts';
-import { EMPTY_LOG, extentOfLine, readExtent, readExtentLines } from '../tables/line-log.ts';
-import type { LogState } from '../tables/line-log.ts';
+import { extentOfLine, readExtent, readExtentLines } from '../tables/line-log.ts';
 import type { Writer } from '../writer.ts';
 
 // Erasing lines: each is overwritten in place by one of the same length, together with the checksum of

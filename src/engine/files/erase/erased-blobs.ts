@@ -26,8 +26,32 @@ export async function* readErased(files: StoreFiles, from = 0): AsyncGenerator<E
 }
 
 /** The hashes of all erased blobs. Erasing is rare, so they are few. */
-export async function readErasedHashes(files: StoreFiles): Promise<Set<Hash>> {
-  const hashes = new Set<Hash>();
-  for await (const { hash } of readErased(files)) hashes.add(hash);
-  return hashes;
+export class ErasedBlobs implements Iterable<Hash> {
+  readonly #hashes: Set<Hash> = new Set();
+  #records = 0;
+
+  static async load(files: StoreFiles): Promise<ErasedBlobs> {
+    const erased = new ErasedBlobs();
+    for await (const { hash } of readErased(files)) erased.add(hash);
+    return erased;
+  }
+
+  /** Where the next record goes. */
+  get fileBytes(): number {
+    return this.#records * ERASED_RECORD_BYTES;
+  }
+
+  has(hash: Hash): boolean {
+    return this.#hashes.has(hash);
+  }
+
+  /** For each record: a blob that was put again can be erased again. */
+  add(hash: Hash): void {
+    this.#hashes.add(hash);
+    this.#records += 1;
+  }
+
+  [Symbol.iterator](): Iterator<Hash> {
+    return this.#hashes.values();
+  }
 }

@@ -24,8 +24,8 @@ export async function overwriteRecords(
     const length = data.length;
     notes.push(encodeErasedRecord({ hash, pack, offset, length, erasedAt: nowMs }));
   }
-  const end = await core.files.size(ERASED_FILE);
-  writes.push({ kind: 'bytes', path: ERASED_FILE, offset: end, data: Buffer.concat(notes) });
+  const data = Buffer.concat(notes);
+  writes.push({ kind: 'bytes', path: ERASED_FILE, offset: core.erased.fileBytes, data });
   await writer.storeWrites(writes, () => {
     core.index.forgetBlobs(places);
     for (const { hash } of places) core.erased.add(hash);

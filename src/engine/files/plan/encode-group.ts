@@ -1,19 +1,25 @@
-import type { Hash } from '../../../base/brand.ts';
+import type { Hash, TurnId } from '../../../base/brand.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../base/crc.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
 import { ALIAS_RECORD_BYTES, encodeAliasRecord } from '../../../format/alias-record.ts';
+import { type CollectedMap, encodeCollectedMap } from '../../../format/collected-map.ts';
 import { encodeDocDifference } from '../../../format/doc-difference.ts';
 import { type DocRecord, encodeDocRecord } from '../../../format/doc-record.ts';
+import { encodeErasedRecord } from '../../../format/erased-record.ts';
 import { encodeHeadRecord, HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
 import { encodePatchRecord, PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
 import { encodeTypeLine } from '../../../format/type-line.ts';
+import { encodeDelta } from '../../../format/open-turn.ts';
 import { encodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
+import type { ErasedBlobs } from '../erase/erased-blobs.ts';
 import {
   ALIASES_FILE,
+  COLLECTED_FILE,
   DOCS_FILE,
+  ERASED_FILE,
   extentsFile,
   HEADS_FILE,
   openTurnFile,
@@ -21,10 +27,11 @@ import {
   TURNS_FILE,
   TYPES_FILE,
 } from '../names.ts';
+import { openFileBytes } from '../open-turn-file.ts';
 import type { DocBase, DocBases } from '../tables/doc-bases.ts';
 import type { DocPlace } from '../tables/doc-log.ts';
 import { advanceTails, type Tails } from '../tails.ts';
-import type { Draft, LogDraft, OpenDraft } from './draft.ts';
+import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
 import { type BlobPlaced, encodePacks } from './encode-packs.ts';
 import { encodeRuns } from './encode-runs.ts';
 
@@ -34,6 +41,8 @@ export interface EncodedGroup {
   readonly tails: Tails;
   readonly blobs: readonly BlobPlaced[];
   readonly docs: readonly DocWritten[];
+  /** The turns that are gone, when there are more of them now. */
+  readonly collected: CollectedMap | undefined;
 }
 
 interface DocWritten {
@@ -48,33 +57,65 @@ export function contextDoc(context: number): string {
   return `contexts/${context}`;
 }
 
+/** What the store keeps that a group may add to. */
+interface Kept {
+  readonly docBases: Pick<DocBases, 'find'>;
+  readonly collected: CollectedMap;
+  readonly erased: Pick<ErasedBlobs, 'fileBytes'>;
+}
+
 /** Pure: a draft and the tails become writes. `newPack` hands out a number nobody has. */
 export function encodeGroup(
   draft: Draft,
   tails: Tails,
   newPack: () => number,
-  bases: Pick<DocBases, 'find'>,
+  kept: Kept,
 ): EncodedGroup {
   const packs = encodePacks(draft, tails, newPack);
-  const docs = encodeDocs(draft, tails, bases);
+  const docs = encodeDocs(draft, tails, kept.docBases);
   // Turns and heads are counted by the draft: decoding them for that would cost more than encoding.
   const counted = [...encodeTurns(draft), ...encodeHeads(draft)];
   const writes = [
     ...encodeAliases(draft, tails),
     ...encodeTypes(draft, tails),
+    ...encodeErased(draft, kept.erased.fileBytes),
     ...encodePatches(draft, tails),
   ];
-  for (const [id, open] of draft.opens.entries()) writes.push(...encodeOpen(id, open));
+  for (const [id, open] of draft.opens.entries()) writes.push(...encodeOpen(draft, id, open));
   for (const [name, log] of draft.logs.entries()) writes.push(...encodeLog(name, log));
   writes.push(...docs.writes);
   const advanced = writes.reduce(advanceTails, packs.tails);
   const { nextTurn, nextContext } = draft.counters;
+  const collected = withGone(draft, kept.collected);
+  if (collected !== undefined) {
+    writes.push({ kind: 'whole', path: COLLECTED_FILE, data: encodeCollectedMap(collected) });
+  }
   return {
     writes: [...packs.writes, ...counted, ...writes],
     tails: { ...advanced, nextTurn, nextContext, timeMs: draft.nowMs },
     blobs: packs.placed,
     docs: docs.places,
+    collected,
   };
+}
+
+/** The list of collected turns with those that the draft adds; undefined when it adds none. */
+function withGone(draft: Draft, before: CollectedMap): CollectedMap | undefined {
+  const gone = [...draft.goneTurns.entries()];
+  if (gone.length === 0) return undefined;
+  const next = draft.counters.nextTurn;
+  const bits = new Uint8Array(Math.ceil(next / 8));
+  bits.set(before.bits);
+  for (const [id] of gone) bits[id >>> 3] = (bits[id >>> 3] ?? 0) | (1 << (id & 7));
+  return { next, bits };
+}
+
+/** In no pack: the bytes were never here. */
+function encodeErased(draft: Draft, end: number): JournalWrite[] {
+  const notes = [...draft.erased.entries()].map(([hash]: [Hash, true]) =>
+    encodeErasedRecord({ hash, pack: 0, offset: 0, length: 0, erasedAt: draft.nowMs }),
+  );
+  return appendAt(ERASED_FILE, end, notes);
 }
 
 function encodeAliases(draft: Draft, tails: Tails): JournalWrite[] {
@@ -130,12 +171,30 @@ function encodePatches(draft: Draft, tails: Tails): JournalWrite[] {
   return appendAt(PATCHES_FILE, tails.nextPatch * PATCH_RECORD_BYTES, records);
 }
 
-function encodeOpen(id: number, open: OpenDraft): JournalWrite[] {
+function encodeOpen(draft: Draft, id: number, open: OpenDraft): JournalWrite[] {
   const path = openTurnFile(id);
   // Opened and sealed within one group: the file was never there.
   if (open.closed) return open.created ? [] : [{ kind: 'remove', path }];
-  const added = open.added.reduce((sum, piece) => sum + piece.length, 0);
-  return appendAt(path, open.turn.fileBytes - added, open.added);
+  const added = encodeText(open);
+  if (open.created) added.unshift(encodeOpenHeader(open.turn, draft));
+  const addedBytes = added.reduce((sum, piece) => sum + piece.length, 0);
+  return appendAt(path, openFileBytes(open.turn) - addedBytes, added);
+}
+
+function encodeText({ turn, text }: OpenDraft): Uint8Array[] {
+  let offset = turn.row.size - text.reduce((sum, piece) => sum + piece.length, 0);
+  return text.map((data) => {
+    const delta = encodeDelta({ offset, data });
+    offset += data.length;
+    return delta;
+  });
+}
+
+function encodeOpenHeader({ row, jump, sideJump }: OpenTurn, draft: Draft): Uint8Array {
+  const { tag: typeTag } = draft.view.tagOf(row);
+  const jumps = { jump: BigInt(jump) as TurnId, sideJump: BigInt(sideJump) as TurnId };
+  // As it began: without text, whatever the same group added.
+  return encodeTurnRecord({ ...row, size: 0, typeTag, ...jumps, idempotency: undefined });
 }
 
 function encodeLog(name: string, log: LogDraft): JournalWrite[] {

@@ -1,10 +1,12 @@
 import type { TurnId } from '../../../base/brand.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import { hashBytes } from '../../../base/hash.ts';
+import { DELTA_HEADER_BYTES } from '../../../format/open-turn.ts';
+import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
 import type { Core } from '../core.ts';
 import { corrupt } from '../io-error.ts';
 import { OPEN_FOLDER, openTurnFile } from '../names.ts';
-import { readAbandoned, readOpenText } from '../open-turn-file.ts';
+import { openFileBytes, readAbandoned, readOpenText } from '../open-turn-file.ts';
 import type { Writer } from '../writer.ts';
 
 // Turns that were open when the store was last in use. Nobody can go on writing to them: they are
@@ -18,7 +20,8 @@ export async function findAbandoned(core: Core): Promise<void> {
     if (stored === undefined)
       throw corrupt(openTurnFile(Number(name)), 0, 'its type is not declared');
     const { row, jump, sideJump } = stored;
-    core.openTurns.set(Number(name), { row, jump, sideJump, fileBytes });
+    const deltas = (fileBytes - TURN_RECORD_BYTES - text.length) / DELTA_HEADER_BYTES;
+    core.openTurns.set(Number(name), { row, jump, sideJump, deltas });
   }
 }
 
@@ -29,7 +32,7 @@ export async function sealAbandoned(writer: Writer): Promise<void> {
     if (head?.openTurn === turn.row.id && head.openBytes !== turn.row.size) {
       throw corrupt(
         openTurnFile(id),
-        turn.fileBytes,
+        openFileBytes(turn),
         `the open turn should hold ${head.openBytes} bytes`,
       );
     }

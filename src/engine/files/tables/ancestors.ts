@@ -1,5 +1,5 @@
 import { stepTowards } from '../../../format/jump.ts';
-import type { StoredTurn } from './turn-table.ts';
+import type { StoredTurn } from '../../plan/stored-turn.ts';
 
 /** A turn that must be there, because another one names it. */
 export type MustGet = (id: number) => Promise<StoredTurn>;

@@ -1,6 +1,7 @@
 import { crc32 } from '../../../base/crc.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
+import type { LogState } from '../../plan/log-state.ts';
 import { corrupt } from '../io-error.ts';
 import { extentsFile } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
@@ -9,13 +10,6 @@ import type { StoreFiles } from '../store-files.ts';
 // file has one fixed-size record per append: where it ends, at which line, and the checksum of its
 // bytes. Both grow in the same journal frame. Finding line n is a binary search over the extents.
 
-export interface LogState {
-  readonly lines: number;
-  readonly bytes: number;
-  readonly extents: number;
-}
-
-export const EMPTY_LOG: LogState = { lines: 0, bytes: 0, extents: 0 };
 const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 
 /** Undefined when nothing has extents of that name. */

@@ -4,20 +4,11 @@ import {
   TURN_RECORD_BYTES,
   type TurnRecord,
 } from '../../../format/turn-record.ts';
-import type { TurnRow } from '../../rows.ts';
+import type { StoredTurn } from '../../plan/stored-turn.ts';
 import { corrupt } from '../io-error.ts';
 import { TURNS_FILE } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
 import type { TypeTable } from './type-table.ts';
-
-/** A turn as stored: what callers see, and what finds its ancestors and its retries. */
-export interface StoredTurn {
-  readonly row: TurnRow;
-  readonly jump: number;
-  /** The parent's jump. */
-  readonly sideJump: number;
-  readonly idempotency: Uint8Array | undefined;
-}
 
 /** About what a cached row takes in V8: the object, two bigints, a 64-character hash. */
 const CACHED_TURN_BYTES = 512;

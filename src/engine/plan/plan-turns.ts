@@ -1,16 +1,17 @@
-import { type Hash, NO_TURN, type TurnId } from '../../../base/brand.ts';
-import { QuipuError } from '../../../base/errors.ts';
-import { hexOf } from '../../../base/hex.ts';
-import type { HeadRecord } from '../../../format/head-record.ts';
-import { jumpsToGrandJump } from '../../../format/jump.ts';
-import { TurnFlag } from '../../../format/turn-flags.ts';
-import type { TurnAppend, TurnOpen } from '../../batch.ts';
-import type { TurnRow } from '../../rows.ts';
-import type { StoredTurn } from '../tables/turn-table.ts';
+import { type Hash, NO_TURN, type TurnId } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import { hexOf } from '../../base/hex.ts';
+import type { HeadRecord } from '../../format/head-record.ts';
+import { jumpsToGrandJump } from '../../format/jump.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import type { DeclaredType } from '../../format/type-line.ts';
+import type { TurnAppend, TurnOpen } from '../batch.ts';
+import type { TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { mustGetSealed, resolveContext } from './plan-contexts.ts';
 import { addFsRoot } from './plan-fs-roots.ts';
 import type { Report } from './report.ts';
+import type { StoredTurn } from './stored-turn.ts';
 
 export interface TurnPlanOptions {
   readonly report: Report;
@@ -83,20 +84,13 @@ export function planPlace(
   head: HeadRecord,
   turn: TurnOpen,
 ): { row: Omit<TurnRow, 'payload' | 'size'>; jump: number; sideJump: number } {
-  if (head.openTurn !== NO_TURN) {
-    throw new QuipuError(
-      'LOCKED',
-      `turn ${head.openTurn} is open in context ${head.id}; seal or abort it first`,
-      { what: 'context', owner: String(head.openTurn) },
-    );
-  }
+  assertNoOpenTurn(head);
   assertExpectedHead(head, turn.expectedHead);
   const parentId = turn.parent ?? head.head;
   const isRoot = turn.parent === undefined && head.head === NO_TURN;
   const parent = isRoot ? undefined : mustGetSealed(draft, parentId);
   const { type, version, encoding } = turn;
-  const { tag, declared } = draft.view.tagOf({ type, version });
-  if (!declared) draft.types.set(tag, { type, version });
+  declareType(draft, { type, version });
   const id = BigInt(draft.counters.nextTurn) as TurnId;
   draft.counters.nextTurn += 1;
   const row = {
@@ -115,8 +109,25 @@ export function planPlace(
   return { row, jump: planJump(draft, parent), sideJump: parent?.jump ?? 0 };
 }
 
+export function assertNoOpenTurn({ id, openTurn }: HeadRecord): void {
+  if (openTurn === NO_TURN) return;
+  throw new QuipuError(
+    'LOCKED',
+    `turn ${openTurn} is open in context ${id}; seal or abort it first`,
+    {
+      what: 'context',
+      owner: String(openTurn),
+    },
+  );
+}
+
+export function declareType(draft: Draft, type: DeclaredType): void {
+  const { tag, declared } = draft.view.tagOf(type);
+  if (!declared) draft.types.set(tag, type);
+}
+
 /** The parent's jump's jump, or the parent: one more record read at most, whatever the depth. */
-function planJump(draft: Draft, parent: StoredTurn | undefined): number {
+export function planJump(draft: Draft, parent: StoredTurn | undefined): number {
   if (parent === undefined) return 0;
   if (parent.jump === 0 || !jumpsToGrandJump(parent.row.depth)) return Number(parent.row.id);
   return mustGetSealed(draft, BigInt(parent.jump) as TurnId).jump;

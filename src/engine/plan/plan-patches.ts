@@ -1,6 +1,6 @@
-import { QuipuError, invalid } from '../../../base/errors.ts';
-import type { PatchAppend } from '../../batch.ts';
-import type { PatchRow } from '../../rows.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { PatchAppend } from '../batch.ts';
+import type { PatchRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { mustGetSealed } from './plan-contexts.ts';
 import { assertBlob } from './plan-turns.ts';

@@ -1,29 +1,27 @@
-import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
-import type { DeclaredType } from '../../../format/type-line.ts';
-import type { DocRecord } from '../../../format/doc-record.ts';
-import type { HeadRecord } from '../../../format/head-record.ts';
-import type { PatchRecord } from '../../../format/patch-record.ts';
-import type { ContextMeta, TurnRow } from '../../rows.ts';
-import type { DocPlace } from '../tables/doc-log.ts';
-import type { LogState } from '../tables/line-log.ts';
-import type { StoredTurn } from '../tables/turn-table.ts';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import type { DeclaredType } from '../../format/type-line.ts';
+import type { DocRecord } from '../../format/doc-record.ts';
+import type { HeadRecord } from '../../format/head-record.ts';
+import type { PatchRecord } from '../../format/patch-record.ts';
+import type { ContextMeta, TurnRow } from '../rows.ts';
 import { Layer } from './layer.ts';
+import type { LogState } from './log-state.ts';
 import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
+import type { StoredTurn } from './stored-turn.ts';
 
-/** A turn being streamed into; its bytes are in its own file. */
+/** A turn being streamed into; its bytes are kept apart until it is sealed. */
 export interface OpenTurn {
   readonly row: TurnRow;
   readonly jump: number;
   readonly sideJump: number;
-  /** Length of its file, header and delta headers included. */
-  readonly fileBytes: number;
+  /** How many pieces its text came in. */
+  readonly deltas: number;
 }
 
-/** An open turn as a draft leaves it: what its file gets, and whether it ends. */
+/** An open turn as a draft leaves it: what its text gets, and whether it ends. */
 export interface OpenDraft {
   readonly turn: OpenTurn;
-  readonly added: readonly Uint8Array[];
-  /** Bytes of text added by the draft, so that a later delta of the same group sees them. */
+  /** The pieces of text added by the draft; a later delta of the same group sees them. */
   readonly text: readonly Uint8Array[];
   readonly created: boolean;
   readonly closed: boolean;
@@ -39,6 +37,12 @@ export interface LogDraft {
 
 export interface DocDraft {
   readonly record: DocRecord;
+}
+
+/** The newest version of a document. */
+export interface DocState {
+  readonly version: number;
+  readonly removed: boolean;
 }
 
 /** A log, a published document, or a folder that one of them lies in. */
@@ -63,10 +67,12 @@ export interface CommittedView {
   findKey(key: Uint8Array): number | undefined;
   /** True when a collection took the turn's payload. */
   isCollected(turn: number): boolean;
+  /** Blobs that were erased, whether or not they were put again since. */
+  readonly erased: { has(hash: Hash): boolean };
   newestPatch(turn: number): Promise<number>;
   /** The first file-system root that the turn was given. */
   firstFsRoot(turn: number): Promise<Hash | undefined>;
-  findDoc(name: string): DocPlace | undefined;
+  findDoc(name: string): DocState | undefined;
   getLogState(name: string): Promise<LogState | undefined>;
   /** What stands at the plain file path of that name. */
   fileKind(name: string): Promise<FileKind | undefined>;
@@ -100,7 +106,7 @@ interface Counters {
  */
 export class Draft {
   readonly view: CommittedView;
-  readonly nowMs: number;
+  nowMs: number;
   readonly counters: Counters;
   readonly blobs: Layer<Hash, PreparedBlob> = new Layer();
   readonly sha256: Layer<string, Hash> = new Layer();
@@ -118,6 +124,9 @@ export class Draft {
   readonly logs: Layer<string, LogDraft> = new Layer();
   readonly types: Layer<string, DeclaredType> = new Layer();
   readonly fileKinds: Layer<string, FileKind> = new Layer();
+  /** Turns of another store that are gone there, and blobs that were erased there. */
+  readonly goneTurns: Layer<number, true> = new Layer();
+  readonly erased: Layer<Hash, true> = new Layer();
   readonly extents: BulkExtent[] = [];
   readonly #layers: readonly Pick<Layer<unknown, unknown>, 'keep' | 'undo'>[];
   readonly #loaded: Map<string, unknown> = new Map();
@@ -166,8 +175,17 @@ export class Draft {
     return head === undefined || head.removed ? undefined : head;
   }
 
+  isGone(turn: number): boolean {
+    return this.goneTurns.get(turn) ?? this.view.isCollected(turn);
+  }
+
+  isErased(hash: Hash): boolean {
+    return this.erased.get(hash) ?? this.view.erased.has(hash);
+  }
+
   getSealedTurn(id: TurnId): StoredTurn | undefined {
     const number = Number(id);
+    if (this.goneTurns.get(number) === true) return undefined;
     return (
       this.turns.get(number) ??
       this.view.peekSealedTurn(number) ??
@@ -213,6 +231,6 @@ export class Draft {
     if (drafted !== undefined) return drafted.closed ? undefined : drafted;
     const turn = this.view.getOpenTurn(Number(id));
     if (turn === undefined) return undefined;
-    return { turn, added: [], text: [], created: false, closed: false };
+    return { turn, text: [], created: false, closed: false };
   }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Engine } from '../../engine.ts';
-import { MemoryIo } from '../../../testing/disk/memory-io.ts';
-import { MapShelf } from '../../../testing/map-shelf.ts';
-import { openFilesEngine } from '../open-files-engine.ts';
+import type { Engine } from '../engine.ts';
+import { MemoryIo } from '../../testing/disk/memory-io.ts';
+import { MapShelf } from '../../testing/map-shelf.ts';
+import { openFilesEngine } from '../files/open-files-engine.ts';
 
 async function open(): Promise<Engine> {
   const shelf = (): MapShelf => new MapShelf();

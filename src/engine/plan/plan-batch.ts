@@ -1,6 +1,7 @@
-import type { TurnRow } from '../../rows.ts';
+import type { TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { findFirst } from './find-first.ts';
+import { planAdoption } from './plan-adoption.ts';
 import { planContext } from './plan-contexts.ts';
 import { planFsRoot } from './plan-fs-roots.ts';
 import { planPatch } from './plan-patches.ts';
@@ -43,6 +44,7 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
   rest.fsRoots?.forEach((attach) => planFsRoot(draft, attach, report));
   rest.logs?.forEach((change) => planLog(draft, change, report));
   rest.docs?.forEach((change) => planDoc(draft, change, report));
+  if (batch.adoption !== undefined) planAdoption(draft, batch.adoption, report);
   return report.toPlanned();
 }
 

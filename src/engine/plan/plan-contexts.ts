@@ -1,12 +1,12 @@
-import { type ContextId, NO_TURN, type TurnId } from '../../../base/brand.ts';
-import { canonicalJson } from '../../../base/canonical-json.ts';
-import { QuipuError, invalid } from '../../../base/errors.ts';
-import type { HeadRecord } from '../../../format/head-record.ts';
-import type { ContextChange, ContextRef } from '../../batch.ts';
-import type { ContextMeta } from '../../rows.ts';
-import type { StoredTurn } from '../tables/turn-table.ts';
+import { type ContextId, NO_TURN, type TurnId } from '../../base/brand.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { HeadRecord } from '../../format/head-record.ts';
+import type { ContextChange, ContextRef } from '../batch.ts';
+import type { ContextMeta } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import type { Report } from './report.ts';
+import type { StoredTurn } from './stored-turn.ts';
 
 export function planContext(draft: Draft, change: ContextChange, report: Report): void {
   report.changed = true;
@@ -45,7 +45,7 @@ function planCreate(
   sayMeta(draft, head, meta, report);
 }
 
-function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, report: Report): void {
+export function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, report: Report): void {
   // What is kept is what JSON keeps; the caller's object stays the caller's.
   const kept = JSON.parse(canonicalJson(meta)) as ContextMeta;
   draft.metas.set(Number(head.id), kept);

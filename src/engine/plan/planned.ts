@@ -1,5 +1,6 @@
-import type { Hash } from '../../../base/brand.ts';
-import type { Batch, Change, Committed } from '../../batch.ts';
+import type { Hash } from '../../base/brand.ts';
+import type { Adoption } from '../adoption.ts';
+import type { Batch, Change, Committed } from '../batch.ts';
 import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
 
 /** A batch with its blobs compressed, and its large ones written already. */
@@ -10,6 +11,8 @@ export interface PreparedBatch {
   readonly extents: readonly BulkExtent[];
   /** Chunks of its large blobs that were there already. */
   readonly relies: readonly Hash[];
+  /** Records of another store, beside which the rest is empty. */
+  readonly adoption?: Adoption;
 }
 
 /** What a batch will have made true once its group is durable. */

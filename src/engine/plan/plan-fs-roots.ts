@@ -1,6 +1,6 @@
-import type { Hash } from '../../../base/brand.ts';
-import { QuipuError } from '../../../base/errors.ts';
-import type { FsRootAttach } from '../../batch.ts';
+import type { Hash } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { FsRootAttach } from '../batch.ts';
 import type { Draft } from './draft.ts';
 import { mustGetSealed } from './plan-contexts.ts';
 import type { Report } from './report.ts';

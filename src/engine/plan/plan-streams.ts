@@ -1,10 +1,8 @@
-import { NO_TURN, type TurnId } from '../../../base/brand.ts';
-import { QuipuError, invalid } from '../../../base/errors.ts';
-import { encodeDelta } from '../../../format/open-turn.ts';
-import { TurnFlag } from '../../../format/turn-flags.ts';
-import { encodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
-import type { TurnDelta, TurnOpen, TurnSeal } from '../../batch.ts';
-import type { TurnRow } from '../../rows.ts';
+import { NO_TURN, type TurnId } from '../../base/brand.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import type { TurnDelta, TurnOpen, TurnSeal } from '../batch.ts';
+import type { TurnRow } from '../rows.ts';
 import type { Draft, OpenDraft, OpenTurn } from './draft.ts';
 import { resolveContext } from './plan-contexts.ts';
 import { assertBlob, giveRoot, moveHead, planPlace } from './plan-turns.ts';
@@ -26,22 +24,8 @@ export function planOpen(draft: Draft, open: TurnOpen, report: Report): void {
   const flags = place.row.flags | TurnFlag.OPEN;
   const row: TurnRow = { ...place.row, payload: undefined, size: 0, flags };
   const { jump, sideJump } = place;
-  const turn: OpenTurn = { row, jump, sideJump, fileBytes: TURN_RECORD_BYTES };
-  const { tag } = draft.view.tagOf(row);
-  const header = encodeTurnRecord({
-    ...row,
-    typeTag: tag,
-    jump: BigInt(jump) as TurnId,
-    sideJump: BigInt(sideJump) as TurnId,
-    idempotency: undefined,
-  });
-  draft.opens.set(Number(row.id), {
-    turn,
-    added: [header],
-    text: [],
-    created: true,
-    closed: false,
-  });
+  const turn: OpenTurn = { row, jump, sideJump, deltas: 0 };
+  draft.opens.set(Number(row.id), { turn, text: [], created: true, closed: false });
   const opened = { ...head, openTurn: row.id, openBytes: 0 };
   draft.heads.set(Number(head.id), opened);
   report.moved(opened);
@@ -77,11 +61,9 @@ export function planDelta(draft: Draft, delta: TurnDelta, report: Report): void 
       },
     );
   }
-  const piece = encodeDelta({ offset: length, data: bytes });
   const row = { ...open.turn.row, size: length + bytes.length };
-  const turn = { ...open.turn, row, fileBytes: open.turn.fileBytes + piece.length };
-  const added = [...open.added, piece];
-  draft.opens.set(Number(row.id), { ...open, turn, added, text: [...open.text, bytes] });
+  const turn = { ...open.turn, row, deltas: open.turn.deltas + 1 };
+  draft.opens.set(Number(row.id), { ...open, turn, text: [...open.text, bytes] });
   noteLength(draft, row);
   report.deltas.push({ turn: row.id, offset: length, bytes });
   report.changed = true;

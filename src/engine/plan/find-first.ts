@@ -1,9 +1,9 @@
-import { QuipuError, invalid } from '../../../base/errors.ts';
-import { hexOf } from '../../../base/hex.ts';
-import { idempotencyHash } from '../../../format/idempotency.ts';
-import { TurnFlag } from '../../../format/turn-flags.ts';
-import type { Idempotency, TurnAppend } from '../../batch.ts';
-import type { TurnRow } from '../../rows.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { hexOf } from '../../base/hex.ts';
+import { idempotencyHash } from '../../format/idempotency.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import type { Idempotency, TurnAppend } from '../batch.ts';
+import type { TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 
 /** What a key stands for: turns that are there already, or the hash that its first turn will carry. */
@@ -38,7 +38,7 @@ function resolveKey(
   for (let life = 0; ; life += 1) {
     const hash = idempotencyHash(context, key, life);
     const first = draft.keys.get(hexOf(hash)) ?? draft.view.findKey(hash);
-    if (first === undefined || !draft.view.isCollected(first)) return { hash, first };
+    if (first === undefined || !draft.isGone(first)) return { hash, first };
   }
 }
 

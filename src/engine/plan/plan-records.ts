@@ -1,10 +1,10 @@
-import { QuipuError } from '../../../base/errors.ts';
-import type { DocChange, LogChange } from '../../batch.ts';
-import { assertJsonLine, assertJsonText } from '../../json-text.ts';
-import { assertName } from '../../names.ts';
-import { EMPTY_LOG, type LogState } from '../tables/line-log.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { DocChange, LogChange } from '../batch.ts';
+import { assertJsonLine, assertJsonText } from '../json-text.ts';
+import { assertName } from '../names.ts';
 import type { Draft, LogDraft } from './draft.ts';
 import { claimFile } from './claim-file.ts';
+import { EMPTY_LOG, type LogState } from './log-state.ts';
 import type { Report } from './report.ts';
 
 export function planLog(draft: Draft, change: LogChange, report: Report): void {
@@ -61,7 +61,10 @@ export function planDoc(draft: Draft, change: DocChange, report: Report): void {
   }
 }
 
-function currentDoc(draft: Draft, name: string): { version: number; removed: boolean } | undefined {
+export function currentDoc(
+  draft: Draft,
+  name: string,
+): { version: number; removed: boolean } | undefined {
   const drafted = draft.docs.get(name)?.record;
   if (drafted === undefined) return draft.view.findDoc(name);
   return { version: drafted.version, removed: drafted.content === undefined };

@@ -1,7 +1,7 @@
-import type { Hash } from '../../../base/brand.ts';
-import { compress } from '../../../base/compress.ts';
-import { BlobCodec, type BlobCodecNumber } from '../../../format/blob-record.ts';
-import type { BlobPut } from '../../batch.ts';
+import type { Hash } from '../../base/brand.ts';
+import { compress } from '../../base/compress.ts';
+import { BlobCodec, type BlobCodecNumber } from '../../format/blob-record.ts';
+import type { BlobPut } from '../batch.ts';
 
 /** What is stored for some bytes: zstd where that makes them smaller, or they themselves. */
 export interface Squeezed {

@@ -1,6 +1,6 @@
-import type { ContextId } from '../../../base/brand.ts';
-import type { HeadRecord } from '../../../format/head-record.ts';
-import type { Change, Committed, TurnDelta } from '../../batch.ts';
+import type { ContextId } from '../../base/brand.ts';
+import type { HeadRecord } from '../../format/head-record.ts';
+import type { Change, Committed, TurnDelta } from '../batch.ts';
 import type {
   ContextMeta,
   ContextRow,
@@ -10,7 +10,7 @@ import type {
   LogRow,
   PatchRow,
   TurnRow,
-} from '../../rows.ts';
+} from '../rows.ts';
 import type { Planned } from './planned.ts';
 
 /** Gathers what one batch makes true, in the order of the batch. Most batches need few of its maps. */

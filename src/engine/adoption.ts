@@ -1,0 +1,100 @@
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import type { ContextMeta, DocRow, FsRootRow, PatchRow, TurnRow } from './rows.ts';
+
+// How a store becomes the copy of another one. `Records` reads what the other reads of an engine do not
+// show, and `Upkeep.adopt` takes records over with the ids, numbers, versions and times they have.
+//
+// What a copy needs of the rest it has already: blobs are listed by a collection and put as blobs, log
+// lines are appended with the length that they continue.
+//
+// An adoption is one commit: all of it is durable and visible, or nothing of it is. It continues what is
+// there: turns, contexts and patches take the very next ids and numbers, so a store that was used for
+// anything else refuses (INVALID). A copy that was cut off is therefore resumed from the target's tips.
+
+/** A turn as it was stored, or that its id is taken and its turn gone. */
+export type TurnEntry =
+  | {
+      readonly id: TurnId;
+      /** As stored: without the flags that only reads set. Open turns have no payload. */
+      readonly row: TurnRow;
+      readonly key?: Uint8Array;
+      readonly gone?: undefined;
+    }
+  /** A collection took it. Its key, where it is known, must not be given out again as if it were new. */
+  | { readonly id: TurnId; readonly gone: true; readonly key?: Uint8Array };
+
+/** Patches and file-system roots share one sequence; a number may also be taken and its record gone. */
+export type PatchEntry =
+  | { readonly seq: number; readonly patch: PatchRow }
+  | {
+      readonly seq: number;
+      readonly fsRoot: FsRootRow;
+      readonly createdAt: number;
+      /** The turn was given another root later: this one's tree may be gone. */
+      readonly replaced: boolean;
+    }
+  /** Its turn is gone, and with it the record. */
+  | { readonly seq: number; readonly gone: true };
+
+export interface DocEntry {
+  readonly row: DocRow;
+  readonly published: boolean;
+}
+
+/** A blob that was put with its SHA-256. */
+export interface Sha256Name {
+  readonly sha256: string;
+  readonly hash: Hash;
+}
+
+/** What a copy has to know of a store, beyond what every reader can ask for. */
+export interface Records {
+  /** Of every id from `from` up to the tip, in order; at most `limit`. */
+  turns(from: TurnId, limit: number): Promise<readonly TurnEntry[]>;
+  /** Of every number from `from` up to the tip, in order; at most `limit`. */
+  patches(from: number, limit: number): Promise<readonly PatchEntry[]>;
+  /** Also names of blobs that are gone. */
+  sha256Names(): AsyncIterable<readonly Sha256Name[]>;
+  /** Blobs that were erased and are not there: that they are missing is no damage. */
+  erased(): AsyncIterable<readonly Hash[]>;
+  /** The entries of those of these documents that exist, in the order of the names. */
+  docs(names: readonly string[]): Promise<readonly DocEntry[]>;
+}
+
+export type AdoptedContext =
+  | {
+      readonly id: ContextId;
+      readonly base: TurnId;
+      readonly createdAt: number;
+      readonly updatedAt: number;
+      readonly meta: ContextMeta;
+      readonly removed?: undefined;
+    }
+  /** The id stays unused. Nothing else of the context is known, or needed. */
+  | { readonly id: ContextId; readonly removed: true };
+
+/**
+ * Each list is taken from first to last, and the lists together: a context may be based on a turn beside
+ * it, and a turn may be in a context beside it.
+ *
+ * Turns: the parent is there (NOT_FOUND), the depth fits it, the payload is stored or erased (NOT_FOUND), and
+ * none is open. `key` is the hash of the idempotency key as `format/idempotency.ts` makes it, so that a retry
+ * against the copy finds its turn.
+ *
+ * Contexts: a new one begins at its base, and each adopted turn becomes the head of its context, as an
+ * append does, unless the context was removed. One that is there is said again: its metadata, time of
+ * change and removal become those given, and base and head stay.
+ *
+ * Patches: the turn is there, or gone; the payload is as for turns, and may also be missing when the turn is
+ * gone or the root was replaced.
+ *
+ * Documents: not there yet, or at an earlier version. Names of blobs that are not there are passed over.
+ */
+export interface Adoption {
+  readonly erased?: readonly Hash[];
+  readonly sha256Names?: readonly Sha256Name[];
+  readonly contexts?: readonly AdoptedContext[];
+  readonly turns?: readonly TurnEntry[];
+  readonly patches?: readonly PatchEntry[];
+  readonly docs?: readonly DocEntry[];
+}

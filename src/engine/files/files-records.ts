@@ -1,0 +1,116 @@
+import type { Hash, TurnId } from '../../base/brand.ts';
+import { ALIAS_RECORD_BYTES, decodeAliasRecord } from '../../format/alias-record.ts';
+import {
+  decodePatchRecord,
+  PATCH_RECORD_BYTES,
+  type PatchRecord,
+} from '../../format/patch-record.ts';
+import { decodeTurnRecord, TURN_RECORD_BYTES } from '../../format/turn-record.ts';
+import type { DocEntry, PatchEntry, Records, Sha256Name, TurnEntry } from '../adoption.ts';
+import { corrupt } from './io-error.ts';
+import { ALIASES_FILE, PATCHES_FILE, TURNS_FILE } from './names.ts';
+import { readDoc } from './tables/doc-log.ts';
+import { readFsRoots } from './tables/patch-table.ts';
+import type { Writer } from './writer.ts';
+
+const PAGE_RECORDS = 1024;
+
+/** What a copy reads of the files. Page by page, each between two commits: nothing moves under it. */
+export class FilesRecords implements Records {
+  readonly #writer: Writer;
+
+  constructor(writer: Writer) {
+    this.#writer = writer;
+  }
+
+  turns(from: TurnId, limit: number): Promise<readonly TurnEntry[]> {
+    return this.#writer.exclusively(async () => {
+      const first = Math.max(1, Number(from));
+      const next = Math.min(this.#writer.core.tails.nextTurn, first + limit);
+      const entries: TurnEntry[] = [];
+      // The last one first: whoever reads a turn gets the older ones beside it from memory.
+      for (let id = next - 1; id >= first; id -= 1) entries.push(await this.#turn(id));
+      return entries.reverse();
+    });
+  }
+
+  async #turn(number: number): Promise<TurnEntry> {
+    const { core } = this.#writer;
+    const id = BigInt(number) as TurnId;
+    const stored = await core.findTurn(number);
+    if (stored !== undefined) {
+      const { row, idempotency: key } = stored;
+      return { id, row, ...(key !== undefined && { key }) };
+    }
+    const offset = number * TURN_RECORD_BYTES;
+    const bytes = await core.files.read(TURNS_FILE, offset, TURN_RECORD_BYTES);
+    const key = decodeTurnRecord(bytes)?.idempotency;
+    return { id, gone: true, ...(key !== undefined && { key }) };
+  }
+
+  patches(from: number, limit: number): Promise<readonly PatchEntry[]> {
+    return this.#writer.exclusively(async () => {
+      const { core } = this.#writer;
+      const first = Math.max(1, from);
+      const count = Math.min(limit, core.tails.nextPatch - first);
+      if (count <= 0) return [];
+      const start = first * PATCH_RECORD_BYTES;
+      const bytes = await core.files.read(PATCHES_FILE, start, count * PATCH_RECORD_BYTES);
+      const entries: PatchEntry[] = [];
+      for (let at = 0; at < count; at += 1) {
+        const offset = at * PATCH_RECORD_BYTES;
+        const record = decodePatchRecord(bytes.subarray(offset, offset + PATCH_RECORD_BYTES));
+        if (record?.seq !== first + at) {
+          const what = `the record of patch ${first + at} is damaged`;
+          throw corrupt(PATCHES_FILE, start + offset, what);
+        }
+        entries.push(await this.#patch(record));
+      }
+      return entries;
+    });
+  }
+
+  async #patch({ fsRoot: isRoot, ...patch }: PatchRecord): Promise<PatchEntry> {
+    const { core } = this.#writer;
+    const { seq, turn, payload: root, createdAt } = patch;
+    if (turn === 0n || core.isCollected(Number(turn))) return { seq, gone: true };
+    if (!isRoot) return { seq, patch };
+    const [newest] = await readFsRoots(core.files, core.patchesOf([Number(turn)]));
+    return { seq, fsRoot: { turn, root, seq }, createdAt, replaced: newest?.seq !== seq };
+  }
+
+  async *sha256Names(): AsyncGenerator<readonly Sha256Name[]> {
+    const { files, tails } = this.#writer.core;
+    for (let first = 1; first < tails.nextAlias; first += PAGE_RECORDS) {
+      const count = Math.min(PAGE_RECORDS, tails.nextAlias - first);
+      const start = first * ALIAS_RECORD_BYTES;
+      const bytes = await files.read(ALIASES_FILE, start, count * ALIAS_RECORD_BYTES);
+      const names: Sha256Name[] = [];
+      for (let at = 0; at < count * ALIAS_RECORD_BYTES; at += ALIAS_RECORD_BYTES) {
+        const record = decodeAliasRecord(bytes.subarray(at, at + ALIAS_RECORD_BYTES));
+        if (record === undefined) throw corrupt(ALIASES_FILE, start + at, 'the record is damaged');
+        names.push(record);
+      }
+      yield names;
+    }
+  }
+
+  async *erased(): AsyncGenerator<readonly Hash[]> {
+    const { core } = this.#writer;
+    yield [...core.erased].filter((hash) => !core.hasBlob(hash));
+  }
+
+  docs(names: readonly string[]): Promise<readonly DocEntry[]> {
+    return this.#writer.exclusively(async () => {
+      const { core } = this.#writer;
+      const entries: DocEntry[] = [];
+      for (const name of names) {
+        const place = core.findDoc(name);
+        if (place === undefined || place.removed) continue;
+        const { version, content = '', published } = await readDoc(core.files, name, place);
+        entries.push({ row: { name, version, content }, published });
+      }
+      return entries;
+    });
+  }
+}

@@ -1,0 +1,113 @@
+import { type Hash, NO_TURN } from '../../base/brand.ts';
+import { invalid, QuipuError } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
+import { hexOf } from '../../base/hex.ts';
+import { IDEMPOTENCY_BYTES } from '../../format/idempotency.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import type { TurnEntry } from '../adoption.ts';
+import type { TurnRow } from '../rows.ts';
+import type { Draft } from './draft.ts';
+import { mustGetSealed } from './plan-contexts.ts';
+import { assertBlob, assertNoOpenTurn, declareType, planJump } from './plan-turns.ts';
+import type { Report } from './report.ts';
+import type { StoredTurn } from './stored-turn.ts';
+
+const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;
+/** A record needs some payload: that of a turn which is gone is never read. */
+const NOTHING: Hash = hashBytes(new Uint8Array());
+
+/** The record of the turn. Its context hears of it later, since that may come with the same adoption. */
+export function adoptTurn(draft: Draft, entry: TurnEntry, report: Report): void {
+  const { counters } = draft;
+  const number = Number(entry.id);
+  if (number !== counters.nextTurn) throw outOfOrder('turn', number, counters.nextTurn);
+  const turn = entry.gone === undefined ? planRecord(draft, entry.row) : stubOf(entry);
+  if (turn.row.id !== entry.id) throw invalid('turns', `give turn ${number} another number`);
+  const idempotency = claimKey(draft, entry);
+  counters.nextTurn += 1;
+  draft.turns.set(number, { ...turn, idempotency });
+  if (idempotency !== undefined) draft.keys.set(hexOf(idempotency), number);
+  if (entry.gone !== undefined) draft.goneTurns.set(number, true);
+  else report.turns.push(turn.row);
+}
+
+function planRecord(draft: Draft, row: TurnRow): Omit<StoredTurn, 'idempotency'> {
+  const { id, flags, payload, type, version } = row;
+  if ((flags & NEVER_STORED) !== 0 || payload === undefined) {
+    throw invalid(
+      'turns',
+      `bring turn ${id}, which is not sealed or has flags that only reads set`,
+    );
+  }
+  assertU32(row, ['size', 'encoding', 'flags', 'depth', 'version']);
+  const parent = row.parent === NO_TURN ? undefined : mustGetSealed(draft, row.parent);
+  if (row.depth !== (parent === undefined ? 0 : parent.row.depth + 1)) {
+    throw invalid('turns', `give turn ${id} a depth that does not fit its parent`);
+  }
+  assertPayload(draft, payload);
+  declareType(draft, { type, version });
+  return { row, jump: planJump(draft, parent), sideJump: parent?.jump ?? 0 };
+}
+
+/** What was erased there is not there, and need not be here. */
+export function assertPayload(draft: Draft, hash: Hash): void {
+  if (!draft.hasBlob(hash) && !draft.isErased(hash)) assertBlob(draft, hash);
+}
+
+/** Holds the number, and belongs to no context. */
+function stubOf({ id }: TurnEntry): Omit<StoredTurn, 'idempotency'> {
+  const place = { parent: NO_TURN, context: 0n as TurnRow['context'], depth: 0 };
+  const about = { type: '', version: 0, encoding: 0, flags: 0, createdAt: 0 };
+  return { row: { id, ...place, ...about, payload: NOTHING, size: 0 }, jump: 0, sideJump: 0 };
+}
+
+function claimKey(draft: Draft, { id, key }: TurnEntry): Uint8Array | undefined {
+  if (key === undefined) return undefined;
+  if (key.length !== IDEMPOTENCY_BYTES || key.every((byte) => byte === 0)) {
+    throw invalid(
+      'turns',
+      `bring turn ${id} with a key that is no hash of ${IDEMPOTENCY_BYTES} bytes`,
+    );
+  }
+  if ((draft.keys.get(hexOf(key)) ?? draft.view.findKey(key)) !== undefined) {
+    throw invalid('turns', `bring turn ${id} with a key that another turn has`);
+  }
+  return new Uint8Array(key);
+}
+
+/** Makes the turn the head of its context, unless that was removed. */
+export function moveToTurn(draft: Draft, row: TurnRow, report: Report): void {
+  const head = draft.getHead(row.context);
+  if (head === undefined) {
+    const wasThere = row.context >= 1n && Number(row.context) < draft.counters.nextContext;
+    if (!wasThere) throw notFound('context', row.context);
+    return;
+  }
+  assertNoOpenTurn(head);
+  const updatedAt = Math.max(head.updatedAt, row.createdAt);
+  const moved = { ...head, head: row.id, headDepth: row.depth, updatedAt };
+  draft.heads.set(Number(head.id), moved);
+  report.moved(moved);
+}
+
+export function assertU32<K extends string>(
+  row: { readonly [Name in K]: number },
+  names: readonly K[],
+): void {
+  for (const name of names) {
+    const value = row[name];
+    if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) continue;
+    throw invalid(name, `is a whole number below 2^32, got ${value}`);
+  }
+}
+
+export function notFound(what: string, id: bigint): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id: String(id) });
+}
+
+export function outOfOrder(what: string, got: number, next: number): QuipuError<'INVALID'> {
+  return invalid(
+    'adoption',
+    `continues at ${what} ${got}, and the store at ${what} ${next}: it is no copy of that store so far`,
+  );
+}

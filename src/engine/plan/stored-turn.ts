@@ -1,0 +1,10 @@
+import type { TurnRow } from '../rows.ts';
+
+/** A turn as stored: what callers see, and what finds its ancestors and its retries. */
+export interface StoredTurn {
+  readonly row: TurnRow;
+  readonly jump: number;
+  /** The parent's jump. */
+  readonly sideJump: number;
+  readonly idempotency: Uint8Array | undefined;
+}

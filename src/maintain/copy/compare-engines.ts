@@ -1,0 +1,201 @@
+import { isDeepStrictEqual } from 'node:util';
+import { toContextId, toTurnId } from '../../base/brand.ts';
+import { invalid, type QuipuError } from '../../base/errors.ts';
+import { hexOf } from '../../base/hex.ts';
+import type { PatchEntry, TurnEntry } from '../../engine/adoption.ts';
+import type { ContextRow } from '../../engine/rows.ts';
+import { docsOf, logsOf } from './copy-names.ts';
+import type { Pair } from './pair.ts';
+import { storedBlobs } from './stored-blobs.ts';
+
+/** `so far`: the target holds nothing but a beginning of the source. `whole`: it holds all of it. */
+export type Extent = 'so far' | 'whole';
+
+const PAGE = 1024;
+const LINES = 1024;
+
+/** Record by record, both ways. Throws at the first that differs. */
+export async function compareEngines(pair: Pair, extent: Extent): Promise<void> {
+  await compareTips(pair, extent);
+  await compareTurns(pair, extent);
+  await compareContexts(pair, extent);
+  await comparePatches(pair, extent);
+  await compareLogs(pair, extent);
+  await compareDocs(pair, extent);
+  await compareBlobs(pair, extent);
+}
+
+async function compareTips({ from, to }: Pair, extent: Extent): Promise<void> {
+  const there = await from.tips();
+  const here = await to.tips();
+  for (const what of ['turn', 'context', 'patch'] as const) {
+    const isFurther = here[what] > there[what];
+    if (isFurther || (extent === 'whole' && here[what] !== there[what])) {
+      throw differs(extent, `it is at ${what} ${here[what]}, and the source at ${there[what]}`);
+    }
+  }
+}
+
+async function compareTurns({ from, to, progress, pause }: Pair, extent: Extent): Promise<void> {
+  const { turn: last } = await to.tips();
+  for (let next = 1n; next <= last; next += BigInt(PAGE)) {
+    pause();
+    const there = await from.upkeep.records.turns(toTurnId(next), PAGE);
+    const here = await to.upkeep.records.turns(toTurnId(next), PAGE);
+    for (const [at, entry] of here.entries()) {
+      if (isDeepStrictEqual(comparableTurn(entry), comparableTurn(there[at]))) continue;
+      throw differs(extent, `turn ${entry.id} is not the source's`);
+    }
+    progress(Number(next), Number(last), 'comparing turns');
+  }
+}
+
+/** One engine may give a key as a Buffer; what matters are its bytes. */
+function comparableTurn(entry: TurnEntry | undefined): unknown {
+  if (entry === undefined) return undefined;
+  const key = entry.key === undefined ? undefined : hexOf(entry.key);
+  return entry.gone === undefined ? { row: { ...entry.row }, key } : { gone: true, key };
+}
+
+async function compareContexts({ from, to, progress, pause }: Pair, extent: Extent): Promise<void> {
+  const { context: last } = await to.tips();
+  for (let id = 1n; id <= last; id += 1n) {
+    pause();
+    const here = await to.getContext(toContextId(id));
+    const there = await from.getContext(toContextId(id));
+    if (!isSameContext(here, there, extent)) {
+      throw differs(extent, `context ${id} is not the source's`);
+    }
+    progress(Number(id), Number(last), 'comparing contexts');
+  }
+}
+
+/** So far it may be behind: turns are still to come, and what is said of it is said again. */
+function isSameContext(
+  here: ContextRow | undefined,
+  there: ContextRow | undefined,
+  extent: Extent,
+): boolean {
+  if (extent === 'whole') return isDeepStrictEqual({ ...here }, { ...there });
+  if (here === undefined || there === undefined) return here === there;
+  return here.base === there.base && here.createdAt === there.createdAt;
+}
+
+async function comparePatches({ from, to, pause }: Pair, extent: Extent): Promise<void> {
+  const { patch: last } = await to.tips();
+  for (let next = 1; next <= last; next += PAGE) {
+    pause();
+    const there = await from.upkeep.records.patches(next, PAGE);
+    const here = await to.upkeep.records.patches(next, PAGE);
+    for (const [at, entry] of here.entries()) {
+      const other = there[at];
+      if (isDeepStrictEqual(comparablePatch(entry, extent), comparablePatch(other, extent)))
+        continue;
+      throw differs(extent, `patch ${entry.seq} is not the source's`);
+    }
+  }
+}
+
+/** Which root of a turn counts shows when all are there. */
+function comparablePatch(entry: PatchEntry | undefined, extent: Extent): unknown {
+  if (entry === undefined || !('fsRoot' in entry)) return entry;
+  return extent === 'whole' ? entry : { ...entry, replaced: false };
+}
+
+async function compareLogs(pair: Pair, extent: Extent): Promise<void> {
+  for await (const names of logsOf(pair.to)) {
+    for (const name of names) await compareLog(pair, name, extent);
+  }
+  if (extent === 'so far') return;
+  for await (const names of logsOf(pair.from)) {
+    for (const name of names) {
+      if ((await pair.to.getLog(name)) === undefined)
+        throw differs(extent, `it has no log ${name}`);
+    }
+  }
+}
+
+async function compareLog({ from, to, pause }: Pair, name: string, extent: Extent): Promise<void> {
+  const here = (await to.getLog(name))?.lines ?? 0;
+  const there = (await from.getLog(name))?.lines ?? 0;
+  if (here > there || (extent === 'whole' && here !== there)) {
+    throw differs(extent, `log ${name} has ${here} lines, and the source's ${there}`);
+  }
+  for (let at = 0; at < here; at += LINES) {
+    pause();
+    const limit = Math.min(LINES, here - at);
+    const mine = await to.readLog(name, at, limit);
+    if (isDeepStrictEqual([...mine], [...(await from.readLog(name, at, limit))])) continue;
+    throw differs(extent, `log ${name} has other lines from line ${at} on`);
+  }
+}
+
+async function compareDocs(pair: Pair, extent: Extent): Promise<void> {
+  const { from, to, pause } = pair;
+  for await (const names of docsOf(to)) {
+    pause();
+    const there = new Map(
+      (await from.upkeep.records.docs(names)).map((doc) => [doc.row.name, doc]),
+    );
+    for (const doc of await to.upkeep.records.docs(names)) {
+      const other = there.get(doc.row.name);
+      const isBehind =
+        extent === 'so far' && other !== undefined && doc.row.version < other.row.version;
+      if (isBehind || isDeepStrictEqual(doc, other)) continue;
+      throw differs(extent, `document ${doc.row.name} is not the source's`);
+    }
+  }
+  if (extent === 'so far') return;
+  for await (const names of docsOf(from)) {
+    if ((await to.upkeep.records.docs(names)).length === names.length) continue;
+    throw differs(extent, `it lacks a document between ${names[0]} and ${names.at(-1)}`);
+  }
+}
+
+async function compareBlobs(pair: Pair, extent: Extent): Promise<void> {
+  const { from, to, pause, progress } = pair;
+  let count = 0;
+  for await (const page of storedBlobs(to)) {
+    pause();
+    for (const hash of page) {
+      if (!(await from.hasBlob(hash))) throw differs(extent, `the source has no blob ${hash}`);
+    }
+    progress((count += page.length), 0, 'comparing blobs');
+  }
+  if (extent === 'so far') return;
+  for await (const page of storedBlobs(from)) {
+    pause();
+    for (const hash of page) {
+      const size = (await to.statBlob(hash))?.size;
+      if (size !== (await from.statBlob(hash))?.size)
+        throw differs(extent, `it lacks blob ${hash}`);
+    }
+  }
+  await compareNames(pair);
+}
+
+async function compareNames({ from, to, pause }: Pair): Promise<void> {
+  for await (const names of from.upkeep.records.sha256Names()) {
+    pause();
+    for (const { sha256, hash } of names) {
+      if ((await from.findBySha256(sha256)) !== hash) continue;
+      if ((await to.findBySha256(sha256)) === hash) continue;
+      throw differs('whole', `blob ${hash} is not found by its SHA-256`);
+    }
+  }
+  const erased = new Set<string>();
+  for await (const page of to.upkeep.records.erased()) for (const hash of page) erased.add(hash);
+  for await (const page of from.upkeep.records.erased()) {
+    const missing = page.find((hash) => !erased.has(hash));
+    if (missing !== undefined)
+      throw differs('whole', `it does not know that ${missing} was erased`);
+  }
+}
+
+function differs(extent: Extent, what: string): QuipuError<'INVALID'> {
+  const todo =
+    extent === 'whole'
+      ? 'if something wrote to the source or the target meanwhile, stop it and run the same copy again'
+      : 'a copy goes into an empty place, or on where a copy of the same source was cut off';
+  return invalid('target', `is no copy of the source: ${what}; ${todo}`);
+}

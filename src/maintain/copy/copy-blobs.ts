@@ -1,0 +1,116 @@
+import type { Hash } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { Sha256Name } from '../../engine/adoption.ts';
+import type { BlobPut } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Pair } from './pair.ts';
+import { storedBlobs } from './stored-blobs.ts';
+
+/** From here on a blob is streamed, whatever its size. */
+const LARGE_BYTES = 256 * 1024;
+/** Small ones share a commit: this many bytes, and this many of them. */
+const BATCH_BYTES = 2 * 1024 * 1024;
+const BATCH_BLOBS = 512;
+const PAGE = 1024;
+
+export interface BlobCounts {
+  readonly blobs: number;
+  readonly blobBytes: number;
+}
+
+export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
+  const { from, to, progress } = pair;
+  const { blobs: total } = await from.stats();
+  const copier = new BlobCopier(pair);
+  let seen = 0;
+  for await (const page of storedBlobs(from)) {
+    for (const hash of page) {
+      progress((seen += 1), total, 'blobs');
+      if (!(await to.hasBlob(hash))) await copier.add(hash);
+    }
+  }
+  await copier.flush();
+  for await (const erased of from.upkeep.records.erased()) {
+    for (const slice of slices(erased)) await to.upkeep.adopt({ erased: slice });
+  }
+  for await (const names of from.upkeep.records.sha256Names()) await copyNames(pair, names);
+  return copier.counts;
+}
+
+/** Gathers small blobs; a large one goes by itself. */
+class BlobCopier {
+  readonly #pair: Pair;
+  #waiting: BlobPut[] = [];
+  #waitingBytes = 0;
+  #blobs = 0;
+  #blobBytes = 0;
+
+  constructor(pair: Pair) {
+    this.#pair = pair;
+  }
+
+  get counts(): BlobCounts {
+    return { blobs: this.#blobs, blobBytes: this.#blobBytes };
+  }
+
+  async add(hash: Hash): Promise<void> {
+    const { from, to, pause } = this.#pair;
+    const size = (await from.statBlob(hash))?.size;
+    if (size === undefined) throw lost(hash);
+    this.#blobs += 1;
+    this.#blobBytes += size;
+    if (size >= LARGE_BYTES) {
+      pause();
+      await copyLarge(from, to, hash);
+      return;
+    }
+    const bytes = await from.getBlob(hash);
+    if (bytes === undefined) throw lost(hash);
+    this.#waiting.push({ hash, bytes });
+    this.#waitingBytes += size;
+    if (this.#waiting.length >= BATCH_BLOBS || this.#waitingBytes >= BATCH_BYTES)
+      await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    this.#pair.pause();
+    const blobs = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    if (blobs.length > 0) await this.#pair.to.commit({ blobs });
+  }
+}
+
+async function copyLarge(from: Engine, to: Engine, hash: Hash): Promise<void> {
+  const stored = await to.putBlob({ chunks: from.readBlob(hash) });
+  if (stored.hash !== hash) throw lost(hash);
+}
+
+/** Copies one blob that a record needs and that was passed over as a chunk; false when there is none. */
+export async function copyMissing({ from, to }: Pair, hash: Hash): Promise<boolean> {
+  if (!(await from.hasBlob(hash))) return false;
+  await copyLarge(from, to, hash);
+  return true;
+}
+
+/** Of blobs that are gone there is nothing to name. */
+async function copyNames({ from, to, pause }: Pair, names: readonly Sha256Name[]): Promise<void> {
+  const missing: Sha256Name[] = [];
+  for (const name of names) {
+    if ((await to.findBySha256(name.sha256)) !== undefined) continue;
+    if (await from.hasBlob(name.hash)) missing.push(name);
+  }
+  for (const slice of slices(missing)) {
+    pause();
+    await to.upkeep.adopt({ sha256Names: slice });
+  }
+}
+
+function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < items.length; at += PAGE) yield items.slice(at, at + PAGE);
+}
+
+function lost(hash: Hash): QuipuError<'NOT_FOUND'> {
+  const message = `blob ${hash} went away while the store was copied; stop whoever uses it, and try again`;
+  return new QuipuError('NOT_FOUND', message, { what: 'blob', id: hash });
+}

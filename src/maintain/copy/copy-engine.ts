@@ -1,0 +1,87 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { Capability, Engine } from '../../engine/engine.ts';
+import type { Progress } from '../../engine/progress.ts';
+import { compareEngines } from './compare-engines.ts';
+import { copyBlobs, type BlobCounts } from './copy-blobs.ts';
+import { copyDocs, copyLogs } from './copy-names.ts';
+import { copyPatches, copyTurns } from './copy-turns.ts';
+import type { Pair } from './pair.ts';
+
+// Makes one store the copy of another, whatever engines keep them.
+//
+// The state of the target says how far the copy is: every step reads it there and goes on behind it, so a copy that
+// was cut off anywhere is resumed by beginning it again. Nothing is written before the target was found to hold
+// nothing but the beginning of this source, and nothing is called a copy before both were compared record by record
+// and the target's bytes were read and checked.
+
+export interface CopyCounts extends BlobCounts {
+  readonly turns: number;
+  readonly contexts: number;
+  readonly patches: number;
+  readonly logLines: number;
+  readonly docs: number;
+}
+
+export interface CopyEngineOptions {
+  readonly progress?: Progress;
+  /** Ends the copy between two steps; what was copied stays, and the next run goes on behind it. */
+  readonly signal?: AbortSignal;
+}
+
+/** What was copied by this call; what a call before it had copied is not counted. */
+export async function copyEngine(
+  from: Engine,
+  to: Engine,
+  { progress = () => undefined, signal }: CopyEngineOptions = {},
+): Promise<CopyCounts> {
+  for (const engine of [from, to]) {
+    assertCapable(engine.capabilities.adoption);
+    assertCapable(engine.capabilities.collection);
+  }
+  await assertSealed(from);
+  const pair: Pair = { from, to, progress, pause: () => signal?.throwIfAborted() };
+  await compareEngines(pair, 'so far');
+  const blobs = await copyBlobs(pair);
+  const { turns, contexts } = await copyTurns(pair);
+  const patches = await copyPatches(pair);
+  const logLines = await copyLogs(pair);
+  const docs = await copyDocs(pair);
+  await compareEngines(pair, 'whole');
+  await checkTarget(pair);
+  return { ...blobs, turns, contexts, patches, logLines, docs };
+}
+
+function assertCapable(capability: Capability): void {
+  if (capability === true) return;
+  throw new QuipuError(
+    'UNSUPPORTED',
+    `${capability.missing}; stop the server, and give the folder or the database that it serves`,
+    { what: 'copy', found: 'a store elsewhere' },
+  );
+}
+
+/** What is still being written to cannot be compared. */
+async function assertSealed(from: Engine): Promise<void> {
+  const [open] = (await from.tips()).open;
+  if (open === undefined) return;
+  throw new QuipuError(
+    'LOCKED',
+    `turn ${open} is still being written to; seal or abort it, stop whoever writes, and try again`,
+    { what: 'turn', owner: String(open) },
+  );
+}
+
+async function checkTarget({ to, progress, pause }: Pair): Promise<void> {
+  const { problems, more } = await to.upkeep.check({
+    repair: false,
+    progress: (done, total, what) => progress(done, total, `checking ${what}`),
+  });
+  pause();
+  const [first] = problems;
+  if (first === undefined) return;
+  throw new QuipuError(
+    'CORRUPT',
+    `the copy has ${problems.length + more} problems, the first one in ${first.file}: ${first.what}. The source is as it was; look at the target's disk, then copy into an empty place`,
+    { file: first.file, offset: first.offset },
+  );
+}

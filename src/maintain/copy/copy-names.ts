@@ -1,0 +1,97 @@
+import type { DocEntry } from '../../engine/adoption.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Pair } from './pair.ts';
+
+const NAMES = 256;
+/** Lines of one commit: this many, and about this many characters. */
+const LINES = 1024;
+const LINES_CHARS = 1024 * 1024;
+/** Documents of one commit hold about this many characters. */
+const DOCS_CHARS = 1024 * 1024;
+
+/** Names page by page, in order. */
+export async function* namesOf(
+  list: (limit: number, after?: string) => Promise<readonly string[]>,
+): AsyncGenerator<readonly string[]> {
+  for (let after: string | undefined; ;) {
+    const names = await list(NAMES, after);
+    if (names.length > 0) yield names;
+    if (names.length < NAMES) return;
+    after = names.at(-1);
+  }
+}
+
+export function logsOf(engine: Engine): AsyncGenerator<readonly string[]> {
+  return namesOf((limit, after) => engine.listLogs('', limit, after));
+}
+
+export function docsOf(engine: Engine): AsyncGenerator<readonly string[]> {
+  return namesOf((limit, after) => engine.listDocs('', limit, after));
+}
+
+/** Returns how many lines were copied. */
+export async function copyLogs(pair: Pair): Promise<number> {
+  let copied = 0;
+  const { logs: total } = await pair.from.stats();
+  let done = 0;
+  for await (const names of logsOf(pair.from)) {
+    for (const name of names) {
+      copied += await copyLog(pair, name);
+      pair.progress((done += 1), total, 'logs');
+    }
+  }
+  return copied;
+}
+
+/** Each commit says how long the log is that it continues: nothing is ever appended twice. */
+async function copyLog({ from, to, pause }: Pair, name: string): Promise<number> {
+  const end = (await from.getLog(name))?.lines ?? 0;
+  const begin = (await to.getLog(name))?.lines ?? 0;
+  let expectedLines = begin;
+  while (expectedLines < end) {
+    const lines = fewEnough(await from.readLog(name, expectedLines, LINES));
+    if (lines.length === 0) break;
+    pause();
+    await to.commit({ logs: [{ do: 'append', name, lines, expectedLines }] });
+    expectedLines += lines.length;
+  }
+  return expectedLines - begin;
+}
+
+function fewEnough(lines: readonly string[]): readonly string[] {
+  let chars = 0;
+  const end = lines.findIndex((line, at) => (chars += line.length) > LINES_CHARS && at > 0);
+  return end === -1 ? lines : lines.slice(0, end);
+}
+
+export async function copyDocs(pair: Pair): Promise<number> {
+  const { from, to, progress, pause } = pair;
+  const { docs: total } = await from.stats();
+  let [copied, seen] = [0, 0];
+  for await (const names of docsOf(from)) {
+    const there = await from.upkeep.records.docs(names);
+    const here = new Map((await to.upkeep.records.docs(names)).map(({ row }) => [row.name, row]));
+    const docs = there.filter(({ row }) => here.get(row.name)?.version !== row.version);
+    for (const slice of slicesOf(docs)) {
+      pause();
+      await to.upkeep.adopt({ docs: slice });
+      copied += slice.length;
+    }
+    progress((seen += names.length), total, 'documents');
+  }
+  return copied;
+}
+
+function* slicesOf(docs: readonly DocEntry[]): Generator<readonly DocEntry[]> {
+  let slice: DocEntry[] = [];
+  let chars = 0;
+  for (const doc of docs) {
+    slice.push(doc);
+    chars += doc.row.content.length;
+    if (chars < DOCS_CHARS) continue;
+    yield slice;
+    slice = [];
+    chars = 0;
+  }
+  if (slice.length > 0) yield slice;
+}

@@ -1,0 +1,153 @@
+import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
+import type { ContextId } from '../../base/brand.ts';
+import { isQuipuError, QuipuError } from '../../base/errors.ts';
+import type { AdoptedContext, Adoption, TurnEntry } from '../../engine/adoption.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { copyMissing } from './copy-blobs.ts';
+import type { Pair } from './pair.ts';
+
+/** Records in one commit. Where turns are gone each commit says again which, so it should not be few. */
+const TURNS = 4096;
+const CONTEXTS = 512;
+const PATCHES = 2048;
+
+/**
+ * Turns in the order of their ids, and each context before the first turn that is in it. Contexts were made in the
+ * order of their ids, too, each after the turn that it is based on: so whatever a context is based on is there when
+ * a turn of it, or of a later one, comes.
+ */
+export async function copyTurns(pair: Pair): Promise<{ turns: number; contexts: number }> {
+  const { from, to, progress, pause } = pair;
+  const end = await from.tips();
+  const begin = await to.tips();
+  let next = begin.turn + 1n;
+  let known = begin.context;
+  while (next <= end.turn) {
+    const page = await from.upkeep.records.turns(toTurnId(next), TURNS);
+    if (page.length === 0) throw endedEarly('turn', next);
+    const { turns, upTo } = cutPage(page, known);
+    if (turns.length > 0) {
+      pause();
+      const contexts = await readContexts(from, known + 1n, upTo);
+      await adopt(pair, { turns, contexts });
+      next += BigInt(turns.length);
+    }
+    known = turns.length > 0 ? upTo : await copyContexts(pair, known, contextOf(page[0]));
+    progress(Number(next - 1n), Number(end.turn), 'turns');
+  }
+  known = await copyContexts(pair, known, end.context);
+  await restateContexts(pair, begin.context);
+  return { turns: Number(end.turn - begin.turn), contexts: Number(known - begin.context) };
+}
+
+/** The turns of a page that need few enough new contexts, and the last context that they need. */
+function cutPage(
+  page: readonly TurnEntry[],
+  known: bigint,
+): { turns: readonly TurnEntry[]; upTo: bigint } {
+  let upTo = known;
+  for (const [at, entry] of page.entries()) {
+    const context = contextOf(entry);
+    if (context - known > BigInt(CONTEXTS)) return { turns: page.slice(0, at), upTo };
+    if (context > upTo) upTo = context;
+  }
+  return { turns: page, upTo };
+}
+
+function contextOf(entry: TurnEntry | undefined): bigint {
+  return entry === undefined || entry.gone !== undefined ? 0n : entry.row.context;
+}
+
+/** Up to the context `last`; returns how far it got. */
+async function copyContexts(pair: Pair, known: bigint, last: bigint): Promise<bigint> {
+  let done = known;
+  while (done < last) {
+    pair.pause();
+    const upTo = done + BigInt(CONTEXTS) < last ? done + BigInt(CONTEXTS) : last;
+    await adopt(pair, { contexts: await readContexts(pair.from, done + 1n, upTo) });
+    done = upTo;
+    pair.progress(Number(done), Number(last), 'contexts');
+  }
+  return done;
+}
+
+/** What was said of contexts that an earlier run had copied may have changed since. */
+async function restateContexts(pair: Pair, last: bigint): Promise<void> {
+  const { from, to, pause, progress } = pair;
+  for (let first = 1n; first <= last; first += BigInt(CONTEXTS)) {
+    const end = first + BigInt(CONTEXTS) - 1n;
+    const upTo = end < last ? end : last;
+    const there = await readContexts(from, first, upTo);
+    const here = await readContexts(to, first, upTo);
+    const contexts = there.filter((context, at) => !isSameContext(context, here[at]));
+    pause();
+    if (contexts.length > 0) await adopt(pair, { contexts });
+    progress(Number(upTo), Number(last), 'contexts');
+  }
+}
+
+function isSameContext(a: AdoptedContext, b: AdoptedContext | undefined): boolean {
+  return JSON.stringify(toPlain(a)) === JSON.stringify(b && toPlain(b));
+}
+
+function toPlain(context: AdoptedContext): unknown {
+  if (context.removed !== undefined) return { removed: true };
+  const { base, createdAt, updatedAt, meta } = context;
+  return { base: String(base), createdAt, updatedAt, meta };
+}
+
+/** A few at a time: over a network each is a question of its own. */
+async function readContexts(
+  engine: Engine,
+  first: bigint,
+  last: bigint,
+): Promise<AdoptedContext[]> {
+  const contexts: AdoptedContext[] = [];
+  for (let at = first; at <= last; at += 32n) {
+    const ids: ContextId[] = [];
+    for (let id = at; id < at + 32n && id <= last; id += 1n) ids.push(toContextId(id));
+    contexts.push(...(await Promise.all(ids.map((id) => readContext(engine, id)))));
+  }
+  return contexts;
+}
+
+async function readContext(engine: Engine, id: ContextId): Promise<AdoptedContext> {
+  const row = await engine.getContext(id);
+  if (row === undefined) return { id, removed: true };
+  const { base, createdAt, updatedAt, meta } = row;
+  return { id, base, createdAt, updatedAt, meta };
+}
+
+export async function copyPatches(pair: Pair): Promise<number> {
+  const { from, to, progress, pause } = pair;
+  const { patch: end } = await from.tips();
+  const { patch: begin } = await to.tips();
+  for (let next = begin + 1; next <= end;) {
+    const patches = await from.upkeep.records.patches(next, PATCHES);
+    if (patches.length === 0) throw endedEarly('patch', BigInt(next));
+    pause();
+    await adopt(pair, { patches });
+    next += patches.length;
+    progress(next - 1, end, 'patches');
+  }
+  return end - begin;
+}
+
+/** A payload may be missing because it was taken for a chunk of a larger blob, which it is as well. */
+async function adopt(pair: Pair, adoption: Adoption): Promise<void> {
+  for (;;) {
+    try {
+      return await pair.to.upkeep.adopt(adoption);
+    } catch (error) {
+      const isBlob = isQuipuError(error, 'NOT_FOUND') && error.data.what === 'blob';
+      if (!isBlob || !(await copyMissing(pair, toHash(error.data.id)))) throw error;
+    }
+  }
+}
+
+function endedEarly(what: string, id: bigint): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `${what} ${id} is not there any more`, {
+    what,
+    id: String(id),
+  });
+}

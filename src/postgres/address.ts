@@ -1,0 +1,44 @@
+import { invalid } from '../base/errors.ts';
+
+/** Where the tables are: a database, and the schema of it that holds them. */
+export interface Address {
+  /** For the client, with the password. Never to be shown. */
+  readonly connection: string;
+  /** For people: without the password. */
+  readonly name: string;
+  readonly schema: string;
+}
+
+const SCHEMA_DEFAULT = 'quipu';
+/** Needs no quotes anywhere, so that it can stand in a setting of the connection as it is. */
+const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
+
+/** True for the address of a PostgreSQL database. */
+export function isPostgresAddress(text: string): boolean {
+  return /^postgres(?:ql)?:\/\//i.test(text);
+}
+
+/**
+ * `postgres://user:password@host:port/database?schema=name`; what else stands after the `?` is for the client,
+ * such as `sslmode=require`. A message never repeats the address, since it may hold a password.
+ */
+export function parseAddress(text: string): Address {
+  const url = toUrl(text);
+  const schema = url.searchParams.get('schema') ?? SCHEMA_DEFAULT;
+  if (!SCHEMA.test(schema)) {
+    throw invalid('schema', 'is made of lower-case letters, digits and _, 63 of them at most');
+  }
+  url.searchParams.delete('schema');
+  const suffix = schema === SCHEMA_DEFAULT ? '' : `?schema=${schema}`;
+  const host = url.host || (url.searchParams.get('host') ?? 'localhost');
+  return { connection: url.href, name: `postgres://${host}${url.pathname}${suffix}`, schema };
+}
+
+function toUrl(text: string): URL {
+  const url = isPostgresAddress(text) && URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined) return url;
+  throw invalid(
+    'database address',
+    'cannot be read; write postgres://user:password@host:port/database, with %-escapes in the password',
+  );
+}

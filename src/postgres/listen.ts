@@ -1,0 +1,56 @@
+import type pg from 'pg';
+import { Patience } from './patience.ts';
+
+export interface Listening {
+  heard(payload: string): void;
+  /** Called when listening begins, and again after every gap: something may have been missed. */
+  began(): void;
+}
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Listens until the result is called, over as many connections as it takes. Trusts `channel` to be a plain
+ * name. A notification is a hint: who cannot do without it looks by itself from time to time.
+ */
+export function listen(
+  connect: () => pg.Client,
+  channel: string,
+  ears: Listening,
+): () => Promise<void> {
+  const ended = new AbortController();
+  const running = run(connect, channel, ears, ended.signal);
+  return async () => {
+    ended.abort();
+    await running;
+  };
+}
+
+async function run(
+  connect: () => pg.Client,
+  channel: string,
+  ears: Listening,
+  signal: AbortSignal,
+): Promise<void> {
+  let patience = new Patience(FOREVER);
+  while (!signal.aborted) {
+    const client = connect();
+    const gone = new Promise<void>((resolve) => {
+      client.on('error', () => resolve());
+      client.on('end', () => resolve());
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    client.on('notification', ({ payload = '' }) => ears.heard(payload));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${channel}`);
+      patience = new Patience(FOREVER);
+      ears.began();
+      await gone;
+    } catch {
+      // The server is away. Whoever listens learns of it by the next `began`.
+    }
+    await client.end().catch(() => undefined);
+    if (!signal.aborted) await patience.pause(signal);
+  }
+}

@@ -1,0 +1,75 @@
+import { QuipuError } from '../base/errors.ts';
+import type { Database } from './database.ts';
+
+/** Plain SQL that takes the tables from the version before to this one. */
+export interface Migration {
+  readonly version: number;
+  readonly sql: string;
+}
+
+/** Tables that change together, with the steps that made them what they are. Never edit one that was released. */
+export interface SchemaPart {
+  readonly name: string;
+  readonly migrations: readonly Migration[];
+}
+
+/** What every part stands on. */
+const FOUNDATION = `
+CREATE TABLE IF NOT EXISTS migrations (
+  part text NOT NULL,
+  version integer NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (part, version)
+);
+CREATE TABLE IF NOT EXISTS transactions (
+  token uuid PRIMARY KEY,
+  done boolean NOT NULL
+);`;
+
+const VERSION = 'SELECT coalesce(max(version), 0) AS version FROM migrations WHERE part = $1';
+
+/** Brings a part up to date, also when several processes try at once. UNSUPPORTED for one from the future. */
+export async function migrate(database: Database, part: SchemaPart): Promise<void> {
+  await layFoundation(database);
+  const found = await database.query<{ version: number }>(VERSION, [part.name]);
+  if (isCurrent(database, part, found[0]?.version ?? 0)) return;
+  await database.write(async (transaction) => {
+    // Held to the end of the transaction: whoever comes second finds it done.
+    await transaction.query(`SELECT ${lockOf(database)}`);
+    const [row] = await transaction.query<{ version: number }>(VERSION, [part.name]);
+    const version = row?.version ?? 0;
+    if (isCurrent(database, part, version)) return;
+    for (const step of part.migrations) {
+      if (step.version <= version) continue;
+      await transaction.query(step.sql);
+      const done = [part.name, step.version];
+      await transaction.query('INSERT INTO migrations (part, version) VALUES ($1, $2)', done);
+    }
+  });
+}
+
+/** A database that is ready is only looked at, so that one which takes no writes can be read. */
+async function layFoundation(database: Database): Promise<void> {
+  const { schema } = database.address;
+  const [there] = await database.query<{ schema: boolean; tables: boolean }>(
+    `SELECT to_regnamespace('${schema}') IS NOT NULL AS schema, to_regclass('${schema}.transactions') IS NOT NULL AS tables`,
+  );
+  if (there?.tables === true) return;
+  const create = there?.schema === true ? '' : `CREATE SCHEMA IF NOT EXISTS ${schema};`;
+  await database.query(`SELECT ${lockOf(database)}; ${create} ${FOUNDATION}`);
+}
+
+/** The schema's name needs no quotes: see `parseAddress`. */
+function lockOf({ address }: Database): string {
+  return `pg_advisory_xact_lock(hashtext('quipu ${address.schema}'))`;
+}
+
+function isCurrent(database: Database, { name, migrations }: SchemaPart, found: number): boolean {
+  const newest = migrations.at(-1)?.version ?? 0;
+  if (found <= newest) return found === newest;
+  throw new QuipuError(
+    'UNSUPPORTED',
+    `${database.name} has version ${found} of the ${name} tables, and this Quipu knows ${newest}; upgrade Quipu`,
+    { what: `${name} tables`, found: String(found) },
+  );
+}

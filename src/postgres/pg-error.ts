@@ -1,0 +1,102 @@
+import { QuipuError } from '../base/errors.ts';
+import type { ErrorCode } from '../base/errors.ts';
+
+// What went wrong in words that are stable. PostgreSQL names its errors by five characters, the system
+// calls by others, and the client in between has a few messages of its own and no codes for them.
+
+/** What a failure means for a transaction that was under way. */
+export type Failure =
+  /** The server took it back, and the same again may work: others were in the way. */
+  | 'conflict'
+  /** The connection is gone, or there was none. */
+  | 'lost'
+  /** The server refused: trying again gives the same. */
+  | 'refused';
+
+const CONFLICTS = new Set(['40001', '40P01']);
+/** The server is going down, coming up, or full. */
+const AWAY = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25P03', '25P04']);
+const SYSTEM_CALLS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENOENT',
+]);
+/** The client says these without a code. */
+const LOST_MESSAGES =
+  /^(?:Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout)/;
+const POOL_MESSAGE = /^timeout exceeded when trying to connect/;
+
+export function failureOf(error: unknown): Failure {
+  const code = codeOf(error);
+  if (CONFLICTS.has(code)) return 'conflict';
+  if (AWAY.has(code) || code.startsWith('08') || SYSTEM_CALLS.has(code)) return 'lost';
+  const message = error instanceof Error ? error.message : '';
+  return LOST_MESSAGES.test(message) ? 'lost' : 'refused';
+}
+
+export interface FailedAt {
+  /** The database, without its password. */
+  readonly name: string;
+  /** How long a statement may take. */
+  readonly statementMs: number;
+}
+
+/** A failure of the database under a stable code; any other error as it is. */
+export function toPgError(error: unknown, { name, statementMs }: FailedAt): unknown {
+  if (error instanceof QuipuError) return error;
+  const code = codeOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  const make = <C extends ErrorCode>(
+    as: C,
+    text: string,
+    data: QuipuError<C>['data'],
+  ): QuipuError => new QuipuError(as, `${name}: ${text}`, data, { cause: error });
+
+  if (POOL_MESSAGE.test(message)) {
+    const text = 'all connections are in use; raise the number of connections or send less at once';
+    return make('UNAVAILABLE', text, { what: 'connection' });
+  }
+  if (failureOf(error) === 'lost') return make('UNAVAILABLE', message, { what: name });
+  switch (code) {
+    case '40001':
+    case '40P01':
+      return make('UNAVAILABLE', `others were in the way again and again: ${message}`, {
+        what: name,
+      });
+    case '57014':
+    case '55P03':
+      return make('TIMEOUT', message, { what: 'statement', afterMs: statementMs });
+    case '25006':
+      return make('READ_ONLY', 'the database takes no writes; is it a standby?', { path: name });
+    case '28P01':
+    case '28000':
+      return make('UNAUTHORIZED', 'the database refused the user or the password', {});
+    case '42501':
+      return make('FORBIDDEN', message, { scope: 'database' });
+    case '3D000':
+      return make('NOT_FOUND', message, { what: 'database', id: name });
+    case '53100':
+      return make('DISK_FULL', message, { path: name });
+    case '53200':
+      return make('UNAVAILABLE', message, { what: name });
+    case 'XX001':
+    case 'XX002':
+      return make('CORRUPT', message, { file: name, offset: 0 });
+    default:
+      return code === '' ? error : make('IO', message, { path: name, errno: code });
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : '';
+  return typeof code === 'string' ? code : '';
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { failureOf } from './pg-error.ts';
+import { ask, type Sql, type Statement } from './sql.ts';
+
+// A transaction that can be asked about afterwards. It writes a token that nobody else has. Who loses the
+// connection during COMMIT writes the same token with another mark: as long as the first transaction is
+// undecided, that waits for it; then either the token is there, and it was committed, or the second mark
+// is, and it never can be.
+
+export interface Transaction extends Sql {
+  /** Sends a statement and does not wait for it; its failure is the transaction's. */
+  send(statement: Statement | string, values?: readonly unknown[]): void;
+}
+
+export type Ran<T> =
+  | { readonly outcome: 'committed'; readonly value: T }
+  | { readonly outcome: 'failed'; readonly error: unknown; readonly broken: boolean }
+  | { readonly outcome: 'unknown'; readonly error: unknown; readonly broken: true; value: T };
+
+/** Begins with the time, so that tokens are written side by side and the old ones go by one range. */
+export function newToken(nowMs: number): string {
+  const hex = nowMs.toString(16).padStart(12, '0') + randomBytes(10).toString('hex');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** Runs `work` once. The caller releases the client, and drops it when it is broken. */
+export async function runTransaction<T>(
+  client: pg.ClientBase,
+  token: string,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<Ran<T>> {
+  const sent: Promise<unknown>[] = [];
+  let value: T;
+  try {
+    await client.query(`BEGIN; INSERT INTO transactions (token, done) VALUES ('${token}', true)`);
+    value = await work(toTransaction(client, sent));
+  } catch (error) {
+    await Promise.allSettled(sent);
+    return { outcome: 'failed', error, broken: !(await rollBack(client, error)) };
+  }
+  // All on their way together: a commit after a statement that failed is a rollback.
+  const committing = client.query('COMMIT');
+  const results = await Promise.allSettled([...sent, committing]);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed === undefined && (await committing).command === 'COMMIT')
+    return { outcome: 'committed', value };
+  const error: unknown = failed?.reason ?? new Error('the server rolled the transaction back');
+  const ended = await committing.then(
+    ({ command }) => command === 'ROLLBACK',
+    (reason: unknown) => isTakenBack(reason),
+  );
+  if (ended) return { outcome: 'failed', error, broken: isReadOnly(error) };
+  return { outcome: 'unknown', error, broken: true, value };
+}
+
+/** True when the transaction with this token was committed; false when it was not and never will be. */
+export async function settleToken(client: pg.ClientBase, token: string): Promise<boolean> {
+  await client.query(
+    'INSERT INTO transactions (token, done) VALUES ($1, false) ON CONFLICT DO NOTHING',
+    [token],
+  );
+  const { rows } = await client.query<{ done: boolean }>(
+    'SELECT done FROM transactions WHERE token = $1',
+    [token],
+  );
+  return rows[0]?.done === true;
+}
+
+function toTransaction(client: pg.ClientBase, sent: Promise<unknown>[]): Transaction {
+  return {
+    query: (...given) => ask(client, ...given),
+    send: (statement, values) => {
+      const asked = ask(client, statement, values);
+      // It is waited for at the commit; until then nobody holds it.
+      asked.catch(() => undefined);
+      sent.push(asked);
+    },
+  };
+}
+
+/** False when the connection is of no more use. */
+async function rollBack(client: pg.ClientBase, error: unknown): Promise<boolean> {
+  if (failureOf(error) === 'lost' || isReadOnly(error)) return false;
+  try {
+    await client.query('ROLLBACK');
+    return true;
+  } catch {
+    // The connection went meanwhile, and the transaction with it.
+    return false;
+  }
+}
+
+/** A server that takes no writes may be the wrong one by now: the next connection looks again. */
+function isReadOnly(error: unknown): boolean {
+  return isCode(error, /^25006$/);
+}
+
+/** The server says itself that nothing was committed: a conflict, a broken rule, a failed transaction. */
+function isTakenBack(error: unknown): boolean {
+  return isCode(error, /^(?:40(?!003)|23|25)/);
+}
+
+function isCode(error: unknown, pattern: RegExp): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && pattern.test(code);
+}

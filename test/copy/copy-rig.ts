@@ -1,0 +1,80 @@
+import { expect } from 'vitest';
+import { toContextId, toHash, toTurnId } from '../../src/base/brand.ts';
+import { hashBytes } from '../../src/base/hash.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { createStore } from '../../src/store/create-store.ts';
+import { fillForCopy } from '../../src/testing/engine-suite/adoption-fixture.ts';
+import { appendLines, blobOf } from '../../src/testing/engine-suite/fixture.ts';
+
+const ALL = 10_000;
+
+/** Larger than what is copied in one piece, and cut into chunks by the files engine. */
+const LARGE: Uint8Array = new Uint8Array(
+  Buffer.from(Array.from({ length: 70_000 }, (_, at) => `${(at * 7919) % 10_007} `).join('')),
+);
+const TEXTS = ['first', 'with a key', 'better', 'hidden', 'tree 2', 'named', 'unused'];
+const BLOBS = [...TEXTS.map((text) => blobOf(text).hash), blobOf(LARGE).hash];
+
+/** Records of every kind, and threads of the kinds that live in logs, documents and blobs. */
+export async function fillSource(engine: Engine): Promise<void> {
+  await fillForCopy(engine);
+  await engine.commit({ blobs: [blobOf('unused'), blobOf(LARGE)] });
+  await appendLines(engine, 'logs/one', '{"n":1}', '{"n":2}', '{"n":"ü"}');
+  await appendLines(engine, 'logs/one', '{"n":4}');
+  await appendLines(engine, 'logs/two', '"only"');
+  await engine.upkeep.eraseLines('logs/one', [{ line: 1, text: '0' }]);
+  const store = createStore(engine);
+  const { id } = await store.chats.create({ title: 'about copies' });
+  const chat = await store.chats.open(id);
+  await chat.add({ role: 'user', content: 'hello' });
+  await store.workflows.start({ name: 'w', prompt: 'p', bundle: toHash('ab'.repeat(32)) });
+  await store.contexts.pin(toTurnId(4), { reason: 'kept' });
+}
+
+/** All that can be asked of a store, in a form that compares. */
+export async function tellAll(engine: Engine): Promise<unknown> {
+  const { records } = engine.upkeep;
+  const { turn, context, patch, open } = await engine.tips();
+  const names = await engine.listLogs('', ALL);
+  const contexts = Array.from({ length: Number(context) }, (_, at) => toContextId(at + 1));
+  const keys = (await records.turns(toTurnId(1), ALL)).map(({ id, key }) => ({
+    id,
+    key: key && Buffer.from(key).toString('hex'),
+  }));
+  const turns = await Promise.all(keys.map(({ id }) => engine.getTurn(id)));
+  return {
+    tips: { turn, context, patch, open },
+    keys,
+    turns,
+    contexts: await Promise.all(contexts.map((id) => engine.getContext(id))),
+    patches: await records.patches(1, ALL),
+    logs: await Promise.all(names.map(async (name) => [name, await engine.readLog(name, 0, ALL)])),
+    docs: await records.docs(await engine.listDocs('', ALL)),
+    blobs: await Promise.all(BLOBS.map(async (hash) => hashBytes((await engine.getBlob(hash))!))),
+    named: await engine.findBySha256(await namedSha256(engine)),
+  };
+}
+
+async function namedSha256(engine: Engine): Promise<string> {
+  for await (const names of engine.upkeep.records.sha256Names()) {
+    for (const { sha256, hash } of names) if (hash === blobOf('named').hash) return sha256;
+  }
+  return '0'.repeat(64);
+}
+
+export async function expectEqual(from: Engine, to: Engine): Promise<void> {
+  expect(await tellAll(to)).toEqual(await tellAll(from));
+  expect((await to.upkeep.check({ repair: false })).problems).toEqual([]);
+}
+
+/** The engine with some of its methods replaced. */
+export function withChanges(engine: Engine, changes: Partial<Engine>): Engine {
+  return new Proxy(engine, {
+    get(target, name) {
+      const changed: unknown = Reflect.get(changes, name);
+      if (changed !== undefined) return changed;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
