@@ -1,5 +1,6 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { CountReporter } from './test/support/count-reporter.ts';
+import { scratchFolder } from './test/support/scratch-folder.ts';
 
 /** Folders whose tests neither measure their process nor change it. */
 const SHARING = ['chat', 'golden', 'queue', 'session', 'tidy', 'workflow'];
@@ -9,6 +10,10 @@ const ALONE = [
   'src/session/sink/output-sink.test.ts',
   'src/wire/frame-reader.test.ts',
 ];
+
+/** On the real disk: what is killed there, what is large, and what is measured. */
+const ON_DISK = ['test/crash/kill-9.test.ts', 'test/bench/**/*.test.ts', 'test/scale/**/*.test.ts'];
+const IN_MEMORY = { TMPDIR: scratchFolder() };
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -22,6 +27,7 @@ const config: ViteUserConfig = defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', `test/{${SHARING.join()}}/**/*.test.ts`],
           exclude: ALONE,
+          env: IN_MEMORY,
           // They leave nothing behind, and loading the same modules for each of them took longer than the tests.
           isolate: false,
         },
@@ -31,9 +37,11 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'whole',
           include: ['test/**/*.test.ts', ...ALONE],
-          exclude: ['test/soak/**', 'test/postgres/**', `test/{${SHARING.join()}}/**`],
+          exclude: ['test/soak/**', 'test/postgres/**', `test/{${SHARING.join()}}/**`, ...ON_DISK],
+          env: IN_MEMORY,
         },
       },
+      { extends: true, test: { name: 'disk', include: ON_DISK } },
       {
         extends: true,
         test: {

@@ -55,3 +55,7 @@ export function isQuipuError<C extends ErrorCode>(
 export function invalid(what: string, problem: string): QuipuError<'INVALID'> {
   return new QuipuError('INVALID', `${what} ${problem}`, { what });
 }
+
+export function storeClosed(): QuipuError<'CLOSED'> {
+  return new QuipuError('CLOSED', 'the store is closed', { what: 'store' });
+}

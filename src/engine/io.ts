@@ -51,4 +51,9 @@ export interface Io {
    * Throws LOCKED, with whatever the holder left in `owner`, when someone else has it.
    */
   lock(path: string, owner: string): Promise<IoLock>;
+  /**
+   * Resolves when all that arrived together, on any connection, has been heard. Absent where nothing arrives
+   * from outside: there a wait would only keep tests from mixing what happens at the same time.
+   */
+  endOfTurn?(): Promise<void>;
 }

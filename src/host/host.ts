@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { QuipuError, isQuipuError } from '../base/errors.ts';
+import { isQuipuError, storeClosed } from '../base/errors.ts';
+import type { QuipuError } from '../base/errors.ts';
 import { unavailable } from '../client/outcome.ts';
 import { isPassing } from '../client/retry.ts';
 import type { SocketTransport } from '../client/socket/socket-transport.ts';
@@ -177,7 +178,7 @@ export class Host {
 
   #assertOpen(): void {
     if (this.#closing === undefined) return;
-    throw new QuipuError('CLOSED', 'the store is closed', { what: 'store' });
+    throw storeClosed();
   }
 }
 

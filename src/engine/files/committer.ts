@@ -31,6 +31,8 @@ export interface CommitTarget {
    * `waiting` is called once the disk has the frame to work on. `alone`: nobody else waits for anything.
    */
   store(draft: Draft, alone: boolean, waiting: () => void): Promise<number>;
+  /** Resolves when every commit that was sent at the same time is here. */
+  endOfTurn(): Promise<void>;
   /** Runs once a group is visible, after its commits were acknowledged. */
   announce(planned: readonly { planned: Planned; seq: number }[]): void;
   /** Mends what made planning fail, and says whether that was possible. */
@@ -108,7 +110,7 @@ export class Committer {
     for (;;) {
       // Writers that were acknowledged together, or whose requests came together, send their commits in the
       // same turn of the event loop; waiting for its end lets them share a frame.
-      await endOfTurn();
+      await this.#target.endOfTurn();
       if (this.#exclusive.length > 0) this.#acknowledgeLast();
       const work = this.#exclusive.shift();
       if (work !== undefined) await work();
@@ -234,10 +236,6 @@ export class Committer {
       }
     }
   }
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function isReady({ jobs }: Waiting): boolean {

@@ -79,6 +79,10 @@ export const nodeIo: Io = {
   async lock(path, owner): Promise<IoLock> {
     return takeOwnerLock(path, owner);
   },
+
+  endOfTurn() {
+    return new Promise((resolve) => setImmediate(resolve));
+  },
 };
 
 class NodeFile implements IoFile {

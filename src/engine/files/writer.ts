@@ -1,4 +1,4 @@
-import { QuipuError } from '../../base/errors.ts';
+import { storeClosed } from '../../base/errors.ts';
 import { encodeFrame, type JournalWrite } from '../../format/journal-frame.ts';
 import type { Batch, Committed } from '../batch.ts';
 import type { BlobSource, BlobStored, Progress } from '../engine.ts';
@@ -148,6 +148,10 @@ export class Writer implements CommitTarget {
     return this.#seq;
   }
 
+  async endOfTurn(): Promise<void> {
+    await this.core.files.io.endOfTurn?.();
+  }
+
   /** Resolves when every commit sent so far is decided. */
   async settle(): Promise<void> {
     await this.#committer.settled();
@@ -169,7 +173,7 @@ export class Writer implements CommitTarget {
   /** Runs `work` between two groups; commits sent meanwhile wait. */
   async exclusively<T>(work: () => Promise<T>): Promise<T> {
     // Upkeep under way ends at its next step when the store is being closed.
-    if (this.#closed) throw closedError();
+    if (this.#closed) throw storeClosed();
     return this.#committer.exclusively(work);
   }
 
@@ -290,11 +294,7 @@ export class Writer implements CommitTarget {
   }
 
   #assertAccepting(): void {
-    if (this.#closed) throw closedError();
+    if (this.#closed) throw storeClosed();
     if (this.#parts.journal.broken !== undefined) throw this.#parts.journal.broken;
   }
-}
-
-function closedError(): QuipuError<'CLOSED'> {
-  return new QuipuError('CLOSED', 'the store is closed', { what: 'store' });
 }
