@@ -85,7 +85,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     },
     chats: lazyChats(loadChats),
     maintain: {
-      ...createMaintain(engine, lifetime, clock, folderOf(queues)),
+      ...createMaintain({ engine, lifetime, clock, folder, queuesFolder: folderOf(queues) }),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),
     },
     watch(filter = {}, options = {}) {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useSessionRig } from './rig.ts';
+import { killWriters } from './kill-writers.ts';
 import { workTogether } from './work-together.ts';
 
 const rig = useSessionRig();
@@ -10,6 +11,11 @@ describe('several processes on one session', () => {
     const { store, folder } = await rig();
     expect(await workTogether(store, join(folder, 'store'), { workers: 2, each: 6 })).toBe(0);
   });
+
+  it('may be killed in the middle of it', async () => {
+    const { folder } = await rig();
+    await killWriters(join(folder, 'killed'), { lines: 8, delayMs: 7 });
+  }, 60_000);
 
   it('follow a session that another one moves', async () => {
     const { store, folder } = await rig();
