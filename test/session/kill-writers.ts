@@ -27,9 +27,9 @@ interface Killing {
 /**
  * Two processes write to one session, one of them with pictures, and both are killed in the middle of it. One owns
  * the store and the other one goes through it, whichever came first. Everything that was acknowledged must be there,
- * and nothing that is there may be half.
+ * and nothing that is there may be half. Gives how much was acknowledged.
  */
-export async function killWriters(place: string, { lines, delayMs }: Killing): Promise<void> {
+export async function killWriters(place: string, { lines, delayMs }: Killing): Promise<number> {
   const before = await openStore(place);
   const { id } = await before.sessions.create();
   await before.close();
@@ -49,6 +49,7 @@ export async function killWriters(place: string, { lines, delayMs }: Killing): P
   // What was said and not done is noticed.
   const never = { entry: 'never', sum: '' };
   await expect(checkSession(session, [never])).rejects.toThrow(/never/);
+  return told.flat().length;
 }
 
 async function checkSession(session: Session, told: readonly Told[]): Promise<void> {
