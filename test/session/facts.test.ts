@@ -197,7 +197,7 @@ describe('listing and opening', () => {
       JSON.stringify({ type: 'message', id: `e${n}`, parentId: null, text: 'x'.repeat(1000) }),
     );
     const header = { type: 'session', version: 3, id: 'big', timestamp: 't', cwd: '/' };
-    const file = '/root/2026-11-15T10-00-00-000Z_big.jsonl';
+    const file = '/all/2026-11-15T10-00-00-000Z_big.jsonl';
     const text = `${[JSON.stringify(header), ...lines].join('\n')}\n`;
     const disk = MemoryIo.from(new Map([[file, Buffer.from(text)]]));
     const io = lyingIo(disk, {
@@ -207,7 +207,7 @@ describe('listing and opening', () => {
       },
     });
     const engine = new ModelEngine();
-    const given = { io, engine, clock: () => 0, root: '/root' };
+    const given = { io, engine, clock: () => 0, root: '/all' };
     const sessions: Sessions = createSessions({
       ...given,
       assertOpen: () => undefined,
