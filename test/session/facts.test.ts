@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -98,7 +99,40 @@ describe('files of a session', () => {
   });
 });
 
+describe('an artifact of ten gigabytes', () => {
+  it('is read in parts alone, and neither forked nor moved by copying', async () => {
+    const { store, folder } = await rig();
+    const session = await store.sessions.create();
+    const { path } = await session.saveArtifact('first line\n', 'bash');
+    fs.truncateSync(path, 10 * 1024 ** 3);
+    await expect(session.resolve('artifact://0')).rejects.toMatchObject({ code: 'TOO_LARGE' });
+    const begun = performance.now();
+    const { id, artifactsCopied } = await session.fork();
+    await session.moveTo(join(folder, 'moved'));
+    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(artifactsCopied).toBe(true);
+    for (const other of [session, await store.sessions.open(id)]) {
+      const [name] = await other.artifacts.listFiles();
+      const stat = fs.statSync(join(other.artifacts.folder, name!));
+      expect([stat.size, stat.nlink]).toEqual([10 * 1024 ** 3, 2]);
+    }
+  });
+});
+
 describe('a blob', () => {
+  it('that a session shows is not erased unless it is told to go everywhere', async () => {
+    const { sessions, blobs } = (await rig()).store;
+    const session = await sessions.create();
+    const bytes = Buffer.alloc(900, 3);
+    await session.append(picture(bytes));
+    const ref = `blob:sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    const needed = { erased: false, neededBy: [{ kind: 'sessions', id: session.id }] };
+    expect(await blobs.erase(ref, { reason: 'secret' })).toMatchObject(needed);
+    expect((await session.load()).unresolved).toEqual([]);
+    await blobs.erase(ref, { reason: 'secret', everywhere: true });
+    expect((await session.load()).unresolved).toEqual([ref]);
+  });
+
   it('is durable before the line that names it, or the line is not written', async () => {
     const header = '{"type":"session","id":"s"}\n';
     const file = '/s/session.jsonl';
