@@ -96,6 +96,6 @@ describe('an output whose file cannot be written', () => {
 
   it('leaves nothing open when it is given up', async () => {
     const { folder } = await rig();
-    expect(await giveUpSinks(folder, 300)).toBe(0);
+    expect(await giveUpSinks(folder, 200)).toBe(0);
   });
 });
