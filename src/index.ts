@@ -22,7 +22,7 @@ export type {
   WatchOptions,
 } from './store/watch-event.ts';
 export type { EngineStats, Progress } from './engine/engine.ts';
-export type { BackupReport, CheckCounts, EraseReport, Problem } from './engine/upkeep.ts';
+export type { BackupReport, BlobNeed, CheckCounts, EraseReport, Problem } from './engine/upkeep.ts';
 export type { GcOptions, GcReport } from './maintain/gc-report.ts';
 export type { RemovedContext, RetainReport } from './maintain/retain-contexts.ts';
 export type { RetentionPolicy } from './maintain/retention.ts';

@@ -34,6 +34,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
     'type BlobDetails',
     'type BlobFile',
     'type BlobInfo',
+    'type BlobNeed',
     'type Blobs',
     'type BundleVersion',
     'type Bundles',

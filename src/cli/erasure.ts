@@ -8,19 +8,30 @@ export interface ErasureOptions {
   readonly everywhere?: boolean;
 }
 
+const NOUNS: Readonly<Record<string, string>> = { workflows: 'workflow', sessions: 'session' };
+
 /** Ids as decimal strings. */
-export function toErasureJson({ hash, erased, usedBy }: EraseReport): object {
-  return { hash, erased, usedBy: usedBy.map(String) };
+export function toErasureJson({ usedBy, ...report }: EraseReport): object {
+  return { ...report, usedBy: usedBy.map(String) };
 }
 
 /** For a command that erased nothing, because others need the bytes. */
 export function stillUsed(reports: readonly EraseReport[], own?: TurnId): QuipuError<'LOCKED'> {
   const turns = new Set(reports.flatMap(({ usedBy }) => usedBy));
   if (own !== undefined) turns.delete(own);
-  const listed = [...turns].toSorted((a, b) => (a < b ? -1 : 1)).join(', ');
+  const listed = [
+    ...(turns.size === 0 ? [] : [`turns ${toSorted(turns).join(', ')}`]),
+    ...new Set(
+      reports.flatMap(({ neededBy }) => neededBy.map(({ kind, id }) => `${NOUNS[kind]} ${id}`)),
+    ),
+  ].join(', ');
   return new QuipuError(
     'LOCKED',
-    `nothing was erased, because the same bytes are used by turns ${listed}; erase them all with --everywhere`,
+    `nothing was erased, because the same bytes are used by ${listed}; erase them all with --everywhere`,
     { what: 'blob', owner: listed },
   );
+}
+
+function toSorted(turns: Iterable<TurnId>): TurnId[] {
+  return [...turns].toSorted((a, b) => (a < b ? -1 : 1));
 }

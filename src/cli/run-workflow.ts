@@ -16,9 +16,23 @@ interface Watching {
   readonly onStep: (step: Step) => void;
 }
 
+export interface RunningOptions {
+  readonly session?: string;
+}
+
+export const SESSION_OPTION: readonly [flags: string, text: string] = [
+  '--session <session>',
+  'whose artifacts artifact:// means in what roles say',
+];
+
 /** How a run is followed on a terminal: steps on standard error, where they are in nobody's way. */
-export function watchRun(world: World, json: boolean): Watching {
+export function watchRun(
+  world: World,
+  json: boolean,
+  { session }: RunningOptions,
+): Watching & RunningOptions {
   return {
+    ...(session !== undefined && { session }),
     cwd: world.cwd,
     signal: world.catchInterrupt(),
     onStep: (step) => {

@@ -1,15 +1,16 @@
 import type { Hash, TurnId } from '../base/brand.ts';
 import type { Change } from './batch.ts';
 
-// Where a collection begins. Whatever is reached from a root stays; the rest may go.
+// Where a collection begins. Whatever is reached from a root stays; the rest may go. `of` says to people
+// whose root it is: the id of a thread, as a rule.
 
 export type Root =
   /** A turn, its payload and patches, and so every ancestor of it. */
   | { readonly turn: TurnId }
   /** A blob, and the chunks it is stored as. */
-  | { readonly blob: Hash }
+  | { readonly blob: Hash; readonly of?: string }
   /** A blob that may be a node: what its `refs` name stays as well, and so on. */
-  | { readonly node: Hash }
+  | { readonly node: Hash; readonly of?: string }
   /** The tree of a file system: every blob that its bytes name stays as well, and so on. */
   | { readonly tree: Hash };
 

@@ -127,6 +127,16 @@ export interface EraseReport {
   readonly erased: boolean;
   /** Turns that use the blob, as payload, through a patch or as file-system root; at most 1,000 of them. */
   readonly usedBy: readonly TurnId[];
+  /** Threads of other kinds that need it, at most 1,000; not looked for when it goes everywhere. */
+  readonly neededBy: readonly BlobNeed[];
+}
+
+/** Who needs a blob that is none of a turn's. Of threads that share a history, one is named. */
+export interface BlobNeed {
+  /** `workflows` or `sessions`. */
+  readonly kind: string;
+  /** The thread, the bundle or the session. */
+  readonly id: string;
 }
 
 /** Another text for a line of a log: JSON that takes no more bytes than the line it replaces. */

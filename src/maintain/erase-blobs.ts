@@ -4,7 +4,10 @@ import { hashBytes } from '../base/hash.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PatchRow } from '../engine/rows.ts';
+import type { RootSource } from '../engine/roots.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
+import { findNeeds } from './blob-needs.ts';
+import type { BlobNeeds } from './blob-needs.ts';
 import { findUsers, usersIn } from './blob-users.ts';
 import type { BlobUsers } from './blob-users.ts';
 import { planErasureLines, planTombstones } from './plan-tombstones.ts';
@@ -12,12 +15,15 @@ import type { Erasure } from './plan-tombstones.ts';
 
 const USERS_LISTED_MAX = 1000;
 const TURNS_PER_COMMIT = 500;
+const NO_NEEDS: BlobNeeds = new Map();
 
 export interface EraseRequest extends Erasure {
   /** The turn whose bytes these are: its use counts for nobody else's. */
   readonly turn?: TurnId;
   /** Also when others use the blobs. */
   readonly everywhere: boolean;
+  /** Kinds of thread that may need the blobs, beside turns. */
+  readonly others: readonly RootSource[];
 }
 
 /**
@@ -38,7 +44,8 @@ export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise
     const users = await findUsers(engine, hashes);
     const known = new Set(users.showing);
     const isShared = [...users.byBlob.values()].flat().some((user) => user !== turn);
-    if (isShared && !everywhere) return toReports(users, false);
+    const needs = everywhere ? NO_NEEDS : await findNeeds(engine, request.others, hashes);
+    if (!everywhere && (isShared || needs.size > 0)) return toReports(users, needs, false);
 
     await engine.commit(planErasureLines(request));
     if (turn !== undefined) known.delete(turn);
@@ -51,7 +58,7 @@ export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise
       [...late].filter((user) => user !== turn && !known.has(user)),
       request,
     );
-    return toReports(users, true);
+    return toReports(users, needs, true);
   } finally {
     stopListening();
   }
@@ -78,10 +85,11 @@ async function hideLate(
   if (gone.length > 0) await hide(engine, late, { ...request, hashes: gone });
 }
 
-function toReports(users: BlobUsers, erased: boolean): EraseReport[] {
+function toReports(users: BlobUsers, needs: BlobNeeds, erased: boolean): EraseReport[] {
   return [...users.byBlob].map(([hash, turns]) => ({
     hash,
     erased,
     usedBy: turns.slice(0, USERS_LISTED_MAX),
+    neededBy: (needs.get(hash) ?? []).slice(0, USERS_LISTED_MAX),
   }));
 }

@@ -9,7 +9,7 @@ import type { EraseRequest } from './erase-blobs.ts';
 export async function eraseTurn(
   engine: Engine,
   turn: TurnId,
-  request: Pick<EraseRequest, 'reason' | 'everywhere' | 'atMs'>,
+  request: Pick<EraseRequest, 'reason' | 'everywhere' | 'atMs' | 'others'>,
 ): Promise<TurnEraseReport> {
   const { id, payload } = await mustGetSealed(engine, turn);
   const patches = (await engine.getPatches([id])).filter(({ tombstone }) => !tombstone);

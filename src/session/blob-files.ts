@@ -61,6 +61,18 @@ export class BlobFiles {
     return isHash(hash) && fs.existsSync(join(this.folder, hash));
   }
 
+  /** What is this old belongs to nobody who is still writing. */
+  removeDrafts(olderThanMs: number): void {
+    if (!fs.existsSync(this.folder)) return;
+    const before = Date.now() - olderThanMs;
+    for (const name of fs.readdirSync(this.folder)) {
+      if (!/^\.[0-9a-f]{16}\.part$/.test(name)) continue;
+      const path = join(this.folder, name);
+      const stat = fs.statSync(path, { throwIfNoEntry: false });
+      if (stat !== undefined && stat.mtimeMs <= before) fs.rmSync(path, { force: true });
+    }
+  }
+
   #write(path: string, bytes: Uint8Array): void {
     fs.mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const draft = join(this.folder, `.${randomBytes(8).toString('hex')}.part`);

@@ -25,3 +25,9 @@ export async function blobPath(
   const { BlobFiles } = await import('../session/blob-files.ts');
   return (await new BlobFiles(join(folder, FOLDER)).put(bytes)).path;
 }
+
+/** Removes what processes that died left of files they were writing. */
+export async function removeDrafts(folder: string, olderThanMs: number): Promise<void> {
+  const { BlobFiles } = await import('../session/blob-files.ts');
+  new BlobFiles(join(folder, FOLDER)).removeDrafts(olderThanMs);
+}

@@ -9,13 +9,18 @@ import type { RetentionPolicy } from '../maintain/retention.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 import type { Maintain, Stats } from './maintain.ts';
 
+export interface MaintainPlace {
+  readonly engine: Engine;
+  readonly lifetime: Lifetime;
+  readonly clock: () => number;
+  /** The folder of the store, where it is on this machine. */
+  readonly folder: string | undefined;
+  readonly queuesFolder: string | undefined;
+}
+
 /** What takes a module of its own is loaded when it is asked for: most processes never do. */
-export function createMaintain(
-  engine: Engine,
-  lifetime: Lifetime,
-  clock: () => number,
-  queuesFolder?: string,
-): Maintain {
+export function createMaintain(place: MaintainPlace): Maintain {
+  const { engine, lifetime, clock, folder, queuesFolder } = place;
   return {
     async stats(): Promise<Stats> {
       lifetime.assertOpen('maintain.stats');
@@ -37,9 +42,14 @@ export function createMaintain(
     async gc(options: GcOptions = {}): Promise<GcReport> {
       lifetime.assertOpen('maintain.gc');
       checkAmounts(options, ['graceMs']);
-      const { collectGarbage } = await import('../maintain/collect-garbage.ts');
+      const { GRACE_MS_DEFAULT, collectGarbage } = await import('../maintain/collect-garbage.ts');
       const { rootSources } = await import('./root-sources.ts');
-      return collectGarbage(engine, rootSources(engine, clock), options);
+      const report = await collectGarbage(engine, rootSources(engine, clock), options);
+      if (folder !== undefined && !report.dryRun) {
+        const { removeDrafts } = await import('./blob-path.ts');
+        await removeDrafts(folder, options.graceMs ?? GRACE_MS_DEFAULT);
+      }
+      return report;
     },
 
     async verify(options: VerifyOptions = {}): Promise<VerifyReport> {

@@ -34,12 +34,19 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   const { clock = Date.now, elsewhere, folder, queues, ...contextsOptions } = options;
   const erase = eraseVerbs(engine, lifetime, clock);
   const readPage = elsewhere && { readPage: elsewhere.readPage };
+  const sessions = sessionsDoor({ engine, lifetime, clock, folder });
   let closing: Promise<void> | undefined;
   let workflows: Promise<Workflows> | undefined;
 
   async function loadWorkflows(): Promise<Workflows> {
     const { createWorkflows } = await import('../workflow/create-workflows.ts');
-    return createWorkflows(engine, { lifetime, clock });
+    return createWorkflows(engine, {
+      lifetime,
+      clock,
+      async readArtifact(url, session) {
+        return (await sessions.resolve(url, session === undefined ? {} : { session })).content;
+      },
+    });
   }
 
   const eraseBlob = elsewhere?.eraseBlob ?? erase.blob;
@@ -66,7 +73,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     },
     workflows: lazyWorkflows(() => (workflows ??= loadWorkflows())),
     queues: storeQueues(queues, lifetime),
-    sessions: sessionsDoor({ engine, lifetime, clock, folder }),
+    sessions,
     blobs: {
       ...createBlobs(engine, lifetime),
       async path(ref) {
@@ -78,7 +85,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     },
     chats: lazyChats(loadChats),
     maintain: {
-      ...createMaintain(engine, lifetime, clock, folderOf(queues)),
+      ...createMaintain({ engine, lifetime, clock, folder, queuesFolder: folderOf(queues) }),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),
     },
     watch(filter = {}, options = {}) {

@@ -18,13 +18,13 @@ import {
 } from './registry-doc.ts';
 import type { WorkflowWorld } from './workflow-world.ts';
 
-export function bundleVerbs({ engine, lifetime, clock }: WorkflowWorld): Bundles {
+export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowWorld): Bundles {
   return {
     async add(source: string | Uint8Array, options = {}): Promise<RegisteredBundle> {
       lifetime.assertOpen('workflows.bundles.add');
       const bytes = checkSource(source);
       const { BundleHost } = await import('./run/bundle-host.ts');
-      await using host = await BundleHost.load(bytes);
+      await using host = await BundleHost.load(bytes, quickMs);
       const { description } = host.descriptor;
       const name = checkName(options.name ?? host.descriptor.name);
       const hash = hashBytes(bytes);
@@ -55,7 +55,7 @@ export function bundleVerbs({ engine, lifetime, clock }: WorkflowWorld): Bundles
     async describe(name: string) {
       const bytes = await sourceOf(name);
       const { BundleHost } = await import('./run/bundle-host.ts');
-      await using host = await BundleHost.load(bytes);
+      await using host = await BundleHost.load(bytes, quickMs);
       return host.descriptor;
     },
 

@@ -7,19 +7,28 @@ import { readVerbs } from './read-verbs.ts';
 import { runVerbs } from './run/run-verbs.ts';
 import { stepVerbs } from './step-verbs.ts';
 import { threadVerbs } from './thread-verbs.ts';
-import type { WorkflowWorld } from './workflow-world.ts';
+import type { ReadArtifact, WorkflowWorld } from './workflow-world.ts';
 import type { Workflows } from './workflows.ts';
 
 export interface WorkflowsOptions {
   readonly lifetime?: Lifetime;
   readonly clock?: () => number;
+  readonly readArtifact?: ReadArtifact;
+  /** Default 10 seconds. */
+  readonly quickMs?: number;
 }
 
-export function createWorkflows(
-  engine: Engine,
-  { lifetime = new Lifetime(), clock = Date.now }: WorkflowsOptions = {},
-): Workflows {
-  const world: WorkflowWorld = { engine, lifetime, clock, changes: new OneAtATime<Hash>() };
+const QUICK_MS_DEFAULT = 10_000;
+
+export function createWorkflows(engine: Engine, options: WorkflowsOptions = {}): Workflows {
+  const world: WorkflowWorld = {
+    lifetime: new Lifetime(),
+    clock: Date.now,
+    quickMs: QUICK_MS_DEFAULT,
+    ...options,
+    engine,
+    changes: new OneAtATime<Hash>(),
+  };
   return {
     bundles: bundleVerbs(world),
     ...stepVerbs(world),

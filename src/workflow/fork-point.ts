@@ -1,9 +1,9 @@
 import type { Hash } from '../base/brand.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
+import { hopSteps } from './hop-steps.ts';
 import { readState } from './node-reader.ts';
 import { END_ROLE } from './nodes.ts';
-import type { StateAt } from './nodes.ts';
 import { toThread } from './read-thread.ts';
 import type { Found } from './read-thread.ts';
 import type { ThreadId } from './thread-id.ts';
@@ -26,59 +26,91 @@ export async function forkPoint(
 ): Promise<ForkPoint> {
   const { head, start, state } = toThread(id, found);
   const { compact } = found.note.value;
+  const finder = at === undefined ? undefined : toFinder(at);
   if (head === start || at === start) {
     if (at === undefined || at === start) return { head: start, start, compact: undefined };
     throw noStep(id, at);
   }
   // The end of a thread is no step to go on from.
   const newest = state === 'completed' ? (await readState(engine, head)).refs[1] : head;
-  if (at === undefined) return { head: newest ?? start, start, compact };
-  if (newest === null) throw noStep(id, at);
-  const { state: point, passed } = await findStep(engine, { id, head: newest }, at);
-  const known = passed.some(({ hash }) => hash === compact) ? undefined : compact;
-  return { head: point.hash, start, compact: known };
+  if (at === undefined || finder === undefined) return { head: newest ?? start, start, compact };
+  const step = newest === null ? undefined : await finder(engine, newest);
+  if (step === undefined) throw noStep(id, at);
+  // Its name alone was seen so far.
+  await readState(engine, step.hash);
+  const known = step.passed.includes(compact as Hash) ? undefined : compact;
+  return { head: step.hash, start, compact: known };
 }
 
 interface FoundStep {
-  readonly state: StateAt;
-  /** The states after it. */
-  readonly passed: readonly StateAt[];
+  readonly hash: Hash;
+  /** The states after it, newest first. */
+  readonly passed: readonly Hash[];
 }
 
-async function findStep(
-  engine: Engine,
-  { id, head }: { readonly id: ThreadId; readonly head: Hash },
-  at: string | number,
-): Promise<FoundStep> {
-  const passed: StateAt[] = [];
-  const isIt = matcher(at);
-  for await (const round of walkSteps(engine, head)) {
-    for (const state of round) {
-      if (isIt?.(state, passed.length) === true) return { state, passed };
-      passed.push(state);
-    }
-  }
-  // A number from the beginning is known once the beginning is.
-  if (typeof at === 'number' && at >= 0) {
-    const place = passed.length - 1 - at;
-    const state = passed[place];
-    if (state !== undefined) return { state, passed: passed.slice(0, place) };
-  }
-  throw noStep(id, at);
-}
+type Finder = (engine: Engine, head: Hash) => Promise<FoundStep | undefined>;
 
-type Matcher = (state: StateAt, stepsAfter: number) => boolean;
-
-function matcher(at: string | number): Matcher | undefined {
+function toFinder(at: string | number): Finder {
   if (typeof at === 'number') {
     if (!Number.isSafeInteger(at)) throw invalid('at', `is a whole number, got ${at}`);
-    return at < 0 ? (_, after) => after === -at - 1 : undefined;
+    return at < 0 ? fromTheEnd(-at - 1) : fromTheBeginning(at);
   }
   if (typeof at !== 'string' || at === '' || at === END_ROLE) {
     throw invalid('at', 'is the hash of a step, a role, or a number');
   }
-  if (isHash(at)) return ({ hash }) => hash === at;
-  return ({ node }) => node.payload.role === at;
+  return isHash(at) ? byHash(at) : byRole(at);
+}
+
+function byHash(hash: Hash): Finder {
+  return async (engine, head) => {
+    const passed: Hash[] = [];
+    for await (const names of hopSteps(engine, head)) {
+      const place = names.indexOf(hash);
+      if (place !== -1) return { hash, passed: [...passed, ...names.slice(0, place)] };
+      passed.push(...names);
+    }
+    return undefined;
+  };
+}
+
+/** The number of steps after it is known. */
+function fromTheEnd(after: number): Finder {
+  return async (engine, head) => {
+    const passed: Hash[] = [];
+    for await (const names of hopSteps(engine, head)) {
+      passed.push(...names);
+      if (passed.length > after) break;
+    }
+    return stepIn(passed, after);
+  };
+}
+
+/** A number from the beginning is known once the beginning is. */
+function fromTheBeginning(before: number): Finder {
+  return async (engine, head) => {
+    const all: Hash[] = [];
+    for await (const names of hopSteps(engine, head)) all.push(...names);
+    return stepIn(all, all.length - 1 - before);
+  };
+}
+
+function stepIn(newestFirst: readonly Hash[], place: number): FoundStep | undefined {
+  const hash = newestFirst[place];
+  return hash && { hash, passed: newestFirst.slice(0, place) };
+}
+
+/** Names do not tell roles: every state up to it is read, eleven side by side. */
+function byRole(role: string): Finder {
+  return async (engine, head) => {
+    const passed: Hash[] = [];
+    for await (const round of walkSteps(engine, head)) {
+      for (const { hash, node } of round) {
+        if (node.payload.role === role) return { hash, passed };
+        passed.push(hash);
+      }
+    }
+    return undefined;
+  };
 }
 
 function noStep(id: ThreadId, at: string | number): QuipuError<'NOT_FOUND'> {

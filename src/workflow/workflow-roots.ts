@@ -38,8 +38,8 @@ export function workflowRoots(engine: Engine): RootSource {
 function* rootsInDoc({ name, content }: { name: string; content: string }): Generator<Root> {
   if (!name.startsWith('workflows/')) return;
   if (name === REGISTRY_DOC) {
-    for (const { versions } of parseRegistry(content).values()) {
-      for (const { hash } of versions) yield { blob: hash };
+    for (const { name: of, versions } of parseRegistry(content).values()) {
+      for (const { hash } of versions) yield { blob: hash, of };
     }
     return;
   }
@@ -47,10 +47,11 @@ function* rootsInDoc({ name, content }: { name: string; content: string }): Gene
   if (bundle !== undefined) {
     const index = parseIndex(name, content);
     if (index.size > 0) yield { blob: bundle };
-    for (const { head, start } of index.values()) yield* nodes(head, start);
+    for (const [id, entry] of index) yield* nodes(id, entry);
   } else if (name.startsWith(NOTES_PREFIX)) {
     const { head, start } = parseNote(name, content);
-    if (head !== undefined && start !== undefined) yield* nodes(head, start);
+    const id = name.slice(NOTES_PREFIX.length).replace(/\.json$/, '');
+    if (head !== undefined && start !== undefined) yield* nodes(id, { head, start });
   }
 }
 
@@ -58,14 +59,14 @@ async function* rootsInHistory(engine: Engine, name: string): AsyncGenerator<Roo
   for (let from = 0; ; from += LINES_AT_ONCE) {
     const lines = await engine.readLog(name, from, LINES_AT_ONCE);
     for (const line of lines) {
-      const { head, start } = parseHistoryLine(name, line);
-      yield* nodes(head, start);
+      const { threadId, ...ends } = parseHistoryLine(name, line);
+      yield* nodes(threadId, ends);
     }
     if (lines.length < LINES_AT_ONCE) return;
   }
 }
 
-function* nodes(head: Hash, start: Hash): Generator<Root> {
-  yield { node: head };
-  if (start !== head) yield { node: start };
+function* nodes(of: string, { head, start }: Record<'head' | 'start', Hash>): Generator<Root> {
+  yield { node: head, of };
+  if (start !== head) yield { node: start, of };
 }

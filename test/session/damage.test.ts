@@ -76,6 +76,23 @@ describe('a damaged file', () => {
     },
   );
 
+  it('of no bytes at all is refused, and becomes a session when asked to', async () => {
+    const { store, folder } = await rig();
+    const file = join(folder, '2026-11-15T10-20-30-456Z_empty.jsonl');
+    fs.writeFileSync(file, '');
+    await expect(store.sessions.open(file)).rejects.toMatchObject({
+      code: 'CORRUPT',
+      message: `Session header is missing or corrupt: ${file}`,
+    });
+    expect(fs.statSync(file).size).toBe(0);
+    const header = await store.sessions.recoverHeader(file);
+    expect(header).toMatchObject({ id: 'empty', timestamp: '2026-11-15T10:20:30.456Z' });
+    const session = await store.sessions.open(file);
+    await session.append({ ...message('first'), id: 'e1' });
+    expect(await idsOf(store, file)).toEqual({ ids: ['e1'], malformed: 0 });
+    expect((await store.sessions.list()).items).toMatchObject([{ id: 'empty', available: true }]);
+  });
+
   it('opens when its pictures are gone, and says which', async () => {
     const { store } = await rig();
     const { session, file } = await begin(store);

@@ -144,6 +144,14 @@ describe('blobs as files', () => {
     const path = await store.blobs.path(stored);
     expect(path).toBe(join(folder, 'store/blob-files', hash));
     expect(fs.readFileSync(path, 'utf8')).toBe('hello');
+    // What someone who died left unfinished goes with a collection, once it is old enough.
+    const draft = join(folder, 'store/blob-files', `.${'0'.repeat(16)}.part`);
+    fs.writeFileSync(draft, 'hel');
+    await store.maintain.gc();
+    expect(fs.existsSync(draft)).toBe(true);
+    await store.maintain.gc({ graceMs: 0 });
+    expect(fs.existsSync(draft)).toBe(false);
+    expect(fs.existsSync(path)).toBe(true);
     await expect(store.blobs.path('0'.repeat(64))).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 });

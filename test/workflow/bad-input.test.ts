@@ -39,6 +39,8 @@ describe('a chain that is damaged', () => {
       engine.state.blobs.delete(gone);
       const error = await failure(store.workflows.steps(id, { limit: 20 }), 'NOT_FOUND');
       expect(error.message).toContain(gone);
+      const fork = await failure(store.workflows.fork(id, { at: gone }), 'NOT_FOUND');
+      expect(fork.message).toContain(gone);
       // What is after it can be read, and the thread goes on.
       expect((await store.workflows.steps(id, { limit: 4 })).steps).toHaveLength(4);
       engine.state.blobs.set(gone, bytes);
@@ -105,12 +107,19 @@ describe('a chain that is damaged', () => {
     const { start } = (await store.workflows.get(id))!;
     const body = Buffer.from(engine.state.blobs.get(hashes[3]!)!).toString();
     const last = JSON.parse(body) as { refs: (string | null)[] };
-    last.refs = [start, hashes[3]!, last.refs[2]!, hashes[1]!, hashes[0]!];
-    const liar = await putNode(opened, last);
-    const entries = { [id]: { head: liar, start, updatedAt: 1 } };
-    await engine.commit({ docs: [{ name: INDEX, content: JSON.stringify(entries) }] });
-    const error = await failure(store.workflows.steps(id), 'CORRUPT');
-    expect(error.message).toContain(liar);
+    const [first, second] = hashes;
+    const lieWith = async (...ancestors: string[]): Promise<Hash> => {
+      const liar = { ...last, refs: [start, hashes[3]!, last.refs[2]!, ...ancestors] };
+      const head = await putNode(opened, liar);
+      const content = JSON.stringify({ [id]: { head, start, updatedAt: 1 } });
+      await engine.commit({ docs: [{ name: INDEX, content }] });
+      return head;
+    };
+    const gap = await lieWith(second!, first!);
+    expect((await failure(store.workflows.steps(id), 'CORRUPT')).message).toContain(gap);
+    const swapped = await lieWith(first!, second!);
+    const fork = await failure(store.workflows.fork(id, { at: first! }), 'CORRUPT');
+    expect(fork.message).toContain(swapped);
   });
 });
 

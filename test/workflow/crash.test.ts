@@ -3,6 +3,7 @@ import type { Batch, Committed } from '../../src/engine/batch.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import type { CrashCount } from '../../src/testing/disk/explore-crashes.ts';
+import { decodeDocRecord, docRecordLength } from '../../src/format/doc-record.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { createWorkflows } from '../../src/workflow/create-workflows.ts';
 import { eachBundle, eachHistory } from '../../src/workflow/list-names.ts';
@@ -94,6 +95,25 @@ async function makeStart(): Promise<MemoryIo> {
   return disk.copy();
 }
 
+/** How many versions of documents the workload writes as what differs from the one before. */
+async function countDifferences(): Promise<number> {
+  const disk = (await makeStart()).copy();
+  await live(
+    disk,
+    () => undefined,
+    (engine) => engine,
+  );
+  const file = await disk.open(`${STORE}/docs/docs.log`, 'read');
+  const bytes = Buffer.alloc(await file.size());
+  await file.read(bytes, 0);
+  let [count, at] = [0, bytes.indexOf('QDRC')];
+  for (; at !== -1; at = bytes.indexOf('QDRC', at + 1)) {
+    const length = docRecordLength(bytes.subarray(at)) ?? 0;
+    if (decodeDocRecord(bytes.subarray(at, at + length))?.difference === true) count += 1;
+  }
+  return count;
+}
+
 async function explore(wrap: Wrap): Promise<CrashCount> {
   const start = await makeStart();
   return exploreCrashes<Fact>({
@@ -126,6 +146,10 @@ describe('a crash at any point of a thread', () => {
   it('leaves every thread whole and in one place', async () => {
     const count = await explore((engine) => engine);
     expect(count.states).toBeGreaterThan(100);
+  });
+
+  it('comes while the index is written as differences', async () => {
+    expect(await countDifferences()).toBeGreaterThan(5);
   });
 
   it('is noticed when a transition is more than one commit', async () => {

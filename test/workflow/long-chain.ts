@@ -45,6 +45,7 @@ export async function makeLongThread(
   const world = {
     engine,
     clock: Date.now,
+    quickMs: 10_000,
     lifetime: new Lifetime(),
     changes: new OneAtATime<Hash>(),
   };

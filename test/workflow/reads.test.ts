@@ -69,6 +69,22 @@ describe('reading a long thread', () => {
     }
   });
 
+  it('forks at a step far back by reading one state in ten', async () => {
+    const { engine } = openModel();
+    const { thread, hashes } = await makeLongThread(engine, 1000);
+    const point = hashes[3]!;
+    for (const [at, most] of [
+      [point, 105],
+      [3, 105],
+      [-12, 4],
+    ] as const) {
+      const counted = new Counted(engine);
+      const fork = await createWorkflows(counted.engine).fork(thread.id, { at });
+      expect(fork.head).toBe(at === -12 ? hashes[988] : point);
+      expect(counted.read.length).toBeLessThanOrEqual(most);
+    }
+  });
+
   it('would take a round a step without the skip list', async () => {
     const { engine, store } = openModel();
     const { workflows } = store;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '../../src/base/utf8.ts';
 import type { Workflows } from '../../src/workflow/workflows.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
+import { one } from './bundle-source.ts';
 import { openModel } from './fixture.ts';
 
 const TABLE = `
@@ -22,12 +23,6 @@ export const table = {
   critic: [{ when: (last) => last.meta.ok, to: '__end__' }, { to: 'writer' }],
 };
 `;
-
-const one = (roles: string, more = ''): string => `
-export const descriptor = { name: 'one', roles: { a: {}, b: {} } };
-export const roles = { ${roles} };
-export async function* run(context) { yield 'a'; const b = yield { role: 'b', prompt: 'and b' }; return b.content; }
-${more}`;
 
 async function contents(workflows: Workflows, id: string): Promise<(string | undefined)[]> {
   return (await workflows.steps(id)).steps.map(({ role, content }) => `${role}: ${content}`);
@@ -181,88 +176,38 @@ describe('running a bundle', () => {
   });
 });
 
-describe('a role that fails', () => {
-  const failing: Record<string, [string, RegExp]> = {
-    throws: [`a: () => { throw new TypeError('oh') }, b: () => ''`, /TypeError: oh/],
-    'names what is not stored': [
-      `a: () => 'see quipu:${'a'.repeat(64)}', b: () => ''`,
-      /quipu:a+, which is not stored/,
-    ],
-    'returns nonsense': [`a: () => 5, b: () => ''`, /returned number/],
-    'ends its thread': [`a: () => process.exit(3), b: () => ''`, /ended its thread/],
-    'names a role that is none': [`a: () => 'a', b: () => ''`, /"c" is no role/],
-  };
+describe('what a role says about an artifact of a session', () => {
+  const saying = (text: string): string => one(`a: () => ${JSON.stringify(text)}, b: () => ''`);
 
-  it.each(Object.entries(failing))(
-    '%s ends the thread with 1 and says why',
-    async (name, [roles, why]) => {
-      const { workflows } = openModel().store;
-      const source = name.startsWith('names a role')
-        ? one(roles).replace("yield 'a'", "yield 'c'")
-        : one(roles);
-      await workflows.bundles.add(source);
-      const result = await workflows.run('one', { prompt: 'go' });
-      expect(result).toMatchObject({ state: 'completed', returnCode: 1 });
-      expect(result.summary).toMatch(why);
-    },
-  );
-
-  it('may loop for ever: its time ends, and nothing else does', async () => {
-    const { workflows } = openModel().store;
-    const source = one(`a: () => { for (;;); }, b: () => ''`).replace(
-      'a: {}',
-      'a: { timeoutMs: 200 }',
-    );
-    await workflows.bundles.add(source);
-    const result = await workflows.run('one', { prompt: 'go' });
-    expect(result).toMatchObject({ returnCode: 1, summary: 'took longer than 200 ms' });
-  });
-
-  it('fails with its command, and time ends that too', async () => {
-    const { workflows } = openModel().store;
-    const bundle = (command: string): string => `
-      export const descriptor = { name: 'shell', roles: { a: { command: ${JSON.stringify(command)}, timeoutMs: 300 } } };
-      export const table = { __start__: 'a', a: '__end__' };`;
-    await workflows.bundles.add(bundle('echo why >&2; exit 3'));
-    expect(await workflows.run('shell', { prompt: '' })).toMatchObject({
-      returnCode: 1,
-      summary: 'the command ended with 3: why',
-    });
-    await workflows.bundles.add(bundle('sleep 30 & wait'));
-    expect((await workflows.run('shell', { prompt: '' })).summary).toMatch(
-      /took longer than 300 ms/,
-    );
-  });
-});
-
-describe('what is no bundle', () => {
-  const wrong: Record<string, [string, RegExp]> = {
-    'does not parse': ['export const = 1', /SyntaxError/],
-    'exports nothing': ['const x = 1;', /descriptor is an object/],
-    'throws when loaded': ['throw new Error("no")', /Error: no/],
-    'has a role that nothing does': [
-      `export const descriptor = { name: 'x', roles: { a: {} } }; export const table = { __start__: 'a', a: '__end__' };`,
-      /one way/,
-    ],
-    'leads to an unknown role': [
-      `export const descriptor = { name: 'x', roles: { a: { command: 'x' } } }; export const table = { __start__: 'b' };`,
-      /b, which is no role/,
-    ],
-    'has neither run nor table': [
-      `export const descriptor = { name: 'x', roles: { a: { command: 'x' } } };`,
-      /`run` or an object `table`/,
-    ],
-    'has a schema beyond what is known': [
-      `export const descriptor = { name: 'x', roles: { a: { command: 'x', schema: { $ref: '#' } } } }; export function* run() {}`,
-      /\$ref; known are/,
-    ],
-  };
-
-  it.each(Object.entries(wrong))('%s', async (_, [source, why]) => {
+  it('is kept as a blob with the step, also when the session is gone', async () => {
     const { engine, store } = openModel();
-    const error = await failure(store.workflows.bundles.add(source), 'INVALID');
-    expect(error.message).toMatch(why);
-    expect(engine.state.blobs.size).toBe(0);
+    await using session = await store.sessions.create({ inMemory: true });
+    const { id } = await session.saveArtifact('a long log', 'bash');
+    await store.workflows.bundles.add(saying(`It failed, see artifact://${id}.`));
+    const { threadId, returnCode } = await store.workflows.run('one', { prompt: 'go' });
+    expect(returnCode).toBe(0);
+    await session.close();
+    const [ref] = (await store.workflows.steps(threadId)).steps[0]!.refs!;
+    expect(Buffer.from((await engine.getBlob(ref!))!).toString()).toBe('a long log');
+    await store.maintain.gc({ graceMs: 0, all: true });
+    expect(await store.blobs.has(ref!)).toBe(true);
+  });
+
+  it('is the error of the step when there is none', async () => {
+    const { sessions, workflows } = openModel().store;
+    await workflows.bundles.add(saying('see artifact://7'));
+    const fails = async (why: string, session?: string): Promise<void> => {
+      const given = session === undefined ? {} : { session };
+      const result = await workflows.run('one', { prompt: 'go', ...given });
+      expect(result).toMatchObject({ returnCode: 1 });
+      expect(result.summary).toContain(`the output refers to artifact://7: ${why}`);
+    };
+    await fails('No session - artifacts unavailable');
+    await using session = await sessions.create({ inMemory: true });
+    await session.saveArtifact('x', 'bash');
+    await fails('Artifact 7 not found. Available: 0');
+    await fails('there is no session', 'nobody');
+    await failure(workflows.run('one', { prompt: '', session: 5 as never }), 'INVALID');
   });
 });
 

@@ -22,5 +22,5 @@ it('names the turns that use it', async () => {
   expect({ code, out }).toEqual({ code: 1, out: '' });
   expect(err).toContain('used by turns 3;');
   const all = await rig.run('blob', 'erase', hash, '--reason', 'why', '--everywhere', '--json');
-  expect(JSON.parse(all.out)).toEqual({ hash, erased: true, usedBy: ['3'] });
+  expect(JSON.parse(all.out)).toEqual({ hash, erased: true, usedBy: ['3'], neededBy: [] });
 });

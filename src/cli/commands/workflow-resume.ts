@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { defineCommand, withIo } from '../command.ts';
-import { reportRun, watchRun } from '../run-workflow.ts';
+import { SESSION_OPTION, reportRun, watchRun } from '../run-workflow.ts';
+import type { RunningOptions } from '../run-workflow.ts';
 import type { World } from '../world.ts';
 
 export function workflowResume(world: World): Command {
@@ -10,10 +11,12 @@ export function workflowResume(world: World): Command {
     ['quipu workflow resume 01JTHREAD1AAAAAAAAAAAAAAAA'],
   )
     .argument('<thread>', 'thread id')
+    .option(...SESSION_OPTION)
     .action(
-      withIo(world, async (io, id: string) => {
+      withIo(world, async (io, id: string, options: RunningOptions) => {
         await using store = await io.openStore();
-        await reportRun(io, await store.workflows.resume(id, watchRun(world, io.json)));
+        const watching = watchRun(world, io.json, options);
+        await reportRun(io, await store.workflows.resume(id, watching));
       }),
     );
 }

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { defineCommand, withIo } from '../command.ts';
 import { parseCount } from '../parse-argument.ts';
-import { readGivenText, reportRun, watchRun } from '../run-workflow.ts';
+import { SESSION_OPTION, readGivenText, reportRun, watchRun } from '../run-workflow.ts';
+import type { RunningOptions } from '../run-workflow.ts';
 import type { World } from '../world.ts';
 
-interface Options {
+interface Options extends RunningOptions {
   readonly prompt?: string;
   readonly promptFile?: string;
   readonly maxRounds?: number;
@@ -19,6 +20,7 @@ export function workflowRun(world: World): Command {
     .option('--prompt <text>', 'the task')
     .option('--prompt-file <file>', 'the task in a file, or - for standard input')
     .option('--max-rounds <n>', 'how many steps at most', parseCount)
+    .option(...SESSION_OPTION)
     .action(
       withIo(world, async (io, name: string, options: Options) => {
         const { prompt: text, promptFile: file, maxRounds } = options;
@@ -29,7 +31,7 @@ export function workflowRun(world: World): Command {
         );
         await using store = await io.openStore();
         const result = await store.workflows.run(name, {
-          ...watchRun(world, io.json),
+          ...watchRun(world, io.json, options),
           prompt,
           ...(maxRounds !== undefined && { maxRounds }),
           onStart: (id) => io.json || world.err(`thread ${id}\n`),

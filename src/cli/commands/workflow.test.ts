@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CliRig } from '../../../test/cli/rig.ts';
@@ -108,5 +108,22 @@ describe('bundles from the command line', () => {
     expect(await workflow(rig, 'add', 'two.mjs')).toMatchObject({ code: 2, out: '' });
     expect((await workflow(rig, 'rm', 'two')).code).toBe(0);
     expect((await workflow(rig, 'history', 'two')).code).toBe(1);
+  });
+
+  it('find the artifacts of the session they are told of', async () => {
+    using rig = new CliRig({ onDisk: true });
+    const folder = join(rig.cwd, 'sessions');
+    const session = (await rig.run('session', 'create', '--folder', folder)).out.trimEnd();
+    const [file] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+    const artifacts = join(folder, file!.replace('.jsonl', ''));
+    mkdirSync(artifacts);
+    writeFileSync(join(artifacts, '0.bash.log'), 'a log');
+    writeFileSync(join(rig.cwd, 'two.mjs'), SOURCE.replace('echo b', 'echo see artifact://0'));
+    await workflow(rig, 'add', 'two.mjs');
+    const without = await workflow(rig, 'run', 'two', '--prompt', 'x');
+    expect(without).toMatchObject({ code: 1 });
+    expect(without.err).toContain('artifact://0: No session - artifacts unavailable');
+    const told = await workflow(rig, 'run', 'two', '--prompt', 'x', '--session', session);
+    expect(told.code).toBe(0);
   });
 });

@@ -34,11 +34,12 @@ export function sessionRoots(engine: Engine): RootSource {
 }
 
 function* rootsOf(row: DocRow): Generator<Root> {
+  const [of = ''] = row.name.slice(REFS_PREFIX.length).split('/');
   for (const hash of Object.values(parseRefsPage(row))) {
     if (!/^[0-9a-f]{64}$/.test(hash)) {
       const message = `the document ${row.name} names something that is no blob`;
       throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
     }
-    yield { blob: hash as Hash };
+    yield { blob: hash as Hash, of };
   }
 }

@@ -129,20 +129,20 @@ export class OutputSink {
   #pushBytes(chunk: Uint8Array): void {
     const whole = this.#fragment.length === 0 ? chunk : Buffer.concat([this.#fragment, chunk]);
     const end = whole.length - unfinishedBytes(whole);
-    // Copied: whoever pushed may write to the chunk while this waits to be written.
-    const bytes = Buffer.from(whole.subarray(0, end));
-    this.#fragment = Buffer.from(whole.subarray(end));
+    // Whoever pushed may write to the chunk from now on, so what is kept of it is copied.
+    const bytes = whole.subarray(0, end);
+    this.#fragment = end === whole.length ? EMPTY : Buffer.from(whole.subarray(end));
     const { isClean, lineBreaks } = this.#sanitizer.isIdle ? scanBytes(bytes) : NOT_SCANNED;
     if (!isClean) {
-      this.#pushText(bytes.toString('utf8'));
+      this.#pushText(toText(bytes));
       return;
     }
-    this.#teller?.push(bytes.toString('utf8'));
+    this.#teller?.push(toText(bytes));
     this.#takeBytes(bytes, lineBreaks);
   }
 
   #takeFragment(): string {
-    const text = Buffer.from(this.#fragment).toString('utf8');
+    const text = toText(this.#fragment);
     this.#fragment = EMPTY;
     return text;
   }
@@ -162,7 +162,7 @@ export class OutputSink {
     if (bytes.length === 0) return;
     this.#totalBytes += bytes.length;
     this.#lineBreaks += lineBreaks;
-    if (this.#spill === undefined) this.#early?.push(bytes);
+    if (this.#spill === undefined) this.#early?.push(Buffer.from(bytes));
     else this.#spill.push(bytes);
     this.#window.push(this.#columns?.push(bytes) ?? bytes);
     this.#mirror();
@@ -183,6 +183,10 @@ export class OutputSink {
     const { maxColumns = 0 } = this.#options;
     return maxColumns === 0 ? undefined : new ColumnCap(maxColumns);
   }
+}
+
+function toText({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString('utf8');
 }
 
 function checkOptions(options: SinkOptions): void {

@@ -4,13 +4,13 @@ import { CappedWriter } from './capped-writer.ts';
 
 // The whole output on its way to a file.
 // Invariants
-// - Pieces are written in the order they came in. At most one write is under way.
-// - The first failure ends it: the file goes, later pieces are ignored, and the failed step is remembered.
-// - Whoever waits for `room` holds at most `WAITING_BYTES_MAX` more than what is being written.
+// - Bytes are written in the order they came in. At most one write is under way.
+// - The first failure ends it: the file goes, later bytes are ignored, and the failed step is remembered.
+// - Whoever waits for `room` fills one block while another one is written, and holds no third.
 
-const WAITING_BYTES_MAX = 2 * 1024 * 1024;
-/** Small pieces are joined up to this; larger ones are written as they are, without a copy. */
-const WRITE_BYTES = 32 * 1024;
+const FIRST_BLOCK_BYTES = 128 * 1024;
+/** More than is written on the calling thread: the disk is at work while the next block is filled. */
+const BLOCK_BYTES = 1024 * 1024;
 
 export type OpenSpill = () => Promise<ArtifactDraft>;
 
@@ -23,8 +23,13 @@ export interface SpillEnd {
 export class Spill {
   readonly #open: OpenSpill;
   readonly #maxBytes: number;
-  #waiting: Uint8Array[] = [];
-  #waitingBytes = 0;
+  #block: Buffer | undefined;
+  #filled = 0;
+  /** A block that was written, to be filled again. */
+  #spare: Buffer | undefined;
+  #full: Buffer[] = [];
+  /** The step that is under way. */
+  #stepping: Promise<void> | undefined;
   #working: Promise<void> | undefined;
   #draft: ArtifactDraft | undefined;
   #writer: CappedWriter | undefined;
@@ -39,16 +44,23 @@ export class Spill {
     this.#maxBytes = maxBytes;
   }
 
+  /** Copies the bytes: they are the caller's again at once. */
   push(bytes: Uint8Array): void {
-    if (this.#isOver || bytes.length === 0) return;
-    this.#waiting.push(bytes);
-    this.#waitingBytes += bytes.length;
+    if (this.#isOver) return;
+    for (let at = 0; at < bytes.length;) {
+      this.#block ??= this.#takeBlock();
+      const taken = bytes.subarray(at, at + this.#block.length - this.#filled);
+      this.#block.set(taken, this.#filled);
+      this.#filled += taken.length;
+      at += taken.length;
+      if (this.#filled === this.#block.length) this.#closeBlock();
+    }
     this.#working ??= this.#work();
   }
 
   /** Undefined while there is room; otherwise resolves once there is. */
   room(): Promise<void> | undefined {
-    return this.#waitingBytes > WAITING_BYTES_MAX ? this.#working : undefined;
+    return this.#full.length > 0 ? this.#stepping : undefined;
   }
 
   /** Writes what is left and gives the file its name. */
@@ -61,7 +73,7 @@ export class Spill {
   async abort(): Promise<void> {
     if (this.#ended !== undefined) return;
     this.#aborted = true;
-    this.#waiting = [];
+    this.#drop();
     await this.#working;
     this.#ended = Promise.resolve({});
     await this.#draft?.discard();
@@ -71,35 +83,40 @@ export class Spill {
     return this.#error !== undefined || this.#aborted || this.#ended !== undefined;
   }
 
-  async #work(): Promise<void> {
-    try {
-      await this.#step('open', async () => {
-        this.#draft ??= await this.#open();
-      });
-      while (this.#waiting.length > 0 && this.#error === undefined && !this.#aborted) {
-        const bytes = this.#takeWaiting();
-        await this.#step('write', () => this.#write(bytes));
-      }
-    } finally {
-      this.#working = undefined;
-      if (this.#error !== undefined || this.#aborted) {
-        this.#waiting = [];
-        this.#waitingBytes = 0;
-      }
-    }
+  #takeBlock(): Buffer {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    // Most outputs are small, and need not take what a large one is faster with.
+    const isFirst = this.#position === 0 && this.#full.length === 0;
+    return spare ?? Buffer.allocUnsafeSlow(isFirst ? FIRST_BLOCK_BYTES : BLOCK_BYTES);
   }
 
-  #takeWaiting(): Uint8Array {
-    let bytes = 0;
-    let count = 0;
-    while (count < this.#waiting.length && bytes < WRITE_BYTES) {
-      bytes += this.#waiting[count]?.length ?? 0;
-      count++;
+  #closeBlock(): void {
+    if (this.#block !== undefined) this.#full.push(this.#block.subarray(0, this.#filled));
+    this.#block = undefined;
+    this.#filled = 0;
+  }
+
+  #drop(): void {
+    this.#block = undefined;
+    this.#spare = undefined;
+    this.#filled = 0;
+    this.#full = [];
+  }
+
+  async #work(): Promise<void> {
+    this.#stepping = this.#step('open', async () => {
+      this.#draft ??= await this.#open();
+    });
+    await this.#stepping;
+    for (let block = this.#full.shift(); block !== undefined; block = this.#full.shift()) {
+      const bytes = block;
+      this.#stepping = this.#step('write', () => this.#write(bytes));
+      await this.#stepping;
+      if (bytes.length === BLOCK_BYTES) this.#spare = bytes;
     }
-    const taken = this.#waiting.splice(0, count);
-    this.#waitingBytes -= bytes;
-    const [only] = taken;
-    return taken.length === 1 && only !== undefined ? only : Buffer.concat(taken);
+    this.#working = undefined;
+    if (this.#error !== undefined || this.#aborted) this.#drop();
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
@@ -107,14 +124,16 @@ export class Spill {
     if (this.#maxBytes > 0) {
       this.#writer ??= new CappedWriter(this.#draft, this.#maxBytes);
       await this.#writer.push(bytes);
-      return;
+    } else {
+      await writeAll(this.#draft.file, bytes, this.#position);
     }
-    await writeAll(this.#draft.file, bytes, this.#position);
     this.#position += bytes.length;
   }
 
   async #finish(): Promise<SpillEnd> {
     while (this.#working !== undefined) await this.#working;
+    this.#closeBlock();
+    await this.#work();
     await this.#step('flush', async () => this.#writer?.end());
     await this.#step('close', async () => this.#draft?.publish());
     if (this.#error !== undefined) return { artifactError: this.#error };

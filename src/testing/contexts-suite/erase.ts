@@ -108,6 +108,7 @@ function describeBlobs(target: ContextsTarget): void {
       hash: put.hash,
       erased: true,
       usedBy: [],
+      neededBy: [],
     });
     expect(await store.blobs.get(put.hash)).toBeUndefined();
     expect(await store.blobs.get(ref)).toBeUndefined();

@@ -9,8 +9,6 @@ import { RunFailure } from './run-failure.ts';
 // memory without bound end that thread and nothing else. It is no wall against malice: a bundle can do what
 // this process can.
 
-/** For what is meant to be quick: loading, choosing the next role, extracting. */
-export const QUICK_MS = 10_000;
 const MEMORY_MB = 512;
 /** What a bundle prints is kept for the debug log, up to this much between two steps. */
 const OUTPUT_CHARS_MAX = 16_384;
@@ -33,20 +31,26 @@ interface Waiting {
 }
 
 export interface AskOptions {
-  readonly timeoutMs: number;
+  /** Who is to blame when time is up. */
+  readonly who: string;
+  /** Default the time for what is quick. */
+  readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 export class BundleHost implements AsyncDisposable {
   readonly #worker: Worker;
+  readonly #quickMs: number;
   readonly #waiting = new Map<number, Waiting>();
+  #isOnline = false;
   #ended: string | undefined;
   #asked = 0;
   #output = '';
   #descriptor: Descriptor | undefined;
   #seen: Seen | undefined;
 
-  private constructor(source: Uint8Array) {
+  private constructor(source: Uint8Array, quickMs: number) {
+    this.#quickMs = quickMs;
     const program = `data:text/javascript,${encodeURIComponent(BUNDLE_THREAD)}`;
     this.#worker = new Worker(new URL(program), {
       workerData: Buffer.from(source).toString('base64'),
@@ -67,15 +71,18 @@ export class BundleHost implements AsyncDisposable {
       if (answer.error === undefined) waiting?.resolve(answer.value);
       else waiting?.reject(new RunFailure(answer.error));
     });
+    this.#worker.once('online', () => {
+      this.#isOnline = true;
+    });
     this.#worker.on('error', (error) => this.#end(error.message));
     this.#worker.on('exit', () => this.#end('the bundle ended its thread'));
   }
 
   /** INVALID with the reason for what is no bundle. */
-  static async load(source: Uint8Array): Promise<BundleHost> {
-    const host = new BundleHost(source);
+  static async load(source: Uint8Array, quickMs: number): Promise<BundleHost> {
+    const host = new BundleHost(source, quickMs);
     try {
-      host.#seen = (await host.#answerTo(0, { timeoutMs: QUICK_MS })) as Seen;
+      host.#seen = (await host.#answerTo(0, { who: 'it' })) as Seen;
       host.#descriptor = checkModule(host.#seen);
       return host;
     } catch (error) {
@@ -124,14 +131,21 @@ export class BundleHost implements AsyncDisposable {
     await this.close();
   }
 
-  async #answerTo(id: number, { timeoutMs, signal }: AskOptions): Promise<unknown> {
+  async #answerTo(id: number, options: AskOptions): Promise<unknown> {
+    const { who, timeoutMs = this.#quickMs, signal } = options;
     if (this.#ended !== undefined) throw new RunFailure(this.#ended);
     const stop = (reason: string): void => {
       this.#end(reason);
       void this.#worker.terminate();
     };
-    const timer = setTimeout(() => stop(`took longer than ${timeoutMs} ms`), timeoutMs);
-    const abort = (): void => stop('was stopped');
+    let timer: NodeJS.Timeout | undefined;
+    const begin = (): void => {
+      timer = setTimeout(() => stop(`${who} took longer than ${timeoutMs} ms`), timeoutMs);
+    };
+    // What a machine with much to do takes to make a thread is not the bundle's time.
+    if (this.#isOnline) begin();
+    else this.#worker.once('online', begin);
+    const abort = (): void => stop(`${who} was stopped`);
     if (signal?.aborted === true) abort();
     signal?.addEventListener('abort', abort);
     try {
@@ -141,6 +155,7 @@ export class BundleHost implements AsyncDisposable {
       });
     } finally {
       clearTimeout(timer);
+      this.#worker.off('online', begin);
       signal?.removeEventListener('abort', abort);
     }
   }

@@ -15,7 +15,7 @@ describe('the built-in extractor', () => {
   });
 
   it('finds references in the text and in marked fields', async () => {
-    const raw = `see quipu:${HASH}, (blob:sha256:${HASH}) and artifact://s1/3\n${fence('{"log":"x"}')}`;
+    const raw = `see quipu:${HASH}, (blob:sha256:${HASH}) and artifact://s1/3.\n${fence('{"log":"x"}')}`;
     const schema = { properties: { log: { ref: true } } };
     const { refs } = await extractFenced(raw, { schema });
     expect(refs).toEqual([`quipu:${HASH}`, `blob:sha256:${HASH}`, 'artifact://s1/3', 'x']);
@@ -39,7 +39,7 @@ describe('resolveRefs', () => {
     const [hash, sha256] = [hashBytes(bytes), sha256Hex(bytes)];
     await engine.commit({ blobs: [{ hash, bytes, sha256 }] });
     const forms = [hash, `quipu:${hash}`, `b3:${hash}`, `blob:sha256:${sha256}`];
-    expect(await resolveRefs(engine, forms)).toEqual([hash]);
+    expect(await resolveRefs({ engine }, forms)).toEqual({ hashes: [hash], puts: [] });
     for (const ref of [
       HASH,
       `quipu:${HASH}`,
@@ -47,7 +47,7 @@ describe('resolveRefs', () => {
       'artifact://s/1',
       'nonsense',
     ]) {
-      await expect(resolveRefs(engine, [hash, ref])).rejects.toThrow(ref);
+      await expect(resolveRefs({ engine }, [hash, ref])).rejects.toThrow(ref);
     }
     await engine.close();
   });

@@ -1,9 +1,13 @@
 import { toHash } from '../../base/brand.ts';
 import type { Hash } from '../../base/brand.ts';
 import { kindOf } from '../../base/check-text.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { encodeText } from '../encode-node.ts';
 import type { JsonObject } from '../nodes.ts';
 import { isHash } from '../thread-index.ts';
+import type { WorkflowWorld } from '../workflow-world.ts';
 import { findMarked, findMismatch } from './json-schema.ts';
 import type { RoleDescriptor } from './descriptor.ts';
 import { RunFailure } from './run-failure.ts';
@@ -32,7 +36,8 @@ export const extractFenced: Extractor = (raw, { schema }) => {
     );
   }
   const meta = block === undefined ? {} : parseBlock(block);
-  const inText = raw.match(IN_TEXT) ?? [];
+  // A sentence may end with one.
+  const inText = (raw.match(IN_TEXT) ?? []).map((ref) => ref.replace(/[.,;:!?]+$/, ''));
   return { meta, contentPayload: raw, refs: [...inText, ...markedIn(meta, schema)] };
 };
 
@@ -57,14 +62,51 @@ export function assertMeta(meta: JsonObject, { schema }: RoleDescriptor): void {
   if (wrong !== undefined) throw new RunFailure(`meta does not match the schema: ${wrong}`);
 }
 
+const REF_FAULTS: readonly string[] = ['NOT_FOUND', 'INVALID', 'TOO_LARGE'];
+
+export interface ResolvedRefs {
+  readonly hashes: readonly Hash[];
+  /** Texts of sessions among them, to be stored with the step: a session keeps its own as files. */
+  readonly puts: readonly BlobPut[];
+}
+
+type RefsWorld = Pick<WorkflowWorld, 'engine' | 'readArtifact'>;
+
 /** The blobs behind references, each once. One that does not exist is the step's error, never an edge. */
 export async function resolveRefs(
-  engine: Engine,
+  world: RefsWorld,
   refs: readonly string[],
-): Promise<readonly Hash[]> {
+  session?: string,
+): Promise<ResolvedRefs> {
   const hashes = new Set<Hash>();
-  for (const ref of refs) hashes.add(await resolveRef(engine, ref));
-  return [...hashes];
+  const puts = new Map<Hash, BlobPut>();
+  for (const ref of new Set(refs)) {
+    if (ref.startsWith('artifact://')) {
+      const put = encodeText(await readArtifact(world, ref, session));
+      puts.set(put.hash, put);
+      hashes.add(put.hash);
+    } else {
+      hashes.add(await resolveRef(world.engine, ref));
+    }
+  }
+  return { hashes: [...hashes], puts: [...puts.values()] };
+}
+
+async function readArtifact(
+  world: RefsWorld,
+  ref: string,
+  session: string | undefined,
+): Promise<string> {
+  if (world.readArtifact === undefined) {
+    throw new RunFailure(`the output refers to ${ref}, and there are no sessions here`);
+  }
+  try {
+    return await world.readArtifact(ref, session);
+  } catch (error) {
+    // What a disk does is not the role's fault, and the thread stays to be resumed.
+    if (!isQuipuError(error) || !REF_FAULTS.includes(error.code)) throw error;
+    throw new RunFailure(`the output refers to ${ref}: ${error.message}`);
+  }
 }
 
 async function resolveRef(engine: Engine, ref: string): Promise<Hash> {
@@ -73,11 +115,6 @@ async function resolveRef(engine: Engine, ref: string): Promise<Hash> {
     const hash = await engine.findBySha256(sha256);
     if (hash !== undefined) return hash;
     throw new RunFailure(`the output refers to ${ref}, which is not stored`);
-  }
-  if (ref.startsWith('artifact://')) {
-    throw new RunFailure(
-      `the output refers to ${ref}, which only a session can resolve; name its blob instead`,
-    );
   }
   const name = ref.replace(/^(?:quipu|b3):/, '');
   if (!isHash(name))

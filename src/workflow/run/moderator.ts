@@ -1,7 +1,6 @@
 import { END_ROLE } from '../nodes.ts';
 import type { Step, ThreadContext } from '../thread.ts';
 import type { BundleHost } from './bundle-host.ts';
-import { QUICK_MS } from './bundle-host.ts';
 import { RunFailure } from './run-failure.ts';
 import { toRoleContext } from './run-role.ts';
 
@@ -15,7 +14,8 @@ export interface Moderator {
   next(last: Step | undefined, context: ThreadContext): Promise<Move>;
 }
 
-const QUICK = { timeoutMs: QUICK_MS };
+const TABLE = { who: 'the table' };
+const GENERATOR = { who: 'the generator' };
 
 /** The table of a bundle: the role of the last step and conditions on it. It remembers nothing. */
 export class TableModerator implements Moderator {
@@ -27,7 +27,7 @@ export class TableModerator implements Moderator {
 
   async next(last: Step | undefined, context: ThreadContext): Promise<Move> {
     const args = [last ?? null, toRoleContext(context)];
-    const to = await this.#host.ask('next', args, QUICK);
+    const to = await this.#host.ask('next', args, TABLE);
     if (to === END_ROLE) return { end: { returnCode: 0, summary: last?.content ?? '' } };
     if (typeof to === 'string') return checkRole(this.#host, { role: to });
     throw new RunFailure(`no rule of the table fits after ${last?.role ?? 'the start'}`);
@@ -51,7 +51,7 @@ export class GeneratorModerator implements Moderator {
   async next(last: Step | undefined, context: ThreadContext): Promise<Move> {
     if (this.#begun) return this.#advance(last);
     this.#begun = true;
-    await this.#host.ask('begin', [{ ...toRoleContext(context), steps: [] }], QUICK);
+    await this.#host.ask('begin', [{ ...toRoleContext(context), steps: [] }], GENERATOR);
     let move = await this.#advance(undefined);
     for (const [at, step] of this.#recorded.entries()) {
       if ('end' in move || move.role !== step.role) {
@@ -66,7 +66,7 @@ export class GeneratorModerator implements Moderator {
   }
 
   async #advance(step: Step | undefined): Promise<Move> {
-    const answer = await this.#host.ask('advance', [step], QUICK);
+    const answer = await this.#host.ask('advance', [step], GENERATOR);
     const { done, value } = answer as { done?: boolean; value?: unknown };
     if (done === true) return { end: toEnd(value) };
     if (typeof value === 'string') return checkRole(this.#host, { role: value });

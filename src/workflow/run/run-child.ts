@@ -31,11 +31,8 @@ export async function runChild(
   const { world, watch, options } = run;
   const thread = await nameChild(run, call.context);
   await startOnce(run, workflow, { ...call, thread });
-  const { cwd } = options;
-  const result = await run.runThread(world, thread, {
-    signal: watch.signal,
-    ...(cwd !== undefined && { cwd }),
-  });
+  const { onStart: _, onStep: __, ...same } = options;
+  const result = await run.runThread(world, thread, { ...same, signal: watch.signal });
   if (result.state === 'interrupted' || result.state === 'paused') return undefined;
   if (result.state === 'removed') throw new RunFailure(`the child ${thread} was removed`);
   const { head } = await readThread(world.engine, thread);
@@ -101,6 +98,9 @@ async function describe(
   world: Run['world'],
   hash: ThreadContext['start']['bundle'],
 ): Promise<BundleHost['descriptor']> {
-  await using host = await BundleHost.load(await readBundleSource(world.engine, hash));
+  await using host = await BundleHost.load(
+    await readBundleSource(world.engine, hash),
+    world.quickMs,
+  );
   return host.descriptor;
 }

@@ -9,6 +9,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Where commands run. Default the folder of this process. */
   readonly cwd?: string;
+  /** Whose artifacts `artifact://…` in what roles say means first. Default: those of the sessions that are open. */
+  readonly session?: string;
   /** Told of the thread when it is there, and of every step once it is stored. */
   readonly onStart?: (id: ThreadId) => void;
   readonly onStep?: (step: Step) => void;

@@ -8,7 +8,6 @@ import { renderContext } from '../render-context.ts';
 import type { ThreadContext } from '../thread.ts';
 import type { WorkflowWorld } from '../workflow-world.ts';
 import type { BundleHost } from './bundle-host.ts';
-import { QUICK_MS } from './bundle-host.ts';
 import type { RoleDescriptor } from './descriptor.ts';
 import { assertMeta, extractFenced, markedIn, resolveRefs } from './extract.ts';
 import type { Extracted } from './extract.ts';
@@ -24,6 +23,7 @@ export interface RoleCall {
   readonly host: BundleHost;
   readonly signal: AbortSignal;
   readonly cwd: string | undefined;
+  readonly session: string | undefined;
   readonly note: (level: string, message: string) => void;
 }
 
@@ -36,7 +36,7 @@ export interface RoleOutcome {
 }
 
 /** Runs a role by its function or its command and extracts what it said. RunFailure when it fails. */
-export async function runRole({ engine }: WorkflowWorld, call: RoleCall): Promise<RoleOutcome> {
+export async function runRole(world: WorkflowWorld, call: RoleCall): Promise<RoleOutcome> {
   const raw = await callRole(call);
   const { role } = call;
   if (role.compact === true) {
@@ -47,13 +47,13 @@ export async function runRole({ engine }: WorkflowWorld, call: RoleCall): Promis
   }
   const { puts, ...extracted } = await extract(call, raw);
   assertMeta(extracted.meta, role);
-  const artifacts = await resolveRefs(engine, extracted.refs);
+  const resolved = await resolveRefs(world, extracted.refs, call.session);
   const content = extracted.contentPayload;
   return {
     content,
     meta: extracted.meta,
-    artifacts: [...new Set([...artifacts, ...puts.map(({ hash }) => hash)])],
-    puts,
+    artifacts: [...new Set([...resolved.hashes, ...puts.map(({ hash }) => hash)])],
+    puts: [...resolved.puts, ...puts],
   };
 }
 
@@ -68,7 +68,8 @@ async function callRole({
 }: RoleCall): Promise<unknown> {
   const { timeoutMs = ROLE_MS_DEFAULT } = role;
   if (role.command === undefined) {
-    return host.ask('role', [name, toRoleContext(context)], { timeoutMs, signal });
+    const who = `the role ${name}`;
+    return host.ask('role', [name, toRoleContext(context)], { who, timeoutMs, signal });
   }
   const env = {
     QUIPU_THREAD: context.thread.id,
@@ -109,7 +110,7 @@ type WithPuts = Extracted & { readonly puts: readonly BlobPut[] };
 async function extract({ role, host }: RoleCall, raw: unknown): Promise<WithPuts> {
   if (typeof raw !== 'string') return takeObject(raw, role);
   if (!host.hasExtract) return { ...(await extractFenced(raw, role)), puts: [] };
-  const value = await host.ask('extract', [raw, role], { timeoutMs: QUICK_MS });
+  const value = await host.ask('extract', [raw, role], { who: 'extract' });
   const { meta = {}, contentPayload = raw, refs = [] } = asObject(value, 'extract');
   return checkExtracted({ meta, contentPayload, refs }, []);
 }

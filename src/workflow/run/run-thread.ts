@@ -37,7 +37,7 @@ export async function runThread(
   const { engine } = world;
   const thread = toThread(id, await findThread(engine, id));
   await using host =
-    loaded ?? (await BundleHost.load(await readBundleSource(engine, thread.bundle)));
+    loaded ?? (await BundleHost.load(await readBundleSource(engine, thread.bundle), world.quickMs));
   if (thread.state !== 'active') return await describeStop(world, id);
   using watch = new RunWatch(world, id, options.signal);
   const run: Run = { world, id, host, watch, info: new InfoLines(world.clock), options, runThread };

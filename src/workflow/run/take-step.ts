@@ -34,7 +34,8 @@ export async function takeStep(
   const { signal } = watch;
   const note = (level: string, message: string): void =>
     info.add(level === 'warn' ? 'warn' : 'info', message);
-  const call = { name, role, context: asked, host, signal, cwd: options.cwd, note };
+  const { cwd, session } = options;
+  const call = { name, role, context: asked, host, signal, cwd, session, note };
   const outcome = await runRole(world, call);
   if (role.compact !== true) return recordStep(run, expectedHead, { role: name }, outcome);
   const summary = encodeText(checkText(outcome.content, 'summary', SUMMARY_BYTES_MAX));

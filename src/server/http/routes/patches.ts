@@ -17,6 +17,7 @@ const eraseJson = z.strictObject({
   hash: z.string(),
   erased: z.boolean(),
   usedBy: z.array(z.string()),
+  neededBy: z.array(z.strictObject({ kind: z.string(), id: z.string() })),
 });
 const ERASE_EXAMPLE = { reason: 'a secret was pasted here' };
 
@@ -96,7 +97,7 @@ export const patchRoutes: readonly Route[] = [
     body: { json: eraseBody, example: ERASE_EXAMPLE },
     answer: {
       status: 200,
-      what: '`erased` is false, and nothing changed, when other turns use the bytes',
+      what: '`erased` is false, and nothing changed, when other turns or threads use the bytes',
       json: z.strictObject({
         turn: z.string(),
         erased: z.boolean(),
@@ -121,9 +122,9 @@ export const patchRoutes: readonly Route[] = [
     body: { json: eraseBody, example: ERASE_EXAMPLE },
     answer: {
       status: 200,
-      what: '`erased` is false, and nothing changed, when turns use the bytes',
+      what: '`erased` is false, and nothing changed, when turns or threads use the bytes',
       json: eraseJson,
-      example: { hash: '0'.repeat(64), erased: false, usedBy: ['2'] },
+      example: { hash: '0'.repeat(64), erased: false, usedBy: ['2'], neededBy: [] },
     },
     async run({ params: { ref }, body, request }) {
       const options = given(body) as EraseOptions;
@@ -132,6 +133,6 @@ export const patchRoutes: readonly Route[] = [
   }),
 ];
 
-function toEraseJson({ hash, erased, usedBy }: EraseReport): object {
-  return { hash, erased, usedBy: usedBy.map(String) };
+function toEraseJson({ usedBy, ...report }: EraseReport): object {
+  return { ...report, usedBy: usedBy.map(String) };
 }

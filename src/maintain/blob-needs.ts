@@ -1,0 +1,45 @@
+import type { Hash } from '../base/brand.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { RootSource } from '../engine/roots.ts';
+import type { BlobNeed } from '../engine/upkeep.ts';
+import { LiveSet } from './live-set.ts';
+import { readRefs } from './node-refs.ts';
+
+/** Only blobs that somebody needs. */
+export type BlobNeeds = ReadonlyMap<Hash, readonly BlobNeed[]>;
+
+/**
+ * Who needs these blobs: every root is looked at, and every node that one leads to is read once. A root
+ * that cannot be read throws, because what it leads to is not known.
+ */
+export async function findNeeds(
+  engine: Engine,
+  sources: readonly RootSource[],
+  hashes: readonly Hash[],
+): Promise<BlobNeeds> {
+  const found = new Map<Hash, Map<string, BlobNeed>>();
+  const wanted = new Set(hashes);
+  const seen = new LiveSet();
+  const note = (hash: Hash, kind: string, id: string): void => {
+    if (!wanted.has(hash)) return;
+    const needs = found.get(hash) ?? new Map<string, BlobNeed>();
+    found.set(hash, needs.set(`${kind} ${id}`, { kind, id }));
+  };
+  for (const source of sources) {
+    const { kind } = source;
+    for await (const root of source.roots()) {
+      if ('blob' in root) note(root.blob, kind, root.of ?? root.blob);
+      if (!('node' in root)) continue;
+      const id = root.of ?? root.node;
+      note(root.node, kind, id);
+      const pending = seen.add(root.node) ? [root.node] : [];
+      for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+        for await (const ref of readRefs(engine, node)) {
+          note(ref, kind, id);
+          if (seen.add(ref)) pending.push(ref);
+        }
+      }
+    }
+  }
+  return new Map([...found].map(([hash, needs]) => [hash, [...needs.values()]]));
+}
