@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isQuipuError, storeClosed } from '../base/errors.ts';
-import type { QuipuError } from '../base/errors.ts';
+import { QuipuError, isQuipuError, storeClosed } from '../base/errors.ts';
 import { unavailable } from '../client/outcome.ts';
 import { isPassing } from '../client/retry.ts';
 import type { SocketTransport } from '../client/socket/socket-transport.ts';
