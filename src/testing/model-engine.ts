@@ -21,8 +21,10 @@ import type {
   HeadRow,
   LogRow,
   PatchRow,
+  SalvagedLog,
   TurnRow,
 } from '../engine/rows.ts';
+import { salvageByHalves } from '../engine/salvage-by-halves.ts';
 import { applyBatch } from './model/apply-batch.ts';
 import { applyBlob } from './model/apply-records.ts';
 import { Draft } from './model/draft.ts';
@@ -206,6 +208,10 @@ export class ModelEngine implements Engine {
   async readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
     this.#assertOpen('readLog');
     return this.state.logs.get(name)?.slice(from, from + limit) ?? [];
+  }
+
+  async salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
+    return salvageByHalves(this, name, from, limit);
   }
 
   async listLogs(prefix: string, limit: number, after = ''): Promise<readonly string[]> {

@@ -233,17 +233,19 @@ export class Core implements CommittedView {
 
   async getLogState(name: string): Promise<LogState | undefined> {
     const state = await readLogState(this.files, name);
-    if (state !== undefined) return state;
-    // A plain file without extents is a published document, or a log that lost them.
-    const bytes = await this.files.size(name);
-    if (bytes === 0 || this.findDoc(name) !== undefined) return undefined;
+    if (state !== undefined || !(await this.hasLog(name))) return state;
     throw corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
+  }
+
+  async hasLog(name: string): Promise<boolean> {
+    if ((await this.files.size(extentsFile(name))) > 0) return true;
+    // A plain file without extents is a published document, or a log that lost them.
+    return (await this.files.size(name)) > 0 && this.findDoc(name) === undefined;
   }
 
   async fileKind(name: string): Promise<FileKind | undefined> {
     const stat = await this.files.io.stat(this.files.pathOf(name));
-    if (stat === undefined) return undefined;
-    if (stat.kind === 'folder') return 'folder';
+    if (stat === undefined || stat.kind === 'folder') return stat && 'folder';
     return (await this.files.size(extentsFile(name))) > 0 ? 'log' : 'doc';
   }
 
