@@ -197,6 +197,8 @@ export interface ChatRetainReport {
   readonly chats: readonly ChatInfo[];
   readonly kept: number;
   readonly pinned: number;
+  /** Those that should go and stay, because lines of them cannot be read. */
+  readonly damaged: readonly string[];
   readonly dryRun: boolean;
 }
 

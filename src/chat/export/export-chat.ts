@@ -5,7 +5,7 @@ import { readLine } from '../read-line.ts';
 import { loadEvent, loadMessage } from '../load-message.ts';
 import { MAIN_BRANCH } from '../payloads.ts';
 import { checkBranch } from '../check-query.ts';
-import { formatHead, formatMessage } from './markdown.ts';
+import { formatDamage, formatHead, formatMessage } from './markdown.ts';
 import { walkMessages } from './walk-messages.ts';
 
 const PAGE_LINES = 500;
@@ -31,10 +31,14 @@ async function* toMarkdown(
   branch: string,
 ): AsyncGenerator<string, void, undefined> {
   const { id } = view;
-  const title = await view.run(({ stored }) => stored.meta.title);
+  const { title, problems } = await view.run(({ stored, overview, damage }) => ({
+    title: stored.meta.title,
+    problems: [...damage, ...overview.problems].filter(({ kind }) => kind === 'unreadable'),
+  }));
   const parts = walkMessages(view, branch);
   yield formatHead({ id, title, branch });
   for await (const part of parts) yield formatMessage(await loadMessage(world.engine, part));
+  if (problems.length > 0) yield formatDamage(problems);
 }
 
 /** Every line of the log: events as they are, with their whole payloads, and the rest as text. */

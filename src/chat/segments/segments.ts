@@ -14,7 +14,14 @@ import { fold } from '../projection.ts';
 import type { ReadLine } from '../read-line.ts';
 import { IdIndex, decodeRun, encodeRun, runLength } from './id-index.ts';
 import type { IdRun } from './id-index.ts';
-import { SEGMENTS_VERSION, SEGMENT_EVENTS, parseSegmentLine } from './segment-line.ts';
+import { orNothing } from './or-nothing.ts';
+import {
+  SEGMENTS_VERSION,
+  SEGMENT_EVENTS,
+  foldsOf,
+  parseSegmentLine,
+  segmentOf,
+} from './segment-line.ts';
 import type { SegmentLine } from './segment-line.ts';
 import { splitParts } from './split-parts.ts';
 import type { SplitParts } from './split-parts.ts';
@@ -25,6 +32,7 @@ import type { SplitParts } from './split-parts.ts';
 // - Segment n is made from lines n * 1024 up to (n + 1) * 1024 and from the ids of the segments
 //   before it, and from nothing else; so whoever makes it makes the same one.
 // - Who may not write keeps what it made in memory.
+// - What was made while events could not be read says so, and is made again once they can be.
 // - Once texts were erased from the chat's log, all segments are written anew behind the old ones: whoever
 //   read the log before that finds the end of this log moved, and stores nothing of what it remembers.
 
@@ -35,6 +43,8 @@ export interface SealedSegment {
   readonly parts: MessageParts;
   readonly overview: Overview;
   readonly refs: readonly string[];
+  /** Events of it that could not be read, the first one. */
+  readonly damaged: number | undefined;
 }
 
 export class Segments {
@@ -45,6 +55,7 @@ export class Segments {
   #begin = 0;
   #count = 0;
   #begun = 0;
+  #damaged: number | undefined;
   #index: IdIndex | undefined;
   /** Those that could not be stored. */
   readonly #own: Map<number, SplitParts> = new Map();
@@ -79,15 +90,23 @@ export class Segments {
         async () => JSON.parse(await mustRead(this.#engine, line.overview)) as Overview,
       ));
     if (line === undefined || overview === undefined) return undefined;
+    if (line.damaged !== undefined && (await this.#isReadable(line.damaged))) return undefined;
     this.#begin = line.begin;
     this.#count = count;
     this.#begun = line.begun;
+    this.#damaged = line.damaged;
     return overview;
   }
 
+  async #isReadable(seq: number): Promise<boolean> {
+    const lines = await this.#readSegment(segmentOf(seq));
+    return lines[(seq - 1) % SEGMENT_EVENTS]?.problem?.kind !== 'unreadable';
+  }
+
   /** Folds one more segment in. False when others wrote here meanwhile: then all is to be read again. */
-  async seal({ parts, overview, refs }: SealedSegment): Promise<boolean> {
+  async seal({ parts, overview, refs, damaged }: SealedSegment): Promise<boolean> {
     const segment = this.#count;
+    this.#damaged ??= damaged;
     const split = await splitParts(parts, (id) => this.isBegun(id));
     const run = (await this.#ids()).add(split.begun.map(({ id }) => id));
     const blobs: BlobPut[] = [];
@@ -107,6 +126,7 @@ export class Segments {
       ids: put(encodeRun(run)),
       begun: this.#begun + split.begun.length,
       refs,
+      ...(this.#damaged !== undefined && { damaged: this.#damaged }),
     };
     const stored = await this.#store(line, blobs);
     if (stored === 'moved') return false;
@@ -276,20 +296,5 @@ export class Segments {
     if (at < 0) return undefined;
     const lines = await orNothing(() => this.#engine.readLog(this.#log, at, 1));
     return parseSegmentLine(lines?.[0]);
-  }
-}
-
-/** The blobs of a segment that have texts of messages in them. */
-export function foldsOf({ messages, touches }: SegmentLine): string[] {
-  return touches === undefined ? [messages] : [messages, touches];
-}
-
-/** What is lost or damaged is made again, so here that is as good as missing. */
-async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'NOT_FOUND')) return undefined;
-    throw error;
   }
 }

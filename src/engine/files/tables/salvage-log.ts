@@ -23,6 +23,9 @@ export interface DamagedLog {
   readonly name: string;
   /** The last extent that can be read. */
   readonly last: Known;
+  /** Bytes of the log, and of its extents. */
+  readonly size: number;
+  readonly extentBytes: number;
   /** How much longer the file is than it should be. */
   readonly shift: number;
   readonly damage: readonly LogDamage[];
@@ -36,11 +39,14 @@ export interface Stretch {
   readonly lines: number;
   /** Exactly what was written; undefined when that is not there any more. */
   readonly proved: Uint8Array | undefined;
+  /** They are proved and stand elsewhere than they should. */
+  readonly isMoved: boolean;
   readonly damage?: LogDamage;
 }
 
 const START: Known = { index: -1, extent: { endOffset: 0, endLine: 0, contentCrc: 0 } };
 const PAGE_EXTENTS = 2048;
+export const NOT_WRITTEN = 'these lines are not the ones that were written';
 
 export async function openDamaged(files: StoreFiles, name: string): Promise<DamagedLog> {
   const extents = extentsFile(name);
@@ -61,7 +67,8 @@ export async function openDamaged(files: StoreFiles, name: string): Promise<Dama
     const what = `the log should have ${endOffset} bytes`;
     damage.push({ file: name, offset, bytes: size - offset, what });
   }
-  return { files, name, last, shift: known === extentBytes ? size - endOffset : 0, damage };
+  const shift = known === extentBytes ? size - endOffset : 0;
+  return { files, name, last, size, extentBytes, shift, damage };
 }
 
 export interface LineRange {
@@ -122,25 +129,23 @@ async function readStretch(log: DamagedLog, before: Known, next: Known): Promise
   const offset = before.extent.endOffset;
   const end = next.extent.endOffset;
   const lines = next.extent.endLine - before.extent.endLine;
-  const place = { offset, end, lines };
+  const place = { offset, end, lines, isMoved: false };
   if (next.index > before.index + 1) {
     const at = (before.index + 1) * LOG_EXTENT_BYTES;
     const bytes = next.index * LOG_EXTENT_BYTES - at;
     const what = 'what these extents prove is not known';
-    return {
-      ...place,
-      proved: undefined,
-      damage: { file: extentsFile(name), offset: at, bytes, what },
-    };
-  }
-  for (const moved of shift === 0 ? [0] : [0, shift]) {
-    if (offset + moved < 0) continue;
-    const proved = await files.read(name, offset + moved, end - offset);
-    if (isProved(proved, next.extent, end - offset, lines)) return { ...place, proved };
+    const damage = { file: extentsFile(name), offset: at, bytes, what };
+    return { ...place, proved: undefined, damage };
   }
   const there = await files.read(name, offset, end - offset);
-  const what = 'these lines are not the ones that were written';
-  const damage = { file: name, offset, bytes: there.length, what };
+  if (isProved(there, next.extent, end - offset, lines)) return { ...place, proved: there };
+  if (shift !== 0 && offset + shift >= 0) {
+    const proved = await files.read(name, offset + shift, end - offset);
+    if (isProved(proved, next.extent, end - offset, lines)) {
+      return { ...place, proved, isMoved: true };
+    }
+  }
+  const damage = { file: name, offset, bytes: there.length, what: NOT_WRITTEN };
   return { ...place, proved: undefined, damage };
 }
 
