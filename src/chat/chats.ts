@@ -127,6 +127,8 @@ export interface Chat {
   edit(message: string, content: string): Promise<ChatEvent>;
   /** Hides the text of a message from every reader, and with `erase` removes it from the store. */
   redact(message: string, options: RedactOptions): Promise<RedactReport>;
+  /** The same for a batch of questions with its answers. One that is open is dismissed by it. */
+  redactBatch(batch: string, options: RedactOptions): Promise<RedactReport>;
   /** A branch that goes on after a message. Gives its name. */
   fork(message: string, options?: { readonly branch?: string }): Promise<string>;
   attach(

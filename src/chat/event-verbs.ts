@@ -7,6 +7,7 @@ import type { Chat, EventPage, Projected } from './chats.ts';
 import type { ChatProblem } from './event.ts';
 import { lonelyTouches } from './find-messages.ts';
 import { followChat } from './follow-chat.ts';
+import { hideEvents } from './hide-events.ts';
 import { toStatus } from './info.ts';
 import { PAGE_EVENTS_MAX, PROBLEMS_LISTED_MAX } from './limits.ts';
 import { loadEvent } from './load-message.ts';
@@ -34,7 +35,10 @@ export function eventVerbs({ view, world, assertOpen }: ChatHandle): EventVerbs 
         const lines = await view.read(after, limit);
         const next = after + lines.length;
         return {
-          events: lines.flatMap(({ written }) => (written === undefined ? [] : [written])),
+          events: await hideEvents(
+            view,
+            lines.flatMap(({ written }) => (written === undefined ? [] : [written])),
+          ),
           problems: lines.flatMap(({ problem }) => (problem === undefined ? [] : [problem])),
           ...(lines.length > 0 && next < view.events && { next }),
         };

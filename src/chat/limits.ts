@@ -19,6 +19,8 @@ export const REASON_BYTES_MAX = 4096;
 export const QUESTIONS_MAX = 100;
 export const OPTIONS_MAX = 100;
 export const BRANCHES_MAX = 10_000;
+/** Messages, and batches of questions, that a chat remembers as redacted; more must be erased. */
+export const HIDDEN_MAX = 10_000;
 export const PROBLEMS_LISTED_MAX = 100;
 /** A stream of text makes at most one commit in this time. */
 export const STREAM_GATHER_MS = 20;

@@ -4,7 +4,7 @@ import { isObject } from '../event.ts';
 export const SEGMENT_EVENTS = 1024;
 
 /** Rises when the same events give other blobs. */
-export const SEGMENTS_VERSION = 1;
+export const SEGMENTS_VERSION = 2;
 
 /** What is kept of a segment. No text is in it: texts are in blobs, which can be erased. */
 export interface SegmentLine {

@@ -9,20 +9,17 @@ import { segmentsLog } from '../names.ts';
 import { messagesProjection, toParts } from '../projections/messages.ts';
 import type { MessageParts } from '../projections/messages.ts';
 import type { MessagePart } from '../projections/message-part.ts';
+import { addLine, emptyOverview } from '../projections/overview.ts';
 import type { Overview } from '../projections/overview.ts';
 import { fold } from '../projection.ts';
 import type { ReadLine } from '../read-line.ts';
 import { IdIndex, decodeRun, encodeRun, runLength } from './id-index.ts';
 import type { IdRun } from './id-index.ts';
 import { orNothing } from './or-nothing.ts';
-import {
-  SEGMENTS_VERSION,
-  SEGMENT_EVENTS,
-  foldsOf,
-  parseSegmentLine,
-  segmentOf,
-} from './segment-line.ts';
+import { SEGMENTS_VERSION, SEGMENT_EVENTS, parseSegmentLine, segmentOf } from './segment-line.ts';
 import type { SegmentLine } from './segment-line.ts';
+import { renewSegments } from './renew-segments.ts';
+import type { Erased } from './renew-segments.ts';
 import { splitParts } from './split-parts.ts';
 import type { SplitParts } from './split-parts.ts';
 
@@ -84,11 +81,7 @@ export class Segments {
     if (last?.made_by !== this.#madeBy) return undefined;
     const count = Math.min(last.segment + 1, Math.floor(events / SEGMENT_EVENTS));
     const line = count === last.segment + 1 ? last : await this.#readLine(last.begin + count - 1);
-    const overview =
-      line &&
-      (await orNothing(
-        async () => JSON.parse(await mustRead(this.#engine, line.overview)) as Overview,
-      ));
+    const overview = line && (await this.#readOverview(line));
     if (line === undefined || overview === undefined) return undefined;
     if (line.damaged !== undefined && (await this.#isReadable(line.damaged))) return undefined;
     this.#begin = line.begin;
@@ -167,48 +160,39 @@ export class Segments {
     return stored || (await this.#makeAgain(segment)).touched;
   }
 
-  /**
-   * Writes all segments anew, with other folds of those that texts were erased from. Gives the blobs that
-   * had the texts, of every time the segments were written.
-   */
-  async renew(erased: ReadonlySet<number>): Promise<readonly string[]> {
-    const old = new Set<string>();
-    const lines: SegmentLine[] = [];
-    const blobs: BlobPut[] = [];
+  /** Writes all segments anew after texts were erased. Gives the blobs that had the texts. */
+  async renew(erased: Erased): Promise<readonly string[]> {
     const total = (await this.#engine.getLog(this.#log))?.lines ?? 0;
-    for (let at = 0; at < total; at += 1) {
-      const line = await this.#readLine(at);
-      if (line === undefined) continue;
-      if (erased.has(line.segment)) for (const hash of foldsOf(line)) old.add(hash);
-      if (line.begin !== this.#begin || line.segment >= this.#count) continue;
-      const begin = total;
-      lines.push({
-        ...line,
-        begin,
-        ...(erased.has(line.segment) && (await this.#again(line, blobs))),
-      });
-    }
+    const source = {
+      begin: this.#begin,
+      count: this.#count,
+      line: (at: number) => this.#readLine(at),
+      events: this.#readSegment,
+      parts: (segment: number) => this.#makeAgain(segment),
+      overviewBefore: (segment: number) => this.#overviewBefore(segment),
+    };
+    const { lines, blobs, old } = await renewSegments(source, total, erased);
     if (lines.length > 0) {
       const texts = lines.map((line) => JSON.stringify(line));
       const append = { do: 'append', name: this.#log, lines: texts, expectedLines: total } as const;
       await this.#engine.commit({ blobs, logs: [append] });
       this.#begin = total;
     }
-    for (const { hash } of blobs) old.delete(hash);
-    return [...old];
+    return old;
   }
 
-  async #again(
-    { segment }: SegmentLine,
-    blobs: BlobPut[],
-  ): Promise<Pick<SegmentLine, 'messages' | 'touches'>> {
-    const { begun, touched } = await this.#makeAgain(segment);
-    const put = (parts: readonly MessagePart[]): string => {
-      const bytes = encodeUtf8(JSON.stringify(parts));
-      blobs.push({ hash: hashBytes(bytes), bytes });
-      return hashBytes(bytes);
-    };
-    return { messages: put(begun), ...(touched.length > 0 && { touches: put(touched) }) };
+  async #overviewBefore(segment: number): Promise<Overview> {
+    if (segment === 0) return emptyOverview();
+    const line = await this.#readLine(this.#begin + segment - 1);
+    const stored = line && (await this.#readOverview(line));
+    if (stored !== undefined) return stored;
+    const before = await this.#overviewBefore(segment - 1);
+    return (await this.#readSegment(segment - 1)).reduce(addLine, before);
+  }
+
+  async #readOverview({ overview }: SegmentLine): Promise<Overview | undefined> {
+    const text = await orNothing(() => mustRead(this.#engine, overview));
+    return text === undefined ? undefined : (JSON.parse(text) as Overview);
   }
 
   async #store(

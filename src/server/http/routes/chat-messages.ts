@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
-import type { NewMessage, RedactOptions } from '../../../chat/chats.ts';
-import { allows } from '../../access.ts';
+import type { NewMessage } from '../../../chat/chats.ts';
 import { EXAMPLE_EVENT, EXAMPLE_MESSAGE, chatId, eventJson, messageJson } from '../chat-schemas.ts';
 import { given } from '../conditions.ts';
 import { readPieces } from '../read-body.ts';
@@ -101,38 +100,6 @@ export const chatMessageRoutes: readonly Route[] = [
     async run({ params: { id, message }, body: { content }, request }) {
       const chat = await request.world.served.store.chats.open(id);
       return jsonReply(await chat.edit(message, content));
-    },
-  }),
-
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/messages/:message/redact',
-    name: 'redactMessage',
-    summary: 'Hide a message for good; with `erase` (scope admin) remove its text from the store',
-    needs: 'write',
-    params: ofMessage,
-    body: {
-      json: z.strictObject({
-        reason: z.string(),
-        erase: z.boolean().optional(),
-        everywhere: z.boolean().optional(),
-      }),
-      example: { reason: 'a password', erase: true },
-    },
-    answer: {
-      status: 200,
-      what: 'What was erased, and what stays because others use it',
-      json: z.looseObject({ erasedLines: z.int(), kept: z.array(z.string()) }),
-      example: { erasedLines: 2, erasedBlobs: 0, unreadableLines: 0, kept: [] },
-    },
-    async run({ params: { id, message }, body, request }) {
-      if (body.erase === true && !allows(request.identity, 'admin')) {
-        throw new QuipuError('FORBIDDEN', 'erasing takes a token with the scope admin', {
-          scope: 'admin',
-        });
-      }
-      const chat = await request.world.served.store.chats.open(id);
-      return jsonReply(await chat.redact(message, given(body) as RedactOptions));
     },
   }),
 
