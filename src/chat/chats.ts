@@ -147,11 +147,11 @@ export interface Chat {
 
   message(id: string): Promise<ChatMessage | undefined>;
   messages(query?: MessageQuery): Promise<MessagePage>;
-  /** Messages that have this text in them, whatever the case, newest first. */
-  search(
-    text: string,
-    options?: { readonly branch?: string; readonly limit?: number },
-  ): Promise<ChatMessage[]>;
+  /**
+   * Messages of a branch (default: all) that have this text in them, whatever the case, newest first. It reads
+   * the chat; `before` goes on where a page had enough.
+   */
+  search(text: string, options?: MessageQuery): Promise<MessagePage>;
   events(range?: { readonly after?: number; readonly limit?: number }): Promise<EventPage>;
   /** What is there, then live. Ends when the chat is removed or archived. */
   follow(options?: {

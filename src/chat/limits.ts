@@ -8,6 +8,10 @@ export const BATCH_BYTES_MAX = 67_108_864;
 export const PAGE_EVENTS_MAX = 10_000;
 export const PAGE_MESSAGES_MAX = 1000;
 export const PAGE_MESSAGES_DEFAULT = 50;
+/** Pages of messages are cut here, too: texts are long at times. */
+export const PAGE_BYTES_MAX = 8_388_608;
+/** Messages that one search looks at; the next one goes on from there. */
+export const SEARCH_MESSAGES_MAX = 200_000;
 export const LIST_LIMIT_MAX = 1000;
 export const LIST_LIMIT_DEFAULT = 50;
 export const TITLE_CHARS_MAX = 1024;

@@ -137,17 +137,21 @@ export const chatMessageRoutes: readonly Route[] = [
     query: z.strictObject({
       text: z.string(),
       branch: z.string().optional(),
+      before: count.optional().describe('Only messages before this event'),
       limit: count.optional(),
     }),
     answer: {
       status: 200,
-      what: 'What was found',
-      json: z.strictObject({ messages: z.array(messageJson) }),
+      what: 'What was found; `before` leads on when there may be more',
+      json: z.strictObject({
+        messages: z.array(messageJson),
+        before: z.int().min(1).optional(),
+      }),
       example: { messages: [EXAMPLE_MESSAGE] },
     },
     async run({ params: { id }, query: { text, ...options }, request }) {
       const chat = await request.world.served.store.chats.open(id);
-      return jsonReply({ messages: await chat.search(text, given(options)) });
+      return jsonReply(await chat.search(text, given(options)));
     },
   }),
 
