@@ -20,7 +20,7 @@ import type { StoreFiles } from './store-files.ts';
 import { DocBases } from './tables/doc-bases.ts';
 import { type DocPlace, readDoc } from './tables/doc-log.ts';
 import { HeadTable } from './tables/head-table.ts';
-import { readLogState } from './tables/line-log.ts';
+import { hasLog, readLogState } from './tables/line-log.ts';
 import { firstFsRoot, newestPatch, readFsRoots, readPatches } from './tables/patch-table.ts';
 import { TurnTable } from './tables/turn-table.ts';
 import type { TypeTable } from './tables/type-table.ts';
@@ -238,9 +238,7 @@ export class Core implements CommittedView {
   }
 
   async hasLog(name: string): Promise<boolean> {
-    if ((await this.files.size(extentsFile(name))) > 0) return true;
-    // A plain file without extents is a published document, or a log that lost them.
-    return (await this.files.size(name)) > 0 && this.findDoc(name) === undefined;
+    return hasLog(this.files, name, () => this.findDoc(name) !== undefined);
   }
 
   async fileKind(name: string): Promise<FileKind | undefined> {

@@ -259,10 +259,9 @@ export class FilesEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    this.#closing ??= this.#writer.close().catch((error: unknown) => {
+    await (this.#closing ??= this.#writer.close().catch((error: unknown) => {
       throw toQuipuError(error, this.#writer.core.files.root);
-    });
-    await this.#closing;
+    }));
   }
 
   readonly #mustGet = async (id: number): Promise<StoredTurn> => {
