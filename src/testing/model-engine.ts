@@ -24,13 +24,13 @@ import type {
   SalvagedLog,
   TurnRow,
 } from '../engine/rows.ts';
-import { salvageByHalves } from '../engine/salvage-by-halves.ts';
 import { applyBatch } from './model/apply-batch.ts';
 import { applyBlob } from './model/apply-records.ts';
 import { Draft } from './model/draft.ts';
 import { listContexts } from './model/list-contexts.ts';
 import { ModelState } from './model/model-state.ts';
 import { ModelUpkeep } from './model/model-upkeep.ts';
+import { salvageByHalves } from './model/salvage-by-halves.ts';
 import { ancestorAt, commonAncestor, walkBack } from './model/walk.ts';
 
 const READ_PIECE_BYTES = 64 * 1024;

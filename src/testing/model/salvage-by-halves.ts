@@ -1,6 +1,6 @@
-import { isQuipuError } from '../base/errors.ts';
-import type { Engine } from './engine.ts';
-import type { LogDamage, SalvagedLog } from './rows.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { LogDamage, SalvagedLog } from '../../engine/rows.ts';
 
 /**
  * `salvageLog` for an engine that always knows how long a log is: reads in halves until only the lines
