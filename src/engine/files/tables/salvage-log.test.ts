@@ -80,8 +80,8 @@ function wholeOf({ page }: SalvagedLog): number[] {
 const allBut = (...lost: readonly number[]): number[] =>
   extents.flatMap((_, index) => (lost.includes(index) ? [] : [index]));
 
-const inLog = { seed: 1, only: (path: string) => path.endsWith(LOG) };
-const inExtents = { seed: 2, only: (path: string) => path.endsWith('.ext') };
+const inLog = { seed: 1, perFile: 120, only: (path: string) => path.endsWith(LOG) };
+const inExtents = { seed: 2, perFile: 120, only: (path: string) => path.endsWith('.ext') };
 
 async function each(
   damages: Iterable<Damage>,
@@ -145,7 +145,7 @@ describe('salvaging a log', () => {
         const page = await salvage(await withLog(edited), 5, 7);
         expect(page.page).toEqual(found.page.slice(5, 12));
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
