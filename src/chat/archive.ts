@@ -4,8 +4,9 @@ import { hashBytes } from '../base/hash.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 import type { BlobPut, DocChange, LogChange } from '../engine/batch.ts';
 import type { ChatHandle } from './chat-handle.ts';
-import { mustRead } from './chat-lines.ts';
-import type { ArchivePiece, Line } from './chat-lines.ts';
+import { readPieceList } from './archive-lines.ts';
+import type { ArchivePiece } from './archive-lines.ts';
+import type { Line } from './chat-lines.ts';
 import { assertWritable } from './chat-writer.ts';
 import type { ChatView } from './chat-view.ts';
 import type { Chat, ChatInfo } from './chats.ts';
@@ -82,7 +83,7 @@ async function unarchive({ engine }: ChatsWorld, view: ChatView): Promise<ChatIn
     expectedLines += lines.length;
   }
   // Each by its own name: the list may be collected before the pieces are.
-  const pieces = JSON.parse(await mustRead(engine, from.hash)) as readonly ArchivePiece[];
+  const pieces = await readPieceList(engine, from.hash);
   const left = [from.hash, ...pieces.map(({ hash }) => hash)];
   const meta: ChatMeta = { ...rest, past_archives: [...past, ...left] };
   await engine.commit({ docs: [{ ...metaOf(meta), expectedVersion: stored.version }] });

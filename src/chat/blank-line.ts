@@ -1,6 +1,8 @@
 import type { ChatEvent, JsonObject, PayloadRef } from './event.ts';
 import { isObject } from './event.ts';
 import { refOf } from './payloads.ts';
+import { isAbout } from './subject.ts';
+import type { Subject } from './subject.ts';
 
 /** Where the text of each type is; the other types that speak of a message lose all but its id. */
 const TEXT_FIELDS: ReadonlyMap<string, string> = new Map([
@@ -9,6 +11,12 @@ const TEXT_FIELDS: ReadonlyMap<string, string> = new Map([
   ['message_completed', 'content'],
   ['message_edited', 'content'],
   ['attachment_added', 'name'],
+]);
+
+/** Where a batch has its questions and its answers. */
+const LIST_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['clarification_batch_opened', 'questions'],
+  ['clarification_answer_submitted', 'answers'],
 ]);
 
 /** What stays of an event: who and where, and which bytes were attached. */
@@ -21,23 +29,37 @@ export interface BlankedLine {
   readonly ref?: PayloadRef;
 }
 
-/** A line about a message without what it said; undefined for one that has nothing to lose. */
-export function blankLine(line: string, message: string): BlankedLine | undefined {
+/** A line without what it said about the subject; undefined for one that is about something else. */
+export function blankLine(line: string, subject: Subject): BlankedLine | undefined {
   const event = parse(line);
-  if (event?.payload['message_id'] !== message || event.type === 'message_redacted') {
-    return undefined;
-  }
-  const { payload } = event;
-  const kept = Object.entries(payload).filter(([name]) => KEPT.includes(name));
-  const field = TEXT_FIELDS.get(event.type);
-  const left: JsonObject = {
-    ...(field === undefined ? { message_id: message } : Object.fromEntries(kept)),
-    ...(field !== undefined && { [field]: '' }),
-  };
-  const text = JSON.stringify({ ...event, payload: left });
-  if (text === line.trimEnd()) return undefined;
-  const ref = refOf(payload);
+  if (event === undefined || !isAbout(event, subject)) return undefined;
+  const text = JSON.stringify(blankEvent(event, subject));
+  const ref = refOf(event.payload);
   return { text, ...(ref !== undefined && { ref }) };
+}
+
+/** An event about the subject without what it said. It fits its type as before, and means the same. */
+export function blankEvent(event: ChatEvent, { kind, id }: Subject): ChatEvent {
+  const payload =
+    kind === 'message' ? blankMessage(event, id) : blankBatch(event.type, event.payload, id);
+  return { ...event, payload };
+}
+
+function blankMessage({ type, payload }: ChatEvent, message: string): JsonObject {
+  const field = TEXT_FIELDS.get(type);
+  if (field === undefined) return { message_id: message };
+  const kept = Object.entries(payload).filter(([name]) => KEPT.includes(name));
+  return { ...Object.fromEntries(kept), [field]: '' };
+}
+
+function blankBatch(type: string, payload: JsonObject, batch: string): JsonObject {
+  const field = LIST_FIELDS.get(type);
+  if (field === undefined) return { batch_id: batch };
+  const list = payload[field];
+  const isEmpty = Array.isArray(list) && list.length === 0;
+  // A batch without questions is none, but for one that lost them.
+  const erased = payload['erased'] === true || !isEmpty;
+  return { batch_id: batch, [field]: [], ...(erased && { erased: true }) };
 }
 
 function parse(line: string): ChatEvent | undefined {

@@ -2,23 +2,18 @@ import { toHash } from '../base/brand.ts';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { LogDamage } from '../engine/rows.ts';
 import type { ChatProblem } from './event.ts';
-import type { Archive } from './meta.ts';
 import { eventsLog } from './names.ts';
 import { readLine } from './read-line.ts';
 import type { ReadLine } from './read-line.ts';
 import type { Upcasters } from './upcast.ts';
 
-// The lines of a chat, from its log or from the archive it was moved to. A damaged stretch does not
-// hide what is around it: it is read in halves until only the damage is left out.
+// The lines of a chat, in its log or elsewhere. A damaged stretch does not hide what is around it: what is
+// wrong there stands in the place of its lines.
 
 /** A line, or why it cannot be had. */
 export type Line = string | ChatProblem;
-
-export interface ArchivePiece {
-  readonly hash: string;
-  readonly lines: number;
-}
 
 export interface ChatLines {
   /** Up to `limit` lines from line `from`, the first is 0. Damaged ones come as problems. */
@@ -26,61 +21,52 @@ export interface ChatLines {
 }
 
 export function logLines(engine: Engine, id: string): ChatLines {
-  return { read: (from, limit) => readAround(engine, eventsLog(id), from, limit) };
-}
-
-async function readAround(
-  engine: Engine,
-  log: string,
-  from: number,
-  limit: number,
-): Promise<readonly Line[]> {
-  try {
-    return await engine.readLog(log, from, limit);
-  } catch (error) {
-    if (!isQuipuError(error, 'CORRUPT')) throw error;
-    if (limit > 1) {
-      const half = Math.ceil(limit / 2);
-      const first = await readAround(engine, log, from, half);
-      return [...first, ...(await readAround(engine, log, from + half, limit - half))];
-    }
-    const { file, offset } = error.data;
-    return [unreadable(from, `${file} is damaged at ${offset}: ${error.message}`)];
-  }
-}
-
-export async function openArchive(engine: Engine, archive: Archive): Promise<ChatLines> {
-  const pieces = JSON.parse(await mustRead(engine, archive.hash)) as readonly ArchivePiece[];
+  const log = eventsLog(id);
   return {
     async read(from: number, limit: number): Promise<readonly Line[]> {
-      const lines: Line[] = [];
-      let first = 0;
-      for (const { hash, lines: count } of pieces) {
-        const start = Math.max(from - first, 0);
-        const end = Math.min(from + limit - first, count);
-        if (start < end) lines.push(...(await readPiece(engine, hash, { first, start, end })));
-        first += count;
-      }
-      return lines;
+      const lines = await unlessDamaged(() => engine.readLog(log, from, limit));
+      if (lines !== undefined) return lines;
+      const { page = [] } = (await engine.salvageLog(log, from, limit)) ?? {};
+      return page.map((line, at) =>
+        typeof line === 'string' ? line : unreadable(from + at, placeOf(line)),
+      );
     },
   };
 }
 
-async function readPiece(
-  engine: Engine,
-  hash: string,
-  { first, start, end }: { first: number; start: number; end: number },
-): Promise<readonly Line[]> {
+/** How long a log is by its own account, and what is wrong with it as a whole. */
+export interface LogSize {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly damage: readonly ChatProblem[];
+}
+
+/** Undefined when there is no log. */
+export async function measureLog(engine: Engine, id: string): Promise<LogSize | undefined> {
+  const log = eventsLog(id);
+  // A row, nothing when there is none, and neither when it is damaged.
+  const found = await unlessDamaged(async () => ({ row: await engine.getLog(log) }));
+  if (found !== undefined) return found.row && { ...found.row, damage: [] };
+  const salvaged = await engine.salvageLog(log, 0, 0);
+  if (salvaged === undefined) return undefined;
+  const { lines, bytes } = salvaged;
+  return { lines, bytes, damage: salvaged.damage.map((place) => unreadable(-1, placeOf(place))) };
+}
+
+async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
-    return (await mustRead(engine, hash)).split('\n').slice(start, end);
+    return await read();
   } catch (error) {
-    if (!isQuipuError(error, 'CORRUPT') && !isQuipuError(error, 'NOT_FOUND')) throw error;
-    const { message } = error;
-    return Array.from({ length: end - start }, (_, at) => unreadable(first + start + at, message));
+    if (isQuipuError(error, 'CORRUPT')) return undefined;
+    throw error;
   }
 }
 
-function unreadable(line: number, message: string): ChatProblem {
+function placeOf({ file, offset, what }: LogDamage): string {
+  return `${file} is damaged at ${offset}: ${what}`;
+}
+
+export function unreadable(line: number, message: string): ChatProblem {
   return { seq: line + 1, kind: 'unreadable', message };
 }
 

@@ -2,14 +2,15 @@ import { toHash } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
-import { logLines, mustRead, openArchive, readLines } from './chat-lines.ts';
-import type { ArchivePiece, ChatLines } from './chat-lines.ts';
+import { openArchive, readPieceList } from './archive-lines.ts';
+import { logLines, readLines } from './chat-lines.ts';
+import type { ChatLines } from './chat-lines.ts';
 import { isHeld } from './hold-blobs.ts';
 import type { Held } from './hold-blobs.ts';
 import { walkChatIds } from './list-chats.ts';
 import type { Archive } from './meta.ts';
 import { readMeta } from './meta.ts';
-import { HELD_FOLDER, segmentsLog } from './names.ts';
+import { HELD_FOLDER, eventsLog, segmentsLog } from './names.ts';
 import { SEGMENT_EVENTS, parseSegmentLine } from './segments/segment-line.ts';
 import type { SegmentLine } from './segments/segment-line.ts';
 import { refsIn } from './segments/split-parts.ts';
@@ -63,10 +64,11 @@ export async function* blobsOf(
   for await (const line of keptSegments(engine, id)) {
     yield* [line.overview, line.messages, line.ids, ...line.refs];
     if (line.touches !== undefined) yield line.touches;
-    known = line.segment + 1;
+    // Made while events could not be read: what those name is not in it, so all of them are asked.
+    if (line.damaged === undefined) known = line.segment + 1;
   }
   const lines = archive === undefined ? logLines(engine, id) : await openArchive(engine, archive);
-  yield* refsFrom(lines, known * SEGMENT_EVENTS);
+  yield* refsFrom(id, lines, known * SEGMENT_EVENTS);
 }
 
 export async function* archiveBlobs(
@@ -74,9 +76,7 @@ export async function* archiveBlobs(
   { hash }: Pick<Archive, 'hash'>,
 ): AsyncGenerator<string, void, undefined> {
   yield hash;
-  for (const piece of JSON.parse(await mustRead(engine, hash)) as readonly ArchivePiece[]) {
-    yield piece.hash;
-  }
+  for (const piece of await readPieceList(engine, hash)) yield piece.hash;
 }
 
 /** The segments that count: those from where the last one says that they begin. */
@@ -97,14 +97,24 @@ async function* keptSegments(
   }
 }
 
-async function* refsFrom(lines: ChatLines, first: number): AsyncGenerator<string, void, undefined> {
+async function* refsFrom(
+  id: string,
+  lines: ChatLines,
+  first: number,
+): AsyncGenerator<string, void, undefined> {
   const upcasters = new Upcasters();
   for (let from = first; ; from += PAGE) {
     const page = await readLines(lines, upcasters, from, PAGE);
     const damaged = page.find(({ problem }) => problem?.kind === 'unreadable');
     if (damaged?.problem !== undefined) {
       // What such a line names cannot be known, so nothing may be taken away.
-      throw new QuipuError('CORRUPT', damaged.problem.message, { file: 'chats', offset: 0 });
+      const { seq, message } = damaged.problem;
+      const what = `event ${seq} of chat ${id} cannot be read, so what it needs is not known: ${message}`;
+      const file = eventsLog(id);
+      throw new QuipuError('CORRUPT', `${what}; restore it, or export the chat and remove it`, {
+        file,
+        offset: 0,
+      });
     }
     yield* refsIn(page);
     if (page.length < PAGE) return;

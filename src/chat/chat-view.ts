@@ -1,12 +1,12 @@
 import type { Engine } from '../engine/engine.ts';
-import { QuipuError } from '../base/errors.ts';
+import { QuipuError, isQuipuError } from '../base/errors.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
-import { logLines, openArchive, readLines } from './chat-lines.ts';
+import { openArchive } from './archive-lines.ts';
+import { logLines, measureLog, readLines } from './chat-lines.ts';
 import type { ChatLines, Line } from './chat-lines.ts';
 import type { ChatProblem } from './event.ts';
 import { newMeta, readMeta } from './meta.ts';
 import type { StoredMeta } from './meta.ts';
-import { eventsLog } from './names.ts';
 import { addPart } from './projections/messages.ts';
 import type { MessageParts } from './projections/messages.ts';
 import { partOf } from './projections/message-part.ts';
@@ -31,10 +31,13 @@ export class ChatView {
   #lines: ChatLines;
   #archive: string | undefined;
   #bytes = 0;
+  #logDamage: readonly ChatProblem[] = [];
   #folded = 0;
   #overview: Overview = emptyOverview();
   #tail: MessageParts = new Map();
   #refs: Set<string> = new Set();
+  /** The first event of the tail that cannot be read. */
+  #damaged: number | undefined;
   #segments: Segments;
   #isLoaded = false;
 
@@ -60,6 +63,7 @@ export class ChatView {
     this.#overview = emptyOverview();
     this.#tail = new Map();
     this.#refs = new Set();
+    this.#damaged = undefined;
     this.#segments = this.#newSegments();
     this.#isLoaded = false;
   }
@@ -91,10 +95,15 @@ export class ChatView {
     return this.#segments;
   }
 
+  /** Of the log as a whole. While there is some, nothing can be appended. */
+  get logDamage(): readonly ChatProblem[] {
+    return this.#logDamage;
+  }
+
   /** Of the chat as a whole. */
   get damage(): readonly ChatProblem[] {
     const { problem } = this.stored;
-    return problem === undefined ? [] : [problem];
+    return [...(problem === undefined ? [] : [problem]), ...this.#logDamage];
   }
 
   /** Messages of the events after the last segment, and what those say about older ones. */
@@ -119,10 +128,10 @@ export class ChatView {
   }
 
   async #refresh(): Promise<void> {
-    const stored = await readMeta(this.#engine, this.id);
+    const { stored, lost } = await this.#readMeta();
     const lines = await this.#countLines(stored);
-    if (stored === undefined && lines === undefined) throw noChat(this.id);
-    this.#stored = stored ?? this.#madeUp();
+    if (stored === undefined && lines === undefined) throw lost ?? noChat(this.id);
+    this.#stored = stored ?? this.#madeUp(lost);
     const count = lines ?? 0;
     // Another chat of the same id, or folds that ran ahead of a log which lost its end.
     if (count < this.#folded || !this.#isLoaded) this.forget();
@@ -143,16 +152,28 @@ export class ChatView {
     }
     if (archive !== undefined) {
       this.#bytes = archive.bytes;
+      this.#logDamage = [];
       return archive.lines;
     }
-    const row = await this.#engine.getLog(eventsLog(this.id));
-    this.#bytes = row?.bytes ?? 0;
-    return row?.lines;
+    const size = await measureLog(this.#engine, this.id);
+    this.#bytes = size?.bytes ?? 0;
+    this.#logDamage = size?.damage ?? [];
+    return size?.lines;
+  }
+
+  async #readMeta(): Promise<{ stored?: StoredMeta; lost?: Error }> {
+    try {
+      const stored = await readMeta(this.#engine, this.id);
+      return stored === undefined ? {} : { stored };
+    } catch (error) {
+      if (isQuipuError(error, 'CORRUPT')) return { lost: error };
+      throw error;
+    }
   }
 
   /** The log is there without its document: all that it says can be shown. */
-  #madeUp(): StoredMeta {
-    const message = 'the document with title and times is missing';
+  #madeUp(lost: Error | undefined): StoredMeta {
+    const message = `the document with title and times is ${lost === undefined ? 'missing' : `damaged: ${lost.message}`}`;
     const problem = { seq: 0, kind: 'metadata', message } as const;
     return { meta: newMeta(this.id, '', 0), version: 0, problem };
   }
@@ -183,6 +204,7 @@ export class ChatView {
       this.#overview = addLine(this.#overview, line);
       const part = line.event && partOf(line.event);
       if (part !== undefined) addPart(this.#tail, part);
+      if (line.problem?.kind === 'unreadable') this.#damaged ??= line.seq;
     }
     for (const ref of refsIn(lines)) this.#refs.add(ref);
     this.#folded += lines.length;
@@ -190,7 +212,12 @@ export class ChatView {
 
   /** False when it is to be read again from the beginning. */
   async #seal(): Promise<boolean> {
-    const sealed = { parts: this.#tail, overview: this.#overview, refs: [...this.#refs] };
+    const sealed = {
+      parts: this.#tail,
+      overview: this.#overview,
+      refs: [...this.#refs],
+      damaged: this.#damaged,
+    };
     this.#isLoaded = false;
     if (!(await this.#segments.seal(sealed))) {
       this.forget();
@@ -199,6 +226,7 @@ export class ChatView {
     this.#isLoaded = true;
     this.#tail = new Map();
     this.#refs = new Set();
+    this.#damaged = undefined;
     return true;
   }
 

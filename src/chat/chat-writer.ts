@@ -138,6 +138,14 @@ export class ChatWriter {
 }
 
 export function assertWritable(view: ChatView): void {
+  const [damage] = view.logDamage;
+  if (damage !== undefined) {
+    throw new QuipuError(
+      'CORRUPT',
+      `nothing can be appended to chat ${view.id}: ${damage.message}; "quipu verify --repair" mends that`,
+      { file: eventsLog(view.id), offset: 0 },
+    );
+  }
   if (!view.isArchived) return;
   throw new QuipuError(
     'READ_ONLY',

@@ -127,6 +127,8 @@ export interface Chat {
   edit(message: string, content: string): Promise<ChatEvent>;
   /** Hides the text of a message from every reader, and with `erase` removes it from the store. */
   redact(message: string, options: RedactOptions): Promise<RedactReport>;
+  /** The same for a batch of questions with its answers. One that is open is dismissed by it. */
+  redactBatch(batch: string, options: RedactOptions): Promise<RedactReport>;
   /** A branch that goes on after a message. Gives its name. */
   fork(message: string, options?: { readonly branch?: string }): Promise<string>;
   attach(
@@ -145,11 +147,11 @@ export interface Chat {
 
   message(id: string): Promise<ChatMessage | undefined>;
   messages(query?: MessageQuery): Promise<MessagePage>;
-  /** Messages that have this text in them, whatever the case, newest first. */
-  search(
-    text: string,
-    options?: { readonly branch?: string; readonly limit?: number },
-  ): Promise<ChatMessage[]>;
+  /**
+   * Messages of a branch (default: all) that have this text in them, whatever the case, newest first. It reads
+   * the chat; `before` goes on where a page had enough.
+   */
+  search(text: string, options?: MessageQuery): Promise<MessagePage>;
   events(range?: { readonly after?: number; readonly limit?: number }): Promise<EventPage>;
   /** What is there, then live. Ends when the chat is removed or archived. */
   follow(options?: {
@@ -197,6 +199,8 @@ export interface ChatRetainReport {
   readonly chats: readonly ChatInfo[];
   readonly kept: number;
   readonly pinned: number;
+  /** Those that should go and stay, because lines of them cannot be read. */
+  readonly damaged: readonly string[];
   readonly dryRun: boolean;
 }
 

@@ -23,7 +23,7 @@ import { importChat } from './export/import-chat.ts';
 import { listChats, readInfo } from './list-chats.ts';
 import { checkId, eventsLog, metaDoc, segmentsLog } from './names.ts';
 import { messageVerbs } from './message-verbs.ts';
-import { redactVerb } from './redact.ts';
+import { redactVerbs } from './redact.ts';
 import { retainChats } from './retain-chats.ts';
 import { Upcasters } from './upcast.ts';
 import type { Upcaster } from './upcast.ts';
@@ -110,7 +110,7 @@ function toChat(handle: ChatHandle): Chat {
     ...changeVerbs(handle),
     ...clarifyVerbs(handle),
     ...attachVerb(handle),
-    ...redactVerb(handle),
+    ...redactVerbs(handle),
     ...exportVerb(handle),
     ...archiveVerbs(handle),
   };

@@ -1,13 +1,15 @@
 import { kindOf } from '../base/check-text.ts';
 import { invalid } from '../base/errors.ts';
 import type { ChatHandle } from './chat-handle.ts';
+import type { ChatView } from './chat-view.ts';
 import { checkCount } from './check-query.ts';
 import type { Chat, EventPage, Projected } from './chats.ts';
 import type { ChatProblem } from './event.ts';
 import { lonelyTouches } from './find-messages.ts';
 import { followChat } from './follow-chat.ts';
+import { hideEvents } from './hide-events.ts';
 import { toStatus } from './info.ts';
-import { PAGE_EVENTS_MAX } from './limits.ts';
+import { PAGE_EVENTS_MAX, PROBLEMS_LISTED_MAX } from './limits.ts';
 import { loadEvent } from './load-message.ts';
 import { fromSnapshot, takeSnapshot } from './projection.ts';
 import type { Projection, Snapshot } from './projection.ts';
@@ -33,7 +35,10 @@ export function eventVerbs({ view, world, assertOpen }: ChatHandle): EventVerbs 
         const lines = await view.read(after, limit);
         const next = after + lines.length;
         return {
-          events: lines.flatMap(({ written }) => (written === undefined ? [] : [written])),
+          events: await hideEvents(
+            view,
+            lines.flatMap(({ written }) => (written === undefined ? [] : [written])),
+          ),
           problems: lines.flatMap(({ problem }) => (problem === undefined ? [] : [problem])),
           ...(lines.length > 0 && next < view.events && { next }),
         };
@@ -68,14 +73,30 @@ export function eventVerbs({ view, world, assertOpen }: ChatHandle): EventVerbs 
 
     async problems(): Promise<ChatProblem[]> {
       assertOpen('chat.problems');
+      const unreadable = await findUnreadable(view);
       return view.run(async () => {
         const lonely = (await lonelyTouches(view)).map(toProblem);
-        return [...view.damage, ...view.overview.problems, ...lonely].toSorted(
+        // What was unreadable once and is not any more needs no mention.
+        const told = view.overview.problems.filter(({ kind }) => kind !== 'unreadable');
+        return [...view.damage, ...told, ...unreadable, ...lonely].toSorted(
           (a, b) => a.seq - b.seq,
         );
       });
     },
   };
+}
+
+/** Reads every line: what is kept of the events shows them also when their bytes are damaged. */
+async function findUnreadable(view: ChatView): Promise<ChatProblem[]> {
+  const found: ChatProblem[] = [];
+  for (let from = 0; found.length < PROBLEMS_LISTED_MAX; from += PAGE_EVENTS) {
+    const lines = await view.run((now) =>
+      now.readRaw(from, Math.min(PAGE_EVENTS, now.events - from)),
+    );
+    for (const line of lines) if (typeof line !== 'string') found.push(line);
+    if (lines.length < PAGE_EVENTS) break;
+  }
+  return found.slice(0, PROBLEMS_LISTED_MAX);
 }
 
 function toProblem({ id, edit, redacted, attachments }: MessagePart): ChatProblem {

@@ -3,6 +3,7 @@ import { isQuipuError } from '../base/errors.ts';
 import type { ChatView } from './chat-view.ts';
 import type { ChatsWorld } from './chats-world.ts';
 import type { ChatEvent } from './event.ts';
+import { hideEvents } from './hide-events.ts';
 import { loadEvent } from './load-message.ts';
 import { eventsLog } from './names.ts';
 
@@ -37,13 +38,15 @@ export async function* followChat(
   let seen = after;
   try {
     while (!isOver()) {
-      const lines = await view.run(() => view.read(seen, PAGE_EVENTS));
-      for (const { seq, written } of lines) {
+      const { events, last } = await view.run(() => readShown(view, seen));
+      for (const event of events) {
         if (isOver()) return;
-        if (written !== undefined) yield await loadEvent(engine, written);
-        seen = seq;
+        yield await loadEvent(engine, event);
+        seen = event.seq;
       }
-      if (lines.length > 0) continue;
+      const isMore = last > seen || events.length > 0;
+      seen = Math.max(seen, last);
+      if (isMore) continue;
       if (isGone || view.isArchived) return;
       if (!isOver()) await bell.wait();
     }
@@ -53,4 +56,13 @@ export async function* followChat(
   } finally {
     for (const stop of stops) stop();
   }
+}
+
+async function readShown(
+  view: ChatView,
+  after: number,
+): Promise<{ events: readonly ChatEvent[]; last: number }> {
+  const lines = await view.read(after, PAGE_EVENTS);
+  const written = lines.flatMap((line) => (line.written === undefined ? [] : [line.written]));
+  return { events: await hideEvents(view, written), last: lines.at(-1)?.seq ?? after };
 }

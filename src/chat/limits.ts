@@ -8,6 +8,10 @@ export const BATCH_BYTES_MAX = 67_108_864;
 export const PAGE_EVENTS_MAX = 10_000;
 export const PAGE_MESSAGES_MAX = 1000;
 export const PAGE_MESSAGES_DEFAULT = 50;
+/** Pages of messages are cut here, too: texts are long at times. */
+export const PAGE_BYTES_MAX = 8_388_608;
+/** Messages that one search looks at; the next one goes on from there. */
+export const SEARCH_MESSAGES_MAX = 200_000;
 export const LIST_LIMIT_MAX = 1000;
 export const LIST_LIMIT_DEFAULT = 50;
 export const TITLE_CHARS_MAX = 1024;
@@ -19,6 +23,8 @@ export const REASON_BYTES_MAX = 4096;
 export const QUESTIONS_MAX = 100;
 export const OPTIONS_MAX = 100;
 export const BRANCHES_MAX = 10_000;
+/** Messages, and batches of questions, that a chat remembers as redacted; more must be erased. */
+export const HIDDEN_MAX = 10_000;
 export const PROBLEMS_LISTED_MAX = 100;
 /** A stream of text makes at most one commit in this time. */
 export const STREAM_GATHER_MS = 20;

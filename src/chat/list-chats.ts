@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/engine.ts';
 import { invalid } from '../base/errors.ts';
+import { measureLog } from './chat-lines.ts';
 import type { ChatInfo, ChatList } from './chats.ts';
 import { toInfo } from './info.ts';
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from './limits.ts';
@@ -58,9 +59,9 @@ export async function readInfo(engine: Engine, id: string): Promise<ChatInfo | u
   const stored = await readMeta(engine, id);
   const archive = stored?.meta.archive;
   if (archive !== undefined) return toInfo(stored?.meta ?? newMeta(id, '', 0), toSize(archive));
-  const row = await engine.getLog(eventsLog(id));
-  if (stored === undefined && row === undefined) return undefined;
-  return toInfo(stored?.meta ?? newMeta(id, '', 0), toSize(row ?? { lines: 0, bytes: 0 }));
+  const size = await measureLog(engine, id);
+  if (stored === undefined && size === undefined) return undefined;
+  return toInfo(stored?.meta ?? newMeta(id, '', 0), toSize(size ?? { lines: 0, bytes: 0 }));
 }
 
 function toSize({ lines, bytes }: { readonly lines: number; readonly bytes: number }): {

@@ -3,19 +3,18 @@ import type { ChatHandle } from './chat-handle.ts';
 import { checkBranch, checkCount } from './check-query.ts';
 import type { Chat, MessagePage, MessageQuery } from './chats.ts';
 import { findPart, visibleIn, walkBack } from './find-messages.ts';
-import { PAGE_MESSAGES_DEFAULT, PAGE_MESSAGES_MAX } from './limits.ts';
+import { PAGE_BYTES_MAX, PAGE_MESSAGES_DEFAULT, PAGE_MESSAGES_MAX } from './limits.ts';
 import { loadMessage } from './load-message.ts';
 import { checkId } from './names.ts';
 import { MAIN_BRANCH } from './payloads.ts';
 import type { MessagePart } from './projections/message-part.ts';
 import type { ChatMessage } from './projections/message.ts';
+import { searchMessages } from './search-messages.ts';
 
 type MessageVerbs = Pick<Chat, 'message' | 'messages' | 'search'>;
 
-/** Pages of messages are cut here, too: texts are long at times. */
-const PAGE_BYTES = 8_388_608;
-
-export function messageVerbs({ view, world, assertOpen }: ChatHandle): MessageVerbs {
+export function messageVerbs(handle: ChatHandle): MessageVerbs {
+  const { view, world, assertOpen } = handle;
   const { engine } = world;
   const load = (part: MessagePart): Promise<ChatMessage> => loadMessage(engine, part);
 
@@ -36,9 +35,10 @@ export function messageVerbs({ view, world, assertOpen }: ChatHandle): MessageVe
         const messages: ChatMessage[] = [];
         let bytes = 0;
         for await (const part of walkBack(view, { isVisible, before })) {
-          if (messages.length === limit || bytes > PAGE_BYTES) {
+          if (messages.length === limit || bytes > PAGE_BYTES_MAX) {
             const oldest = messages.at(-1)?.seq ?? before;
-            return { messages: messages.toReversed(), before: oldest };
+            const rest = oldest === Infinity ? {} : { before: oldest };
+            return { messages: messages.toReversed(), ...rest };
           }
           const message = await load(part);
           bytes += message.content.length;
@@ -48,21 +48,13 @@ export function messageVerbs({ view, world, assertOpen }: ChatHandle): MessageVe
       });
     },
 
-    async search(text, { branch = '*', limit = PAGE_MESSAGES_DEFAULT } = {}) {
+    async search(text, options = {}): Promise<MessagePage> {
       assertOpen('chat.search');
+      const { branch = '*', limit = PAGE_MESSAGES_DEFAULT, before = Infinity } = options;
       if (typeof text !== 'string' || text === '') throw invalid('text', 'is a text to look for');
       checkCount(limit, 'limit', PAGE_MESSAGES_MAX);
-      const wanted = text.toLocaleLowerCase('en');
-      return view.run(async () => {
-        const isVisible = await visibleIn(view, checkBranch(branch));
-        const found: ChatMessage[] = [];
-        for await (const part of walkBack(view, { isVisible, before: Infinity })) {
-          if (found.length === limit) break;
-          const message = await load(part);
-          if (message.content.toLocaleLowerCase('en').includes(wanted)) found.push(message);
-        }
-        return found;
-      });
+      if (before !== Infinity) checkCount(before, 'before', Number.MAX_SAFE_INTEGER);
+      return searchMessages(handle, { text, branch: checkBranch(branch), limit, before });
     },
   };
 }

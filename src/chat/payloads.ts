@@ -77,7 +77,8 @@ function textOrRef(name: string): Check {
     refOf(payload) === undefined && !isText(payload[name]) ? `${name} is not a string` : undefined;
 }
 
-const questions: Check = ({ questions: list }) => {
+const questions: Check = ({ questions: list, erased }) => {
+  if (Array.isArray(list) && list.length === 0 && erased === true) return undefined;
   if (!Array.isArray(list) || list.length === 0) return 'questions is not a list of some';
   return list.every(isQuestion) ? undefined : 'a question is of another kind';
 };
@@ -116,6 +117,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map([
   ['attachment_added', all(texts('attachment_id', 'hash', 'name'), optional('message_id', isText))],
   ['clarification_batch_opened', all(texts('batch_id'), questions)],
   ['clarification_answer_submitted', all(texts('batch_id'), answers)],
+  ['clarification_batch_redacted', all(texts('batch_id'), optional('reason', isText))],
   ['clarification_batch_dismissed', all(texts('batch_id'), optional('reason', isText))],
 ]);
 

@@ -25,19 +25,22 @@ export async function retainChats(
   }
   const { go, stay } = planRetention(chats, policy, clock());
   const done: ChatInfo[] = [];
+  const damaged: string[] = [];
   for (const chat of go) {
-    if (dryRun || (await letGo(engine, chat, retaining[action]))) done.push(chat);
+    const outcome = dryRun || (await letGo(engine, chat, retaining[action]));
+    if (outcome === 'damaged') damaged.push(chat.id);
+    else if (outcome) done.push(chat);
   }
   const pinned = stay.filter((chat) => chat.pinned).length;
-  return { action, chats: done, kept: chats.length - done.length, pinned, dryRun };
+  return { action, chats: done, kept: chats.length - done.length, pinned, damaged, dryRun };
 }
 
-/** False when it is in use again, or gone already. */
+/** False when it is in use again, or gone already. One that is damaged does not keep the others. */
 async function letGo(
   engine: ChatsWorld['engine'],
   chat: ChatInfo,
   act: (id: string) => Promise<void>,
-): Promise<boolean> {
+): Promise<boolean | 'damaged'> {
   const now = await readInfo(engine, chat.id);
   if (now?.events !== chat.events || now.pinned) return false;
   try {
@@ -45,6 +48,7 @@ async function letGo(
     return true;
   } catch (error) {
     if (isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'HEAD_MOVED')) return false;
+    if (isQuipuError(error, 'CORRUPT')) return 'damaged';
     throw error;
   }
 }

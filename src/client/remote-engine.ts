@@ -19,8 +19,10 @@ import type {
   DocRow,
   FsRootRow,
   HeadRow,
+  LogDamage,
   LogRow,
   PatchRow,
+  SalvagedLog,
   TurnRow,
 } from '../engine/rows.ts';
 import type { Upkeep } from '../engine/upkeep.ts';
@@ -182,6 +184,24 @@ export class RemoteEngine implements Engine {
       lines.push(...read.lines);
       const isCut = read.more || (step === RECORDS_MAX && read.lines.length === step);
       if (!isCut || lines.length >= limit) return lines;
+    }
+  }
+
+  async salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
+    const page: (string | LogDamage)[] = [];
+    for (;;) {
+      const step = Math.min(RECORDS_MAX, limit - page.length);
+      const read = await this.#read<(SalvagedLog & { more: boolean }) | undefined>(
+        'salvageLog',
+        name,
+        from + page.length,
+        step,
+      );
+      if (read === undefined) return undefined;
+      const { more, ...found } = read;
+      page.push(...found.page);
+      const isCut = more || (step === RECORDS_MAX && found.page.length === step);
+      if (!isCut || page.length >= limit) return { ...found, page };
     }
   }
 

@@ -8,6 +8,7 @@ import type {
   HeadRow,
   LogRow,
   PatchRow,
+  SalvagedLog,
   TurnRow,
 } from './rows.ts';
 import type { Progress } from './progress.ts';
@@ -166,6 +167,11 @@ export interface Engine {
   getLog(name: string): Promise<LogRow | undefined>;
   /** Up to `limit` lines from line `from` (the first is 0). Empty past the end. */
   readLog(name: string, from: number, limit: number): Promise<readonly string[]>;
+  /**
+   * The same page of a log that `readLog` or `getLog` calls CORRUPT: what is damaged stands in the place of
+   * the lines that cannot be proved, and hides no others. Undefined when there is no such log.
+   */
+  salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined>;
   /** Names that start with `prefix`, sorted, after `after`. */
   listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]>;
 

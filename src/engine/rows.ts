@@ -75,6 +75,26 @@ export interface LogRow {
   readonly bytes: number;
 }
 
+/** A stretch of a file that is not what was written. */
+export interface LogDamage {
+  readonly file: string;
+  readonly offset: number;
+  /** How many of them are there; 0 when they are gone. */
+  readonly bytes: number;
+  readonly what: string;
+}
+
+/** What can be proved of a log. Damaged bytes are never among its lines. */
+export interface SalvagedLog {
+  /** As far as its records reach, damaged lines included. */
+  readonly lines: number;
+  readonly bytes: number;
+  /** The lines that were asked for, each as it was written, or what is damaged in its place. */
+  readonly page: readonly (string | LogDamage)[];
+  /** Of the log as a whole. While there is some, nothing can be appended. */
+  readonly damage: readonly LogDamage[];
+}
+
 export interface DocRow {
   readonly name: string;
   /** 1 for the first content; rises by one per update, also across a removal. */

@@ -22,6 +22,7 @@ import type {
   HeadRow,
   LogRow,
   PatchRow,
+  SalvagedLog,
   TurnRow,
 } from '../engine/rows.ts';
 import type { Upkeep } from '../engine/upkeep.ts';
@@ -147,6 +148,10 @@ export class HostedEngine implements Engine {
 
   readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
     return this.#current.readLog(name, from, limit);
+  }
+
+  salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
+    return this.#current.salvageLog(name, from, limit);
   }
 
   listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {

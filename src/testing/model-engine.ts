@@ -21,6 +21,7 @@ import type {
   HeadRow,
   LogRow,
   PatchRow,
+  SalvagedLog,
   TurnRow,
 } from '../engine/rows.ts';
 import { applyBatch } from './model/apply-batch.ts';
@@ -29,6 +30,7 @@ import { Draft } from './model/draft.ts';
 import { listContexts } from './model/list-contexts.ts';
 import { ModelState } from './model/model-state.ts';
 import { ModelUpkeep } from './model/model-upkeep.ts';
+import { salvageByHalves } from './model/salvage-by-halves.ts';
 import { ancestorAt, commonAncestor, walkBack } from './model/walk.ts';
 
 const READ_PIECE_BYTES = 64 * 1024;
@@ -206,6 +208,10 @@ export class ModelEngine implements Engine {
   async readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
     this.#assertOpen('readLog');
     return this.state.logs.get(name)?.slice(from, from + limit) ?? [];
+  }
+
+  async salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
+    return salvageByHalves(this, name, from, limit);
   }
 
   async listLogs(prefix: string, limit: number, after = ''): Promise<readonly string[]> {

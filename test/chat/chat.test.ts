@@ -91,9 +91,14 @@ describe('a chat', () => {
     await chat.add({ role: 'user', content: 'the Parser is slow', id: 'a' });
     await chat.add({ role: 'user', content: 'no', id: 'b' });
     await chat.edit('b', 'PARSER again');
-    expect((await chat.search('parser')).map(({ id }) => id)).toEqual(['b', 'a']);
+    expect((await chat.search('parser')).messages.map(({ id }) => id)).toEqual(['b', 'a']);
+    const { messages: one, before } = await chat.search('parser', { limit: 1 });
+    expect(one).toHaveLength(1);
+    const rest = await chat.search('parser', before === undefined ? {} : { before });
+    expect(rest).toMatchObject({ messages: [{ id: 'a' }] });
+    expect(rest).not.toHaveProperty('before');
     await chat.redact('a', { reason: 'private' });
-    expect((await chat.search('parser')).map(({ id }) => id)).toEqual(['b']);
+    expect((await chat.search('parser')).messages.map(({ id }) => id)).toEqual(['b']);
   });
 
   it('keeps long payloads and attachments in blobs', async () => {

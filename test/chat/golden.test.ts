@@ -18,6 +18,7 @@ const GOLDEN = [
   '{"schema_version":1,"seq":9,"event_id":"E","at":"2026-11-15T12:00:00.000Z","type":"attachment_added","payload":{"attachment_id":"A","message_id":"m1","name":"n","media_type":"text/plain","hash":"2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213","size":1}}',
   '{"schema_version":1,"seq":10,"event_id":"E","at":"2026-11-15T12:00:00.000Z","type":"message_added","payload":{"message_id":"m4","role":"tool","payload_ref":{"hash":"7f8afe50a27273296edc77f7b4f2b1f021e350e42360c4dac57734bb86b2a52a","size":40046}}}',
   '{"schema_version":1,"seq":11,"event_id":"E","at":"2026-11-15T12:00:00.000Z","type":"message_redacted","payload":{"message_id":"m2","reason":"r"}}',
+  '{"schema_version":1,"seq":12,"event_id":"E","at":"2026-11-15T12:00:00.000Z","type":"clarification_batch_redacted","payload":{"batch_id":"b","reason":"r"}}',
 ];
 const META = `{
   "session_id": "c1",
@@ -51,6 +52,7 @@ describe('version 1 of the files of a chat', () => {
     await chat.attach(new Uint8Array([0]), { name: 'n', mediaType: 'text/plain', message: 'm1' });
     await chat.add({ role: 'tool', content: 'x'.repeat(40_000), id: 'm4' });
     await chat.redact('m2', { reason: 'r' });
+    await chat.redactBatch('b', { reason: 'r' });
     const lines = await rig.engine.readLog(eventsOf('c1'), 0, 100);
     expect(lines.map(steady)).toEqual(GOLDEN);
     expect((await rig.engine.getDoc('chats/session-c1.meta.json'))?.content).toBe(META);

@@ -69,6 +69,9 @@ describe('chats over HTTP', () => {
     });
 
     expect(
+      await json(send('POST', `${base}/clarifications/${batch}/redact`, { reason: 'r' })),
+    ).toMatchObject({ event: { type: 'clarification_batch_redacted' }, erasedLines: 0 });
+    expect(
       await json(send('POST', `${base}/messages/${hi.id}/redact`, { reason: 'r', erase: true })),
     ).toMatchObject({ erasedLines: 3 });
     await json(send('POST', `${base}/archive`));

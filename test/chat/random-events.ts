@@ -78,5 +78,6 @@ export const randomEvent: fc.Arbitrary<NewEvent> = fc.oneof(
     ),
   },
   { weight: 1, arbitrary: ofType('clarification_batch_dismissed', fc.record({ batch_id: id })) },
+  { weight: 1, arbitrary: ofType('clarification_batch_redacted', fc.record({ batch_id: id })) },
   { weight: 1, arbitrary: ofType('made_up', fc.record({ message_id: id })) },
 );

@@ -85,11 +85,29 @@ function docAt(
 
 const logs: Damage[] = [
   { name: 'line changed', file: EVENTS, offset: 18, plant: (planter) => planter.flip(EVENTS, 20) },
-  { name: 'log cut', file: EVENTS, offset: 40, plant: (planter) => planter.cut(EVENTS, 40) },
+  {
+    name: 'log cut',
+    file: EVENTS,
+    offset: 40,
+    mended: true,
+    plant: (planter) => planter.cut(EVENTS, 40),
+  },
+  {
+    name: 'log edited by hand',
+    file: EVENTS,
+    offset: 18,
+    mended: true,
+    plant: async (planter) => {
+      const bytes = planter.read(EVENTS);
+      const edited = [bytes.subarray(0, 20), Buffer.from('what a day'), bytes.subarray(25)];
+      await planter.write(EVENTS, 0, Buffer.concat(edited));
+    },
+  },
   {
     name: 'bytes behind the end of a log',
     file: EVENTS,
     offset: 54,
+    mended: true,
     plant: (planter) => planter.write(EVENTS, 54, Buffer.from('"more"\n')),
   },
   {
@@ -109,9 +127,16 @@ const logs: Damage[] = [
     name: 'extents cut',
     file: EXTENTS,
     offset: 64,
+    mended: true,
     plant: (planter) => planter.cut(EXTENTS, 70),
   },
-  { name: 'extents gone', file: EXTENTS, offset: 0, plant: (planter) => planter.remove(EXTENTS) },
+  {
+    name: 'extents gone',
+    file: EXTENTS,
+    offset: 0,
+    mended: true,
+    plant: (planter) => planter.remove(EXTENTS),
+  },
   {
     name: 'line that is not JSON',
     file: EVENTS,

@@ -8,6 +8,8 @@ export interface Damage {
   readonly offset?: number;
   /** Checksums are right, so reads cannot tell; such bytes come from a bug, not from a disk. */
   readonly forged?: boolean;
+  /** A log that a repair makes fit again: what it overwrites is set aside. */
+  readonly mended?: boolean;
   /** It can be made again. */
   readonly stale?: boolean;
   /** May resolve to the offset. */

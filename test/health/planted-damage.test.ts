@@ -8,6 +8,7 @@ import { DAMAGE_TO_PACKS } from './damage-to-packs.ts';
 import { DAMAGE_TO_RECORDS } from './damage-to-records.ts';
 import { Planter } from './planter.ts';
 import { buildSample, openSample, readEverything, ROOT } from './sample-store.ts';
+import type { Sample } from './sample-store.ts';
 
 // Invariant: whatever is damaged, a check finds it, at its place, and no read answers with anything but
 // what was stored or CORRUPT. A repair takes nothing away, and a check after it is clean.
@@ -70,7 +71,8 @@ describe.each(DAMAGES)('$name', (damage) => {
     const before = filesOf(sample.disk);
     const report = await sample.engine.upkeep.check({ repair: true });
     expect(report.problems.length).toBeGreaterThan(0);
-    if (damage.stale !== true) expectKept(before, filesOf(sample.disk), damage);
+    if (damage.mended === true) await expectMended(sample, before);
+    else if (damage.stale !== true) expectKept(before, filesOf(sample.disk), damage);
     const after = await sample.engine.upkeep.check({ repair: false });
     expect(after.problems).toEqual([]);
     expect(after.quarantined).toEqual(report.quarantined);
@@ -103,6 +105,24 @@ function filesOf(disk: MemoryIo): Map<string, Buffer> {
       return [path, bytes];
     }),
   );
+}
+
+/** Both files of a log, as they were, are where they were or set aside, and it can be appended to. */
+async function expectMended({ disk, engine }: Sample, before: Map<string, Buffer>): Promise<void> {
+  const after = filesOf(disk);
+  const log = [...before.keys()].find((path) => path.endsWith('logs/events')) ?? '';
+  const old = before.get(log)?.toString() ?? '';
+  const now = after.get(log)?.toString() ?? '';
+  const aside = [...after]
+    .filter(([path]) => path.includes('quarantine/'))
+    .map(([, bytes]) => bytes);
+  let same = 0;
+  while (same < old.length && old[same] === now[same]) same += 1;
+  const rest = old.slice(same);
+  expect(aside.some((bytes) => bytes.toString().includes(rest))).toBe(true);
+  const { lines = 0 } = (await engine.getLog('logs/events')) ?? {};
+  await engine.commit({ logs: [{ do: 'append', name: 'logs/events', lines: ['"on"'] }] });
+  expect(await engine.readLog('logs/events', lines, 10)).toEqual(['"on"']);
 }
 
 /** Every file is as it was, but for those that a checkpoint writes anyway. */

@@ -13,13 +13,14 @@ import { buildSample, openSample, readEverything } from './sample-store.ts';
 // running it again finishes the work: a check after that is clean and names what was set aside. The same
 // when the power is cut at any point; and whatever could be read before can be read after.
 
-/** A store with a damaged blob, a published file that was changed, and a mark that says nothing. */
+/** A store with a damaged blob, a changed published file, a log cut short, and a mark that says nothing. */
 async function damagedDisk(): Promise<MemoryIo> {
   const sample = await buildSample();
   const planter = new Planter(sample);
   await planter.flip(packFile(1), planter.recordOf(1, 'better words').offset + 50);
   await planter.flip('out/state.json', 3);
   await sample.engine.close();
+  await planter.cut('logs/events', 40);
   await planter.flip('journal/mark', 9);
   return sample.disk.copy();
 }

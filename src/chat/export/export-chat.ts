@@ -1,11 +1,13 @@
 import { invalid } from '../../base/errors.ts';
 import type { ChatHandle } from '../chat-handle.ts';
 import type { Chat } from '../chats.ts';
+import type { ChatEvent, ChatProblem } from '../event.ts';
+import { hideEvents } from '../hide-events.ts';
 import { readLine } from '../read-line.ts';
 import { loadEvent, loadMessage } from '../load-message.ts';
 import { MAIN_BRANCH } from '../payloads.ts';
 import { checkBranch } from '../check-query.ts';
-import { formatHead, formatMessage } from './markdown.ts';
+import { formatDamage, formatHead, formatMessage } from './markdown.ts';
 import { walkMessages } from './walk-messages.ts';
 
 const PAGE_LINES = 500;
@@ -31,10 +33,14 @@ async function* toMarkdown(
   branch: string,
 ): AsyncGenerator<string, void, undefined> {
   const { id } = view;
-  const title = await view.run(({ stored }) => stored.meta.title);
+  const { title, problems } = await view.run(({ stored, overview, damage }) => ({
+    title: stored.meta.title,
+    problems: [...damage, ...overview.problems].filter(({ kind }) => kind === 'unreadable'),
+  }));
   const parts = walkMessages(view, branch);
   yield formatHead({ id, title, branch });
   for await (const part of parts) yield formatMessage(await loadMessage(world.engine, part));
+  if (problems.length > 0) yield formatDamage(problems);
 }
 
 /** Every line of the log: events as they are, with their whole payloads, and the rest as text. */
@@ -49,18 +55,31 @@ async function* toJson({ view, world }: ChatHandle): AsyncGenerator<string, void
   let isFirst = true;
   for (let from = 0; from < events; from += PAGE_LINES) {
     const limit = Math.min(PAGE_LINES, events - from);
-    const lines = await view.run((now) => now.readRaw(from, limit));
-    for (const [at, line] of lines.entries()) {
-      const item = typeof line === 'string' ? await toItem(line, from + at + 1) : line;
-      yield `${isFirst ? '\n' : ',\n'}${JSON.stringify(item)}`;
+    for (const item of await view.run(() => readItems(from, limit))) {
+      const whole = 'event' in item ? await loadEvent(world.engine, item.event) : item;
+      yield `${isFirst ? '\n' : ',\n'}${JSON.stringify(whole)}`;
       isFirst = false;
     }
   }
   yield '\n]}\n';
 
-  async function toItem(line: string, seq: number): Promise<object> {
-    const { written } = readLine(line, seq, world.upcasters);
-    if (written === undefined) return { seq, line: line.trimEnd() };
-    return loadEvent(world.engine, written);
+  async function readItems(from: number, limit: number): Promise<readonly Item[]> {
+    const lines = (await view.readRaw(from, limit)).map((line, at) => {
+      const seq = from + at + 1;
+      if (typeof line !== 'string') return line;
+      const { written: event } = readLine(line, seq, world.upcasters);
+      return event === undefined ? { seq, line: line.trimEnd() } : { event };
+    });
+    const events = lines.flatMap((item) => ('event' in item ? [item.event] : []));
+    const shown = (await hideEvents(view, events)).values();
+    return lines.map((item) =>
+      'event' in item ? { event: shown.next().value ?? item.event } : item,
+    );
   }
 }
+
+/** An event, a line that is none, or what is wrong with one that cannot be read. */
+type Item =
+  | { readonly event: ChatEvent }
+  | { readonly seq: number; readonly line: string }
+  | ChatProblem;

@@ -90,6 +90,8 @@ function toLine(item: unknown, seq: number): ImportLine {
   if (!isObject(item)) throw invalid(`event ${seq}`, 'is not an object');
   // A line that was no event; it may have been any JSON.
   if (typeof item['line'] === 'string') return { text: asJson(item['line']) };
+  // A line that was damaged: that it is missing is all there is to keep.
+  if (item['kind'] === 'unreadable') return { text: JSON.stringify(item) };
   const { schema_version, event_id, at, type, payload } = item as Partial<ChatEvent>;
   const isWhole =
     typeof schema_version === 'number' &&

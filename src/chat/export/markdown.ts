@@ -1,3 +1,4 @@
+import type { ChatProblem } from '../event.ts';
 import type { ChatMessage } from '../projections/message.ts';
 
 // Readable Markdown that can be read back. Each message is a heading for people, a comment with the
@@ -36,6 +37,15 @@ export function formatMessage({ content, ...facts }: ChatMessage): string {
   const body =
     redacted === undefined ? toFence(content) : `*Redacted: ${toPlain(redacted.reason)}*\n`;
   return `${heading}\n${toComment('message', facts)}\n\n${body}${files === '' ? '' : `\n${files}`}`;
+}
+
+/** What could not be read, for people. Nothing of it is taken for a message. */
+export function formatDamage(problems: readonly ChatProblem[]): string {
+  const lines = problems.map(({ seq, message }) => {
+    const where = seq === 0 ? 'the log' : `event ${seq}`;
+    return `- ${where}: ${toPlain(message)}\n`;
+  });
+  return `\n## Unreadable\n\n${lines.join('')}`;
 }
 
 /** A fence that no line of the text can end. */

@@ -19,15 +19,20 @@ export interface Clarification {
     readonly batch_id: string;
     readonly outcome: 'answered' | 'dismissed';
     readonly answers: readonly Answer[];
+    /** Its questions and answers are hidden. */
+    readonly redacted?: true;
   };
 }
 
-/** One batch of questions is open at a time; a batch opened over another takes its place. */
+/** One batch of questions is open at a time; a batch opened over another takes its place, and one that is
+ * redacted while it is open is dismissed. */
 export const clarificationProjection: Projection<Clarification> = {
   name: 'clarification',
-  version: 1,
+  version: 2,
   initial: () => ({ answered: 0, dismissed: 0 }),
   apply(state: Clarification, event: ChatEvent): Clarification {
+    // Most events are about something else.
+    if (!event.type.startsWith('clarification_')) return state;
     if (clarificationProblem(state, event)?.kind === 'clarification' && !isOpening(event)) {
       return state;
     }
@@ -48,9 +53,17 @@ export const clarificationProjection: Projection<Clarification> = {
       const last = { batch_id, outcome: 'dismissed', answers: [] } as const;
       return { ...closed, dismissed: state.dismissed + 1, last };
     }
-    return state;
+    return type === 'clarification_batch_redacted' ? redacted(state, batch_id) : state;
   },
 };
+
+function redacted(state: Clarification, batch_id: string): Clarification {
+  const { open, ...closed } = state;
+  const last = { batch_id, outcome: 'dismissed', answers: [], redacted: true } as const;
+  if (open?.batch_id === batch_id) return { ...closed, dismissed: state.dismissed + 1, last };
+  if (state.last?.batch_id !== batch_id) return state;
+  return { ...state, last: { ...last, outcome: state.last.outcome } };
+}
 
 function isOpening({ type }: ChatEvent): boolean {
   return type === 'clarification_batch_opened';

@@ -5,6 +5,8 @@ import { branchesProjection } from './branches.ts';
 import type { Branch } from './branches.ts';
 import { clarificationProblem, clarificationProjection } from './clarification.ts';
 import type { Clarification } from './clarification.ts';
+import { hiddenProjection } from './hidden.ts';
+import type { Hidden } from './hidden.ts';
 import { usageProjection } from './usage.ts';
 import type { Usage } from './usage.ts';
 
@@ -13,6 +15,7 @@ export interface Overview {
   readonly usage: Usage;
   readonly clarification: Clarification;
   readonly branches: readonly Branch[];
+  readonly hidden: Hidden;
   /** The first ones, and how many there are. */
   readonly problems: readonly ChatProblem[];
   readonly problemCount: number;
@@ -25,6 +28,7 @@ export function emptyOverview(): Overview {
     usage: usageProjection.initial(),
     clarification: clarificationProjection.initial(),
     branches: branchesProjection.initial(),
+    hidden: hiddenProjection.initial(),
     problems: [],
     problemCount: 0,
     strangers: [],
@@ -46,6 +50,7 @@ function addEvent(overview: Overview, event: ChatEvent): Overview {
     usage: usageProjection.apply(overview.usage, event),
     clarification: clarificationProjection.apply(clarification, event),
     branches: branchesProjection.apply(overview.branches, event),
+    hidden: hiddenProjection.apply(overview.hidden, event),
   };
 }
 

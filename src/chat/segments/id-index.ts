@@ -133,10 +133,11 @@ export function decodeRun(bytes: Uint8Array): IdRun | undefined {
     );
     return { segments, hashes, places };
   }
-  // A copy of its own starts at a place where numbers may stand; a million of them take no time then.
-  const { buffer } = new Uint8Array(bytes);
-  const hashes = new Float64Array(buffer, HEADER_BYTES, count);
-  return { segments, hashes, places: new Uint32Array(buffer, placesAt, count) };
+  // A copy starts at a place where numbers may stand, when the bytes do not; a million take no time then.
+  const isFit = bytes.byteOffset % Float64Array.BYTES_PER_ELEMENT === 0;
+  const { buffer, byteOffset } = isFit ? bytes : new Uint8Array(bytes);
+  const hashes = new Float64Array(buffer, byteOffset + HEADER_BYTES, count);
+  return { segments, hashes, places: new Uint32Array(buffer, byteOffset + placesAt, count) };
 }
 
 const IS_LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;

@@ -4,7 +4,7 @@ import { isObject } from '../event.ts';
 export const SEGMENT_EVENTS = 1024;
 
 /** Rises when the same events give other blobs. */
-export const SEGMENTS_VERSION = 1;
+export const SEGMENTS_VERSION = 2;
 
 /** What is kept of a segment. No text is in it: texts are in blobs, which can be erased. */
 export interface SegmentLine {
@@ -24,6 +24,8 @@ export interface SegmentLine {
   readonly begun: number;
   /** Blobs that its events name. */
   readonly refs: readonly string[];
+  /** The first event of the chat up to its end that could not be read when it was made. */
+  readonly damaged?: number;
 }
 
 export function segmentOf(seq: number): number {
@@ -35,7 +37,7 @@ export function parseSegmentLine(line: string | undefined): SegmentLine | undefi
   if (line === undefined) return undefined;
   const value: unknown = JSON.parse(line);
   if (!isObject(value)) return undefined;
-  const { made_by, begin, segment, overview, messages, touches, ids, begun, refs } = value;
+  const { made_by, begin, segment, overview, messages, touches, ids, begun, refs, damaged } = value;
   const isHash = (text: unknown): text is string =>
     typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
   const isCount = (count: unknown): count is number => Number.isSafeInteger(count);
@@ -46,5 +48,11 @@ export function parseSegmentLine(line: string | undefined): SegmentLine | undefi
   if (touches !== undefined && !isHash(touches)) return undefined;
   if (!Array.isArray(refs) || !refs.every(isHash)) return undefined;
   const touched = touches === undefined ? {} : { touches };
-  return { made_by, begin, segment, overview, messages, ...touched, ids, begun, refs };
+  const holed = isCount(damaged) ? { damaged } : {};
+  return { made_by, begin, segment, overview, messages, ...touched, ids, begun, refs, ...holed };
+}
+
+/** The blobs of a segment that have texts of messages in them. */
+export function foldsOf({ messages, touches }: SegmentLine): string[] {
+  return touches === undefined ? [messages] : [messages, touches];
 }

@@ -9,13 +9,17 @@ import { segmentsLog } from '../names.ts';
 import { messagesProjection, toParts } from '../projections/messages.ts';
 import type { MessageParts } from '../projections/messages.ts';
 import type { MessagePart } from '../projections/message-part.ts';
+import { addLine, emptyOverview } from '../projections/overview.ts';
 import type { Overview } from '../projections/overview.ts';
 import { fold } from '../projection.ts';
 import type { ReadLine } from '../read-line.ts';
 import { IdIndex, decodeRun, encodeRun, runLength } from './id-index.ts';
 import type { IdRun } from './id-index.ts';
-import { SEGMENTS_VERSION, SEGMENT_EVENTS, parseSegmentLine } from './segment-line.ts';
+import { orNothing } from './or-nothing.ts';
+import { SEGMENTS_VERSION, SEGMENT_EVENTS, parseSegmentLine, segmentOf } from './segment-line.ts';
 import type { SegmentLine } from './segment-line.ts';
+import { renewSegments } from './renew-segments.ts';
+import type { Erased } from './renew-segments.ts';
 import { splitParts } from './split-parts.ts';
 import type { SplitParts } from './split-parts.ts';
 
@@ -25,6 +29,7 @@ import type { SplitParts } from './split-parts.ts';
 // - Segment n is made from lines n * 1024 up to (n + 1) * 1024 and from the ids of the segments
 //   before it, and from nothing else; so whoever makes it makes the same one.
 // - Who may not write keeps what it made in memory.
+// - What was made while events could not be read says so, and is made again once they can be.
 // - Once texts were erased from the chat's log, all segments are written anew behind the old ones: whoever
 //   read the log before that finds the end of this log moved, and stores nothing of what it remembers.
 
@@ -35,6 +40,8 @@ export interface SealedSegment {
   readonly parts: MessageParts;
   readonly overview: Overview;
   readonly refs: readonly string[];
+  /** Events of it that could not be read, the first one. */
+  readonly damaged: number | undefined;
 }
 
 export class Segments {
@@ -45,6 +52,7 @@ export class Segments {
   #begin = 0;
   #count = 0;
   #begun = 0;
+  #damaged: number | undefined;
   #index: IdIndex | undefined;
   /** Those that could not be stored. */
   readonly #own: Map<number, SplitParts> = new Map();
@@ -73,21 +81,25 @@ export class Segments {
     if (last?.made_by !== this.#madeBy) return undefined;
     const count = Math.min(last.segment + 1, Math.floor(events / SEGMENT_EVENTS));
     const line = count === last.segment + 1 ? last : await this.#readLine(last.begin + count - 1);
-    const overview =
-      line &&
-      (await orNothing(
-        async () => JSON.parse(await mustRead(this.#engine, line.overview)) as Overview,
-      ));
+    const overview = line && (await this.#readOverview(line));
     if (line === undefined || overview === undefined) return undefined;
+    if (line.damaged !== undefined && (await this.#isReadable(line.damaged))) return undefined;
     this.#begin = line.begin;
     this.#count = count;
     this.#begun = line.begun;
+    this.#damaged = line.damaged;
     return overview;
   }
 
+  async #isReadable(seq: number): Promise<boolean> {
+    const lines = await this.#readSegment(segmentOf(seq));
+    return lines[(seq - 1) % SEGMENT_EVENTS]?.problem?.kind !== 'unreadable';
+  }
+
   /** Folds one more segment in. False when others wrote here meanwhile: then all is to be read again. */
-  async seal({ parts, overview, refs }: SealedSegment): Promise<boolean> {
+  async seal({ parts, overview, refs, damaged }: SealedSegment): Promise<boolean> {
     const segment = this.#count;
+    this.#damaged ??= damaged;
     const split = await splitParts(parts, (id) => this.isBegun(id));
     const run = (await this.#ids()).add(split.begun.map(({ id }) => id));
     const blobs: BlobPut[] = [];
@@ -107,6 +119,7 @@ export class Segments {
       ids: put(encodeRun(run)),
       begun: this.#begun + split.begun.length,
       refs,
+      ...(this.#damaged !== undefined && { damaged: this.#damaged }),
     };
     const stored = await this.#store(line, blobs);
     if (stored === 'moved') return false;
@@ -147,48 +160,39 @@ export class Segments {
     return stored || (await this.#makeAgain(segment)).touched;
   }
 
-  /**
-   * Writes all segments anew, with other folds of those that texts were erased from. Gives the blobs that
-   * had the texts, of every time the segments were written.
-   */
-  async renew(erased: ReadonlySet<number>): Promise<readonly string[]> {
-    const old = new Set<string>();
-    const lines: SegmentLine[] = [];
-    const blobs: BlobPut[] = [];
+  /** Writes all segments anew after texts were erased. Gives the blobs that had the texts. */
+  async renew(erased: Erased): Promise<readonly string[]> {
     const total = (await this.#engine.getLog(this.#log))?.lines ?? 0;
-    for (let at = 0; at < total; at += 1) {
-      const line = await this.#readLine(at);
-      if (line === undefined) continue;
-      if (erased.has(line.segment)) for (const hash of foldsOf(line)) old.add(hash);
-      if (line.begin !== this.#begin || line.segment >= this.#count) continue;
-      const begin = total;
-      lines.push({
-        ...line,
-        begin,
-        ...(erased.has(line.segment) && (await this.#again(line, blobs))),
-      });
-    }
+    const source = {
+      begin: this.#begin,
+      count: this.#count,
+      line: (at: number) => this.#readLine(at),
+      events: this.#readSegment,
+      parts: (segment: number) => this.#makeAgain(segment),
+      overviewBefore: (segment: number) => this.#overviewBefore(segment),
+    };
+    const { lines, blobs, old } = await renewSegments(source, total, erased);
     if (lines.length > 0) {
       const texts = lines.map((line) => JSON.stringify(line));
       const append = { do: 'append', name: this.#log, lines: texts, expectedLines: total } as const;
       await this.#engine.commit({ blobs, logs: [append] });
       this.#begin = total;
     }
-    for (const { hash } of blobs) old.delete(hash);
-    return [...old];
+    return old;
   }
 
-  async #again(
-    { segment }: SegmentLine,
-    blobs: BlobPut[],
-  ): Promise<Pick<SegmentLine, 'messages' | 'touches'>> {
-    const { begun, touched } = await this.#makeAgain(segment);
-    const put = (parts: readonly MessagePart[]): string => {
-      const bytes = encodeUtf8(JSON.stringify(parts));
-      blobs.push({ hash: hashBytes(bytes), bytes });
-      return hashBytes(bytes);
-    };
-    return { messages: put(begun), ...(touched.length > 0 && { touches: put(touched) }) };
+  async #overviewBefore(segment: number): Promise<Overview> {
+    if (segment === 0) return emptyOverview();
+    const line = await this.#readLine(this.#begin + segment - 1);
+    const stored = line && (await this.#readOverview(line));
+    if (stored !== undefined) return stored;
+    const before = await this.#overviewBefore(segment - 1);
+    return (await this.#readSegment(segment - 1)).reduce(addLine, before);
+  }
+
+  async #readOverview({ overview }: SegmentLine): Promise<Overview | undefined> {
+    const text = await orNothing(() => mustRead(this.#engine, overview));
+    return text === undefined ? undefined : (JSON.parse(text) as Overview);
   }
 
   async #store(
@@ -276,20 +280,5 @@ export class Segments {
     if (at < 0) return undefined;
     const lines = await orNothing(() => this.#engine.readLog(this.#log, at, 1));
     return parseSegmentLine(lines?.[0]);
-  }
-}
-
-/** The blobs of a segment that have texts of messages in them. */
-export function foldsOf({ messages, touches }: SegmentLine): string[] {
-  return touches === undefined ? [messages] : [messages, touches];
-}
-
-/** What is lost or damaged is made again, so here that is as good as missing. */
-async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'NOT_FOUND')) return undefined;
-    throw error;
   }
 }

@@ -6,22 +6,28 @@ interface Options {
   readonly reason: string;
   readonly erase?: boolean;
   readonly everywhere?: boolean;
+  readonly batch?: boolean;
 }
 
 export function chatRedact(world: World): Command {
   return defineCommand('redact', 'Hide a message for good, and with --erase remove its text.', [
     'quipu chat redact $chat $message --reason "a password"',
     'quipu chat redact $chat $message --reason "a password" --erase',
+    'quipu chat redact $chat $batch --batch --reason "an address"',
   ])
     .argument('<chat>', 'id of the chat')
-    .argument('<message>', 'id of the message')
+    .argument('<message>', 'id of the message, or with --batch of a batch of questions')
     .requiredOption('--reason <text>', 'why; it stays readable')
+    .option('--batch', 'hide the questions and answers of a batch')
     .option('--erase', 'remove the text from every file of the store')
     .option('--everywhere', 'with --erase: attachments go also when others use the same bytes')
     .action(
-      withIo(world, async (io, id: string, message: string, options: Options) => {
+      withIo(world, async (io, id: string, what: string, { batch, ...options }: Options) => {
         await using store = await io.openStore();
-        const report = await (await store.chats.open(id)).redact(message, options);
+        const chat = await store.chats.open(id);
+        const report = await (batch === true
+          ? chat.redactBatch(what, options)
+          : chat.redact(what, options));
         if (io.json) {
           await io.printJson(report);
           return;

@@ -36,11 +36,12 @@ export function chatRetain(world: World): Command {
           await io.printJson(report);
           return;
         }
-        const { chats, kept, pinned, action } = report;
+        const { chats, kept, pinned, damaged, action } = report;
         if (chats.length > 0) await world.out(toChatTable(chats));
         const done = action === 'archive' ? 'archived' : 'removed';
         const verb = dryRun ? `would be ${done}` : done;
         await world.out(`${chats.length} ${verb}, ${kept} stay, ${pinned} of them pinned\n`);
+        for (const id of damaged) world.err(`damaged, and stays: quipu chat problems ${id}\n`);
       }),
     );
 }

@@ -73,6 +73,9 @@ describe('quipu chat', () => {
     writeFileSync(join(rig.cwd, 'x.txt'), 'bytes');
     expect(await out('attach', 'c', 'x.txt', '--message', 'm1')).toMatch(/^[0-9a-f]{64}\n$/);
     expect(await out('redact', 'c', 'm1', '--reason', 'r')).toBe('hidden\n');
+    const questions = '[{"id":"q","text":"Sure?","kind":"yes_no"}]';
+    const batch = (await out('ask', 'c', '--questions', questions)).trim();
+    expect(await out('redact', 'c', batch, '--batch', '--reason', 'r')).toBe('hidden\n');
     expect(await out('redact', 'c', 'm1', '--reason', 'r', '--erase')).toBe(
       'erased 2 lines, 1 blobs\n',
     );

@@ -20,7 +20,7 @@ import type { StoreFiles } from './store-files.ts';
 import { DocBases } from './tables/doc-bases.ts';
 import { type DocPlace, readDoc } from './tables/doc-log.ts';
 import { HeadTable } from './tables/head-table.ts';
-import { readLogState } from './tables/line-log.ts';
+import { hasLog, readLogState } from './tables/line-log.ts';
 import { firstFsRoot, newestPatch, readFsRoots, readPatches } from './tables/patch-table.ts';
 import { TurnTable } from './tables/turn-table.ts';
 import type { TypeTable } from './tables/type-table.ts';
@@ -233,17 +233,17 @@ export class Core implements CommittedView {
 
   async getLogState(name: string): Promise<LogState | undefined> {
     const state = await readLogState(this.files, name);
-    if (state !== undefined) return state;
-    // A plain file without extents is a published document, or a log that lost them.
-    const bytes = await this.files.size(name);
-    if (bytes === 0 || this.findDoc(name) !== undefined) return undefined;
+    if (state !== undefined || !(await this.hasLog(name))) return state;
     throw corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
+  }
+
+  async hasLog(name: string): Promise<boolean> {
+    return hasLog(this.files, name, () => this.findDoc(name) !== undefined);
   }
 
   async fileKind(name: string): Promise<FileKind | undefined> {
     const stat = await this.files.io.stat(this.files.pathOf(name));
-    if (stat === undefined) return undefined;
-    if (stat.kind === 'folder') return 'folder';
+    if (stat === undefined || stat.kind === 'folder') return stat && 'folder';
     return (await this.files.size(extentsFile(name))) > 0 ? 'log' : 'doc';
   }
 

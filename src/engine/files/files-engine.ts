@@ -20,6 +20,7 @@ import type {
   FsRootRow,
   HeadRow,
   LogRow,
+  SalvagedLog,
   PatchRow,
   TurnRow,
 } from '../rows.ts';
@@ -32,6 +33,7 @@ import { readOpenText } from './open-turn-file.ts';
 import { toHeadRow } from '../plan/report.ts';
 import { readStats } from './read-stats.ts';
 import { readLines } from './tables/line-log.ts';
+import { salvageLog } from './tables/salvage-log.ts';
 import { ancestorOf, commonAncestorOf } from './tables/ancestors.ts';
 import type { StoredTurn } from '../plan/stored-turn.ts';
 import type { Writer } from './writer.ts';
@@ -158,8 +160,7 @@ export class FilesEngine implements Engine {
 
   async commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined> {
     return this.#read('commonAncestor', async (core) => {
-      const left = await core.findTurn(Number(a));
-      const right = await core.findTurn(Number(b));
+      const [left, right] = [await core.findTurn(Number(a)), await core.findTurn(Number(b))];
       if (left === undefined || right === undefined) return undefined;
       return (await commonAncestorOf(left, right, this.#mustGet))?.row;
     });
@@ -168,8 +169,7 @@ export class FilesEngine implements Engine {
   async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
     return this.#read('getOpenTurn', async (core) => {
       const turn = core.getOpenTurn(Number(id));
-      if (turn === undefined) return undefined;
-      return { row: turn.row, bytes: await readOpenText(core.files, turn) };
+      return turn && { row: turn.row, bytes: await readOpenText(core.files, turn) };
     });
   }
 
@@ -222,6 +222,10 @@ export class FilesEngine implements Engine {
     });
   }
 
+  async salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
+    return this.#read('salvageLog', () => salvageLog(this.#writer, name, { from, limit }));
+  }
+
   async listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {
     return this.#read('listLogs', async (core) => core.index.listLogs(prefix, limit, after));
   }
@@ -255,10 +259,9 @@ export class FilesEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    this.#closing ??= this.#writer.close().catch((error: unknown) => {
+    await (this.#closing ??= this.#writer.close().catch((error: unknown) => {
       throw toQuipuError(error, this.#writer.core.files.root);
-    });
-    await this.#closing;
+    }));
   }
 
   readonly #mustGet = async (id: number): Promise<StoredTurn> => {

@@ -176,7 +176,7 @@ export class StoreFiles {
       return;
     }
     if (write.kind === 'whole') {
-      await this.#replace(write.path, write.data);
+      await this.#replace(write.path, (file) => writeFully(file, write.data, 0));
       return;
     }
     if (!this.#late.takes(write)) return this.#writeBytes(write);
@@ -200,13 +200,13 @@ export class StoreFiles {
   }
 
   /** Others may be reading this file by name: they see the old content or the new, never a part. */
-  async #replace(name: string, data: Uint8Array): Promise<void> {
+  async #replace(name: string, write: (file: IoFile) => Promise<void>): Promise<void> {
     await this.#makeFolders(folderOf(name));
     const aside = this.pathOf(`${name}.new`);
     await this.io.remove(aside);
     const file = await this.io.open(aside, 'create');
     try {
-      await writeFully(file, data, 0);
+      await write(file);
     } finally {
       await file.close();
     }
@@ -214,6 +214,23 @@ export class StoreFiles {
     await this.#handles.drop(name);
     this.#dirty.add(name);
     this.#dirtyFolders.add(folderOf(name));
+  }
+
+  /** Without the journal: a file has its old content or all of the new one, whenever the power fails. */
+  async replace(name: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    try {
+      await this.#replace(name, async (file) => {
+        let at = 0;
+        for await (const piece of pieces) {
+          await writeFully(file, piece, at);
+          at += piece.length;
+        }
+        await syncFile(file);
+      });
+      await syncFolder(this.io, this.pathOf(folderOf(name)));
+    } catch (error) {
+      throw toQuipuError(error, this.pathOf(name));
+    }
   }
 
   async #readFile(name: string, into: Uint8Array, position: number): Promise<number> {

@@ -74,6 +74,8 @@ export interface CommittedView {
   firstFsRoot(turn: number): Promise<Hash | undefined>;
   findDoc(name: string): DocState | undefined;
   getLogState(name: string): Promise<LogState | undefined>;
+  /** Also true for one that is damaged. */
+  hasLog(name: string): Promise<boolean>;
   /** What stands at the plain file path of that name. */
   fileKind(name: string): Promise<FileKind | undefined>;
   /** The tag of a type, and whether it is declared already. */
@@ -211,6 +213,10 @@ export class Draft {
 
   getLogState(name: string): LogState | undefined {
     return this.#need(`log ${name}`, () => this.view.getLogState(name));
+  }
+
+  hasLog(name: string): boolean {
+    return this.#need(`has log ${name}`, () => this.view.hasLog(name));
   }
 
   fileKind(name: string): FileKind | undefined {

@@ -9,15 +9,18 @@ import type { Report } from './report.ts';
 
 export function planLog(draft: Draft, change: LogChange, report: Report): void {
   assertName(change.name, 'log name');
-  const now = currentLog(draft, change.name);
   if (change.do === 'remove') {
-    if (now.state === undefined) return;
+    const drafted = draft.logs.get(change.name);
+    // What it says is not asked for, so one that is damaged can go, too.
+    const isThere = drafted === undefined ? draft.hasLog(change.name) : drafted.state !== undefined;
+    if (!isThere) return;
     draft.logs.set(change.name, { state: undefined, removed: true, base: EMPTY_LOG, text: '' });
     report.logs.delete(change.name);
     report.removedLogs.push(change.name);
     report.changed = true;
     return;
   }
+  const now = currentLog(draft, change.name);
   for (const [index, line] of change.lines.entries()) assertJsonLine(line, `line ${index}`);
   assertExpected(change.name, change.expectedLines, now.state?.lines ?? 0);
   if (change.lines.length === 0) return;

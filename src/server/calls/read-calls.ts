@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ContextQuery, Engine } from '../../engine/engine.ts';
-import type { ContextRow } from '../../engine/rows.ts';
+import type { ContextRow, LogDamage, SalvagedLog } from '../../engine/rows.ts';
 import type { AnswerHandler } from '../call-handler.ts';
 import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
@@ -58,6 +58,9 @@ export function readCalls(engine: Engine): NamedHandler<AnswerHandler>[] {
     read('readLog', z.tuple([text, count, limit]), ([name, from, most]) =>
       readLog(engine, name, from, most),
     ),
+    read('salvageLog', z.tuple([text, count, limit]), ([name, from, most]) =>
+      salvageLog(engine, name, from, most),
+    ),
     read('listLogs', names, ([prefix, most, after]) => engine.listLogs(prefix, most, after)),
     read('getDoc', aName, ([name]) => engine.getDoc(name)),
     read('listDocs', names, ([prefix, most, after]) => engine.listDocs(prefix, most, after)),
@@ -105,4 +108,23 @@ async function readLog(
     if (read.length < step) break;
   }
   return { lines, more: false };
+}
+
+async function salvageLog(
+  engine: Engine,
+  name: string,
+  from: number,
+  most: number,
+): Promise<(SalvagedLog & { more: boolean }) | undefined> {
+  const page: (string | LogDamage)[] = [];
+  let bytes = 0;
+  for (;;) {
+    const step = Math.min(STEP, most - page.length);
+    const found = await engine.salvageLog(name, from + page.length, step);
+    if (found === undefined) return undefined;
+    for (const line of found.page) bytes += typeof line === 'string' ? line.length : STEP;
+    page.push(...found.page);
+    const isWhole = found.page.length < step || page.length === most;
+    if (isWhole || bytes >= ANSWER_BYTES) return { ...found, page, more: !isWhole };
+  }
 }

@@ -179,6 +179,7 @@ function describeClosing(target: EngineTarget): void {
       getPatches: () => engine.getPatches([turn]),
       getLog: () => engine.getLog('log'),
       readLog: () => engine.readLog('log', 0, 1),
+      salvageLog: () => engine.salvageLog('log', 0, 1),
       listLogs: () => engine.listLogs('', 1),
       getDoc: () => engine.getDoc('doc'),
       listDocs: () => engine.listDocs('', 1),

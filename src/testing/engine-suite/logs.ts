@@ -25,6 +25,9 @@ function describeLines(target: EngineTarget): void {
     expect(await engine.readLog(name, 4, 1)).toEqual(['null']);
     expect(await engine.readLog(name, 5, 10)).toEqual([]);
     expect(await engine.readLog(name, 50, 10)).toEqual([]);
+    const whole = { lines: 5, bytes, damage: [] };
+    expect(await engine.salvageLog(name, 1, 3)).toEqual({ ...whole, page: lines.slice(1, 4) });
+    expect(await engine.salvageLog(name, 5, 3)).toEqual({ ...whole, page: [] });
   });
 
   it('reads far into a long log', async () => {
@@ -51,6 +54,7 @@ function describeLines(target: EngineTarget): void {
     const engine = await openEngine(target);
     expect(await engine.getLog('missing')).toBeUndefined();
     expect(await engine.readLog('missing', 0, 10)).toEqual([]);
+    expect(await engine.salvageLog('missing', 0, 10)).toBeUndefined();
   });
 
   it('removes a log, and starts anew under the same name', async () => {

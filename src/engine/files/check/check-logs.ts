@@ -1,6 +1,7 @@
 import { crc32 } from '../../../base/crc.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
+import { NOT_WRITTEN, openDamaged } from '../tables/salvage-log.ts';
 import { EXTENTS_FOLDER, extentsFile, logOfExtents } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
 import type { Check } from './check.ts';
@@ -40,18 +41,27 @@ async function checkListed({ core, files, findings }: Check, name: string): Prom
 
 async function checkLog(check: Check, name: string): Promise<void> {
   const { files, findings, writer } = check;
+  // Lines that moved because the file became longer or shorter before them are not lost.
+  const { shift } = await writer.exclusively(() => openDamaged(files, name));
   const extents = Math.floor((await files.size(extentsFile(name))) / LOG_EXTENT_BYTES);
   for (let index = 0; index < extents; index += 1) {
-    const { problem, bytes } = await examine(files, name, index);
+    const { problem, bytes } = await examine({ files, name, shift }, index);
     await findings.rest(bytes, 'logs');
     if (problem === undefined) continue;
     // The log may have been removed and begun again between two reads.
     await writer.exclusively(async () => {
-      const again = await examine(files, name, index);
+      const again = await examine({ files, name, shift }, index);
       if (again.problem !== undefined) findings.add(again.problem);
     });
   }
   await writer.exclusively(() => checkEnd(check, name));
+}
+
+interface Examining {
+  readonly files: StoreFiles;
+  readonly name: string;
+  /** How far beside their place lines may stand. */
+  readonly shift: number;
 }
 
 interface Examined {
@@ -60,7 +70,7 @@ interface Examined {
 }
 
 /** One extent and its lines. An extent that is not there any more is fine. */
-async function examine(files: StoreFiles, name: string, index: number): Promise<Examined> {
+async function examine({ files, name, shift }: Examining, index: number): Promise<Examined> {
   const at = index * LOG_EXTENT_BYTES;
   const first = Math.max(0, at - LOG_EXTENT_BYTES);
   const bytes = await files.read(extentsFile(name), first, at + LOG_EXTENT_BYTES - first);
@@ -77,18 +87,27 @@ async function examine(files: StoreFiles, name: string, index: number): Promise<
   if (length <= 0 || extent.endLine <= before.endLine) {
     return { problem: { ...inExtent, what: `extent ${index} ends before it begins` }, bytes: 0 };
   }
-  const content = await files.read(name, before.endOffset, length);
-  const wrong = wrongLines(content, before, extent);
+  const wrong = await wrongAt(before.endOffset);
   if (wrong === undefined) return { bytes: length + LOG_EXTENT_BYTES };
   const place =
     wrong === 'count' ? inExtent : { ...lostAt(name, before.endOffset, length), id: name };
   return { problem: { ...place, what: WRONG[wrong] }, bytes: length };
+
+  async function wrongAt(offset: number): Promise<keyof typeof WRONG | undefined> {
+    const found = wrongLines(
+      await files.read(name, offset, length),
+      before ?? START,
+      extent ?? START,
+    );
+    if (found !== 'bytes' || shift === 0 || offset !== before?.endOffset) return found;
+    return offset + shift < 0 ? found : wrongAt(offset + shift);
+  }
 }
 
 const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 
 const WRONG = {
-  bytes: 'these lines are not the ones that were written',
+  bytes: NOT_WRITTEN,
   count: 'the number of lines does not match the log',
   json: 'a line here is not JSON',
 } as const;

@@ -1,6 +1,8 @@
+import { extentsFile } from '../names.ts';
 import type { Writer } from '../writer.ts';
 import { publishedContent } from './check-docs.ts';
 import type { Found, Remedy } from './findings.ts';
+import { mendLog } from './mend-log.ts';
 import type { Quarantine } from './quarantine.ts';
 
 /**
@@ -16,6 +18,7 @@ export async function repair(
     found.filter((problem) => problem.remedy === remedy);
   const lost = found.filter(({ severity }) => severity === 'lost');
   await quarantine.setAside([...lost, ...having('publish')], Date.now());
+  for (const name of damagedLogs(lost)) await mendLog(writer, name, quarantine);
   // Only when it is wrong: building it again from damaged files finds less than an index from before.
   if (having('index').length > 0) await writer.reindex();
   for (const { file } of having('publish')) await publish(writer, file);
@@ -24,6 +27,13 @@ export async function repair(
     await writer.exclusively(() => writer.storeWrites([]));
     await writer.checkpoint();
   }
+}
+
+function damagedLogs(lost: readonly Found[]): Set<string> {
+  const names = lost.flatMap(({ file, id }) =>
+    id !== undefined && (file === id || file === extentsFile(id)) ? [id] : [],
+  );
+  return new Set(names);
 }
 
 async function publish(writer: Writer, name: string): Promise<void> {

@@ -25,6 +25,17 @@ export async function readLogState(files: StoreFiles, name: string): Promise<Log
   return { lines: last.endLine, bytes, extents };
 }
 
+/** Whether there is such a log, damaged or not. */
+export async function hasLog(
+  files: StoreFiles,
+  name: string,
+  isDoc: () => boolean,
+): Promise<boolean> {
+  if ((await files.size(extentsFile(name))) > 0) return true;
+  // A plain file without extents is a published document, or a log that lost them.
+  return (await files.size(name)) > 0 && !isDoc();
+}
+
 /** Up to `limit` lines from line `from`, each extent checked before a line of it is handed out. */
 export async function readLines(
   files: StoreFiles,

@@ -24,7 +24,7 @@ export const chatEventRoutes: readonly Route[] = [
     method: 'get',
     path: '/v1/chats/:id/log',
     name: 'readChatLog',
-    summary: 'The events of a chat as they stand in its log',
+    summary: 'The events of a chat, without what was redacted',
     needs: 'read',
     params,
     query: z.strictObject({

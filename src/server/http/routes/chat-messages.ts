@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
-import type { NewMessage, RedactOptions } from '../../../chat/chats.ts';
-import { allows } from '../../access.ts';
+import type { NewMessage } from '../../../chat/chats.ts';
 import { EXAMPLE_EVENT, EXAMPLE_MESSAGE, chatId, eventJson, messageJson } from '../chat-schemas.ts';
 import { given } from '../conditions.ts';
 import { readPieces } from '../read-body.ts';
@@ -106,38 +105,6 @@ export const chatMessageRoutes: readonly Route[] = [
 
   defineRoute({
     method: 'post',
-    path: '/v1/chats/:id/messages/:message/redact',
-    name: 'redactMessage',
-    summary: 'Hide a message for good; with `erase` (scope admin) remove its text from the store',
-    needs: 'write',
-    params: ofMessage,
-    body: {
-      json: z.strictObject({
-        reason: z.string(),
-        erase: z.boolean().optional(),
-        everywhere: z.boolean().optional(),
-      }),
-      example: { reason: 'a password', erase: true },
-    },
-    answer: {
-      status: 200,
-      what: 'What was erased, and what stays because others use it',
-      json: z.looseObject({ erasedLines: z.int(), kept: z.array(z.string()) }),
-      example: { erasedLines: 2, erasedBlobs: 0, unreadableLines: 0, kept: [] },
-    },
-    async run({ params: { id, message }, body, request }) {
-      if (body.erase === true && !allows(request.identity, 'admin')) {
-        throw new QuipuError('FORBIDDEN', 'erasing takes a token with the scope admin', {
-          scope: 'admin',
-        });
-      }
-      const chat = await request.world.served.store.chats.open(id);
-      return jsonReply(await chat.redact(message, given(body) as RedactOptions));
-    },
-  }),
-
-  defineRoute({
-    method: 'post',
     path: '/v1/chats/:id/messages/:message/fork',
     name: 'forkChat',
     summary: 'Go on after a message in a new branch',
@@ -170,17 +137,21 @@ export const chatMessageRoutes: readonly Route[] = [
     query: z.strictObject({
       text: z.string(),
       branch: z.string().optional(),
+      before: count.optional().describe('Only messages before this event'),
       limit: count.optional(),
     }),
     answer: {
       status: 200,
-      what: 'What was found',
-      json: z.strictObject({ messages: z.array(messageJson) }),
+      what: 'What was found; `before` leads on when there may be more',
+      json: z.strictObject({
+        messages: z.array(messageJson),
+        before: z.int().min(1).optional(),
+      }),
       example: { messages: [EXAMPLE_MESSAGE] },
     },
     async run({ params: { id }, query: { text, ...options }, request }) {
       const chat = await request.world.served.store.chats.open(id);
-      return jsonReply({ messages: await chat.search(text, given(options)) });
+      return jsonReply(await chat.search(text, given(options)));
     },
   }),
 

@@ -93,7 +93,7 @@ export const chatRoutes: readonly Route[] = [
       status: 200,
       what: 'What was archived or removed',
       json: z.looseObject({ chats: z.array(chatJson) }),
-      example: { action: 'archive', chats: [], kept: 3, pinned: 1, dryRun: true },
+      example: { action: 'archive', chats: [], kept: 3, pinned: 1, damaged: [], dryRun: true },
     },
     async run({ body: { dryRun = false, ...policy }, request }) {
       const { chats } = request.world.served.store;

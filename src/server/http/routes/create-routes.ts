@@ -6,6 +6,7 @@ import { blobRoutes } from './blobs.ts';
 import { callRoutes } from './call.ts';
 import { chatEventRoutes } from './chat-events.ts';
 import { chatMessageRoutes } from './chat-messages.ts';
+import { chatRedactionRoutes } from './chat-redactions.ts';
 import { chatRoutes } from './chats.ts';
 import { contextRoutes } from './contexts.ts';
 import { eventRoutes } from './events.ts';
@@ -34,6 +35,7 @@ export function createRoutes(): readonly Route[] {
     ...chatRoutes,
     ...chatMessageRoutes,
     ...chatEventRoutes,
+    ...chatRedactionRoutes,
     ...blobRoutes,
     ...queueRoutes,
     ...queueConsumerRoutes,
