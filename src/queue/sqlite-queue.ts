@@ -204,7 +204,7 @@ export class SqliteQueue implements Queue {
       // From here on the events are there, whatever happens to what people read.
       log.writeLater(pushedLine(events, ids));
       try {
-        mirror.catchUp(events.map((event, at) => toEvent(event, ids[at] ?? 0, created_at)));
+        mirror.catchUp({ events, firstId: ids[0] ?? 0, createdAt: created_at });
       } catch (error) {
         const text = `events.jsonl is behind, and is caught up with the next push: ${(error as Error).message}`;
         log.write(warn(`push: ${text}`));
@@ -242,11 +242,6 @@ async function* untilClosed<T>(items: AsyncIterable<T>): AsyncGenerator<T, void,
   } catch (error) {
     if (!isQuipuError(error, 'CLOSED')) throw error;
   }
-}
-
-function toEvent(event: CheckedEvent, id: number, created_at: string): QueueEvent {
-  const { source, type, subtype, content } = event;
-  return { id, created_at, source, type, subtype, content };
 }
 
 function pushedLine(events: readonly CheckedEvent[], ids: readonly number[]): LogLine {
