@@ -154,6 +154,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
     'type RoleDescriptor',
     'type RunOptions',
     'type RunResult',
+    'type RunningHandler',
     'type SavedArtifact',
     'type Session',
     'type SessionDetails',

@@ -87,7 +87,7 @@ interface Round {
 }
 
 async function runOnce(
-  { folder, database, log }: SupervisorWorld,
+  { folder, database, log, clock }: SupervisorWorld,
   subscription: Subscription,
   token: string,
 ): Promise<Round> {
@@ -95,8 +95,9 @@ async function runOnce(
   const newestBefore = database.newestId();
   const ackedBefore = database.acked(consumer_id);
   const named = `dispatch: consumer=${consumer_id}`;
-  const end = await runHandler(subscription, folder.path, (handler) => {
+  const end = await runHandler(subscription, folder.path, (mark) => {
     const note = readLock(folder, consumer_id);
+    const handler = { ...mark, since: new Date(clock()).toISOString() };
     if (note?.token === token) writeLock(folder, consumer_id, { ...note, handler });
     log.write(info(`${named} spawned handler_cmd=${JSON.stringify(handler_cmd)}`));
   });

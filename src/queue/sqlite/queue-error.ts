@@ -26,7 +26,7 @@ export function toQueueError(error: unknown, path: string): Error {
       const gone = `${path} was moved or deleted while it was in use`;
       return new QuipuError('NOT_FOUND', gone, { what: 'thread', id: path }, why);
     }
-    default:
+    case undefined:
       return new QuipuError('IO', `cannot use ${path}: ${message}`, { path, errno: code }, why);
   }
 }
