@@ -163,17 +163,6 @@ describe('the program thread', { timeout: 120_000 }, () => {
     await eventually(() => rig.notesOf('w', 'handled').length === 3);
     await eventually(() => readdirSync(join(rig.inbox, 'run')).length === 0);
   });
-
-  it('stores nothing when the disk is full, and goes on when there is room', async () => {
-    using rig = new ThreadRig();
-    await rig.sh('thread init inbox');
-    const push = 'thread push --thread inbox --source self --type message --content';
-    const large = JSON.stringify({ source: 'self', type: 'message', content: 'x'.repeat(300_000) });
-    const full = await rig.sh('ulimit -f 200; thread push --thread inbox --batch', large);
-    expect(full.code).toBe(1);
-    expect(full.err).toMatch(/^Error: /);
-    expect((await rig.sh(`${push} x`)).out).toBe('Pushed event 1\n');
-  });
 });
 
 /** The log, and the files of lines. */
