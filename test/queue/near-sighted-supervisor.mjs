@@ -11,7 +11,7 @@ const database = new QueueDatabase(folder.database);
 database.exclusively(() => readLock(folder, consumers[0]));
 for (const consumer of consumers) {
   const subscription = database.subscription(consumer);
-  const seen = await findPending(database, subscription, compileStored(subscription), 2000);
+  const seen = await findPending(database, subscription, compileStored(subscription), 1000);
   if (seen.first !== undefined) await runHandler(subscription, path, () => undefined);
   removeLock(folder, consumer);
 }

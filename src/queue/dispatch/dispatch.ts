@@ -25,10 +25,10 @@ export interface DispatchWorld {
 export const SUPERVISOR: string = fileURLToPath(new URL('./supervisor-main.js', import.meta.url));
 
 /**
- * How many events past its bookmark a dispatch looks at for one consumer, about a millisecond. Whoever has none among them
+ * How many events past its bookmark a dispatch looks at for one consumer, half a millisecond. Whoever has none among them
  * and more behind is looked after by the supervisor, which has the time.
  */
-const REACH = 2000;
+const REACH = 1000;
 
 /** What a dispatch found out about one consumer. */
 interface Look {
