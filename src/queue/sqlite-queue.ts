@@ -9,7 +9,7 @@ import {
 } from './check-input.ts';
 import type { CheckedEvent } from './check-input.ts';
 import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
-import { info, warn } from './files/runtime-log.ts';
+import { failure, info, logUncounted, warn } from './files/runtime-log.ts';
 import type { LogLine } from './files/runtime-log.ts';
 import { followEvents } from './follow-events.ts';
 import type { QueueFolder } from './folder.ts';
@@ -33,7 +33,7 @@ import { readInfo } from './read-info.ts';
 import { BOOKMARK_WORTH, readMatches, startFor } from './scan.ts';
 import { compileStored, compileText } from './sqlite/queue-database.ts';
 import type { QueueDatabase } from './sqlite/queue-database.ts';
-import { inQueueWords, toQueueError } from './sqlite/queue-error.ts';
+import { inQueueWords, isFatal, toQueueError } from './sqlite/queue-error.ts';
 import { WakeUp } from './wake-up.ts';
 
 const COUNT_EVERY = 64;
@@ -213,7 +213,7 @@ export class SqliteQueue implements Queue {
       if (this.#options.wakes && database.hasSubscriptions()) this.#wakeUp.ask();
       return ids;
     } catch (error) {
-      throw toQueueError(error, this.folder.path);
+      throw this.#inTheLog(error);
     }
   }
 
@@ -230,8 +230,17 @@ export class SqliteQueue implements Queue {
     try {
       return await this.#parts.use(work);
     } catch (error) {
-      throw toQueueError(error, this.folder.path);
+      throw this.#inTheLog(error);
     }
+  }
+
+  /** What SQLite cannot go on with is also told to who reads the log. */
+  #inTheLog(error: unknown): Error {
+    const told = toQueueError(error, this.folder.path);
+    if (isFatal(told)) {
+      logUncounted(this.folder, failure(`SQLite: ${told.message}`), this.#options.now());
+    }
+    return told;
   }
 }
 

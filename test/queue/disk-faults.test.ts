@@ -3,7 +3,7 @@
  * helps. When the disk is as it should be again, everything goes on.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { queueFolder } from '../../src/queue/folder.ts';
@@ -80,6 +80,21 @@ describe('a disk that is full, and one that is read-only', () => {
     expect(await queue.peek({ lastEventId: 0 })).toHaveLength(1);
     freeze('-');
     expect(await queue.push(message('c'))).toBe(2);
+  });
+});
+
+describe('a database that is damaged', () => {
+  it('is told, also to who reads the log', async () => {
+    const queue = openQueue();
+    await queue.push(message('a'));
+    await queue.close();
+    writeFileSync(queue.folder.database, 'x'.repeat(5000));
+    const again = openQueue(queue.folder.path);
+    await failure(again.push(message('b')), 'CORRUPT');
+    await failure(again.info(), 'CORRUPT');
+    const [, ...lines] = readFileSync(queue.folder.log, 'utf8').split('\n').slice(0, -1);
+    const told = /^\[[^\]]+Z\] \[ERROR\] SQLite: events\.db in \S+ is damaged: /;
+    expect(lines.map((line) => told.test(line))).toEqual([true, true]);
   });
 });
 

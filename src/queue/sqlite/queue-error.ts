@@ -39,6 +39,12 @@ function troubleOf(code: string): Trouble | undefined {
   return code === 'EROFS' || code === 'EACCES' || code === 'EPERM' ? 'read-only' : undefined;
 }
 
+/** Whether it is SQLite that could not go on, and not the caller who asked for too much. */
+export function isFatal({ cause }: Error): boolean {
+  const { code } = (cause ?? {}) as { code?: unknown };
+  return typeof code === 'string' && code.startsWith('SQLITE_');
+}
+
 /** Runs SQLite's or the file system's part of a call. */
 export function inQueueWords<T>(path: string, work: () => T): T {
   try {
