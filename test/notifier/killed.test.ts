@@ -35,6 +35,7 @@ async function goOnWith(SpoolClass: typeof Spool): Promise<string> {
   await rig.run('task', 'add', '--task-id', 'b', '--command', 'echo waited >> trace');
   await rig.until(() => ['begin', 'waited'].every((word) => rig.read('trace').includes(word)));
   await daemon.kill();
+  expect((await rig.run('task', 'list')).out).toMatch(/^a +interrupted /m);
   await rig.run('task', 'add', '--task-id', 'c', '--command', 'echo next >> trace');
   const spool = new SpoolClass(rig.home, nodeSpoolIo, Date.now);
   const { signal } = new AbortController();

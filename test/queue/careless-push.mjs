@@ -11,4 +11,4 @@ try {
 } catch {
   // As if nothing had happened.
 }
-process.stdout.write('Pushed event\n');
+process.stdout.write('Pushed without care\n');

@@ -12,7 +12,7 @@ import { message } from './fixture.ts';
 import { SUPERVISOR, ThreadRig, eventually } from './rig.ts';
 
 const NEAR_SIGHTED = projectPath('test/queue/near-sighted-supervisor.mjs');
-const EVENTS = 45_000;
+const EVENTS = 25_000;
 
 interface Found {
   /** By each consumer. */
@@ -61,7 +61,7 @@ async function dispatchFar(supervisor: string): Promise<Found> {
   };
 }
 
-describe('events that are far away', () => {
+describe('events that are far away', { timeout: 60_000 }, () => {
   it('are found, and those near by do not wait for that', async () => {
     const handled = { far: [`${EVENTS}`], near: ['1', '2'], none: [] };
     const again = { started: [], skipped: [] };

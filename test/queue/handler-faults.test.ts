@@ -53,7 +53,7 @@ async function runBesideEndless(supervisor: string, ms: number): Promise<Scene> 
   return scene;
 }
 
-describe('a handler that never ends', () => {
+describe('a handler that never ends', { timeout: 60_000 }, () => {
   it('keeps nobody else, is shown, and can be ended for good', async () => {
     const { rig, queue, trace } = await runBesideEndless(SUPERVISOR, 30_000);
     expect(rig.lines(trace)).toEqual(['a', 'b']);
@@ -102,7 +102,7 @@ async function runForking(supervisor: string, ms: number): Promise<string[]> {
   return rig.lines(trace);
 }
 
-describe('a handler that forks away', () => {
+describe('a handler that forks away', { timeout: 60_000 }, () => {
   it('runs as long as what it left in its group', async () => {
     expect(await runForking(SUPERVISOR, 300)).toEqual(['begin', 'end', 'begin', 'end']);
   });
@@ -127,7 +127,7 @@ describe('a handler that forks away', () => {
   });
 });
 
-describe('a folder that is deleted while a handler runs', () => {
+describe('a folder that is deleted while a handler runs', { timeout: 60_000 }, () => {
   it('ends its supervisor, and does not come back', async () => {
     const scene = open(SUPERVISOR);
     const { rig, queue, go } = scene;
@@ -160,7 +160,7 @@ async function dispatchAtOnce(...broken: string[]): Promise<string[]> {
   return ran.map(({ out }) => out.trim()).filter((out) => out !== '');
 }
 
-describe('dispatches in several processes at once', () => {
+describe('dispatches in several processes at once', { timeout: 60_000 }, () => {
   it('start a handler once', async () => {
     expect(await dispatchAtOnce()).toEqual(['a']);
   });
