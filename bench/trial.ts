@@ -5,6 +5,7 @@ import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
 import { fork, grow, open } from './workloads/grow.ts';
 import { lastTurns, range } from './workloads/read.ts';
+import { queueCommand } from './workloads/queue-command.ts';
 import { queueBatch, queuePush, queueRead } from './workloads/queue.ts';
 import { sink } from './workloads/sink.ts';
 import { blob, sessions } from './workloads/space.ts';
@@ -29,6 +30,7 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   backup,
   'queue-push': queuePush,
   'queue-batch': queueBatch,
+  'queue-command': queueCommand,
   'queue-read': queueRead,
   'grow-chat': growChat,
   'use-chat': useChat,

@@ -1,5 +1,6 @@
 // `npm run bench`: compiles the benchmarks together with the sources they measure, then runs them.
 import { spawnSync } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const inProject = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -11,6 +12,8 @@ spawnSync(process.execPath, [tsc, '-p', inProject('bench/tsconfig.json')], {
 });
 
 try {
+  // Programs say their version.
+  copyFileSync(inProject('package.json'), inProject('bench/dist/package.json'));
   const { main } = await import('../bench/dist/bench/main.js');
   process.exitCode = await main(process.argv.slice(2), inProject('bench'));
 } catch (error) {

@@ -91,6 +91,7 @@ export type {
   QueueInfo,
   Queues,
   QueueSummary,
+  RunningHandler,
   Subscription,
 } from './queue/queue.ts';
 export { BlobFiles } from './session/blob-files.ts';

@@ -155,6 +155,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
     'type RoleDescriptor',
     'type RunOptions',
     'type RunResult',
+    'type RunningHandler',
     'type SavedArtifact',
     'type Session',
     'type SessionDetails',

@@ -45,13 +45,34 @@ export const queueBatchRow: Row = {
   },
 };
 
+export const queueCommandRow: Row = {
+  name: 'queue-command',
+  about: 'pushing a batch with the command thread, beside a script that inserts the same lines',
+  async run(bench: Bench): Promise<RowResult> {
+    const { queueBatch: size, payloadBytes } = bench.sizes;
+    const found = await bench.inTurn(['queue-command'], { size, payloadBytes });
+    const { pushSeconds = 0, rawSeconds = 0, share = 0 } = found;
+    return {
+      findings: [
+        {
+          work: `thread push --batch of ${count(size)} events, from start to end`,
+          answers: { quipu: ms(pushSeconds * 1000), sqlite: ms(rawSeconds * 1000) },
+          measured: percent(share),
+          must: '>= 70 %',
+          met: share >= 0.7,
+        },
+      ],
+    };
+  },
+};
+
 export const queueReadRow: Row = {
   name: 'queue-read',
   about: 'popping from a long queue, and dispatching for many consumers',
   async run(bench: Bench): Promise<RowResult> {
     const { queueEvents: size, payloadBytes } = bench.sizes;
     const found = await bench.inTurn(['queue-read'], { size, payloadBytes });
-    const { popP50Ms = 0, dispatchMs = 0, firstDispatchMs = 0 } = found;
+    const { popP50Ms = 0, dispatchMs = 0, firstDispatchMs = 0, lookMs = 0 } = found;
     return {
       findings: [
         {
@@ -64,9 +85,16 @@ export const queueReadRow: Row = {
         {
           work: `dispatch with 100 consumers and ${count(size)} events`,
           answers: { quipu: ms(dispatchMs) },
-          measured: `the first one, without bookmarks, ${ms(firstDispatchMs)}`,
+          measured: ms(dispatchMs),
           must: '< 300 ms',
           met: dispatchMs < 300,
+        },
+        {
+          work: `the first one of them, when nobody has looked at any event`,
+          answers: { quipu: ms(firstDispatchMs) },
+          measured: `all were looked at in the background within ${ms(lookMs)}`,
+          must: '< 300 ms',
+          met: firstDispatchMs < 300,
         },
       ],
     };

@@ -3,7 +3,7 @@ import { chatsRow } from './chats.ts';
 import { forkRow, openRow, rangeRow } from './deep.ts';
 import type { Row } from './finding.ts';
 import { backupRow, gcRow, verifyRow } from './health.ts';
-import { queueBatchRow, queuePushRow, queueReadRow } from './queues.ts';
+import { queueBatchRow, queueCommandRow, queuePushRow, queueReadRow } from './queues.ts';
 import { scalingRow } from './scaling.ts';
 import { tcpLastTurnsRow, tcpManyRow, tcpOneRow, tcpPipelinedRow } from './served.ts';
 import { sinkRow } from './sink.ts';
@@ -30,5 +30,6 @@ export const ROWS: readonly Row[] = [
   tcpLastTurnsRow,
   queuePushRow,
   queueBatchRow,
+  queueCommandRow,
   queueReadRow,
 ];

@@ -36,6 +36,7 @@ export type WorkloadName =
   | 'backup'
   | 'queue-push'
   | 'queue-batch'
+  | 'queue-command'
   | 'queue-read'
   | 'grow-chat'
   | 'use-chat';

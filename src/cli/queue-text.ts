@@ -26,13 +26,18 @@ export function toQueueText(info: QueueInfo): string {
     ];
   });
   const headings = ['CONSUMER', 'STATE', 'ACKED', 'LAG', 'FILTER', 'HANDLER'];
+  const runs = info.progress.flatMap(({ consumer_id, handler }) =>
+    handler === undefined
+      ? []
+      : [`${consumer_id} runs since ${handler.since} as process ${handler.pid}\n`],
+  );
   const failures = info.progress
     .filter(({ last_error }) => last_error !== null)
     .map((consumer) => {
       const text = toPlainLine(consumer.last_error ?? '', 2 * CELL_CHARS);
       return `${consumer.consumer_id} failed ${consumer.failures} times: ${text}\n`;
     });
-  return `${facts}\n${toTable(headings, rows, ['ACKED', 'LAG'])}${failures.join('')}`;
+  return `${facts}\n${toTable(headings, rows, ['ACKED', 'LAG'])}${[...runs, ...failures].join('')}`;
 }
 
 function toLagText(lag: number | null): string {

@@ -36,7 +36,7 @@ export async function readBatch(source: AsyncIterable<Uint8Array>): Promise<NewT
   let number = 0;
   for await (const line of readLines(source, LINE_BYTES_MAX)) {
     number += 1;
-    const turn = parseLine(line, `line ${number}`);
+    const turn = parseLine(line, number);
     if (turn !== undefined) turns.push(turn);
     if (turns.length > BATCH_TURNS_MAX) {
       throw new QuipuError('TOO_LARGE', `a batch has at most ${BATCH_TURNS_MAX} turns`, {
@@ -50,9 +50,10 @@ export async function readBatch(source: AsyncIterable<Uint8Array>): Promise<NewT
   return turns;
 }
 
-function parseLine(line: Uint8Array, where: string): NewTurn | undefined {
-  const value = parseJsonLine(line, where);
+function parseLine(line: Uint8Array, number: number): NewTurn | undefined {
+  const value = parseJsonLine(line, number);
   if (value === undefined) return undefined;
+  const where = `line ${number}`;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid(where, 'is not a JSON object');
   }
@@ -62,7 +63,7 @@ function parseLine(line: Uint8Array, where: string): NewTurn | undefined {
     throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
   if (type === undefined) throw invalid(where, 'has no "type"');
   if (payload === undefined) throw invalid(where, 'has no "payload"');
-  return namingLine(where, () => {
+  return namingLine(number, () => {
     const name = checkEncoding((encoding ?? 'json') as EncodingName);
     const given = name === 'bytes' ? fromBase64(payload) : payload;
     return {

@@ -3,13 +3,13 @@ import { checkEvent } from '../queue/check-input.ts';
 import { BATCH_BYTES_MAX, BATCH_EVENTS_MAX, CONTENT_BYTES_MAX } from '../queue/limits.ts';
 import type { NewEvent } from '../queue/queue.ts';
 import { namingLine, parseJsonLine } from './parse-json-line.ts';
-import { readLines } from './read-lines.ts';
+import { readLineGroups } from './read-lines.ts';
 
 /** JSON escapes make a line longer than its content. */
 const LINE_BYTES_MAX = CONTENT_BYTES_MAX + (1 << 20);
-const FIELDS = ['source', 'type', 'subtype', 'content'];
-/** What `pop` and `peek` print beside them; an event that is pushed again gets its own. */
-const OWN_FIELDS = ['id', 'created_at'];
+const NEEDED = ['source', 'type', 'content'];
+/** Also what `pop` and `peek` print: an event that is pushed again gets its own id and time. */
+const KNOWN = new Set([...NEEDED, 'subtype', 'id', 'created_at']);
 
 /** Events from lines of JSON. The first that is none is named by its number; blank lines do not count. */
 export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<NewEvent[]> {
@@ -17,11 +17,13 @@ export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<New
   let number = 0;
   let bytes = 0;
   try {
-    for await (const line of readLines(source, LINE_BYTES_MAX)) {
-      number += 1;
-      bytes += line.length;
-      const event = toEvent(line, `line ${number}`);
-      if (event !== undefined) events.push(event);
+    for await (const lines of readLineGroups(source, LINE_BYTES_MAX)) {
+      for (const line of lines) {
+        number += 1;
+        bytes += line.length;
+        const event = toEvent(line, number);
+        if (event !== undefined) events.push(event);
+      }
       assertAtMost(BATCH_EVENTS_MAX, events.length, 'events');
       assertAtMost(BATCH_BYTES_MAX, bytes, 'bytes');
     }
@@ -35,19 +37,24 @@ export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<New
   return events;
 }
 
-function toEvent(line: Uint8Array, where: string): NewEvent | undefined {
-  const value = parseJsonLine(line, where);
+function toEvent(line: Uint8Array, number: number): NewEvent | undefined {
+  const value = parseJsonLine(line, number);
   if (value === undefined) return undefined;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid(where, 'is not a JSON object');
-  }
-  const missing = ['source', 'type', 'content'].find((name) => !Object.hasOwn(value, name));
-  if (missing !== undefined) throw invalid(where, `has no "${missing}"`);
-  const known = [...FIELDS, ...OWN_FIELDS];
-  const unknown = Object.keys(value).find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
-  return namingLine(where, () => checkEvent(value as NewEvent));
+  const wrong = findWrong(value);
+  if (wrong !== undefined) throw invalid(`line ${number}`, wrong);
+  const event = value as NewEvent;
+  namingLine(number, () => checkEvent(event));
+  return event;
+}
+
+/** What keeps a value from being an event at first sight. */
+function findWrong(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return 'is not a JSON object';
+  const missing = NEEDED.find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) return `has no "${missing}"`;
+  const unknown = Object.keys(value).find((name) => !KNOWN.has(name));
+  return unknown === undefined ? undefined : `has an unknown field ${JSON.stringify(unknown)}`;
 }
 
 function assertAtMost(limit: number, size: number, unit: string): void {

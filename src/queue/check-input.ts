@@ -55,23 +55,22 @@ export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
   if (events.length > BATCH_EVENTS_MAX) {
     throw tooLarge('batch', BATCH_EVENTS_MAX, events.length, 'events');
   }
+  const checked: CheckedEvent[] = [];
   let size = 0;
-  return events.map((event: NewEvent, index) => {
-    const checked = naming(`event ${index + 1}`, () => checkEvent(event));
-    size += checked.content.length;
-    if (size > BATCH_BYTES_MAX) throw tooLarge('batch', BATCH_BYTES_MAX, size);
-    return checked;
-  });
-}
-
-/** The same error, saying first where. */
-function naming<T>(where: string, check: () => T): T {
   try {
-    return check();
+    for (const event of events as readonly NewEvent[]) {
+      const good = checkEvent(event);
+      size += good.content.length;
+      if (size > BATCH_BYTES_MAX) throw tooLarge('batch', BATCH_BYTES_MAX, size);
+      checked.push(good);
+    }
   } catch (error) {
     if (!isQuipuError(error)) throw error;
-    throw new QuipuError(error.code, `${where}: ${error.message}`, error.data, { cause: error });
+    // The same error, saying first where.
+    const message = `event ${checked.length + 1}: ${error.message}`;
+    throw new QuipuError(error.code, message, error.data, { cause: error });
   }
+  return checked;
 }
 
 function tooLarge(

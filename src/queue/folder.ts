@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { QuipuError } from '../base/errors.ts';
 import { createDatabase } from './sqlite/open-database.ts';
 import { toQueueError } from './sqlite/queue-error.ts';
@@ -61,8 +61,13 @@ export function createQueueFolder(path: string): boolean {
     writeFileSync(folder.mirror, '', { flag: 'a' });
     return createDatabase(folder.database);
   } catch (error) {
-    throw toQueueError(error, folder.path);
+    // What is in the way is where the folder was to be, or above.
+    throw toQueueError(error, nearestThere(folder.path));
   }
+}
+
+function nearestThere(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestThere(dirname(path));
 }
 
 /** The names of the queues in a folder of queues. */

@@ -67,6 +67,14 @@ export interface QueueFollowOptions {
 /** `running`: its handler runs. `failed`: it failed too often in a row; the next push gives it one try. */
 export type ConsumerState = 'idle' | 'running' | 'failed';
 
+/** A handler that runs, with all that it started: one process group. */
+export interface RunningHandler {
+  /** Of the group. `kill -- -<pid>` ends it. */
+  readonly pid: number;
+  /** ISO 8601 with milliseconds. */
+  readonly since: string;
+}
+
 export interface ConsumerProgress {
   readonly consumer_id: string;
   readonly last_acked_id: number;
@@ -75,6 +83,8 @@ export interface ConsumerProgress {
   /** Events that match and are not acknowledged, counted up to 10,000. Null without a subscription. */
   readonly lag: number | null;
   readonly state: ConsumerState;
+  /** There while one runs. */
+  readonly handler?: RunningHandler;
   /** Runs that failed in a row. */
   readonly failures: number;
   /** What the last failure was. */

@@ -1,7 +1,9 @@
 import type { QueueFolder } from './folder.ts';
 import { isHeld, readLock } from './dispatch/consumer-lock.ts';
+import type { LockNote } from './dispatch/consumer-lock.ts';
+import { isGroupRunning } from './dispatch/process-life.ts';
 import { LAG_MAX } from './limits.ts';
-import type { ConsumerProgress, QueueInfo, Subscription } from './queue.ts';
+import type { ConsumerProgress, QueueInfo, RunningHandler, Subscription } from './queue.ts';
 import { countMatches, startFor } from './scan.ts';
 import { compileStored } from './sqlite/queue-database.ts';
 import type { FailureRow, ProgressRow, QueueDatabase } from './sqlite/queue-database.ts';
@@ -55,14 +57,23 @@ function toProgress(
     readonly lag: number | null;
   },
 ): ConsumerProgress {
-  const isRunning = isHeld(readLock(folder, consumer_id));
+  const note = readLock(folder, consumer_id);
+  const handler = runningHandler(note);
+  const isRunning = isHeld(note) || handler !== undefined;
   return {
     consumer_id,
     last_acked_id: row?.last_acked_id ?? 0,
     updated_at: row?.updated_at ?? null,
     lag,
     state: failure?.failed === 1 ? 'failed' : isRunning ? 'running' : 'idle',
+    ...(handler !== undefined && { handler }),
     failures: failure?.failures ?? 0,
     last_error: failure?.last_error ?? null,
   };
+}
+
+/** Also one whose supervisor was killed. */
+function runningHandler(note: LockNote | undefined): RunningHandler | undefined {
+  if (note?.handler === undefined || !isGroupRunning(note.handler)) return undefined;
+  return { pid: note.handler.pid, since: note.handler.since };
 }

@@ -4,7 +4,8 @@ import type { QueueEvent, Subscription } from './queue.ts';
 import type { BookmarkRow, QueueDatabase } from './sqlite/queue-database.ts';
 
 // Looking for events that match. A filter may match none of a million, so it looks at a stretch of ids at a time and lets
-// others have the thread in between, and a consumer's bookmark keeps what was found from being looked for again.
+// others have the thread in between, and a consumer's bookmark keeps what was found from being looked for again. However
+// many look at once, each time round the event loop has one stretch: what else the process does waits for no more.
 
 /** About 10 ms of looking. */
 const STRETCH = 20_000;
@@ -31,7 +32,7 @@ export async function readMatches(
 ): Promise<QueueEvent[]> {
   const found: QueueEvent[] = [];
   let bytes = 0;
-  for await (const range of stretches(database, after, filter !== undefined)) {
+  for await (const range of stretches(after, database.newestId(), filter !== undefined)) {
     for (const event of database.matches(range, filter, limit - found.length)) {
       found.push(event);
       bytes += event.content.length;
@@ -48,7 +49,7 @@ export async function countMatches(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<number> {
   let count = 0;
-  for await (const range of stretches(database, after, filter !== undefined)) {
+  for await (const range of stretches(after, database.newestId(), filter !== undefined)) {
     count += database.countMatches(range, filter, limit - count);
     if (count >= limit) break;
   }
@@ -60,49 +61,52 @@ export interface Pending {
   readonly first: number | undefined;
   /** None of those up to here is one. */
   readonly clearTo: number;
-  /** False when it stopped looking before the end. */
+  /** False when it stopped looking before the end, with nothing found. */
   readonly isWhole: boolean;
   /** When it took long to find out. */
   readonly bookmark?: BookmarkRow;
 }
 
-/** What a consumer has to handle. */
+/** What a consumer has to handle, as far as the next `reach` events say it. */
 export async function findPending(
   database: QueueDatabase,
   subscription: Subscription,
   filter: CompiledFilter | undefined,
-  stretchesMax: number = Infinity,
+  reach: number,
 ): Promise<Pending> {
   const acked = database.acked(subscription.consumer_id);
   const start = startFor(acked, database.bookmark(subscription.consumer_id));
+  const newest = database.newestId();
+  // Without a filter the next event is the one, and finding it is no looking.
+  const end = filter === undefined ? newest : Math.min(newest, start + reach);
   let clearTo = start;
   let first: number | undefined;
-  let looked = 0;
-  let isWhole = true;
-  for await (const range of stretches(database, start, filter !== undefined)) {
-    isWhole = looked < stretchesMax;
-    if (!isWhole) break;
-    looked += 1;
+  for await (const range of stretches(start, end, filter !== undefined)) {
     first = database.firstMatch(range, filter);
     clearTo = first === undefined ? range.through : first - 1;
     if (first !== undefined) break;
   }
+  const isWhole = first !== undefined || end >= newest;
   if (clearTo - start < BOOKMARK_WORTH) return { first, clearTo, isWhole };
   return { first, clearTo, isWhole, bookmark: { from_id: acked, to_id: clearTo } };
 }
 
 async function* stretches(
-  database: QueueDatabase,
   after: number,
+  end: number,
   filtered: boolean,
 ): AsyncIterable<{ after: number; through: number }> {
-  const newest = database.newestId();
-  if (!filtered) {
-    yield { after, through: newest };
-    return;
+  const length = filtered ? STRETCH : Infinity;
+  for (let from = after; from < end; from += length) {
+    if (from > after) await nextTurn();
+    yield { after: from, through: Math.min(end, from + length) };
   }
-  for (let from = after; from < newest; from += STRETCH) {
-    if (from > after) await setImmediate();
-    yield { after: from, through: Math.min(newest, from + STRETCH) };
-  }
+}
+
+let lastTurn: Promise<unknown> = Promise.resolve();
+
+/** Each turn comes one round of the event loop after the one before it, whoever took that. */
+function nextTurn(): Promise<unknown> {
+  lastTurn = lastTurn.then(() => setImmediate());
+  return lastTurn;
 }

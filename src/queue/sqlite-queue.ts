@@ -9,7 +9,7 @@ import {
 } from './check-input.ts';
 import type { CheckedEvent } from './check-input.ts';
 import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
-import { info, warn } from './files/runtime-log.ts';
+import { failure, info, logUncounted, warn } from './files/runtime-log.ts';
 import type { LogLine } from './files/runtime-log.ts';
 import { followEvents } from './follow-events.ts';
 import type { QueueFolder } from './folder.ts';
@@ -33,7 +33,7 @@ import { readInfo } from './read-info.ts';
 import { BOOKMARK_WORTH, readMatches, startFor } from './scan.ts';
 import { compileStored, compileText } from './sqlite/queue-database.ts';
 import type { QueueDatabase } from './sqlite/queue-database.ts';
-import { inQueueWords, toQueueError } from './sqlite/queue-error.ts';
+import { inQueueWords, isFatal, toQueueError } from './sqlite/queue-error.ts';
 import { WakeUp } from './wake-up.ts';
 
 const COUNT_EVERY = 64;
@@ -204,7 +204,7 @@ export class SqliteQueue implements Queue {
       // From here on the events are there, whatever happens to what people read.
       log.writeLater(pushedLine(events, ids));
       try {
-        mirror.catchUp(events.map((event, at) => toEvent(event, ids[at] ?? 0, created_at)));
+        mirror.catchUp({ events, firstId: ids[0] ?? 0, createdAt: created_at });
       } catch (error) {
         const text = `events.jsonl is behind, and is caught up with the next push: ${(error as Error).message}`;
         log.write(warn(`push: ${text}`));
@@ -213,7 +213,7 @@ export class SqliteQueue implements Queue {
       if (this.#options.wakes && database.hasSubscriptions()) this.#wakeUp.ask();
       return ids;
     } catch (error) {
-      throw toQueueError(error, this.folder.path);
+      throw this.#inTheLog(error);
     }
   }
 
@@ -230,8 +230,17 @@ export class SqliteQueue implements Queue {
     try {
       return await this.#parts.use(work);
     } catch (error) {
-      throw toQueueError(error, this.folder.path);
+      throw this.#inTheLog(error);
     }
+  }
+
+  /** What SQLite cannot go on with is also told to who reads the log. */
+  #inTheLog(error: unknown): Error {
+    const told = toQueueError(error, this.folder.path);
+    if (isFatal(told)) {
+      logUncounted(this.folder, failure(`SQLite: ${told.message}`), this.#options.now());
+    }
+    return told;
   }
 }
 
@@ -242,11 +251,6 @@ async function* untilClosed<T>(items: AsyncIterable<T>): AsyncGenerator<T, void,
   } catch (error) {
     if (!isQuipuError(error, 'CLOSED')) throw error;
   }
-}
-
-function toEvent(event: CheckedEvent, id: number, created_at: string): QueueEvent {
-  const { source, type, subtype, content } = event;
-  return { id, created_at, source, type, subtype, content };
 }
 
 function pushedLine(events: readonly CheckedEvent[], ids: readonly number[]): LogLine {

@@ -5,33 +5,6 @@ import { NotifierRig, isAlive } from './rig.ts';
 /** Says in a file that it began and that it ended, which it does when there is a file `go`. */
 const PATIENT = 'echo begin $$ >> trace; until [ -e go ]; do sleep 0.02; done; echo end >> trace';
 
-describe('a daemon that is killed', () => {
-  it(
-    'leaves a task that the next one ends and runs again, alone',
-    { timeout: 30_000 },
-    async () => {
-      await using rig = new NotifierRig();
-      const daemon = await rig.daemon();
-      await rig.run('task', 'add', '--task-id', 'a', '--command', PATIENT);
-      await rig.until(() => rig.read('trace').includes('begin'));
-      await rig.run('task', 'add', '--task-id', 'a', '--command', 'echo next >> trace');
-      await daemon.kill();
-
-      const [, orphan] = rig.read('trace').split(/\s/);
-      expect(isAlive(orphan)).toBe(true);
-      expect((await rig.run('task', 'list', '--json')).out).toMatch(/interrupted.*\n.*pending/);
-
-      await rig.daemon();
-      await rig.until(() => rig.read('trace').split('begin').length === 3);
-      expect(isAlive(orphan)).toBe(false);
-      rig.write('go');
-      await rig.until(() => rig.read('trace').endsWith('next\n'));
-      expect(rig.read('trace')).toMatch(/^begin \d+\nbegin \d+\nend\nnext\n$/);
-      expect((await rig.run('task', 'list')).out).toBe('');
-    },
-  );
-});
-
 describe('adding', () => {
   it(
     'starts a daemon, which leaves when it is idle, and starts the next',

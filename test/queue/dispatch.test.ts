@@ -71,28 +71,6 @@ describe('dispatch', () => {
     rmSync(join(queue.folder.run, 'b.lock'));
   });
 
-  it('runs a handler once when it is asked many times at once, and leaves nothing behind', async () => {
-    const { rig, queue } = open();
-    const other = new SqliteQueue(queue.folder, { supervisor: SUPERVISOR, wakes: false });
-    await queue.subscribe({ consumer: 'a', handler: rig.handler() });
-    await other.pushBatch([EVENT, EVENT]);
-    const reports = await Promise.all([queue.dispatch(), other.dispatch(), queue.dispatch()]);
-    expect(reports.flatMap(({ started }) => started)).toEqual(['a']);
-    await eventually(() => readLock(queue.folder, 'a') === undefined);
-    expect(rig.notesOf('a', 'runs')).toHaveLength(1);
-    await other.close();
-  });
-
-  it('waits for what a handler left in the background', async () => {
-    const { rig, queue } = open();
-    const done = join(rig.notes, 'a.done');
-    await queue.subscribe({ consumer: 'a', handler: `(sleep 0.7; echo x > ${done}) & exit 0` });
-    await queue.push(EVENT);
-    await eventually(() => readLock(queue.folder, 'a')?.handler !== undefined);
-    await eventually(() => readLock(queue.folder, 'a') === undefined);
-    expect(rig.lines(done)).toEqual(['x']);
-  });
-
   it('goes on with the handler of a supervisor that was killed', async () => {
     const { rig, queue } = open();
     writeFileSync(join(rig.notes, 'hold'), '');

@@ -20,19 +20,24 @@ const queue = new SqliteQueue(queueFolder(process.env.THREAD_DIR), { wakes: fals
 const { progress } = await queue.info();
 let lastEventId = progress.find((row) => row.consumer_id === consumer).last_acked_id;
 for (;;) {
-  const events = await queue.pop(consumer, { lastEventId, limit: 10 });
+  const limit = Number(process.env.PAGE ?? 10);
+  const events = await queue.pop(consumer, { lastEventId, limit });
   if (events.length === 0) break;
-  for (const event of events) note('handled', event.id);
+  note('handled', events.map(({ id }) => id).join('\n'));
+  await whileThere('halt', 'halted');
   if (Math.random() < Number(deadly)) process.kill(process.pid, 'SIGKILL');
   lastEventId = events.at(-1).id;
 }
 await queue.close();
-// Where a test wants to do something at the very end.
-if (existsSync(join(notes, 'hold'))) {
-  note('ending', process.pid);
-  while (existsSync(join(notes, 'hold'))) await setTimeout(5);
-}
+await whileThere('hold', 'ending');
 rmSync(busy);
+
+/** Where a test wants to do something before a page is acknowledged, or at the very end. */
+async function whileThere(name, noted) {
+  if (!existsSync(join(notes, name))) return;
+  note(noted, process.pid);
+  while (existsSync(join(notes, name))) await setTimeout(5);
+}
 
 function isAlive(pid) {
   try {

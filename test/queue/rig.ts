@@ -1,5 +1,13 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -14,23 +22,36 @@ export interface Ran {
   readonly err: string;
 }
 
-/** A folder with the command `thread` in its path, and a place for what handlers note. */
+/** Notes what the notifier is asked, and asks it, unless it is told what to answer. */
+const NOTING = `#!/bin/sh
+printf '%s\\t' "$@" >> "$NOTED"; echo >> "$NOTED"
+if [ -n "$NOTIFIER_EXIT" ]; then exit "$NOTIFIER_EXIT"; fi
+exec notifier "$@"
+`;
+
+/** A folder with the real programs in its path, a spool of its own, and a place for what handlers note. */
 export class ThreadRig implements Disposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), 'quipu-thread-'));
   readonly inbox: string = join(this.folder, 'inbox');
   readonly notes: string = join(this.folder, 'notes');
+  readonly spool: string = join(this.folder, 'spool');
   readonly env: Record<string, string | undefined>;
 
   constructor() {
     for (const name of ['bin', 'notes']) mkdirSync(join(this.folder, name));
-    const main = projectPath('dist/cli/thread/main.js');
-    const script = `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`;
-    writeFileSync(join(this.folder, 'bin', 'thread'), script, { mode: 0o755 });
+    const mains = { thread: 'dist/cli/thread/main.js', notifier: 'dist/notifier/main.js' };
+    for (const [name, main] of Object.entries(mains)) {
+      const script = `#!/bin/sh\nexec "${process.execPath}" "${projectPath(main)}" "$@"\n`;
+      writeFileSync(join(this.folder, 'bin', name), script, { mode: 0o755 });
+    }
+    const noting = join(this.folder, 'bin', 'noting');
+    writeFileSync(noting, NOTING, { mode: 0o755 });
     this.env = {
       ...process.env,
       PATH: `${join(this.folder, 'bin')}${delimiter}${process.env['PATH'] ?? ''}`,
-      THREAD_NOTIFIER: projectPath('test/queue/fake-notifier.mjs'),
+      THREAD_NOTIFIER: noting,
       NOTED: join(this.folder, 'noted'),
+      NOTIFIER_HOME: this.spool,
     };
   }
 
@@ -49,7 +70,7 @@ export class ThreadRig implements Disposable {
 
   /** What the notifier was asked. */
   get noted(): string[][] {
-    return this.lines(join(this.folder, 'noted')).map((line) => JSON.parse(line) as string[]);
+    return this.lines(join(this.folder, 'noted')).map((line) => line.split('\t').slice(0, -1));
   }
 
   /** The lines that handlers noted under a name. */
@@ -61,12 +82,18 @@ export class ThreadRig implements Disposable {
     return `"${process.execPath}" "${projectPath('test/queue/handler.mjs')}" "${this.notes}" ${deadly}`;
   }
 
+  /** Whether no handler runs, nor is about to. */
+  get isQuiet(): boolean {
+    return readdirSync(join(this.inbox, 'run')).length === 0;
+  }
+
   lines(path: string): string[] {
     if (!existsSync(path)) return [];
     return readFileSync(path, 'utf8').split('\n').slice(0, -1);
   }
 
   [Symbol.dispose](): void {
+    if (existsSync(this.spool)) spawnSync('notifier', ['stop'], { env: this.env });
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
@@ -74,7 +101,7 @@ export class ThreadRig implements Disposable {
 /** Resolves when it holds; throws what it last said when it does not in time. */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
-  ms = 15_000,
+  ms = 30_000,
 ): Promise<void> {
   const end = Date.now() + ms;
   while (!(await holds())) {

@@ -1,10 +1,10 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { projectPath } from '../support/project.ts';
+import type { LockNote } from '../../src/queue/dispatch/consumer-lock.ts';
 import { ThreadRig, eventually } from './rig.ts';
+import type { Ran } from './rig.ts';
 
-const NOTIFIER = projectPath('dist/notifier/main.js');
 const SOURCES = [
   'external:telegram:tg-main:dm:alice:alice',
   'external:slack:slack-work:channel:grp-123:bob',
@@ -25,8 +25,51 @@ const FILTERS: readonly (readonly [
   ['alice', "source LIKE '%:alice'", ['1']],
 ];
 
-describe('the program thread', { timeout: 60_000 }, () => {
-  it('takes events from a shell to the handlers that want them, through the notifier', async () => {
+/** A handler as people write it, with the program itself; it dies in the middle of its first run. */
+function shellHandler({ notes }: ThreadRig): string {
+  return [
+    'last=$(thread info --thread "$THREAD_DIR" --json | sed -E \'s/.*"consumer_id":"shell","last_acked_id":([0-9]+).*/\\1/\')',
+    'while out=$(thread pop --thread "$THREAD_DIR" --consumer shell --last-event-id $last --limit 2) && [ -n "$out" ]',
+    `do echo "$out" >> ${notes}/shell.got; last=$(echo "$out" | tail -1 | sed -E 's/^."id":([0-9]+).*/\\1/')`,
+    `[ -e ${notes}/died ] || { touch ${notes}/died; kill -9 $$; }; done`,
+  ].join('; ');
+}
+
+async function subscribeAll(rig: ThreadRig): Promise<void> {
+  const subscribe = 'thread subscribe --thread inbox --consumer';
+  for (const [consumer, filter] of FILTERS) {
+    const row = await rig.sh(
+      `${subscribe} ${consumer} --handler '${rig.handler()}' --filter "${filter}"`,
+    );
+    expect(row).toMatchObject({ code: 0, out: `Subscribed ${consumer}\n`, err: '' });
+  }
+  expect((await rig.sh(`${subscribe} all --handler 'PAGE=5000 ${rig.handler()}'`)).code).toBe(0);
+  await rig.sh('cat > work.sh', shellHandler(rig));
+  const filter = "subtype IS NULL OR subtype <> 'bulk'";
+  const shell = await rig.sh(
+    `${subscribe} shell --handler 'bash ${rig.folder}/work.sh' --filter "${filter}" --json`,
+  );
+  expect(JSON.parse(shell.out)).toEqual({
+    consumer_id: 'shell',
+    handler_cmd: `bash ${rig.folder}/work.sh`,
+    filter,
+  });
+}
+
+/** As when the power fails: the daemon, the supervisors and the handlers. */
+function killEverything(rig: ThreadRig): void {
+  const locks = readdirSync(join(rig.inbox, 'run')).map((name) => join(rig.inbox, 'run', name));
+  const notes = [join(rig.spool, 'daemon.json'), ...locks].map(
+    (path) => JSON.parse(readFileSync(path, 'utf8')) as LockNote & { pid: number },
+  );
+  const [daemon, ...running] = notes;
+  const supervisors = new Set(running.map(({ supervisor }) => supervisor.pid));
+  for (const pid of [daemon!.pid, ...supervisors]) process.kill(pid, 'SIGKILL');
+  for (const { handler } of running) process.kill(-handler!.pid, 'SIGKILL');
+}
+
+describe('the program thread', { timeout: 120_000 }, () => {
+  it('takes events to the handlers that want them, through crashes and a restart of everything', async () => {
     using rig = new ThreadRig();
     const { inbox } = rig;
     expect(await rig.sh('thread init inbox')).toEqual({
@@ -34,32 +77,11 @@ describe('the program thread', { timeout: 60_000 }, () => {
       out: `Initialized thread ${inbox}\n`,
       err: '',
     });
-    for (const [consumer, filter] of FILTERS) {
-      const subscribe = `thread subscribe --thread inbox --consumer ${consumer} --handler '${rig.handler()}'`;
-      expect((await rig.sh(`${subscribe} --filter "${filter}"`)).code).toBe(0);
-    }
-    // A handler as people write it, with the program itself; it dies in the middle of its first run.
-    const shell = [
-      'last=$(thread info --thread "$THREAD_DIR" --json | sed -E \'s/.*"consumer_id":"shell","last_acked_id":([0-9]+).*/\\1/\')',
-      'while out=$(thread pop --thread "$THREAD_DIR" --consumer shell --last-event-id $last --limit 2) && [ -n "$out" ]',
-      `do echo "$out" >> ${rig.notes}/shell.got; last=$(echo "$out" | tail -1 | sed -E 's/^."id":([0-9]+).*/\\1/')`,
-      `[ -e ${rig.notes}/died ] || { touch ${rig.notes}/died; kill -9 $$; }; done`,
-    ].join('; ');
-    const script = join(rig.folder, 'work.sh');
-    await rig.sh(`cat > ${script}`, shell);
-    const handler = await rig.sh(
-      `thread subscribe --thread inbox --consumer shell --handler 'bash ${script}' --json`,
-    );
-    expect(JSON.parse(handler.out)).toEqual({
-      consumer_id: 'shell',
-      handler_cmd: `bash ${script}`,
-      filter: null,
-    });
+    await subscribeAll(rig);
 
-    const pushed = await rig.sh(
-      `thread push --thread inbox --source ${SOURCES[0]!} --type message --content 'héllo "you"'`,
-    );
-    expect(pushed).toEqual({ code: 0, out: 'Pushed event 1\n', err: '' });
+    const push = (source: string): Promise<Ran> =>
+      rig.sh(`thread push --thread inbox --source ${source} --type message --content 'hé "you"'`);
+    expect(await push(SOURCES[0]!)).toEqual({ code: 0, out: 'Pushed event 1\n', err: '' });
     const lines = SOURCES.slice(1).map((source) =>
       JSON.stringify({ source, type: 'record', subtype: 'decision', content: source }),
     );
@@ -74,54 +96,48 @@ describe('the program thread', { timeout: 60_000 }, () => {
         ),
       ),
     );
-
     for (const [consumer, , matches] of FILTERS) {
       await eventually(() => rig.notesOf(consumer, 'handled').length >= matches.length);
       expect(rig.notesOf(consumer, 'handled')).toEqual(matches);
     }
     // What it had not acknowledged when it died came again.
-    const ids = (): number[] =>
+    const got = (): number[] =>
       rig.notesOf('shell', 'got').map((line) => (JSON.parse(line) as { id: number }).id);
-    await eventually(() => ids().includes(5));
-    const got = ids();
-    expect(new Set(got)).toEqual(new Set([1, 2, 3, 4, 5]));
-    expect(got.filter((id) => id === 1)).toHaveLength(2);
-    await eventually(() => readdirSync(join(inbox, 'run')).length === 0);
+    await eventually(() => got().includes(5));
+    expect(new Set(got())).toEqual(new Set([1, 2, 3, 4, 5]));
+    expect(got().filter((id) => id === 1)).toHaveLength(2);
+
+    // One is 10,000 events behind the others, and the file for people begins anew.
+    const bulk = '{"source":"bulk","type":"record","subtype":"bulk","content":"x"}\n';
+    const many = await rig.sh('thread push --thread inbox --batch', bulk.repeat(10_000));
+    expect(many).toEqual({ code: 0, out: 'Pushed 10000 events (6-10005)\n', err: '' });
+    await eventually(() => rig.notesOf('all', 'handled').length === 10_005 && rig.isQuiet);
+
+    // Everything is killed while handlers are in the middle of an event.
+    writeFileSync(join(rig.notes, 'halt'), '');
+    expect((await push(SOURCES[0]!)).code).toBe(0);
+    const halted = ['outside', 'telegram', 'alice', 'all'];
+    await eventually(() => halted.every((name) => rig.notesOf(name, 'halted').length === 1));
+    await eventually(() => got().at(-1) === 10_006);
+    killEverything(rig);
+    rmSync(join(rig.notes, 'halt'));
+    expect((await rig.sh('notifier status')).out).toMatch(/^daemon +not running$/m);
+    expect(await push('self')).toEqual({ code: 0, out: 'Pushed event 10007\n', err: '' });
+    await eventually(() => got().at(-1) === 10_007 && rig.notesOf('own', 'handled').length === 2);
+    await eventually(() => rig.isQuiet);
+    expect(rig.notesOf('alice', 'handled')).toEqual(['1', '10006', '10006']);
+    expect(rig.notesOf('all', 'handled').slice(-3)).toEqual(['10006', '10006', '10007']);
+    for (const name of [...halted, 'own']) expect(rig.notesOf(name, 'twice')).toEqual([]);
+
     const info = JSON.parse((await rig.sh('thread info --thread inbox --json')).out) as {
       progress: { consumer_id: string; last_acked_id: number; lag: number }[];
     };
-    expect(info.progress.map(({ lag }) => lag)).toEqual([0, 0, 0, 0, 0, 0]);
-    const log = rig.lines(join(inbox, 'logs', 'thread.log')).join('\n');
-    expect(log).toMatch(
-      /\] \[INFO\] push: source=external:telegram:tg-main:dm:alice:alice type=message id=1\n/,
+    const acked = Object.fromEntries(
+      info.progress.map(({ consumer_id, last_acked_id }) => [consumer_id, last_acked_id]),
     );
-    expect(log).toMatch(/\] \[INFO\] push: notifier task=dispatch-\S+ queued\n/);
-    expect(log).toMatch(/\] \[INFO\] dispatch: consumer=own spawned handler_cmd="/);
-    expect(log).toMatch(
-      /\] \[WARN\] dispatch: consumer=shell handler failed \(1\): (?:exit 137|signal SIGKILL)/,
-    );
-    const mirror = rig.lines(join(inbox, 'events.jsonl'));
-    expect(mirror.join('\n')).toBe(
-      (await rig.sh('thread peek --thread inbox --last-event-id 0')).out.trim(),
-    );
-  });
-
-  it('wakes handlers through the notifier of the package', async () => {
-    using rig = new ThreadRig();
-    rig.env['THREAD_NOTIFIER'] = undefined;
-    rig.env['NOTIFIER_HOME'] = join(rig.folder, 'spool');
-    await rig.sh('thread init inbox');
-    await rig.sh(`thread subscribe --thread inbox --consumer w --handler '${rig.handler()}'`);
-    const push = 'thread push --thread inbox --source self --type message --content x';
-    expect(await rig.sh(push)).toEqual({ code: 0, out: 'Pushed event 1\n', err: '' });
-    await eventually(() => rig.notesOf('w', 'handled').length === 1);
-    // Everything starts anew: the daemon with the next task, and the handler where it was.
-    expect((await rig.sh(`"${process.execPath}" "${NOTIFIER}" stop`)).code).toBe(0);
-    expect(await rig.sh(push)).toEqual({ code: 0, out: 'Pushed event 2\n', err: '' });
-    await eventually(() => rig.notesOf('w', 'handled').length === 2);
-    await rig.sh(`"${process.execPath}" "${NOTIFIER}" stop`);
-    await eventually(() => readdirSync(join(rig.inbox, 'run')).length === 0);
-    expect(rig.notesOf('w', 'handled')).toEqual(['1', '2']);
+    expect(acked).toMatchObject({ all: 10_007, alice: 10_006, own: 10_007, warden: 3 });
+    expect(info.progress.map(({ lag }) => lag)).toEqual(info.progress.map(() => 0));
+    await readAsPeopleDo(rig);
   });
 
   it('stores an event whatever the notifier does, and then starts the handlers itself', async () => {
@@ -147,18 +163,26 @@ describe('the program thread', { timeout: 60_000 }, () => {
     await eventually(() => rig.notesOf('w', 'handled').length === 3);
     await eventually(() => readdirSync(join(rig.inbox, 'run')).length === 0);
   });
-
-  it('stores nothing when the disk is full, and goes on when there is room', async () => {
-    using rig = new ThreadRig();
-    await rig.sh('thread init inbox');
-    const push = 'thread push --thread inbox --source self --type message --content';
-    const large = JSON.stringify({ source: 'self', type: 'message', content: 'x'.repeat(300_000) });
-    const full = await rig.sh('ulimit -f 200; thread push --thread inbox --batch', large);
-    expect(full.code).toBe(1);
-    expect(full.err).toMatch(/^Error: /);
-    expect((await rig.sh(`${push} x`)).out).toBe('Pushed event 1\n');
-  });
 });
+
+/** The log, and the files of lines. */
+async function readAsPeopleDo(rig: ThreadRig): Promise<void> {
+  const log = rig.lines(join(rig.inbox, 'logs', 'thread.log')).join('\n');
+  for (const line of [
+    /\] \[INFO\] push: source=external:telegram:tg-main:dm:alice:alice type=message id=1\n/,
+    /\] \[INFO\] push: events=4 id=2-5\n/,
+    /\] \[INFO\] push: notifier task=dispatch-\S+ queued\n/,
+    /\] \[INFO\] dispatch: consumer=own spawned handler_cmd="/,
+    /\] \[WARN\] dispatch: consumer=shell handler failed \(1\): (?:exit 137|signal SIGKILL)/,
+  ]) {
+    expect(log).toMatch(line);
+  }
+  const old = readdirSync(rig.inbox).filter((name) => /^events-\d{8}-\d{6}\.jsonl$/.test(name));
+  expect(old).toHaveLength(1);
+  expect(rig.lines(join(rig.inbox, old[0]!))).toHaveLength(10_005);
+  const peeked = await rig.sh('thread peek --thread inbox --last-event-id 10005');
+  expect(rig.lines(join(rig.inbox, 'events.jsonl'))).toEqual(peeked.out.trim().split('\n'));
+}
 
 function slugOf(path: string): string {
   const slug = path.replaceAll(/[^A-Za-z0-9]/g, '-').replace(/^-/, '');

@@ -16,6 +16,9 @@ const COMMAND_CHARS = 60;
 interface Row extends Omit<Task, 'env'> {
   /** `interrupted`: it ran when the daemon ended, and will run again. */
   readonly state: TaskState | 'interrupted';
+  /** Of the one that runs: its process, which leads a group of all that it started, and since when. */
+  readonly pid?: number;
+  readonly startedAt?: number;
   readonly failure?: Failure;
 }
 
@@ -48,7 +51,12 @@ async function readRows(spool: Spool, state: TaskState): Promise<Row[]> {
     // It may have moved on since the folder was listed.
     if (task === undefined) continue;
     const { env: _, ...rest } = task;
-    rows.push({ state: shown, ...rest });
+    const run = shown === 'running' ? await spool.getRun(id) : undefined;
+    rows.push({
+      state: shown,
+      ...rest,
+      ...(run !== undefined && { pid: run.pid, startedAt: run.startedAt }),
+    });
   }
   return rows;
 }
@@ -57,12 +65,16 @@ function toRowTable(rows: readonly Row[]): string {
   const cells = rows.map((row) => [
     row.id,
     row.state,
-    row.failure === undefined ? '' : toOutcome(row.failure),
+    row.failure === undefined ? toRun(row) : toOutcome(row.failure),
     toTime(row.addedAt),
     toPlainLine(row.author, 32),
     toPlainLine(row.command, COMMAND_CHARS),
   ]);
   return toTable(['TASK', 'STATE', 'OUTCOME', 'ADDED', 'AUTHOR', 'COMMAND'], cells);
+}
+
+function toRun({ pid, startedAt }: Row): string {
+  return pid === undefined ? '' : `process ${pid} since ${toTime(startedAt ?? 0)}`;
 }
 
 function toOutcome({ reason, exitCode, signal }: Failure): string {

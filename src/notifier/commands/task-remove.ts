@@ -22,7 +22,9 @@ export function taskRemove(world: World): Command {
           return;
         }
         if ((await spool?.getTask('running', id)) !== undefined) {
-          throw new Refused(`task ${id} is running`, 'wait for its end, or run "notifier stop"');
+          const pid = (await spool?.getRun(id))?.pid;
+          const end = pid === undefined ? 'run "notifier stop"' : `end it with: kill -- -${pid}`;
+          throw new Refused(`task ${id} is running`, `wait for its end, or ${end}`);
         }
         throw new Refused(`there is no task ${id}`, 'see "notifier task list"');
       }),

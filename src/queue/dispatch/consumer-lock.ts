@@ -15,8 +15,8 @@ export interface LockNote {
   /** Known to the one who holds it. */
   readonly token: string;
   readonly supervisor: ProcessMark;
-  /** The handler, which is the leader of its process group. */
-  readonly handler?: ProcessMark;
+  /** The handler, which is the leader of its process group, and when it began. */
+  readonly handler?: ProcessMark & { readonly since: string };
 }
 
 export function newToken(): string {

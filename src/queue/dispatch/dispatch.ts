@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import process from 'node:process';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { failure, info } from '../files/runtime-log.ts';
 import type { LogLine, RuntimeLog } from '../files/runtime-log.ts';
@@ -8,7 +9,7 @@ import type { QueueFolder } from '../folder.ts';
 import type { DispatchReport, Subscription } from '../queue.ts';
 import { findPending } from '../scan.ts';
 import { compileStored } from '../sqlite/queue-database.ts';
-import type { QueueDatabase } from '../sqlite/queue-database.ts';
+import type { BookmarkRow, QueueDatabase } from '../sqlite/queue-database.ts';
 import { isHeld, newToken, readLock, writeLock } from './consumer-lock.ts';
 import { markOfChild } from './process-life.ts';
 
@@ -24,60 +25,97 @@ export interface DispatchWorld {
 export const SUPERVISOR: string = fileURLToPath(new URL('./supervisor-main.js', import.meta.url));
 
 /**
- * Starts a supervisor for all consumers that have events to handle and no handler running. It returns when
- * the supervisor has its locks, without waiting for handlers. Those who have to look far for an event of theirs
- * come after those who have not.
+ * How many events past its bookmark a dispatch looks at for one consumer, half a millisecond. Whoever has none among them
+ * and more behind is looked after by the supervisor, which has the time.
  */
-export async function dispatch(world: DispatchWorld): Promise<DispatchReport> {
-  const near = await dispatchSome(world, world.database.subscriptions(), 1);
-  if (near.undecided.length === 0) return near.report;
-  const far = await dispatchSome(world, near.undecided, Infinity);
-  return {
-    started: [...near.report.started, ...far.report.started],
-    skipped: [...near.report.skipped, ...far.report.skipped],
-  };
+const REACH = 1000;
+
+/** What a dispatch found out about one consumer. */
+interface Look {
+  readonly subscription: Subscription;
+  /** `far`: nothing within reach, and more behind it. */
+  readonly found: 'due' | 'far' | 'nothing';
+  readonly bookmark?: BookmarkRow;
+  /** Why it cannot be served. */
+  readonly trouble?: string;
 }
 
-async function dispatchSome(
-  world: DispatchWorld,
-  subscriptions: readonly Subscription[],
-  stretchesMax: number,
-): Promise<{ report: DispatchReport; undecided: Subscription[] }> {
+/**
+ * Starts a supervisor for all consumers that have events to handle and no handler running, and for those that may have
+ * some further on. It returns when the supervisor has its locks, without waiting for handlers, and what it does itself
+ * is bounded: it does not grow with the events that nobody has looked at yet.
+ */
+export async function dispatch(world: DispatchWorld): Promise<DispatchReport> {
   const { database, log } = world;
-  const due: string[] = [];
-  const undecided: Subscription[] = [];
-  const skipped: { consumer: string; reason: string }[] = [];
-  const lines: LogLine[] = [];
-  for (const subscription of subscriptions) {
-    const consumer = subscription.consumer_id;
-    try {
-      const filter = compileStored(subscription);
-      const found = await findPending(database, subscription, filter, stretchesMax);
-      // At once: whoever dispatches next need not look again, also when this one does not come to its end.
-      if (found.bookmark !== undefined) database.setBookmark(subscription, found.bookmark);
-      if (found.first !== undefined) due.push(consumer);
-      else if (!found.isWhole) undecided.push(subscription);
-    } catch (error) {
-      // One consumer that cannot be served does not stop the others.
-      const reason = (error as Error).message;
-      skipped.push({ consumer, reason });
-      lines.push(failure(`dispatch: consumer=${consumer} error: ${reason}`));
+  const looks: Look[] = [];
+  for (const subscription of database.subscriptions()) {
+    const seen = await look(database, subscription);
+    if (seen.bookmark !== undefined) await setImmediate();
+    looks.push(seen);
+  }
+  keepBookmarks(database, looks);
+  const wanted = looks.filter(({ found }) => found !== 'nothing');
+  const taken = wanted.length === 0 ? [] : startSupervisor(world, wanted.map(nameOf));
+  const started = wanted
+    .filter((seen) => seen.found === 'due' && taken.includes(nameOf(seen)))
+    .map(nameOf);
+  const skipped = looks.flatMap((seen) => {
+    const reason = whySkipped(seen, taken.includes(nameOf(seen)));
+    return reason === undefined ? [] : [{ consumer: nameOf(seen), reason }];
+  });
+  log.write(...looks.flatMap((seen) => logLines(seen, taken.includes(nameOf(seen)))));
+  return { started, skipped };
+}
+
+function nameOf({ subscription }: Look): string {
+  return subscription.consumer_id;
+}
+
+/** One consumer that cannot be served does not stop the others. */
+async function look(database: QueueDatabase, subscription: Subscription): Promise<Look> {
+  try {
+    const filter = compileStored(subscription);
+    const { first, isWhole, bookmark } = await findPending(database, subscription, filter, REACH);
+    const found = first !== undefined ? 'due' : isWhole ? 'nothing' : 'far';
+    return { subscription, found, ...(bookmark !== undefined && { bookmark }) };
+  } catch (error) {
+    return { subscription, found: 'nothing', trouble: (error as Error).message };
+  }
+}
+
+/** In one transaction: a sync of the disk for each of many consumers would take longer than looking. */
+function keepBookmarks(database: QueueDatabase, looks: readonly Look[]): void {
+  const marked = looks.filter(({ bookmark }) => bookmark !== undefined);
+  if (marked.length === 0) return;
+  database.exclusively(() => {
+    for (const { subscription, bookmark } of marked) {
+      if (bookmark !== undefined) database.setBookmark(subscription, bookmark);
     }
-  }
-  const started = due.length === 0 ? [] : startSupervisor(world, due);
-  for (const consumer of due) {
-    if (started.includes(consumer)) continue;
-    skipped.push({ consumer, reason: 'lock held' });
-    lines.push(info(`dispatch: consumer=${consumer} skipped (lock held)`));
-  }
-  log.write(...lines);
-  return { report: { started, skipped }, undecided };
+  });
+}
+
+function whySkipped({ found, trouble }: Look, isTaken: boolean): string | undefined {
+  if (trouble !== undefined) return trouble;
+  if (found === 'nothing') return undefined;
+  if (!isTaken) return 'lock held';
+  return found === 'far' ? 'looking further in the background' : undefined;
+}
+
+function logLines(seen: Look, isTaken: boolean): LogLine[] {
+  const reason = whySkipped(seen, isTaken);
+  if (reason === undefined) return [];
+  const named = `dispatch: consumer=${nameOf(seen)}`;
+  if (seen.trouble !== undefined) return [failure(`${named} error: ${reason}`)];
+  return [info(isTaken ? `${named} ${reason}` : `${named} skipped (${reason})`)];
 }
 
 /** The consumers whose locks were free. Their locks name the new process before anyone else can look. */
-function startSupervisor({ folder, database, supervisor }: DispatchWorld, due: string[]): string[] {
+function startSupervisor(
+  { folder, database, supervisor }: DispatchWorld,
+  wanted: readonly string[],
+): string[] {
   return database.exclusively(() => {
-    const notes = due.map((consumer) => ({ consumer, note: readLock(folder, consumer) }));
+    const notes = wanted.map((consumer) => ({ consumer, note: readLock(folder, consumer) }));
     const free = notes.filter(({ note }) => !isHeld(note));
     if (free.length === 0) return [];
     const token = newToken();

@@ -22,6 +22,8 @@ import { runHandler } from './run-handler.ts';
 
 const ORPHAN_POLL_MS = 100;
 const ERROR_CHARS = 500;
+/** Events looked at between two bookmarks, about a tenth of a second of looking: each costs a sync of the disk. */
+const REACH = 200_000;
 
 export interface SupervisorWorld {
   readonly folder: QueueFolder;
@@ -45,6 +47,8 @@ export async function superviseConsumer(
     // One that is marked failed has one try; what it does then decides.
     let left = database.failure(consumer)?.failed === 1 ? 1 : world.retry.attempts;
     let failures = database.failure(consumer)?.failures ?? 0;
+    // Whoever started it may not have looked far enough to know.
+    if (!(await goesOn(world, consumer, { token, progressed: true, newestBefore: 0 }))) return;
     for (;;) {
       const subscription = database.subscription(consumer);
       if (subscription === undefined) break;
@@ -53,7 +57,7 @@ export async function superviseConsumer(
         if (database.failure(consumer) !== undefined) database.clearFailure(consumer);
         failures = 0;
         left = world.retry.attempts;
-        if (await goesOn(world, subscription, { token, ...round })) continue;
+        if (await goesOn(world, consumer, { token, ...round })) continue;
         return;
       }
       failures = round.progressed ? 1 : failures + 1;
@@ -83,7 +87,7 @@ interface Round {
 }
 
 async function runOnce(
-  { folder, database, log }: SupervisorWorld,
+  { folder, database, log, clock }: SupervisorWorld,
   subscription: Subscription,
   token: string,
 ): Promise<Round> {
@@ -91,8 +95,9 @@ async function runOnce(
   const newestBefore = database.newestId();
   const ackedBefore = database.acked(consumer_id);
   const named = `dispatch: consumer=${consumer_id}`;
-  const end = await runHandler(subscription, folder.path, (handler) => {
+  const end = await runHandler(subscription, folder.path, (mark) => {
     const note = readLock(folder, consumer_id);
+    const handler = { ...mark, since: new Date(clock()).toISOString() };
     if (note?.token === token) writeLock(folder, consumer_id, { ...note, handler });
     log.write(info(`${named} spawned handler_cmd=${JSON.stringify(handler_cmd)}`));
   });
@@ -105,30 +110,35 @@ async function runOnce(
   return { failed, progressed, newestBefore };
 }
 
-/** Whether to run it again: lets go of the lock when not. */
+/**
+ * Whether there is something to run it for: lets go of the lock when not. Looking may take long, so it is done before
+ * the exclusive step, and bookmarks on the way keep it from being done twice.
+ */
 async function goesOn(
   world: SupervisorWorld,
-  { consumer_id }: Subscription,
-  { token, progressed, newestBefore }: Round & { readonly token: string },
+  consumer: string,
+  { token, progressed, newestBefore }: Omit<Round, 'failed'> & { readonly token: string },
 ): Promise<boolean> {
   const { database } = world;
-  const subscription = database.subscription(consumer_id);
-  if (subscription === undefined) {
-    database.exclusively(() => release(world, consumer_id, token));
+  const letGo = (): false => {
+    release(world, consumer, token);
     return false;
+  };
+  for (;;) {
+    const subscription = database.subscription(consumer);
+    if (subscription === undefined) return database.exclusively(letGo);
+    const filter = compileStored(subscription);
+    const seen = await findPending(database, subscription, filter, REACH);
+    const answer = database.exclusively(() => {
+      if (seen.bookmark !== undefined) database.setBookmark(subscription, seen.bookmark);
+      if (!seen.isWhole) return undefined;
+      // Without progress the same events would come again at once, and for ever. New ones are a reason.
+      const after = progressed ? seen.clearTo : Math.max(seen.clearTo, newestBefore);
+      const isDue = database.firstMatch({ after, through: database.newestId() }, filter);
+      return isDue !== undefined || letGo();
+    });
+    if (answer !== undefined) return answer;
   }
-  const filter = compileStored(subscription);
-  // What takes long is done before the exclusive step.
-  const { clearTo, bookmark } = await findPending(database, subscription, filter);
-  return database.exclusively(() => {
-    if (bookmark !== undefined) database.setBookmark(subscription, bookmark);
-    // Without progress the same events would come again at once, and for ever. New ones are a reason.
-    const after = progressed ? clearTo : Math.max(clearTo, newestBefore);
-    const first = database.firstMatch({ after, through: database.newestId() }, filter);
-    if (first !== undefined) return true;
-    release(world, consumer_id, token);
-    return false;
-  });
 }
 
 function noteFailure(

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
+import type { CheckedEvent } from '../check-input.ts';
 import type { QueueFolder } from '../folder.ts';
 import { FILE_LINES_MAX } from '../limits.ts';
 import type { QueueEvent } from '../queue.ts';
@@ -18,6 +19,13 @@ import { readTail } from './read-tail.ts';
 const REPAIR_BYTES_MAX = 64 << 20;
 const REPAIR_ROWS = 500;
 const WRITE_CHARS = 1 << 20;
+
+/** The last events that were committed, to save reading them. Their ids follow one another. */
+export interface FreshEvents {
+  readonly firstId: number;
+  readonly createdAt: string;
+  readonly events: readonly CheckedEvent[];
+}
 
 interface Left {
   readonly file: number;
@@ -42,8 +50,8 @@ export class EventMirror {
     this.#now = now;
   }
 
-  /** Writes what is missing, up to the newest event. `fresh` are the last ones committed, to save reading them. */
-  catchUp(fresh: readonly QueueEvent[]): void {
+  /** Writes what is missing, up to the newest event. */
+  catchUp(fresh: FreshEvents): void {
     this.#database.exclusively(() => {
       const found = statSync(this.#folder.mirror, { throwIfNoEntry: false });
       const left = this.#left;
@@ -82,7 +90,7 @@ export class EventMirror {
     return this.#open();
   }
 
-  #write(left: Left, fresh: readonly QueueEvent[]): void {
+  #write(left: Left, fresh: FreshEvents): void {
     // Until it is written nobody knows how the file is.
     this.#left = undefined;
     try {
@@ -94,11 +102,10 @@ export class EventMirror {
     }
   }
 
-  #append(file: number, from: number, fresh: readonly QueueEvent[]): { id: number; bytes: number } {
+  #append(file: number, from: number, fresh: FreshEvents): { id: number; bytes: number } {
     const writer = new LineWriter(file);
-    const [first] = fresh;
     let id = from;
-    const gapEnd = first === undefined ? this.#database.newestId() : first.id - 1;
+    const gapEnd = fresh.firstId - 1;
     while (id < gapEnd && writer.bytes < REPAIR_BYTES_MAX) {
       const rows = [
         ...this.#database.matches({ after: id, through: gapEnd }, undefined, REPAIR_ROWS),
@@ -110,11 +117,13 @@ export class EventMirror {
       }
     }
     if (id >= gapEnd) {
-      for (const event of fresh) {
-        // Another process may have written it already, for this one was slow.
-        if (event.id <= id) continue;
-        writer.add(event);
-        id = event.id;
+      // Another process may have written some of them already, for this one was slow.
+      for (let at = id + 1 - fresh.firstId; at < fresh.events.length; at += 1) {
+        const event = fresh.events[at];
+        if (event === undefined) break;
+        const { source, type, subtype, content } = event;
+        id = fresh.firstId + at;
+        writer.add({ id, created_at: fresh.createdAt, source, type, subtype, content });
       }
     }
     writer.flush();

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
 import type { QueueFolder } from '../folder.ts';
 import { FILE_LINES_MAX } from '../limits.ts';
 import type { QueueDatabase } from '../sqlite/queue-database.ts';
@@ -32,12 +32,8 @@ export class RuntimeLog {
   /** Lines that are counted in the database first, as nobody reads the file to count them. */
   write(...lines: readonly LogLine[]): void {
     if (lines.length === 0) return;
-    try {
-      this.#database.exclusively(() => this.#database.addLines('thread.log', lines.length));
-      this.writeCounted(...lines);
-    } catch {
-      // A full disk, or a folder that is gone: there is nowhere to say so.
-    }
+    this.count(lines.length);
+    this.writeCounted(...lines);
   }
 
   /** Counts lines that were written before. */
@@ -45,7 +41,7 @@ export class RuntimeLog {
     try {
       this.#database.exclusively(() => this.#database.addLines('thread.log', lines));
     } catch {
-      // As above.
+      // What there is to tell may be the very reason; the file is then longer than the database knows.
     }
   }
 
@@ -71,24 +67,14 @@ export class RuntimeLog {
       if (this.#database.lines('thread.log') > FILE_LINES_MAX + texts.length) {
         this.#rotate(texts.length);
       }
-      this.#append(texts.join(''));
     } catch {
       // As above.
     }
+    append(this.#folder, texts.join(''));
   }
 
-  #toText({ level, text }: LogLine): string {
-    return `[${new Date(this.#now()).toISOString()}] [${level}] ${toOneLine(text)}\n`;
-  }
-
-  #append(text: string): void {
-    try {
-      appendFileSync(this.#folder.log, text);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      mkdirSync(this.#folder.logs);
-      appendFileSync(this.#folder.log, text);
-    }
+  #toText(line: LogLine): string {
+    return toText(line, this.#now());
   }
 
   #rotate(counted: number): void {
@@ -99,6 +85,25 @@ export class RuntimeLog {
       this.#database.setLines('thread.log', counted);
     });
   }
+}
+
+/** For what happened where the database cannot be used. */
+export function logUncounted(folder: QueueFolder, line: LogLine, nowMs: number): void {
+  append(folder, toText(line, nowMs));
+}
+
+function append(folder: QueueFolder, text: string): void {
+  try {
+    // Only this level: a queue that was deleted must not come back as an empty folder.
+    if (!existsSync(folder.logs)) mkdirSync(folder.logs);
+    appendFileSync(folder.log, text);
+  } catch {
+    // A full disk, or a folder that is gone: there is nowhere to say so.
+  }
+}
+
+function toText({ level, text }: LogLine, nowMs: number): string {
+  return `[${new Date(nowMs).toISOString()}] [${level}] ${toOneLine(text)}\n`;
 }
 
 /** Most lines have none, which is found out faster without Unicode's classes. */

@@ -1,4 +1,6 @@
 import { QuipuError } from '../../base/errors.ts';
+import { findTrouble } from '../files/find-trouble.ts';
+import type { Trouble } from '../files/find-trouble.ts';
 
 /** What SQLite and the file system say, in the words of the store's errors. `path` is the queue's folder. */
 export function toQueueError(error: unknown, path: string): Error {
@@ -6,16 +8,6 @@ export function toQueueError(error: unknown, path: string): Error {
   const { code, message } = error as NodeJS.ErrnoException;
   if (typeof code !== 'string') return error as Error;
   const why = { cause: error };
-  if (code === 'SQLITE_FULL' || code === 'ENOSPC') {
-    return new QuipuError('DISK_FULL', `the disk is full, in ${path}`, { path }, why);
-  }
-  if (code === 'SQLITE_READONLY_DBMOVED' || code === 'ENOENT') {
-    const gone = `${path} was moved or deleted while it was in use`;
-    return new QuipuError('NOT_FOUND', gone, { what: 'thread', id: path }, why);
-  }
-  if (code.startsWith('SQLITE_READONLY') || code === 'EROFS' || code === 'EACCES') {
-    return new QuipuError('READ_ONLY', `${path} cannot be written to`, { path }, why);
-  }
   if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_LOCKED') {
     const busy = `other processes kept ${path} busy for too long`;
     return new QuipuError('LOCKED', busy, { what: 'queue', owner: 'another process' }, why);
@@ -24,7 +16,33 @@ export function toQueueError(error: unknown, path: string): Error {
     const damaged = `events.db in ${path} is damaged: ${message}`;
     return new QuipuError('CORRUPT', damaged, { file: 'events.db', offset: 0 }, why);
   }
-  return new QuipuError('IO', `cannot use ${path}: ${message}`, { path, errno: code }, why);
+  const missing = code === 'ENOENT' ? 'gone' : undefined;
+  switch (troubleOf(code) ?? findTrouble(path) ?? missing) {
+    case 'full':
+      return new QuipuError('DISK_FULL', `the disk is full, in ${path}`, { path }, why);
+    case 'read-only':
+      return new QuipuError('READ_ONLY', `${path} cannot be written to`, { path }, why);
+    case 'gone': {
+      const gone = `${path} was moved or deleted while it was in use`;
+      return new QuipuError('NOT_FOUND', gone, { what: 'thread', id: path }, why);
+    }
+    case undefined:
+      return new QuipuError('IO', `cannot use ${path}: ${message}`, { path, errno: code }, why);
+  }
+}
+
+/** As far as the code alone says it. */
+function troubleOf(code: string): Trouble | undefined {
+  if (code === 'SQLITE_FULL' || code === 'ENOSPC' || code === 'EDQUOT') return 'full';
+  if (code === 'SQLITE_READONLY_DBMOVED') return 'gone';
+  if (code.startsWith('SQLITE_READONLY')) return 'read-only';
+  return code === 'EROFS' || code === 'EACCES' || code === 'EPERM' ? 'read-only' : undefined;
+}
+
+/** Whether it is SQLite that could not go on, and not the caller who asked for too much. */
+export function isFatal({ cause }: Error): boolean {
+  const { code } = (cause ?? {}) as { code?: unknown };
+  return typeof code === 'string' && code.startsWith('SQLITE_');
 }
 
 /** Runs SQLite's or the file system's part of a call. */

@@ -12,7 +12,7 @@ export function info(world: ThreadWorld, verbose: boolean): Command {
         {
           summary: 'Print how many events there are, who is subscribed, and how far each one is.',
           more: [
-            'LAG counts the events that match and are not acknowledged, up to 10,000. STATE is idle, running, or failed:\na handler that failed ten times in a row.',
+            'LAG counts the events that match and are not acknowledged, up to 10,000. STATE is idle, running, or failed:\na handler that failed ten times in a row. One that runs is shown with its process, which kill -- -<process> ends.',
           ],
           examples: ['thread info --thread ./inbox', 'thread info --thread ./inbox --json'],
         },

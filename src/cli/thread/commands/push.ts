@@ -47,7 +47,7 @@ export function push(world: ThreadWorld, verbose: boolean): Command {
     .option('--source <name>', 'where it comes from', parseFilled)
     .option('--type <type>', 'message or record', parseType)
     .option('--subtype <subtype>', 'a lower-case word', parseFilled)
-    .option('--content <data>', 'the payload')
+    .option('--content <data>', 'the payload', parseFilled)
     .option('--batch', 'read one JSON object a line from standard input');
   return withJson(command).action(async (options: Options) => {
     await withQueue(world, options, async (queue) => {

@@ -22,6 +22,7 @@ const progress = z.strictObject({
   updated_at: z.string().nullable(),
   lag: z.int().nullable(),
   state: z.enum(['idle', 'running', 'failed']),
+  handler: z.strictObject({ pid: z.int(), since: z.string() }).optional(),
   failures: z.int(),
   last_error: z.string().nullable(),
 });

@@ -1,0 +1,15 @@
+// Broken on purpose: runs the handlers of its consumers one after the other.
+import { readLock, removeLock } from '../../dist/queue/dispatch/consumer-lock.js';
+import { runHandler } from '../../dist/queue/dispatch/run-handler.js';
+import { queueFolder } from '../../dist/queue/folder.js';
+import { QueueDatabase } from '../../dist/queue/sqlite/queue-database.js';
+
+const [path, token, ...consumers] = process.argv.slice(2);
+const folder = queueFolder(path);
+const database = new QueueDatabase(folder.database);
+database.exclusively(() => readLock(folder, consumers[0]));
+for (const consumer of consumers) {
+  if (readLock(folder, consumer)?.token !== token) continue;
+  await runHandler(database.subscription(consumer), path, () => undefined);
+  removeLock(folder, consumer);
+}
