@@ -53,7 +53,7 @@ Exit codes: 0 done, 1 the store said no, 2 the command line or the input is wron
 
 /**
  * The tree of commands. Options before a command's name are the program's, after it the command's. When the first
- * word of the command line is the name of a group, that group is all there is of it.
+ * word of the command line is the name of a group, or of a command without one, there is nothing else in it.
  */
 export async function createProgram(world: World, firstWord?: string): Promise<Command> {
   const program = addCommonOptions(new Command('quipu'))
@@ -66,9 +66,13 @@ export async function createProgram(world: World, firstWord?: string): Promise<C
     return program;
   }
   const { firstCommands, upkeepCommands } = await import('./groups/store-commands.ts');
-  for (const build of firstCommands) program.addCommand(build(world));
-  for (const name of Object.keys(GROUPS)) program.addCommand(await loadGroup(name, world));
-  for (const build of upkeepCommands) program.addCommand(build(world));
+  const first = firstCommands.map((build) => build(world));
+  const upkeep = upkeepCommands.map((build) => build(world));
+  const isOfStore = [...first, ...upkeep].some((command) => command.name() === firstWord);
+  const groups = isOfStore ? [] : Object.keys(GROUPS);
+  for (const command of first) program.addCommand(command);
+  for (const name of groups) program.addCommand(await loadGroup(name, world));
+  for (const command of upkeep) program.addCommand(command);
   return program;
 }
 
