@@ -1,0 +1,53 @@
+import type { Hash } from '../../../base/brand.ts';
+import { QuipuError } from '../../../base/errors.ts';
+import type {
+  BackupReport,
+  CheckOptions,
+  CheckReport,
+  Collection,
+  CollectionOptions,
+  LineErasure,
+  Upkeep,
+} from '../../upkeep.ts';
+import type { Ears } from '../commit/commit-group.ts';
+import type { CollectionWorld } from './collection.ts';
+
+/** Upkeep of a database: each piece lives in a file of its own and is loaded when it is asked for. */
+export class PostgresUpkeep implements Upkeep {
+  /** Of the collection that runs in this process. */
+  ears: Ears | undefined;
+  readonly #world: Omit<CollectionWorld, 'setEars'>;
+
+  constructor(world: Omit<CollectionWorld, 'setEars'>) {
+    this.#world = world;
+  }
+
+  async startCollection(options: CollectionOptions): Promise<Collection> {
+    const { startCollection } = await import('./collection.ts');
+    const setEars = (ears: Ears | undefined): void => void (this.ears = ears);
+    return startCollection({ ...this.#world, setEars }, options);
+  }
+
+  async check(options: CheckOptions): Promise<CheckReport> {
+    const { checkTables } = await import('./check-tables.ts');
+    return checkTables(this.#world.database, options);
+  }
+
+  async eraseBlob(hash: Hash): Promise<void> {
+    const { eraseBlob } = await import('./erase.ts');
+    await eraseBlob(this.#world.database, hash);
+  }
+
+  async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
+    const { eraseLines } = await import('./erase.ts');
+    await eraseLines(this.#world.database, log, erasures);
+  }
+
+  async backup(): Promise<BackupReport> {
+    throw new QuipuError(
+      'UNSUPPORTED',
+      `${this.#world.database.name} is backed up with the tools of PostgreSQL, such as pg_dump`,
+      { what: 'backup', found: 'postgres' },
+    );
+  }
+}
