@@ -29,7 +29,14 @@ export async function openPostgresEngine(
     const channel = `quipu_${database.address.schema}`;
     const feed = new ChangeFeed(database, channel, row?.seq ?? 0);
     const presence = new Presence(database, (turn) => engine.interrupt(turn));
-    const upkeep = new PostgresUpkeep({ database, clock, server: presence.id });
+    const upkeep = new PostgresUpkeep({
+      database,
+      clock,
+      server: presence.id,
+      adopt: async (adoption) => {
+        await committer.submit({ rest: {}, blobs: [], extents: [], relies: [], adoption });
+      },
+    });
     const world = { database, clock, owner: presence.id, channel, ears: () => upkeep.ears };
     const committer = new GroupCommitter(world, (seq) => feed.note(seq));
     const engine = new PostgresEngine({ database, committer, feed, presence, upkeep });

@@ -48,6 +48,7 @@ export const CAPABILITIES: EngineCapabilities = {
   reindex: { missing: 'the indexes are the database’s own; REINDEX rebuilds them' },
   backup: { missing: 'the database is backed up with its own tools, such as pg_dump' },
   collection: true,
+  adoption: true,
 };
 
 /** The contract over a PostgreSQL database: one batch is one transaction, any number of servers share it. */

@@ -87,6 +87,7 @@ CREATE TABLE turn_keys (
   key bytea PRIMARY KEY,
   turn bigint NOT NULL
 );
+CREATE INDEX keys_by_turn ON turn_keys (turn);
 
 CREATE TABLE servers (
   id uuid PRIMARY KEY,

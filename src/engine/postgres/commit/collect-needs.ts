@@ -1,15 +1,21 @@
 import type { Hash } from '../../../base/brand.ts';
+import { hexOf } from '../../../base/hex.ts';
+import type { Adoption } from '../../adoption.ts';
 import type { Idempotency } from '../../batch.ts';
 import type { PreparedBatch } from '../../plan/planned.ts';
 
 /** What a group will ask for, as far as its batches name it. */
 export interface Needs {
   readonly blobs: Set<Hash>;
+  /** Those that may be missing if they were erased. */
+  readonly erased: Set<Hash>;
   readonly sha256s: Set<string>;
   readonly contexts: Set<number>;
   readonly turns: Set<number>;
   readonly openTurns: Set<number>;
   readonly keys: Idempotency[];
+  /** As they are stored, in hex. */
+  readonly keyHashes: string[];
   readonly docs: Set<string>;
   readonly logs: Set<string>;
   /** Names of plain files and of the folders that they would lie in. */
@@ -19,11 +25,13 @@ export interface Needs {
 export function collectNeeds(batches: readonly PreparedBatch[]): Needs {
   const needs: Needs = {
     blobs: new Set(),
+    erased: new Set(),
     sha256s: new Set(),
     contexts: new Set(),
     turns: new Set(),
     openTurns: new Set(),
     keys: [],
+    keyHashes: [],
     docs: new Set(),
     logs: new Set(),
     files: new Set(),
@@ -36,6 +44,7 @@ export function collectNeeds(batches: readonly PreparedBatch[]): Needs {
     collectContexts(needs, batch);
     collectTurns(needs, batch);
     collectRecords(needs, batch);
+    if (batch.adoption !== undefined) collectAdoption(needs, batch.adoption);
   }
   return needs;
 }
@@ -82,6 +91,38 @@ function collectRecords(needs: Needs, { rest }: PreparedBatch): void {
   for (const { name, publish = false } of rest.docs ?? []) {
     needs.docs.add(name);
     if (publish) addFiles(needs.files, name);
+  }
+}
+
+function collectAdoption(needs: Needs, adoption: Adoption): void {
+  const addPayload = (hash: Hash): void => {
+    needs.blobs.add(hash);
+    needs.erased.add(hash);
+  };
+  for (const hash of adoption.erased ?? []) addPayload(hash);
+  for (const { sha256, hash } of adoption.sha256Names ?? []) {
+    needs.sha256s.add(sha256);
+    needs.blobs.add(hash);
+  }
+  for (const context of adoption.contexts ?? []) {
+    needs.contexts.add(Number(context.id));
+    if (context.removed === undefined) needs.turns.add(Number(context.base));
+  }
+  for (const entry of adoption.turns ?? []) {
+    if (entry.key !== undefined) needs.keyHashes.push(hexOf(entry.key));
+    if (entry.gone !== undefined) continue;
+    needs.turns.add(Number(entry.row.parent));
+    needs.contexts.add(Number(entry.row.context));
+    if (entry.row.payload !== undefined) addPayload(entry.row.payload);
+  }
+  for (const entry of adoption.patches ?? []) {
+    if ('gone' in entry) continue;
+    needs.turns.add(Number('patch' in entry ? entry.patch.turn : entry.fsRoot.turn));
+    addPayload('patch' in entry ? entry.patch.payload : entry.fsRoot.root);
+  }
+  for (const { row, published } of adoption.docs ?? []) {
+    needs.docs.add(row.name);
+    if (published) addFiles(needs.files, row.name);
   }
 }
 

@@ -58,13 +58,15 @@ export async function commitGroup(
   batches: readonly PreparedBatch[],
 ): Promise<readonly Decision[]> {
   return world.database.write(async (transaction) => {
-    const view = new View(transaction);
+    let nextTurn = 1;
+    const view = new View(transaction, () => nextTurn);
     const [[clock]] = await Promise.all([
       transaction.query<Clock>(TAKE_CLOCK),
       view.prefetch(batches),
     ]);
     if (clock === undefined) throw new Error('the store has no clock');
-    const { next_turn: nextTurn, next_context: nextContext, next_patch: nextPatch } = clock;
+    nextTurn = clock.next_turn;
+    const { next_context: nextContext, next_patch: nextPatch } = clock;
     // A clock that jumps back stands still here until it has caught up.
     const nowMs = Math.max(world.clock(), clock.time_ms);
     const draft = new Draft(view, nowMs, { nextTurn, nextContext, nextPatch });

@@ -10,6 +10,11 @@ export const FIND_BLOBS: Statement = {
   text: 'SELECT hash FROM blobs WHERE hash = ANY($1::bytea[])',
 };
 
+export const FIND_ERASED: Statement = {
+  name: 'find-erased',
+  text: 'SELECT hash FROM erased_blobs WHERE hash = ANY($1::bytea[])',
+};
+
 export const FIND_SHA256S: Statement = {
   name: 'find-sha256s',
   text: 'SELECT sha256, hash FROM sha256s WHERE sha256 = ANY($1::bytea[])',

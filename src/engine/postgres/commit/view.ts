@@ -22,7 +22,9 @@ export class View implements CommittedView {
   readonly reliedBlobs: Set<Hash> = new Set();
   readonly reliedTurns: Set<TurnId> = new Set();
   readonly #sql: Sql;
+  readonly #nextTurn: () => number;
   readonly #blobs: Known<Hash, true>;
+  readonly #erased: Known<Hash, true>;
   readonly #sha256s: Known<string, Hash>;
   readonly #contexts: Known<number, ContextColumns>;
   readonly #turns: Known<number, TreeTurn>;
@@ -31,10 +33,18 @@ export class View implements CommittedView {
   readonly #logs: Known<string, LogState>;
   readonly #fileKinds: Known<string, FileKind>;
 
-  constructor(sql: Sql) {
+  /** `nextTurn` is asked when the clock was read: ids from there on were never handed out. */
+  constructor(sql: Sql, nextTurn: () => number) {
     this.#sql = sql;
+    this.#nextTurn = nextTurn;
     this.#blobs = new Known(async (hashes) => {
       const rows = await sql.query<{ hash: Uint8Array }>(statements.FIND_BLOBS, [
+        hashes.map(hashToBytes),
+      ]);
+      return rows.map(({ hash }) => [bytesToHash(hash), true]);
+    });
+    this.#erased = new Known(async (hashes) => {
+      const rows = await sql.query<{ hash: Uint8Array }>(statements.FIND_ERASED, [
         hashes.map(hashToBytes),
       ]);
       return rows.map(({ hash }) => [bytesToHash(hash), true]);
@@ -75,9 +85,13 @@ export class View implements CommittedView {
   /** Asks for all that these batches name, in statements that are sent together. */
   async prefetch(batches: readonly PreparedBatch[]): Promise<void> {
     const needs = collectNeeds(batches);
-    const keys = needs.keys.map(({ context, key }) => hexOf(idempotencyHash(context, key)));
+    const keys = [
+      ...needs.keys.map(({ context, key }) => hexOf(idempotencyHash(context, key))),
+      ...needs.keyHashes,
+    ];
     await Promise.all([
       this.#blobs.load(needs.blobs),
+      this.#erased.load(needs.erased),
       this.#sha256s.load(needs.sha256s),
       this.#prefetchContexts(needs.contexts, needs.openTurns),
       this.#prefetchTurns(needs.turns, needs.contexts),
@@ -142,9 +156,13 @@ export class View implements CommittedView {
     return this.#keys.need(hexOf(key));
   }
 
-  /** What was collected has no row, and its key is gone with it. */
-  isCollected(): boolean {
-    return false;
+  /** What was collected has no row. */
+  isCollected(turn: number): boolean {
+    return isId(turn) && turn < this.#nextTurn() && this.#turns.need(turn) === undefined;
+  }
+
+  get erased(): { has(hash: Hash): boolean } {
+    return { has: (hash) => this.#erased.need(hash) === true };
   }
 
   async newestPatch(turn: number): Promise<number> {

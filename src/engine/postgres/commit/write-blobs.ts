@@ -32,6 +32,11 @@ const PUT_SHA256S: Statement = {
     ON CONFLICT (sha256) DO UPDATE SET hash = excluded.hash`,
 };
 
+export const NOTE_ERASED: Statement = {
+  name: 'note-erased',
+  text: 'INSERT INTO erased_blobs (hash) SELECT unnest($1::bytea[]) ON CONFLICT DO NOTHING',
+};
+
 /** A blob in parts: what it takes, and the upload that has them. */
 export interface UploadedBlob extends PreparedBlob {
   readonly upload: string;
@@ -57,6 +62,8 @@ export function writeBlobs(
     totals.blobBytes += blob.squeezed.rawLength;
     totals.storedBytes += storedBytesOf(blob);
   }
+  const erased = [...draft.erased.entries()].map(([hash]) => hashToBytes(hash));
+  if (erased.length > 0) transaction.send(NOTE_ERASED, [erased]);
   const aliases = [...draft.sha256.entries()];
   if (aliases.length > 0) {
     const names = aliases.map(([sha256]) => Buffer.from(sha256, 'hex'));

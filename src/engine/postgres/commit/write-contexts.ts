@@ -1,3 +1,4 @@
+import { NO_TURN } from '../../../base/brand.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { hashToBytes } from '../../../base/hash.ts';
 import type { Statement } from '../../../postgres/sql.ts';
@@ -100,7 +101,10 @@ function writeLabels(transaction: Transaction, draft: Draft): void {
 }
 
 export function writePatches(transaction: Transaction, draft: Draft): void {
-  const patches = [...draft.patches.entries()].map(([, patch]) => patch);
+  // One whose turn is gone has a number and no row.
+  const patches = [...draft.patches.entries()]
+    .map(([, patch]) => patch)
+    .filter(({ turn }) => turn !== NO_TURN && !draft.isGone(Number(turn)));
   if (patches.length === 0) return;
   transaction.send(PUT_PATCHES, [
     patches.map(({ turn }) => turn),

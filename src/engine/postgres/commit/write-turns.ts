@@ -66,7 +66,12 @@ export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf
   for (const [id, { turn, closed }] of draft.opens.entries()) {
     if (!closed) turns.set(id, { ...turn, idempotency: undefined });
   }
-  for (const [id, turn] of draft.turns.entries()) turns.set(id, turn);
+  const keyed: [number, Uint8Array][] = [];
+  for (const [id, turn] of draft.turns.entries()) {
+    // One that is gone where it came from has a number and perhaps a key, and no row.
+    if (draft.goneTurns.get(id) === undefined) turns.set(id, turn);
+    if (turn.idempotency !== undefined) keyed.push([id, turn.idempotency]);
+  }
 
   const trees = new Map<number, number>();
   const treeOf: TreeOf = (id) => trees.get(id) ?? view.treeOf(id) ?? id;
@@ -78,15 +83,12 @@ export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf
   if (rows.length > 0) putTurns(transaction, rows, treeOf);
   const fresh = rows.filter(([id]) => view.treeOf(id) === undefined).map(([id]) => id);
   if (fresh.length > 0) transaction.send(PUT_TREES, [fresh, fresh.map(treeOf)]);
-  const keyed = rows.filter(([, { idempotency }]) => idempotency !== undefined);
   if (keyed.length > 0) {
-    transaction.send(PUT_KEYS, [
-      keyed.map(([, turn]) => turn.idempotency),
-      keyed.map(([id]) => id),
-    ]);
+    transaction.send(PUT_KEYS, [keyed.map(([, key]) => key), keyed.map(([id]) => id)]);
   }
   writeOpen(transaction, [...draft.opens.entries()], writes.owner);
-  for (const [, { row }] of draft.turns.entries()) {
+  for (const [id, { row }] of draft.turns.entries()) {
+    if (draft.goneTurns.get(id) !== undefined) continue;
     totals.turns += 1;
     totals.logicalBytes += row.size;
   }

@@ -7,7 +7,7 @@ import type { ContextRow, DocRow, FsRootRow, HeadRow, LogRow, PatchRow } from '.
 import { type ContextColumns, toContextRow, toHeadRecord } from './context-rows.ts';
 import * as statements from './record-statements.ts';
 
-interface PatchColumns {
+export interface PatchColumns {
   readonly turn: number;
   readonly seq: number;
   readonly tombstone: boolean;
@@ -127,7 +127,7 @@ export class RecordReader {
   }
 }
 
-function toPatchRow(columns: PatchColumns): PatchRow {
+export function toPatchRow(columns: PatchColumns): PatchRow {
   return {
     seq: columns.seq,
     turn: BigInt(columns.turn) as TurnId,

@@ -60,8 +60,10 @@ export const TABLE_CHECKS: readonly TableCheck[] = [
   {
     table: 'patches',
     what: 'its turn or its payload is missing',
-    sql: `SELECT p.seq::text AS id FROM patches p WHERE ${NO_BLOB('p.payload')}
-      OR NOT EXISTS (SELECT FROM turn_trees x WHERE x.id = p.turn)`,
+    // A file-system root that another replaced keeps no blob.
+    sql: `SELECT p.seq::text AS id FROM patches p WHERE NOT EXISTS (SELECT FROM turn_trees x WHERE x.id = p.turn)
+      OR ${NO_BLOB('p.payload')} AND NOT (p.fs_root
+        AND EXISTS (SELECT FROM patches n WHERE n.turn = p.turn AND n.fs_root AND n.seq > p.seq))`,
   },
   {
     table: 'blob_parts',

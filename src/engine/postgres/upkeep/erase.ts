@@ -5,16 +5,13 @@ import type { Statement } from '../../../postgres/sql.ts';
 import { padLine } from '../../pad-line.ts';
 import type { LineErasure } from '../../upkeep.ts';
 import { ADD_TOTALS, NOTHING_ADDED, totalValues } from '../commit/clock.ts';
+import { NOTE_ERASED } from '../commit/write-blobs.ts';
 import { DROP_BLOBS } from './collection-statements.ts';
 import { takeClockAlone } from './upkeep-lock.ts';
 
 // Erasing: the rows are gone, or others stand in their place, when the transaction is committed. The pages
 // of the tables and the write-ahead log have the old bytes until the database overwrites them.
 
-const NOTE_ERASED: Statement = {
-  name: 'note-erased',
-  text: 'INSERT INTO erased_blobs (hash) VALUES ($1) ON CONFLICT DO NOTHING',
-};
 /** They tell of what was streamed and written lately; listeners are told that something went by. */
 const DROP_CHANGES: Statement = { name: 'drop-changes', text: 'DELETE FROM changes' };
 
@@ -39,7 +36,7 @@ export async function eraseBlob(database: Database, hash: Hash): Promise<void> {
     if (blobs === 0) return;
     const totals = { blobs: -blobs, blobBytes: -size, storedBytes: -stored };
     transaction.send(ADD_TOTALS, totalValues({ ...NOTHING_ADDED, ...totals }));
-    transaction.send(NOTE_ERASED, [hashToBytes(hash)]);
+    transaction.send(NOTE_ERASED, [[hashToBytes(hash)]]);
     transaction.send(DROP_CHANGES);
   });
 }

@@ -1,5 +1,6 @@
 import type { Hash } from '../../../base/brand.ts';
 import { QuipuError } from '../../../base/errors.ts';
+import type { Adoption, Records } from '../../adoption.ts';
 import type {
   BackupReport,
   CheckOptions,
@@ -9,17 +10,26 @@ import type {
   LineErasure,
   Upkeep,
 } from '../../upkeep.ts';
+import { PostgresRecords } from '../read/postgres-records.ts';
+import { takeClockAlone } from './upkeep-lock.ts';
 import type { Ears } from '../commit/commit-group.ts';
 import type { CollectionWorld } from './collection.ts';
+
+export interface UpkeepWorld extends Omit<CollectionWorld, 'setEars'> {
+  /** One commit that takes records over. */
+  adopt(adoption: Adoption): Promise<void>;
+}
 
 /** Upkeep of a database: each piece lives in a file of its own and is loaded when it is asked for. */
 export class PostgresUpkeep implements Upkeep {
   /** Of the collection that runs in this process. */
   ears: Ears | undefined;
-  readonly #world: Omit<CollectionWorld, 'setEars'>;
+  readonly records: Records;
+  readonly #world: UpkeepWorld;
 
-  constructor(world: Omit<CollectionWorld, 'setEars'>) {
+  constructor(world: UpkeepWorld) {
     this.#world = world;
+    this.records = new PostgresRecords(world.database);
   }
 
   async startCollection(options: CollectionOptions): Promise<Collection> {
@@ -41,6 +51,13 @@ export class PostgresUpkeep implements Upkeep {
   async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
     const { eraseLines } = await import('./erase.ts');
     await eraseLines(this.#world.database, log, erasures);
+  }
+
+  async adopt(adoption: Adoption): Promise<void> {
+    const { database, adopt } = this.#world;
+    // One that begins right after this hears of what is adopted, as of every commit.
+    await database.write((transaction) => takeClockAlone(transaction, 'adopting'));
+    await adopt(adoption);
   }
 
   async backup(): Promise<BackupReport> {
