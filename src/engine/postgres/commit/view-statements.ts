@@ -61,13 +61,13 @@ export const FIND_LOGS: Statement = {
 export const FIND_FILE_KINDS: Statement = {
   name: 'find-file-kinds',
   text: `SELECT * FROM (
-      SELECT n AS name, CASE
-        WHEN EXISTS (SELECT FROM logs l WHERE l.name = n) THEN 'log'
-        WHEN EXISTS (SELECT FROM docs d WHERE d.name = n AND d.published AND d.content IS NOT NULL) THEN 'doc'
-        WHEN EXISTS (SELECT FROM logs l WHERE l.name > n || '/' AND l.name < n || '0') THEN 'folder'
-        WHEN EXISTS (SELECT FROM docs d WHERE d.name > n || '/' AND d.name < n || '0'
-          AND d.published AND d.content IS NOT NULL) THEN 'folder'
-      END AS kind FROM unnest($1::text[] COLLATE "C") n) kinds WHERE kind IS NOT NULL`,
+      SELECT n AS name, coalesce(
+        (SELECT 'log' FROM logs l WHERE l.name = n),
+        (SELECT 'doc' FROM docs d WHERE d.name = n AND d.published AND d.content IS NOT NULL),
+        (SELECT 'folder' FROM logs l WHERE l.name > n || '/' AND l.name < n || '0' LIMIT 1),
+        (SELECT 'folder' FROM docs d WHERE d.name > n || '/' AND d.name < n || '0'
+          AND d.published AND d.content IS NOT NULL LIMIT 1)
+      ) AS kind FROM unnest($1::text[] COLLATE "C") n) kinds WHERE kind IS NOT NULL`,
 };
 
 export const READ_OPEN_TEXT: Statement = {
