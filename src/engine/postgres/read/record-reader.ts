@@ -17,6 +17,10 @@ export interface PatchColumns {
   readonly created_at: number;
 }
 
+interface OverlayColumns extends PatchColumns {
+  readonly fs_root: boolean;
+}
+
 export interface NameRange {
   readonly prefix: string;
   readonly limit: number;
@@ -26,6 +30,7 @@ export interface NameRange {
 /** All that is not a turn or a blob. Each answer is one question, and so of one moment. */
 export class RecordReader {
   readonly #database: Database;
+  readonly #asked: Map<string, Promise<readonly OverlayColumns[]>> = new Map();
 
   constructor(database: Database) {
     this.#database = database;
@@ -49,8 +54,8 @@ export class RecordReader {
   }
 
   async getPatches(turns: readonly TurnId[]): Promise<PatchRow[]> {
-    const rows = await this.#database.query<PatchColumns>(statements.GET_PATCHES, [turns]);
-    return rows.map(toPatchRow);
+    const rows = await this.#overlays(turns);
+    return rows.filter((row) => !row.fs_root).map(toPatchRow);
   }
 
   async getPatch(seq: number): Promise<PatchRow | undefined> {
@@ -60,12 +65,28 @@ export class RecordReader {
   }
 
   async getFsRoots(turns: readonly TurnId[]): Promise<FsRootRow[]> {
-    const rows = await this.#database.query<PatchColumns>(statements.GET_FS_ROOTS, [turns]);
-    return rows.map(({ turn, payload, seq }) => ({
-      turn: BigInt(turn) as TurnId,
-      root: bytesToHash(payload),
-      seq,
-    }));
+    const rows = await this.#overlays(turns);
+    // They come by rising number: the last one that a turn was given stays.
+    const newest = new Map(rows.filter((row) => row.fs_root).map((row) => [row.turn, row]));
+    return [...newest.values()]
+      .toSorted((a, b) => a.seq - b.seq)
+      .map(({ turn, payload, seq }) => ({
+        turn: BigInt(turn) as TurnId,
+        root: bytesToHash(payload),
+        seq,
+      }));
+  }
+
+  /** Patches and file-system roots. A page asks for both at the same moment, and gets one answer. */
+  async #overlays(turns: readonly TurnId[]): Promise<readonly OverlayColumns[]> {
+    const key = turns.join();
+    const asked = this.#asked.get(key);
+    if (asked !== undefined) return asked;
+    const answer = this.#database.query<OverlayColumns>(statements.GET_OVERLAYS, [turns]);
+    this.#asked.set(key, answer);
+    // Later ones ask for themselves: there may be more by then.
+    queueMicrotask(() => this.#asked.delete(key));
+    return answer;
   }
 
   async tips(): Promise<Tips> {

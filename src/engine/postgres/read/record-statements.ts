@@ -14,21 +14,14 @@ export const GET_CONTEXT: Statement = {
   text: `SELECT ${CONTEXT_COLUMNS} FROM contexts c WHERE c.id = $1 AND NOT c.removed`,
 };
 
-export const GET_PATCHES: Statement = {
-  name: 'get-patches',
-  text: `SELECT ${PATCH_COLUMNS} FROM patches WHERE turn = ANY($1::bigint[]) AND NOT fs_root ORDER BY seq`,
+export const GET_OVERLAYS: Statement = {
+  name: 'get-overlays',
+  text: `SELECT ${PATCH_COLUMNS}, fs_root FROM patches WHERE turn = ANY($1::bigint[]) ORDER BY seq`,
 };
 
 export const GET_PATCH: Statement = {
   name: 'get-patch',
   text: `SELECT ${PATCH_COLUMNS} FROM patches WHERE seq = $1 AND NOT fs_root`,
-};
-
-/** The last one that each turn was given. */
-export const GET_FS_ROOTS: Statement = {
-  name: 'get-fs-roots',
-  text: `SELECT * FROM (SELECT DISTINCT ON (turn) turn, payload, seq FROM patches
-    WHERE turn = ANY($1::bigint[]) AND fs_root ORDER BY turn, seq DESC) newest ORDER BY seq`,
 };
 
 export const TIPS: Statement = {
