@@ -15,7 +15,7 @@ function storeOver(engine: Engine, options: { maxPayloadBytes?: number } = {}): 
 
 contextsSuite({
   name: 'PostgreSQL',
-  randomRuns: 3,
+  randomRuns: 1,
   open: async (options) => storeOver(await schemas.open(), options),
   reopen: async (store) => storeOver(await schemas.reopen(engines.get(store)!)),
 });

@@ -7,7 +7,7 @@ const schemas = new StoreSchemas();
 engineSuite({
   name: 'postgres',
   capabilities: CAPABILITIES,
-  randomRuns: 4,
+  randomRuns: 2,
   open: (opening) => schemas.open(opening),
   reopen: (engine, opening) => schemas.reopen(engine, opening),
 });

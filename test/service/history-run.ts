@@ -20,13 +20,15 @@ interface Worker {
 export class Workers {
   readonly logs: string;
   readonly #place: string;
+  readonly #writers: number;
   readonly #contexts: readonly string[];
   readonly #running = new Map<number, Worker>();
   #started = 0;
 
   /** `logs` is an empty folder. */
-  constructor(place: string, logs: string, contexts: readonly string[]) {
+  constructor(place: string, logs: string, contexts: readonly string[], writers = 20) {
     this.#place = place;
+    this.#writers = writers;
     this.logs = logs;
     this.#contexts = contexts;
   }
@@ -47,6 +49,7 @@ export class Workers {
         log,
         name,
         JSON.stringify(this.#contexts),
+        String(this.#writers),
       ],
       { stdio: ['ignore', 'ignore', 'inherit'] },
     );

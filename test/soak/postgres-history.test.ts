@@ -15,6 +15,7 @@ import { PostgresServer } from '../support/postgres/postgres-server.ts';
 
 const PROCESSES = 3;
 const CONTEXTS = 6;
+const WRITERS = 30;
 const ROUNDS = 6;
 
 it('loses and doubles nothing while the database and its users are killed', async () => {
@@ -26,7 +27,7 @@ it('loses and doubles nothing while the database and its users are killed', asyn
     await using store = await openStore(place);
     for (let n = 0; n < CONTEXTS; n += 1) ids.push(`${(await store.contexts.create()).id}`);
   }
-  const workers = new Workers(place, logs, ids);
+  const workers = new Workers(place, logs, ids, WRITERS);
   try {
     for (let n = 0; n < PROCESSES; n += 1) workers.start();
     for (let round = 0; round < ROUNDS; round += 1) {

@@ -21,8 +21,9 @@ export class StoreSchemas {
   #free: string[] = [];
   #made = 0;
 
-  constructor() {
-    this.#database = freshDatabase();
+  /** In a database of its own on the server that the tests share, unless another one is given. */
+  constructor(database: Promise<string> = freshDatabase()) {
+    this.#database = database;
   }
 
   async open(options: PostgresEngineOptions = {}): Promise<Engine> {
