@@ -27,9 +27,7 @@ it('keeps a store in a database, and its password to itself', async () => {
   expect(await rig.run('verify')).toMatchObject({ code: 0 });
   const doctor = await rig.run('doctor');
   expect(doctor.out).toContain('postgres engine, 1 contexts');
-  expect(await rig.run('backup', 'copy', '--json')).toMatchObject({
-    err: expect.stringContaining('pg_dump'),
-  });
+  expect((await rig.run('backup', 'copy', '--json')).err).toContain('pg_dump');
 });
 
 it('serves a database', async () => {

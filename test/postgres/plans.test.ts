@@ -48,14 +48,27 @@ async function catchStatements(url: string): Promise<Map<string, string>> {
   await engine.putBlob({ chunks: once(new Uint8Array(600_000)), sha256: true });
   await engine.findBySha256(blobOf('').hash);
   await Promise.all([
-    ...[engine.getTurn(one.id), engine.walkBack(open.id, 9), engine.ancestorAt(open.id, 1)],
-    ...[engine.commonAncestor(one.id, turns[0]!.id), engine.getHead(id), engine.getContext(id)],
-    ...[engine.listContexts({ limit: 9 }), engine.listContexts({ limit: 9, kind: 'k' })],
+    engine.getTurn(one.id),
+    engine.walkBack(open.id, 9),
+    engine.ancestorAt(open.id, 1),
+    engine.commonAncestor(one.id, turns[0]!.id),
+    engine.getHead(id),
+    engine.getContext(id),
+    engine.listContexts({ limit: 9 }),
+    engine.listContexts({ limit: 9, kind: 'k' }),
     engine.listContexts({ limit: 9, label: 'l' }),
-    ...[engine.getPatches([one.id]), engine.getPatch(patch.seq), engine.getFsRoots([one.id])],
-    ...[engine.tips(), engine.getLog('logs/a'), engine.readLog('logs/a', 0, 9)],
-    ...[engine.listLogs('', 9), engine.getDoc('d.json'), engine.listDocs('', 9), engine.stats()],
-    ...[engine.getBlob(one.payload!), engine.statBlob(one.payload!)],
+    engine.getPatches([one.id]),
+    engine.getPatch(patch.seq),
+    engine.getFsRoots([one.id]),
+    engine.tips(),
+    engine.getLog('logs/a'),
+    engine.readLog('logs/a', 0, 9),
+    engine.listLogs('', 9),
+    engine.getDoc('d.json'),
+    engine.listDocs('', 9),
+    engine.stats(),
+    engine.getBlob(one.payload!),
+    engine.statBlob(one.payload!),
   ]);
   const ears = new Ears();
   await sweep(await ears.start(engine, 0), ears, { blobs: ['one'], turns: [toTurnId(1)] });

@@ -26,7 +26,7 @@ import type {
 } from '../rows.ts';
 import type { Upkeep } from '../upkeep.ts';
 import { BlobReader } from './blobs/blob-reader.ts';
-import { ChangeFeed } from './change-feed.ts';
+import type { ChangeFeed } from './change-feed.ts';
 import type { GroupCommitter } from './commit/group-committer.ts';
 import { prepareBatch, prepareSource } from './intake.ts';
 import type { Presence } from './presence.ts';

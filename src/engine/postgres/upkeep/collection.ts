@@ -15,7 +15,7 @@ import type {
 } from '../../upkeep.ts';
 import type { Ears } from '../commit/commit-group.ts';
 import * as statements from './collection-statements.ts';
-import { Sweep } from './sweep.ts';
+import { type Began, Sweep } from './sweep.ts';
 import { takeClockAlone } from './upkeep-lock.ts';
 
 // A collection beside any number of writers on any number of servers. Its number stands in the clock,
@@ -31,17 +31,6 @@ export interface CollectionWorld {
   readonly server: string;
   /** Tells the commits of this process whom to tell. */
   setEars(ears: Ears | undefined): void;
-}
-
-/** What a collection is about: all of it was there when it began. */
-export interface Began {
-  readonly id: string;
-  readonly seq: number;
-  readonly nextTurn: number;
-  readonly nextPatch: number;
-  /** Blobs put before are old. */
-  readonly beforeMs: number;
-  readonly open: ReadonlySet<number>;
 }
 
 export async function startCollection(

@@ -54,10 +54,10 @@ export class PostgresUpkeep implements Upkeep {
   }
 
   async adopt(adoption: Adoption): Promise<void> {
-    const { database, adopt } = this.#world;
+    const { database } = this.#world;
     // One that begins right after this hears of what is adopted, as of every commit.
     await database.write((transaction) => takeClockAlone(transaction, 'adopting'));
-    await adopt(adoption);
+    await this.#world.adopt(adoption);
   }
 
   async backup(): Promise<BackupReport> {

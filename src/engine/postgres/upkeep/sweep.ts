@@ -6,11 +6,21 @@ import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Progress } from '../../progress.ts';
 import type { CollectionOptions, SweepPlan, SweepReport } from '../../upkeep.ts';
 import { ADD_TOTALS, type Clock, NOTHING_ADDED, TAKE_CLOCK, totalValues } from '../commit/clock.ts';
-import type { Began } from './collection.ts';
 import * as statements from './collection-statements.ts';
 
 /** Rows of a step: commits wait for so many at a time. */
 const STEP_ROWS = 512;
+
+/** What a collection is about: all of it was there when it began. */
+export interface Began {
+  readonly id: string;
+  readonly seq: number;
+  readonly nextTurn: number;
+  readonly nextPatch: number;
+  /** Blobs put before are old. */
+  readonly beforeMs: number;
+  readonly open: ReadonlySet<number>;
+}
 
 interface Note {
   readonly nth: number;
