@@ -32,9 +32,10 @@ export async function runTransaction<T>(
 ): Promise<Ran<T>> {
   const sent: Promise<unknown>[] = [];
   let value: T;
-  // Not waited for: what follows travels with it, and fails with it.
+  // Not waited for: what follows travels with it, and fails with it. Every statement sees what was committed
+  // before it began: who waits for a lock reads what the one before left.
   const begun = client.query(
-    `BEGIN; INSERT INTO transactions (token, done) VALUES ('${token}', true)`,
+    `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO transactions (token, done) VALUES ('${token}', true)`,
   );
   begun.catch(() => undefined);
   sent.push(begun);
