@@ -32,6 +32,9 @@ export interface Sizes {
   readonly queuePushes: number;
   readonly queueBatch: number;
   readonly queueEvents: number;
+  /** Appends by 32 writers to a database, and turns of its deep context. */
+  readonly databaseAppends: number;
+  readonly databaseDeepTurns: number;
   /** Of the long chat. */
   readonly chatEvents: number;
 }
@@ -60,6 +63,8 @@ const DEFAULT: Sizes = {
   queuePushes: 1000,
   queueBatch: 100_000,
   queueEvents: 1_000_000,
+  databaseAppends: 4000,
+  databaseDeepTurns: 100_000,
   chatEvents: 1_000_000,
 };
 
@@ -90,6 +95,8 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     queuePushes: 20,
     queueBatch: 1000,
     queueEvents: 3000,
+    databaseAppends: 64,
+    databaseDeepTurns: 300,
     chatEvents: 3000,
   },
 };

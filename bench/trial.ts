@@ -3,6 +3,7 @@ import { backup } from './workloads/backup.ts';
 import { growChat, useChat } from './workloads/chat.ts';
 import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
+import { database } from './workloads/database.ts';
 import { fork, grow, open } from './workloads/grow.ts';
 import { lastTurns, range } from './workloads/read.ts';
 import { queueCommand } from './workloads/queue-command.ts';
@@ -34,6 +35,7 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   'queue-read': queueRead,
   'grow-chat': growChat,
   'use-chat': useChat,
+  database,
 };
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as Trial;

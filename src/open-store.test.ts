@@ -26,9 +26,9 @@ describe('openStore', () => {
   });
 
   it('does not take any address for a directory', async () => {
-    await expect(openStore('postgres://localhost/quipu')).rejects.toMatchObject({
+    await expect(openStore('mysql://localhost/quipu')).rejects.toMatchObject({
       code: 'UNSUPPORTED',
-      message: expect.stringContaining('postgres:// is no address of a store') as string,
+      message: expect.stringContaining('mysql:// is no address of a store') as string,
     });
   });
 

@@ -8,9 +8,13 @@ import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import { openHosted } from './host/open-hosted.ts';
 import type { Hosted } from './host/open-hosted.ts';
 import { createStore } from './store/create-store.ts';
+import { isPostgresAddress } from './postgres/address.ts';
 import type { Store } from './store/store.ts';
 
-/** Those of `ConnectOptions` count for the address of a server, the rest for a directory. */
+/**
+ * Those of `ConnectOptions` count for the address of a server, the rest for a directory; a database takes `create`,
+ * `clock`, `connections` and `maxPayloadBytes`.
+ */
 export interface OpenOptions extends ConnectOptions {
   /** `'unsafe'` answers before the disk has the bytes: a power cut can lose the last commits. */
   readonly durability?: 'safe' | 'unsafe';
@@ -27,6 +31,8 @@ export interface OpenOptions extends ConnectOptions {
    * no time at all for one that does not share it.
    */
   readonly waitMs?: number;
+  /** Of a database: how many connections this process may have at once. Default 10. */
+  readonly connections?: number;
 }
 
 const OPTIONS: Record<keyof OpenOptions, true> = {
@@ -36,6 +42,7 @@ const OPTIONS: Record<keyof OpenOptions, true> = {
   clock: true,
   share: true,
   waitMs: true,
+  connections: true,
   maxPayloadBytes: true,
   token: true,
   timeoutMs: true,
@@ -44,6 +51,16 @@ const OPTIONS: Record<keyof OpenOptions, true> = {
 
 /** What the one who keeps the data decides. */
 const FOR_DIRECTORIES = ['durability', 'create', 'cacheBytes', 'clock', 'share', 'waitMs'] as const;
+/** What a database decides, or has no use for. */
+const NOT_FOR_DATABASES = [
+  'durability',
+  'cacheBytes',
+  'share',
+  'waitMs',
+  'token',
+  'timeoutMs',
+  'ca',
+] as const;
 
 /** What people write first, and what they should have written. */
 const MISSPELLED: ReadonlyMap<string, string> = new Map([
@@ -66,7 +83,8 @@ const CACHE_BYTES_MIN = 1 << 20;
 /**
  * Opens a directory as a store, and makes it first if need be, in any number of processes: the first one owns it
  * and answers for the others. Or reaches the store of a server, at `quipu://host:port`, `quipus://` (TLS),
- * `unix:<socket>` or `http(s)://`. Close the store when done.
+ * `unix:<socket>` or `http(s)://`; or a database that any number of processes share, at `postgres://…`. Close the
+ * store when done.
  */
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
   // Catch known misuse.
@@ -91,6 +109,7 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   assertAtLeast('cacheBytes', cacheBytes, CACHE_BYTES_MIN);
   assertAtLeast('maxPayloadBytes', options.maxPayloadBytes, 1);
   assertAtLeast('waitMs', options.waitMs, 0);
+  assertAtLeast('connections', options.connections, 2);
   assertAtLeast('timeoutMs', options.timeoutMs, 1);
   for (const name of ['token', 'ca'] as const) {
     const value = options[name];
@@ -99,8 +118,16 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   }
 
   // Choose who answers.
+  if (isPostgresAddress(url)) {
+    for (const name of NOT_FOR_DATABASES) {
+      if (options[name] === undefined) continue;
+      throw new TypeError(`"${name}" is not for a database; leave it out`);
+    }
+    const { openDatabase } = await import('./open-database.ts');
+    return openDatabase(url, options);
+  }
   if (isServerAddress(url)) {
-    for (const name of FOR_DIRECTORIES) {
+    for (const name of [...FOR_DIRECTORIES, 'connections'] as const) {
       if (options[name] === undefined) continue;
       throw new TypeError(`"${name}" is for whoever keeps the data; leave it out for a server`);
     }
@@ -145,7 +172,7 @@ function toDirectory(url: string): string {
   if (scheme.toLowerCase() === 'file') return fileURLToPath(url);
   throw new QuipuError(
     'UNSUPPORTED',
-    `${scheme}:// is no address of a store; give a path such as "./.quipu", or quipu://host:port`,
+    `${scheme}:// is no address of a store; give a path such as "./.quipu", quipu://host:port or postgres://host/database`,
     { what: 'store address', found: `${scheme}://` },
   );
 }

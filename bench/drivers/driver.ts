@@ -12,7 +12,8 @@ export type DriverName =
   | 'http'
   | 'raw-file'
   | 'sqlite'
-  | 'json-lines';
+  | 'json-lines'
+  | 'postgres';
 
 /** Keeps bytes, one after another. */
 export interface Appender {

@@ -28,6 +28,8 @@ export async function openHistory(
       return new JsonLines(folder, options);
     case 'raw-file':
       throw new TypeError('a raw file keeps no history');
+    case 'postgres':
+      throw new TypeError('a database is measured by workloads of its own');
     case 'tcp-each':
       throw new TypeError('a connection for each thread is for appends');
   }

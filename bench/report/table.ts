@@ -9,6 +9,7 @@ const COLUMNS: readonly (readonly [driver: DriverName, title: string])[] = [
   ['raw-file', 'raw file'],
   ['sqlite', 'better-sqlite3'],
   ['json-lines', 'JSON Lines'],
+  ['postgres', 'SQL by hand'],
 ];
 
 /** The findings as a Markdown table, which also reads well on a terminal. Who answered nothing has no column. */

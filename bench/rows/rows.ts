@@ -1,6 +1,7 @@
 import { appendManyRow, appendOneRow, lastTurnsRow } from './appends.ts';
 import { chatsRow } from './chats.ts';
 import { forkRow, openRow, rangeRow } from './deep.ts';
+import { databaseRow } from './database.ts';
 import type { Row } from './finding.ts';
 import { backupRow, gcRow, verifyRow } from './health.ts';
 import { queueBatchRow, queueCommandRow, queuePushRow, queueReadRow } from './queues.ts';
@@ -32,4 +33,5 @@ export const ROWS: readonly Row[] = [
   queueBatchRow,
   queueCommandRow,
   queueReadRow,
+  databaseRow,
 ];

@@ -39,4 +39,5 @@ export type WorkloadName =
   | 'queue-command'
   | 'queue-read'
   | 'grow-chat'
-  | 'use-chat';
+  | 'use-chat'
+  | 'database';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import type { Store } from '../store/store.ts';
+import { isPostgresAddress } from '../postgres/address.ts';
 import { isAddress, locateNewStore, locateStore } from './locate-store.ts';
 import { parseSeconds } from './parse-argument.ts';
 import type { World } from './world.ts';
@@ -74,8 +75,10 @@ function toCommandIo(world: World, options: CommonOptions): CommandIo {
   const waitMs = Math.round((options.wait ?? WAIT_SECONDS) * 1000);
   // A folder takes no token, and a server decides for itself whether to create anything.
   const ofServer = token === undefined ? {} : { token };
-  const openAt = (at: string, create: boolean): Promise<Store> =>
-    world.openStore(at, isAddress(at) ? ofServer : { create, waitMs });
+  const openAt = (at: string, create: boolean): Promise<Store> => {
+    if (isPostgresAddress(at)) return world.openStore(at, { create });
+    return world.openStore(at, isAddress(at) ? ofServer : { create, waitMs });
+  };
   return {
     world,
     json: options.json ?? false,

@@ -23,7 +23,7 @@ export function locateTokenFile(io: CommandIo, given: string | undefined): strin
   if (isAddress(io.place)) {
     throw invalid(
       '--store',
-      'is an address, and tokens are kept beside the data; run this on the machine of the server with --store <dir>',
+      'is an address, and tokens are kept beside the data; run this on the machine of the server with --store <dir>, or with --token-file',
     );
   }
   if (existsSync(join(io.place, 'FORMAT'))) return tokenFileOf(io.place);

@@ -71,9 +71,13 @@ export async function viewTurns(
   as: CheckedRead['as'],
 ): Promise<TurnView[]> {
   if (rows.length === 0) return [];
-  const flagged = await flagRoots(engine, rows);
-  if (as === 'original') return applyPatches(flagged, [], as);
-  return applyPatches(flagged, await engine.getPatches(rows.map((row) => row.id)), as);
+  if (as === 'original') return applyPatches(await flagRoots(engine, rows), [], as);
+  // Asked together: an engine far away answers both at once.
+  const [flagged, patches] = await Promise.all([
+    flagRoots(engine, rows),
+    engine.getPatches(rows.map((row) => row.id)),
+  ]);
+  return applyPatches(flagged, patches, as);
 }
 
 /** A record says whether its turn came with a file-system root; one may have been attached since. */

@@ -13,6 +13,11 @@ const SCHEMA_DEFAULT = 'quipu';
 /** Needs no quotes anywhere, so that it can stand in a setting of the connection as it is. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
 
+/** How a place is shown: the address of a database without its password, anything else as it is. */
+export function nameOfPlace(place: string): string {
+  return isPostgresAddress(place) ? parseAddress(place).name : place;
+}
+
 /** True for the address of a PostgreSQL database. */
 export function isPostgresAddress(text: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(text);

@@ -83,6 +83,10 @@ export function toPgError(error: unknown, { name, statementMs }: FailedAt): unkn
       return make('FORBIDDEN', message, { scope: 'database' });
     case '3D000':
       return make('NOT_FOUND', message, { what: 'database', id: name });
+    case '22021':
+    case '22P05':
+    case '22003':
+      return make('INVALID', message, { what: 'value' });
     case '53100':
       return make('DISK_FULL', message, { path: name });
     case '53200':

@@ -4,6 +4,8 @@ import type pg from 'pg';
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** For one that may take longer than others, in milliseconds. */
+  readonly query_timeout?: number;
 }
 
 /** Answers with rows. `bigint` columns come as numbers. */

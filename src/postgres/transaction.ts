@@ -32,11 +32,22 @@ export async function runTransaction<T>(
 ): Promise<Ran<T>> {
   const sent: Promise<unknown>[] = [];
   let value: T;
+  // Not waited for: what follows travels with it, and fails with it. Every statement sees what was committed
+  // before it began: who waits for a lock reads what the one before left.
+  const begun = client.query(
+    `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO transactions (token, done) VALUES ('${token}', true)`,
+  );
+  begun.catch(() => undefined);
+  sent.push(begun);
   try {
-    await client.query(`BEGIN; INSERT INTO transactions (token, done) VALUES ('${token}', true)`);
     value = await work(toTransaction(client, sent));
-  } catch (error) {
+  } catch (thrown) {
     await Promise.allSettled(sent);
+    // Whatever came after a beginning that failed only says that it did.
+    const error: unknown = await begun.then(
+      () => thrown,
+      (reason: unknown) => reason,
+    );
     return { outcome: 'failed', error, broken: !(await rollBack(client, error)) };
   }
   // All on their way together: a commit after a statement that failed is a rollback.

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { openAccess } from './access.ts';
 import type { Access } from './access.ts';
 import { BinaryServer } from './binary/binary-server.ts';
@@ -23,7 +22,7 @@ export interface Behind {
 /** The ways into one store. Each `listen` gives its address as a client writes it. */
 export interface Listeners {
   /** For the other processes of this user, which find the socket by the folder. */
-  listenLocally(): Promise<void>;
+  listenLocally(folder: string): Promise<void>;
   listenTcp(): Promise<string>;
   listenHttp(): Promise<string>;
   /** Both at once, so that the grace is one for both. */
@@ -68,10 +67,10 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     },
   });
   return {
-    async listenLocally() {
+    async listenLocally(folder) {
       // Who can reach it can read the files, too.
       const listen = (path: string): Promise<Listening> => binary.listen({ path }, openAccess);
-      const bound = await bindSocket(resolve(options.store), 'safe', listen);
+      const bound = await bindSocket(folder, 'safe', listen);
       if (bound === undefined) log.warn({}, 'other processes must use an address: no socket here');
     },
     async listenTcp() {

@@ -1,15 +1,11 @@
-import { join, resolve } from 'node:path';
-import { QuipuError, isQuipuError } from '../base/errors.ts';
-import type { Engine } from '../engine/engine.ts';
 import { closeAll } from '../engine/files/close-all.ts';
-import { openFilesEngine } from '../engine/files/open-files-engine.ts';
-import { createStore } from '../store/create-store.ts';
 import { chooseAccess } from './choose-access.ts';
 import type { Demo } from './demo/fill-demo.ts';
 import { fillDemo } from './demo/fill-demo.ts';
 import { writeSlowly } from './demo/write-slowly.ts';
 import { createListeners } from './listeners.ts';
 import type { Log } from './log.ts';
+import { openServed } from './open-served.ts';
 import { readTls } from './read-tls.ts';
 import type { Served } from './served.ts';
 import type { ServerOptions } from './server-options.ts';
@@ -49,25 +45,23 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     closes.push(() => chosen.close());
 
     // Open the store.
-    const engine = await openToServe(options.store);
-    const folder = resolve(options.store);
-    const queues = { folder: join(folder, 'queues') };
-    const served: Served = { engine, store: createStore(engine, { folder, queues }) };
+    const opened = await openServed(options.store);
+    const { name, folder, ...served } = opened;
     closes.push(() => served.store.close());
     const demo = options.demo ? await fillDemo(served.store) : undefined;
 
     // Listen.
     const listeners = createListeners(options, { served, access, tls });
     closes.push((graceMs) => listeners.close(graceMs));
-    await listeners.listenLocally();
+    if (folder !== undefined) await listeners.listenLocally(folder);
     const tcp = await listeners.listenTcp();
     const http = await listeners.listenHttp();
     if (demo !== undefined) closes.push(startWriting(served, demo, log));
 
-    log.info({ store: options.store, http, tcp }, 'listening');
+    log.info({ store: name, http, tcp }, 'listening');
     let closing: Promise<void> | undefined;
     return {
-      store: options.store,
+      store: name,
       http,
       tcp,
       access: chosen.told,
@@ -81,17 +75,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     // What went wrong first is what to tell.
     await closeAllOf(0).catch(() => undefined);
     throw error;
-  }
-}
-
-/** A server answers for the store, so it must be its owner. */
-async function openToServe(store: string): Promise<Engine> {
-  try {
-    return await openFilesEngine(store, { shares: true });
-  } catch (error) {
-    if (!isQuipuError(error, 'LOCKED')) throw error;
-    const message = `${error.data.owner} has the store at ${store} open, and a server must own it; end that process, or, if it is a server, use its address`;
-    throw new QuipuError('LOCKED', message, error.data, { cause: error });
   }
 }
 

@@ -1,10 +1,10 @@
-// Appends to shared contexts with 20 writers until it is told to stop or killed, and notes in a file of its own
-// what it asks for and what it is told. Run: node history-worker.mjs <folder> <log> <name> <contexts as JSON>
+// Appends to shared contexts with some writers until it is told to stop or killed, and notes in a file of its own
+// what it asks for and what it is told. Run: node history-worker.mjs <folder> <log> <name> <contexts as JSON> [writers]
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOutcomeUnknown, openStore } from '../../dist/index.js';
 
-const WRITERS = 20;
+const WRITERS = Number(process.argv[6] ?? 20);
 const [folder, logPath, name, contextsText] = process.argv.slice(2);
 const contexts = JSON.parse(contextsText);
 const log = openSync(logPath, 'a');

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { invalid } from '../../base/errors.ts';
 import { toBackupFacts } from '../backup-facts.ts';
 import { defineCommand, withIo } from '../command.ts';
+import { isPostgresAddress } from '../../postgres/address.ts';
 import { isAddress } from '../locate-store.ts';
 import { withProgress } from '../with-progress.ts';
 import type { World } from '../world.ts';
@@ -14,7 +15,7 @@ export function backup(world: World): Command {
     .argument('<dir>', 'the folder; empty, missing, or a backup of this store')
     .action(
       withIo(world, async (io, dir: string) => {
-        if (isAddress(io.place) && !isAbsolute(dir)) {
+        if (isAddress(io.place) && !isPostgresAddress(io.place) && !isAbsolute(dir)) {
           throw invalid(
             '<dir>',
             "is on the server's machine, so it must be an absolute path there",

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { isQuipuError } from '../../base/errors.ts';
+import { nameOfPlace } from '../../postgres/address.ts';
 import type { CommandIo } from '../command.ts';
 import { defineCommand, withIo } from '../command.ts';
 import type { World } from '../world.ts';
@@ -11,9 +12,10 @@ export function init(world: World): Command {
   ]).action(
     withIo(world, async (io) => {
       const created = await createOnce(io);
-      if (io.json) return await io.printJson({ store: io.newPlace, created });
+      const store = nameOfPlace(io.newPlace);
+      if (io.json) return await io.printJson({ store, created });
       if (!created) world.err('quipu: it was there before\n');
-      return await world.out(`${io.newPlace}\n`);
+      return await world.out(`${store}\n`);
     }),
   );
 }

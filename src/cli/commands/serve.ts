@@ -11,6 +11,7 @@ import type { RunningServer } from '../../server/start-server.ts';
 import { tokenFileOf } from '../../server/tokens/token-file.ts';
 import type { CommandIo } from '../command.ts';
 import { defineCommand, withIo } from '../command.ts';
+import { isPostgresAddress } from '../../postgres/address.ts';
 import { isAddress } from '../locate-store.ts';
 import { parseDuration, parseSize } from '../parse-amount.ts';
 import { collect, parseCount } from '../parse-argument.ts';
@@ -112,10 +113,13 @@ async function tell(io: CommandIo, server: RunningServer): Promise<void> {
 
 function toServerOptions(io: CommandIo, options: Options): Omit<ServerOptions, 'log'> {
   const { cwd } = io.world;
-  if (isAddress(io.place)) {
-    throw invalid('--store', 'is the address of a server; serve a folder');
+  const isDatabase = isPostgresAddress(io.place);
+  if (isAddress(io.place) && !isDatabase) {
+    throw invalid('--store', 'is the address of a server; serve a folder or a database');
   }
   const store = /^file:/i.test(io.place) ? fileURLToPath(io.place) : io.place;
+  // A database has no folder to keep them in.
+  const ownTokens = isDatabase ? resolve(cwd, 'tokens.json') : tokenFileOf(store);
   const { tlsCert, tlsKey, tokenFile, maxConnections, maxBody, maxPending } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw invalid('--tls-cert', 'and --tls-key belong together: give both or neither');
@@ -126,7 +130,7 @@ function toServerOptions(io: CommandIo, options: Options): Omit<ServerOptions, '
     host: options.host,
     httpPort: options.port,
     tcpPort: options.tcpPort,
-    tokenFile: tokenFile === undefined ? tokenFileOf(store) : resolve(cwd, tokenFile),
+    tokenFile: tokenFile === undefined ? ownTokens : resolve(cwd, tokenFile),
     allowAnonymous: options.allowAnonymous ?? false,
     origins: options.allowOrigin ?? [],
     demo: options.demo ?? false,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Stats } from '../../store/maintain.ts';
+import { nameOfPlace } from '../../postgres/address.ts';
 import { defineCommand, withIo } from '../command.ts';
 import { toSize } from '../quantity.ts';
 import { toFacts } from '../table.ts';
@@ -13,7 +14,7 @@ export function stats(world: World): Command {
     withIo(world, async (io) => {
       await using store = await io.openStore();
       const found = await store.maintain.stats();
-      await (io.json ? io.printJson(found) : world.out(toStatsFacts(io.place, found)));
+      await (io.json ? io.printJson(found) : world.out(toStatsFacts(nameOfPlace(io.place), found)));
     }),
   );
 }

@@ -6,7 +6,7 @@ import type { IoFile, IoLock } from '../io.ts';
 import { BlobIntake, type Prepared } from './blobs/blob-intake.ts';
 import { HeldBlobs } from './blobs/held-blobs.ts';
 import { BulkPacks } from './blobs/bulk-packs.ts';
-import { ChangeListeners } from './change-listeners.ts';
+import { ChangeListeners } from '../change-listeners.ts';
 import type { Age } from './collect/ages.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { CheckpointTimer } from './checkpoint-timer.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { toContextId, toTurnId } from '../../base/brand.ts';
 import type { Hash, TurnId } from '../../base/brand.ts';
@@ -63,7 +63,7 @@ function describeGiven(target: EngineTarget): void {
     expect(await engine.getFsRoots([toTurnId(2), toTurnId(1), toTurnId(9)])).toEqual(
       committed.fsRoots,
     );
-    expect(heard).toMatchObject([{ fsRoots: committed.fsRoots }]);
+    await vi.waitFor(() => expect(heard).toMatchObject([{ fsRoots: committed.fsRoots }]));
   });
 
   it('may be put by the same batch, and must be there', async () => {

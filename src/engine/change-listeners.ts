@@ -1,4 +1,4 @@
-import type { Change } from '../batch.ts';
+import type { Change } from './batch.ts';
 
 /** Those who hear of every commit. */
 export class ChangeListeners {
@@ -15,6 +15,10 @@ export class ChangeListeners {
     return () => {
       this.#listeners.delete(own);
     };
+  }
+
+  clear(): void {
+    this.#listeners.clear();
   }
 
   tell(change: Change): void {

@@ -1,0 +1,157 @@
+import type { Hash } from '../../../base/brand.ts';
+import { decompress } from '../../../base/compress.ts';
+import { QuipuError } from '../../../base/errors.ts';
+import { bytesToHash, createHasher, hashBytes, hashToBytes } from '../../../base/hash.ts';
+import { BlobCodec } from '../../../format/blob-record.ts';
+import type { Sql, Statement } from '../../../postgres/sql.ts';
+import type { BlobStat } from '../../rows.ts';
+import { PART_BYTES } from './upload.ts';
+
+interface BlobColumns {
+  readonly hash: Uint8Array;
+  readonly codec: number;
+  readonly size: number;
+  readonly stored_size: number;
+  readonly bytes: Uint8Array | null;
+  readonly upload: string | null;
+}
+
+interface PartColumns {
+  readonly nth: number;
+  readonly hash: Uint8Array;
+  readonly codec: number;
+  readonly size: number;
+  readonly bytes: Uint8Array;
+}
+
+/** A part or a blob that lies in one row. */
+type Piece = Pick<PartColumns, 'hash' | 'codec' | 'size' | 'bytes'>;
+
+export const READ_BLOBS: Statement = {
+  name: 'read-blobs',
+  text: `SELECT hash, codec, size, stored_size, bytes, upload FROM blobs WHERE hash = ANY($1::bytea[])`,
+};
+
+export const STAT_BLOB: Statement = {
+  name: 'stat-blob',
+  text: 'SELECT size, stored_size, upload FROM blobs WHERE hash = $1',
+};
+
+export const READ_PARTS: Statement = {
+  name: 'read-parts',
+  text: `SELECT nth, hash, codec, size, bytes FROM blob_parts
+    WHERE upload = $1 AND nth >= $2 AND nth < $3 ORDER BY nth`,
+};
+
+/** Parts read at a time: a megabyte or two, whatever the size of the blob. */
+const PARTS_AT_ONCE = 4;
+/** Those of one question: blobs that lie in one row have at most a quarter of a megabyte. */
+const BLOBS_AT_ONCE = 64;
+
+/** Blobs by hash: every byte that comes from the database is checked against the hash it was asked by. */
+export class BlobReader {
+  readonly #sql: Sql;
+  /** Those asked for since the last question was sent. */
+  #waiting: Map<Hash, ((found: Promise<BlobColumns | undefined>) => void)[]> = new Map();
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async stat(hash: Hash): Promise<BlobStat | undefined> {
+    const [row] = await this.#sql.query<BlobColumns>(STAT_BLOB, [hashToBytes(hash)]);
+    if (row === undefined) return undefined;
+    const chunks = row.upload === null ? 0 : Math.ceil(row.size / PART_BYTES);
+    return { hash, size: row.size, storedSize: row.stored_size, chunks };
+  }
+
+  async view(hash: Hash): Promise<Uint8Array | undefined> {
+    const row = await this.#find(hash);
+    if (row === undefined) return undefined;
+    if (row.upload === null) return whole({ ...row, bytes: row.bytes ?? new Uint8Array() }, hash);
+    const all = new Uint8Array(row.size);
+    let at = 0;
+    for await (const piece of this.#readParts(hash, row, 0, row.size)) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  }
+
+  async *read(hash: Hash, start: number, end: number): AsyncGenerator<Uint8Array> {
+    const row = await this.#find(hash);
+    if (row === undefined) {
+      throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+    }
+    if (row.upload !== null) {
+      yield* this.#readParts(hash, row, start, Math.min(end, row.size));
+      return;
+    }
+    const bytes = whole({ ...row, bytes: row.bytes ?? new Uint8Array() }, hash);
+    const range = bytes.subarray(start, Math.min(end, bytes.length));
+    if (range.length > 0) yield new Uint8Array(range);
+  }
+
+  /** The wanted part of each part; a whole blob is checked as a whole, too. */
+  async *#readParts(
+    hash: Hash,
+    { upload, size }: BlobColumns,
+    start: number,
+    end: number,
+  ): AsyncGenerator<Uint8Array> {
+    const hasher = start === 0 && end === size ? createHasher() : undefined;
+    let next = Math.floor(start / PART_BYTES);
+    const last = Math.ceil(end / PART_BYTES);
+    while (next < last && end > start) {
+      const range = [upload, next, Math.min(last, next + PARTS_AT_ONCE)];
+      const parts = await this.#sql.query<PartColumns>(READ_PARTS, range);
+      if (parts[0]?.nth !== next) throw corrupt(hash, `part ${next} is missing`);
+      for (const part of parts) {
+        if (part.nth !== next) throw corrupt(hash, `part ${next} is missing`);
+        const bytes = whole(part, hash);
+        hasher?.update(bytes);
+        const at = next * PART_BYTES;
+        yield bytes.subarray(Math.max(0, start - at), Math.min(bytes.length, end - at));
+        next += 1;
+      }
+    }
+    if (hasher !== undefined && hasher.digest() !== hash)
+      throw corrupt(hash, 'its parts do not add up');
+  }
+
+  /** Questions of the same moment are asked together. */
+  async #find(hash: Hash): Promise<BlobColumns | undefined> {
+    return new Promise((resolve) => {
+      if (this.#waiting.size === 0) queueMicrotask(() => this.#ask());
+      this.#waiting.set(hash, [...(this.#waiting.get(hash) ?? []), resolve]);
+      if (this.#waiting.size >= BLOBS_AT_ONCE) this.#ask();
+    });
+  }
+
+  #ask(): void {
+    const waiting = this.#waiting;
+    if (waiting.size === 0) return;
+    this.#waiting = new Map();
+    const hashes = [...waiting.keys()].map(hashToBytes);
+    const asked = this.#sql
+      .query<BlobColumns>(READ_BLOBS, [hashes])
+      .then((rows) => new Map(rows.map((row) => [bytesToHash(row.hash), row])));
+    for (const [hash, resolves] of waiting) {
+      for (const resolve of resolves) resolve(asked.then((rows) => rows.get(hash)));
+    }
+  }
+}
+
+function whole({ hash, codec, size, bytes }: Piece, of: Hash): Uint8Array {
+  try {
+    const raw = codec === BlobCodec.zstd ? decompress(bytes, size) : bytes;
+    if (hashBytes(raw) === bytesToHash(hash)) return raw;
+  } catch {
+    // A stream that does not decompress is the same damage as one that gives other bytes.
+  }
+  throw corrupt(of, 'its bytes are not those that the hash names');
+}
+
+function corrupt(hash: Hash, what: string): QuipuError<'CORRUPT'> {
+  return new QuipuError('CORRUPT', `blob ${hash}: ${what}`, { file: 'blobs', offset: 0 });
+}

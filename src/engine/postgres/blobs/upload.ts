@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import type { Hash } from '../../../base/brand.ts';
+import { QuipuError } from '../../../base/errors.ts';
+import { createHasher, createSha256, hashBytes, hashToBytes } from '../../../base/hash.ts';
+import { BlobCodec } from '../../../format/blob-record.ts';
+import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
+import type { Database } from '../../../postgres/database.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+import { squeeze } from '../../plan/prepared-blob.ts';
+import type { UploadedBlob } from '../commit/write-blobs.ts';
+
+// A blob that is too large for one row is written in parts, before anybody knows its name and outside of
+// any commit; the commit makes the parts a blob by naming their upload. Parts that no blob names are
+// removed by a collection when nobody has touched their upload for a day.
+
+/** Raw bytes of every part but the last: where a byte lies is arithmetic. */
+export const PART_BYTES: number = LARGE_BLOB_BYTES;
+const BLOB_BYTES_MAX = 0xffff_ffff;
+
+const START: Statement = { name: 'start-upload', text: 'INSERT INTO uploads (id) VALUES ($1)' };
+
+/** Sent again after a lost connection, it changes nothing. */
+const PUT_PART: Statement = {
+  name: 'put-part',
+  text: `WITH touched AS (UPDATE uploads SET touched_at = now() WHERE id = $1)
+    INSERT INTO blob_parts (upload, nth, hash, codec, size, bytes) VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT DO NOTHING`,
+};
+
+/** A blob read to its end: small ones are in memory, large ones in parts. */
+export type TakenIn =
+  | { readonly kind: 'small'; readonly bytes: Uint8Array }
+  | { readonly kind: 'large'; readonly blob: UploadedBlob };
+
+/** Reads `source` once, in bounded memory. Only when it turns out to be large is anything written. */
+export async function takeIn(
+  database: Database,
+  source: AsyncIterable<Uint8Array>,
+  wantSha256: boolean,
+): Promise<TakenIn> {
+  let rest: Buffer = Buffer.alloc(0);
+  let upload: Upload | undefined;
+  for await (const piece of source) {
+    rest = Buffer.concat([rest, piece]);
+    if (upload === undefined && rest.length < LARGE_BLOB_BYTES) continue;
+    upload ??= await Upload.start(database, wantSha256);
+    while (rest.length >= PART_BYTES) {
+      await upload.add(rest.subarray(0, PART_BYTES));
+      rest = rest.subarray(PART_BYTES);
+    }
+  }
+  if (upload === undefined) return { kind: 'small', bytes: rest };
+  if (rest.length > 0) await upload.add(rest);
+  return { kind: 'large', blob: upload.finish() };
+}
+
+class Upload {
+  readonly #database: Database;
+  readonly #id: string;
+  readonly #whole = createHasher();
+  readonly #sha256: ReturnType<typeof createSha256> | undefined;
+  #parts = 0;
+  #size = 0;
+  #storedBytes = 0;
+
+  private constructor(database: Database, id: string, wantSha256: boolean) {
+    this.#database = database;
+    this.#id = id;
+    this.#sha256 = wantSha256 ? createSha256() : undefined;
+  }
+
+  static async start(database: Database, wantSha256: boolean): Promise<Upload> {
+    const id = randomUUID();
+    await database.write(async (transaction) => transaction.send(START, [id]));
+    return new Upload(database, id, wantSha256);
+  }
+
+  async add(bytes: Uint8Array): Promise<void> {
+    this.#size += bytes.length;
+    if (this.#size > BLOB_BYTES_MAX) {
+      throw new QuipuError(
+        'TOO_LARGE',
+        `a blob has at most ${BLOB_BYTES_MAX} bytes; store it in parts`,
+        { what: 'blob', limit: BLOB_BYTES_MAX, size: this.#size },
+      );
+    }
+    this.#whole.update(bytes);
+    this.#sha256?.update(bytes);
+    const { codec, rawLength, stored } = squeeze(bytes);
+    const hash = hashToBytes(hashBytes(bytes));
+    const part = [this.#id, this.#parts, hash, codec, rawLength, Buffer.from(stored)];
+    await this.#database.query(PUT_PART, part);
+    this.#parts += 1;
+    this.#storedBytes += stored.length;
+  }
+
+  finish(): UploadedBlob {
+    const hash: Hash = this.#whole.digest();
+    return {
+      hash,
+      sha256: this.#sha256?.digest(),
+      squeezed: { codec: BlobCodec.chunks, rawLength: this.#size, stored: new Uint8Array() },
+      upload: this.#id,
+      storedBytes: this.#storedBytes,
+    };
+  }
+}

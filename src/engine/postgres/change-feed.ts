@@ -1,0 +1,138 @@
+import { ChangeListeners } from '../change-listeners.ts';
+import type { Change } from '../batch.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { Statement } from '../../postgres/sql.ts';
+import { Bell } from '../../base/bell.ts';
+import { decodeChange } from './change-codec.ts';
+
+// The changes that all servers make, in commit order, from the one table they all write them to.
+// Invariants
+// - Every commit that changed something has a row, and their numbers have no gaps: what is missing was
+//   removed because of its age, and whoever listens is told that something went by.
+// - A notification only says when to look. Without any, it is looked once a second.
+// - Nobody hears of a commit that this process knew to be over when they began to listen.
+
+const POLL_MS = 1000;
+const PAGE_ROWS = 256;
+/** More than this went by since this process last looked: it is not told one by one. */
+const CATCH_UP_MAX = 1024;
+/** Changes are kept a minute at least; who is away for longer is told that something went by. */
+const KEEP_MS = 60_000;
+const PRUNE_EVERY_MS = 15_000;
+
+export const READ_CHANGES: Statement = {
+  name: 'read-changes',
+  text: 'SELECT seq, change FROM changes WHERE seq > $1 ORDER BY seq LIMIT $2',
+};
+export const READ_SEQ: Statement = { name: 'read-seq', text: 'SELECT seq FROM clock' };
+const PRUNE: Statement = { name: 'prune-changes', text: 'DELETE FROM changes WHERE seq <= $1' };
+
+export class ChangeFeed {
+  readonly #database: Database;
+  readonly #channel: string;
+  readonly #listeners: ChangeListeners = new ChangeListeners();
+  readonly #missed: Set<() => void> = new Set();
+  readonly #bell: Bell = new Bell();
+  /** The last commit that this process knows of. */
+  #known: number;
+  /** The last commit that listeners were told of. */
+  #told = 0;
+  #running: Promise<void> | undefined;
+  #marks: { readonly seq: number; readonly atMs: number }[] = [];
+
+  constructor(database: Database, channel: string, seq: number) {
+    this.#database = database;
+    this.#channel = channel;
+    this.#known = seq;
+  }
+
+  /** A commit of this process, or one it heard of. */
+  note(seq: number): void {
+    this.#known = Math.max(this.#known, seq);
+    this.#bell.ring();
+    this.#prune(Date.now());
+  }
+
+  add(listener: (change: Change) => void, missed: (() => void) | undefined): () => void {
+    const from = this.#known;
+    const end = this.#listeners.add((change) => {
+      if (change.seq > from) listener(change);
+    });
+    if (missed !== undefined) this.#missed.add(missed);
+    if (this.#running === undefined) {
+      this.#told = from;
+      this.#running = this.#run();
+    }
+    return () => {
+      end();
+      if (missed !== undefined) this.#missed.delete(missed);
+      this.#bell.ring();
+    };
+  }
+
+  /** Nobody is told of anything any more. */
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    this.#missed.clear();
+    this.#bell.ring();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const end = this.#database.listen(this.#channel, {
+      heard: (seq) => this.note(Number(seq)),
+      began: () => this.#bell.ring(),
+    });
+    const timer = setInterval(() => this.#bell.ring(), POLL_MS);
+    timer.unref();
+    try {
+      for (let first = true; this.#listeners.some; first = false) {
+        // The database is away, and was for longer than it is waited for: the next ring tries again.
+        await this.#look(first).catch(() => undefined);
+        if (this.#listeners.some) await this.#bell.wait();
+      }
+    } finally {
+      clearInterval(timer);
+      this.#running = undefined;
+      await end();
+    }
+  }
+
+  /** Tells all that is new. */
+  async #look(first: boolean): Promise<void> {
+    if (first) {
+      const [clock] = await this.#database.query<{ seq: number }>(READ_SEQ);
+      if ((clock?.seq ?? 0) - this.#told > CATCH_UP_MAX) this.#skipTo(clock?.seq ?? 0);
+    }
+    for (;;) {
+      const rows = await this.#database.query<{ seq: number; change: string }>(READ_CHANGES, [
+        this.#told,
+        PAGE_ROWS,
+      ]);
+      for (const { seq, change } of rows) {
+        if (seq !== this.#told + 1) this.#skipTo(seq - 1);
+        this.#told = seq;
+        this.#known = Math.max(this.#known, seq);
+        this.#listeners.tell(decodeChange(change));
+      }
+      if (rows.length < PAGE_ROWS) return;
+    }
+  }
+
+  #skipTo(seq: number): void {
+    this.#told = seq;
+    for (const missed of this.#missed) missed();
+  }
+
+  /** What this process knew a minute ago is old enough to go. */
+  #prune(nowMs: number): void {
+    const newest = this.#marks.at(-1);
+    if (newest !== undefined && nowMs - newest.atMs < PRUNE_EVERY_MS) return;
+    this.#marks.push({ seq: this.#known, atMs: nowMs });
+    const old = this.#marks.findLast(({ atMs }) => nowMs - atMs >= KEEP_MS);
+    if (old === undefined) return;
+    this.#marks = this.#marks.filter(({ atMs }) => atMs > old.atMs);
+    // What stays because of a failure goes next time.
+    this.#database.query(PRUNE, [old.seq]).catch(() => undefined);
+  }
+}

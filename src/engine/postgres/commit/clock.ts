@@ -1,0 +1,62 @@
+import type { Statement } from '../../../postgres/sql.ts';
+
+/** The one row that every commit takes hold of: what is handed out next, and how much there is. */
+export interface Clock {
+  readonly seq: number;
+  readonly next_turn: number;
+  readonly next_context: number;
+  readonly next_patch: number;
+  readonly time_ms: number;
+  /** The collection under way, which wants to know what commits build on. */
+  readonly collection: string | null;
+}
+
+/** Held to the end of the transaction: commits are serial, over all servers. */
+export const TAKE_CLOCK: Statement = {
+  name: 'take-clock',
+  text: 'SELECT seq, next_turn, next_context, next_patch, time_ms, collection FROM clock FOR UPDATE',
+};
+
+/** How much a commit added. */
+export interface Totals {
+  turns: number;
+  contexts: number;
+  blobs: number;
+  blobBytes: number;
+  storedBytes: number;
+  logicalBytes: number;
+  logs: number;
+  docs: number;
+}
+
+export const NOTHING_ADDED: Readonly<Totals> = {
+  turns: 0,
+  contexts: 0,
+  blobs: 0,
+  blobBytes: 0,
+  storedBytes: 0,
+  logicalBytes: 0,
+  logs: 0,
+  docs: 0,
+};
+
+export const SET_CLOCK: Statement = {
+  name: 'set-clock',
+  text: `UPDATE clock SET seq = $1, next_turn = $2, next_context = $3, next_patch = $4, time_ms = $5,
+    turns = turns + $6, contexts = contexts + $7, blobs = blobs + $8, blob_bytes = blob_bytes + $9,
+    stored_bytes = stored_bytes + $10, logical_bytes = logical_bytes + $11, logs = logs + $12, docs = docs + $13`,
+};
+
+/** For what takes things away: the totals alone. */
+export const ADD_TOTALS: Statement = {
+  name: 'add-totals',
+  text: `UPDATE clock SET turns = turns + $1, contexts = contexts + $2, blobs = blobs + $3,
+    blob_bytes = blob_bytes + $4, stored_bytes = stored_bytes + $5, logical_bytes = logical_bytes + $6,
+    logs = logs + $7, docs = docs + $8`,
+};
+
+/** In the order of the statements above. */
+export function totalValues(totals: Readonly<Totals>): number[] {
+  const { turns, contexts, blobs, blobBytes, storedBytes, logicalBytes, logs, docs } = totals;
+  return [turns, contexts, blobs, blobBytes, storedBytes, logicalBytes, logs, docs];
+}

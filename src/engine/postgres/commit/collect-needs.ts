@@ -1,0 +1,134 @@
+import type { Hash } from '../../../base/brand.ts';
+import { hexOf } from '../../../base/hex.ts';
+import type { Adoption } from '../../adoption.ts';
+import type { Idempotency } from '../../batch.ts';
+import type { PreparedBatch } from '../../plan/planned.ts';
+
+/** What a group will ask for, as far as its batches name it. */
+export interface Needs {
+  readonly blobs: Set<Hash>;
+  /** Those that may be missing if they were erased. */
+  readonly erased: Set<Hash>;
+  readonly sha256s: Set<string>;
+  readonly contexts: Set<number>;
+  readonly turns: Set<number>;
+  readonly openTurns: Set<number>;
+  readonly keys: Idempotency[];
+  /** As they are stored, in hex. */
+  readonly keyHashes: string[];
+  readonly docs: Set<string>;
+  readonly logs: Set<string>;
+  /** Names of plain files and of the folders that they would lie in. */
+  readonly files: Set<string>;
+}
+
+export function collectNeeds(batches: readonly PreparedBatch[]): Needs {
+  const needs: Needs = {
+    blobs: new Set(),
+    erased: new Set(),
+    sha256s: new Set(),
+    contexts: new Set(),
+    turns: new Set(),
+    openTurns: new Set(),
+    keys: [],
+    keyHashes: [],
+    docs: new Set(),
+    logs: new Set(),
+    files: new Set(),
+  };
+  for (const batch of batches) {
+    for (const { hash, sha256 } of batch.blobs) {
+      needs.blobs.add(hash);
+      if (sha256 !== undefined) needs.sha256s.add(sha256);
+    }
+    collectContexts(needs, batch);
+    collectTurns(needs, batch);
+    collectRecords(needs, batch);
+    if (batch.adoption !== undefined) collectAdoption(needs, batch.adoption);
+  }
+  return needs;
+}
+
+function collectContexts(needs: Needs, { rest }: PreparedBatch): void {
+  if (rest.idempotency !== undefined) needs.keys.push(rest.idempotency);
+  for (const change of rest.contexts ?? []) {
+    if (change.do !== 'create') needs.contexts.add(Number(change.context));
+    else if (change.base !== undefined) needs.turns.add(Number(change.base));
+  }
+  for (const { context, parent, fsRoot } of [...(rest.turns ?? []), ...(rest.opens ?? [])]) {
+    if (typeof context === 'bigint') needs.contexts.add(Number(context));
+    if (parent !== undefined) needs.turns.add(Number(parent));
+    if (fsRoot !== undefined) needs.blobs.add(fsRoot);
+  }
+}
+
+function collectTurns(needs: Needs, { rest }: PreparedBatch): void {
+  for (const { payload } of rest.turns ?? []) needs.blobs.add(payload);
+  for (const { turn } of rest.deltas ?? []) {
+    needs.turns.add(Number(turn));
+    needs.openTurns.add(Number(turn));
+  }
+  for (const { turn, payload } of rest.seals ?? []) {
+    needs.turns.add(Number(turn));
+    needs.openTurns.add(Number(turn));
+    needs.blobs.add(payload);
+  }
+  for (const { turn, payload } of rest.patches ?? []) {
+    needs.turns.add(Number(turn));
+    needs.blobs.add(payload);
+  }
+  for (const { turn, root } of rest.fsRoots ?? []) {
+    needs.turns.add(Number(turn));
+    needs.blobs.add(root);
+  }
+}
+
+function collectRecords(needs: Needs, { rest }: PreparedBatch): void {
+  for (const { name } of rest.logs ?? []) {
+    needs.logs.add(name);
+    addFiles(needs.files, name);
+  }
+  for (const { name, publish = false } of rest.docs ?? []) {
+    needs.docs.add(name);
+    if (publish) addFiles(needs.files, name);
+  }
+}
+
+function collectAdoption(needs: Needs, adoption: Adoption): void {
+  const addPayload = (hash: Hash): void => {
+    needs.blobs.add(hash);
+    needs.erased.add(hash);
+  };
+  for (const hash of adoption.erased ?? []) addPayload(hash);
+  for (const { sha256, hash } of adoption.sha256Names ?? []) {
+    needs.sha256s.add(sha256);
+    needs.blobs.add(hash);
+  }
+  for (const context of adoption.contexts ?? []) {
+    needs.contexts.add(Number(context.id));
+    if (context.removed === undefined) needs.turns.add(Number(context.base));
+  }
+  for (const entry of adoption.turns ?? []) {
+    if (entry.key !== undefined) needs.keyHashes.push(hexOf(entry.key));
+    if (entry.gone !== undefined) continue;
+    needs.turns.add(Number(entry.row.parent));
+    needs.contexts.add(Number(entry.row.context));
+    if (entry.row.payload !== undefined) addPayload(entry.row.payload);
+  }
+  for (const entry of adoption.patches ?? []) {
+    if ('gone' in entry) continue;
+    needs.turns.add(Number('patch' in entry ? entry.patch.turn : entry.fsRoot.turn));
+    addPayload('patch' in entry ? entry.patch.payload : entry.fsRoot.root);
+  }
+  for (const { row, published } of adoption.docs ?? []) {
+    needs.docs.add(row.name);
+    if (published) addFiles(needs.files, row.name);
+  }
+}
+
+function addFiles(files: Set<string>, name: string): void {
+  files.add(name);
+  for (let at = name.indexOf('/'); at !== -1; at = name.indexOf('/', at + 1)) {
+    files.add(name.slice(0, at));
+  }
+}

@@ -1,0 +1,167 @@
+import type { Hash } from '../../../base/brand.ts';
+import { hashToBytes } from '../../../base/hash.ts';
+import type { Database } from '../../../postgres/database.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+import type { Transaction } from '../../../postgres/transaction.ts';
+import type { Committed } from '../../batch.ts';
+import { Draft, NotInMemory } from '../../plan/draft.ts';
+import { planBatch } from '../../plan/plan-batch.ts';
+import type { Planned, PreparedBatch } from '../../plan/planned.ts';
+import { encodeChange } from '../change-codec.ts';
+import { type Clock, NOTHING_ADDED, SET_CLOCK, TAKE_CLOCK, totalValues } from './clock.ts';
+import { View } from './view.ts';
+import { writeBlobs } from './write-blobs.ts';
+import { writeContexts, writePatches } from './write-contexts.ts';
+import { writeRecords } from './write-records.ts';
+import { writeTurns } from './write-turns.ts';
+
+// A group of batches as one transaction. It takes the clock first, so that all commits of all servers are
+// serial; asks for what its batches need; decides on each of them in memory; and writes what they made of
+// the store in a few statements that leave together with the commit. Two round trips, however many batches.
+
+export interface GroupWorld {
+  readonly database: Database;
+  readonly clock: () => number;
+  /** The server that answers for the turns opened here. */
+  readonly owner: string;
+  readonly channel: string;
+  /** The collection that runs in this process, if one does: it is told directly. */
+  readonly ears: () => Ears | undefined;
+}
+
+export interface Ears {
+  readonly collection: string;
+  blob(hash: Hash): void;
+  turn(turn: bigint): void;
+}
+
+/** What became of a batch. */
+export type Decision =
+  | { readonly committed: Committed; readonly existed: boolean }
+  | { readonly error: unknown };
+
+const PUT_CHANGES: Statement = {
+  name: 'put-changes',
+  text: 'INSERT INTO changes (seq, change) SELECT * FROM unnest($1::bigint[], $2::text[])',
+};
+
+const NOTIFY: Statement = { name: 'notify', text: 'SELECT pg_notify($1, $2)' };
+
+const PUT_NOTES: Statement = {
+  name: 'put-notes',
+  text: `INSERT INTO collection_notes (collection, hash, turn)
+    SELECT $1::uuid, h, NULL FROM unnest($2::bytea[]) h UNION ALL SELECT $1::uuid, NULL, t FROM unnest($3::bigint[]) t`,
+};
+
+export async function commitGroup(
+  world: GroupWorld,
+  batches: readonly PreparedBatch[],
+): Promise<readonly Decision[]> {
+  return world.database.write(async (transaction) => {
+    let nextTurn = 1;
+    const view = new View(transaction, () => nextTurn);
+    const [[clock]] = await Promise.all([
+      transaction.query<Clock>(TAKE_CLOCK),
+      view.prefetch(batches),
+    ]);
+    if (clock === undefined) throw new Error('the store has no clock');
+    nextTurn = clock.next_turn;
+    const { next_context: nextContext, next_patch: nextPatch } = clock;
+    // A clock that jumps back stands still here until it has caught up.
+    const nowMs = Math.max(world.clock(), clock.time_ms);
+    const draft = new Draft(view, nowMs, { nextTurn, nextContext, nextPatch });
+    const decided: (Decided | { error: unknown })[] = [];
+    for (const batch of batches) decided.push(await decide(draft, batch));
+    return finish(world, transaction, { clock, view, draft, batches, decided });
+  });
+}
+
+interface Decided {
+  readonly planned: Planned;
+  readonly existed: boolean;
+}
+
+/** Plans a batch, and again whenever it came to need what nobody had asked for. */
+async function decide(draft: Draft, batch: PreparedBatch): Promise<Decided | { error: unknown }> {
+  for (;;) {
+    try {
+      return draft.attempt(() => {
+        const existed = batch.blobs.every(({ hash }) => draft.hasBlob(hash));
+        return { planned: planBatch(draft, batch), existed };
+      });
+    } catch (error) {
+      if (!(error instanceof NotInMemory)) return { error };
+      // A failure here is the database's: the whole group is tried again, or fails as one.
+      await error.load();
+    }
+  }
+}
+
+interface Group {
+  readonly clock: Clock;
+  readonly view: View;
+  readonly draft: Draft;
+  readonly batches: readonly PreparedBatch[];
+  readonly decided: readonly (Decided | { error: unknown })[];
+}
+
+function finish(world: GroupWorld, transaction: Transaction, group: Group): readonly Decision[] {
+  const { clock, draft, decided } = group;
+  let { seq } = clock;
+  const changes: { seq: number; text: string }[] = [];
+  const decisions = decided.map((decision): Decision => {
+    if ('error' in decision) return decision;
+    const { planned, existed } = decision;
+    if (planned.changed) seq += 1;
+    const change = planned.changed ? planned.toChange(seq) : undefined;
+    if (change !== undefined) changes.push({ seq, text: encodeChange(change) });
+    return { committed: planned.toCommitted(seq), existed };
+  });
+  note(world, transaction, group);
+  const totals = { ...NOTHING_ADDED };
+  const touched = touchedBlobs(group);
+  if (seq === clock.seq && touched.length === 0) return decisions;
+
+  const { view } = group;
+  writeBlobs(transaction, { draft, seq, totals, touched });
+  const treeOf = writeTurns(transaction, { draft, view, totals, owner: world.owner });
+  writeContexts(transaction, { draft, view, seq, totals, treeOf });
+  writePatches(transaction, draft);
+  writeRecords(transaction, { draft, view, totals });
+  const { nextTurn, nextContext, nextPatch } = draft.counters;
+  const counters = [seq, nextTurn, nextContext, nextPatch, draft.nowMs];
+  transaction.send(SET_CLOCK, [...counters, ...totalValues(totals)]);
+  if (changes.length > 0) {
+    transaction.send(PUT_CHANGES, [changes.map((one) => one.seq), changes.map(({ text }) => text)]);
+    transaction.send(NOTIFY, [world.channel, String(seq)]);
+  }
+  return decisions;
+}
+
+/** Those that a batch put and that were there before its group. */
+function touchedBlobs({ batches, decided, draft, view }: Group): Hash[] {
+  const touched = new Set<Hash>();
+  for (const [at, batch] of batches.entries()) {
+    if (decided[at] === undefined || 'error' in decided[at]) continue;
+    for (const { hash } of batch.blobs) {
+      if (draft.blobs.get(hash) === undefined && view.hasBlob(hash)) touched.add(hash);
+    }
+  }
+  return [...touched];
+}
+
+/** Tells a collection under way what this group builds on, here or wherever it runs. */
+function note(world: GroupWorld, transaction: Transaction, { clock, view, draft }: Group): void {
+  if (clock.collection === null) return;
+  const blobs = new Set(view.reliedBlobs);
+  for (const [hash] of draft.blobs.entries()) blobs.add(hash);
+  const turns = new Set<bigint>(view.reliedTurns);
+  for (const [id] of [...draft.turns.entries(), ...draft.opens.entries()]) turns.add(BigInt(id));
+  const ears = world.ears();
+  if (ears?.collection === clock.collection) {
+    for (const hash of blobs) ears.blob(hash);
+    for (const turn of turns) ears.turn(turn);
+    return;
+  }
+  transaction.send(PUT_NOTES, [clock.collection, [...blobs].map(hashToBytes), [...turns]]);
+}

@@ -1,0 +1,257 @@
+import type { Hash, TurnId } from '../../../base/brand.ts';
+import { bytesToHash, hashToBytes } from '../../../base/hash.ts';
+import { hexOf } from '../../../base/hex.ts';
+import type { HeadRecord } from '../../../format/head-record.ts';
+import { idempotencyHash } from '../../../format/idempotency.ts';
+import { TurnFlag } from '../../../format/turn-flags.ts';
+import type { Sql } from '../../../postgres/sql.ts';
+import type { CommittedView, DocState, FileKind, OpenTurn } from '../../plan/draft.ts';
+import type { LogState } from '../../plan/log-state.ts';
+import type { PreparedBatch } from '../../plan/planned.ts';
+import { type ContextColumns, toHeadRecord } from '../read/context-rows.ts';
+import { toTreeTurn, type TreeTurn, type TurnColumns } from '../read/turn-rows.ts';
+import { collectNeeds } from './collect-needs.ts';
+import { Known } from './known.ts';
+import * as statements from './view-statements.ts';
+
+// The store as a group of batches finds it: it holds the clock, so nothing moves meanwhile. What the
+// batches are known to need is asked for at once; the rest when a plan comes to need it.
+
+export class View implements CommittedView {
+  /** What the group's batches build on; a collection under way must keep it. */
+  readonly reliedBlobs: Set<Hash> = new Set();
+  readonly reliedTurns: Set<TurnId> = new Set();
+  readonly #sql: Sql;
+  readonly #nextTurn: () => number;
+  readonly #blobs: Known<Hash, true>;
+  readonly #erased: Known<Hash, true>;
+  readonly #sha256s: Known<string, Hash>;
+  readonly #contexts: Known<number, ContextColumns>;
+  readonly #turns: Known<number, TreeTurn>;
+  readonly #keys: Known<string, number>;
+  readonly #docs: Known<string, DocState>;
+  readonly #logs: Known<string, LogState>;
+  readonly #fileKinds: Known<string, FileKind>;
+
+  /** `nextTurn` is asked when the clock was read: ids from there on were never handed out. */
+  constructor(sql: Sql, nextTurn: () => number) {
+    this.#sql = sql;
+    this.#nextTurn = nextTurn;
+    this.#blobs = new Known(async (hashes) => {
+      const rows = await sql.query<{ hash: Uint8Array }>(statements.FIND_BLOBS, [
+        hashes.map(hashToBytes),
+      ]);
+      return rows.map(({ hash }) => [bytesToHash(hash), true]);
+    });
+    this.#erased = new Known(async (hashes) => {
+      const rows = await sql.query<{ hash: Uint8Array }>(statements.FIND_ERASED, [
+        hashes.map(hashToBytes),
+      ]);
+      return rows.map(({ hash }) => [bytesToHash(hash), true]);
+    });
+    this.#sha256s = new Known(async (sha256s) => {
+      const bytes = sha256s.map((sha256) => Buffer.from(sha256, 'hex'));
+      const rows = await sql.query<{ sha256: Uint8Array; hash: Uint8Array }>(
+        statements.FIND_SHA256S,
+        [bytes],
+      );
+      return rows.map(({ sha256, hash }) => [hexOf(sha256), bytesToHash(hash)]);
+    });
+    this.#contexts = new Known(async (ids) => toPairs(await this.#readContexts(ids, [])), isId);
+    this.#turns = new Known((ids) => this.#readTurns(ids, []), isId);
+    this.#keys = new Known(async (keys) => {
+      const bytes = keys.map((key) => Buffer.from(key, 'hex'));
+      const rows = await sql.query<{ key: Uint8Array; turn: number }>(statements.FIND_KEYS, [
+        bytes,
+      ]);
+      return rows.map(({ key, turn }) => [hexOf(key), turn]);
+    });
+    this.#docs = new Known(async (names) => {
+      const rows = await sql.query<DocState & { name: string }>(statements.FIND_DOCS, [names]);
+      return rows.map(({ name, version, removed }) => [name, { version, removed }]);
+    }, isText);
+    this.#logs = new Known(async (names) => {
+      const rows = await sql.query<LogState & { name: string }>(statements.FIND_LOGS, [names]);
+      return rows.map(({ name, lines, bytes }) => [name, { lines, bytes, extents: 0 }]);
+    }, isText);
+    this.#fileKinds = new Known(async (names) => {
+      const rows = await sql.query<{ name: string; kind: FileKind }>(statements.FIND_FILE_KINDS, [
+        names,
+      ]);
+      return rows.map(({ name, kind }) => [name, kind]);
+    }, isText);
+  }
+
+  /** Asks for all that these batches name, in statements that are sent together. */
+  async prefetch(batches: readonly PreparedBatch[]): Promise<void> {
+    const needs = collectNeeds(batches);
+    const keys = [
+      ...needs.keys.map(({ context, key }) => hexOf(idempotencyHash(context, key))),
+      ...needs.keyHashes,
+    ];
+    await Promise.all([
+      this.#blobs.load(needs.blobs),
+      this.#erased.load(needs.erased),
+      this.#sha256s.load(needs.sha256s),
+      this.#prefetchContexts(needs.contexts, needs.openTurns),
+      this.#prefetchTurns(needs.turns, needs.contexts),
+      this.#keys.load(keys),
+      this.#docs.load(needs.docs),
+      this.#logs.load(needs.logs),
+      this.#fileKinds.load(needs.files),
+    ]);
+  }
+
+  hasBlob(hash: Hash): boolean {
+    return this.#blobs.need(hash) === true;
+  }
+
+  relyOnBlob(hash: Hash): void {
+    this.reliedBlobs.add(hash);
+  }
+
+  relyOnTurn(turn: TurnId): void {
+    this.reliedTurns.add(turn);
+  }
+
+  findSha256(sha256: string): Hash | undefined {
+    return this.#sha256s.need(sha256);
+  }
+
+  peekHead(id: number): HeadRecord | undefined {
+    const columns = this.#contexts.peek(id);
+    return columns && toHeadRecord(columns);
+  }
+
+  async getHead(id: number): Promise<HeadRecord | undefined> {
+    await this.#contexts.load([id]);
+    return this.peekHead(id);
+  }
+
+  peekSealedTurn(id: number): TreeTurn | undefined {
+    const turn = this.#turns.peek(id);
+    return turn === undefined || isOpen(turn) ? undefined : turn;
+  }
+
+  async getSealedTurn(id: number): Promise<TreeTurn | undefined> {
+    await this.#turns.load([id]);
+    return this.peekSealedTurn(id);
+  }
+
+  getOpenTurn(id: number): OpenTurn | undefined {
+    const turn = this.#turns.need(id);
+    if (turn === undefined || !isOpen(turn)) return undefined;
+    const { row, jump, sideJump } = turn;
+    return { row, jump, sideJump, deltas: 0 };
+  }
+
+  async readOpenTurn({ row }: OpenTurn, start: number, end: number): Promise<Uint8Array> {
+    const pieces = await this.#sql.query<{ bytes: Uint8Array }>(statements.READ_OPEN_TEXT, [
+      row.id,
+    ]);
+    return Buffer.concat(pieces.map(({ bytes }) => bytes)).subarray(start, end);
+  }
+
+  findKey(key: Uint8Array): number | undefined {
+    return this.#keys.need(hexOf(key));
+  }
+
+  /** What was collected has no row. */
+  isCollected(turn: number): boolean {
+    return isId(turn) && turn < this.#nextTurn() && this.#turns.need(turn) === undefined;
+  }
+
+  get erased(): { has(hash: Hash): boolean } {
+    return { has: (hash) => this.#erased.need(hash) === true };
+  }
+
+  async newestPatch(turn: number): Promise<number> {
+    const [row] = await this.#sql.query<{ seq: number | null }>(statements.NEWEST_PATCH, [turn]);
+    return row?.seq ?? 0;
+  }
+
+  async firstFsRoot(turn: number): Promise<Hash | undefined> {
+    const [row] = await this.#sql.query<{ payload: Uint8Array }>(statements.FIRST_FS_ROOT, [turn]);
+    return row && bytesToHash(row.payload);
+  }
+
+  findDoc(name: string): DocState | undefined {
+    return this.#docs.need(name);
+  }
+
+  async getLogState(name: string): Promise<LogState | undefined> {
+    return this.#logs.get(name);
+  }
+
+  async fileKind(name: string): Promise<FileKind | undefined> {
+    return this.#fileKinds.get(name);
+  }
+
+  /** Types stand in the rows as they are. */
+  tagOf(): { tag: string; declared: boolean } {
+    return { tag: '', declared: true };
+  }
+
+  /** The tree of a turn that a plan has asked for. */
+  treeOf(id: number): number | undefined {
+    return this.#turns.peek(id)?.tree;
+  }
+
+  /** Whether the log was there, if a plan has asked for it. */
+  hadLog(name: string): boolean {
+    return this.#logs.peek(name) !== undefined;
+  }
+
+  /** The context as it was, if a plan has asked for it. */
+  contextBefore(id: number): ContextColumns | undefined {
+    return this.#contexts.peek(id);
+  }
+
+  async #prefetchContexts(ids: ReadonlySet<number>, openTurns: ReadonlySet<number>): Promise<void> {
+    if (ids.size + openTurns.size === 0) return;
+    const rows = await this.#readContexts([...ids].filter(isId), [...openTurns].filter(isId));
+    this.#contexts.learn(ids, toPairs(rows));
+  }
+
+  /** With the heads of the contexts, and what all of them jump to. */
+  async #prefetchTurns(ids: ReadonlySet<number>, contexts: ReadonlySet<number>): Promise<void> {
+    if (ids.size + contexts.size === 0) return;
+    this.#turns.learn(
+      ids,
+      await this.#readTurns([...ids].filter(isId), [...contexts].filter(isId)),
+    );
+  }
+
+  async #readContexts(
+    ids: readonly number[],
+    openTurns: readonly number[],
+  ): Promise<readonly ContextColumns[]> {
+    return this.#sql.query<ContextColumns>(statements.FIND_CONTEXTS, [ids, openTurns]);
+  }
+
+  async #readTurns(
+    ids: readonly number[],
+    contexts: readonly number[],
+  ): Promise<Iterable<readonly [number, TreeTurn]>> {
+    const rows = await this.#sql.query<TurnColumns>(statements.FIND_TURNS, [ids, contexts]);
+    return rows.map((columns) => [columns.id, toTreeTurn(columns)]);
+  }
+}
+
+/** Ids that could have been handed out: others may not even fit the column. */
+function isId(id: number): boolean {
+  return Number.isSafeInteger(id) && id > 0;
+}
+
+/** PostgreSQL has no way to write this one character. */
+function isText(text: string): boolean {
+  return !text.includes('\0');
+}
+
+function isOpen({ row }: TreeTurn): boolean {
+  return (row.flags & TurnFlag.OPEN) !== 0;
+}
+
+function toPairs(rows: readonly ContextColumns[]): [number, ContextColumns][] {
+  return rows.map((columns) => [columns.id, columns]);
+}

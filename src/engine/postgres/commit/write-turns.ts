@@ -1,0 +1,160 @@
+import { hashToBytes } from '../../../base/hash.ts';
+import { jumpDepth } from '../../../format/jump.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+import type { Transaction } from '../../../postgres/transaction.ts';
+import type { Draft, OpenDraft } from '../../plan/draft.ts';
+import type { StoredTurn } from '../../plan/stored-turn.ts';
+import type { Totals } from './clock.ts';
+import type { View } from './view.ts';
+
+const PUT_TURNS: Statement = {
+  name: 'put-turns',
+  text: `INSERT INTO turns (tree, id, parent, context, depth, type, version, encoding, payload, size, flags,
+      created_at, jump, jump_depth, side_jump, side_depth, key)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[],
+      $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::int[], $12::bigint[], $13::bigint[],
+      $14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[])
+    ON CONFLICT (tree, id) DO UPDATE SET payload = excluded.payload, size = excluded.size, flags = excluded.flags`,
+};
+
+const PUT_TREES: Statement = {
+  name: 'put-trees',
+  text: 'INSERT INTO turn_trees (id, tree) SELECT * FROM unnest($1::bigint[], $2::bigint[])',
+};
+
+const PUT_KEYS: Statement = {
+  name: 'put-keys',
+  text: 'INSERT INTO turn_keys (key, turn) SELECT * FROM unnest($1::bytea[], $2::bigint[])',
+};
+
+/** Whoever writes to a turn answers for it from then on. */
+const PUT_OPEN: Statement = {
+  name: 'put-open',
+  text: `INSERT INTO open_turns (turn, context, owner) SELECT t, c, $3::uuid FROM unnest($1::bigint[], $2::bigint[]) AS o(t, c)
+    ON CONFLICT (turn) DO UPDATE SET owner = excluded.owner WHERE open_turns.owner <> excluded.owner`,
+};
+
+const PUT_DELTAS: Statement = {
+  name: 'put-deltas',
+  text: 'INSERT INTO open_deltas (turn, start, bytes) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])',
+};
+
+const DROP_OPEN: Statement = {
+  name: 'drop-open',
+  text: 'DELETE FROM open_turns WHERE turn = ANY($1::bigint[])',
+};
+
+const DROP_DELTAS: Statement = {
+  name: 'drop-deltas',
+  text: 'DELETE FROM open_deltas WHERE turn = ANY($1::bigint[])',
+};
+
+export interface TurnWrites {
+  readonly draft: Draft;
+  readonly view: View;
+  readonly totals: Totals;
+  /** The server that answers for open turns. */
+  readonly owner: string;
+}
+
+/** The tree of every turn of the draft, and of what it builds on. */
+export type TreeOf = (turn: number) => number;
+
+export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf {
+  const { draft, view, totals } = writes;
+  const turns = new Map<number, StoredTurn>();
+  for (const [id, { turn, closed }] of draft.opens.entries()) {
+    if (!closed) turns.set(id, { ...turn, idempotency: undefined });
+  }
+  const keyed: [number, Uint8Array][] = [];
+  for (const [id, turn] of draft.turns.entries()) {
+    // One that is gone where it came from has a number and perhaps a key, and no row.
+    if (draft.goneTurns.get(id) === undefined) turns.set(id, turn);
+    if (turn.idempotency !== undefined) keyed.push([id, turn.idempotency]);
+  }
+
+  const trees = new Map<number, number>();
+  const treeOf: TreeOf = (id) => trees.get(id) ?? view.treeOf(id) ?? id;
+  // A parent has a smaller id, so its tree is known by then.
+  const rows = [...turns].toSorted(([a], [b]) => a - b);
+  for (const [id, { row }] of rows) {
+    trees.set(id, row.depth === 0 ? id : treeOf(Number(row.parent)));
+  }
+  if (rows.length > 0) putTurns(transaction, rows, treeOf);
+  const fresh = rows.filter(([id]) => view.treeOf(id) === undefined).map(([id]) => id);
+  if (fresh.length > 0) transaction.send(PUT_TREES, [fresh, fresh.map(treeOf)]);
+  if (keyed.length > 0) {
+    transaction.send(PUT_KEYS, [keyed.map(([, key]) => key), keyed.map(([id]) => id)]);
+  }
+  writeOpen(transaction, [...draft.opens.entries()], writes.owner);
+  for (const [id, { row }] of draft.turns.entries()) {
+    if (draft.goneTurns.get(id) !== undefined) continue;
+    totals.turns += 1;
+    totals.logicalBytes += row.size;
+  }
+  return treeOf;
+}
+
+function putTurns(
+  transaction: Transaction,
+  rows: readonly (readonly [number, StoredTurn])[],
+  treeOf: TreeOf,
+): void {
+  const column = (read: (turn: StoredTurn) => unknown): unknown[] =>
+    rows.map(([, turn]) => read(turn));
+  transaction.send(PUT_TURNS, [
+    rows.map(([id]) => treeOf(id)),
+    rows.map(([id]) => id),
+    column(({ row }) => row.parent),
+    column(({ row }) => row.context),
+    column(({ row }) => row.depth),
+    column(({ row }) => row.type),
+    column(({ row }) => row.version),
+    column(({ row }) => row.encoding),
+    column(({ row }) => (row.payload === undefined ? null : hashToBytes(row.payload))),
+    column(({ row }) => row.size),
+    column(({ row }) => row.flags),
+    column(({ row }) => row.createdAt),
+    column(({ jump }) => jump),
+    column(({ row }) => jumpDepth(row.depth)),
+    column(({ sideJump }) => sideJump),
+    column(({ row }) => jumpDepth(Math.max(0, row.depth - 1))),
+    column(({ idempotency }) => idempotency ?? null),
+  ]);
+}
+
+function writeOpen(
+  transaction: Transaction,
+  opens: readonly (readonly [number, OpenDraft])[],
+  owner: string,
+): void {
+  const open = opens.filter(([, { closed }]) => !closed);
+  if (open.length > 0) {
+    const contexts = open.map(([, { turn }]) => turn.row.context);
+    transaction.send(PUT_OPEN, [open.map(([id]) => id), contexts, owner]);
+  }
+  const deltas = open.flatMap(([id, draft]) => toDeltas(id, draft));
+  if (deltas.length > 0) {
+    transaction.send(PUT_DELTAS, [
+      deltas.map(({ id }) => id),
+      deltas.map(({ start }) => start),
+      deltas.map(({ bytes }) => bytes),
+    ]);
+  }
+  const closed = opens.filter(([, draft]) => draft.closed && !draft.created).map(([id]) => id);
+  if (closed.length === 0) return;
+  transaction.send(DROP_OPEN, [closed]);
+  transaction.send(DROP_DELTAS, [closed]);
+}
+
+function toDeltas(
+  id: number,
+  { turn, text }: OpenDraft,
+): { id: number; start: number; bytes: Uint8Array }[] {
+  let start = turn.row.size - text.reduce((sum, piece) => sum + piece.length, 0);
+  return text.map((bytes) => {
+    const delta = { id, start, bytes: Buffer.from(bytes) };
+    start += bytes.length;
+    return delta;
+  });
+}

@@ -1,0 +1,62 @@
+import { QuipuError } from '../../base/errors.ts';
+import { Database, type DatabaseOptions } from '../../postgres/database.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { ChangeFeed, READ_SEQ } from './change-feed.ts';
+import { GroupCommitter } from './commit/group-committer.ts';
+import { PostgresEngine } from './postgres-engine.ts';
+import { Presence } from './presence.ts';
+import { STORE_SCHEMA } from './schema.ts';
+import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
+
+export interface PostgresEngineOptions extends DatabaseOptions {
+  /** Make the tables when there are none. Default true. */
+  readonly create?: boolean;
+  /** Milliseconds since 1970. Default `Date.now`. */
+  readonly clock?: () => number;
+}
+
+/** Opens a database as a store, in any number of processes on any number of machines. */
+export async function openPostgresEngine(
+  url: string,
+  options: PostgresEngineOptions = {},
+): Promise<PostgresEngine> {
+  const { clock = Date.now, create = true, ...databaseOptions } = options;
+  const database = new Database(url, databaseOptions);
+  try {
+    if (!create) await assertThere(database);
+    await migrate(database, STORE_SCHEMA);
+    const [row] = await database.query<{ seq: number }>(READ_SEQ);
+    const channel = `quipu_${database.address.schema}`;
+    const feed = new ChangeFeed(database, channel, row?.seq ?? 0);
+    const presence = new Presence(database, (turn) => engine.interrupt(turn));
+    const upkeep = new PostgresUpkeep({
+      database,
+      clock,
+      server: presence.id,
+      adopt: async (adoption) => {
+        await committer.submit({ rest: {}, blobs: [], extents: [], relies: [], adoption });
+      },
+    });
+    const world = { database, clock, owner: presence.id, channel, ears: () => upkeep.ears };
+    const committer = new GroupCommitter(world, (seq) => feed.note(seq));
+    const engine = new PostgresEngine({ database, committer, feed, presence, upkeep });
+    await presence.enter();
+    return engine;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function assertThere(database: Database): Promise<void> {
+  const { schema } = database.address;
+  const [row] = await database.query<{ there: boolean }>(
+    'SELECT to_regclass($1) IS NOT NULL AS there',
+    [`${schema}.clock`],
+  );
+  if (row?.there === true) return;
+  throw new QuipuError('NOT_FOUND', `there is no store in ${database.name}; make it first`, {
+    what: 'store',
+    id: database.name,
+  });
+}

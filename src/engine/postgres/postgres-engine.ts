@@ -1,0 +1,270 @@
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { isQuipuError, QuipuError } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { Batch, Change, Committed } from '../batch.ts';
+import type {
+  BlobSource,
+  BlobStored,
+  ContextList,
+  ContextQuery,
+  Engine,
+  EngineCapabilities,
+  EngineStats,
+  OpenTurnRow,
+  Tips,
+} from '../engine.ts';
+import type {
+  BlobStat,
+  ContextRow,
+  DocRow,
+  FsRootRow,
+  HeadRow,
+  LogRow,
+  PatchRow,
+  TurnRow,
+} from '../rows.ts';
+import type { Upkeep } from '../upkeep.ts';
+import { BlobReader } from './blobs/blob-reader.ts';
+import type { ChangeFeed } from './change-feed.ts';
+import type { GroupCommitter } from './commit/group-committer.ts';
+import { prepareBatch, prepareSource } from './intake.ts';
+import type { Presence } from './presence.ts';
+import { listContexts } from './read/list-contexts.ts';
+import { RecordReader } from './read/record-reader.ts';
+import { TurnReader } from './read/turn-reader.ts';
+
+/** What opening put together. */
+export interface EngineParts {
+  readonly database: Database;
+  readonly committer: GroupCommitter;
+  readonly feed: ChangeFeed;
+  readonly presence: Presence;
+  readonly upkeep: Upkeep;
+}
+
+export const CAPABILITIES: EngineCapabilities = {
+  reopen: true,
+  reindex: { missing: 'the indexes are the database’s own; REINDEX rebuilds them' },
+  backup: { missing: 'the database is backed up with its own tools, such as pg_dump' },
+  collection: true,
+  adoption: true,
+};
+
+/** The contract over a PostgreSQL database: one batch is one transaction, any number of servers share it. */
+export class PostgresEngine implements Engine {
+  readonly capabilities: EngineCapabilities = CAPABILITIES;
+  readonly upkeep: Upkeep;
+  readonly #parts: EngineParts;
+  readonly #blobs: BlobReader;
+  readonly #turns: TurnReader;
+  readonly #records: RecordReader;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: EngineParts) {
+    const { database } = parts;
+    this.#parts = parts;
+    this.upkeep = parts.upkeep;
+    this.#blobs = new BlobReader(database);
+    this.#turns = new TurnReader(database);
+    this.#records = new RecordReader(database);
+  }
+
+  async commit(batch: Batch): Promise<Committed> {
+    this.#assertOpen('commit');
+    const { database, committer } = this.#parts;
+    const prepared = prepareBatch(database, batch);
+    const ready = prepared instanceof Promise ? await prepared : prepared;
+    return (await committer.submit(ready)).committed;
+  }
+
+  /** Ends a turn that nobody can go on writing to, unless somebody did. */
+  async interrupt(turn: TurnId): Promise<void> {
+    const open = await this.#turns.getOpen(turn);
+    if (open === undefined) return;
+    const { bytes } = open;
+    const payload = hashBytes(bytes);
+    const about = { payload, size: bytes.length, expectedBytes: bytes.length };
+    const seal = { turn, outcome: 'interrupted', ...about } as const;
+    try {
+      await this.commit({ blobs: [{ hash: payload, bytes }], seals: [seal] });
+    } catch (error) {
+      const isElsewhere = ['HEAD_MOVED', 'INVALID', 'NOT_FOUND'].some(
+        (code) => isQuipuError(error) && error.code === code,
+      );
+      if (!isElsewhere) throw error;
+    }
+  }
+
+  async hasBlob(hash: Hash): Promise<boolean> {
+    return (await this.statBlob(hash)) !== undefined;
+  }
+
+  async statBlob(hash: Hash): Promise<BlobStat | undefined> {
+    this.#assertOpen('statBlob');
+    return this.#blobs.stat(hash);
+  }
+
+  async getBlob(hash: Hash): Promise<Uint8Array | undefined> {
+    const view = await this.viewBlob(hash);
+    return view && new Uint8Array(view);
+  }
+
+  async viewBlob(hash: Hash): Promise<Uint8Array | undefined> {
+    this.#assertOpen('getBlob');
+    return this.#blobs.view(hash);
+  }
+
+  async *readBlob(
+    hash: Hash,
+    start: number = 0,
+    end: number = Infinity,
+  ): AsyncGenerator<Uint8Array> {
+    this.#assertOpen('readBlob');
+    for await (const piece of this.#blobs.read(hash, start, end)) {
+      this.#assertOpen('readBlob');
+      yield piece;
+    }
+  }
+
+  async putBlob(source: BlobSource): Promise<BlobStored> {
+    this.#assertOpen('putBlob');
+    const { database, committer } = this.#parts;
+    const { batch, hash, sha256 } = await prepareSource(database, source);
+    this.#assertOpen('putBlob');
+    const { existed } = await committer.submit(batch);
+    const stat = await this.#blobs.stat(hash);
+    if (stat !== undefined) return { ...stat, existed, ...(sha256 !== undefined && { sha256 }) };
+    throw new QuipuError('NOT_FOUND', `blob ${hash} was erased as it was put`, {
+      what: 'blob',
+      id: hash,
+    });
+  }
+
+  async findBySha256(sha256: string): Promise<Hash | undefined> {
+    this.#assertOpen('findBySha256');
+    return this.#records.findBySha256(sha256);
+  }
+
+  async getTurn(id: TurnId): Promise<TurnRow | undefined> {
+    this.#assertOpen('getTurn');
+    return this.#turns.get(id);
+  }
+
+  async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
+    this.#assertOpen('walkBack');
+    return this.#turns.walkBack(from, limit);
+  }
+
+  async ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined> {
+    this.#assertOpen('ancestorAt');
+    return this.#turns.ancestorAt(turn, depth);
+  }
+
+  async commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined> {
+    this.#assertOpen('commonAncestor');
+    return this.#turns.commonAncestor(a, b);
+  }
+
+  async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
+    this.#assertOpen('getOpenTurn');
+    return this.#turns.getOpen(id);
+  }
+
+  async getHead(id: ContextId): Promise<HeadRow | undefined> {
+    this.#assertOpen('getHead');
+    return this.#records.getHead(id);
+  }
+
+  async getContext(id: ContextId): Promise<ContextRow | undefined> {
+    this.#assertOpen('getContext');
+    return this.#records.getContext(id);
+  }
+
+  async listContexts(query: ContextQuery): Promise<ContextList> {
+    this.#assertOpen('listContexts');
+    return listContexts(this.#parts.database, query);
+  }
+
+  async getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]> {
+    this.#assertOpen('getPatches');
+    return this.#records.getPatches(turns);
+  }
+
+  async getPatch(seq: number): Promise<PatchRow | undefined> {
+    this.#assertOpen('getPatch');
+    return this.#records.getPatch(seq);
+  }
+
+  async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
+    this.#assertOpen('getFsRoots');
+    return this.#records.getFsRoots(turns);
+  }
+
+  async tips(): Promise<Tips> {
+    this.#assertOpen('tips');
+    return this.#records.tips();
+  }
+
+  async getLog(name: string): Promise<LogRow | undefined> {
+    this.#assertOpen('getLog');
+    return this.#records.getLog(name);
+  }
+
+  async readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
+    this.#assertOpen('readLog');
+    return this.#records.readLog(name, from, limit);
+  }
+
+  async listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {
+    this.#assertOpen('listLogs');
+    return this.#records.listNames('logs', { prefix, limit, after });
+  }
+
+  async getDoc(name: string): Promise<DocRow | undefined> {
+    this.#assertOpen('getDoc');
+    return this.#records.getDoc(name);
+  }
+
+  async listDocs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {
+    this.#assertOpen('listDocs');
+    return this.#records.listNames('docs', { prefix, limit, after });
+  }
+
+  subscribe(listener: (change: Change) => void, missed?: () => void): () => void {
+    this.#assertOpen('subscribe');
+    return this.#parts.feed.add(listener, missed);
+  }
+
+  async stats(): Promise<EngineStats> {
+    this.#assertOpen('stats');
+    return this.#records.stats();
+  }
+
+  /** The database keeps itself ready. */
+  async checkpoint(): Promise<void> {
+    this.#assertOpen('checkpoint');
+  }
+
+  async reindex(): Promise<void> {
+    this.#assertOpen('reindex');
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { database, committer, feed, presence } = this.#parts;
+    await committer.drain();
+    await feed.close();
+    await presence.leave();
+    await database.close();
+  }
+
+  #assertOpen(name: string): void {
+    if (this.#closing === undefined) return;
+    throw new QuipuError('CLOSED', `${name} was called after the store was closed`, { what: name });
+  }
+}

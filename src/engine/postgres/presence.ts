@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import type { TurnId } from '../../base/brand.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { Statement } from '../../postgres/sql.ts';
+
+// Who is there. A turn that is being streamed into belongs to the server that wrote to it last. When that
+// one is gone, nobody can go on writing, and another server seals the turn as interrupted with every byte
+// that was acknowledged. A server is gone when it said so, or when it has not been seen for a while during
+// which the database was up to see it.
+
+const BEAT_MS = 5000;
+const GONE_AFTER_S = 20;
+
+/** Of the row of a server, `s`: it has not been seen for a while in which the database was up to see it. */
+export const IS_GONE: string = `greatest(s.seen_at, pg_postmaster_start_time()) < now() - make_interval(secs => ${GONE_AFTER_S})`;
+
+export const BEAT: Statement = {
+  name: 'beat',
+  text: 'INSERT INTO servers (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
+};
+const LEAVE: Statement = { name: 'leave', text: 'DELETE FROM servers WHERE id = $1' };
+export const FIND_ABANDONED: Statement = {
+  name: 'find-abandoned',
+  text: `SELECT o.turn FROM open_turns o LEFT JOIN servers s ON s.id = o.owner
+    WHERE o.owner <> $1 AND (s.id IS NULL OR ${IS_GONE}) ORDER BY o.turn`,
+};
+const FORGET: Statement = {
+  name: 'forget-servers',
+  text: `DELETE FROM servers s WHERE s.seen_at < now() - interval '1 hour'
+    AND NOT EXISTS (SELECT FROM open_turns o WHERE o.owner = s.id)`,
+};
+
+export class Presence {
+  readonly id: string = randomUUID();
+  readonly #database: Database;
+  readonly #seal: (turn: TurnId) => Promise<void>;
+  #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> | undefined;
+
+  /** `seal` ends an abandoned turn as interrupted. */
+  constructor(database: Database, seal: (turn: TurnId) => Promise<void>) {
+    this.#database = database;
+    this.#seal = seal;
+  }
+
+  /** Comes when every turn that was abandoned by then is sealed. */
+  async enter(): Promise<void> {
+    try {
+      await this.#database.query(BEAT, [this.id]);
+      await this.#sealAbandoned();
+    } catch (error) {
+      // A standby can be read; whoever writes seals the turns.
+      if (!isQuipuError(error, 'READ_ONLY')) throw error;
+    }
+    this.#timer = setInterval(() => {
+      // One that fails is made good by the next.
+      this.#beating ??= this.#beat()
+        .catch(() => undefined)
+        .finally(() => (this.#beating = undefined));
+    }, BEAT_MS);
+    this.#timer.unref();
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#beating;
+    // Gone without a word, it is missed after a while: that costs time and nothing else.
+    await this.#database.query(LEAVE, [this.id]).catch(() => undefined);
+  }
+
+  async #beat(): Promise<void> {
+    await this.#database.query(BEAT, [this.id]);
+    await this.#sealAbandoned();
+    await this.#database.query(FORGET);
+  }
+
+  async #sealAbandoned(): Promise<void> {
+    const rows = await this.#database.query<{ turn: number }>(FIND_ABANDONED, [this.id]);
+    for (const { turn } of rows) await this.#seal(BigInt(turn) as TurnId);
+  }
+}

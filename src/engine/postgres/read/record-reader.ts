@@ -1,0 +1,161 @@
+import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
+import { bytesToHash } from '../../../base/hash.ts';
+import type { Database } from '../../../postgres/database.ts';
+import type { EngineStats, Tips } from '../../engine.ts';
+import { toHeadRow } from '../../plan/report.ts';
+import type { ContextRow, DocRow, FsRootRow, HeadRow, LogRow, PatchRow } from '../../rows.ts';
+import { type ContextColumns, toContextRow, toHeadRecord } from './context-rows.ts';
+import * as statements from './record-statements.ts';
+
+export interface PatchColumns {
+  readonly turn: number;
+  readonly seq: number;
+  readonly tombstone: boolean;
+  readonly encoding: number;
+  readonly payload: Uint8Array;
+  readonly size: number;
+  readonly created_at: number;
+}
+
+interface OverlayColumns extends PatchColumns {
+  readonly fs_root: boolean;
+}
+
+export interface NameRange {
+  readonly prefix: string;
+  readonly limit: number;
+  readonly after: string | undefined;
+}
+
+/** All that is not a turn or a blob. Each answer is one question, and so of one moment. */
+export class RecordReader {
+  readonly #database: Database;
+  readonly #asked: Map<string, Promise<readonly OverlayColumns[]>> = new Map();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async findBySha256(sha256: string): Promise<Hash | undefined> {
+    const [row] = await this.#database.query<{ hash: Uint8Array }>(statements.FIND_BY_SHA256, [
+      Buffer.from(sha256, 'hex'),
+    ]);
+    return row && bytesToHash(row.hash);
+  }
+
+  async getHead(id: ContextId): Promise<HeadRow | undefined> {
+    const [row] = await this.#database.query<ContextColumns>(statements.GET_CONTEXT, [id]);
+    return row && toHeadRow(toHeadRecord(row));
+  }
+
+  async getContext(id: ContextId): Promise<ContextRow | undefined> {
+    const [row] = await this.#database.query<ContextColumns>(statements.GET_CONTEXT, [id]);
+    return row && toContextRow(row);
+  }
+
+  async getPatches(turns: readonly TurnId[]): Promise<PatchRow[]> {
+    const rows = await this.#overlays(turns);
+    return rows.filter((row) => !row.fs_root).map(toPatchRow);
+  }
+
+  async getPatch(seq: number): Promise<PatchRow | undefined> {
+    if (!Number.isSafeInteger(seq)) return undefined;
+    const [row] = await this.#database.query<PatchColumns>(statements.GET_PATCH, [seq]);
+    return row && toPatchRow(row);
+  }
+
+  async getFsRoots(turns: readonly TurnId[]): Promise<FsRootRow[]> {
+    const rows = await this.#overlays(turns);
+    // They come by rising number: the last one that a turn was given stays.
+    const newest = new Map(rows.filter((row) => row.fs_root).map((row) => [row.turn, row]));
+    return [...newest.values()]
+      .toSorted((a, b) => a.seq - b.seq)
+      .map(({ turn, payload, seq }) => ({
+        turn: BigInt(turn) as TurnId,
+        root: bytesToHash(payload),
+        seq,
+      }));
+  }
+
+  /** Patches and file-system roots. A page asks for both at the same moment, and gets one answer. */
+  async #overlays(turns: readonly TurnId[]): Promise<readonly OverlayColumns[]> {
+    const key = turns.join();
+    const asked = this.#asked.get(key);
+    if (asked !== undefined) return asked;
+    const answer = this.#database.query<OverlayColumns>(statements.GET_OVERLAYS, [turns]);
+    this.#asked.set(key, answer);
+    // Later ones ask for themselves: there may be more by then.
+    queueMicrotask(() => this.#asked.delete(key));
+    return answer;
+  }
+
+  async tips(): Promise<Tips> {
+    const [row] = await this.#database.query<{
+      turn: number;
+      context: number;
+      patch: number;
+      open: readonly string[];
+    }>(statements.TIPS);
+    const { turn = 0, context = 0, patch = 0, open = [] } = row ?? {};
+    return {
+      turn: BigInt(turn) as TurnId,
+      context: BigInt(context),
+      patch,
+      open: open.map((id) => BigInt(id) as TurnId),
+    };
+  }
+
+  async getLog(name: string): Promise<LogRow | undefined> {
+    const [row] = await this.#database.query<LogRow>(statements.GET_LOG, [name]);
+    return row;
+  }
+
+  async readLog(name: string, from: number, limit: number): Promise<string[]> {
+    const to = Math.min(from + limit, Number.MAX_SAFE_INTEGER);
+    const rows = await this.#database.query<{ line: string }>(statements.READ_LOG, [
+      name,
+      Math.min(from, Number.MAX_SAFE_INTEGER),
+      to,
+    ]);
+    return rows.map(({ line }) => line);
+  }
+
+  /** `~` is greater than every character of a name. */
+  async listNames(table: 'logs' | 'docs', { prefix, limit, after }: NameRange): Promise<string[]> {
+    const statement = table === 'logs' ? statements.LIST_LOGS : statements.LIST_DOCS;
+    const count = Math.min(limit, Number.MAX_SAFE_INTEGER);
+    const rows = await this.#database.query<{ name: string }>(statement, [
+      prefix,
+      `${prefix}~`,
+      after ?? '',
+      count,
+    ]);
+    return rows.map(({ name }) => name);
+  }
+
+  async getDoc(name: string): Promise<DocRow | undefined> {
+    const [row] = await this.#database.query<DocRow>(statements.GET_DOC, [name]);
+    return row;
+  }
+
+  async stats(): Promise<EngineStats> {
+    const [row] = await this.#database.query<Omit<EngineStats, 'engine' | 'damage'>>(
+      statements.STATS,
+      [this.#database.address.schema],
+    );
+    if (row === undefined) throw new Error('the store has no clock');
+    return { engine: 'postgres', ...row, damage: [] };
+  }
+}
+
+export function toPatchRow(columns: PatchColumns): PatchRow {
+  return {
+    seq: columns.seq,
+    turn: BigInt(columns.turn) as TurnId,
+    tombstone: columns.tombstone,
+    encoding: columns.encoding,
+    payload: bytesToHash(columns.payload),
+    size: columns.size,
+    createdAt: columns.created_at,
+  };
+}

@@ -1,0 +1,69 @@
+import type { Statement } from '../../../postgres/sql.ts';
+import { CONTEXT_COLUMNS } from './context-rows.ts';
+
+const PATCH_COLUMNS = 'turn, seq, tombstone, encoding, payload, size, created_at';
+
+/** The name of a blob outlives it. */
+export const FIND_BY_SHA256: Statement = {
+  name: 'find-by-sha256',
+  text: 'SELECT s.hash FROM sha256s s JOIN blobs b ON b.hash = s.hash WHERE s.sha256 = $1',
+};
+
+export const GET_CONTEXT: Statement = {
+  name: 'get-context',
+  text: `SELECT ${CONTEXT_COLUMNS} FROM contexts c WHERE c.id = $1 AND NOT c.removed`,
+};
+
+export const GET_OVERLAYS: Statement = {
+  name: 'get-overlays',
+  text: `SELECT ${PATCH_COLUMNS}, fs_root FROM patches WHERE turn = ANY($1::bigint[]) ORDER BY seq`,
+};
+
+export const GET_PATCH: Statement = {
+  name: 'get-patch',
+  text: `SELECT ${PATCH_COLUMNS} FROM patches WHERE seq = $1 AND NOT fs_root`,
+};
+
+export const TIPS: Statement = {
+  name: 'tips',
+  text: `SELECT next_turn - 1 AS turn, next_context - 1 AS context, next_patch - 1 AS patch,
+    ARRAY(SELECT o.turn::text FROM open_turns o ORDER BY o.turn) AS open FROM clock`,
+};
+
+export const GET_LOG: Statement = {
+  name: 'get-log',
+  text: 'SELECT name, lines, bytes FROM logs WHERE name = $1',
+};
+
+export const READ_LOG: Statement = {
+  name: 'read-log',
+  text: 'SELECT line FROM log_lines WHERE name = $1 AND nth >= $2 AND nth < $3 ORDER BY nth',
+};
+
+export const LIST_LOGS: Statement = {
+  name: 'list-logs',
+  text: 'SELECT name FROM logs WHERE name >= $1 AND name < $2 AND name > $3 ORDER BY name LIMIT $4',
+};
+
+export const GET_DOC: Statement = {
+  name: 'get-doc',
+  text: 'SELECT name, version, content FROM docs WHERE name = $1 AND content IS NOT NULL',
+};
+
+export const LIST_DOCS: Statement = {
+  name: 'list-docs',
+  text: `SELECT name FROM docs WHERE name >= $1 AND name < $2 AND name > $3 AND content IS NOT NULL
+    ORDER BY name LIMIT $4`,
+};
+
+/** Safe is what the server makes of it: one that does not sync says so. */
+export const STATS: Statement = {
+  name: 'stats',
+  text: `SELECT CASE WHEN current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off'
+      THEN 'unsafe' ELSE 'safe' END AS durability,
+    turns, contexts, next_patch - 1 AS patches, blobs, blob_bytes AS "blobBytes", stored_bytes AS "storedBytes",
+    logical_bytes AS "logicalBytes", logs, docs,
+    (SELECT coalesce(sum(pg_total_relation_size(r.oid)), 0)::bigint FROM pg_class r
+      WHERE r.relnamespace = to_regnamespace($1) AND r.relkind = 'r') AS "diskBytes"
+    FROM clock`,
+};

@@ -1,0 +1,145 @@
+import { QuipuError } from '../../../base/errors.ts';
+import type { TurnId } from '../../../base/brand.ts';
+import type { Database } from '../../../postgres/database.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+import type { OpenTurnRow } from '../../engine.ts';
+import type { TurnRow } from '../../rows.ts';
+import { toTurnRow, type TurnColumns, turnColumns } from './turn-rows.ts';
+
+// Turns by id. The way from an id to its tree is a row of its own, so that in a cluster every step of a
+// walk stays on the machine that has the tree. A walk of any length is one question.
+
+const TREE_OF = '(SELECT x.tree FROM turn_trees x WHERE x.id = $1)';
+
+export const GET_TURN: Statement = {
+  name: 'get-turn',
+  text: `SELECT ${turnColumns('t')} FROM turns t WHERE t.tree = ${TREE_OF} AND t.id = $1`,
+};
+
+export const WALK_BACK: Statement = {
+  name: 'walk-back',
+  text: `WITH RECURSIVE walk AS (
+      SELECT ${turnColumns('t')}, 1::bigint AS nth FROM turns t WHERE t.tree = ${TREE_OF} AND t.id = $1
+      UNION ALL
+      SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
+        JOIN turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
+    ) SELECT * FROM walk ORDER BY nth`,
+};
+
+/** Which of the three pointers of turn `t` leads closest to the depth; see format/jump.ts. */
+function stepTowards(t: string, depth: string): string {
+  return `CASE
+    WHEN ${t}.side_depth >= ${depth} AND ${t}.side_depth < ${t}.jump_depth THEN ${t}.side_jump
+    WHEN ${t}.jump_depth >= ${depth} THEN ${t}.jump
+    WHEN ${t}.side_depth >= ${depth} THEN ${t}.side_jump
+    ELSE ${t}.parent END`;
+}
+
+export const ANCESTOR_AT: Statement = {
+  name: 'ancestor-at',
+  text: `WITH RECURSIVE climb AS (
+      SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} AS next
+        FROM turns t WHERE t.tree = ${TREE_OF} AND t.id = $1 AND t.depth >= $2
+      UNION ALL
+      SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} FROM climb c
+        JOIN turns t ON t.tree = c.tree AND t.id = c.next WHERE c.depth > $2
+    )
+    SELECT ${turnColumns('t')} FROM climb c JOIN turns t ON t.tree = c.tree AND t.id = c.id
+      WHERE c.depth = $2`,
+};
+
+/**
+ * Both sides climb to the level of the lower one, then together: turns of one depth jump to one depth, so
+ * they keep level. Where the jumps differ they are taken, else the parents: the meeting is not overshot.
+ */
+export const COMMON_ANCESTOR: Statement = {
+  name: 'common-ancestor',
+  text: `WITH RECURSIVE pair AS (
+      SELECT a.tree, a.id AS a, b.id AS b, 0 AS nth FROM turns a, turns b
+        WHERE a.tree = ${TREE_OF} AND a.id = $1
+          AND b.tree = (SELECT x.tree FROM turn_trees x WHERE x.id = $2) AND b.id = $2 AND a.tree = b.tree
+      UNION ALL
+      SELECT p.tree,
+        CASE WHEN a.depth > b.depth THEN ${stepTowards('a', 'b.depth')}
+          WHEN a.depth < b.depth THEN a.id
+          WHEN a.jump <> b.jump THEN a.jump ELSE a.parent END,
+        CASE WHEN b.depth > a.depth THEN ${stepTowards('b', 'a.depth')}
+          WHEN b.depth < a.depth THEN b.id
+          WHEN a.jump <> b.jump THEN b.jump ELSE b.parent END,
+        p.nth + 1
+      FROM pair p JOIN turns a ON a.tree = p.tree AND a.id = p.a JOIN turns b ON b.tree = p.tree AND b.id = p.b
+      WHERE p.a <> p.b
+    )
+    SELECT ${turnColumns('t')} FROM pair p JOIN turns t ON t.tree = p.tree AND t.id = p.a WHERE p.a = p.b`,
+};
+
+export const GET_OPEN_TURN: Statement = {
+  name: 'get-open-turn',
+  text: `SELECT ${turnColumns('t')}, o.turn AS open,
+      coalesce((SELECT string_agg(d.bytes, ''::bytea ORDER BY d.start) FROM open_deltas d WHERE d.turn = $1), ''::bytea) AS text
+    FROM open_turns o, turns t WHERE o.turn = $1 AND t.tree = ${TREE_OF} AND t.id = $1`,
+};
+
+export class TurnReader {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async get(id: TurnId): Promise<TurnRow | undefined> {
+    return this.#one(GET_TURN, [id]);
+  }
+
+  async walkBack(from: TurnId, limit: number): Promise<TurnRow[]> {
+    // At least the turn itself: whether it is there decides what the answer is.
+    const rows = await this.#database.query<TurnColumns>(WALK_BACK, [from, toCount(limit)]);
+    if (rows.length === 0) {
+      throw new QuipuError('NOT_FOUND', `there is no turn ${from}`, {
+        what: 'turn',
+        id: String(from),
+      });
+    }
+    const last = rows.at(-1);
+    if (limit > rows.length && last !== undefined && last.depth > 0) {
+      throw new QuipuError('CORRUPT', `turn ${last.parent}, the parent of ${last.id}, is gone`, {
+        file: 'turns',
+        offset: last.parent,
+      });
+    }
+    return rows.slice(0, Math.max(0, limit)).map(toTurnRow);
+  }
+
+  async ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined> {
+    return depth < 0 || !Number.isSafeInteger(depth)
+      ? undefined
+      : this.#one(ANCESTOR_AT, [turn, depth]);
+  }
+
+  async commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined> {
+    return this.#one(COMMON_ANCESTOR, [a, b]);
+  }
+
+  async getOpen(id: TurnId): Promise<OpenTurnRow | undefined> {
+    const [columns] = await this.#database.query<TurnColumns & { text: Uint8Array }>(
+      GET_OPEN_TURN,
+      [id],
+    );
+    if (columns === undefined) return undefined;
+    const row = toTurnRow(columns);
+    if (row.size === columns.text.length) return { row, bytes: new Uint8Array(columns.text) };
+    throw new QuipuError('CORRUPT', `open turn ${id} should hold ${row.size} bytes`, {
+      file: 'open_deltas',
+      offset: columns.text.length,
+    });
+  }
+
+  async #one(statement: Statement, values: readonly unknown[]): Promise<TurnRow | undefined> {
+    const [columns] = await this.#database.query<TurnColumns>(statement, values);
+    return columns && toTurnRow(columns);
+  }
+}
+
+function toCount(limit: number): number {
+  return Math.min(Math.max(1, Math.floor(limit)), Number.MAX_SAFE_INTEGER);
+}

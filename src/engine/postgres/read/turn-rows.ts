@@ -1,0 +1,62 @@
+import { NO_TURN } from '../../../base/brand.ts';
+import type { ContextId, TurnId } from '../../../base/brand.ts';
+import { bytesToHash } from '../../../base/hash.ts';
+import type { StoredTurn } from '../../plan/stored-turn.ts';
+import type { TurnRow } from '../../rows.ts';
+
+/** A row of `turns`. */
+export interface TurnColumns {
+  readonly tree: number;
+  readonly id: number;
+  readonly parent: number;
+  readonly context: number;
+  readonly depth: number;
+  readonly type: string;
+  readonly version: number;
+  readonly encoding: number;
+  readonly payload: Uint8Array | null;
+  readonly size: number;
+  readonly flags: number;
+  readonly created_at: number;
+  readonly jump: number;
+  readonly side_jump: number;
+  readonly key: Uint8Array | null;
+}
+
+/** Of table `t`, all that `TurnColumns` has. */
+export function turnColumns(t: string): string {
+  return `${t}.tree, ${t}.id, ${t}.parent, ${t}.context, ${t}.depth, ${t}.type, ${t}.version, ${t}.encoding,
+    ${t}.payload, ${t}.size, ${t}.flags, ${t}.created_at, ${t}.jump, ${t}.side_jump, ${t}.key`;
+}
+
+/** A turn, and the tree that it and all that share its root stand in. */
+export interface TreeTurn extends StoredTurn {
+  readonly tree: number;
+}
+
+export function toTurnRow(columns: TurnColumns): TurnRow {
+  const { parent, depth, type, version, encoding, payload, size, flags } = columns;
+  return {
+    id: BigInt(columns.id) as TurnId,
+    parent: parent === 0 ? NO_TURN : (BigInt(parent) as TurnId),
+    context: BigInt(columns.context) as ContextId,
+    depth,
+    type,
+    version,
+    encoding,
+    payload: payload === null ? undefined : bytesToHash(payload),
+    size,
+    flags,
+    createdAt: columns.created_at,
+  };
+}
+
+export function toTreeTurn(columns: TurnColumns): TreeTurn {
+  return {
+    row: toTurnRow(columns),
+    jump: columns.jump,
+    sideJump: columns.side_jump,
+    idempotency: columns.key ?? undefined,
+    tree: columns.tree,
+  };
+}

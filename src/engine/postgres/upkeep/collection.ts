@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import type { Hash, TurnId } from '../../../base/brand.ts';
+import { bytesToHash } from '../../../base/hash.ts';
+import type { Database } from '../../../postgres/database.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+import type { Progress } from '../../progress.ts';
+import type {
+  BlobEntry,
+  Collection,
+  CollectionOptions,
+  PatchEdge,
+  SweepPlan,
+  SweepReport,
+  TurnEdge,
+} from '../../upkeep.ts';
+import type { Ears } from '../commit/commit-group.ts';
+import * as statements from './collection-statements.ts';
+import { type Began, Sweep } from './sweep.ts';
+import { takeClockAlone } from './upkeep-lock.ts';
+
+// A collection beside any number of writers on any number of servers. Its number stands in the clock,
+// which every commit takes: from then on each notes what it builds on, here in memory or, on another
+// server, in a table within its own transaction. A step of the sweep takes the clock as well, reads the
+// notes up to there, and so decides with all of them in hand and nobody beside it.
+
+const PAGE_ROWS = 1024;
+
+export interface CollectionWorld {
+  readonly database: Database;
+  readonly clock: () => number;
+  readonly server: string;
+  /** Tells the commits of this process whom to tell. */
+  setEars(ears: Ears | undefined): void;
+}
+
+export async function startCollection(
+  world: CollectionWorld,
+  options: CollectionOptions,
+): Promise<Collection> {
+  const id = randomUUID();
+  const { noted } = options;
+  try {
+    const began = await world.database.write(async (transaction): Promise<Began> => {
+      const clock = await takeClockAlone(transaction, 'a collection');
+      world.setEars({
+        collection: id,
+        blob: (hash) => noted.blob(hash),
+        turn: (turn) => noted.turn(turn as TurnId),
+      });
+      const open = await transaction.query<{ turn: number }>(statements.OPEN_TURNS);
+      transaction.send(statements.DROP_NOTES);
+      transaction.send(statements.BEGIN, [id, world.server]);
+      return {
+        id,
+        seq: clock.seq,
+        nextTurn: clock.next_turn,
+        nextPatch: clock.next_patch,
+        beforeMs: Math.max(world.clock(), clock.time_ms) - options.graceMs,
+        open: new Set(open.map(({ turn }) => turn)),
+      };
+    });
+    return new PostgresCollection(world, began, options);
+  } catch (error) {
+    world.setEars(undefined);
+    throw error;
+  }
+}
+
+class PostgresCollection implements Collection {
+  readonly firstNewTurn: TurnId;
+  readonly openTurns: readonly TurnId[];
+  readonly #world: CollectionWorld;
+  readonly #began: Began;
+  readonly #sweep: Sweep;
+
+  constructor(world: CollectionWorld, began: Began, { noted }: CollectionOptions) {
+    this.#world = world;
+    this.#began = began;
+    this.#sweep = new Sweep(world.database, began, noted);
+    this.firstNewTurn = BigInt(began.nextTurn) as TurnId;
+    this.openTurns = [...began.open].map((turn) => BigInt(turn) as TurnId);
+  }
+
+  async *turns(): AsyncGenerator<readonly TurnEdge[]> {
+    const { nextTurn, open } = this.#began;
+    type Row = { id: number; parent: number; payload: Uint8Array };
+    for await (const page of this.#pages<Row>(statements.TURN_EDGES, nextTurn, ({ id }) => id)) {
+      yield page
+        .filter(({ id }) => !open.has(id))
+        .map(({ id, parent, payload }) => ({
+          id: BigInt(id) as TurnId,
+          parent: BigInt(parent) as TurnId,
+          payload: bytesToHash(payload),
+        }));
+    }
+  }
+
+  async *patches(): AsyncGenerator<readonly PatchEdge[]> {
+    type Row = { turn: number; seq: number; payload: Uint8Array; fs_root: boolean };
+    const { nextPatch } = this.#began;
+    for await (const page of this.#pages<Row>(
+      statements.PATCH_EDGES,
+      nextPatch,
+      (row) => row.seq,
+    )) {
+      yield page.map(({ turn, payload, fs_root: fsRoot }) => ({
+        turn: BigInt(turn) as TurnId,
+        payload: bytesToHash(payload),
+        fsRoot,
+      }));
+    }
+  }
+
+  async *blobs(): AsyncGenerator<readonly BlobEntry[]> {
+    const { seq, beforeMs } = this.#began;
+    type Row = { hash: Uint8Array; stored_size: number; old: boolean };
+    const first: Uint8Array = Buffer.alloc(0);
+    const read = (after: Uint8Array): Promise<readonly Row[]> =>
+      this.#world.database.query<Row>(statements.BLOBS, [after, PAGE_ROWS, seq, beforeMs]);
+    for (let page = await read(first); page.length > 0;) {
+      yield page.map(({ hash, stored_size: stored, old }) => ({
+        hash: bytesToHash(hash),
+        storedBytes: stored + statements.BLOB_ROW_BYTES,
+        old,
+        // Its parts are rows of its own, and go with it.
+        chunked: false,
+      }));
+      page = await read(page.at(-1)?.hash ?? first);
+    }
+  }
+
+  async chunksOf(): Promise<readonly Hash[]> {
+    return [];
+  }
+
+  async sweep(plan: SweepPlan, progress?: Progress): Promise<SweepReport> {
+    await this.#sweep.takeTurns(plan);
+    return this.#sweep.takeBlobs(plan, progress);
+  }
+
+  async end(): Promise<void> {
+    this.#world.setEars(undefined);
+    const { id } = this.#began;
+    await this.#world.database.write(async (transaction) => {
+      transaction.send(statements.END, [id]);
+      transaction.send(statements.DROP_OWN_NOTES, [id]);
+    });
+  }
+
+  /** From `before` down, in pages; `at` tells where a row stands. */
+  async *#pages<R extends object>(
+    statement: Statement,
+    before: number,
+    at: (row: R) => number,
+  ): AsyncGenerator<readonly R[]> {
+    for (let next = before; ;) {
+      const page = await this.#world.database.query<R>(statement, [next, PAGE_ROWS]);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      yield page;
+      next = at(last);
+    }
+  }
+}

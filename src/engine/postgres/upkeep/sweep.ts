@@ -1,0 +1,135 @@
+import type { Hash, TurnId } from '../../../base/brand.ts';
+import { QuipuError } from '../../../base/errors.ts';
+import { bytesToHash, hashToBytes } from '../../../base/hash.ts';
+import type { Database } from '../../../postgres/database.ts';
+import type { Transaction } from '../../../postgres/transaction.ts';
+import type { Progress } from '../../progress.ts';
+import type { CollectionOptions, SweepPlan, SweepReport } from '../../upkeep.ts';
+import { ADD_TOTALS, type Clock, NOTHING_ADDED, TAKE_CLOCK, totalValues } from '../commit/clock.ts';
+import * as statements from './collection-statements.ts';
+
+/** Rows of a step: commits wait for so many at a time. */
+const STEP_ROWS = 512;
+
+/** What a collection is about: all of it was there when it began. */
+export interface Began {
+  readonly id: string;
+  readonly seq: number;
+  readonly nextTurn: number;
+  readonly nextPatch: number;
+  /** Blobs put before are old. */
+  readonly beforeMs: number;
+  readonly open: ReadonlySet<number>;
+}
+
+interface Note {
+  readonly nth: number;
+  readonly hash: Uint8Array | null;
+  readonly turn: number | null;
+}
+
+/** Carries a plan out in steps, each a transaction that holds the clock. */
+export class Sweep {
+  readonly #database: Database;
+  readonly #began: Began;
+  readonly #noted: CollectionOptions['noted'];
+  #lastNote = 0;
+
+  constructor(database: Database, began: Began, noted: CollectionOptions['noted']) {
+    this.#database = database;
+    this.#began = began;
+    this.#noted = noted;
+  }
+
+  async takeTurns(plan: SweepPlan): Promise<void> {
+    const { nextTurn, open } = this.#began;
+    for (let next = nextTurn; ;) {
+      const page = await this.#database.query<{ id: number }>(statements.TURN_EDGES, [
+        next,
+        STEP_ROWS,
+      ]);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      next = last.id;
+      const isDead = (id: number): boolean =>
+        !open.has(id) && !plan.isLiveTurn(BigInt(id) as TurnId);
+      const dead = page.map(({ id }) => id).filter(isDead);
+      if (dead.length === 0) continue;
+      await this.#step(async (transaction) => {
+        const ids = dead.filter(isDead);
+        const [gone] = await transaction.query<{ turns: number; bytes: number }>(
+          statements.DROP_TURNS,
+          [ids],
+        );
+        const totals = { turns: -(gone?.turns ?? 0), logicalBytes: -(gone?.bytes ?? 0) };
+        transaction.send(ADD_TOTALS, totalValues({ ...NOTHING_ADDED, ...totals }));
+      });
+    }
+  }
+
+  async takeBlobs(plan: SweepPlan, progress?: Progress): Promise<SweepReport> {
+    const { seq, beforeMs } = this.#began;
+    let removedBlobs = 0;
+    let freedBytes = 0;
+    for (let after: Uint8Array = Buffer.alloc(0); ;) {
+      const page = await this.#database.query<{ hash: Uint8Array; old: boolean }>(
+        statements.BLOBS,
+        [after, STEP_ROWS, seq, beforeMs],
+      );
+      const last = page.at(-1);
+      if (last === undefined) break;
+      after = last.hash;
+      const old = page.filter((blob) => blob.old).map(({ hash }) => bytesToHash(hash));
+      const dead = old.filter((hash) => !plan.isLive(hash));
+      if (dead.length > 0) {
+        const gone = await this.#dropBlobs(dead, plan);
+        removedBlobs += gone.blobs;
+        freedBytes += gone.stored + gone.blobs * statements.BLOB_ROW_BYTES;
+      }
+      progress?.(removedBlobs, removedBlobs, 'blobs');
+    }
+    await this.#database.query(statements.DROP_UPLOADS);
+    return { removedBlobs, freedBytes, keptDeadBytes: 0, skippedForSpace: 0 };
+  }
+
+  async #dropBlobs(
+    dead: readonly Hash[],
+    plan: SweepPlan,
+  ): Promise<{ blobs: number; size: number; stored: number }> {
+    return this.#step(async (transaction) => {
+      await plan.settle?.();
+      const hashes = dead.filter((hash) => !plan.isLive(hash)).map(hashToBytes);
+      const [gone] = await transaction.query<{ blobs: number; size: number; stored: number }>(
+        statements.DROP_BLOBS,
+        [hashes, this.#began.seq],
+      );
+      const { blobs = 0, size = 0, stored = 0 } = gone ?? {};
+      const totals = { blobs: -blobs, blobBytes: -size, storedBytes: -stored };
+      transaction.send(ADD_TOTALS, totalValues({ ...NOTHING_ADDED, ...totals }));
+      return { blobs, size, stored };
+    });
+  }
+
+  /** With the clock in hand and all that other servers noted up to here. */
+  async #step<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#database.write(async (transaction) => {
+      const { id } = this.#began;
+      const [[clock], notes] = await Promise.all([
+        transaction.query<Clock>(TAKE_CLOCK),
+        transaction.query<Note>(statements.READ_NOTES, [id, this.#lastNote]),
+      ]);
+      if (clock?.collection !== id) {
+        throw new QuipuError('LOCKED', 'another collection has taken the place of this one', {
+          what: 'upkeep',
+          owner: 'a collection',
+        });
+      }
+      for (const { nth, hash, turn } of notes) {
+        if (hash !== null) this.#noted.blob(bytesToHash(hash));
+        if (turn !== null) this.#noted.turn(BigInt(turn) as TurnId);
+        this.#lastNote = Math.max(this.#lastNote, nth);
+      }
+      return work(transaction);
+    });
+  }
+}

@@ -1,0 +1,24 @@
+import { openPostgresEngine } from './engine/postgres/open-postgres-engine.ts';
+import { createStore } from './store/create-store.ts';
+import type { Store } from './store/store.ts';
+
+export interface OpenDatabaseOptions {
+  readonly create?: boolean;
+  readonly clock?: () => number;
+  readonly connections?: number;
+  readonly maxPayloadBytes?: number;
+}
+
+/** Opens a PostgreSQL database as a store. Apart from `openStore`, so that a folder is opened without its client. */
+export async function openDatabase(url: string, options: OpenDatabaseOptions): Promise<Store> {
+  const { create, clock, connections, maxPayloadBytes } = options;
+  const engine = await openPostgresEngine(url, {
+    ...(create !== undefined && { create }),
+    ...(clock !== undefined && { clock }),
+    ...(connections !== undefined && { connections }),
+  });
+  return createStore(engine, {
+    ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+    ...(clock !== undefined && { clock }),
+  });
+}

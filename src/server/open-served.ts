@@ -1,0 +1,39 @@
+import { join, resolve } from 'node:path';
+import { QuipuError, isQuipuError } from '../base/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import { openFilesEngine } from '../engine/files/open-files-engine.ts';
+import { isPostgresAddress, nameOfPlace } from '../postgres/address.ts';
+import { createStore } from '../store/create-store.ts';
+import type { Served } from './served.ts';
+
+/** A store for a server to serve. */
+export interface Opened extends Served {
+  /** For logs and people: never with a password. */
+  readonly name: string;
+  /** Where other processes of this machine look for a socket; a database has no such place. */
+  readonly folder: string | undefined;
+}
+
+export async function openServed(place: string): Promise<Opened> {
+  if (isPostgresAddress(place)) {
+    // Loaded now: few servers have a database.
+    const { openPostgresEngine } = await import('../engine/postgres/open-postgres-engine.ts');
+    const engine = await openPostgresEngine(place);
+    return { engine, store: createStore(engine), name: nameOfPlace(place), folder: undefined };
+  }
+  const engine = await openFolder(place);
+  const folder = resolve(place);
+  const queues = { folder: join(folder, 'queues') };
+  return { engine, store: createStore(engine, { folder, queues }), name: place, folder };
+}
+
+/** A server answers for the store, so it must be its owner. */
+async function openFolder(store: string): Promise<Engine> {
+  try {
+    return await openFilesEngine(store, { shares: true });
+  } catch (error) {
+    if (!isQuipuError(error, 'LOCKED')) throw error;
+    const message = `${error.data.owner} has the store at ${store} open, and a server must own it; end that process, or, if it is a server, use its address`;
+    throw new QuipuError('LOCKED', message, error.data, { cause: error });
+  }
+}

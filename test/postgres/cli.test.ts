@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openStore } from '../../src/open-store.ts';
+import { CliRig, type Ran } from '../cli/rig.ts';
+import { freshDatabase } from '../support/postgres/fresh-database.ts';
+
+let rig: CliRig;
+let shown: string;
+beforeAll(async () => {
+  rig = new CliRig({ onDisk: true });
+  const url = await freshDatabase();
+  rig.env['QUIPU_STORE'] = url;
+  const { host, pathname } = new URL(url);
+  shown = `postgres://${host}${pathname}`;
+});
+afterAll(() => rig[Symbol.dispose]());
+
+it('keeps a store in a database, and its password to itself', async () => {
+  expect(await rig.run('context', 'list')).toMatchObject({ code: 1 });
+  expect(await rig.run('init')).toEqual({ code: 0, out: `${shown}\n`, err: '' });
+  expect(await rig.run('init', '--json')).toMatchObject({
+    out: `${JSON.stringify({ store: shown, created: false })}\n`,
+  });
+  expect(await rig.run('context', 'create', '--title', 'talk')).toMatchObject({ code: 0 });
+  const stats = await rig.run('stats');
+  expect(stats.out).toContain(shown);
+  expect(stats.out).not.toContain('p%3Aw');
+  expect(await rig.run('verify')).toMatchObject({ code: 0 });
+  const doctor = await rig.run('doctor');
+  expect(doctor.out).toContain('postgres engine, 1 contexts');
+  expect((await rig.run('backup', 'copy', '--json')).err).toContain('pg_dump');
+});
+
+it('serves a database', async () => {
+  let ended: Promise<Ran> | undefined;
+  const said = new Promise<string>((resolve, reject) => {
+    rig.accept = (data) => resolve(String(data));
+    ended = rig.run('serve', '--port', '0', '--tcp-port', '0', '--json');
+    ended.then(({ err }) => reject(new Error(err)), reject);
+  });
+  const { store, tcp } = JSON.parse(await said) as { store: string; tcp: string };
+  expect(store).toBe(shown);
+  const remote = await openStore(tcp);
+  expect((await remote.contexts.list()).items).toMatchObject([{ title: 'talk' }]);
+  await remote.close();
+  rig.interrupt.abort();
+  const { code, err } = (await ended)!;
+  expect(code).toBe(0);
+  expect(err).not.toContain('p%3Aw');
+});

@@ -1,0 +1,137 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { Client } from 'pg';
+import type { Engine } from '../../src/engine/engine.ts';
+import type { Change } from '../../src/engine/batch.ts';
+import { toTurnId } from '../../src/base/brand.ts';
+import { openPostgresEngine } from '../../src/engine/postgres/open-postgres-engine.ts';
+import { TurnFlag } from '../../src/format/turn-flags.ts';
+import {
+  append,
+  appendBatch,
+  blobOf,
+  createContext,
+  openTurn,
+} from '../../src/testing/engine-suite/fixture.ts';
+import { Ears, held, orphanTurns, sweep } from '../../src/testing/engine-suite/upkeep-fixture.ts';
+import { freshDatabase } from '../support/postgres/fresh-database.ts';
+
+// Several servers over one database: each test opens two engines, which know nothing of each other.
+
+async function openAt(url: string): Promise<Engine> {
+  const engine = await openPostgresEngine(url, { connections: 3 });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+async function openTwo(): Promise<{ url: string; a: Engine; b: Engine }> {
+  const url = await freshDatabase();
+  return { url, a: await openAt(url), b: await openAt(url) };
+}
+
+async function run(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url, options: '-c search_path=quipu' });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}
+
+it('hands out dense ids and numbers, whoever commits', async () => {
+  const { a, b } = await openTwo();
+  const { id } = await createContext(a);
+  const sent = Array.from({ length: 60 }, (_, nth) =>
+    (nth % 2 === 0 ? a : b).commit(appendBatch(id, `text ${nth}`)),
+  );
+  const committed = await Promise.all(sent);
+  const ids = committed.map(({ turns }) => Number(turns[0]!.id)).toSorted((x, y) => x - y);
+  expect(ids).toEqual(Array.from({ length: 60 }, (_, nth) => nth + 1));
+  expect(new Set(committed.map(({ seq }) => seq)).size).toBe(60);
+  const chain = await b.walkBack(toTurnId(60), 100);
+  expect(chain.map((row) => row.depth)).toEqual(Array.from({ length: 60 }, (_, nth) => 59 - nth));
+});
+
+it('tells listeners of what other servers commit, in commit order', async () => {
+  const { a, b } = await openTwo();
+  const { id } = await createContext(b);
+  const heard: Change[] = [];
+  b.subscribe((change) => heard.push(change));
+  await Promise.all([append(a, id, 'one'), append(b, id, 'two'), append(a, id, 'three')]);
+  await vi.waitFor(() => expect(heard).toHaveLength(3));
+  const seqs = heard.map(({ seq }) => seq);
+  expect(seqs).toEqual(seqs.toSorted((x, y) => x - y));
+  expect(heard.flatMap(({ turns }) => turns.map((turn) => turn.id))).toEqual([1n, 2n, 3n]);
+  expect(heard[0]!.heads[0]).toMatchObject({ id, head: 1n });
+});
+
+it('says that something went by when changes are gone before they were heard', async () => {
+  const { url, a, b } = await openTwo();
+  const { id } = await createContext(b);
+  const heard: Change[] = [];
+  const missed = vi.fn<() => void>();
+  b.subscribe((change) => heard.push(change), missed);
+  await append(a, id, 'first');
+  await vi.waitFor(() => expect(heard).toHaveLength(1));
+  await run(url, `UPDATE clock SET seq = seq + 5`);
+  await append(a, id, 'later');
+  await vi.waitFor(() => expect(missed).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(heard).toHaveLength(2));
+});
+
+it('leaves the turns alone that another server streams into, and ends them when it is gone', async () => {
+  const { url, a } = await openTwo();
+  const { id } = await createContext(a);
+  const turn = await openTurn(a, id);
+  await a.commit({ deltas: [{ turn: turn.id, offset: 0, bytes: Buffer.from('so far') }] });
+  const other = await openAt(url);
+  expect(await other.getOpenTurn(turn.id)).toMatchObject({ row: { size: 6 } });
+  // Whoever writes next answers for it: the first server may go.
+  await other.commit({ deltas: [{ turn: turn.id, offset: 6, bytes: Buffer.from(', on') }] });
+  await a.close();
+  expect(await (await openAt(url)).getOpenTurn(turn.id)).toBeDefined();
+  await other.close();
+  const last = await openAt(url);
+  expect(await last.getOpenTurn(turn.id)).toBeUndefined();
+  const sealed = await last.getTurn(turn.id);
+  expect(sealed).toMatchObject({ flags: TurnFlag.INTERRUPTED, size: 10 });
+  expect(Buffer.from((await last.getBlob(sealed!.payload!))!).toString()).toBe('so far, on');
+});
+
+it('ends the turns of a server that was not seen for a while', async () => {
+  const { url, a } = await openTwo();
+  const { id } = await createContext(a);
+  const turn = await openTurn(a, id);
+  await run(url, `UPDATE open_turns SET owner = '00000000-0000-0000-0000-000000000000'`);
+  expect(await (await openAt(url)).getOpenTurn(turn.id)).toBeUndefined();
+});
+
+/** A collection on one server, a commit on another that builds on what is about to go. */
+async function collectBeside(losesNotes: boolean): Promise<{ kept: string[]; turn: boolean }> {
+  const { url, a, b } = await openTwo();
+  const id = await orphanTurns(a, 'a', 'b');
+  const ears = new Ears();
+  const collection = await ears.start(a, 0);
+  await append(b, id, 'a', { parent: toTurnId(1) });
+  if (losesNotes) await run(url, 'DELETE FROM collection_notes');
+  await sweep(collection, ears);
+  return { kept: await held(b, 'a', 'b'), turn: (await b.getTurn(toTurnId(1))) !== undefined };
+}
+
+it('collects nothing that a commit on another server builds on', async () => {
+  expect(await collectBeside(false)).toEqual({ kept: ['a'], turn: true });
+});
+
+it('would collect it if the other server did not say so', async () => {
+  expect(await collectBeside(true)).toMatchObject({ turn: false });
+});
+
+it('runs one collection at a time, over all servers, and takes over from one that is gone', async () => {
+  const { url, a, b } = await openTwo();
+  await a.commit({ blobs: [blobOf('dead')] });
+  const ears = new Ears();
+  const stale = await ears.start(a, 0);
+  await expect(new Ears().start(b)).rejects.toMatchObject({ code: 'LOCKED' });
+  await run(url, `UPDATE clock SET upkeep_owner = '00000000-0000-0000-0000-000000000000'`);
+  const collection = await new Ears().start(b, 0);
+  // The first one was only slow: what it would take away is no longer its business.
+  await expect(sweep(stale, ears)).rejects.toMatchObject({ code: 'LOCKED' });
+  await collection.end();
+});
