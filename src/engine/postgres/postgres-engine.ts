@@ -22,6 +22,7 @@ import type {
   HeadRow,
   LogRow,
   PatchRow,
+  SalvagedLog,
   TurnRow,
 } from '../rows.ts';
 import type { Upkeep } from '../upkeep.ts';
@@ -214,6 +215,11 @@ export class PostgresEngine implements Engine {
   async readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
     this.#assertOpen('readLog');
     return this.#records.readLog(name, from, limit);
+  }
+
+  async salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
+    this.#assertOpen('salvageLog');
+    return this.#records.salvageLog(name, from, limit);
   }
 
   async listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {

@@ -183,6 +183,10 @@ export class View implements CommittedView {
     return this.#logs.get(name);
   }
 
+  async hasLog(name: string): Promise<boolean> {
+    return (await this.#logs.get(name)) !== undefined;
+  }
+
   async fileKind(name: string): Promise<FileKind | undefined> {
     return this.#fileKinds.get(name);
   }

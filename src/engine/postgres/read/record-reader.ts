@@ -1,9 +1,19 @@
 import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
+import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { EngineStats, Tips } from '../../engine.ts';
 import { toHeadRow } from '../../plan/report.ts';
-import type { ContextRow, DocRow, FsRootRow, HeadRow, LogRow, PatchRow } from '../../rows.ts';
+import type {
+  ContextRow,
+  DocRow,
+  FsRootRow,
+  HeadRow,
+  LogDamage,
+  LogRow,
+  PatchRow,
+  SalvagedLog,
+} from '../../rows.ts';
 import { type ContextColumns, toContextRow, toHeadRecord } from './context-rows.ts';
 import * as statements from './record-statements.ts';
 
@@ -19,6 +29,13 @@ export interface PatchColumns {
 
 interface OverlayColumns extends PatchColumns {
   readonly fs_root: boolean;
+}
+
+interface LogLineColumns {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly nth: number | null;
+  readonly line: string | null;
 }
 
 export interface NameRange {
@@ -111,13 +128,33 @@ export class RecordReader {
   }
 
   async readLog(name: string, from: number, limit: number): Promise<string[]> {
-    const to = Math.min(from + limit, Number.MAX_SAFE_INTEGER);
-    const rows = await this.#database.query<{ line: string }>(statements.READ_LOG, [
+    const found = await this.salvageLog(name, from, limit);
+    return (found?.page ?? []).map((line) => {
+      if (typeof line === 'string') return line;
+      throw new QuipuError('CORRUPT', `${name}: ${line.what}`, {
+        file: line.file,
+        offset: line.offset,
+      });
+    });
+  }
+
+  async salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
+    const first = Math.min(from, Number.MAX_SAFE_INTEGER);
+    const end = Math.min(from + limit, Number.MAX_SAFE_INTEGER);
+    const rows = await this.#database.query<LogLineColumns>(statements.READ_LOG, [
       name,
-      Math.min(from, Number.MAX_SAFE_INTEGER),
-      to,
+      first,
+      end,
     ]);
-    return rows.map(({ line }) => line);
+    const [log] = rows;
+    if (log === undefined) return undefined;
+    const { lines, bytes } = log;
+    const known = new Map(rows.map(({ nth, line }) => [nth, line]));
+    const page: (string | LogDamage)[] = [];
+    for (let nth = first; nth < Math.min(end, lines); nth += 1) {
+      page.push(known.get(nth) ?? missingLine(nth));
+    }
+    return { lines, bytes, page, damage: page.filter((line) => typeof line !== 'string') };
   }
 
   /** `~` is greater than every character of a name. */
@@ -146,6 +183,10 @@ export class RecordReader {
     if (row === undefined) throw new Error('the store has no clock');
     return { engine: 'postgres', ...row, damage: [] };
   }
+}
+
+function missingLine(nth: number): LogDamage {
+  return { file: 'log_lines', offset: nth, bytes: 0, what: `line ${nth} is gone` };
 }
 
 export function toPatchRow(columns: PatchColumns): PatchRow {

@@ -35,9 +35,11 @@ export const GET_LOG: Statement = {
   text: 'SELECT name, lines, bytes FROM logs WHERE name = $1',
 };
 
+/** With its length, so that a line that is gone is noticed. */
 export const READ_LOG: Statement = {
   name: 'read-log',
-  text: 'SELECT line FROM log_lines WHERE name = $1 AND nth >= $2 AND nth < $3 ORDER BY nth',
+  text: `SELECT l.lines, l.bytes, n.nth, n.line FROM logs l
+    LEFT JOIN log_lines n ON n.name = l.name AND n.nth >= $2 AND n.nth < $3 WHERE l.name = $1 ORDER BY n.nth`,
 };
 
 export const LIST_LOGS: Statement = {
