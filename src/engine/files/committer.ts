@@ -21,7 +21,7 @@ const GROUP_BYTES_MAX = 4 * 1024 * 1024;
  * With this many batches ready a group starts, while the squeezing thread goes on with the rest. Fewer
  * would make a sync for a handful; more would leave the thread without work during the sync.
  */
-const GROUP_BATCHES_ENOUGH = 24;
+const GROUP_BATCHES_ENOUGH = 16;
 
 /** What a committer needs to make a group true. */
 export interface CommitTarget {
