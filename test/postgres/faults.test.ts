@@ -185,14 +185,16 @@ describe('a database', () => {
 
   it('in which a statement takes too long says so, and nothing of it is there', async () => {
     const url = await freshDatabase();
-    const engine = await openPostgresEngine(url, { statementMs: 200 });
-    const { id } = await createContext(engine);
+    const patient = await openPostgresEngine(url);
+    const { id } = await createContext(patient);
+    await patient.close();
+    const engine = await openPostgresEngine(url, { statementMs: 1000 });
     const holder = new Client({ connectionString: url, options: '-c search_path=quipu' });
     await holder.connect();
     await holder.query('BEGIN; SELECT * FROM clock FOR UPDATE');
     await expect(append(engine, id, 'late')).rejects.toMatchObject({
       code: 'TIMEOUT',
-      data: { afterMs: 200 },
+      data: { afterMs: 1000 },
     });
     await holder.query('ROLLBACK');
     await holder.end();
