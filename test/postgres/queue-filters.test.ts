@@ -83,7 +83,7 @@ it.each<[string, Partial<SqlDialect>]>([
         typeof value === 'string' ? `${bind(value)}::text` : postgresDialect.value(value, bind),
     },
   ],
-  ['with its own LIKE', { like: (left, { pattern }, bind) => `${left} ILIKE ${bind(pattern)}` }],
+  ['with its own LIKE', { like: (left, { pattern }, bind) => `${left} LIKE ${bind(pattern)}` }],
   ['with LIKE for GLOB', { glob: (left, pattern, bind) => `${left} LIKE ${bind(pattern)}` }],
 ])('is found out %s', async (_, broken) => {
   await expect(compare({ ...postgresDialect, ...broken }, 200)).rejects.toThrow(/fail|Property/);
