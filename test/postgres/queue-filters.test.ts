@@ -95,7 +95,7 @@ it.each<[string, string, Partial<SqlDialect>]>([
     { glob: (left, pattern, bind) => `${left} LIKE ${bind(pattern)}` },
   ],
 ])('is found out %s', async (_, filter, broken) => {
-  const event = { source: String.raw`a`, type: 'message', subtype: null, content: '' };
+  const event = { source: String.raw`a\b`, type: 'message', subtype: null, content: '' };
   await compare(postgresDialect, [event], [filter]);
   const found = compare({ ...postgresDialect, ...broken }, [event], [filter]);
   await expect(found).rejects.toThrow(/equal/);
