@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { QuipuError, invalid } from '../base/errors.ts';
+import { invalid } from '../base/errors.ts';
 import { createQueueFolder, isQueueFolder, listQueueFolders, queueFolder } from './folder.ts';
 import { OpenLimit } from './open-parts.ts';
+import { noSuchQueue } from './queue-refusals.ts';
 import type { OpenQueueOptions, Queue, QueueSummary, Queues } from './queue.ts';
 import { SqliteQueue } from './sqlite-queue.ts';
 import type { SqliteQueueOptions } from './sqlite-queue.ts';
@@ -60,8 +61,4 @@ export function checkQueueName(name: unknown): string {
     'queue',
     `has a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${JSON.stringify(name)}`,
   );
-}
-
-function noSuchQueue(name: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no queue ${name}`, { what: 'queue', id: name });
 }

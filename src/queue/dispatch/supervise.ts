@@ -128,7 +128,8 @@ async function goesOn(
     const subscription = database.subscription(consumer);
     if (subscription === undefined) return database.exclusively(letGo);
     const filter = compileStored(subscription);
-    const seen = await findPending(database, subscription, filter, REACH);
+    const known = database.known(consumer);
+    const seen = await findPending(database, filter, known, REACH);
     const answer = database.exclusively(() => {
       if (seen.bookmark !== undefined) database.setBookmark(subscription, seen.bookmark);
       if (!seen.isWhole) return undefined;

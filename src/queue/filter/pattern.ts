@@ -16,7 +16,7 @@ export type CharRange = readonly [string, string];
 /** Undefined for a pattern that matches nothing: it ends with its escape character. */
 export function readLike(pattern: string, escape?: string): PatternPiece[] | undefined {
   const pieces: PatternPiece[] = [];
-  const characters = [...pattern];
+  const characters = Array.from(pattern);
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at] ?? '';
     if (character === escape) {
@@ -34,7 +34,7 @@ export function readLike(pattern: string, escape?: string): PatternPiece[] | und
 /** Undefined for a pattern that matches nothing: a set that is never closed. */
 export function readGlob(pattern: string): PatternPiece[] | undefined {
   const pieces: PatternPiece[] = [];
-  const characters = [...pattern];
+  const characters = Array.from(pattern);
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at] ?? '';
     if (character === '*') pieces.push({ kind: 'any' });

@@ -65,7 +65,7 @@ function toExpression(piece: PatternPiece): string {
     case 'one':
       return '.';
     case 'text':
-      return [...piece.text].map(toCode).join('');
+      return Array.from(piece.text, toCode).join('');
     case 'set': {
       if (piece.ranges.length === 0) return '.';
       const ranges = piece.ranges.map(([first, last]) =>
