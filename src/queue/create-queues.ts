@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { invalid } from '../base/errors.ts';
+import { QUEUE_NAME, checkQueueName } from './check-input.ts';
 import { createQueueFolder, isQueueFolder, listQueueFolders, queueFolder } from './folder.ts';
 import { OpenLimit } from './open-parts.ts';
 import { noSuchQueue } from './queue-refusals.ts';
@@ -51,14 +51,4 @@ export function createQueues(parent: string, options: SqliteQueueOptions = {}): 
       await Promise.allSettled([...known.values()].map((queue) => queue.close()));
     },
   };
-}
-
-const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/;
-
-export function checkQueueName(name: unknown): string {
-  if (typeof name === 'string' && QUEUE_NAME.test(name)) return name;
-  throw invalid(
-    'queue',
-    `has a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${JSON.stringify(name)}`,
-  );
 }

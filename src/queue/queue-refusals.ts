@@ -15,3 +15,9 @@ export function isSubscribed(consumer: string): QuipuError<'EXISTS'> {
   const data = { what: 'subscription', id: consumer };
   return new QuipuError('EXISTS', `consumer ${consumer} is subscribed already`, data);
 }
+
+export function noFences(): QuipuError<'UNSUPPORTED'> {
+  const message =
+    'a queue in a folder has locks and no fences; leave the fence out, which is for queues on PostgreSQL';
+  return new QuipuError('UNSUPPORTED', message, { what: 'fence', found: 'a queue in a folder' });
+}

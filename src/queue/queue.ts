@@ -50,9 +50,14 @@ export interface PopOptions {
   readonly limit?: number;
   /** Ends the page with the event that takes its contents past this. Default 64 MiB. */
   readonly maxBytes?: number;
+  /**
+   * The lease under which a worker runs the handler that asks, from `QUIPU_FENCE` in its environment. LOCKED when that
+   * lease is over, and without it while a worker holds one. Queues in a folder have locks instead, and no fences.
+   */
+  readonly fence?: number;
 }
 
-export interface PeekOptions extends PopOptions {
+export interface PeekOptions extends Omit<PopOptions, 'fence'> {
   readonly filter?: string;
 }
 
@@ -92,7 +97,7 @@ export interface ConsumerProgress {
 }
 
 export interface QueueInfo {
-  /** The folder. */
+  /** The folder, or the database and the name of the queue in it. */
   readonly thread: string;
   readonly event_count: number;
   readonly last_event_id: number;

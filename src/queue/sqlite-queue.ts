@@ -30,7 +30,7 @@ import type {
   QueueSummary,
   Subscription,
 } from './queue.ts';
-import { isSubscribed, noSubscription } from './queue-refusals.ts';
+import { isSubscribed, noFences, noSubscription } from './queue-refusals.ts';
 import { readInfo } from './read-info.ts';
 import { BOOKMARK_WORTH, readMatches, startFor } from './scan.ts';
 import { compileStored, compileText } from './sqlite/queue-database.ts';
@@ -91,6 +91,7 @@ export class SqliteQueue implements Queue {
 
   async pop(consumer: string, options: PopOptions): Promise<QueueEvent[]> {
     const page = checkPage(options);
+    if (options.fence !== undefined) throw noFences();
     return this.#inWords(async ({ database }) => {
       const name = checkConsumer(consumer);
       const { subscription, filter, acked, newest } = database.exclusively(() => {

@@ -31,25 +31,9 @@ export const randomEvent: fc.Arbitrary<{
   subtype: fc.option(word),
   content: fc.oneof(word, fc.string(), fc.constantFrom('a\0b', 'a\0\u{1}', 'self\0', '\0', 'a\n')),
 });
-const pattern = fc.array(
-  fc.constantFrom(
-    ...['%', '_', 'a', 'E', ':', 'self', '*', '?', 'l', '\\', 'Ä', 'ä', 'b', '\u{1}', '.', '-'],
-    ...[
-      '[a-m]',
-      '[^a-m]',
-      '[]a]',
-      '[^]-a]',
-      '[m-a]',
-      '[^z-a]',
-      '[a-',
-      '[',
-      ']',
-      '[😀Ä-Ö]',
-      '[e.-]',
-    ],
-  ),
-  { maxLength: 5 },
-);
+const PATTERN_PIECES = '% _ a E : self * ? l \\ Ä ä b \u{1} . - [ ]'.split(' ');
+const SETS = '[a-m] [^a-m] []a] [^]-a] [m-a] [^z-a] [a- [😀Ä-Ö] [e.-]'.split(' ');
+const pattern = fc.array(fc.constantFrom(...PATTERN_PIECES, ...SETS), { maxLength: 5 });
 export const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 const text = fc.oneof(
   word.map(quote),
