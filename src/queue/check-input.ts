@@ -135,7 +135,7 @@ export function checkPage({
   return { limit, maxBytes };
 }
 
-function checkWhole(what: string, value: number, max: number): void {
+export function checkWhole(what: string, value: number, max: number): void {
   if (Number.isSafeInteger(value) && value >= 1 && value <= max) return;
   throw invalid(what, `is a whole number from 1 to ${max}, got ${String(value)}`);
 }

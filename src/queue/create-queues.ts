@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { QuipuError } from '../base/errors.ts';
 import { QUEUE_NAME, checkQueueName } from './check-input.ts';
 import { createQueueFolder, isQueueFolder, listQueueFolders, queueFolder } from './folder.ts';
 import { OpenLimit } from './open-parts.ts';
@@ -45,6 +46,15 @@ export function createQueues(parent: string, options: SqliteQueueOptions = {}): 
       return listQueueFolders(parent)
         .filter((name) => QUEUE_NAME.test(name))
         .map((name) => ({ name, ...use(name).summary() }));
+    },
+
+    async work(): Promise<void> {
+      const message =
+        'workers are for queues on PostgreSQL; here a push starts the handlers by itself, and `quipu queue dispatch` those that were left';
+      throw new QuipuError('UNSUPPORTED', message, {
+        what: 'queues.work',
+        found: 'queues in a folder',
+      });
     },
 
     async close(): Promise<void> {
