@@ -38,6 +38,9 @@ const NEWEST: Statement = {
   text: 'SELECT last_id FROM queues WHERE queue = $1',
 };
 
+/** For those who look at their plans. */
+export const EVENT_STATEMENTS: readonly Statement[] = [TAKE_IDS, NEWEST];
+
 /** The parameters in front of a filter: queue, after, through, limit. */
 const BEFORE_FILTER = 4;
 const IN_RANGE = 'queue = $1 AND id > $2 AND id <= $3';
