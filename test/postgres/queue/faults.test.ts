@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { checkPostgresQueues } from '../../../src/queue/postgres/check-queues.ts';
 import { contents, message } from '../../../src/testing/queue-suite/fixture.ts';
 import { CuttingProxy } from '../../support/postgres/cutting-proxy.ts';
 import { eventually } from '../../queue/rig.ts';
@@ -85,4 +86,19 @@ it('goes on when connections are cut again and again', async () => {
   await eventually(() => rig.noted('ran').length > ran, 5000);
   stop.abort();
   await Promise.all([working, following]);
+});
+
+it('says which events are missing', async () => {
+  const rig = await openRig();
+  await rig.inbox.subscribe({ consumer: 'w', handler: 'true' });
+  await rig.inbox.pushBatch(['1', '2', '3'].map((text) => message(text)));
+  expect(await checkPostgresQueues(rig.database)).toEqual([]);
+  await rig.database.query('DELETE FROM queue_events WHERE id = 2');
+  await rig.database.query('UPDATE queue_consumers SET last_acked_id = 9');
+  await rig.database.query('UPDATE queue_events SET id = 7 WHERE id = 3');
+  expect(await checkPostgresQueues(rig.database)).toEqual([
+    { queue: 'inbox', what: '2 events from 1 to 3 are missing' },
+    { queue: 'inbox', what: '1 events come after the newest' },
+    { queue: 'inbox', what: '1 consumers are past the newest event' },
+  ]);
 });
