@@ -19,7 +19,7 @@ export class Bell {
     await this.#database.query(RING, [`${this.#prefix}${queue}`]);
   }
 
-  /** Hears rings from now on, for the queues that `isMine` takes. `heard` also when some may have been missed. */
+  /** Hears the rings of all queues from now on. Undefined: some may have been missed. */
   listen(heard: (queue: string | undefined) => void): () => void {
     this.#stop ??= this.#database.listen(CHANNEL, {
       heard: (payload) => {

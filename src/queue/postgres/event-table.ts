@@ -3,7 +3,6 @@ import type { Statement } from '../../postgres/sql.ts';
 import type { CheckedEvent } from '../check-input.ts';
 import { compileFilter } from '../filter/compile-filter.ts';
 import type { Filter } from '../filter/filter.ts';
-import { BATCH_EVENTS_MAX } from '../limits.ts';
 import type { QueueEvent } from '../queue.ts';
 import { noSuchQueue } from '../queue-refusals.ts';
 import type { EventReader, IdRange } from '../scan.ts';
@@ -119,7 +118,7 @@ export class EventTable implements EventReader<Filter> {
   }
 
   #before({ after, through }: IdRange, limit: number): unknown[] {
-    return [this.#queue, after, through, Math.min(limit, BATCH_EVENTS_MAX)];
+    return [this.#queue, after, through, limit];
   }
 
   #ask<R extends object>(

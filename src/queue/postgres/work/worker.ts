@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { isQuipuError } from '../../../base/errors.ts';
+import type { ErrorCode } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { RETRY_POLICY } from '../../dispatch/retry-policy.ts';
 import type { RetryPolicy } from '../../dispatch/retry-policy.ts';
@@ -20,6 +21,8 @@ import { runLease } from './run-lease.ts';
 const LOOK_MS = 2000;
 /** What handlers have to end by themselves when the work ends. */
 const GRACE_MS = 10_000;
+/** What passes by itself: a restart, a failover, too many at once. */
+const AWAY: readonly ErrorCode[] = ['UNAVAILABLE', 'TIMEOUT', 'READ_ONLY'];
 /** A consumer that has to look further comes again after the others. */
 const STRETCHES_MAX = 5;
 
@@ -78,9 +81,10 @@ export class Worker {
     this.#alarm.set();
   }
 
-  /** What was looked for is looked for again. */
+  /** When the database comes back, what was looked for is looked for again. */
   #missed(error: unknown): false {
-    if (this.#work.once || isQuipuError(error, 'CLOSED')) throw error;
+    const isAway = isQuipuError(error) && AWAY.includes(error.code);
+    if (this.#work.once || !isAway) throw error;
     this.#rung = undefined;
     return false;
   }
