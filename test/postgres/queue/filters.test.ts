@@ -9,7 +9,7 @@ import { sqliteDialect } from '../../../src/queue/filter/sqlite-dialect.ts';
 import { postgresDialect } from '../../../src/queue/postgres/postgres-dialect.ts';
 import { toStored } from '../../../src/queue/postgres/stored-text.ts';
 import { SCHEMA } from '../../../src/queue/sqlite/schema.ts';
-import { randomEvent, randomFilter } from '../../../src/testing/queue-suite/random-filters.ts';
+import { randomEvent, randomFilter } from '../../queue/random-filters.ts';
 import { freshDatabase } from '../../support/postgres/fresh-database.ts';
 
 const sqlite = new Database(':memory:');
