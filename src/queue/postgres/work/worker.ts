@@ -17,7 +17,6 @@ import type { CheckedWork } from './check-work.ts';
 import type { DueRow, Leases } from './lease-table.ts';
 import { runLease } from './run-lease.ts';
 
-/** How long a consumer may wait whose ring was lost, or whose worker is gone. */
 const LOOK_MS = 2000;
 /** What handlers have to end by themselves when the work ends. */
 const GRACE_MS = 10_000;
@@ -33,6 +32,8 @@ export interface WorkerWorld {
   readonly retry?: RetryPolicy;
   /** Whether handlers die with this process. Default true. */
   readonly guarded?: boolean;
+  /** How long a consumer may wait whose ring was lost, or whose worker is gone. Default 2 seconds. */
+  readonly lookMs?: number;
 }
 
 /** Looks for consumers with something to handle, takes a lease for each and runs its handler. */
@@ -55,17 +56,18 @@ export class Worker {
 
   async run(): Promise<void> {
     const { signal, once } = this.#work;
+    const { lookMs = LOOK_MS } = this.#world;
     const unlisten = this.#world.bell.listen((queue) => this.#lookAt(queue));
     try {
       while (!signal.aborted) {
-        if (performance.now() - this.#lookedAt >= LOOK_MS) this.#rung = undefined;
+        if (performance.now() - this.#lookedAt >= lookMs) this.#rung = undefined;
         const rung = this.#rung;
         this.#rung = new Set();
         if (rung === undefined) this.#lookedAt = performance.now();
         const isWhole = await this.#look(rung).catch((error: unknown) => this.#missed(error));
         if (once && isWhole && this.#running.size === 0 && this.#rung?.size === 0) break;
         // Not all workers at the same moment.
-        const everyMs = LOOK_MS * (1 + Math.random() / 2);
+        const everyMs = lookMs * (1 + Math.random() / 2);
         await this.#alarm.wait(everyMs, signal).catch(() => undefined);
       }
     } finally {
