@@ -25,7 +25,8 @@ it('is the place of the queues of a store in PostgreSQL', async () => {
 });
 
 it('has handlers that pop from a shell, under a worker of the command line', async () => {
-  const { notes, noted, url } = await openRig();
+  const rig = await openRig();
+  const { notes, url } = rig;
   using cli = new CliRig();
   const on = (...argv: string[]): ReturnType<CliRig['run']> =>
     cli.run('queue', ...argv, '--store', url);
@@ -37,7 +38,7 @@ it('has handlers that pop from a shell, under a worker of the command line', asy
   const worked = await on('work', 'inbox', '--consumer', 'w', '--once');
   expect(worked).toMatchObject({ code: 0, err: '' });
   expect(worked.out).toMatch(/^inbox w started: last=0;.*\ninbox w ended: exit 0\n$/);
-  expect(noted('handled')).toHaveLength(1);
+  expect(rig.noted('handled')).toHaveLength(1);
   expect((await on('info', 'inbox')).out).toMatch(/w +idle +1 +0/);
   expect(await on('work', 'none', '--once')).toMatchObject({ code: 1 });
 });

@@ -24,7 +24,7 @@ async function lostAfter(renew: () => Promise<boolean>, ms: number): Promise<num
 
 describe('a lease', () => {
   it('is kept for as long as the database says so', async () => {
-    const renew = vi.fn(async () => true);
+    const renew = vi.fn<() => Promise<boolean>>(async () => true);
     expect(await lostAfter(renew, 10 * LEASE_MS)).toBeUndefined();
     expect(renew.mock.calls.length).toBeGreaterThan(20);
   });
@@ -52,7 +52,7 @@ describe('a lease', () => {
   });
 
   it('is nobody’s concern after the work', async () => {
-    const renew = vi.fn(async () => false);
+    const renew = vi.fn<() => Promise<boolean>>(async () => false);
     new LeaseKeeper(renew, LEASE_MS, performance.now()).stop();
     await vi.advanceTimersByTimeAsync(5 * LEASE_MS);
     expect(renew).not.toHaveBeenCalled();
