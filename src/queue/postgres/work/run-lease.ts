@@ -114,7 +114,7 @@ async function hasMore(
 ): Promise<boolean> {
   const events = new EventTable(database, queue);
   const filter = after.filter === null ? undefined : parseFilter(after.filter);
-  const { first } = await findPending(events, filter, knownOf(after));
+  const { first } = await findPending(events, filter, knownOf(after), Infinity);
   if (first === undefined || after.last_acked_id !== before.last_acked_id) {
     return first !== undefined;
   }

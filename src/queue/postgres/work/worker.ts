@@ -23,7 +23,7 @@ const GRACE_MS = 10_000;
 /** What passes by itself: a restart, a failover, too many at once. */
 const AWAY: readonly ErrorCode[] = ['UNAVAILABLE', 'TIMEOUT', 'READ_ONLY'];
 /** A consumer that has to look further comes again after the others. */
-const STRETCHES_MAX = 5;
+const REACH = 100_000;
 
 export interface WorkerWorld {
   readonly database: Database;
@@ -123,7 +123,7 @@ export class Worker {
     const { database, leases } = this.#world;
     const events = new EventTable(database, row.queue);
     const filter = row.filter === null ? undefined : parseFilter(row.filter);
-    const found = await findPending(events, filter, knownOf(row), STRETCHES_MAX);
+    const found = await findPending(events, filter, knownOf(row), REACH);
     if (found.bookmark !== undefined) {
       await new ConsumerTable(database, row.queue).setBookmark(row, found.bookmark);
     }
