@@ -93,6 +93,8 @@ export type {
   QueueSummary,
   RunningHandler,
   Subscription,
+  WorkNote,
+  WorkOptions,
 } from './queue/queue.ts';
 export { BlobFiles } from './session/blob-files.ts';
 export type { BlobFile } from './session/blob-files.ts';

@@ -18,6 +18,7 @@ export async function openDatabase(url: string, options: OpenDatabaseOptions): P
     ...(connections !== undefined && { connections }),
   });
   return createStore(engine, {
+    queues: { database: engine.database },
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
     ...(clock !== undefined && { clock }),
   });

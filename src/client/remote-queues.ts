@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { QuipuError } from '../base/errors.ts';
 import type {
   DispatchReport,
   NewEvent,
@@ -31,6 +32,14 @@ export function remoteQueues(engine: Asker): Queues {
     },
     async list(): Promise<QueueSummary[]> {
       return engine.ask('queues.list', []);
+    },
+    async work(): Promise<void> {
+      const message =
+        'a client runs no handlers; open the postgres:// address of the database where they are to run';
+      throw new QuipuError('UNSUPPORTED', message, {
+        what: 'queues.work',
+        found: 'queues of a server',
+      });
     },
   };
 }

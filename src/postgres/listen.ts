@@ -35,10 +35,12 @@ async function run(
   let patience = new Patience(FOREVER);
   while (!signal.aborted) {
     const client = connect();
+    let isGone: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => {
-      client.on('error', () => resolve());
-      client.on('end', () => resolve());
-      signal.addEventListener('abort', () => resolve(), { once: true });
+      isGone = resolve;
+      client.on('error', isGone);
+      client.on('end', isGone);
+      signal.addEventListener('abort', isGone, { once: true });
     });
     client.on('notification', ({ payload = '' }) => ears.heard(payload));
     try {
@@ -50,6 +52,8 @@ async function run(
     } catch {
       // The server is away. Whoever listens learns of it by the next `began`.
     }
+    // The signal outlives many connections.
+    signal.removeEventListener('abort', isGone);
     await client.end().catch(() => undefined);
     if (!signal.aborted) await patience.pause(signal);
   }

@@ -83,6 +83,16 @@ function tooLarge(
   return new QuipuError('TOO_LARGE', message, { what, limit, size });
 }
 
+export const QUEUE_NAME: RegExp = /^[a-z0-9][a-z0-9._-]{0,99}$/;
+
+export function checkQueueName(name: unknown): string {
+  if (typeof name === 'string' && QUEUE_NAME.test(name)) return name;
+  throw invalid(
+    'queue',
+    `has a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${JSON.stringify(name)}`,
+  );
+}
+
 export function checkConsumer(consumer: unknown): string {
   if (
     typeof consumer === 'string' &&
@@ -125,7 +135,7 @@ export function checkPage({
   return { limit, maxBytes };
 }
 
-function checkWhole(what: string, value: number, max: number): void {
+export function checkWhole(what: string, value: number, max: number): void {
   if (Number.isSafeInteger(value) && value >= 1 && value <= max) return;
   throw invalid(what, `is a whole number from 1 to ${max}, got ${String(value)}`);
 }
@@ -137,4 +147,11 @@ export function checkLastEventId(id: unknown, newest: number): number {
   }
   if (id <= newest) return id;
   throw invalid('last event id', `${id} is past the newest event, which is ${newest}`);
+}
+
+/** The number of a lease, where one is given. */
+export function checkFence(fence: unknown): number | undefined {
+  if (fence === undefined) return undefined;
+  if (typeof fence === 'number' && Number.isSafeInteger(fence) && fence >= 1) return fence;
+  throw invalid('fence', `is a whole number from 1, got ${JSON.stringify(fence)}`);
 }

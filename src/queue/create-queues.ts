@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { QuipuError, invalid } from '../base/errors.ts';
+import { QuipuError } from '../base/errors.ts';
+import { QUEUE_NAME, checkQueueName } from './check-input.ts';
 import { createQueueFolder, isQueueFolder, listQueueFolders, queueFolder } from './folder.ts';
 import { OpenLimit } from './open-parts.ts';
+import { noSuchQueue } from './queue-refusals.ts';
 import type { OpenQueueOptions, Queue, QueueSummary, Queues } from './queue.ts';
 import { SqliteQueue } from './sqlite-queue.ts';
 import type { SqliteQueueOptions } from './sqlite-queue.ts';
@@ -46,22 +48,17 @@ export function createQueues(parent: string, options: SqliteQueueOptions = {}): 
         .map((name) => ({ name, ...use(name).summary() }));
     },
 
+    async work(): Promise<void> {
+      const message =
+        'workers are for queues on PostgreSQL; here a push starts the handlers by itself, and `quipu queue dispatch` those that were left';
+      throw new QuipuError('UNSUPPORTED', message, {
+        what: 'queues.work',
+        found: 'queues in a folder',
+      });
+    },
+
     async close(): Promise<void> {
       await Promise.allSettled([...known.values()].map((queue) => queue.close()));
     },
   };
-}
-
-const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/;
-
-export function checkQueueName(name: unknown): string {
-  if (typeof name === 'string' && QUEUE_NAME.test(name)) return name;
-  throw invalid(
-    'queue',
-    `has a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${JSON.stringify(name)}`,
-  );
-}
-
-function noSuchQueue(name: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no queue ${name}`, { what: 'queue', id: name });
 }

@@ -1,32 +1,47 @@
 import { setTimeout } from 'node:timers/promises';
+import { isQuipuError } from '../base/errors.ts';
 import { checkLastEventId } from './check-input.ts';
-import type { CompiledFilter } from './filter/compile-filter.ts';
 import type { QueueFollowOptions, QueueEvent } from './queue.ts';
 import { readMatches } from './scan.ts';
-import type { QueueDatabase } from './sqlite/queue-database.ts';
+import type { EventReader } from './scan.ts';
 
-/** How soon an event that another process pushed is seen. */
+/** How soon an event that another process pushed is seen where nobody tells. */
 const POLL_MS = 100;
 const PAGE = 100;
 const PAGE_BYTES = 4 << 20;
 
-type Use = <T>(read: (database: QueueDatabase) => Promise<T>) => Promise<T>;
+/** Ends with the next news, or by itself after a while. Rejects when aborted. */
+export type AwaitNews = (signal: AbortSignal | undefined) => Promise<void>;
+
+export interface Followed<F> {
+  use<T>(read: (reader: EventReader<F>) => Promise<T>): Promise<T>;
+  /** Called before each look: what comes after the call is news. */
+  watch(): AwaitNews;
+}
+
+/** For where nobody tells. */
+export const poll: AwaitNews = async (signal) => {
+  await setTimeout(POLL_MS, undefined, signal === undefined ? {} : { signal });
+};
 
 /** Events as they come, of all processes. One page is in memory at a time. */
-export async function* followEvents(
-  use: Use,
-  filter: CompiledFilter | undefined,
+export async function* followEvents<F>(
+  followed: Followed<F>,
+  filter: F | undefined,
   { lastEventId = 0, signal }: QueueFollowOptions,
 ): AsyncGenerator<QueueEvent, void, undefined> {
-  let after = await use(async (database) => checkLastEventId(lastEventId, database.newestId()));
+  let after = await followed.use(async (reader) =>
+    checkLastEventId(lastEventId, await reader.newestId()),
+  );
   const isOver = (): boolean => signal?.aborted === true;
   while (!isOver()) {
-    const { events, newest } = await use(async (database) => {
+    const awaitNews = followed.watch();
+    const { events, newest } = await followed.use(async (reader) => {
       // Asked first: what comes while it reads is read next time.
-      const seen = database.newestId();
+      const seen = await reader.newestId();
       if (seen <= after) return { events: [], newest: seen };
       const page = { after, limit: PAGE, maxBytes: PAGE_BYTES };
-      return { events: await readMatches(database, filter, page), newest: seen };
+      return { events: await readMatches(reader, filter, page), newest: seen };
     });
     for (const event of events) {
       if (isOver()) return;
@@ -36,10 +51,19 @@ export async function* followEvents(
     if (events.length > 0) continue;
     after = Math.max(after, newest);
     try {
-      await setTimeout(POLL_MS, undefined, signal === undefined ? {} : { signal });
+      await awaitNews(signal);
     } catch {
       // Aborted.
       return;
     }
+  }
+}
+
+/** A queue that is closed ends what follows it. */
+export async function* untilClosed<T>(items: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* items;
+  } catch (error) {
+    if (!isQuipuError(error, 'CLOSED')) throw error;
   }
 }

@@ -6,38 +6,69 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Pushes that come at the same time share one transaction, and so one sync of the disk. */
-export class PushIntake {
-  readonly #store: (events: readonly CheckedEvent[]) => number[];
-  #waiting: Waiting[] = [];
+type Store = (events: readonly CheckedEvent[]) => number[] | Promise<number[]>;
 
-  constructor(store: (events: readonly CheckedEvent[]) => number[]) {
+/** Pushes that come at the same time, or while others are stored, share one transaction and one sync of the disk. */
+export class PushIntake {
+  readonly #store: Store;
+  readonly #eventsMax: number;
+  #waiting: Waiting[] = [];
+  #isStoring = false;
+  #stored: Promise<void> = Promise.resolve();
+
+  /** `eventsMax`: a transaction with so many events takes no further push. */
+  constructor(store: Store, eventsMax: number = Infinity) {
     this.#store = store;
+    this.#eventsMax = eventsMax;
   }
 
   add(events: readonly CheckedEvent[]): Promise<number[]> {
-    if (this.#waiting.length === 0) setImmediate(() => this.flush());
+    if (this.#waiting.length === 0) setImmediate(() => void this.flush());
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, resolve, reject });
     });
   }
 
-  flush(): void {
-    const group = this.#waiting;
-    this.#waiting = [];
-    if (group.length === 0) return;
-    try {
-      const [only] = group;
-      const together =
-        group.length === 1 && only ? only.events : group.flatMap(({ events }) => events);
-      const ids = this.#store(together);
-      let done = 0;
-      for (const { events, resolve } of group) {
-        resolve(ids.slice(done, done + events.length));
-        done += events.length;
+  /** Resolves when all that was pushed before is stored, or refused. */
+  flush(): Promise<void> {
+    if (!this.#isStoring) this.#stored = this.#storeAll();
+    return this.#stored;
+  }
+
+  async #storeAll(): Promise<void> {
+    this.#isStoring = true;
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup();
+      try {
+        const [only] = group;
+        const together =
+          group.length === 1 && only ? only.events : group.flatMap(({ events }) => events);
+        const storing = this.#store(together);
+        // What is done is answered at once.
+        hand(group, storing instanceof Promise ? await storing : storing);
+      } catch (error) {
+        for (const { reject } of group) reject(error);
       }
-    } catch (error) {
-      for (const { reject } of group) reject(error);
     }
+    this.#isStoring = false;
+  }
+
+  #takeGroup(): Waiting[] {
+    let size = 0;
+    const end = this.#waiting.findIndex(({ events }) => {
+      const isFull = size >= this.#eventsMax;
+      size += events.length;
+      return isFull;
+    });
+    return this.#waiting.splice(0, end === -1 ? Infinity : end);
+  }
+}
+
+/** To each the ids of its own events. */
+function hand(group: readonly Waiting[], ids: readonly number[]): void {
+  let done = 0;
+  for (const { events, resolve } of group) {
+    resolve(ids.slice(done, done + events.length));
+    done += events.length;
   }
 }

@@ -50,9 +50,14 @@ export interface PopOptions {
   readonly limit?: number;
   /** Ends the page with the event that takes its contents past this. Default 64 MiB. */
   readonly maxBytes?: number;
+  /**
+   * The lease under which a worker runs the handler that asks, from `QUIPU_FENCE` in its environment. LOCKED when that
+   * lease is over, and without it while a worker holds one. Queues in a folder have locks instead, and no fences.
+   */
+  readonly fence?: number;
 }
 
-export interface PeekOptions extends PopOptions {
+export interface PeekOptions extends Omit<PopOptions, 'fence'> {
   readonly filter?: string;
 }
 
@@ -92,7 +97,7 @@ export interface ConsumerProgress {
 }
 
 export interface QueueInfo {
-  /** The folder. */
+  /** The folder, or the database and the name of the queue in it. */
   readonly thread: string;
   readonly event_count: number;
   readonly last_event_id: number;
@@ -138,8 +143,41 @@ export interface OpenQueueOptions {
   readonly create?: boolean;
 }
 
+/** What a worker did. */
+export interface WorkNote {
+  readonly queue: string;
+  readonly consumer: string;
+  /** `lost`: its lease went to another, so the handler was stopped. */
+  readonly what: 'started' | 'ended' | 'failed' | 'lost';
+  /** The command, how it ended, or why it failed. */
+  readonly text: string;
+}
+
+export interface WorkOptions {
+  /** Only these. Absent: all there are and will be. */
+  readonly queues?: readonly string[];
+  /** Only consumers with these ids. */
+  readonly consumers?: readonly string[];
+  /** End when there is nothing left to handle. Default false. */
+  readonly once?: boolean;
+  /** Handlers at a time. Default 4. */
+  readonly jobs?: number;
+  /** After this long without a sign of this worker, others handle its events. Default 15,000. */
+  readonly leaseMs?: number;
+  /** Ends the work: handlers that run have 10 seconds to end. */
+  readonly signal?: AbortSignal;
+  /** More for the environment of handlers. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly note?: (note: WorkNote) => void;
+}
+
 export interface Queues {
   open(name: string, options?: OpenQueueOptions): Promise<Queue>;
   /** By name. */
   list(): Promise<QueueSummary[]>;
+  /**
+   * Runs the handlers of consumers on this machine until the signal ends it. For queues on PostgreSQL, where a push
+   * starts nothing; UNSUPPORTED for others.
+   */
+  work(options?: WorkOptions): Promise<void>;
 }

@@ -1,7 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { CompiledFilter } from './filter/compile-filter.ts';
-import type { QueueEvent, Subscription } from './queue.ts';
-import type { BookmarkRow, QueueDatabase } from './sqlite/queue-database.ts';
+import type { QueueEvent } from './queue.ts';
 
 // Looking for events that match. A filter may match none of a million, so it looks at a stretch of ids at a time and lets
 // others have the thread in between, and a consumer's bookmark keeps what was found from being looked for again. However
@@ -12,8 +10,38 @@ const STRETCH = 20_000;
 /** A bookmark costs a write; below this, looking again is cheaper. */
 export const BOOKMARK_WORTH = 500;
 
+/** After the first, up to the second. */
+export interface IdRange {
+  readonly after: number;
+  readonly through: number;
+}
+
+/** At once, or when the database has answered. */
+type Soon<T> = T | Promise<T>;
+
+/** A table of events. `F`: how it takes a filter. */
+export interface EventReader<F> {
+  newestId(): Soon<number>;
+  /** Those that match. It may leave out what comes after the event that takes their contents past `maxBytes`. */
+  matches(
+    range: IdRange,
+    filter: F | undefined,
+    limit: number,
+    maxBytes: number,
+  ): Soon<Iterable<QueueEvent>>;
+  countMatches(range: IdRange, filter: F | undefined, limit: number): Soon<number>;
+  /** The first that matches, if any. */
+  firstMatch(range: IdRange, filter: F | undefined): Soon<number | undefined>;
+}
+
+/** No event after `from_id` up to `to_id` matches the filter of the consumer. */
+export interface Bookmark {
+  readonly from_id: number;
+  readonly to_id: number;
+}
+
 /** Where to begin for a consumer that has acknowledged `acked`. */
-export function startFor(acked: number, bookmark: BookmarkRow | undefined): number {
+export function startFor(acked: number, bookmark: Bookmark | undefined): number {
   if (bookmark === undefined || acked < bookmark.from_id) return acked;
   return Math.max(acked, bookmark.to_id);
 }
@@ -25,15 +53,17 @@ export interface PageRequest {
 }
 
 /** Up to `limit` events after `after`, less when they are large. */
-export async function readMatches(
-  database: QueueDatabase,
-  filter: CompiledFilter | undefined,
+export async function readMatches<F>(
+  reader: EventReader<F>,
+  filter: F | undefined,
   { after, limit, maxBytes }: PageRequest,
 ): Promise<QueueEvent[]> {
   const found: QueueEvent[] = [];
   let bytes = 0;
-  for await (const range of stretches(after, database.newestId(), filter !== undefined)) {
-    for (const event of database.matches(range, filter, limit - found.length)) {
+  for await (const range of stretches(after, await reader.newestId(), filter !== undefined)) {
+    const matches = reader.matches(range, filter, limit - found.length, maxBytes - bytes);
+    // What is there is read at once: nothing else may be done with such a database before that.
+    for (const event of matches instanceof Promise ? await matches : matches) {
       found.push(event);
       bytes += event.content.length;
       if (bytes > maxBytes) return found;
@@ -43,14 +73,14 @@ export async function readMatches(
   return found;
 }
 
-export async function countMatches(
-  database: QueueDatabase,
-  filter: CompiledFilter | undefined,
+export async function countMatches<F>(
+  reader: EventReader<F>,
+  filter: F | undefined,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<number> {
   let count = 0;
-  for await (const range of stretches(after, database.newestId(), filter !== undefined)) {
-    count += database.countMatches(range, filter, limit - count);
+  for await (const range of stretches(after, await reader.newestId(), filter !== undefined)) {
+    count += await reader.countMatches(range, filter, limit - count);
     if (count >= limit) break;
   }
   return count;
@@ -64,25 +94,29 @@ export interface Pending {
   /** False when it stopped looking before the end, with nothing found. */
   readonly isWhole: boolean;
   /** When it took long to find out. */
-  readonly bookmark?: BookmarkRow;
+  readonly bookmark?: Bookmark;
+}
+
+export interface Known {
+  readonly acked: number;
+  readonly bookmark: Bookmark | undefined;
 }
 
 /** What a consumer has to handle, as far as the next `reach` events say it. */
-export async function findPending(
-  database: QueueDatabase,
-  subscription: Subscription,
-  filter: CompiledFilter | undefined,
+export async function findPending<F>(
+  reader: EventReader<F>,
+  filter: F | undefined,
+  { acked, bookmark }: Known,
   reach: number,
 ): Promise<Pending> {
-  const acked = database.acked(subscription.consumer_id);
-  const start = startFor(acked, database.bookmark(subscription.consumer_id));
-  const newest = database.newestId();
+  const start = startFor(acked, bookmark);
+  const newest = await reader.newestId();
   // Without a filter the next event is the one, and finding it is no looking.
   const end = filter === undefined ? newest : Math.min(newest, start + reach);
   let clearTo = start;
   let first: number | undefined;
   for await (const range of stretches(start, end, filter !== undefined)) {
-    first = database.firstMatch(range, filter);
+    first = await reader.firstMatch(range, filter);
     clearTo = first === undefined ? range.through : first - 1;
     if (first !== undefined) break;
   }
@@ -91,11 +125,7 @@ export async function findPending(
   return { first, clearTo, isWhole, bookmark: { from_id: acked, to_id: clearTo } };
 }
 
-async function* stretches(
-  after: number,
-  end: number,
-  filtered: boolean,
-): AsyncIterable<{ after: number; through: number }> {
+async function* stretches(after: number, end: number, filtered: boolean): AsyncIterable<IdRange> {
   const length = filtered ? STRETCH : Infinity;
   for (let from = after; from < end; from += length) {
     if (from > after) await nextTurn();

@@ -1,4 +1,3 @@
-import { QuipuError, isQuipuError } from '../base/errors.ts';
 import {
   checkBatch,
   checkConsumer,
@@ -11,7 +10,9 @@ import type { CheckedEvent } from './check-input.ts';
 import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
 import { failure, info, logUncounted, warn } from './files/runtime-log.ts';
 import type { LogLine } from './files/runtime-log.ts';
-import { followEvents } from './follow-events.ts';
+import type { CompiledFilter } from './filter/compile-filter.ts';
+import { followEvents, poll, untilClosed } from './follow-events.ts';
+import type { Followed } from './follow-events.ts';
 import type { QueueFolder } from './folder.ts';
 import { OpenParts } from './open-parts.ts';
 import type { OpenLimit, Parts } from './open-parts.ts';
@@ -29,10 +30,10 @@ import type {
   QueueSummary,
   Subscription,
 } from './queue.ts';
+import { isSubscribed, noFences, noSubscription } from './queue-refusals.ts';
 import { readInfo } from './read-info.ts';
 import { BOOKMARK_WORTH, readMatches, startFor } from './scan.ts';
 import { compileStored, compileText } from './sqlite/queue-database.ts';
-import type { QueueDatabase } from './sqlite/queue-database.ts';
 import { inQueueWords, isFatal, toQueueError } from './sqlite/queue-error.ts';
 import { WakeUp } from './wake-up.ts';
 
@@ -90,6 +91,7 @@ export class SqliteQueue implements Queue {
 
   async pop(consumer: string, options: PopOptions): Promise<QueueEvent[]> {
     const page = checkPage(options);
+    if (options.fence !== undefined) throw noFences();
     return this.#inWords(async ({ database }) => {
       const name = checkConsumer(consumer);
       const { subscription, filter, acked, newest } = database.exclusively(() => {
@@ -126,11 +128,7 @@ export class SqliteQueue implements Queue {
         if (this.#options.wakes) this.#wakeUp.ask();
         return subscription;
       }
-      const { consumer_id } = subscription;
-      throw new QuipuError('EXISTS', `consumer ${consumer_id} is subscribed already`, {
-        what: 'subscription',
-        id: consumer_id,
-      });
+      throw isSubscribed(subscription.consumer_id);
     });
   }
 
@@ -154,9 +152,11 @@ export class SqliteQueue implements Queue {
 
   follow(options: QueueFollowOptions = {}): AsyncIterable<QueueEvent> {
     const filter = compileText(options.filter);
-    const use = <T>(read: (database: QueueDatabase) => Promise<T>): Promise<T> =>
-      this.#inWords(({ database }) => read(database));
-    return untilClosed(followEvents(use, filter, options));
+    const followed: Followed<CompiledFilter> = {
+      use: (read) => this.#inWords(({ database }) => read(database)),
+      watch: () => poll,
+    };
+    return untilClosed(followEvents(followed, filter, options));
   }
 
   summary(): Omit<QueueSummary, 'name'> {
@@ -181,7 +181,7 @@ export class SqliteQueue implements Queue {
 
   /** Stores what was pushed, starts what it wakes, and lets go. Later calls give CLOSED. */
   async close(): Promise<void> {
-    this.#intake.flush();
+    await this.#intake.flush();
     await this.#wakeUp.settled();
     if (this.#uncounted > 0) this.#countLines();
     this.#parts.end();
@@ -244,15 +244,6 @@ export class SqliteQueue implements Queue {
   }
 }
 
-/** A queue that is closed ends what follows it. */
-async function* untilClosed<T>(items: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-  try {
-    yield* items;
-  } catch (error) {
-    if (!isQuipuError(error, 'CLOSED')) throw error;
-  }
-}
-
 function pushedLine(events: readonly CheckedEvent[], ids: readonly number[]): LogLine {
   const [first] = events;
   if (first !== undefined && events.length === 1) {
@@ -260,9 +251,4 @@ function pushedLine(events: readonly CheckedEvent[], ids: readonly number[]): Lo
     return info(`push: source=${first.source} type=${first.type}${subtype} id=${ids[0] ?? ''}`);
   }
   return info(`push: events=${events.length} id=${ids[0] ?? ''}-${ids.at(-1) ?? ''}`);
-}
-
-function noSubscription(consumer: string): QuipuError<'NOT_FOUND'> {
-  const data = { what: 'subscription', id: consumer };
-  return new QuipuError('NOT_FOUND', `consumer ${consumer} has no subscription`, data);
 }

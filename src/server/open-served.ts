@@ -19,7 +19,8 @@ export async function openServed(place: string): Promise<Opened> {
     // Loaded now: few servers have a database.
     const { openPostgresEngine } = await import('../engine/postgres/open-postgres-engine.ts');
     const engine = await openPostgresEngine(place);
-    return { engine, store: createStore(engine), name: nameOfPlace(place), folder: undefined };
+    const store = createStore(engine, { queues: { database: engine.database } });
+    return { engine, store, name: nameOfPlace(place), folder: undefined };
   }
   const engine = await openFolder(place);
   const folder = resolve(place);

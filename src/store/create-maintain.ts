@@ -7,7 +7,10 @@ import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
 import type { RetainReport } from '../maintain/retain-contexts.ts';
 import type { RetentionPolicy } from '../maintain/retention.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
+import type { QueueProblem } from '../queue/queue-upkeep.ts';
 import type { Maintain, Stats } from './maintain.ts';
+import { folderOf } from './store-queues.ts';
+import type { QueuesPlace } from './store-queues.ts';
 
 export interface MaintainPlace {
   readonly engine: Engine;
@@ -15,12 +18,13 @@ export interface MaintainPlace {
   readonly clock: () => number;
   /** The folder of the store, where it is on this machine. */
   readonly folder: string | undefined;
-  readonly queuesFolder: string | undefined;
+  readonly queues: QueuesPlace | undefined;
 }
 
 /** What takes a module of its own is loaded when it is asked for: most processes never do. */
 export function createMaintain(place: MaintainPlace): Maintain {
-  const { engine, lifetime, clock, folder, queuesFolder } = place;
+  const { engine, lifetime, clock, folder, queues } = place;
+  const queuesFolder = folderOf(queues);
   return {
     async stats(): Promise<Stats> {
       lifetime.assertOpen('maintain.stats');
@@ -56,11 +60,9 @@ export function createMaintain(place: MaintainPlace): Maintain {
       lifetime.assertOpen('maintain.verify');
       const { verifyStore } = await import('../maintain/verify-store.ts');
       const report = await verifyStore(engine, options);
-      if (queuesFolder === undefined) return report;
-      const { checkQueues } = await import('../queue/queue-upkeep.ts');
-      const damaged = checkQueues(queuesFolder).map(({ queue, what }) => ({
+      const damaged = (await checkQueuesAt(queues)).map(({ queue, what }) => ({
         what,
-        file: `queues/${queue}/events.db`,
+        file: queuesFolder === undefined ? 'queue_events' : `queues/${queue}/events.db`,
         offset: 0,
         id: queue,
         severity: 'lost' as const,
@@ -92,6 +94,16 @@ export function createMaintain(place: MaintainPlace): Maintain {
       return retainContexts(engine, policy, { nowMs: clock(), dryRun: options.dryRun ?? false });
     },
   };
+}
+
+async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {
+  if (place === undefined || 'queues' in place) return [];
+  if ('folder' in place) {
+    const { checkQueues } = await import('../queue/queue-upkeep.ts');
+    return checkQueues(place.folder);
+  }
+  const { checkPostgresQueues } = await import('../queue/postgres/check-queues.ts');
+  return checkPostgresQueues(place.database);
 }
 
 /** Each is a number from 0 when it is given. */

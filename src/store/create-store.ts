@@ -12,7 +12,7 @@ import type { Workflows } from '../workflow/workflows.ts';
 import { sessionsDoor } from './sessions-door.ts';
 import { lazyChats } from './lazy-chats.ts';
 import type { StoreElsewhere } from './store-elsewhere.ts';
-import { folderOf, storeQueues } from './store-queues.ts';
+import { storeQueues } from './store-queues.ts';
 import type { QueuesPlace } from './store-queues.ts';
 import type { Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
@@ -85,7 +85,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     },
     chats: lazyChats(loadChats),
     maintain: {
-      ...createMaintain({ engine, lifetime, clock, folder, queuesFolder: folderOf(queues) }),
+      ...createMaintain({ engine, lifetime, clock, folder, queues }),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),
     },
     watch(filter = {}, options = {}) {

@@ -1,10 +1,17 @@
 import { QuipuError } from '../base/errors.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import type { OwnedQueues } from '../queue/create-queues.ts';
-import type { OpenQueueOptions, Queue, QueueSummary, Queues } from '../queue/queue.ts';
+import type { Database } from '../postgres/database.ts';
+import type { OpenQueueOptions, Queue, QueueSummary, Queues, WorkOptions } from '../queue/queue.ts';
 
-/** In a folder, which any number of processes may use at once, or with whoever keeps the store. */
-export type QueuesPlace = { readonly folder: string } | { readonly queues: Queues };
+/**
+ * In a folder or a database, which any number of processes may use at once, or with whoever keeps the store. The
+ * database stays its owner's, and is closed after the store has closed the queues.
+ */
+export type QueuesPlace =
+  | { readonly folder: string }
+  | { readonly database: Database }
+  | { readonly queues: Queues };
 
 /** Undefined when they are not at hand. */
 export function folderOf(place: QueuesPlace | undefined): string | undefined {
@@ -15,9 +22,8 @@ export function folderOf(place: QueuesPlace | undefined): string | undefined {
 export function storeQueues(place: QueuesPlace | undefined, lifetime: Lifetime): Queues {
   let owned: Promise<OwnedQueues> | undefined;
 
-  async function load(folder: string): Promise<OwnedQueues> {
-    const { createQueues } = await import('../queue/create-queues.ts');
-    const queues = createQueues(folder);
+  async function load(at: Exclude<QueuesPlace, { queues: Queues }>): Promise<OwnedQueues> {
+    const queues = await create(at);
     lifetime.onClose(() => queues.close());
     return queues;
   }
@@ -29,7 +35,7 @@ export function storeQueues(place: QueuesPlace | undefined, lifetime: Lifetime):
       throw new QuipuError('UNSUPPORTED', message, { what: 'queues', found: 'a store in memory' });
     }
     if ('queues' in place) return place.queues;
-    owned ??= load(place.folder);
+    owned ??= load(place);
     return owned;
   }
 
@@ -40,5 +46,19 @@ export function storeQueues(place: QueuesPlace | undefined, lifetime: Lifetime):
     async list(): Promise<QueueSummary[]> {
       return (await queues('queues.list')).list();
     },
+    async work(options?: WorkOptions): Promise<void> {
+      await (await queues('queues.work')).work(options);
+    },
   };
+}
+
+async function create(
+  place: { readonly folder: string } | { readonly database: Database },
+): Promise<OwnedQueues> {
+  if ('folder' in place) {
+    const { createQueues } = await import('../queue/create-queues.ts');
+    return createQueues(place.folder);
+  }
+  const { createPostgresQueues } = await import('../queue/postgres/create-postgres-queues.ts');
+  return createPostgresQueues(place.database);
 }

@@ -6,6 +6,8 @@ export { MapShelf } from './map-shelf.ts';
 export { mapShelves } from './map-shelves.ts';
 export { ModelEngine } from './model-engine.ts';
 export type { ModelEngineOptions } from './model-engine.ts';
+export { queueSuite } from './queue-suite/queue-suite.ts';
+export type { OpenedQueues, QueueTarget } from './queue-suite/queue-target.ts';
 export { crashImages } from './disk/crash-states.ts';
 export { cutFiles, flipBytes, restoreStaleChunks } from './disk/damage.ts';
 export { exploreCrashes } from './disk/explore-crashes.ts';

@@ -9,7 +9,9 @@ const folder = queueFolder(path);
 const database = new QueueDatabase(folder.database);
 const note = database.exclusively(() => readLock(folder, consumer));
 if (note?.token === token) {
-  await runHandler(database.subscription(consumer), path, () => undefined);
+  const { handler_cmd } = database.subscription(consumer);
+  const env = { THREAD_DIR: path, THREAD_CONSUMER: consumer };
+  await runHandler({ command: handler_cmd, folder: path, env }, () => undefined);
   removeLock(folder, consumer);
 }
 database.close();

@@ -14,6 +14,7 @@ import { BinaryServer } from '../../src/server/binary/binary-server.ts';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
 import { createHttpServer } from '../../src/server/http/create-http-server.ts';
 import { createStore } from '../../src/store/create-store.ts';
+import type { StoreOptions } from '../../src/store/create-store.ts';
 
 export type Way = 'unix' | 'tcp' | 'tls with a token' | 'http';
 
@@ -31,8 +32,12 @@ export const tokenAccess: Access = {
 };
 
 /** A server over `engine` and the transport to it. Closing the transport closes both, and the engine. */
-export async function serveEngine(engine: Engine, way: Way): Promise<Transport> {
-  const store = createStore(engine);
+export async function serveEngine(
+  engine: Engine,
+  way: Way,
+  options: StoreOptions = {},
+): Promise<Transport> {
+  const store = createStore(engine, options);
   const served = { engine, store };
   const calls = createCalls(served);
   if (way === 'http') {
@@ -59,8 +64,13 @@ export async function serveEngine(engine: Engine, way: Way): Promise<Transport> 
   });
 }
 
-export async function connectTo(engine: Engine, way: Way): Promise<RemoteEngine> {
-  return new RemoteEngine(await serveEngine(engine, way), { timeoutMs: TIMEOUT_MS });
+export async function connectTo(
+  engine: Engine,
+  way: Way,
+  options: StoreOptions = {},
+): Promise<RemoteEngine> {
+  const transport = await serveEngine(engine, way, options);
+  return new RemoteEngine(transport, { timeoutMs: TIMEOUT_MS });
 }
 
 async function listen(server: BinaryServer, way: Exclude<Way, 'http'>): Promise<SocketAddress> {

@@ -38,6 +38,10 @@ describe('quipu queue', () => {
     expect((await rig.run('queue', 'push', 'q', '--source', 's')).code).toBe(2);
     expect((await rig.run('queue', 'push', 'q', ...EVENT)).code).toBe(2);
     expect((await rig.run('queue', 'list')).out).toBe('');
+    const work = await rig.run('queue', 'work', '--once');
+    expect(work.code).toBe(1);
+    expect(work.err).toMatch(/a push starts the handlers by itself/);
+    expect((await rig.run('queue', 'work', '--jobs', 'x')).code).toBe(2);
   });
 
   it('says so where a store has no folder', async () => {

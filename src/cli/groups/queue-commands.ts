@@ -9,6 +9,7 @@ import { queuePop } from '../commands/queue-pop.ts';
 import { queuePush } from '../commands/queue-push.ts';
 import { queueSubscribe } from '../commands/queue-subscribe.ts';
 import { queueUnsubscribe } from '../commands/queue-unsubscribe.ts';
+import { queueWork } from '../commands/queue-work.ts';
 
 export const queueCommands: readonly Build[] = [
   queueCreate,
@@ -20,5 +21,6 @@ export const queueCommands: readonly Build[] = [
   queueUnsubscribe,
   queuePop,
   queueDispatch,
+  queueWork,
   queueFollow,
 ];

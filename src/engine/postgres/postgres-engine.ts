@@ -71,6 +71,11 @@ export class PostgresEngine implements Engine {
     this.#records = new RecordReader(database);
   }
 
+  /** For what stands beside the store in the same database. It closes with the engine. */
+  get database(): Database {
+    return this.#parts.database;
+  }
+
   async commit(batch: Batch): Promise<Committed> {
     this.#assertOpen('commit');
     const { database, committer } = this.#parts;

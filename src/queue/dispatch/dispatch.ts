@@ -8,8 +8,9 @@ import type { LogLine, RuntimeLog } from '../files/runtime-log.ts';
 import type { QueueFolder } from '../folder.ts';
 import type { DispatchReport, Subscription } from '../queue.ts';
 import { findPending } from '../scan.ts';
+import type { Bookmark } from '../scan.ts';
 import { compileStored } from '../sqlite/queue-database.ts';
-import type { BookmarkRow, QueueDatabase } from '../sqlite/queue-database.ts';
+import type { QueueDatabase } from '../sqlite/queue-database.ts';
 import { isHeld, newToken, readLock, writeLock } from './consumer-lock.ts';
 import { markOfChild } from './process-life.ts';
 
@@ -35,7 +36,7 @@ interface Look {
   readonly subscription: Subscription;
   /** `far`: nothing within reach, and more behind it. */
   readonly found: 'due' | 'far' | 'nothing';
-  readonly bookmark?: BookmarkRow;
+  readonly bookmark?: Bookmark;
   /** Why it cannot be served. */
   readonly trouble?: string;
 }
@@ -75,7 +76,8 @@ function nameOf({ subscription }: Look): string {
 async function look(database: QueueDatabase, subscription: Subscription): Promise<Look> {
   try {
     const filter = compileStored(subscription);
-    const { first, isWhole, bookmark } = await findPending(database, subscription, filter, REACH);
+    const known = database.known(subscription.consumer_id);
+    const { first, isWhole, bookmark } = await findPending(database, filter, known, REACH);
     const found = first !== undefined ? 'due' : isWhole ? 'nothing' : 'far';
     return { subscription, found, ...(bookmark !== undefined && { bookmark }) };
   } catch (error) {

@@ -95,7 +95,9 @@ async function runOnce(
   const newestBefore = database.newestId();
   const ackedBefore = database.acked(consumer_id);
   const named = `dispatch: consumer=${consumer_id}`;
-  const end = await runHandler(subscription, folder.path, (mark) => {
+  const env = { THREAD_DIR: folder.path, THREAD_CONSUMER: consumer_id };
+  const run = { command: handler_cmd, folder: folder.path, env };
+  const end = await runHandler(run, (mark) => {
     const note = readLock(folder, consumer_id);
     const handler = { ...mark, since: new Date(clock()).toISOString() };
     if (note?.token === token) writeLock(folder, consumer_id, { ...note, handler });
@@ -128,7 +130,8 @@ async function goesOn(
     const subscription = database.subscription(consumer);
     if (subscription === undefined) return database.exclusively(letGo);
     const filter = compileStored(subscription);
-    const seen = await findPending(database, subscription, filter, REACH);
+    const known = database.known(consumer);
+    const seen = await findPending(database, filter, known, REACH);
     const answer = database.exclusively(() => {
       if (seen.bookmark !== undefined) database.setBookmark(subscription, seen.bookmark);
       if (!seen.isWhole) return undefined;

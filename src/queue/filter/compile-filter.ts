@@ -1,14 +1,24 @@
 import type { Filter, Operand, Value } from './filter.ts';
 
+/** Makes a value a parameter and gives the place where it stands in the statement. */
+export type Bind = (value: Value) => string;
+
+export interface LikeTest {
+  readonly pattern: string;
+  /** One character. Absent: nothing escapes. */
+  readonly escape?: string | undefined;
+}
+
 /** How a database writes what databases write differently. */
 export interface SqlDialect {
   /** For the parameter with this number, from 1. */
   placeholder(index: number): string;
   column(name: string): string;
-  /** Upper and lower case of ASCII letters are the same, and nothing escapes unless `escape` says so. */
-  like(left: string, pattern: string, escape: string | undefined): string;
+  value(value: Value, bind: Bind): string;
+  /** `%` and `_`. Upper and lower case of ASCII letters are the same. */
+  like(left: string, test: LikeTest, bind: Bind): string;
   /** `*`, `?` and `[…]`, with case. */
-  glob(left: string, pattern: string): string;
+  glob(left: string, pattern: string, bind: Bind): string;
 }
 
 export interface CompiledFilter {
@@ -20,12 +30,12 @@ export interface CompiledFilter {
 /** `before`: how many parameters the statement has in front of it. */
 export function compileFilter(filter: Filter, dialect: SqlDialect, before = 0): CompiledFilter {
   const params: Value[] = [];
-  const bind = (value: Value): string => {
+  const bind: Bind = (value) => {
     params.push(value);
     return dialect.placeholder(before + params.length);
   };
   const operand = (given: Operand): string =>
-    given.kind === 'column' ? dialect.column(given.name) : bind(given.value);
+    given.kind === 'column' ? dialect.column(given.name) : dialect.value(given.value, bind);
   const write = (part: Filter): string => {
     switch (part.kind) {
       case 'and':
@@ -35,14 +45,10 @@ export function compileFilter(filter: Filter, dialect: SqlDialect, before = 0): 
         return `(NOT ${write(part.term)})`;
       case 'compare':
         return `(${operand(part.left)} ${part.op} ${operand(part.right)})`;
-      case 'like': {
-        const left = operand(part.left);
-        const pattern = bind(part.pattern);
-        const escape = part.escape === undefined ? undefined : bind(part.escape);
-        return negate(part.negated, dialect.like(left, pattern, escape));
-      }
+      case 'like':
+        return negate(part.negated, dialect.like(operand(part.left), part, bind));
       case 'glob':
-        return negate(part.negated, dialect.glob(operand(part.left), bind(part.pattern)));
+        return negate(part.negated, dialect.glob(operand(part.left), part.pattern, bind));
       case 'in': {
         const left = operand(part.left);
         return negate(part.negated, `${left} IN (${part.values.map(operand).join(', ')})`);

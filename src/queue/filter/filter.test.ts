@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SCHEMA } from '../sqlite/schema.ts';
+import { quote, randomEvent, randomFilter } from '../../../test/queue/random-filters.ts';
 import { compileFilter } from './compile-filter.ts';
 import { parseFilter } from './parse-filter.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -22,75 +23,6 @@ function compare(filter: string): { pasted: unknown; compiled: unknown } {
   return { pasted, compiled };
 }
 
-const word = fc.constantFrom(
-  'self',
-  'Self',
-  'external:telegram:tg-main:dm:alice:alice',
-  'internal:dm:default:warden',
-  'message',
-  'record',
-  'toolcall',
-  "it's",
-  '',
-  '%',
-  'a_b',
-  'ÄÖ',
-  '10',
-);
-const event = fc.tuple(word, word, fc.option(word), fc.oneof(word, fc.string()));
-const pattern = fc.array(
-  fc.constantFrom('%', '_', 'a', 'E', ':', 'self', '*', '?', '[a-m]', 'l', '\\'),
-  {
-    maxLength: 5,
-  },
-);
-const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-const text = fc.oneof(
-  word.map(quote),
-  fc.constantFrom('source', 'type', 'SubType', 'content', 'created_at'),
-);
-const number = fc.oneof(
-  fc.constant('id'),
-  fc.integer({ min: -3, max: 12 }).map(String),
-  fc.constantFrom('1.5', '.5', '2.', '1e1', '+4', '99999999999999999999', '-9223372036854775808'),
-);
-const operator = fc.constantFrom('=', '==', '<>', '!=', '<', '<=', '>', '>=');
-const not = fc.constantFrom('', 'NOT ', 'not ');
-
-const test = fc.oneof(
-  fc.tuple(text, operator, text).map((parts) => parts.join(' ')),
-  fc.tuple(number, operator, number).map((parts) => parts.join('')),
-  fc
-    .tuple(text, not, fc.constantFrom('LIKE', 'GLOB', 'like'), pattern)
-    .map(([left, no, op, right]) => `${left} ${no}${op} ${quote(right.join(''))}`),
-  fc
-    .tuple(text, pattern)
-    .map(([left, right]) => `${left} LIKE ${quote(right.join(''))} ESCAPE '\\'`),
-  fc
-    .tuple(text, not, fc.array(word.map(quote), { minLength: 1, maxLength: 3 }))
-    .map(([left, no, values]) => `${left} ${no}IN (${values.join(', ')})`),
-  fc
-    .tuple(number, not, number, number)
-    .map(([left, no, low, high]) => `${left} ${no}BETWEEN ${low} AND ${high}`),
-  fc
-    .tuple(
-      fc.oneof(text, number),
-      fc.constantFrom('IS NULL', 'IS NOT NULL', 'ISNULL', 'NOTNULL', 'NOT NULL'),
-    )
-    .map((parts) => parts.join(' ')),
-);
-const { filter } = fc.letrec<{ filter: string }>((tie) => ({
-  filter: fc.oneof(
-    { depthSize: 'small' },
-    test,
-    fc
-      .tuple(tie('filter'), fc.constantFrom('AND', 'OR', 'and'), tie('filter'))
-      .map((parts) => parts.join(' ')),
-    tie('filter').map((inner) => `NOT ${inner}`),
-    tie('filter').map((inner) => `(${inner})`),
-  ),
-}));
-
 describe('filters', () => {
   it('mean what SQLite means by them', () => {
     const insert = database.prepare(
@@ -98,11 +30,13 @@ describe('filters', () => {
     );
     fc.assert(
       fc.property(
-        fc.array(event, { minLength: 1, maxLength: 6 }),
-        fc.array(filter, { maxLength: 12 }),
+        fc.array(randomEvent, { minLength: 1, maxLength: 6 }),
+        fc.array(randomFilter, { maxLength: 12 }),
         (events, filters) => {
           database.exec("DELETE FROM events; DELETE FROM sqlite_sequence WHERE name = 'events'");
-          for (const row of events) insert.run(...row);
+          for (const { source, type, subtype, content } of events) {
+            insert.run(source, type, subtype, content);
+          }
           for (const one of filters) {
             const { pasted, compiled } = compare(one);
             expect(compiled, one).toEqual(pasted);

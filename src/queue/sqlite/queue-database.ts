@@ -6,6 +6,7 @@ import { parseFilter } from '../filter/parse-filter.ts';
 import { sqliteDialect } from '../filter/sqlite-dialect.ts';
 import type { CheckedEvent } from '../check-input.ts';
 import type { QueueEvent, Subscription } from '../queue.ts';
+import type { Bookmark, EventReader, IdRange, Known } from '../scan.ts';
 import { EventInserter } from './event-inserter.ts';
 import { openDatabase } from './open-database.ts';
 
@@ -28,15 +29,9 @@ export interface ProgressRow {
   readonly updated_at: string;
 }
 
-/** No event after `from_id` up to `to_id` matches the filter of the consumer. */
-export interface BookmarkRow {
-  readonly from_id: number;
-  readonly to_id: number;
-}
-
 export type LinedFile = 'events.jsonl' | 'thread.log';
 
-export class QueueDatabase {
+export class QueueDatabase implements EventReader<CompiledFilter> {
   readonly #database: Database;
   readonly #inserter: EventInserter;
   readonly #statements = new Map<string, Statement>();
@@ -84,7 +79,7 @@ export class QueueDatabase {
 
   /** Events after `after` up to `through` that match, as they are asked for. */
   matches(
-    range: { readonly after: number; readonly through: number },
+    range: IdRange,
     filter: CompiledFilter | undefined,
     limit: number,
   ): IterableIterator<QueueEvent> {
@@ -99,11 +94,7 @@ export class QueueDatabase {
   }
 
   /** How many match, counted up to `limit`, without reading them. */
-  countMatches(
-    range: { readonly after: number; readonly through: number },
-    filter: CompiledFilter | undefined,
-    limit: number,
-  ): number {
+  countMatches(range: IdRange, filter: CompiledFilter | undefined, limit: number): number {
     const where = filter === undefined ? '' : ` AND ${filter.sql}`;
     const values = [range.after, range.through, ...(filter?.params ?? []), limit];
     return this.#number(
@@ -114,10 +105,7 @@ export class QueueDatabase {
   }
 
   /** The first that matches, if any. */
-  firstMatch(
-    range: { readonly after: number; readonly through: number },
-    filter: CompiledFilter | undefined,
-  ): number | undefined {
+  firstMatch(range: IdRange, filter: CompiledFilter | undefined): number | undefined {
     const where = filter === undefined ? '' : ` AND ${filter.sql}`;
     const first = this.#prepare(
       `SELECT id FROM events WHERE id > ? AND id <= ?${where} ORDER BY id ASC LIMIT 1`,
@@ -179,13 +167,17 @@ export class QueueDatabase {
     ).run(consumer, id, at);
   }
 
-  bookmark(consumer: string): BookmarkRow | undefined {
+  known(consumer: string): Known {
+    return { acked: this.acked(consumer), bookmark: this.bookmark(consumer) };
+  }
+
+  bookmark(consumer: string): Bookmark | undefined {
     const sql = 'SELECT from_id, to_id FROM consumer_bookmarks WHERE consumer_id = ?';
-    return this.#prepare(sql).get(consumer) as BookmarkRow | undefined;
+    return this.#prepare(sql).get(consumer) as Bookmark | undefined;
   }
 
   /** Only for a consumer that still has this filter: another one makes the bookmark untrue. */
-  setBookmark({ consumer_id, filter }: Subscription, { from_id, to_id }: BookmarkRow): void {
+  setBookmark({ consumer_id, filter }: Subscription, { from_id, to_id }: Bookmark): void {
     this.#prepare(
       `INSERT OR REPLACE INTO consumer_bookmarks (consumer_id, from_id, to_id)
        SELECT consumer_id, ?, ? FROM subscriptions WHERE consumer_id = ? AND filter IS ?`,

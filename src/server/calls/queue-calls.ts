@@ -23,7 +23,10 @@ const page = {
   limit: count.optional(),
   maxBytes: z.int().min(1).optional(),
 };
-const popOptions = z.strictObject(page) as unknown as z.ZodType<PopOptions>;
+const popOptions = z.strictObject({
+  ...page,
+  fence: count.optional(),
+}) as unknown as z.ZodType<PopOptions>;
 const peekOptions = z.strictObject({
   ...page,
   filter: text.optional(),
@@ -84,6 +87,6 @@ export function queueCalls({ store }: Served): NamedHandler<AnswerHandler>[] {
 }
 
 /** An answer is one message. */
-function bounded<T extends PopOptions>(options: T): T {
+function bounded<T extends PopOptions | PeekOptions>(options: T): T {
   return { ...options, maxBytes: Math.min(options.maxBytes ?? ANSWER_BYTES, ANSWER_BYTES) };
 }

@@ -99,6 +99,7 @@ export const queueConsumerRoutes: readonly Route[] = [
       json: z.strictObject({
         last_event_id: z.int().min(0),
         limit: z.int().min(1).optional(),
+        fence: z.int().min(1).optional(),
       }),
       example: { last_event_id: 41, limit: 10 },
     },

@@ -1,0 +1,203 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { Statement } from '../../postgres/sql.ts';
+import { checkLastEventId } from '../check-input.ts';
+import type { Subscription } from '../queue.ts';
+import { isSubscribed, noSubscription, noSuchQueue } from '../queue-refusals.ts';
+import type { Bookmark, Known } from '../scan.ts';
+import { SQL_LEASED, SQL_NOW } from './schema.ts';
+import { fromStored } from './stored-text.ts';
+
+// The consumers of one queue: one row has all there is to know of one. What must be true together is read and written
+// by one statement, which looks again at the row when it had to wait for it.
+
+/** An acknowledgement counts when nobody holds the lease, or when it is the holder's. */
+const ACKNOWLEDGE: Statement = {
+  name: 'queue-acknowledge',
+  text: `UPDATE queue_consumers AS consumer SET last_acked_id = $3, updated_at = ${SQL_NOW}
+    FROM queues
+    WHERE consumer.queue = $1 AND consumer.consumer_id = $2 AND handler_cmd IS NOT NULL
+      AND queues.queue = $1 AND queues.last_id >= $3
+      AND CASE WHEN $4::bigint IS NULL THEN NOT ${SQL_LEASED}
+          ELSE fence = $4 AND holder IS NOT NULL END
+    RETURNING filter, bookmark_from, bookmark_to, last_id`,
+};
+const LOOK: Statement = {
+  name: 'queue-look',
+  text: `SELECT last_id, consumer_id IS NOT NULL AND handler_cmd IS NOT NULL AS subscribed,
+      fence, holder, ${SQL_LEASED} AS leased
+    FROM queues LEFT JOIN queue_consumers AS consumer
+      ON consumer.queue = queues.queue AND consumer_id = $2
+    WHERE queues.queue = $1`,
+};
+const SUBSCRIBE: Statement = {
+  name: 'queue-subscribe',
+  text: `INSERT INTO queue_consumers AS consumer (queue, consumer_id, handler_cmd, filter)
+    SELECT queue, $2, $3, $4 FROM queues WHERE queue = $1
+    ON CONFLICT (queue, consumer_id) DO UPDATE SET handler_cmd = $3, filter = $4,
+      bookmark_from = 0, bookmark_to = 0, failures = 0, failed = false, last_error = NULL,
+      retry_at = NULL, waits_after = 0
+    WHERE consumer.handler_cmd IS NULL
+    RETURNING consumer_id`,
+};
+/** A lease stays with its holder: only when that has ended its handler may another one begin. */
+const UNSUBSCRIBE: Statement = {
+  name: 'queue-unsubscribe',
+  text: `UPDATE queue_consumers SET handler_cmd = NULL, filter = NULL, failures = 0, failed = false,
+      last_error = NULL, retry_at = NULL
+    WHERE queue = $1 AND consumer_id = $2 AND handler_cmd IS NOT NULL
+    RETURNING consumer_id`,
+};
+/** Only for a consumer that still has this filter: another one makes the bookmark untrue. */
+const SET_BOOKMARK: Statement = {
+  name: 'queue-set-bookmark',
+  text: `UPDATE queue_consumers SET bookmark_from = $4, bookmark_to = $5
+    WHERE queue = $1 AND consumer_id = $2 AND handler_cmd IS NOT NULL
+      AND filter IS NOT DISTINCT FROM $3`,
+};
+const ALL: Statement = {
+  name: 'queue-consumers',
+  text: `SELECT consumer_id, handler_cmd, filter, last_acked_id, updated_at, bookmark_from, bookmark_to,
+      failures, failed, last_error, ${SQL_LEASED} AS leased
+    FROM queue_consumers
+    WHERE queue = $1 AND (handler_cmd IS NOT NULL OR updated_at IS NOT NULL)
+    ORDER BY consumer_id`,
+};
+
+/** For those who look at their plans. */
+export const CONSUMER_STATEMENTS: readonly Statement[] = [ACKNOWLEDGE, LOOK, SET_BOOKMARK, ALL];
+
+export interface ConsumerRow {
+  readonly consumer_id: string;
+  /** Null: it is not subscribed, and has progress. */
+  readonly handler_cmd: string | null;
+  readonly filter: string | null;
+  readonly last_acked_id: number;
+  readonly updated_at: string | null;
+  readonly bookmark_from: number;
+  readonly bookmark_to: number;
+  readonly failures: number;
+  readonly failed: boolean;
+  readonly last_error: string | null;
+  readonly leased: boolean;
+}
+
+export interface Acknowledged {
+  readonly filter: string | null;
+  readonly bookmark: Bookmark;
+  readonly newest: number;
+}
+
+/** How often an acknowledgement looks why it was refused and finds no reason, since things have changed. */
+const ATTEMPTS = 10;
+
+export class ConsumerTable {
+  readonly #database: Database;
+  readonly #queue: string;
+
+  constructor(database: Database, queue: string) {
+    this.#database = database;
+    this.#queue = queue;
+  }
+
+  /** Throws what is wrong, and then nothing is changed. */
+  async acknowledge(
+    consumer: string,
+    id: number,
+    fence: number | undefined,
+  ): Promise<Acknowledged> {
+    const values = [this.#queue, consumer, id, fence ?? null];
+    for (let attempt = 1; ; attempt += 1) {
+      const [row] = await this.#database.query<AckRow>(ACKNOWLEDGE, values);
+      if (row !== undefined) {
+        const { filter, last_id } = row;
+        return { filter, bookmark: bookmarkOf(row), newest: last_id };
+      }
+      await this.#refuse(consumer, id, fence);
+      if (attempt >= ATTEMPTS) throw isLeased(consumer, 'others');
+    }
+  }
+
+  /** Throws why the acknowledgement was refused. Returns when there is no reason any more. */
+  async #refuse(consumer: string, id: number, fence: number | undefined): Promise<void> {
+    const [row] = await this.#database.query<LookRow>(LOOK, [this.#queue, consumer]);
+    if (row === undefined) throw noSuchQueue(this.#queue);
+    if (!row.subscribed) throw noSubscription(consumer);
+    checkLastEventId(id, row.last_id);
+    const isStale = fence !== undefined && (fence !== row.fence || row.holder === null);
+    if (isStale) throw isFencedOff(consumer, fence);
+    if (fence === undefined && row.leased) throw isLeased(consumer, row.holder ?? '');
+  }
+
+  async subscribe({ consumer_id, handler_cmd, filter }: Subscription): Promise<void> {
+    const values = [this.#queue, consumer_id, handler_cmd, filter];
+    // As a transaction: repeated by itself it would be refused for what it did the first time.
+    await this.#database.write(async (transaction) => {
+      const added = await transaction.query(SUBSCRIBE, values);
+      if (added.length > 0) return;
+      const found = await transaction.query(LOOK, [this.#queue, consumer_id]);
+      throw found.length === 0 ? noSuchQueue(this.#queue) : isSubscribed(consumer_id);
+    });
+  }
+
+  async unsubscribe(consumer: string): Promise<void> {
+    await this.#database.write(async (transaction) => {
+      const removed = await transaction.query(UNSUBSCRIBE, [this.#queue, consumer]);
+      if (removed.length === 0) throw noSubscription(consumer);
+    });
+  }
+
+  async setBookmark(
+    { consumer_id, filter }: Pick<Subscription, 'consumer_id' | 'filter'>,
+    { from_id, to_id }: Bookmark,
+  ): Promise<void> {
+    await this.#database.query(SET_BOOKMARK, [this.#queue, consumer_id, filter, from_id, to_id]);
+  }
+
+  async all(): Promise<ConsumerRow[]> {
+    const rows = await this.#database.query<ConsumerRow>(ALL, [this.#queue]);
+    return rows.map((row) => ({
+      ...row,
+      last_error: row.last_error === null ? null : fromStored(row.last_error),
+    }));
+  }
+}
+
+interface Bookmarked {
+  readonly bookmark_from: number;
+  readonly bookmark_to: number;
+}
+
+interface AckRow extends Bookmarked {
+  readonly filter: string | null;
+  readonly last_id: number;
+}
+
+interface LookRow {
+  readonly last_id: number;
+  readonly subscribed: boolean;
+  readonly fence: number | null;
+  readonly holder: string | null;
+  readonly leased: boolean | null;
+}
+
+function bookmarkOf({ bookmark_from, bookmark_to }: Bookmarked): Bookmark {
+  return { from_id: bookmark_from, to_id: bookmark_to };
+}
+
+export function knownOf(row: Bookmarked & { readonly last_acked_id: number }): Known {
+  return { acked: row.last_acked_id, bookmark: bookmarkOf(row) };
+}
+
+function isLeased(consumer: string, owner: string): QuipuError<'LOCKED'> {
+  const message = `worker ${owner} handles the events of consumer ${consumer}; its handler acknowledges with the fence that it finds in QUIPU_FENCE`;
+  return new QuipuError('LOCKED', message, { what: `consumer ${consumer}`, owner });
+}
+
+function isFencedOff(consumer: string, fence: number): QuipuError<'LOCKED'> {
+  const message = `the lease of consumer ${consumer} with fence ${fence} is over; stop, its events are handled by another`;
+  return new QuipuError('LOCKED', message, {
+    what: `consumer ${consumer}`,
+    owner: 'another worker',
+  });
+}

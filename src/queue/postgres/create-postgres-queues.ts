@@ -1,0 +1,88 @@
+import type { Database } from '../../postgres/database.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { checkQueueName } from '../check-input.ts';
+import type { OwnedQueues } from '../create-queues.ts';
+import type { OpenQueueOptions, Queue, QueueSummary, WorkOptions } from '../queue.ts';
+import { noSuchQueue } from '../queue-refusals.ts';
+import { Bell } from './bell.ts';
+import { PostgresQueue } from './postgres-queue.ts';
+import { QUEUE_TABLES } from './schema.ts';
+import { checkWork } from './work/check-work.ts';
+
+const IS_THERE = { name: 'queue-is-there', text: 'SELECT FROM queues WHERE queue = $1' };
+/** One that is there is only looked at, so that a database that takes no writes can be read. */
+const CREATE = {
+  name: 'queue-create',
+  text: `INSERT INTO queues (queue) SELECT $1 WHERE NOT EXISTS (SELECT FROM queues WHERE queue = $1)
+    ON CONFLICT DO NOTHING`,
+};
+const LIST = `SELECT queue AS name, last_id AS event_count, last_id AS last_event_id,
+    (SELECT count(*) FROM queue_consumers AS consumer
+     WHERE consumer.queue = queues.queue AND handler_cmd IS NOT NULL) AS subscriptions
+  FROM queues ORDER BY queue`;
+
+/** The queues of a database, which stays the caller's. The tables are made with the first use. */
+export function createPostgresQueues(database: Database): OwnedQueues {
+  const known = new Map<string, PostgresQueue>();
+  const bell = new Bell(database);
+  const ended = new AbortController();
+  const workers = new Set<Promise<void>>();
+  let ready: Promise<void> | undefined;
+
+  async function prepare(): Promise<void> {
+    ready ??= migrate(database, QUEUE_TABLES);
+    try {
+      await ready;
+    } catch (error) {
+      // The next one tries again.
+      ready = undefined;
+      throw error;
+    }
+  }
+
+  async function mustExist(name: string): Promise<void> {
+    const found = await database.query(IS_THERE, [name]);
+    if (found.length === 0) throw noSuchQueue(name);
+  }
+
+  function use(name: string): PostgresQueue {
+    const queue = known.get(name) ?? new PostgresQueue(name, database, bell);
+    known.set(name, queue);
+    return queue;
+  }
+
+  return {
+    async open(name: string, { create = true }: OpenQueueOptions = {}): Promise<Queue> {
+      checkQueueName(name);
+      await prepare();
+      if (create) await database.query(CREATE, [name]);
+      else await mustExist(name);
+      return use(name);
+    },
+
+    async list(): Promise<QueueSummary[]> {
+      await prepare();
+      return [...(await database.query<QueueSummary>(LIST))];
+    },
+
+    async work(options: WorkOptions = {}): Promise<void> {
+      const checked = checkWork(options);
+      await prepare();
+      for (const name of checked.queues ?? []) await mustExist(name);
+      const { Worker } = await import('./work/worker.ts');
+      const { LeaseTable } = await import('./work/lease-table.ts');
+      const signal = AbortSignal.any([checked.signal, ended.signal]);
+      const leases = new LeaseTable(database);
+      const working = new Worker({ database, bell, leases }, { ...checked, signal }).run();
+      workers.add(working);
+      await working.finally(() => workers.delete(working));
+    },
+
+    async close(): Promise<void> {
+      ended.abort();
+      await Promise.allSettled(workers);
+      await Promise.allSettled([...known.values()].map((queue) => queue.close()));
+      await bell.close();
+    },
+  };
+}

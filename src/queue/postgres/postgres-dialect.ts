@@ -1,0 +1,99 @@
+import type { SqlDialect } from '../filter/compile-filter.ts';
+import type { Value } from '../filter/filter.ts';
+import { readGlob, readLike } from '../filter/pattern.ts';
+import type { CharRange, PatternPiece } from '../filter/pattern.ts';
+import { sqlPatternText, toStored } from './stored-text.ts';
+
+// Filters mean the same as in SQLite: texts are compared by their bytes, numbers by what they are worth, LIKE takes
+// upper and lower case of ASCII letters for the same, and GLOB is a regular expression where LIKE cannot say it.
+
+const C = 'COLLATE "C"';
+
+export const postgresDialect: SqlDialect = {
+  placeholder: (index) => `$${index}`,
+  column: (name) => name,
+  value: (value, bind) => sqlValue(value, bind),
+
+  like(left, { pattern, escape }, bind) {
+    const pieces = readLike(pattern, escape);
+    if (pieces === undefined) return never(left);
+    const text = lowerAscii(toLikePattern(pieces));
+    return `lower(${sqlPatternText(left)} ${C}) LIKE ${bind(text)}`;
+  },
+
+  glob(left, pattern, bind) {
+    const pieces = readGlob(pattern)?.map(withoutEmptyRanges);
+    if (pieces === undefined) return never(left);
+    const text = `(${sqlPatternText(left)} ${C})`;
+    if (!pieces.some((piece) => piece.kind === 'set')) {
+      return `${text} LIKE ${bind(toLikePattern(pieces))}`;
+    }
+    if (pieces.some((piece) => piece.kind === 'set' && matchesNothing(piece))) return never(left);
+    return `${text} ~ ${bind(toRegExp(pieces))}`;
+  },
+};
+
+function sqlValue(value: Value, bind: (value: Value) => string): string {
+  if (typeof value === 'string') return `(${bind(toStored(value))}::text ${C})`;
+  if (typeof value === 'bigint') return `${bind(value)}::bigint`;
+  // Exactly what it is worth: a whole one that is large is written with all its digits.
+  return `${bind(Number.isInteger(value) ? String(BigInt(value)) : String(value))}::numeric`;
+}
+
+/** False, and unknown for what is NULL. */
+function never(left: string): string {
+  return `${left} <> ${left}`;
+}
+
+function toLikePattern(pieces: readonly PatternPiece[]): string {
+  return pieces
+    .map((piece) => {
+      if (piece.kind === 'text') return piece.text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+      return piece.kind === 'any' ? '%' : '_';
+    })
+    .join('');
+}
+
+function toRegExp(pieces: readonly PatternPiece[]): string {
+  return `^${pieces.map(toExpression).join('')}$`;
+}
+
+function toExpression(piece: PatternPiece): string {
+  switch (piece.kind) {
+    case 'any':
+      return '.*';
+    case 'one':
+      return '.';
+    case 'text':
+      return Array.from(piece.text, toCode).join('');
+    case 'set': {
+      if (piece.ranges.length === 0) return '.';
+      const ranges = piece.ranges.map(([first, last]) =>
+        first === last ? toCode(first) : `${toCode(first)}-${toCode(last)}`,
+      );
+      return `[${piece.negated ? '^' : ''}${ranges.join('')}]`;
+    }
+  }
+}
+
+/** By its number a character has no other meaning anywhere. */
+function toCode(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
+  return String.raw`\U${code.padStart(8, '0')}`;
+}
+
+/** A range whose last character comes before its first one has none. */
+function withoutEmptyRanges(piece: PatternPiece): PatternPiece {
+  if (piece.kind !== 'set') return piece;
+  const isEmpty = ([first, last]: CharRange): boolean =>
+    (first.codePointAt(0) ?? 0) > (last.codePointAt(0) ?? 0);
+  return { ...piece, ranges: piece.ranges.filter((range) => !isEmpty(range)) };
+}
+
+function matchesNothing(set: PatternPiece & { readonly kind: 'set' }): boolean {
+  return !set.negated && set.ranges.length === 0;
+}
+
+function lowerAscii(text: string): string {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}

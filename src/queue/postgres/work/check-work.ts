@@ -1,0 +1,45 @@
+import { invalid } from '../../../base/errors.ts';
+import { checkConsumer, checkQueueName, checkWhole } from '../../check-input.ts';
+import type { WorkNote, WorkOptions } from '../../queue.ts';
+
+const JOBS_DEFAULT = 4;
+const JOBS_MAX = 1000;
+const LEASE_MS_DEFAULT = 15_000;
+const LEASE_MS_MIN = 500;
+const LEASE_MS_MAX = 3_600_000;
+
+export interface CheckedWork {
+  readonly queues: ReadonlySet<string> | undefined;
+  readonly consumers: ReadonlySet<string> | undefined;
+  readonly once: boolean;
+  readonly jobs: number;
+  readonly leaseMs: number;
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string>>;
+  readonly note: (note: WorkNote) => void;
+}
+
+/** INVALID for what makes no sense. */
+export function checkWork(given: WorkOptions): CheckedWork {
+  const { once = false, jobs = JOBS_DEFAULT, leaseMs = LEASE_MS_DEFAULT, env = {} } = given;
+  checkWhole('jobs', jobs, JOBS_MAX);
+  checkWhole('leaseMs', leaseMs, LEASE_MS_MAX);
+  if (leaseMs < LEASE_MS_MIN) throw invalid('leaseMs', `is at least ${LEASE_MS_MIN}`);
+  return {
+    queues: toSet(given.queues, checkQueueName),
+    consumers: toSet(given.consumers, checkConsumer),
+    once,
+    jobs,
+    leaseMs,
+    signal: given.signal ?? new AbortController().signal,
+    env,
+    note: given.note ?? (() => undefined),
+  };
+}
+
+function toSet(
+  names: readonly string[] | undefined,
+  check: (name: unknown) => string,
+): Set<string> | undefined {
+  return names === undefined ? undefined : new Set(names.map(check));
+}

@@ -1,0 +1,181 @@
+import type { Database } from '../../../postgres/database.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+import { SQL_LEASED } from '../schema.ts';
+import { toStored } from '../stored-text.ts';
+
+// Who may run the handler of a consumer, by the database's clock.
+// Invariants
+// - At most one lease of a consumer is alive at any time. Each has a higher fence than all before it.
+// - Only the holder of the newest lease changes anything: what an earlier one sends finds another fence.
+
+/** Consumers that may have something to handle, and that nobody handles. By name, after a given one. */
+const DUE = `
+  SELECT consumer.queue, consumer_id, filter, last_acked_id, bookmark_from, bookmark_to
+  FROM queues JOIN queue_consumers AS consumer ON consumer.queue = queues.queue
+  WHERE handler_cmd IS NOT NULL AND NOT ${SQL_LEASED}
+    AND last_id > last_acked_id AND last_id > waits_after
+    AND NOT (bookmark_to >= last_id AND last_acked_id >= bookmark_from)
+    AND (retry_at IS NULL OR retry_at <= clock_timestamp())`;
+const DUE_OF_QUEUE: Statement = {
+  name: 'queue-due-of-queue',
+  text: `${DUE} AND queues.queue = $1 AND consumer.queue = $1 AND consumer_id > $2
+    ORDER BY consumer_id LIMIT $3`,
+};
+const DUE_OF_ALL: Statement = {
+  name: 'queue-due-of-all',
+  text: `${DUE} AND (consumer.queue, consumer_id) > ($1, $2)
+    ORDER BY consumer.queue, consumer_id LIMIT $3`,
+};
+const ACQUIRE: Statement = {
+  name: 'queue-lease-acquire',
+  // A holder has a name that no other lease has: the same again is the same one, whose answer was lost.
+  text: `UPDATE queue_consumers SET holder = $3, fence = fence + 1,
+      expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+    WHERE queue = $1 AND consumer_id = $2 AND (NOT ${SQL_LEASED} OR holder = $3)
+    RETURNING fence`,
+};
+const RENEW: Statement = {
+  name: 'queue-lease-renew',
+  text: `UPDATE queue_consumers SET expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+    WHERE queue = $1 AND consumer_id = $2 AND fence = $3 AND holder IS NOT NULL
+    RETURNING fence`,
+};
+const READ: Statement = {
+  name: 'queue-lease-read',
+  text: `SELECT handler_cmd, filter, last_acked_id, bookmark_from, bookmark_to, failures, failed, last_id
+    FROM queue_consumers AS consumer JOIN queues ON queues.queue = consumer.queue
+    WHERE consumer.queue = $1 AND consumer_id = $2 AND fence = $3`,
+};
+const RELEASE: Statement = {
+  name: 'queue-lease-release',
+  text: `UPDATE queue_consumers SET holder = NULL, expires_at = NULL,
+      failures = $4, failed = $5, last_error = $6, waits_after = $8,
+      retry_at = clock_timestamp() + $7::bigint * interval '1 millisecond'
+    WHERE queue = $1 AND consumer_id = $2 AND fence = $3`,
+};
+const LET_GO: Statement = {
+  name: 'queue-lease-let-go',
+  text: `UPDATE queue_consumers SET holder = NULL, expires_at = NULL
+    WHERE queue = $1 AND consumer_id = $2 AND fence = $3`,
+};
+
+/** For those who look at their plans. */
+export const LEASE_STATEMENTS: readonly Statement[] = [
+  DUE_OF_QUEUE,
+  ACQUIRE,
+  RENEW,
+  READ,
+  RELEASE,
+  LET_GO,
+];
+
+export interface DueRow {
+  readonly queue: string;
+  readonly consumer_id: string;
+  readonly filter: string | null;
+  readonly last_acked_id: number;
+  readonly bookmark_from: number;
+  readonly bookmark_to: number;
+}
+
+export interface Lease {
+  readonly queue: string;
+  readonly consumer_id: string;
+  readonly fence: number;
+}
+
+export interface LeasedRow extends Omit<DueRow, 'queue' | 'consumer_id'> {
+  /** Null: it is no longer subscribed. */
+  readonly handler_cmd: string | null;
+  readonly failures: number;
+  readonly failed: boolean;
+  /** The newest event. */
+  readonly last_id: number;
+}
+
+/** What becomes of a consumer when its handler has ended. */
+export interface Outcome {
+  readonly failures: number;
+  readonly failed: boolean;
+  readonly lastError: string | null;
+  /** Not before this long. Null: at once. */
+  readonly retryInMs: number | null;
+  /** Not before there is an event after this one. */
+  readonly waitsAfter: number;
+}
+
+const PAGE = 500;
+
+export interface Leases {
+  /** Of one queue, or of all. */
+  due(queue?: string): AsyncIterable<DueRow>;
+  /** Undefined when another has it. */
+  acquire(
+    due: Pick<DueRow, 'queue' | 'consumer_id'>,
+    holder: string,
+    leaseMs: number,
+  ): Promise<Lease | undefined>;
+  /** False when it is over. */
+  renew(lease: Lease, leaseMs: number): Promise<boolean>;
+  /** Undefined when it is over. */
+  read(lease: Lease): Promise<LeasedRow | undefined>;
+  release(lease: Lease, outcome: Outcome): Promise<void>;
+  /** As if the handler had not run. */
+  letGo(lease: Lease): Promise<void>;
+}
+
+export class LeaseTable implements Leases {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async *due(queue?: string): AsyncGenerator<DueRow, void, undefined> {
+    let [lastQueue, lastConsumer] = [queue ?? '', ''];
+    for (;;) {
+      const statement = queue === undefined ? DUE_OF_ALL : DUE_OF_QUEUE;
+      const values = [lastQueue, lastConsumer, PAGE];
+      const rows = await this.#database.query<DueRow>(statement, values);
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return;
+      [lastQueue, lastConsumer] = [last.queue, last.consumer_id];
+    }
+  }
+
+  async acquire(
+    { queue, consumer_id }: Pick<DueRow, 'queue' | 'consumer_id'>,
+    holder: string,
+    leaseMs: number,
+  ): Promise<Lease | undefined> {
+    const values = [queue, consumer_id, holder, leaseMs];
+    const [row] = await this.#database.query<{ fence: number }>(ACQUIRE, values);
+    return row && { queue, consumer_id, fence: row.fence };
+  }
+
+  async renew(lease: Lease, leaseMs: number): Promise<boolean> {
+    const rows = await this.#database.query(RENEW, [...keyOf(lease), leaseMs]);
+    return rows.length > 0;
+  }
+
+  async read(lease: Lease): Promise<LeasedRow | undefined> {
+    const [row] = await this.#database.query<LeasedRow>(READ, keyOf(lease));
+    return row;
+  }
+
+  async release(lease: Lease, outcome: Outcome): Promise<void> {
+    const { failures, failed, lastError, retryInMs, waitsAfter } = outcome;
+    const error = lastError === null ? null : toStored(lastError);
+    const values = [...keyOf(lease), failures, failed, error, retryInMs, waitsAfter];
+    await this.#database.query(RELEASE, values);
+  }
+
+  async letGo(lease: Lease): Promise<void> {
+    await this.#database.query(LET_GO, keyOf(lease));
+  }
+}
+
+function keyOf({ queue, consumer_id, fence }: Lease): unknown[] {
+  return [queue, consumer_id, fence];
+}

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import process from 'node:process';
+import { isQuipuError } from '../../../base/errors.ts';
+import type { ErrorCode } from '../../../base/errors.ts';
+import type { Database } from '../../../postgres/database.ts';
+import { RETRY_POLICY } from '../../dispatch/retry-policy.ts';
+import type { RetryPolicy } from '../../dispatch/retry-policy.ts';
+import { parseFilter } from '../../filter/parse-filter.ts';
+import { findPending } from '../../scan.ts';
+import { Alarm } from '../alarm.ts';
+import type { Bell } from '../bell.ts';
+import { ConsumerTable, knownOf } from '../consumer-table.ts';
+import { EventTable } from '../event-table.ts';
+import type { CheckedWork } from './check-work.ts';
+import type { DueRow, Leases } from './lease-table.ts';
+import { runLease } from './run-lease.ts';
+
+const LOOK_MS = 2000;
+/** What handlers have to end by themselves when the work ends. */
+const GRACE_MS = 10_000;
+/** What passes by itself: a restart, a failover, too many at once. */
+const AWAY: readonly ErrorCode[] = ['UNAVAILABLE', 'TIMEOUT', 'READ_ONLY'];
+/** A consumer that has to look further comes again after the others. */
+const REACH = 100_000;
+
+export interface WorkerWorld {
+  readonly database: Database;
+  readonly bell: Bell;
+  readonly leases: Leases;
+  readonly retry?: RetryPolicy;
+  /** Whether handlers die with this process. Default true. */
+  readonly guarded?: boolean;
+  /** How long a consumer may wait whose ring was lost, or whose worker is gone. Default 2 seconds. */
+  readonly lookMs?: number;
+}
+
+/** Looks for consumers with something to handle, takes a lease for each and runs its handler. */
+export class Worker {
+  readonly #world: WorkerWorld;
+  readonly #work: CheckedWork;
+  readonly #alarm = new Alarm();
+  /** To look at. Undefined: all. */
+  #rung: Set<string> | undefined;
+  /** When it looked at all of them. */
+  #lookedAt = -Infinity;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #retries = new Set<NodeJS.Timeout>();
+  readonly #killing = new AbortController();
+
+  constructor(world: WorkerWorld, work: CheckedWork) {
+    this.#world = world;
+    this.#work = work;
+  }
+
+  async run(): Promise<void> {
+    const { signal, once } = this.#work;
+    const { lookMs = LOOK_MS } = this.#world;
+    const unlisten = this.#world.bell.listen((queue) => this.#lookAt(queue));
+    try {
+      while (!signal.aborted) {
+        if (performance.now() - this.#lookedAt >= lookMs) this.#rung = undefined;
+        const rung = this.#rung;
+        this.#rung = new Set();
+        if (rung === undefined) this.#lookedAt = performance.now();
+        const isWhole = await this.#look(rung).catch((error: unknown) => this.#missed(error));
+        if (once && isWhole && this.#running.size === 0 && this.#rung?.size === 0) break;
+        // Not all workers at the same moment.
+        const everyMs = lookMs * (1 + Math.random() / 2);
+        await this.#alarm.wait(everyMs, signal).catch(() => undefined);
+      }
+    } finally {
+      unlisten();
+      for (const retry of this.#retries) clearTimeout(retry);
+      await this.#finish();
+    }
+  }
+
+  #lookAt(queue: string | undefined): void {
+    if (queue === undefined) this.#rung = undefined;
+    else this.#rung?.add(queue);
+    this.#alarm.set();
+  }
+
+  /** When the database comes back, what was looked for is looked for again. */
+  #missed(error: unknown): false {
+    const isAway = isQuipuError(error) && AWAY.includes(error.code);
+    if (this.#work.once || !isAway) throw error;
+    this.#rung = undefined;
+    return false;
+  }
+
+  /** True when nothing was left for later. */
+  async #look(rung: ReadonlySet<string> | undefined): Promise<boolean> {
+    const { queues } = this.#work;
+    const wanted = rung ?? queues;
+    const looked = queues === undefined ? wanted : [...queues].filter((name) => wanted?.has(name));
+    if (looked === undefined) return this.#lookOver(this.#world.leases.due());
+    let isWhole = true;
+    for (const queue of looked) {
+      isWhole = (await this.#lookOver(this.#world.leases.due(queue))) && isWhole;
+    }
+    return isWhole;
+  }
+
+  async #lookOver(rows: AsyncIterable<DueRow>): Promise<boolean> {
+    const { consumers, jobs, signal } = this.#work;
+    let isWhole = true;
+    for await (const row of rows) {
+      if (signal.aborted) return false;
+      if (consumers !== undefined && !consumers.has(row.consumer_id)) continue;
+      if (this.#running.has(keyOf(row))) continue;
+      // Whoever ends looks at everything.
+      if (this.#running.size >= jobs) return false;
+      isWhole = (await this.#tryOne(row).catch((error: unknown) => skip(error))) && isWhole;
+    }
+    return isWhole;
+  }
+
+  /** False when it is not yet known whether there is something to handle. */
+  async #tryOne(row: DueRow): Promise<boolean> {
+    const { database, leases } = this.#world;
+    const events = new EventTable(database, row.queue);
+    const filter = row.filter === null ? undefined : parseFilter(row.filter);
+    const found = await findPending(events, filter, knownOf(row), REACH);
+    if (found.bookmark !== undefined) {
+      await new ConsumerTable(database, row.queue).setBookmark(row, found.bookmark);
+    }
+    if (found.first === undefined) {
+      if (!found.isWhole) this.#lookAt(row.queue);
+      return found.isWhole;
+    }
+    const askedAt = performance.now();
+    const lease = await leases.acquire(row, newHolder(), this.#work.leaseMs);
+    if (lease === undefined) return true;
+    const world = { ...this.#world, ...this.#work, ...this.#signals };
+    const running = runLease(world, lease, askedAt)
+      .then((retryInMs) => this.#again(row.queue, retryInMs))
+      // The lease ends by itself, and then somebody looks.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#running.delete(keyOf(row));
+        // A slot is free, and what came before it let go is found now.
+        this.#lookAt(undefined);
+      });
+    this.#running.set(keyOf(row), running);
+    return true;
+  }
+
+  #again(queue: string, retryInMs: number | undefined): void {
+    if (retryInMs === undefined) return;
+    const retry = setTimeout(() => {
+      this.#retries.delete(retry);
+      this.#lookAt(queue);
+    }, retryInMs);
+    this.#retries.add(retry);
+  }
+
+  get #signals(): {
+    retry: RetryPolicy;
+    guarded: boolean;
+    stopping: AbortSignal;
+    killing: AbortSignal;
+  } {
+    const { retry = RETRY_POLICY, guarded = true } = this.#world;
+    return { retry, guarded, stopping: this.#work.signal, killing: this.#killing.signal };
+  }
+
+  async #finish(): Promise<void> {
+    const grace = setTimeout(() => this.#killing.abort(), GRACE_MS);
+    await Promise.allSettled(this.#running.values());
+    clearTimeout(grace);
+  }
+}
+
+/** A filter that cannot be read stops nobody else; `pop` says what is wrong with it. */
+function skip(error: unknown): true {
+  if (isQuipuError(error, 'INVALID')) return true;
+  throw error;
+}
+
+function keyOf({ queue, consumer_id }: Pick<DueRow, 'queue' | 'consumer_id'>): string {
+  return `${queue}/${consumer_id}`;
+}
+
+/** Says where it runs, and is like no other. */
+function newHolder(): string {
+  return `${hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`;
+}
