@@ -6,6 +6,7 @@ import { isServerAddress } from './client/parse-address.ts';
 import type { Engine } from './engine/engine.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import type { Progress } from './engine/progress.ts';
+import { isPostgresAddress } from './postgres/address.ts';
 import { type CopyCounts, copyEngine } from './maintain/copy/copy-engine.ts';
 
 /** What a copy does not take along, and why. */
@@ -109,13 +110,17 @@ function isWithin(outer: string, inner: string): boolean {
   return path === '' || (!path.startsWith('..') && !isAbsolute(path));
 }
 
-/** Alone: who else has it open would write to it. */
+/** A folder alone: who else has it open would write to it. A database is open to others, and compared in the end. */
 async function openPlace(
   place: string,
   folder: string | undefined,
   create: boolean,
 ): Promise<Place> {
   if (folder !== undefined) return { engine: await openFilesEngine(folder, { create }), folder };
+  if (isPostgresAddress(place)) {
+    const { openPostgresEngine } = await import('./engine/postgres/open-postgres-engine.ts');
+    return { engine: await openPostgresEngine(place, { create }) };
+  }
   const found = `${schemeIn(place)}://`;
   const message = `${found} is no address of a store; give a path such as "./.quipu", or postgres://…`;
   throw new QuipuError('UNSUPPORTED', message, { what: 'store address', found });

@@ -16,7 +16,7 @@ import {
 import { ModelEngine } from '../../src/testing/model-engine.ts';
 import { lyingIo } from '../crash/lying-io.ts';
 import { openStore } from '../crash/open-store.ts';
-import { expectEqual, fillSource, withChanges } from './copy-rig.ts';
+import { cutAfter, expectEqual, fillSource, withChanges } from './copy-rig.ts';
 
 const NOW = 1_700_000_000_000;
 
@@ -108,31 +108,6 @@ describe('a copy', () => {
     await failure(copyEngine(remote, new ModelEngine()), 'UNSUPPORTED');
   });
 });
-
-/** Fails at a write, every other time only after it was carried out. */
-function cutAfter(engine: Engine, writes: number): Engine {
-  let left = writes;
-  const guard = async <T>(write: () => Promise<T>): Promise<T> => {
-    left -= 1;
-    if (left < 0 && writes % 4 === 1) await write();
-    if (left < 0) throw new Error('cut off');
-    return write();
-  };
-  const { upkeep } = engine;
-  return withChanges(engine, {
-    commit: (batch) => guard(() => engine.commit(batch)),
-    putBlob: (source) => guard(() => engine.putBlob(source)),
-    upkeep: {
-      startCollection: (options) => upkeep.startCollection(options),
-      check: (options) => upkeep.check(options),
-      eraseBlob: (hash) => upkeep.eraseBlob(hash),
-      eraseLines: (log, erasures) => upkeep.eraseLines(log, erasures),
-      backup: (to, progress) => upkeep.backup(to, progress),
-      records: upkeep.records,
-      adopt: (adoption) => guard(() => upkeep.adopt(adoption)),
-    },
-  });
-}
 
 async function* inOne(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);

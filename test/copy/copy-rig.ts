@@ -78,3 +78,28 @@ export function withChanges(engine: Engine, changes: Partial<Engine>): Engine {
     },
   });
 }
+
+/** Fails at a write, every other time only after it was carried out. */
+export function cutAfter(engine: Engine, writes: number): Engine {
+  let left = writes;
+  const guard = async <T>(write: () => Promise<T>): Promise<T> => {
+    left -= 1;
+    if (left < 0 && writes % 4 === 1) await write();
+    if (left < 0) throw new Error('cut off');
+    return write();
+  };
+  const { upkeep } = engine;
+  return withChanges(engine, {
+    commit: (batch) => guard(() => engine.commit(batch)),
+    putBlob: (source) => guard(() => engine.putBlob(source)),
+    upkeep: {
+      startCollection: (options) => upkeep.startCollection(options),
+      check: (options) => upkeep.check(options),
+      eraseBlob: (hash) => upkeep.eraseBlob(hash),
+      eraseLines: (log, erasures) => upkeep.eraseLines(log, erasures),
+      backup: (to, progress) => upkeep.backup(to, progress),
+      records: upkeep.records,
+      adopt: (adoption) => guard(() => upkeep.adopt(adoption)),
+    },
+  });
+}
