@@ -30,6 +30,7 @@ export interface CopyReport extends CopyCounts {
 }
 
 interface Place {
+  readonly address: string;
   readonly engine: Engine;
   /** Where it is a folder of this machine. */
   readonly folder?: string;
@@ -116,10 +117,12 @@ async function openPlace(
   folder: string | undefined,
   create: boolean,
 ): Promise<Place> {
-  if (folder !== undefined) return { engine: await openFilesEngine(folder, { create }), folder };
+  if (folder !== undefined) {
+    return { address: place, engine: await openFilesEngine(folder, { create }), folder };
+  }
   if (isPostgresAddress(place)) {
     const { openPostgresEngine } = await import('./engine/postgres/open-postgres-engine.ts');
-    return { engine: await openPostgresEngine(place, { create }) };
+    return { address: place, engine: await openPostgresEngine(place, { create }) };
   }
   const found = `${schemeIn(place)}://`;
   const message = `${found} is no address of a store; give a path such as "./.quipu", or postgres://…`;
@@ -163,19 +166,29 @@ async function findLeftOut(source: Place, target: Place): Promise<LeftOut[]> {
       'their files stay where they are, and the copy leads there; move them with "quipu session move"';
     leftOut.push({ what: 'session files', count: sessions, why });
   }
-  if (folder === undefined) return leftOut;
-  if (target.folder === undefined && existsSync(join(folder, 'queues'))) {
-    const { listQueueFolders } = await import('./queue/folder.ts');
-    const count = listQueueFolders(join(folder, 'queues')).length;
-    const why = 'a database keeps queues in tables of its own; read them out and push them there';
-    if (count > 0) leftOut.push({ what: 'queues', count, why });
+  const queues =
+    target.folder === undefined || folder === undefined ? await countQueues(source) : 0;
+  if (queues > 0) {
+    const why = 'a database keeps them in tables of its own; read them out and push them there';
+    leftOut.push({ what: 'queues', count: queues, why });
   }
-  if (existsSync(join(folder, 'tokens.json'))) {
+  if (folder !== undefined && existsSync(join(folder, 'tokens.json'))) {
     const why =
       'who may use a server is said for each server; make new ones with "quipu token create"';
     leftOut.push({ what: 'tokens', count: 1, why });
   }
   return leftOut;
+}
+
+async function countQueues({ address, folder }: Place): Promise<number> {
+  if (folder === undefined) {
+    const { countPostgresQueues } = await import('./queue/postgres/count-queues.ts');
+    return countPostgresQueues(address);
+  }
+  const queues = join(folder, 'queues');
+  if (!existsSync(queues)) return 0;
+  const { listQueueFolders } = await import('./queue/folder.ts');
+  return listQueueFolders(queues).length;
 }
 
 async function countSessions(engine: Engine): Promise<number> {
