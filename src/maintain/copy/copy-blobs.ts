@@ -3,6 +3,7 @@ import { QuipuError } from '../../base/errors.ts';
 import type { Sha256Name } from '../../engine/adoption.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { mapFew } from './map-few.ts';
 import type { Pair } from './pair.ts';
 import { storedBlobs } from './stored-blobs.ts';
 
@@ -24,9 +25,10 @@ export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
   const copier = new BlobCopier(pair);
   let seen = 0;
   for await (const page of storedBlobs(from)) {
-    for (const hash of page) {
+    const there = await mapFew(page, (hash) => to.hasBlob(hash));
+    for (const [at, hash] of page.entries()) {
       progress((seen += 1), total, 'blobs');
-      if (!(await to.hasBlob(hash))) await copier.add(hash);
+      if (there[at] !== true) await copier.add(hash);
     }
   }
   await copier.flush();
@@ -95,11 +97,12 @@ export async function copyMissing({ from, to }: Pair, hash: Hash): Promise<boole
 
 /** Of blobs that are gone there is nothing to name. */
 async function copyNames({ from, to, pause }: Pair, names: readonly Sha256Name[]): Promise<void> {
-  const missing: Sha256Name[] = [];
-  for (const name of names) {
-    if ((await to.findBySha256(name.sha256)) !== undefined) continue;
-    if (await from.hasBlob(name.hash)) missing.push(name);
-  }
+  const isMissing = await mapFew(
+    names,
+    async ({ sha256, hash }) =>
+      (await to.findBySha256(sha256)) === undefined && (await from.hasBlob(hash)),
+  );
+  const missing = names.filter((_, at) => isMissing[at]);
   for (const slice of slices(missing)) {
     pause();
     await to.upkeep.adopt({ sha256Names: slice });
