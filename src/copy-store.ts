@@ -30,8 +30,8 @@ export interface CopyReport extends CopyCounts {
 }
 
 interface Place {
-  readonly address: string;
   readonly engine: Engine;
+  countQueues(): Promise<number>;
   /** Where it is a folder of this machine. */
   readonly folder?: string;
 }
@@ -118,11 +118,14 @@ async function openPlace(
   create: boolean,
 ): Promise<Place> {
   if (folder !== undefined) {
-    return { address: place, engine: await openFilesEngine(folder, { create }), folder };
+    const engine = await openFilesEngine(folder, { create });
+    return { engine, folder, countQueues: () => countQueuesIn(join(folder, 'queues')) };
   }
   if (isPostgresAddress(place)) {
     const { openPostgresEngine } = await import('./engine/postgres/open-postgres-engine.ts');
-    return { address: place, engine: await openPostgresEngine(place, { create }) };
+    const { countPostgresQueues } = await import('./queue/postgres/count-queues.ts');
+    const engine = await openPostgresEngine(place, { create });
+    return { engine, countQueues: () => countPostgresQueues(engine.database) };
   }
   const found = `${schemeIn(place)}://`;
   const message = `${found} is no address of a store; give a path such as "./.quipu", or postgres://…`;
@@ -167,7 +170,7 @@ async function findLeftOut(source: Place, target: Place): Promise<LeftOut[]> {
     leftOut.push({ what: 'session files', count: sessions, why });
   }
   const queues =
-    target.folder === undefined || folder === undefined ? await countQueues(source) : 0;
+    target.folder === undefined || folder === undefined ? await source.countQueues() : 0;
   if (queues > 0) {
     const why = 'a database keeps them in tables of its own; read them out and push them there';
     leftOut.push({ what: 'queues', count: queues, why });
@@ -180,15 +183,10 @@ async function findLeftOut(source: Place, target: Place): Promise<LeftOut[]> {
   return leftOut;
 }
 
-async function countQueues({ address, folder }: Place): Promise<number> {
-  if (folder === undefined) {
-    const { countPostgresQueues } = await import('./queue/postgres/count-queues.ts');
-    return countPostgresQueues(address);
-  }
-  const queues = join(folder, 'queues');
-  if (!existsSync(queues)) return 0;
+async function countQueuesIn(folder: string): Promise<number> {
+  if (!existsSync(folder)) return 0;
   const { listQueueFolders } = await import('./queue/folder.ts');
-  return listQueueFolders(queues).length;
+  return listQueueFolders(folder).length;
 }
 
 async function countSessions(engine: Engine): Promise<number> {

@@ -6,6 +6,7 @@ import { copyStore } from '../../src/copy-store.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import { openPostgresEngine } from '../../src/engine/postgres/open-postgres-engine.ts';
 import { copyEngine } from '../../src/maintain/copy/copy-engine.ts';
+import { openStore } from '../../src/open-store.ts';
 import { cutAfter, expectEqual, fillSource } from '../copy/copy-rig.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
 
@@ -37,11 +38,16 @@ it(
     }
     expect(cuts).toBeGreaterThan(4);
     await source.close();
+    {
+      await using store = await openStore(url);
+      await store.queues.open('jobs');
+    }
     const stopped = AbortSignal.abort(new Error('stopped'));
     const back = join(folder, 'two');
     await expect(copyStore(url, back, { signal: stopped })).rejects.toThrow('stopped');
     const report = await copyStore(url, back);
     expect(report).toMatchObject({ turns: 5, contexts: 3, patches: 5 });
+    expect(report.leftOut).toMatchObject([{ what: 'queues', count: 1 }]);
     const [first, last] = [
       await openFilesEngine(join(folder, 'one')),
       await openFilesEngine(join(folder, 'two')),

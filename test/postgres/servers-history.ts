@@ -7,7 +7,8 @@ import { isOutcomeUnknown } from '../../src/client/outcome.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkHistory } from '../service/check-history.ts';
-import type { AppendAsked, FoundTurn, Operation } from '../service/check-history.ts';
+import type { AppendAsked, Operation } from '../service/check-history.ts';
+import { readChains } from '../service/history-run.ts';
 import { projectPath } from '../support/project.ts';
 import { PostgresServer } from '../support/postgres/postgres-server.ts';
 
@@ -31,7 +32,7 @@ export interface HistoryOptions {
 }
 
 export interface History {
-  /** What the checker found, and `verify`. */
+  /** What the checker found. */
   readonly problems: readonly string[];
   readonly acknowledged: number;
   readonly serverKills: number;
@@ -101,7 +102,7 @@ export async function runHistory(options: HistoryOptions): Promise<History> {
     await writing;
     const { operations, errors } = run;
     const acknowledged = operations.filter((one) => 'parent' in one).length;
-    const problems = await judge(url, contexts, operations);
+    const problems = checkHistory(operations, await readChains(url, contexts));
     const databaseKills = options.databaseKills.length;
     return { problems, acknowledged, serverKills, databaseKills, errors };
   } finally {
@@ -228,26 +229,4 @@ class Run {
 
 function now(): bigint {
   return process.hrtime.bigint();
-}
-
-async function judge(
-  url: string,
-  contexts: readonly string[],
-  operations: readonly Operation[],
-): Promise<string[]> {
-  await using store = await openStore(url);
-  const chains = new Map<string, FoundTurn[]>();
-  for (const context of contexts) {
-    const { head } = (await store.contexts.get(toContextId(BigInt(context)))) ?? {};
-    const chain: FoundTurn[] = [];
-    if (head !== undefined) {
-      for await (const turn of store.contexts.chain(head)) {
-        const { depth, parent } = turn;
-        chain.push({ id: `${turn.id}`, parent: `${parent}`, depth, name: turn.payload as string });
-      }
-    }
-    chains.set(context, chain);
-  }
-  const { problems } = await store.maintain.verify();
-  return [...checkHistory(operations, chains), ...problems.map(({ what }) => what)];
 }
