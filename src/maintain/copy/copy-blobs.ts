@@ -13,6 +13,8 @@ const LARGE_BYTES = 256 * 1024;
 const BATCH_BYTES = 2 * 1024 * 1024;
 const BATCH_BLOBS = 512;
 const PAGE = 1024;
+/** Read at a time, and in memory together: 8 MiB at most. */
+const FEW = 32;
 
 export interface BlobCounts {
   readonly blobs: number;
@@ -25,10 +27,12 @@ export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
   const copier = new BlobCopier(pair);
   let seen = 0;
   for await (const page of storedBlobs(from)) {
-    const there = await mapFew(page, (hash) => to.hasBlob(hash));
-    for (const [at, hash] of page.entries()) {
-      progress((seen += 1), total, 'blobs');
-      if (there[at] !== true) await copier.add(hash);
+    for (const few of slices(page, FEW)) {
+      const read = await mapFew(few, async (hash) =>
+        (await to.hasBlob(hash)) ? undefined : readSmall(from, hash),
+      );
+      for (const blob of read) if (blob !== undefined) await copier.add(blob);
+      progress((seen += few.length), total, 'blobs');
     }
   }
   await copier.flush();
@@ -37,6 +41,22 @@ export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
   }
   for await (const names of from.upkeep.records.sha256Names()) await copyNames(pair, names);
   return copier.counts;
+}
+
+interface BlobRead {
+  readonly hash: Hash;
+  readonly size: number;
+  /** Undefined for one that is streamed. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+async function readSmall(from: Engine, hash: Hash): Promise<BlobRead> {
+  const size = (await from.statBlob(hash))?.size;
+  if (size === undefined) throw lost(hash);
+  if (size >= LARGE_BYTES) return { hash, size, bytes: undefined };
+  const bytes = await from.getBlob(hash);
+  if (bytes === undefined) throw lost(hash);
+  return { hash, size, bytes };
 }
 
 /** Gathers small blobs; a large one goes by itself. */
@@ -55,19 +75,15 @@ class BlobCopier {
     return { blobs: this.#blobs, blobBytes: this.#blobBytes };
   }
 
-  async add(hash: Hash): Promise<void> {
+  async add({ hash, size, bytes }: BlobRead): Promise<void> {
     const { from, to, pause } = this.#pair;
-    const size = (await from.statBlob(hash))?.size;
-    if (size === undefined) throw lost(hash);
     this.#blobs += 1;
     this.#blobBytes += size;
-    if (size >= LARGE_BYTES) {
+    if (bytes === undefined) {
       pause();
       await copyLarge(from, to, hash);
       return;
     }
-    const bytes = await from.getBlob(hash);
-    if (bytes === undefined) throw lost(hash);
     this.#waiting.push({ hash, bytes });
     this.#waitingBytes += size;
     if (this.#waiting.length >= BATCH_BLOBS || this.#waitingBytes >= BATCH_BYTES)
@@ -109,8 +125,8 @@ async function copyNames({ from, to, pause }: Pair, names: readonly Sha256Name[]
   }
 }
 
-function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < items.length; at += PAGE) yield items.slice(at, at + PAGE);
+function* slices<T>(items: readonly T[], size: number = PAGE): Generator<readonly T[]> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }
 
 function lost(hash: Hash): QuipuError<'NOT_FOUND'> {
