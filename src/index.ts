@@ -2,6 +2,8 @@ export { openStore } from './open-store.ts';
 export type { OpenOptions } from './open-store.ts';
 export { isOutcomeUnknown } from './client/outcome.ts';
 export { restoreStore } from './restore-store.ts';
+export { copyStore } from './copy-store.ts';
+export type { CopyOptions, CopyReport, LeftOut } from './copy-store.ts';
 export { QuipuError, isQuipuError } from './base/errors.ts';
 export type { ErrorCode, ErrorData } from './base/errors.ts';
 export { toContextId, toHash, toTurnId } from './base/brand.ts';

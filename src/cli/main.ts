@@ -30,6 +30,8 @@ const world: World = {
   openStore: async (url, options) => (await import('../open-store.ts')).openStore(url, options),
   restoreStore: async (from, to, progress) =>
     (await import('../restore-store.ts')).restoreStore(from, to, progress),
+  copyStore: async (from, to, options) =>
+    (await import('../copy-store.ts')).copyStore(from, to, options),
   get machine() {
     return thisMachine();
   },

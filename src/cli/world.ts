@@ -1,4 +1,5 @@
 import type { OpenOptions } from '../open-store.ts';
+import type { copyStore } from '../copy-store.ts';
 import type { restoreStore } from '../restore-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Machine } from './doctor/machine.ts';
@@ -18,6 +19,7 @@ export interface World {
   readonly isTerminal: boolean;
   openStore(url: string, options: OpenOptions): Promise<Store>;
   readonly restoreStore: typeof restoreStore;
+  readonly copyStore: typeof copyStore;
   readonly machine: Machine;
   /** How this program is called in a shell. */
   readonly program: string;

@@ -8,6 +8,7 @@ import { runCli } from '../../src/cli/run-cli.ts';
 import type { World } from '../../src/cli/world.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { OpenOptions } from '../../src/open-store.ts';
+import { copyStore } from '../../src/copy-store.ts';
 import { restoreStore } from '../../src/restore-store.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -73,6 +74,7 @@ export class CliRig implements Disposable {
       isTerminal: this.isTerminal,
       openStore: (url, options) => this.open(url, options),
       restoreStore,
+      copyStore,
       machine: { ...thisMachine(), ...this.machine },
       program: 'quipu',
       now: () => NOW,

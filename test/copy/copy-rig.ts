@@ -10,7 +10,7 @@ const ALL = 10_000;
 
 /** Larger than what is copied in one piece, and cut into chunks by the files engine. */
 const LARGE: Uint8Array = new Uint8Array(
-  Buffer.from(Array.from({ length: 70_000 }, (_, at) => `${(at * 7919) % 10_007} `).join('')),
+  Buffer.from(Array.from({ length: 56_000 }, (_, at) => `${(at * 7919) % 10_007} `).join('')),
 );
 const TEXTS = ['first', 'with a key', 'better', 'hidden', 'tree 2', 'named', 'unused'];
 const BLOBS = [...TEXTS.map((text) => blobOf(text).hash), blobOf(LARGE).hash];
@@ -75,6 +75,31 @@ export function withChanges(engine: Engine, changes: Partial<Engine>): Engine {
       if (changed !== undefined) return changed;
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+/** Fails at a write, every other time only after it was carried out. */
+export function cutAfter(engine: Engine, writes: number): Engine {
+  let left = writes;
+  const guard = async <T>(write: () => Promise<T>): Promise<T> => {
+    left -= 1;
+    if (left < 0 && writes % 4 === 1) await write();
+    if (left < 0) throw new Error('cut off');
+    return write();
+  };
+  const { upkeep } = engine;
+  return withChanges(engine, {
+    commit: (batch) => guard(() => engine.commit(batch)),
+    putBlob: (source) => guard(() => engine.putBlob(source)),
+    upkeep: {
+      startCollection: (options) => upkeep.startCollection(options),
+      check: (options) => upkeep.check(options),
+      eraseBlob: (hash) => upkeep.eraseBlob(hash),
+      eraseLines: (log, erasures) => upkeep.eraseLines(log, erasures),
+      backup: (to, progress) => upkeep.backup(to, progress),
+      records: upkeep.records,
+      adopt: (adoption) => guard(() => upkeep.adopt(adoption)),
     },
   });
 }

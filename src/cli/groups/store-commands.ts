@@ -1,5 +1,6 @@
 import type { Build } from '../build.ts';
 import { backup } from '../commands/backup.ts';
+import { copy } from '../commands/copy.ts';
 import { checkpoint } from '../commands/checkpoint.ts';
 import { doctor } from '../commands/doctor.ts';
 import { gc } from '../commands/gc.ts';
@@ -20,6 +21,7 @@ export const upkeepCommands: readonly Build[] = [
   verify,
   backup,
   restore,
+  copy,
   retain,
   checkpoint,
   reindex,

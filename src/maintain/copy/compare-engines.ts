@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { toContextId, toTurnId } from '../../base/brand.ts';
+import { type ContextId, toContextId, toTurnId } from '../../base/brand.ts';
 import { invalid, type QuipuError } from '../../base/errors.ts';
 import { hexOf } from '../../base/hex.ts';
 import type { PatchEntry, TurnEntry } from '../../engine/adoption.ts';
 import type { ContextRow } from '../../engine/rows.ts';
 import { docsOf, logsOf } from './copy-names.ts';
+import { mapFew } from './map-few.ts';
 import type { Pair } from './pair.ts';
 import { storedBlobs } from './stored-blobs.ts';
 
@@ -59,14 +60,18 @@ function comparableTurn(entry: TurnEntry | undefined): unknown {
 
 async function compareContexts({ from, to, progress, pause }: Pair, extent: Extent): Promise<void> {
   const { context: last } = await to.tips();
-  for (let id = 1n; id <= last; id += 1n) {
+  for (let first = 1n; first <= last; first += BigInt(PAGE)) {
     pause();
-    const here = await to.getContext(toContextId(id));
-    const there = await from.getContext(toContextId(id));
-    if (!isSameContext(here, there, extent)) {
-      throw differs(extent, `context ${id} is not the source's`);
+    const ids: ContextId[] = [];
+    for (let id = first; id <= last && id < first + BigInt(PAGE); id += 1n) {
+      ids.push(toContextId(id));
     }
-    progress(Number(id), Number(last), 'comparing contexts');
+    await mapFew(ids, async (id) => {
+      const [here, there] = await Promise.all([to.getContext(id), from.getContext(id)]);
+      if (isSameContext(here, there, extent)) return;
+      throw differs(extent, `context ${id} is not the source's`);
+    });
+    progress(Number(first), Number(last), 'comparing contexts');
   }
 }
 
@@ -157,19 +162,18 @@ async function compareBlobs(pair: Pair, extent: Extent): Promise<void> {
   let count = 0;
   for await (const page of storedBlobs(to)) {
     pause();
-    for (const hash of page) {
+    await mapFew(page, async (hash) => {
       if (!(await from.hasBlob(hash))) throw differs(extent, `the source has no blob ${hash}`);
-    }
+    });
     progress((count += page.length), 0, 'comparing blobs');
   }
   if (extent === 'so far') return;
   for await (const page of storedBlobs(from)) {
     pause();
-    for (const hash of page) {
-      const size = (await to.statBlob(hash))?.size;
-      if (size !== (await from.statBlob(hash))?.size)
-        throw differs(extent, `it lacks blob ${hash}`);
-    }
+    await mapFew(page, async (hash) => {
+      const [here, there] = await Promise.all([to.statBlob(hash), from.statBlob(hash)]);
+      if (here?.size !== there?.size) throw differs(extent, `it lacks blob ${hash}`);
+    });
   }
   await compareNames(pair);
 }
@@ -177,11 +181,12 @@ async function compareBlobs(pair: Pair, extent: Extent): Promise<void> {
 async function compareNames({ from, to, pause }: Pair): Promise<void> {
   for await (const names of from.upkeep.records.sha256Names()) {
     pause();
-    for (const { sha256, hash } of names) {
-      if ((await from.findBySha256(sha256)) !== hash) continue;
-      if ((await to.findBySha256(sha256)) === hash) continue;
+    await mapFew(names, async ({ sha256, hash }) => {
+      // The name of a blob may outlive it.
+      if ((await from.findBySha256(sha256)) !== hash) return;
+      if ((await to.findBySha256(sha256)) === hash) return;
       throw differs('whole', `blob ${hash} is not found by its SHA-256`);
-    }
+    });
   }
   const erased = new Set<string>();
   for await (const page of to.upkeep.records.erased()) for (const hash of page) erased.add(hash);

@@ -3,6 +3,7 @@ import { QuipuError } from '../../base/errors.ts';
 import type { Sha256Name } from '../../engine/adoption.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { mapFew } from './map-few.ts';
 import type { Pair } from './pair.ts';
 import { storedBlobs } from './stored-blobs.ts';
 
@@ -12,6 +13,8 @@ const LARGE_BYTES = 256 * 1024;
 const BATCH_BYTES = 2 * 1024 * 1024;
 const BATCH_BLOBS = 512;
 const PAGE = 1024;
+/** Read at a time, and in memory together: 8 MiB at most. */
+const FEW = 32;
 
 export interface BlobCounts {
   readonly blobs: number;
@@ -24,9 +27,12 @@ export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
   const copier = new BlobCopier(pair);
   let seen = 0;
   for await (const page of storedBlobs(from)) {
-    for (const hash of page) {
-      progress((seen += 1), total, 'blobs');
-      if (!(await to.hasBlob(hash))) await copier.add(hash);
+    for (const few of slices(page, FEW)) {
+      const read = await mapFew(few, async (hash) =>
+        (await to.hasBlob(hash)) ? undefined : readSmall(from, hash),
+      );
+      for (const blob of read) if (blob !== undefined) await copier.add(blob);
+      progress((seen += few.length), total, 'blobs');
     }
   }
   await copier.flush();
@@ -35,6 +41,22 @@ export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
   }
   for await (const names of from.upkeep.records.sha256Names()) await copyNames(pair, names);
   return copier.counts;
+}
+
+interface BlobRead {
+  readonly hash: Hash;
+  readonly size: number;
+  /** Undefined for one that is streamed. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+async function readSmall(from: Engine, hash: Hash): Promise<BlobRead> {
+  const size = (await from.statBlob(hash))?.size;
+  if (size === undefined) throw lost(hash);
+  if (size >= LARGE_BYTES) return { hash, size, bytes: undefined };
+  const bytes = await from.getBlob(hash);
+  if (bytes === undefined) throw lost(hash);
+  return { hash, size, bytes };
 }
 
 /** Gathers small blobs; a large one goes by itself. */
@@ -53,19 +75,15 @@ class BlobCopier {
     return { blobs: this.#blobs, blobBytes: this.#blobBytes };
   }
 
-  async add(hash: Hash): Promise<void> {
+  async add({ hash, size, bytes }: BlobRead): Promise<void> {
     const { from, to, pause } = this.#pair;
-    const size = (await from.statBlob(hash))?.size;
-    if (size === undefined) throw lost(hash);
     this.#blobs += 1;
     this.#blobBytes += size;
-    if (size >= LARGE_BYTES) {
+    if (bytes === undefined) {
       pause();
       await copyLarge(from, to, hash);
       return;
     }
-    const bytes = await from.getBlob(hash);
-    if (bytes === undefined) throw lost(hash);
     this.#waiting.push({ hash, bytes });
     this.#waitingBytes += size;
     if (this.#waiting.length >= BATCH_BLOBS || this.#waitingBytes >= BATCH_BYTES)
@@ -95,19 +113,20 @@ export async function copyMissing({ from, to }: Pair, hash: Hash): Promise<boole
 
 /** Of blobs that are gone there is nothing to name. */
 async function copyNames({ from, to, pause }: Pair, names: readonly Sha256Name[]): Promise<void> {
-  const missing: Sha256Name[] = [];
-  for (const name of names) {
-    if ((await to.findBySha256(name.sha256)) !== undefined) continue;
-    if (await from.hasBlob(name.hash)) missing.push(name);
-  }
+  const isMissing = await mapFew(
+    names,
+    async ({ sha256, hash }) =>
+      (await to.findBySha256(sha256)) === undefined && (await from.hasBlob(hash)),
+  );
+  const missing = names.filter((_, at) => isMissing[at]);
   for (const slice of slices(missing)) {
     pause();
     await to.upkeep.adopt({ sha256Names: slice });
   }
 }
 
-function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < items.length; at += PAGE) yield items.slice(at, at + PAGE);
+function* slices<T>(items: readonly T[], size: number = PAGE): Generator<readonly T[]> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }
 
 function lost(hash: Hash): QuipuError<'NOT_FOUND'> {

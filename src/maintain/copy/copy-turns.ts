@@ -4,6 +4,7 @@ import { isQuipuError, QuipuError } from '../../base/errors.ts';
 import type { AdoptedContext, Adoption, TurnEntry } from '../../engine/adoption.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { copyMissing } from './copy-blobs.ts';
+import { mapFew } from './map-few.ts';
 import type { Pair } from './pair.ts';
 
 /** Records in one commit. Where turns are gone each commit says again which, so it should not be few. */
@@ -96,19 +97,10 @@ function toPlain(context: AdoptedContext): unknown {
   return { base: String(base), createdAt, updatedAt, meta };
 }
 
-/** A few at a time: over a network each is a question of its own. */
-async function readContexts(
-  engine: Engine,
-  first: bigint,
-  last: bigint,
-): Promise<AdoptedContext[]> {
-  const contexts: AdoptedContext[] = [];
-  for (let at = first; at <= last; at += 32n) {
-    const ids: ContextId[] = [];
-    for (let id = at; id < at + 32n && id <= last; id += 1n) ids.push(toContextId(id));
-    contexts.push(...(await Promise.all(ids.map((id) => readContext(engine, id)))));
-  }
-  return contexts;
+function readContexts(engine: Engine, first: bigint, last: bigint): Promise<AdoptedContext[]> {
+  const ids: ContextId[] = [];
+  for (let id = first; id <= last; id += 1n) ids.push(toContextId(id));
+  return mapFew(ids, (id) => readContext(engine, id));
 }
 
 async function readContext(engine: Engine, id: ContextId): Promise<AdoptedContext> {

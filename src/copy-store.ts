@@ -1,0 +1,201 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { QuipuError, invalid } from './base/errors.ts';
+import { isServerAddress } from './client/parse-address.ts';
+import type { Engine } from './engine/engine.ts';
+import { openFilesEngine } from './engine/files/open-files-engine.ts';
+import type { Progress } from './engine/progress.ts';
+import { isPostgresAddress } from './postgres/address.ts';
+import { type CopyCounts, copyEngine } from './maintain/copy/copy-engine.ts';
+
+/** What a copy does not take along, and why. */
+export interface LeftOut {
+  readonly what: string;
+  readonly count: number;
+  readonly why: string;
+}
+
+export interface CopyOptions {
+  readonly progress?: Progress;
+  /** Ends the copy between two steps. The same call goes on from there. */
+  readonly signal?: AbortSignal;
+  /** Told before anything is written. */
+  readonly onLeftOut?: (leftOut: readonly LeftOut[]) => void;
+}
+
+export interface CopyReport extends CopyCounts {
+  readonly queues: number;
+  readonly leftOut: readonly LeftOut[];
+}
+
+interface Place {
+  readonly engine: Engine;
+  countQueues(): Promise<number>;
+  /** Where it is a folder of this machine. */
+  readonly folder?: string;
+}
+
+/**
+ * Makes `to` a copy of `from`: ids, numbers, times, versions and bytes. Each is a folder or a database. A copy that was
+ * cut off goes on when it is called again; at the end both are compared, and all bytes of the copy were read.
+ */
+export async function copyStore(
+  from: string,
+  to: string,
+  options: CopyOptions = {},
+): Promise<CopyReport> {
+  const folders = { from: toFolder('from', from), to: toFolder('to', to) };
+  assertApart(from, to, folders);
+  const source = await openPlace(from, folders.from, false);
+  try {
+    const target = await openPlace(to, folders.to, true);
+    try {
+      return await copy(source, target, options);
+    } finally {
+      await target.engine.close();
+    }
+  } finally {
+    await source.engine.close();
+  }
+}
+
+async function copy(source: Place, target: Place, options: CopyOptions): Promise<CopyReport> {
+  const leftOut = await findLeftOut(source, target);
+  const folders = queueFolders(source, target);
+  if (folders !== undefined) await assertNoQueueBeyond(folders);
+  if (leftOut.length > 0) options.onLeftOut?.(leftOut);
+  const counts = await copyEngine(source.engine, target.engine, options);
+  const queues = folders === undefined ? 0 : await copyQueues(folders);
+  return { ...counts, queues, leftOut };
+}
+
+/** Undefined for what is no folder. */
+function toFolder(what: string, place: string): string | undefined {
+  if (typeof place !== 'string' || place === '') {
+    throw invalid(what, 'names a store: a folder, or postgres://…');
+  }
+  if (isServerAddress(place)) {
+    throw new QuipuError(
+      'UNSUPPORTED',
+      `${what} is a server, and a store is copied where its data is: stop the server, and give the folder or database that it serves`,
+      { what: 'copy', found: 'the address of a server' },
+    );
+  }
+  const scheme = schemeIn(place);
+  if (scheme === 'file') return resolve(fileURLToPath(place));
+  return scheme === undefined ? resolve(place) : undefined;
+}
+
+function schemeIn(place: string): string | undefined {
+  return /^([a-z][a-z0-9+.-]*):\/\//i.exec(place)?.[1]?.toLowerCase();
+}
+
+function assertApart(
+  from: string,
+  to: string,
+  folders: { readonly from: string | undefined; readonly to: string | undefined },
+): void {
+  if (folders.from === undefined || folders.to === undefined) {
+    if (from === to) throw invalid('to', 'is the store that is copied');
+    return;
+  }
+  if (isWithin(folders.from, folders.to))
+    throw invalid('to', 'lies within the store that is copied');
+  if (isWithin(folders.to, folders.from))
+    throw invalid('from', 'lies within the folder of the copy');
+}
+
+function isWithin(outer: string, inner: string): boolean {
+  const path = relative(outer, inner);
+  return path === '' || (!path.startsWith('..') && !isAbsolute(path));
+}
+
+/** A folder alone: who else has it open would write to it. A database is open to others, and compared in the end. */
+async function openPlace(
+  place: string,
+  folder: string | undefined,
+  create: boolean,
+): Promise<Place> {
+  if (folder !== undefined) {
+    const engine = await openFilesEngine(folder, { create });
+    return { engine, folder, countQueues: () => countQueuesIn(join(folder, 'queues')) };
+  }
+  if (isPostgresAddress(place)) {
+    const { openPostgresEngine } = await import('./engine/postgres/open-postgres-engine.ts');
+    const { countPostgresQueues } = await import('./queue/postgres/count-queues.ts');
+    const engine = await openPostgresEngine(place, { create });
+    return { engine, countQueues: () => countPostgresQueues(engine.database) };
+  }
+  const found = `${schemeIn(place)}://`;
+  const message = `${found} is no address of a store; give a path such as "./.quipu", or postgres://…`;
+  throw new QuipuError('UNSUPPORTED', message, { what: 'store address', found });
+}
+
+interface QueueFolders {
+  readonly from: string;
+  readonly to: string;
+}
+
+function queueFolders({ folder: from }: Place, { folder: to }: Place): QueueFolders | undefined {
+  if (from === undefined || to === undefined) return undefined;
+  return { from: join(from, 'queues'), to: join(to, 'queues') };
+}
+
+async function assertNoQueueBeyond({ from, to }: QueueFolders): Promise<void> {
+  if (!existsSync(to)) return;
+  const { findQueueBeyond } = await import('./queue/compare-queues.ts');
+  const beyond = findQueueBeyond(from, to);
+  if (beyond !== undefined) throw invalid('target', `is no copy of the source: ${beyond}`);
+}
+
+/** Each as it is at one moment: queues may be in use while the store is copied. */
+async function copyQueues({ from, to }: QueueFolders): Promise<number> {
+  if (!existsSync(from)) return 0;
+  const upkeep = await import('./queue/queue-upkeep.ts');
+  const { files } = await upkeep.copyQueues(from, to);
+  const [damaged] = upkeep.checkQueues(to);
+  if (damaged === undefined) return files;
+  const file = `queues/${damaged.queue}/events.db`;
+  throw new QuipuError('CORRUPT', `${file}: ${damaged.what}`, { file, offset: 0 });
+}
+
+async function findLeftOut(source: Place, target: Place): Promise<LeftOut[]> {
+  const { engine, folder } = source;
+  const leftOut: LeftOut[] = [];
+  const sessions = await countSessions(engine);
+  if (sessions > 0) {
+    const why =
+      'their files stay where they are, and the copy leads there; move them with "quipu session move"';
+    leftOut.push({ what: 'session files', count: sessions, why });
+  }
+  const queues =
+    target.folder === undefined || folder === undefined ? await source.countQueues() : 0;
+  if (queues > 0) {
+    const why = 'a database keeps them in tables of its own; read them out and push them there';
+    leftOut.push({ what: 'queues', count: queues, why });
+  }
+  if (folder !== undefined && existsSync(join(folder, 'tokens.json'))) {
+    const why =
+      'who may use a server is said for each server; make new ones with "quipu token create"';
+    leftOut.push({ what: 'tokens', count: 1, why });
+  }
+  return leftOut;
+}
+
+async function countQueuesIn(folder: string): Promise<number> {
+  if (!existsSync(folder)) return 0;
+  const { listQueueFolders } = await import('./queue/folder.ts');
+  return listQueueFolders(folder).length;
+}
+
+async function countSessions(engine: Engine): Promise<number> {
+  const { SESSIONS_PREFIX } = await import('./session/keep/doc-names.ts');
+  let count = 0;
+  for (let after: string | undefined; ;) {
+    const names = await engine.listDocs(SESSIONS_PREFIX, 1000, after);
+    count += names.length;
+    after = names.at(-1);
+    if (names.length < 1000) return count;
+  }
+}
