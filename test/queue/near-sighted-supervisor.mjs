@@ -11,7 +11,10 @@ const database = new QueueDatabase(folder.database);
 database.exclusively(() => readLock(folder, consumers[0]));
 for (const consumer of consumers) {
   const subscription = database.subscription(consumer);
-  const seen = await findPending(database, subscription, compileStored(subscription), 1000);
-  if (seen.first !== undefined) await runHandler(subscription, path, () => undefined);
+  const known = database.known(consumer);
+  const seen = await findPending(database, compileStored(subscription), known, 1000);
+  const env = { THREAD_DIR: path, THREAD_CONSUMER: consumer };
+  const run = { command: subscription.handler_cmd, folder: path, env };
+  if (seen.first !== undefined) await runHandler(run, () => undefined);
   removeLock(folder, consumer);
 }

@@ -10,6 +10,8 @@ const database = new QueueDatabase(folder.database);
 database.exclusively(() => readLock(folder, consumers[0]));
 for (const consumer of consumers) {
   if (readLock(folder, consumer)?.token !== token) continue;
-  await runHandler(database.subscription(consumer), path, () => undefined);
+  const { handler_cmd } = database.subscription(consumer);
+  const env = { THREAD_DIR: path, THREAD_CONSUMER: consumer };
+  await runHandler({ command: handler_cmd, folder: path, env }, () => undefined);
   removeLock(folder, consumer);
 }
