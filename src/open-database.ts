@@ -6,16 +6,18 @@ export interface OpenDatabaseOptions {
   readonly create?: boolean;
   readonly clock?: () => number;
   readonly connections?: number;
+  readonly cacheBytes?: number;
   readonly maxPayloadBytes?: number;
 }
 
 /** Opens a PostgreSQL database as a store. Apart from `openStore`, so that a folder is opened without its client. */
 export async function openDatabase(url: string, options: OpenDatabaseOptions): Promise<Store> {
-  const { create, clock, connections, maxPayloadBytes } = options;
+  const { create, clock, connections, cacheBytes, maxPayloadBytes } = options;
   const engine = await openPostgresEngine(url, {
     ...(create !== undefined && { create }),
     ...(clock !== undefined && { clock }),
     ...(connections !== undefined && { connections }),
+    ...(cacheBytes !== undefined && { cacheBytes }),
   });
   return createStore(engine, {
     queues: { database: engine.database },

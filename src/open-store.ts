@@ -13,7 +13,7 @@ import type { Store } from './store/store.ts';
 
 /**
  * Those of `ConnectOptions` count for the address of a server, the rest for a directory; a database takes `create`,
- * `clock`, `connections` and `maxPayloadBytes`.
+ * `clock`, `cacheBytes`, `connections` and `maxPayloadBytes`.
  */
 export interface OpenOptions extends ConnectOptions {
   /** `'unsafe'` answers before the disk has the bytes: a power cut can lose the last commits. */
@@ -52,15 +52,7 @@ const OPTIONS: Record<keyof OpenOptions, true> = {
 /** What the one who keeps the data decides. */
 const FOR_DIRECTORIES = ['durability', 'create', 'cacheBytes', 'clock', 'share', 'waitMs'] as const;
 /** What a database decides, or has no use for. */
-const NOT_FOR_DATABASES = [
-  'durability',
-  'cacheBytes',
-  'share',
-  'waitMs',
-  'token',
-  'timeoutMs',
-  'ca',
-] as const;
+const NOT_FOR_DATABASES = ['durability', 'share', 'waitMs', 'token', 'timeoutMs', 'ca'] as const;
 
 /** What people write first, and what they should have written. */
 const MISSPELLED: ReadonlyMap<string, string> = new Map([

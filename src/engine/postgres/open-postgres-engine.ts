@@ -13,14 +13,18 @@ export interface PostgresEngineOptions extends DatabaseOptions {
   readonly create?: boolean;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly clock?: () => number;
+  /** Bound on the memory for payloads that were read. Default 64 MiB. */
+  readonly cacheBytes?: number;
 }
+
+const CACHE_BYTES = 64 * 1024 * 1024;
 
 /** Opens a database as a store, in any number of processes on any number of machines. */
 export async function openPostgresEngine(
   url: string,
   options: PostgresEngineOptions = {},
 ): Promise<PostgresEngine> {
-  const { clock = Date.now, create = true, ...databaseOptions } = options;
+  const { clock = Date.now, create = true, cacheBytes = CACHE_BYTES, ...databaseOptions } = options;
   const database = new Database(url, databaseOptions);
   try {
     if (!create) await assertThere(database);
@@ -39,7 +43,7 @@ export async function openPostgresEngine(
     });
     const world = { database, clock, owner: presence.id, channel, ears: () => upkeep.ears };
     const committer = new GroupCommitter(world, (seq) => feed.note(seq));
-    const engine = new PostgresEngine({ database, committer, feed, presence, upkeep });
+    const engine = new PostgresEngine({ database, committer, feed, presence, upkeep, cacheBytes });
     await presence.enter();
     return engine;
   } catch (error) {

@@ -42,6 +42,7 @@ export interface EngineParts {
   readonly feed: ChangeFeed;
   readonly presence: Presence;
   readonly upkeep: Upkeep;
+  readonly cacheBytes: number;
 }
 
 export const CAPABILITIES: EngineCapabilities = {
@@ -66,7 +67,7 @@ export class PostgresEngine implements Engine {
     const { database } = parts;
     this.#parts = parts;
     this.upkeep = parts.upkeep;
-    this.#blobs = new BlobReader(database);
+    this.#blobs = new BlobReader(database, parts.cacheBytes);
     this.#turns = new TurnReader(database);
     this.#records = new RecordReader(database);
   }

@@ -3,6 +3,7 @@ import { decompress } from '../../../base/compress.ts';
 import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash, createHasher, hashBytes, hashToBytes } from '../../../base/hash.ts';
 import { BlobCodec } from '../../../format/blob-record.ts';
+import { LruCache } from '../../../base/lru-cache.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
 import type { BlobStat } from '../../rows.ts';
 import { PART_BYTES } from './upload.ts';
@@ -16,6 +17,11 @@ interface BlobColumns {
   readonly upload: string | null;
 }
 
+/** With the bytes, when they were at hand. */
+interface BlobRow extends BlobColumns {
+  readonly cached?: Uint8Array | undefined;
+}
+
 interface PartColumns {
   readonly nth: number;
   readonly hash: Uint8Array;
@@ -27,9 +33,11 @@ interface PartColumns {
 /** A part or a blob that lies in one row. */
 type Piece = Pick<PartColumns, 'hash' | 'codec' | 'size' | 'bytes'>;
 
+/** The first list is asked for; of those in the second it is only asked whether they are there. */
 export const READ_BLOBS: Statement = {
   name: 'read-blobs',
-  text: `SELECT hash, codec, size, stored_size, bytes, upload FROM blobs WHERE hash = ANY($1::bytea[])`,
+  text: `SELECT hash, codec, size, stored_size, upload, CASE WHEN hash = ANY($2::bytea[]) THEN NULL ELSE bytes END AS bytes
+    FROM blobs WHERE hash = ANY($1::bytea[])`,
 };
 
 export const STAT_BLOB: Statement = {
@@ -48,14 +56,20 @@ const PARTS_AT_ONCE = 4;
 /** Those of one question: blobs that lie in one row have at most a quarter of a megabyte. */
 const BLOBS_AT_ONCE = 64;
 
-/** Blobs by hash: every byte that comes from the database is checked against the hash it was asked by. */
+/**
+ * Blobs by hash: every byte that comes from the database is checked against the hash it was asked by. What was read
+ * before is kept, and given again once the database has said that it is still there: another server may have erased
+ * or collected it.
+ */
 export class BlobReader {
   readonly #sql: Sql;
+  readonly #cache: LruCache<Hash, Uint8Array>;
   /** Those asked for since the last question was sent. */
-  #waiting: Map<Hash, ((found: Promise<BlobColumns | undefined>) => void)[]> = new Map();
+  #waiting: Map<Hash, ((found: Promise<BlobRow | undefined>) => void)[]> = new Map();
 
-  constructor(sql: Sql) {
+  constructor(sql: Sql, cacheBytes: number) {
     this.#sql = sql;
+    this.#cache = new LruCache(cacheBytes, (bytes) => bytes.length + 128);
   }
 
   async stat(hash: Hash): Promise<BlobStat | undefined> {
@@ -68,7 +82,7 @@ export class BlobReader {
   async view(hash: Hash): Promise<Uint8Array | undefined> {
     const row = await this.#find(hash);
     if (row === undefined) return undefined;
-    if (row.upload === null) return whole({ ...row, bytes: row.bytes ?? new Uint8Array() }, hash);
+    if (row.upload === null) return this.#whole(row, hash);
     const all = new Uint8Array(row.size);
     let at = 0;
     for await (const piece of this.#readParts(hash, row, 0, row.size)) {
@@ -87,9 +101,16 @@ export class BlobReader {
       yield* this.#readParts(hash, row, start, Math.min(end, row.size));
       return;
     }
-    const bytes = whole({ ...row, bytes: row.bytes ?? new Uint8Array() }, hash);
+    const bytes = this.#whole(row, hash);
     const range = bytes.subarray(start, Math.min(end, bytes.length));
     if (range.length > 0) yield new Uint8Array(range);
+  }
+
+  #whole(row: BlobRow, hash: Hash): Uint8Array {
+    if (row.cached !== undefined) return row.cached;
+    const bytes = whole({ ...row, bytes: row.bytes ?? new Uint8Array() }, hash);
+    this.#cache.set(hash, bytes);
+    return bytes;
   }
 
   /** The wanted part of each part; a whole blob is checked as a whole, too. */
@@ -120,7 +141,7 @@ export class BlobReader {
   }
 
   /** Questions of the same moment are asked together. */
-  async #find(hash: Hash): Promise<BlobColumns | undefined> {
+  async #find(hash: Hash): Promise<BlobRow | undefined> {
     return new Promise((resolve) => {
       if (this.#waiting.size === 0) queueMicrotask(() => this.#ask());
       this.#waiting.set(hash, [...(this.#waiting.get(hash) ?? []), resolve]);
@@ -132,13 +153,27 @@ export class BlobReader {
     const waiting = this.#waiting;
     if (waiting.size === 0) return;
     this.#waiting = new Map();
-    const hashes = [...waiting.keys()].map(hashToBytes);
-    const asked = this.#sql
-      .query<BlobColumns>(READ_BLOBS, [hashes])
-      .then((rows) => new Map(rows.map((row) => [bytesToHash(row.hash), row])));
+    const asked = this.#read([...waiting.keys()]);
     for (const [hash, resolves] of waiting) {
       for (const resolve of resolves) resolve(asked.then((rows) => rows.get(hash)));
     }
+  }
+
+  async #read(hashes: readonly Hash[]): Promise<Map<Hash, BlobRow>> {
+    const cached = new Map<Hash, Uint8Array>();
+    for (const hash of hashes) {
+      const bytes = this.#cache.get(hash);
+      if (bytes !== undefined) cached.set(hash, bytes);
+    }
+    const lists = [hashes.map(hashToBytes), [...cached.keys()].map(hashToBytes)];
+    const rows = await this.#sql.query<BlobColumns>(READ_BLOBS, lists);
+    const found = new Map<Hash, BlobRow>();
+    for (const row of rows) {
+      const hash = bytesToHash(row.hash);
+      found.set(hash, { ...row, cached: cached.get(hash) });
+    }
+    for (const hash of cached.keys()) if (!found.has(hash)) this.#cache.delete(hash);
+    return found;
   }
 }
 

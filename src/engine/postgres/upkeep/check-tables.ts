@@ -69,7 +69,7 @@ async function checkBlobs(
   progress: CheckOptions['progress'],
 ): Promise<Problem[]> {
   const problems: Problem[] = [];
-  const reader = new BlobReader(sql);
+  const reader = new BlobReader(sql, 0);
   let done = 0;
   for (let after: Uint8Array = Buffer.alloc(0); ;) {
     const page = await sql.query<{ hash: Uint8Array }>(
