@@ -12,7 +12,12 @@ const ALONE = [
 ];
 
 /** On the real disk: what is killed there, what is large, and what is measured. */
-const ON_DISK = ['test/crash/kill-9.test.ts', 'test/bench/**/*.test.ts', 'test/scale/**/*.test.ts'];
+const ON_DISK = [
+  'test/bench/**/*.test.ts',
+  'test/crash/kill-9.test.ts',
+  'test/queue/disk-faults.test.ts',
+  'test/scale/**/*.test.ts',
+];
 const IN_MEMORY = { TMPDIR: scratchFolder() };
 
 const config: ViteUserConfig = defineConfig({
@@ -26,7 +31,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', `test/{${SHARING.join()}}/**/*.test.ts`],
-          exclude: ALONE,
+          exclude: [...ALONE, ...ON_DISK],
           env: IN_MEMORY,
           // They leave nothing behind, and loading the same modules for each of them took longer than the tests.
           isolate: false,

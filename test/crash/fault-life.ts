@@ -50,6 +50,10 @@ export class FaultLife {
     return this.#io.trace;
   }
 
+  get lostNames(): boolean {
+    return this.#io.lostNames;
+  }
+
   get failures(): number {
     return this.#failures;
   }
@@ -69,8 +73,9 @@ export class FaultLife {
     if (this.#engine === undefined || this.#broken) await this.#reopen('kill');
     if (this.#engine === undefined) throw new Error('cannot be opened on a disk that works');
     await this.#assertReads();
-    const acked = await this.#commit(batch);
-    if (!acked) throw new Error('takes no commit on a disk that works');
+    if (!(await this.#commit(batch)) && !(await this.#commitAnew(batch))) {
+      throw new Error('takes no commit on a disk that works');
+    }
     await this.#engine.checkpoint();
     await this.#assertReads();
   }
@@ -122,6 +127,13 @@ export class FaultLife {
       await this.#assertReads();
       return false;
     }
+  }
+
+  /** A checkpoint beside the last commit may have met the fault, and the next commit is the first to say so. */
+  async #commitAnew(batch: Batch): Promise<boolean> {
+    if (!this.#broken) return false;
+    await this.#reopen('kill');
+    return this.#commit(batch);
   }
 
   async #try(work: (engine: Engine) => Promise<void>): Promise<void> {

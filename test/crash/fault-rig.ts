@@ -35,7 +35,7 @@ async function meet(plan: FaultPlan, steps: readonly FaultStep[], where: string)
     await life.heal(LAST);
     // Names that a failed sync of a folder lost do not come back by writing the file again: a file
     // system that fails so has stopped, and what it keeps is for its own journal to say.
-    if (!where.startsWith('syncDir')) await life.cutPower(2);
+    if (!life.lostNames) await life.cutPower(2);
     return life.failures;
   } catch (error) {
     throw new Error(`${plan.kind} ${plan.times} at ${plan.at}, ${where}\n${String(error)}`, {

@@ -20,6 +20,7 @@ export class FaultIo implements Io {
   #plan: FaultPlan | undefined;
   #struck = 0;
   #full = false;
+  #lostNames = false;
 
   constructor(inner: Io, plan?: FaultPlan) {
     this.#inner = inner;
@@ -29,6 +30,11 @@ export class FaultIo implements Io {
   /** How many operations failed or were cut short. */
   get struck(): number {
     return this.#struck;
+  }
+
+  /** A failed sync of a folder has lost names in it. */
+  get lostNames(): boolean {
+    return this.#lostNames;
   }
 
   /** From now on nothing fails: there is room again, the cable is back. */
@@ -78,7 +84,10 @@ export class FaultIo implements Io {
     const strike = this.#strike(operation);
     if (strike === undefined) return this.#inner.syncDir(path);
     // No sync was tried when the folder could not be opened, and then nothing is lost.
-    if (strike !== 'EMFILE' && losesFolders(this.#inner)) this.#inner.loseUnsynced(path);
+    if (strike !== 'EMFILE' && losesFolders(this.#inner)) {
+      this.#inner.loseUnsynced(path);
+      this.#lostNames = true;
+    }
     throw failure(strike, operation);
   }
 
