@@ -11,6 +11,7 @@ import {
   blobOf,
   createContext,
   openTurn,
+  sealTurn,
 } from '../../src/testing/engine-suite/fixture.ts';
 import { Ears, held, orphanTurns, sweep } from '../../src/testing/engine-suite/upkeep-fixture.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
@@ -134,4 +135,16 @@ it('runs one collection at a time, over all servers, and takes over from one tha
   // The first one was only slow: what it would take away is no longer its business.
   await expect(sweep(stale, ears)).rejects.toMatchObject({ code: 'LOCKED' });
   await collection.end();
+});
+
+it('keeps a streamed turn in its tree, however far its parent is from where it jumps', async () => {
+  const { a, b } = await openTwo();
+  const { id } = await createContext(a);
+  for (let depth = 0; depth < 8; depth += 1) {
+    const turn = await openTurn(a, id);
+    await b.commit({ deltas: [{ turn: turn.id, offset: 0, bytes: Buffer.from('x') }] });
+    await sealTurn(b, turn.id, 'x');
+  }
+  expect(await a.walkBack(toTurnId(8), 9)).toHaveLength(8);
+  expect((await a.upkeep.check({ repair: false })).problems).toEqual([]);
 });

@@ -16,7 +16,7 @@ clientSuites('PostgreSQL', 'tcp', (opening) => schemas.open(opening));
 engineSuite({
   name: 'postgres',
   capabilities: CAPABILITIES,
-  randomRuns: 100,
+  randomRuns: 40,
   open: (opening) => schemas.open(opening),
   reopen: (engine, opening) => schemas.reopen(engine, opening),
 });

@@ -74,11 +74,16 @@ export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf
   }
 
   const trees = new Map<number, number>();
-  const treeOf: TreeOf = (id) => trees.get(id) ?? view.treeOf(id) ?? id;
+  const treeOf: TreeOf = (id) => {
+    const tree = trees.get(id) ?? view.treeOf(id);
+    if (tree !== undefined) return tree;
+    throw new Error(`turn ${id} was planned with, and nobody asked for its tree`);
+  };
   // A parent has a smaller id, so its tree is known by then.
   const rows = [...turns].toSorted(([a], [b]) => a - b);
   for (const [id, { row }] of rows) {
-    trees.set(id, row.depth === 0 ? id : treeOf(Number(row.parent)));
+    // One that was open has its place, and its parent need not have been asked for.
+    trees.set(id, view.treeOf(id) ?? (row.depth === 0 ? id : treeOf(Number(row.parent))));
   }
   if (rows.length > 0) putTurns(transaction, rows, treeOf);
   const fresh = rows.filter(([id]) => view.treeOf(id) === undefined).map(([id]) => id);
