@@ -24,9 +24,11 @@ process.on('message', () => {
   globalThis.gc?.();
   process.send({ rss: process.memoryUsage().rss, connections: server.connections });
 });
-process.on('disconnect', async () => {
+async function end() {
   await server.close(0);
   await store.close();
   rmSync(folder, { recursive: true, force: true });
-});
+}
+
+process.on('disconnect', () => void end());
 process.send({ port, guardedPort: guarded.port });
