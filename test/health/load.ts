@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContextId, TurnId } from '../../src/base/brand.ts';
 import { NO_TURN } from '../../src/base/brand.ts';
 import { isQuipuError } from '../../src/base/errors.ts';
@@ -94,8 +94,8 @@ export class Load {
       try {
         await work();
         this.done += 1;
-        // Some steps find nothing to do, and must not keep the others from theirs.
-        await setImmediate();
+        // Some steps find nothing to do, and must not keep the others from theirs, nor a collection from its own.
+        await sleep(2);
       } catch (error) {
         this.#fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
       }
