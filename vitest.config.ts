@@ -3,7 +3,7 @@ import { CountReporter } from './test/support/count-reporter.ts';
 import { scratchFolder } from './test/support/scratch-folder.ts';
 
 /** Folders whose tests neither measure their process nor change it. */
-const SHARING = ['chat', 'golden', 'queue', 'session', 'tidy', 'workflow'];
+const SHARING = ['chat', 'conformance', 'copy', 'golden', 'queue', 'session', 'tidy', 'workflow'];
 /** Beside the code, and yet in need of a process of their own: they measure its memory or set its clock. */
 const ALONE = [
   'src/server/binary/reply-queue.test.ts',

@@ -19,7 +19,7 @@ import { projectPath } from '../support/project.ts';
 
 const WRITERS = 64;
 const CONTEXTS = 8;
-const ROUNDS = 12;
+const ROUNDS = 8;
 const folder = mkdtempSync(join(tmpdir(), 'quipu-kill-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
