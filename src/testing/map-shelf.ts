@@ -41,6 +41,10 @@ export class MapShelf implements Shelf {
     return this.#totals;
   }
 
+  gonePacks(): Iterable<number> {
+    return this.#gone;
+  }
+
   merge(): boolean {
     return false;
   }

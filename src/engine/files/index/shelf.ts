@@ -104,6 +104,8 @@ export interface Counts {
 export interface Shelf {
   positions(): Positions;
   totals(): Totals;
+  /** All packs that batches have called gone. */
+  gonePacks(): Iterable<number>;
   apply(batch: ShelfBatch): void;
   /** Does some of what earlier batches left to be done, about `entries` of it; true when there is more. */
   merge(entries: number): boolean;

@@ -100,6 +100,10 @@ class SqliteShelf implements Shelf {
     return this.#manifest.totals;
   }
 
+  gonePacks(): Iterable<number> {
+    return this.#manifest.gonePacks;
+  }
+
   apply(batch: ShelfBatch): void {
     this.#change(batch, () => {
       this.#blobs.add(entries.encodeBlobs(batch.blobs));

@@ -139,6 +139,17 @@ describe('index', () => {
     );
   });
 
+  it('knows after it was opened again which packs are no more', () => {
+    const shelf = new MapShelf();
+    const open = (): Index => new Index({ shelf, positions: () => ({}) });
+    const before = open();
+    before.dropPack(2);
+    before.flush();
+    const after = open();
+    after.addBlob(samplePlace(0, 2));
+    expect(after.findBlob(samplePlace(0).hash)).toBeUndefined();
+  });
+
   it('stores totals and positions with the entries they belong to', () => {
     const shelf = new MapShelf();
     let turns = 0;

@@ -43,8 +43,8 @@ export class Index {
   readonly #flushLimit: number;
   /** Places found on the shelf; a hot blob is then found without reading. */
   readonly #hot: LruCache<Hash, BlobPlace> = new LruCache(HOT_BLOBS, () => 1);
-  /** Packs dropped since the index was opened. */
-  readonly #gone: Set<number> = new Set();
+  /** Packs ever dropped. What is read again from the truth files after a crash may name one of them. */
+  readonly #gone: Set<number>;
   #pending: Memtable = new Memtable();
   #totals: Totals;
 
@@ -53,6 +53,7 @@ export class Index {
     this.#positions = options.positions;
     this.#flushLimit = options.flushLimit ?? FLUSH_LIMIT;
     this.#totals = options.shelf.totals();
+    this.#gone = new Set(options.shelf.gonePacks());
   }
 
   get pendingCount(): number {
