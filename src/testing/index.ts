@@ -1,3 +1,4 @@
+export { chatSuite } from './chat-suite/chat-suite.ts';
 export { contextsSuite } from './contexts-suite/contexts-suite.ts';
 export type { ContextsTarget } from './contexts-suite/contexts-target.ts';
 export { engineSuite } from './engine-suite/engine-suite.ts';
@@ -15,3 +16,6 @@ export { FaultIo } from './disk/fault-io.ts';
 export { planFaults } from './disk/fault-plan.ts';
 export type { FaultPlan } from './disk/fault-plan.ts';
 export { MemoryIo } from './disk/memory-io.ts';
+export type { OpenedStore, StoreOpening, StoreTarget } from './store-suite/store-target.ts';
+export { workflowSuite } from './workflow-suite/workflow-suite.ts';
+export { sessionSuite } from './session-suite/session-suite.ts';

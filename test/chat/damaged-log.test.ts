@@ -9,7 +9,7 @@ import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import { STORE, openStore } from '../crash/open-store.ts';
 import { connectTo } from '../support/serve-engine.ts';
-import { eventsOf, join, textsOf } from './rig.ts';
+import { eventsOf, join, textsOf } from '../../src/testing/chat-suite/fixture.ts';
 
 // Whatever happens to the files of a chat's log, the chat opens, says what it found and where, shows all the
 // rest, and changes no byte of it until a repair is asked for.

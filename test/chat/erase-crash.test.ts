@@ -7,7 +7,7 @@ import { openStore } from '../crash/open-store.ts';
 import { CHECK_TIME } from '../crash/oracle.ts';
 import { findTexts } from '../health/erase-scene.ts';
 import type { Files } from '../health/find-bytes.ts';
-import { textsOf } from './rig.ts';
+import { textsOf } from '../../src/testing/chat-suite/fixture.ts';
 
 /*
  * Invariant: whenever the power is cut while a message is erased, the chat opens with every other message;

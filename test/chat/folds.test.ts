@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { loadMessage } from '../../src/chat/load-message.ts';
 import type { ChatEvent, NewEvent } from '../../src/chat/event.ts';
 import { fold, fromSnapshot, takeSnapshot } from '../../src/chat/projection.ts';
 import type { Projection } from '../../src/chat/projection.ts';
@@ -8,11 +7,10 @@ import { branchesProjection } from '../../src/chat/projections/branches.ts';
 import { clarificationProjection } from '../../src/chat/projections/clarification.ts';
 import { mergeParts } from '../../src/chat/projections/message-part.ts';
 import type { MessagePart } from '../../src/chat/projections/message-part.ts';
-import { addPart, inOrder, messagesProjection } from '../../src/chat/projections/messages.ts';
+import { messagesProjection } from '../../src/chat/projections/messages.ts';
 import type { MessageParts } from '../../src/chat/projections/messages.ts';
 import { usageProjection } from '../../src/chat/projections/usage.ts';
-import { randomEvent } from './random-events.ts';
-import { newChat, openRig, reopen } from './rig.ts';
+import { randomEvent } from '../../src/testing/chat-suite/random-events.ts';
 
 /*
  * Invariant: a projection gives the same state for the same events, whether they are folded at once, in
@@ -117,45 +115,3 @@ function mergeAll(
   const none: MessageParts = new Map();
   return fromLeft ? folds.reduce(both, none) : folds.reduceRight((b, a) => both(a, b), none);
 }
-
-describe('a long chat', () => {
-  it('reads alike from kept segments and from its events', { timeout: 60_000 }, async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(randomEvent, { minLength: 60, maxLength: 90 }), async (some) => {
-        const rig = openRig();
-        const chat = await newChat(rig);
-        // The same ids meet across segments, and most events are about messages of their own.
-        const all = Array.from({ length: 2300 }, (_, at): NewEvent => {
-          const event = some[at % some.length];
-          if (event !== undefined && at % 40 === 0) return event;
-          return {
-            type: 'message_added',
-            payload: { message_id: `n${at}`, role: 'user', content: `${at}` },
-          };
-        });
-        await chat.append(all);
-        const written = (await chat.events({ limit: 10_000 })).events;
-        const expected: MessageParts = new Map();
-        for (const part of fold(messagesProjection, written).values()) addPart(expected, part);
-        const whole = await Promise.all(
-          inOrder(expected).map((part) => loadMessage(rig.engine, part)),
-        );
-        const again = await reopen(rig, 'c1');
-        const shown = [];
-        let before: number | undefined;
-        do {
-          const page = await again.messages({ branch: '*', limit: 700, ...(before && { before }) });
-          shown.unshift(...page.messages);
-          ({ before } = page);
-        } while (before !== undefined);
-        expect(shown).toEqual(whole);
-        for (const id of ['a', 'b', 'c', 'constructor', 'n5', 'n2290']) {
-          expect(await again.message(id)).toEqual(whole.find((message) => message.id === id));
-        }
-        expect((await again.status()).messages).toBe(whole.length);
-      }),
-      // Each run takes long, and so would looking for a smaller one that fails.
-      { numRuns: 6, endOnFailure: true },
-    );
-  });
-});

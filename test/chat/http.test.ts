@@ -7,7 +7,7 @@ import {
   statusJson,
 } from '../../src/server/http/chat-schemas.ts';
 import { json, serveHttp } from '../service/http-rig.ts';
-import { join, textsOf } from './rig.ts';
+import { join, textsOf } from '../../src/testing/chat-suite/fixture.ts';
 
 interface Body {
   readonly id: string;

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { expect } from 'vitest';
 import type { SessionEntry } from '../../src/session/entries/session-entry.ts';
 import type { Store } from '../../src/store/store.ts';
-import { picture } from './rig.ts';
+import { picture } from '../../src/testing/session-suite/fixture.ts';
 
 export interface LargeSession {
   readonly pictures: number;

@@ -44,20 +44,4 @@ describe('several processes on one session', () => {
     const place = join(folder, 'killed');
     expect(await killWriters(place, { lines: 8, delayMs: 7 })).toBeGreaterThan(15);
   }, 60_000);
-
-  it('follow a session that another one moves', async () => {
-    const { store, folder } = await rig();
-    const session = await store.sessions.create();
-    const other = await store.sessions.open(session.id);
-    await other.append({ type: 'x', id: 'before' });
-    await session.moveTo(join(folder, 'moved'));
-    await other.append({ type: 'x', id: 'after' });
-    expect((await session.load()).entries.map(({ id }) => id)).toEqual(['before', 'after']);
-    expect(other.file).toBe(session.file);
-    expect((await other.saveArtifact('text', 'bash')).path).toContain(join(folder, 'moved'));
-    const racing = Array.from({ length: 20 }, (_, n) => other.append({ type: 'x', id: `r${n}` }));
-    await session.moveTo(join(folder, 'again'));
-    await Promise.all(racing);
-    expect((await session.load()).entries).toHaveLength(22);
-  });
 });

@@ -27,13 +27,3 @@ export function useSessionRig(): () => Promise<SessionRig> {
     return rig;
   };
 }
-
-export function message(text: string): { type: string; message: unknown } {
-  return { type: 'message', message: { role: 'user', content: [{ type: 'text', text }] } };
-}
-
-export function picture(bytes: Uint8Array): { type: string; message: unknown } {
-  const data = Buffer.from(bytes).toString('base64');
-  const content = [{ type: 'image', mimeType: 'image/png', data }];
-  return { type: 'message', message: { role: 'user', content } };
-}

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import { json, makeFolder, serveHttp } from '../service/http-rig.ts';
-import { message, picture } from './rig.ts';
+import { message, picture } from '../../src/testing/session-suite/fixture.ts';
 
 interface Page {
   entries: { id: string }[];

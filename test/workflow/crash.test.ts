@@ -10,7 +10,7 @@ import { eachBundle, eachHistory } from '../../src/workflow/list-names.ts';
 import { readIndex } from '../../src/workflow/read-thread.ts';
 import { parseHistoryLine } from '../../src/workflow/thread-index.ts';
 import { openStore, STORE } from '../crash/open-store.ts';
-import { BUNDLE } from './fixture.ts';
+import { BUNDLE } from '../../src/testing/workflow-suite/fixture.ts';
 
 /*
  * Invariant: after a crash at any point of start, step, fork, compact and end, every thread is in exactly

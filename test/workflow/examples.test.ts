@@ -1,9 +1,12 @@
 import { expect, it } from 'vitest';
 import { readProject } from '../support/project.ts';
-import { openModel } from './fixture.ts';
+import { openWorkflows } from '../../src/testing/workflow-suite/fixture.ts';
+import { filesTarget } from '../support/files-target.ts';
+
+const target = filesTarget();
 
 it('the examples run to their end, with a child and a summary', async () => {
-  const { store } = openModel();
+  const { store } = await openWorkflows(target);
   const { workflows } = store;
   for (const name of ['solve-issue', 'write-report']) {
     await workflows.bundles.add(readProject(`examples/${name}.mjs`));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { json, readEvents, serveHttp } from '../service/http-rig.ts';
 import { openStore } from '../../src/open-store.ts';
-import { BUNDLE } from './fixture.ts';
+import { BUNDLE } from '../../src/testing/workflow-suite/fixture.ts';
 
 interface ThreadJson {
   readonly id: string;

@@ -6,8 +6,8 @@ import type { Problem } from '../../src/engine/upkeep.ts';
 import { restoreStore } from '../../src/restore-store.ts';
 import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
 import { createWorkflows } from '../../src/workflow/create-workflows.ts';
-import { BUNDLE } from './fixture.ts';
-import { makeLongThread } from './long-chain.ts';
+import { BUNDLE } from '../../src/testing/workflow-suite/fixture.ts';
+import { makeLongThread } from '../../src/testing/workflow-suite/long-chain.ts';
 
 const NAME = `workflows/bundles/${BUNDLE}/threads.json`;
 

@@ -18,6 +18,8 @@ END $$`;
 export class StoreSchemas {
   readonly #database: Promise<string>;
   readonly #urls: WeakMap<Engine, string> = new WeakMap();
+  /** How many engines are open on each. */
+  readonly #used: Map<string, number> = new Map();
   #free: string[] = [];
   #made = 0;
 
@@ -32,11 +34,11 @@ export class StoreSchemas {
       this.#made += 1;
       return this.#openAt(`${await this.#database}?schema=s${this.#made}`, options);
     }
-    await empty(used);
+    await runOn(used, EMPTY);
     return this.#openAt(used, options);
   }
 
-  /** Opens again what `engine`, which is closed, was opened on. */
+  /** Opens what `engine` was opened on, again or beside it. */
   async reopen(engine: Engine, options: PostgresEngineOptions = {}): Promise<Engine> {
     const url = this.urlOf(engine);
     this.#free = this.#free.filter((free) => free !== url);
@@ -48,20 +50,25 @@ export class StoreSchemas {
   }
 
   async #openAt(url: string, options: PostgresEngineOptions): Promise<Engine> {
+    this.#used.set(url, (this.#used.get(url) ?? 0) + 1);
     const engine = await openPostgresEngine(url, { connections: 3, ...options });
     this.#urls.set(engine, url);
     const close = engine.close.bind(engine);
     let closed = false;
     engine.close = async () => {
       await close();
-      if (!closed) this.#free.push(url);
+      if (closed) return;
       closed = true;
+      const others = (this.#used.get(url) ?? 1) - 1;
+      this.#used.set(url, others);
+      if (others === 0) this.#free.push(url);
     };
     return engine;
   }
 }
 
-async function empty(url: string): Promise<void> {
+/** Runs one statement, or several, on the tables of the store at `url`. */
+export async function runOn(url: string, sql: string, values?: unknown[]): Promise<void> {
   const address = new URL(url);
   const schema = address.searchParams.get('schema');
   address.search = '';
@@ -71,7 +78,7 @@ async function empty(url: string): Promise<void> {
   });
   await client.connect();
   try {
-    await client.query(EMPTY);
+    await client.query(sql, values);
   } finally {
     await client.end();
   }

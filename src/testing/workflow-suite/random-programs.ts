@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeUtf8 } from '../../src/base/utf8.ts';
-import { collectGarbage } from '../../src/maintain/collect-garbage.ts';
-import { createStore } from '../../src/store/create-store.ts';
-import type { Store } from '../../src/store/store.ts';
-import { ModelEngine } from '../../src/testing/model-engine.ts';
-import { workflowRoots } from '../../src/workflow/workflow-roots.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import { collectGarbage } from '../../maintain/collect-garbage.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Store } from '../../store/store.ts';
+import { blobHashes, countBlobs } from '../store-suite/fixture.ts';
+import type { OpenedStore, StoreTarget } from '../store-suite/store-target.ts';
+import { workflowRoots } from '../../workflow/workflow-roots.ts';
 import { BUNDLE } from './fixture.ts';
 
 /*
@@ -42,16 +43,19 @@ interface Modelled {
 }
 
 class Life {
-  readonly engine: ModelEngine;
+  readonly engine: Engine;
   readonly store: Store;
   threads: Modelled[] = [];
 
-  constructor() {
+  private constructor({ engine, store }: OpenedStore) {
+    this.engine = engine;
+    this.store = store;
+  }
+
+  static async begin(target: StoreTarget): Promise<Life> {
     let now = Date.UTC(2026, 10, 15);
     // Days go by, so that histories are many.
-    const clock = (): number => (now += 3_600_000);
-    this.engine = new ModelEngine({ clock });
-    this.store = createStore(this.engine, { clock });
+    return new Life(await target.open({ clock: () => (now += 3_600_000) }));
   }
 
   async play(verb: Verb): Promise<void> {
@@ -81,10 +85,10 @@ class Life {
 
   async fork({ id, steps, ended }: Modelled, n: number): Promise<void> {
     const there = ended ? steps.slice(0, -1) : steps;
-    const blobs = this.engine.state.blobs.size;
+    const blobs = await countBlobs(this.engine);
     const at = there.length === 0 ? undefined : n % there.length;
     const fork = await this.store.workflows.fork(id, at === undefined ? {} : { at });
-    assert.equal(this.engine.state.blobs.size, blobs);
+    assert.equal(await countBlobs(this.engine), blobs);
     this.threads.push({
       id: fork.id,
       steps: at === undefined ? [] : there.slice(0, at + 1),
@@ -100,7 +104,7 @@ class Life {
       roots.push(head, start);
     }
     const reachable = await this.store.workflows.findReachableHashes(roots);
-    assert.deepEqual(new Set(this.engine.state.blobs.keys()), reachable);
+    assert.deepEqual(await blobHashes(this.engine), reachable);
   }
 
   async compare(): Promise<void> {
@@ -121,64 +125,66 @@ class Life {
   }
 }
 
-describe('random programs', () => {
-  it('agree with a model of lists', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(verb, { maxLength: 60 }), async (verbs) => {
-        const life = new Life();
-        for (const next of verbs) await life.play(next);
-        await life.collect();
-        await life.compare();
-        await life.store.close();
-        expect(life.threads.length).toBeLessThanOrEqual(verbs.length);
-      }),
-      { numRuns: 80 },
-    );
-  });
-});
-
-describe('a collection', () => {
-  it('that did not know the history would take finished threads', async () => {
-    const life = new Life();
-    for (const next of ['start', 'step', 'end'] as const)
-      await life.play({ do: next, which: 0, n: 0 });
-    const { engine, store } = life;
-    const source = workflowRoots(engine);
-    const forgetful = {
-      ...source,
-      async *roots() {
-        yield* [];
-      },
-    };
-    const [thread] = life.threads;
-    await collectGarbage(engine, [source], { graceMs: 0, all: true });
-    expect((await store.workflows.steps(thread!.id)).steps).toHaveLength(2);
-    await collectGarbage(engine, [forgetful], { graceMs: 0, all: true });
-    await expect(store.workflows.steps(thread!.id)).rejects.toThrow(/there is no workflow node/);
-    await store.close();
+export function randomProgramsSuite(target: StoreTarget): void {
+  describe('random programs', () => {
+    it('agree with a model of lists', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(verb, { maxLength: 60 }), async (verbs) => {
+          const life = await Life.begin(target);
+          for (const next of verbs) await life.play(next);
+          await life.collect();
+          await life.compare();
+          await life.store.close();
+          expect(life.threads.length).toBeLessThanOrEqual(verbs.length);
+        }),
+        { numRuns: target.randomRuns ?? 25 },
+      );
+    });
   });
 
-  it('keeps what a thread that ends meanwhile comes to lead to', async () => {
-    for (const deaf of [false, true]) {
-      const life = new Life();
+  describe('a collection', () => {
+    it('that did not know the history would take finished threads', async () => {
+      const life = await Life.begin(target);
+      for (const next of ['start', 'step', 'end'] as const)
+        await life.play({ do: next, which: 0, n: 0 });
       const { engine, store } = life;
-      await life.play({ do: 'start' });
-      const [thread] = life.threads;
-      const leaf = await store.blobs.put(encodeUtf8('leaf'));
-      const node = { type: 'content', payload: '', refs: [leaf.hash] };
-      const artifact = await store.blobs.put(encodeUtf8(JSON.stringify(node)));
       const source = workflowRoots(engine);
-      const late = {
+      const forgetful = {
         ...source,
         async *roots() {
-          yield* source.roots();
-          await store.workflows.end(thread!.id, { refs: [artifact.hash] });
+          yield* [];
         },
-        ...(deaf && { rootsIn: () => [] }),
       };
-      await collectGarbage(engine, [late], { graceMs: 0, all: true });
-      expect(await engine.hasBlob(leaf.hash)).toBe(!deaf);
+      const [thread] = life.threads;
+      await collectGarbage(engine, [source], { graceMs: 0, all: true });
+      expect((await store.workflows.steps(thread!.id)).steps).toHaveLength(2);
+      await collectGarbage(engine, [forgetful], { graceMs: 0, all: true });
+      await expect(store.workflows.steps(thread!.id)).rejects.toThrow(/there is no workflow node/);
       await store.close();
-    }
+    });
+
+    it('keeps what a thread that ends meanwhile comes to lead to', async () => {
+      for (const deaf of [false, true]) {
+        const life = await Life.begin(target);
+        const { engine, store } = life;
+        await life.play({ do: 'start' });
+        const [thread] = life.threads;
+        const leaf = await store.blobs.put(encodeUtf8('leaf'));
+        const node = { type: 'content', payload: '', refs: [leaf.hash] };
+        const artifact = await store.blobs.put(encodeUtf8(JSON.stringify(node)));
+        const source = workflowRoots(engine);
+        const late = {
+          ...source,
+          async *roots() {
+            yield* source.roots();
+            await store.workflows.end(thread!.id, { refs: [artifact.hash] });
+          },
+          ...(deaf && { rootsIn: () => [] }),
+        };
+        await collectGarbage(engine, [late], { graceMs: 0, all: true });
+        expect(await engine.hasBlob(leaf.hash)).toBe(!deaf);
+        await store.close();
+      }
+    });
   });
-});
+}

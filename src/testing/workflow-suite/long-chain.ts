@@ -1,14 +1,14 @@
-import type { Hash } from '../../src/base/brand.ts';
-import type { BlobPut } from '../../src/engine/batch.ts';
-import type { Engine } from '../../src/engine/engine.ts';
-import { createWorkflows } from '../../src/workflow/create-workflows.ts';
-import { changeThread } from '../../src/workflow/change-thread.ts';
-import { OneAtATime } from '../../src/base/one-at-a-time.ts';
-import { Lifetime } from '../../src/base/lifetime.ts';
-import type { StateAt } from '../../src/workflow/nodes.ts';
-import { planStep } from '../../src/workflow/plan-step.ts';
-import type { Thread } from '../../src/workflow/thread.ts';
-import { toThreadId } from '../../src/workflow/thread-id.ts';
+import type { Hash } from '../../base/brand.ts';
+import type { BlobPut } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { createWorkflows } from '../../workflow/create-workflows.ts';
+import { changeThread } from '../../workflow/change-thread.ts';
+import { OneAtATime } from '../../base/one-at-a-time.ts';
+import { Lifetime } from '../../base/lifetime.ts';
+import type { StateAt } from '../../workflow/nodes.ts';
+import { planStep } from '../../workflow/plan-step.ts';
+import type { Thread } from '../../workflow/thread.ts';
+import { toThreadId } from '../../workflow/thread-id.ts';
 import { BUNDLE } from './fixture.ts';
 
 const PUTS_AT_ONCE = 500;

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { failure } from '../engine-suite/fixture.ts';
+import { brief, eventsOf, newChat, reopen, textsOf } from './fixture.ts';
+import { openRig } from '../store-suite/fixture.ts';
+import type { StoreTarget } from '../store-suite/store-target.ts';
+
+export function messagesSuite(target: StoreTarget): void {
+  describe('a chat', () => {
+    it('keeps messages in order, and shows them again after a restart', async () => {
+      const rig = await openRig(target, { clock: () => Date.UTC(2026, 10, 15) });
+      const chat = await newChat(rig);
+      const first = await chat.add({ role: 'user', content: 'hi', id: 'm1' });
+      expect(first).toEqual({
+        id: 'm1',
+        seq: 1,
+        at: '2026-11-15T00:00:00.000Z',
+        role: 'user',
+        branch: 'main',
+        content: 'hi',
+        state: 'complete',
+        edits: 0,
+        attachments: [],
+      });
+      await chat.add({
+        role: 'assistant',
+        content: 'hello',
+        id: 'm2',
+        model: 'x',
+        usage: { inputTokens: 3, outputTokens: 5 },
+      });
+      const again = await reopen(rig, 'c1');
+      expect((await again.messages()).messages.map(brief)).toEqual([
+        'm1 user: hi',
+        'm2 assistant: hello',
+      ]);
+      expect(await again.status()).toMatchObject({
+        id: 'c1',
+        title: 'talk',
+        events: 2,
+        messages: 2,
+        problems: 0,
+        usage: { inputTokens: 3, outputTokens: 5, byRole: { user: 1, assistant: 1 } },
+      });
+      expect(await rig.store.chats.list()).toMatchObject({ items: [{ id: 'c1', events: 2 }] });
+    });
+
+    it('edits by adding, whatever comes later', async () => {
+      const rig = await openRig(target);
+      const chat = await newChat(rig);
+      await chat.add({ role: 'user', content: 'one', id: 'm' });
+      await chat.edit('m', 'two');
+      await chat.append({
+        type: 'message_completed',
+        payload: { message_id: 'm', role: 'user', content: 'three' },
+      });
+      expect(await chat.message('m')).toMatchObject({ content: 'two', edits: 1 });
+      expect((await chat.events()).events[0]).toMatchObject({ payload: { content: 'one' } });
+      await failure(chat.edit('nobody', 'x'), 'NOT_FOUND');
+    });
+
+    it('goes on along branches', async () => {
+      const rig = await openRig(target);
+      const chat = await newChat(rig);
+      for (const id of ['a', 'b', 'c']) await chat.add({ role: 'user', content: id, id });
+      const side = await chat.fork('b');
+      await chat.add({ role: 'user', content: 'd', id: 'd', branch: side });
+      await chat.fork('d', { branch: 'deep' });
+      await chat.add({ role: 'user', content: 'e', branch: 'deep' });
+      await chat.add({ role: 'user', content: 'f', branch: side });
+      expect(await textsOf(chat)).toEqual(['a', 'b', 'c']);
+      const again = await reopen(rig, 'c1');
+      expect(await textsOf(again, side)).toEqual(['a', 'b', 'd', 'f']);
+      expect(await textsOf(again, 'deep')).toEqual(['a', 'b', 'd', 'e']);
+      expect(await textsOf(again, '*')).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+      await failure(chat.fork('b', { branch: 'deep' }), 'INVALID');
+      await failure(chat.fork('zz'), 'NOT_FOUND');
+      await failure(chat.messages({ branch: 'nowhere' }), 'NOT_FOUND');
+      await failure(chat.add({ role: 'user', content: '', branch: 'nowhere' }), 'NOT_FOUND');
+    });
+
+    it('pages from the newest message to the oldest', async () => {
+      const chat = await newChat(await openRig(target));
+      for (let n = 0; n < 7; n += 1) await chat.add({ role: 'user', content: `${n}` });
+      const last = await chat.messages({ limit: 3 });
+      expect(last.messages.map(({ content }) => content)).toEqual(['4', '5', '6']);
+      const before = await chat.messages({ limit: 4, before: last.before ?? 0 });
+      expect(before.messages.map(({ content }) => content)).toEqual(['0', '1', '2', '3']);
+      expect(before.before).toBeUndefined();
+    });
+
+    it('finds messages by what they say now', async () => {
+      const chat = await newChat(await openRig(target));
+      await chat.add({ role: 'user', content: 'the Parser is slow', id: 'a' });
+      await chat.add({ role: 'user', content: 'no', id: 'b' });
+      await chat.edit('b', 'PARSER again');
+      expect((await chat.search('parser')).messages.map(({ id }) => id)).toEqual(['b', 'a']);
+      const { messages: one, before } = await chat.search('parser', { limit: 1 });
+      expect(one).toHaveLength(1);
+      const rest = await chat.search('parser', before === undefined ? {} : { before });
+      expect(rest).toMatchObject({ messages: [{ id: 'a' }] });
+      expect(rest).not.toHaveProperty('before');
+      await chat.redact('a', { reason: 'private' });
+      expect((await chat.search('parser')).messages.map(({ id }) => id)).toEqual(['b']);
+    });
+
+    it('keeps long payloads and attachments in blobs', async () => {
+      const rig = await openRig(target);
+      const chat = await newChat(rig);
+      const long = 'x'.repeat(10_000_000);
+      await chat.add({ role: 'tool', content: long, id: 'big' });
+      const log = await rig.engine.readLog(eventsOf('c1'), 0, 10);
+      expect(log[0]!.length).toBeLessThan(400);
+      const file = await chat.attach(new Uint8Array([1, 2, 3]), { name: 'a.bin', message: 'big' });
+      expect(file).toMatchObject({ name: 'a.bin', size: 3, mediaType: 'application/octet-stream' });
+      const again = await reopen(rig, 'c1');
+      const message = await again.message('big');
+      expect(message?.content.length).toBe(10_000_000);
+      expect(message?.attachments).toEqual([file]);
+      await rig.store.maintain.gc({ graceMs: 0 });
+      expect(await rig.store.blobs.get(file.hash)).toEqual(new Uint8Array([1, 2, 3]));
+      expect((await again.message('big'))?.content.length).toBe(10_000_000);
+      await failure(chat.add({ role: 'tool', content: 'x'.repeat(33_554_432) }), 'TOO_LARGE');
+    });
+
+    it('refuses what makes no sense, and stores nothing of it', async () => {
+      const rig = await openRig(target);
+      const chat = await newChat(rig);
+      const bad = [
+        chat.add({ role: '', content: 'x' }),
+        chat.add({ role: 'user', content: 5 as never }),
+        chat.add({ role: 'user', content: '\ud800' }),
+        chat.add({ role: 'user', content: 'x', id: 'with-hyphen' }),
+        chat.append({ type: 'Bad Type', payload: {} }),
+        chat.append({ type: 'message_added', payload: { message_id: 'm' } }),
+        chat.append({ type: 'x', payload: [] as never }),
+        chat.append([]),
+        rig.store.chats.create({ id: 'c1' }),
+        rig.store.chats.create({ id: 'a-b' }),
+      ];
+      for (const result of await Promise.allSettled(bad)) {
+        expect(result).toMatchObject({ status: 'rejected', reason: { code: 'INVALID' } });
+      }
+      await failure(chat.append({ type: 'x', payload: {} }, { expectedSeq: -1 }), 'HEAD_MOVED');
+      expect(await chat.status()).toMatchObject({ events: 0 });
+      await chat.add({ role: 'user', content: '\\ud800 is a text', id: 'm' });
+      await failure(chat.add({ role: 'user', content: 'again', id: 'm' }), 'INVALID');
+      await failure(rig.store.chats.open('nobody'), 'NOT_FOUND');
+    });
+
+    it('follows what is there and what comes, until it is removed', async () => {
+      const rig = await openRig(target);
+      const chat = await newChat(rig);
+      await chat.add({ role: 'user', content: 'a' });
+      const seen: number[] = [];
+      const following = (async () => {
+        for await (const { seq } of chat.follow()) seen.push(seq);
+      })();
+      await chat.add({ role: 'user', content: 'b' });
+      await chat.add({ role: 'user', content: 'c' });
+      while (seen.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+      await rig.store.chats.remove('c1');
+      await following;
+      expect(seen).toEqual([1, 2, 3]);
+      await failure(rig.store.chats.open('c1'), 'NOT_FOUND');
+    });
+  });
+}

@@ -1,0 +1,18 @@
+import { describe } from 'vitest';
+import type { StoreTarget } from '../store-suite/store-target.ts';
+import { besideSuite } from './beside.ts';
+import { damageSuite } from './damage.ts';
+import { factsSuite } from './facts.ts';
+import { keepingSuite } from './keeping.ts';
+import { lifeSuite } from './life.ts';
+
+/** What every store does with sessions, whose files are on this machine wherever the store is. */
+export function sessionSuite(target: StoreTarget): void {
+  describe(`sessions on ${target.name}`, () => {
+    lifeSuite(target);
+    keepingSuite(target);
+    factsSuite(target);
+    damageSuite(target);
+    besideSuite(target);
+  });
+}

@@ -1,0 +1,13 @@
+import { toHash } from '../../base/brand.ts';
+import type { Hash } from '../../base/brand.ts';
+import { openRig } from '../store-suite/fixture.ts';
+import type { StoreRig } from '../store-suite/fixture.ts';
+import type { StoreTarget } from '../store-suite/store-target.ts';
+
+export const BUNDLE: Hash = toHash('b'.repeat(64));
+
+/** A store whose clock goes on by a second with every question. */
+export async function openWorkflows(target: StoreTarget): Promise<StoreRig> {
+  let now = Date.UTC(2026, 10, 15);
+  return openRig(target, { clock: () => (now += 1000) });
+}

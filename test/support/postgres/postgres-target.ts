@@ -1,0 +1,23 @@
+import { createStore } from '../../../src/store/create-store.ts';
+import type { StoreTarget } from '../../../src/testing/store-suite/store-target.ts';
+import { runOn, StoreSchemas } from './store-schemas.ts';
+
+/** Stores in a database. Who opens one beside another is a server of its own, as on another machine. */
+export function postgresTarget(schemas: StoreSchemas = new StoreSchemas()): StoreTarget {
+  return {
+    name: 'PostgreSQL',
+    randomRuns: 2,
+    async open(opening = {}) {
+      const engine = await schemas.open(opening);
+      return { engine, store: createStore(engine, opening) };
+    },
+    async openBeside(opened, opening = {}) {
+      const engine = await schemas.reopen(opened.engine, opening);
+      return { engine, store: createStore(engine, opening) };
+    },
+    async spoilLine({ engine }, log, line) {
+      const sql = 'DELETE FROM log_lines WHERE name = $1 AND nth = $2';
+      await runOn(schemas.urlOf(engine), sql, [log, line]);
+    },
+  };
+}
