@@ -5,8 +5,8 @@ import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { openStore } from '../crash/open-store.ts';
 import { CHECK_TIME } from '../crash/oracle.ts';
-import { findTexts } from '../health/erase-scene.ts';
-import type { Files } from '../health/find-bytes.ts';
+import { findTexts } from '../../src/testing/health-suite/erase-scene.ts';
+import type { Files } from '../../src/testing/health-suite/find-bytes.ts';
 import { textsOf } from '../../src/testing/chat-suite/fixture.ts';
 
 /*

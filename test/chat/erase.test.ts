@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { filesIn } from '../health/files-in.ts';
-import { findTexts } from '../health/erase-scene.ts';
+import { findTexts } from '../../src/testing/health-suite/erase-scene.ts';
 import { textsOf } from '../../src/testing/chat-suite/fixture.ts';
 import { fill, REASON, SECRETS } from '../../src/testing/chat-suite/secrets.ts';
 

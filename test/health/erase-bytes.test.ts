@@ -9,9 +9,15 @@ import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { openStore } from '../crash/open-store.ts';
 import { CHECK_TIME } from '../crash/oracle.ts';
-import { checkErased, eraseAll, fillSecrets, findTexts, largeTexts } from './erase-scene.ts';
+import {
+  checkErased,
+  eraseAll,
+  fillSecrets,
+  findTexts,
+  largeTexts,
+} from '../../src/testing/health-suite/erase-scene.ts';
 import { filesIn } from './files-in.ts';
-import type { Files } from './find-bytes.ts';
+import type { Files } from '../../src/testing/health-suite/find-bytes.ts';
 
 /*
  * Invariant: once an erasure has been acknowledged, no file of the store has the bytes, in any form, nor

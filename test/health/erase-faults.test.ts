@@ -15,8 +15,14 @@ import { lyingIo } from '../crash/lying-io.ts';
 import { openStore, STORE } from '../crash/open-store.ts';
 import { CHECK_TIME } from '../crash/oracle.ts';
 import { ProcessIo } from '../crash/process-io.ts';
-import { checkErased, eraseAll, fillSecrets, findTexts, type SecretStore } from './erase-scene.ts';
-import type { Files } from './find-bytes.ts';
+import {
+  checkErased,
+  eraseAll,
+  fillSecrets,
+  findTexts,
+  type SecretStore,
+} from '../../src/testing/health-suite/erase-scene.ts';
+import type { Files } from '../../src/testing/health-suite/find-bytes.ts';
 
 /*
  * Invariant: whatever fails while blobs are erased, and whatever a power cut leaves after it, an erasure

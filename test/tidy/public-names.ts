@@ -257,6 +257,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'engineSuite',
     'exploreCrashes',
     'flipBytes',
+    'healthSuite',
     'mapShelves',
     'planFaults',
     'queueSuite',
@@ -272,6 +273,9 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'type QueueTarget',
     'type StoreOpening',
     'type StoreTarget',
+    'type VerifyTarget',
+    'underLoadSuite',
+    'verifySteps',
     'workflowSuite',
   ],
 };

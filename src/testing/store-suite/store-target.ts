@@ -25,4 +25,6 @@ export interface StoreTarget {
   openBeside(opened: OpenedStore, opening?: StoreOpening): Promise<OpenedStore>;
   /** Damages a line where it is stored, behind the engine's back; the first is 0. It cannot be read from then on. */
   spoilLine(opened: OpenedStore, log: string, line: number): Promise<void>;
+  /** Every byte that is stored, in pieces with names. Compressed ones that are not whole blobs, unpacked as well. */
+  stored(opened: OpenedStore): Promise<Iterable<readonly [where: string, bytes: Uint8Array]>>;
 }

@@ -1,6 +1,8 @@
 import { createStore } from '../../../src/store/create-store.ts';
 import type { StoreTarget } from '../../../src/testing/store-suite/store-target.ts';
-import { runOn, StoreSchemas } from './store-schemas.ts';
+import { rowsOf } from './rows-of.ts';
+import { runOn } from './run-on.ts';
+import { StoreSchemas } from './store-schemas.ts';
 
 /** Stores in a database. Who opens one beside another is a server of its own, as on another machine. */
 export function postgresTarget(schemas: StoreSchemas = new StoreSchemas()): StoreTarget {
@@ -14,6 +16,9 @@ export function postgresTarget(schemas: StoreSchemas = new StoreSchemas()): Stor
     async openBeside(opened, opening = {}) {
       const engine = await schemas.reopen(opened.engine, opening);
       return { engine, store: createStore(engine, opening) };
+    },
+    async stored({ engine }) {
+      return rowsOf(schemas.urlOf(engine));
     },
     async spoilLine({ engine }, log, line) {
       const sql = 'DELETE FROM log_lines WHERE name = $1 AND nth = $2';

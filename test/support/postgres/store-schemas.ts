@@ -1,10 +1,10 @@
-import { Client } from 'pg';
 import type { Engine } from '../../../src/engine/engine.ts';
 import {
   openPostgresEngine,
   type PostgresEngineOptions,
 } from '../../../src/engine/postgres/open-postgres-engine.ts';
 import { freshDatabase } from './fresh-database.ts';
+import { runOn } from './run-on.ts';
 
 /** Twenty tables take longer to make than most tests do: what one test leaves is emptied for the next. */
 const EMPTY = `
@@ -64,22 +64,5 @@ export class StoreSchemas {
       if (others === 0) this.#free.push(url);
     };
     return engine;
-  }
-}
-
-/** Runs one statement, or several, on the tables of the store at `url`. */
-export async function runOn(url: string, sql: string, values?: unknown[]): Promise<void> {
-  const address = new URL(url);
-  const schema = address.searchParams.get('schema');
-  address.search = '';
-  const client = new Client({
-    connectionString: address.href,
-    options: `-c search_path=${schema}`,
-  });
-  await client.connect();
-  try {
-    await client.query(sql, values);
-  } finally {
-    await client.end();
   }
 }

@@ -1,5 +1,5 @@
-import type { ContextId, Hash, TurnId } from '../../src/base/brand.ts';
-import { NO_TURN } from '../../src/base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { NO_TURN } from '../../base/brand.ts';
 
 interface KnownTurn {
   readonly parent: TurnId;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ContextId, TurnId } from '../../src/base/brand.ts';
-import { NO_TURN } from '../../src/base/brand.ts';
-import { isQuipuError } from '../../src/base/errors.ts';
-import type { Contexts } from '../../src/context/contexts.ts';
-import type { Turn } from '../../src/context/turn.ts';
-import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import { NO_TURN } from '../../base/brand.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import type { Contexts } from '../../context/contexts.ts';
+import type { Turn } from '../../context/turn.ts';
+import { SeededRandom } from '../disk/seeded-random.ts';
 import { LoadModel } from './load-model.ts';
 
 // Random work on contexts. A writer changes only contexts of its own, and forks from anybody's turns,
@@ -17,15 +17,20 @@ export class Load {
   /** What was wrong, in words; empty: nothing. */
   readonly failures: string[] = [];
   done = 0;
-  readonly #contexts: Contexts;
+  readonly #doors: readonly Contexts[];
   readonly #random: SeededRandom;
   readonly #removing: Set<ContextId> = new Set();
   readonly #patching: Set<Promise<void>> = new Set();
   #stopped = false;
 
-  constructor(contexts: Contexts, seed: number) {
-    this.#contexts = contexts;
+  /** Each call goes through one of the doors, whichever. */
+  constructor(doors: readonly [Contexts, ...Contexts[]], seed: number) {
+    this.#doors = doors;
     this.#random = new SeededRandom(seed);
+  }
+
+  get #contexts(): Contexts {
+    return this.#doors[this.#pick(this.#doors.length)]!;
   }
 
   stop(): void {

@@ -1,7 +1,7 @@
-import { compress, decompress } from '../../src/base/compress.ts';
-import { scanPack } from '../../src/engine/files/scan-pack.ts';
-import { BlobCodec } from '../../src/format/blob-record.ts';
-import { LARGE_BLOB_BYTES } from '../../src/format/chunker.ts';
+import { compress, decompress } from '../../base/compress.ts';
+import { scanPack } from '../../engine/files/scan-pack.ts';
+import { BlobCodec } from '../../format/blob-record.ts';
+import { LARGE_BLOB_BYTES } from '../../format/chunker.ts';
 
 /** A file by its path. */
 export type Files = Iterable<readonly [path: string, bytes: Uint8Array]>;

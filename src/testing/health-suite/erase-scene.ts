@@ -1,8 +1,8 @@
-import type { ContextId, Hash, TurnId } from '../../src/base/brand.ts';
-import { isQuipuError } from '../../src/base/errors.ts';
-import { hashBytes } from '../../src/base/hash.ts';
-import type { Store } from '../../src/store/store.ts';
-import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
+import type { Store } from '../../store/store.ts';
+import { SeededRandom } from '../disk/seeded-random.ts';
 import { type Files, findBytes } from './find-bytes.ts';
 
 // A store with secrets of every kind between texts that stay, and the ways to erase them.
