@@ -1,9 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { Client } from 'pg';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { Change } from '../../src/engine/batch.ts';
 import { toTurnId } from '../../src/base/brand.ts';
-import { openPostgresEngine } from '../../src/engine/postgres/open-postgres-engine.ts';
 import { TurnFlag } from '../../src/format/turn-flags.ts';
 import {
   append,
@@ -14,26 +12,27 @@ import {
   sealTurn,
 } from '../../src/testing/engine-suite/fixture.ts';
 import { Ears, held, orphanTurns, sweep } from '../../src/testing/engine-suite/upkeep-fixture.ts';
-import { freshDatabase } from '../support/postgres/fresh-database.ts';
+import { runOn } from '../support/postgres/run-on.ts';
+import { StoreSchemas } from '../support/postgres/store-schemas.ts';
 
 // Several servers over one database: each test opens two engines, which know nothing of each other.
 
-async function openAt(url: string): Promise<Engine> {
-  const engine = await openPostgresEngine(url, { connections: 3 });
-  onTestFinished(() => engine.close());
-  return engine;
+const schemas = new StoreSchemas();
+
+async function openBeside(engine: Engine): Promise<Engine> {
+  const other = await schemas.reopen(engine);
+  onTestFinished(() => other.close());
+  return other;
 }
 
-async function openTwo(): Promise<{ url: string; a: Engine; b: Engine }> {
-  const url = await freshDatabase();
-  return { url, a: await openAt(url), b: await openAt(url) };
+async function openTwo(): Promise<{ a: Engine; b: Engine }> {
+  const a = await schemas.open();
+  onTestFinished(() => a.close());
+  return { a, b: await openBeside(a) };
 }
 
-async function run(url: string, sql: string): Promise<void> {
-  const client = new Client({ connectionString: url, options: '-c search_path=quipu' });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
+async function run(engine: Engine, sql: string): Promise<void> {
+  await runOn(schemas.urlOf(engine), sql);
 }
 
 it('hands out dense ids and numbers, whoever commits', async () => {
@@ -64,32 +63,32 @@ it('tells listeners of what other servers commit, in commit order', async () => 
 });
 
 it('says that something went by when changes are gone before they were heard', async () => {
-  const { url, a, b } = await openTwo();
+  const { a, b } = await openTwo();
   const { id } = await createContext(b);
   const heard: Change[] = [];
   const missed = vi.fn<() => void>();
   b.subscribe((change) => heard.push(change), missed);
   await append(a, id, 'first');
   await vi.waitFor(() => expect(heard).toHaveLength(1));
-  await run(url, `UPDATE clock SET seq = seq + 5`);
+  await run(a, `UPDATE clock SET seq = seq + 5`);
   await append(a, id, 'later');
   await vi.waitFor(() => expect(missed).toHaveBeenCalledOnce());
   await vi.waitFor(() => expect(heard).toHaveLength(2));
 });
 
 it('leaves the turns alone that another server streams into, and ends them when it is gone', async () => {
-  const { url, a } = await openTwo();
+  const { a } = await openTwo();
   const { id } = await createContext(a);
   const turn = await openTurn(a, id);
   await a.commit({ deltas: [{ turn: turn.id, offset: 0, bytes: Buffer.from('so far') }] });
-  const other = await openAt(url);
+  const other = await openBeside(a);
   expect(await other.getOpenTurn(turn.id)).toMatchObject({ row: { size: 6 } });
   // Whoever writes next answers for it: the first server may go.
   await other.commit({ deltas: [{ turn: turn.id, offset: 6, bytes: Buffer.from(', on') }] });
   await a.close();
-  expect(await (await openAt(url)).getOpenTurn(turn.id)).toBeDefined();
+  expect(await (await openBeside(a)).getOpenTurn(turn.id)).toBeDefined();
   await other.close();
-  const last = await openAt(url);
+  const last = await openBeside(a);
   expect(await last.getOpenTurn(turn.id)).toBeUndefined();
   const sealed = await last.getTurn(turn.id);
   expect(sealed).toMatchObject({ flags: TurnFlag.INTERRUPTED, size: 10 });
@@ -97,21 +96,21 @@ it('leaves the turns alone that another server streams into, and ends them when 
 });
 
 it('ends the turns of a server that was not seen for a while', async () => {
-  const { url, a } = await openTwo();
+  const { a } = await openTwo();
   const { id } = await createContext(a);
   const turn = await openTurn(a, id);
-  await run(url, `UPDATE open_turns SET owner = '00000000-0000-0000-0000-000000000000'`);
-  expect(await (await openAt(url)).getOpenTurn(turn.id)).toBeUndefined();
+  await run(a, `UPDATE open_turns SET owner = '00000000-0000-0000-0000-000000000000'`);
+  expect(await (await openBeside(a)).getOpenTurn(turn.id)).toBeUndefined();
 });
 
 /** A collection on one server, a commit on another that builds on what is about to go. */
 async function collectBeside(losesNotes: boolean): Promise<{ kept: string[]; turn: boolean }> {
-  const { url, a, b } = await openTwo();
+  const { a, b } = await openTwo();
   const id = await orphanTurns(a, 'a', 'b');
   const ears = new Ears();
   const collection = await ears.start(a, 0);
   await append(b, id, 'a', { parent: toTurnId(1) });
-  if (losesNotes) await run(url, 'DELETE FROM collection_notes');
+  if (losesNotes) await run(a, 'DELETE FROM collection_notes');
   await sweep(collection, ears);
   return { kept: await held(b, 'a', 'b'), turn: (await b.getTurn(toTurnId(1))) !== undefined };
 }
@@ -125,12 +124,12 @@ it('would collect it if the other server did not say so', async () => {
 });
 
 it('runs one collection at a time, over all servers, and takes over from one that is gone', async () => {
-  const { url, a, b } = await openTwo();
+  const { a, b } = await openTwo();
   await a.commit({ blobs: [blobOf('dead')] });
   const ears = new Ears();
   const stale = await ears.start(a, 0);
   await expect(new Ears().start(b)).rejects.toMatchObject({ code: 'LOCKED' });
-  await run(url, `UPDATE clock SET upkeep_owner = '00000000-0000-0000-0000-000000000000'`);
+  await run(a, `UPDATE clock SET upkeep_owner = '00000000-0000-0000-0000-000000000000'`);
   const collection = await new Ears().start(b, 0);
   // The first one was only slow: what it would take away is no longer its business.
   await expect(sweep(stale, ears)).rejects.toMatchObject({ code: 'LOCKED' });

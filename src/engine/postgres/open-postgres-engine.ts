@@ -19,13 +19,16 @@ export interface PostgresEngineOptions extends DatabaseOptions {
 
 const CACHE_BYTES = 64 * 1024 * 1024;
 
-/** Opens a database as a store, in any number of processes on any number of machines. */
+/**
+ * Opens a database as a store, in any number of processes on any number of machines. Given by its URL, or with
+ * connections already; either way it closes with the engine.
+ */
 export async function openPostgresEngine(
-  url: string,
+  place: string | Database,
   options: PostgresEngineOptions = {},
 ): Promise<PostgresEngine> {
   const { clock = Date.now, create = true, cacheBytes = CACHE_BYTES, ...databaseOptions } = options;
-  const database = new Database(url, databaseOptions);
+  const database = typeof place === 'string' ? new Database(place, databaseOptions) : place;
   try {
     if (!create) await assertThere(database);
     await migrate(database, STORE_SCHEMA);

@@ -1,10 +1,16 @@
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { NO_TURN } from '../../base/brand.ts';
 
+interface KnownPatch {
+  readonly seq: number;
+  readonly payload: Hash;
+}
+
 interface KnownTurn {
   readonly parent: TurnId;
   readonly payload: Hash;
-  readonly patches: Hash[];
+  /** In their own order: of two that were written through different doors the later may be acknowledged first. */
+  patches: readonly KnownPatch[];
 }
 
 /** What a store must hold, from what it acknowledged. */
@@ -18,9 +24,12 @@ export class LoadModel {
     this.#written.add(payload);
   }
 
-  addPatch(turn: TurnId, payload: Hash): void {
-    this.turns.get(turn)?.patches.push(payload);
-    this.#written.add(payload);
+  addPatch(turn: TurnId, patch: KnownPatch): void {
+    const known = this.turns.get(turn);
+    if (known !== undefined) {
+      known.patches = [...known.patches, patch].toSorted((a, b) => a.seq - b.seq);
+    }
+    this.#written.add(patch.payload);
   }
 
   /** From a turn to its root. */
@@ -37,7 +46,7 @@ export class LoadModel {
   /** What reads of the turn may have shown since it had that many patches. */
   shownSince(turn: TurnId, patchCount: number): Hash[] {
     const known = this.turns.get(turn);
-    return known === undefined ? [] : [known.payload, ...known.patches].slice(patchCount);
+    return known === undefined ? [] : payloadsOf(known).slice(patchCount);
   }
 
   reachable(): Set<TurnId> {
@@ -56,10 +65,12 @@ export class LoadModel {
     const all = new Map([...this.#written].map((hash) => [hash, false]));
     for (const id of this.reachable()) {
       const known = this.turns.get(id);
-      for (const hash of [...(known?.patches ?? []), ...(known ? [known.payload] : [])]) {
-        all.set(hash, true);
-      }
+      for (const hash of known === undefined ? [] : payloadsOf(known)) all.set(hash, true);
     }
     return all;
   }
+}
+
+function payloadsOf({ payload, patches }: KnownTurn): Hash[] {
+  return [payload, ...patches.map((patch) => patch.payload)];
 }

@@ -159,8 +159,8 @@ export class Load {
   async #patch(id: ContextId): Promise<void> {
     const turn = this.#earlier(id);
     if (turn === undefined) return;
-    const patching = this.#contexts.patch(turn, this.#payload()).then(({ payloadHash }) => {
-      this.model.addPatch(turn, payloadHash);
+    const patching = this.#contexts.patch(turn, this.#payload()).then(({ payloadHash, seq }) => {
+      this.model.addPatch(turn, { seq, payload: payloadHash });
       this.#patching.delete(patching);
     });
     this.#patching.add(patching);

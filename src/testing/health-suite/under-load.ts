@@ -46,7 +46,7 @@ async function run(collector: Store, load: Load, forMs: number): Promise<number>
 async function checkAll(store: Store, load: Load, about: string): Promise<void> {
   await store.maintain.gc(ALL_NOW);
   for (const id of load.model.heads.keys()) await load.check(id);
-  expect(load.failures, about).toEqual([]);
+  expect(load.failures.join('\n'), about).toBe('');
   const wrong: string[] = [];
   for (const [hash, isNeeded] of load.model.payloads()) {
     if ((await store.blobs.has(hash)) !== isNeeded) wrong.push(`${hash} ${isNeeded}`);
@@ -98,7 +98,7 @@ export function underLoadSuite(target: StoreTarget, forMs: number): void {
       const load = new Load([rig.store.contexts, other.contexts], seed);
       const collections = await run(other, load, forMs);
       const about = `seed ${seed}, ${load.done} steps, ${collections} collections`;
-      expect(load.failures, about).toEqual([]);
+      expect(load.failures.join('\n'), about).toBe('');
       expect(collections, about).toBeGreaterThanOrEqual(forMs / 2000);
       expect(load.model.turns.size, about).toBeGreaterThan(forMs / 100);
       await checkAll(rig.store, load, about);
