@@ -14,10 +14,15 @@ const RANDOM_RUNS = 3;
 export type OpenServed = (opening?: EngineOpening) => Promise<Engine>;
 
 /** All that an engine and a store must do, done through a client over a live server. */
-export function clientSuites(name: string, way: Way, openServed: OpenServed): void {
+export function clientSuites(
+  name: string,
+  way: Way,
+  openServed: OpenServed,
+  randomRuns: number = RANDOM_RUNS,
+): void {
   engineSuite({
     name: `${name} over ${way}`,
-    randomRuns: RANDOM_RUNS,
+    randomRuns,
     capabilities: {
       reopen: { missing: 'a client does not own the data' },
       reindex: true,
@@ -30,7 +35,7 @@ export function clientSuites(name: string, way: Way, openServed: OpenServed): vo
 
   contextsSuite({
     name: `${name} over ${way}`,
-    randomRuns: RANDOM_RUNS,
+    randomRuns,
     open: async (options) => {
       const engine = await connectTo(await openServed(), way);
       return createStore(engine, { ...options, elsewhere: remoteVerbs(engine) });

@@ -1,6 +1,5 @@
 import { describe } from 'vitest';
 import type { StoreTarget } from '../store-suite/store-target.ts';
-import { badBundlesSuite } from './bad-bundles.ts';
 import { badInputSuite } from './bad-input.ts';
 import { eraseSuite } from './erase.ts';
 import { randomProgramsSuite } from './random-programs.ts';
@@ -17,6 +16,5 @@ export function workflowSuite(target: StoreTarget): void {
     eraseSuite(target);
     randomProgramsSuite(target);
     runSuite(target);
-    badBundlesSuite(target);
   });
 }
