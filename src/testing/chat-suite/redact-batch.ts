@@ -162,7 +162,7 @@ export function redactBatchSuite(target: StoreTarget): void {
 
     it('can be done again, wherever it was cut off', { timeout: 60_000 }, async () => {
       // Where each call takes long, at some of the places.
-      const step = target.randomRuns === undefined ? 1 : 3;
+      const step = target.randomRuns === undefined ? 1 : 5;
       let failing = 1;
       while (await isCutOff(target, failing)) failing += step;
       expect(failing).toBeGreaterThan(5);

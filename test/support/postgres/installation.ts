@@ -3,6 +3,7 @@ import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, statSync } fro
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { scratchFolder } from '../scratch-folder.ts';
 
 /** Who runs the server: PostgreSQL refuses to be root. Empty when this process is somebody else. */
 export interface ServerUser {
@@ -18,12 +19,18 @@ export interface Installation {
   readonly postgres: string;
 }
 
-/** A folder and programs that the server's user can reach, wherever the checkout lies. */
-export function prepareInstallation(): Installation {
+/**
+ * A folder and programs that the server's user can reach, wherever the checkout lies. In memory, where there is
+ * room, unless the data is to be on a disk.
+ */
+export function prepareInstallation(onDisk: boolean): Installation {
   const user = findUser();
-  const folder = mkdtempSync(join(temporaryFolder(user), 'quipu-postgres-'));
   const native = nativeFolder();
-  const programs = canReach(user, native) ? native : join(folder, 'native');
+  const isReached = canReach(user, native);
+  // Programs that are copied cannot always be run from memory.
+  const folders = [onDisk || !isReached ? tmpdir() : scratchFolder(), '/tmp', '/var/tmp'];
+  const folder = mkdtempSync(join(firstReached(user, folders), 'quipu-postgres-'));
+  const programs = isReached ? native : join(folder, 'native');
   if (programs !== native) cpSync(native, programs, { recursive: true, verbatimSymlinks: true });
 
   const { uid, gid } = user;
@@ -61,8 +68,7 @@ function nativeFolder(): string {
   return join(dirname(dirname(main)), 'native');
 }
 
-function temporaryFolder(user: ServerUser): string {
-  const folders = [tmpdir(), '/tmp', '/var/tmp'];
+function firstReached(user: ServerUser, folders: readonly string[]): string {
   const folder = folders.find((path) => canReach(user, path));
   if (folder === undefined) throw new TypeError(`no user but root can enter ${folders.join()}`);
   return folder;

@@ -49,7 +49,7 @@ export class PostgresServer {
   #run: Supervisor | undefined;
 
   private constructor(options: PostgresServerOptions) {
-    this.#installation = prepareInstallation();
+    this.#installation = prepareInstallation(options.durable === true);
     this.#settings = {
       ...SMALL,
       ...(options.durable === true ? {} : UNSYNCED),

@@ -8,7 +8,7 @@ import { StoreSchemas } from './store-schemas.ts';
 export function postgresTarget(schemas: StoreSchemas = new StoreSchemas()): StoreTarget {
   return {
     name: 'PostgreSQL',
-    randomRuns: 2,
+    randomRuns: 1,
     async open(opening = {}) {
       const engine = await schemas.open(opening);
       return { engine, store: createStore(engine, opening) };
