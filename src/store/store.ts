@@ -11,7 +11,7 @@ import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 export interface Store {
   readonly contexts: Contexts;
   readonly workflows: Workflows;
-  /** Only in a store that lives in a folder; elsewhere its verbs give UNSUPPORTED. */
+  /** In a folder or a database, and through a server over one; where there is no place for any, UNSUPPORTED. */
   readonly queues: Queues;
   /** What coding agents write: see the guide. */
   readonly sessions: Sessions;

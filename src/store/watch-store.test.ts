@@ -85,6 +85,27 @@ describe('watching a store', () => {
     expect(await reader.take(1)).toEqual(['end']);
   });
 
+  it('does not tell a context again whose creation is heard of later than it is read', async () => {
+    const { engine, store } = openModel();
+    const heard: (() => void)[] = [];
+    const subscribe = engine.subscribe.bind(engine);
+    engine.subscribe = (listener) => subscribe((change) => void heard.push(() => listener(change)));
+    const reader = new Reader(store);
+    await reader.take(1);
+    const { id } = await store.contexts.create();
+    expect(await reader.take(1)).toEqual(['context.created 1']);
+    const next = reader.take(3);
+    for (const hear of heard.splice(0)) hear();
+    await store.contexts.append(id, note);
+    for (const title of ['named', 'renamed']) {
+      for (const hear of heard.splice(0)) hear();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await store.contexts.update(id, { title });
+    }
+    for (const hear of heard.splice(0)) hear();
+    expect(await next).toEqual(['turn.appended 1', 'context.updated 1', 'context.updated 1']);
+  });
+
   it('goes on after any event with no gap and no repetition, in a store opened again', async () => {
     const { engine, store } = openModel();
     const reader = new Reader(store);

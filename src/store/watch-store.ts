@@ -120,10 +120,13 @@ async function* tellNews(watch: Watch): AsyncGenerator<Told, void, undefined> {
   yield* tellTurns(watch, now);
   yield* tellPatches(watch, now);
   for (const id of changed) {
-    // A change of one that was just told as created is part of what was told.
-    if (id > known || !isAbout(watch.plan, id)) continue;
+    if (!isAbout(watch.plan, id)) continue;
     const row = await watch.engine.getContext(id);
-    if (row !== undefined) yield { kind: 'context.updated', context: new StoredContext(row) };
+    // A change of one that was just told as created is part of what was told.
+    const isTold = watch.trail.isTold(id, row) || id > known;
+    if (row !== undefined && !isTold) {
+      yield { kind: 'context.updated', context: new StoredContext(row) };
+    }
   }
   for (const contextId of removed) {
     if (isAbout(watch.plan, contextId)) yield { kind: 'context.removed', contextId };
@@ -142,7 +145,9 @@ async function* tellContexts(watch: Watch, now: Tips): AsyncGenerator<Told, void
     if (!isAbout(plan, id)) continue;
     const row = await readOr(() => engine.getContext(id));
     if (row === 'damaged') yield { kind: 'unreadable', what: 'context', number: String(id) };
-    else if (row !== undefined) yield { kind: 'context.created', context: new StoredContext(row) };
+    if (row === 'damaged' || row === undefined) continue;
+    watch.trail.noteCreated(row);
+    yield { kind: 'context.created', context: new StoredContext(row) };
   }
 }
 

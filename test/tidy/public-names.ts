@@ -257,6 +257,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'engineSuite',
     'exploreCrashes',
     'flipBytes',
+    'followingSuite',
     'healthSuite',
     'mapShelves',
     'planFaults',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openBeside } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { openSessions, picture } from './fixture.ts';
 
@@ -108,6 +109,25 @@ export function factsSuite(target: StoreTarget): void {
   });
 
   describe('an output', () => {
+    it('goes to an artifact when it is long, and everybody reads it there', async () => {
+      const rig = await openSessions(target);
+      const session = await rig.begin();
+      const sink = session.sink({ toolType: 'bash', spillThreshold: 1000 });
+      const lines = Array.from({ length: 500 }, (_, n) => `line ${n} of the output`);
+      for (const line of lines) await sink.push(`${line}\n`);
+      const { artifactId, truncated, totalLines, output } = await sink.dump();
+      expect({ artifactId, truncated, totalLines }).toEqual({
+        artifactId: '0',
+        truncated: true,
+        totalLines: 501,
+      });
+      expect(output).toContain('line 499 of the output');
+      const { store } = await openBeside(rig);
+      const other = await store.sessions.open(session.id);
+      const { content } = await other.resolve('artifact://0', { offset: 3 });
+      expect(content.split('\n').slice(0, 2)).toEqual(lines.slice(2, 4));
+    });
+
     it('of a session in memory takes 8 MiB of it at most', async () => {
       const { store } = await openSessions(target);
       const { sessions } = store;

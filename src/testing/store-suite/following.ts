@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../store/store.ts';
+import { collect, iterate, payloadsOf, take } from '../contexts-suite/fixture.ts';
+import { BUNDLE } from '../workflow-suite/fixture.ts';
+import { openBeside, openRig } from './fixture.ts';
+import type { StoreTarget } from './store-target.ts';
+
+/** What one does and another follows, who opened the store for himself where there can be two. */
+export function followingSuite(target: StoreTarget): void {
+  async function openTwo(): Promise<{ here: Store; there: Store }> {
+    const rig = await openRig(target);
+    return { here: rig.store, there: (await openBeside(rig)).store };
+  }
+
+  describe(`following on ${target.name}`, () => {
+    it('shows the turns of a context, whoever appends them', async () => {
+      const { here, there } = await openTwo();
+      const { id } = await here.contexts.create();
+      const turns = iterate((signal) => there.contexts.follow(id, { signal }));
+      const next = take(turns, 20);
+      for (let n = 0; n < 20; n += 1) {
+        const writer = n % 4 === 3 ? there : here;
+        await writer.contexts.append(id, { type: 'note', payload: n });
+      }
+      expect(payloadsOf(await next)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    });
+
+    it('shows the text of a turn as it is streamed', async () => {
+      const { here, there } = await openTwo();
+      const { id } = await here.contexts.create();
+      const open = await here.contexts.open(id, { type: 'note' });
+      const pieces = iterate((signal) => there.contexts.followOpen(open.id, { signal }));
+      for (const text of ['a', 'b', 'c']) {
+        const next = take(pieces, 1);
+        await open.write(text);
+        expect(Buffer.concat(await next).toString()).toBe(text);
+      }
+      await open.seal();
+      expect(await pieces.next()).toMatchObject({ done: true });
+    });
+
+    it('tells of what happens in the store', async () => {
+      const { here, there } = await openTwo();
+      const events = iterate((signal) => there.watch({}, { signal }));
+      expect((await take(events, 1))[0]).toMatchObject({ kind: 'started' });
+      const { id } = await here.contexts.create();
+      expect((await take(events, 1))[0]).toMatchObject({
+        kind: 'context.created',
+        context: { id },
+      });
+      const turn = await here.contexts.append(id, { type: 'note', payload: 1 });
+      const told = await take(events, 1);
+      expect(told[0]).toMatchObject({ kind: 'turn.appended', turn: { id: turn.id } });
+      await here.contexts.patch(turn.id, 2);
+      const [last] = await take(events, 1);
+      expect(last).toMatchObject({ kind: 'patch.added', patch: { turn: turn.id } });
+      // Whoever was away goes on behind the last one he saw, wherever he comes back.
+      await here.contexts.append(id, { type: 'note', payload: 3 });
+      const again = iterate((signal) => here.watch({}, { after: last!.id, signal }));
+      const kinds = (await take(again, 2)).map(({ kind }) => kind);
+      expect(kinds).toEqual(['resumed', 'turn.appended']);
+    });
+
+    it('shows the events of a chat, until it is removed', async () => {
+      const { here, there } = await openTwo();
+      await here.chats.create({ id: 'c1' });
+      const chat = await here.chats.open('c1');
+      const other = await there.chats.open('c1');
+      const following = collect(other.follow());
+      const stream = await chat.stream({ role: 'assistant', id: 's' });
+      await stream.write('half');
+      await stream.complete('whole');
+      await other.add({ role: 'user', content: 'thanks' });
+      while ((await chat.status()).events < 3) await new Promise(setImmediate);
+      const seen = iterate((signal) => other.follow({ after: 2, signal }));
+      expect((await take(seen, 1))[0]).toMatchObject({ seq: 3, type: 'message_added' });
+      await here.chats.remove('c1');
+      expect((await following).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+    });
+
+    it('shows the steps of a workflow thread, and its index', async () => {
+      const { here, there } = await openTwo();
+      const index = there.workflows.watchIndex(BUNDLE)[Symbol.asyncIterator]();
+      expect(await index.next()).toMatchObject({ value: { version: 0 } });
+      const { id } = await here.workflows.start({ name: 'x', bundle: BUNDLE, prompt: 'p' });
+      const steps = collect(there.workflows.live(id));
+      await here.workflows.step(id, { role: 'r', content: '1' });
+      await there.workflows.step(id, { role: 'r', content: '2' });
+      await here.workflows.end(id, { summary: 'over' });
+      expect((await steps).map(({ content }) => content)).toEqual(['1', '2', 'over']);
+      let threads: object = { none: true };
+      while (Object.keys(threads).length > 0)
+        threads = (await index.next()).value.threads as object;
+      await index.return?.();
+    });
+  });
+}
