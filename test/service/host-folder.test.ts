@@ -18,6 +18,7 @@ import { openStore } from '../../src/open-store.ts';
 import type { OpenOptions } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newFolder } from './host-rig.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 
 // What one folder does to those who open it at the same time. Two openings in one process are as far apart
 // as two processes: they meet on the socket.
@@ -216,7 +217,7 @@ describe('an owner', () => {
         if (seen.length === 40) return;
       }
     })();
-    await expect.poll(() => isLive).toBe(true);
+    await expect.poll(() => isLive, PATIENCE).toBe(true);
     const sent: bigint[] = [];
     for (let n = 0; n < 40; n += 1) {
       if (n === 20) void owner.close();
