@@ -12,7 +12,7 @@ import { projectPath } from '../support/project.ts';
 // The built command in a real shell: what unit tests of the commands cannot see.
 
 // Each test starts many processes.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 let cwd: string;
 let env: NodeJS.ProcessEnv;

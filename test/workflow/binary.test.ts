@@ -9,7 +9,7 @@ import { projectPath } from '../support/project.ts';
 
 // The built command, in processes of its own: what unit tests of the commands cannot see.
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const MAIN = projectPath('dist/cli/main.js');
 let cwd: string;
