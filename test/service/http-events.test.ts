@@ -173,6 +173,7 @@ describe('events of a context', () => {
 describe('a reader that reads nothing', () => {
   it(
     'costs little and is cut off',
+    { timeout: 60_000 },
     undisturbed(300, async () => {
       const rig = await serveHttp({ limits: { stallMs: 300, heartbeatMs: 50 } });
       const { store, port } = rig;

@@ -16,7 +16,7 @@ let server: SocketServer;
 let hasty: SocketServer;
 beforeAll(async () => {
   server = await startSocketServer({ limits: { discardMs: 300 } });
-  hasty = await startSocketServer({ limits: { stallMs: 500 } });
+  hasty = await startSocketServer({ limits: { stallMs: 200 } });
 });
 afterAll(() => Promise.all([server.close(1000), hasty.close(1000)]));
 
@@ -99,7 +99,7 @@ describe('frames in pieces', () => {
 
   it(
     'may take their time, and cost nobody else any',
-    undisturbed(200, async () => {
+    undisturbed(100, async () => {
       const slow = await SocketPeer.open(hasty.port);
       const neighbour = await SocketPeer.open(hasty.port);
       onTestFinished(() => [slow, neighbour].forEach((peer) => peer.close()));
@@ -107,7 +107,7 @@ describe('frames in pieces', () => {
       const dripping = (async () => {
         for (const byte of frame) {
           slow.send(Buffer.from([byte]));
-          await sleep(100);
+          await sleep(20);
         }
       })();
       let isOver = false;
