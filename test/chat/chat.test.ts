@@ -101,7 +101,7 @@ describe('a chat', () => {
     expect((await chat.search('parser')).messages.map(({ id }) => id)).toEqual(['b']);
   });
 
-  it('keeps long payloads and attachments in blobs', async () => {
+  it('keeps long payloads and attachments in blobs', { timeout: 60_000 }, async () => {
     const rig = openRig();
     const chat = await newChat(rig);
     const long = 'x'.repeat(10_000_000);

@@ -108,7 +108,7 @@ describe('redacting a batch of questions', () => {
     });
   });
 
-  it('can be done again, wherever it was cut off', async () => {
+  it('can be done again, wherever it was cut off', { timeout: 60_000 }, async () => {
     let failing = 1;
     while (await isCutOff(failing)) failing += 1;
     expect(failing).toBeGreaterThan(5);

@@ -12,9 +12,9 @@ import type { Run } from '../../src/notifier/spool/records.ts';
 import { Spool } from '../../src/notifier/spool/spool.ts';
 import { NotifierRig } from './rig.ts';
 
-/** Complains when another one runs, and ends when there is a file `go`. */
+/** Complains when another one runs, and ends when there is a file `go`, or no folder for one. */
 const WORK =
-  'echo begin >> trace; exec 9> lock; flock -n 9 || echo overlap >> trace; until [ -e go ]; do sleep 0.02; done; echo end >> trace';
+  'echo begin >> trace; exec 9> lock; flock -n 9 || echo overlap >> trace; while [ -e trace ] && [ ! -e go ]; do sleep 0.02; done; echo end >> trace';
 
 class Forgetful extends Spool {
   override async listIds(state: Parameters<Spool['listIds']>[0]): Promise<string[]> {

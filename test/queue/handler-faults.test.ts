@@ -38,8 +38,9 @@ function open(supervisor: string): Scene {
   return { rig, queue, trace: join(rig.notes, 'trace'), go };
 }
 
-/** Ends when there is a file `go`. */
-const endless = ({ go }: Scene): string => `until [ -e ${go} ]; do sleep 0.02; done`;
+/** Ends when there is a file `go`, or no place for one. */
+const endless = ({ go, rig }: Scene): string =>
+  `while [ -d ${rig.notes} ] && [ ! -e ${go} ]; do sleep 0.02; done`;
 
 async function runBesideEndless(supervisor: string, ms: number): Promise<Scene> {
   const scene = open(supervisor);

@@ -109,7 +109,7 @@ describe('an artifact of ten gigabytes', () => {
     const begun = performance.now();
     const { id, artifactsCopied } = await session.fork();
     await session.moveTo(join(folder, 'moved'));
-    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(performance.now() - begun).toBeLessThan(15_000);
     expect(artifactsCopied).toBe(true);
     for (const other of [session, await store.sessions.open(id)]) {
       const [name] = await other.artifacts.listFiles();
