@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { toContextId, toHash, toTurnId } from '../../src/base/brand.ts';
 import { hashBytes } from '../../src/base/hash.ts';
 import type { Engine } from '../../src/engine/engine.ts';
+import type { Upkeep } from '../../src/engine/upkeep.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import { fillForCopy } from '../../src/testing/engine-suite/adoption-fixture.ts';
 import { appendLines, blobOf } from '../../src/testing/engine-suite/fixture.ts';
@@ -50,9 +51,20 @@ export async function tellAll(engine: Engine): Promise<unknown> {
     patches: await records.patches(1, ALL),
     logs: await Promise.all(names.map(async (name) => [name, await engine.readLog(name, 0, ALL)])),
     docs: await records.docs(await engine.listDocs('', ALL)),
-    blobs: await Promise.all(BLOBS.map(async (hash) => hashBytes((await engine.getBlob(hash))!))),
+    blobs: await Promise.all(BLOBS.map(async (hash) => hashOf(await engine.getBlob(hash)))),
     named: await engine.findBySha256(await namedSha256(engine)),
+    erased: await readErased(engine),
   };
+}
+
+function hashOf(bytes: Uint8Array | undefined): string | undefined {
+  return bytes && hashBytes(bytes);
+}
+
+async function readErased(engine: Engine): Promise<string[]> {
+  const erased: string[] = [];
+  for await (const page of engine.upkeep.records.erased()) erased.push(...page);
+  return erased.toSorted();
 }
 
 async function namedSha256(engine: Engine): Promise<string> {
@@ -88,10 +100,17 @@ export function cutAfter(engine: Engine, writes: number): Engine {
     if (left < 0) throw new Error('cut off');
     return write();
   };
-  const { upkeep } = engine;
-  return withChanges(engine, {
+  const adopt: Upkeep['adopt'] = (adoption) => guard(() => engine.upkeep.adopt(adoption));
+  return withChanges(withUpkeep(engine, { adopt }), {
     commit: (batch) => guard(() => engine.commit(batch)),
     putBlob: (source) => guard(() => engine.putBlob(source)),
+  });
+}
+
+/** The engine with some of what looks after it replaced. */
+export function withUpkeep(engine: Engine, changes: Partial<Upkeep>): Engine {
+  const { upkeep } = engine;
+  return withChanges(engine, {
     upkeep: {
       startCollection: (options) => upkeep.startCollection(options),
       check: (options) => upkeep.check(options),
@@ -99,7 +118,8 @@ export function cutAfter(engine: Engine, writes: number): Engine {
       eraseLines: (log, erasures) => upkeep.eraseLines(log, erasures),
       backup: (to, progress) => upkeep.backup(to, progress),
       records: upkeep.records,
-      adopt: (adoption) => guard(() => upkeep.adopt(adoption)),
+      adopt: (adoption) => upkeep.adopt(adoption),
+      ...changes,
     },
   });
 }
