@@ -6,6 +6,7 @@ import type { Upkeep } from '../../src/engine/upkeep.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import { fillForCopy } from '../../src/testing/engine-suite/adoption-fixture.ts';
 import { appendLines, blobOf } from '../../src/testing/engine-suite/fixture.ts';
+import { withChanges } from '../support/with-changes.ts';
 
 const ALL = 10_000;
 
@@ -77,18 +78,6 @@ async function namedSha256(engine: Engine): Promise<string> {
 export async function expectEqual(from: Engine, to: Engine): Promise<void> {
   expect(await tellAll(to)).toEqual(await tellAll(from));
   expect((await to.upkeep.check({ repair: false })).problems).toEqual([]);
-}
-
-/** The engine with some of its methods replaced. */
-export function withChanges(engine: Engine, changes: Partial<Engine>): Engine {
-  return new Proxy(engine, {
-    get(target, name) {
-      const changed: unknown = Reflect.get(changes, name);
-      if (changed !== undefined) return changed;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
 }
 
 /** Fails at a write, every other time only after it was carried out. */

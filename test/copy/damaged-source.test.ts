@@ -8,7 +8,8 @@ import { fillForCopy } from '../../src/testing/engine-suite/adoption-fixture.ts'
 import { appendLines } from '../../src/testing/engine-suite/fixture.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
 import { openStore } from '../crash/open-store.ts';
-import { expectEqual, withChanges, withUpkeep } from './copy-rig.ts';
+import { withChanges } from '../support/with-changes.ts';
+import { expectEqual, withUpkeep } from './copy-rig.ts';
 
 /*
  * Invariant: a source whose bytes were damaged is either copied as it was before, or the copy ends with CORRUPT, which
