@@ -34,7 +34,7 @@ async function copyDamaged(
   } catch (error) {
     if (!isQuipuError(error, 'CORRUPT')) throw error;
     named = error.data.file;
-    expect(error.message).toContain(named);
+    if (!error.message.includes(named)) throw error;
   }
   const mended = await open(good.copy());
   await copyEngine(mended, target);

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { Bell } from '../../../src/queue/postgres/bell.ts';
+import { QueueRings } from '../../../src/queue/postgres/queue-rings.ts';
 import { EventTable } from '../../../src/queue/postgres/event-table.ts';
 import { checkWork } from '../../../src/queue/postgres/work/check-work.ts';
 import { LeaseTable } from '../../../src/queue/postgres/work/lease-table.ts';
@@ -94,8 +94,8 @@ describe('a worker', () => {
     await rig.inbox.subscribe({ consumer: 'w', handler: `echo x >> ${rig.notes}/ran` });
     const stop = new AbortController();
     const { database } = rig;
-    const bell = new Bell(database);
-    const world = { database, bell, leases: new LeaseTable(database), lookMs };
+    const rings = new QueueRings(database);
+    const world = { database, rings, leases: new LeaseTable(database), lookMs };
     const working = new Worker(world, checkWork({ signal: stop.signal })).run();
     await setTimeout(200);
     const silent = { source: 'self', type: 'message', subtype: null, content: '1' } as const;
@@ -107,7 +107,7 @@ describe('a worker', () => {
     const result = await isHandled;
     stop.abort();
     await working;
-    await bell.close();
+    await rings.close();
     return result;
   }
 
