@@ -27,10 +27,10 @@ export function stop(world: World): Command {
           await io.print('Not running\n', { stopped: false });
           return;
         }
-        // A file and no signal: the number of a process that died may be another's by now. First of all, since a
-        // daemon that has the lock a moment later must find it.
+        let stopped = isServed(io.home);
+        // A file and no signal: the number of a process that died may be another's by now. Also when nobody has the
+        // lock: who gets it a moment later must find it.
         requestStop(io.home, world.now());
-        let stopped = false;
         for (const until = world.now() + wait; isServed(io.home); await sleep(20)) {
           stopped = true;
           if (!isStopRequested(io.home)) requestStop(io.home, world.now());
