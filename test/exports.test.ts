@@ -33,6 +33,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
     'type BackupReport',
     'type BatchPayload',
     'type BlobDetails',
+    'type BlobEraseOptions',
     'type BlobFile',
     'type BlobInfo',
     'type BlobNeed',

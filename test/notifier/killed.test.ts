@@ -40,7 +40,7 @@ async function goOnWith(SpoolClass: typeof Spool): Promise<string> {
   const spool = new SpoolClass(rig.home, nodeSpoolIo, Date.now);
   const { signal } = new AbortController();
   const options = { limit: 2, idleMs: 0, graceMs: 5000, waitMs: 5000, signal, now: Date.now };
-  const done = runDaemon({ spool, log: () => undefined, ...options });
+  const done = runDaemon({ spool, log: () => undefined, askedAt: Date.now(), ...options });
   await rig.until(() => rig.read('trace').includes('next'));
   rig.write('go');
   expect(await done).toBe('idle');

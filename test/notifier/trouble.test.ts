@@ -48,6 +48,7 @@ async function thaw(
     spool: new SpoolClass(rig.home, nodeSpoolIo, Date.now),
     log: (line) => logged.push(line),
     ...options,
+    askedAt: Date.now(),
     signal: stop.signal,
   });
   try {

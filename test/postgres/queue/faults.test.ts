@@ -3,15 +3,15 @@ import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkPostgresQueues } from '../../../src/queue/postgres/check-queues.ts';
 import { contents, message } from '../../../src/testing/queue-suite/fixture.ts';
-import { CuttingProxy } from '../../support/postgres/cutting-proxy.ts';
+import { CommitCutter } from '../../support/postgres/commit-cutter.ts';
 import { eventually } from '../../queue/rig.ts';
 import { freshSchema, openRig } from './rig.ts';
 import type { QueueRig } from './rig.ts';
 
 /** A queue that is reached through a proxy. */
-async function openCut(): Promise<{ rig: QueueRig; proxy: CuttingProxy }> {
-  const proxy = await CuttingProxy.start(await freshSchema());
-  onTestFinished(() => proxy.stop());
+async function openCut(): Promise<{ rig: QueueRig; proxy: CommitCutter }> {
+  const proxy = await CommitCutter.start(await freshSchema());
+  onTestFinished(() => proxy.close());
   return { rig: await openRig(proxy.url), proxy };
 }
 

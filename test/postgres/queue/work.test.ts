@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { Bell } from '../../../src/queue/postgres/bell.ts';
+import { QueueRings } from '../../../src/queue/postgres/queue-rings.ts';
 import { EventTable } from '../../../src/queue/postgres/event-table.ts';
 import { checkWork } from '../../../src/queue/postgres/work/check-work.ts';
 import { LeaseTable } from '../../../src/queue/postgres/work/lease-table.ts';
@@ -26,14 +26,14 @@ async function workOnce({ queues }: QueueRig, options: WorkOptions = {}): Promis
 /** One that looks for itself every so often, besides being woken. */
 function startWorker({ database }: QueueRig, lookMs: number): { stop(): Promise<void> } {
   const stop = new AbortController();
-  const bell = new Bell(database);
-  const world = { database, bell, leases: new LeaseTable(database), lookMs };
+  const rings = new QueueRings(database);
+  const world = { database, rings, leases: new LeaseTable(database), lookMs };
   const working = new Worker(world, checkWork({ signal: stop.signal })).run();
   return {
     async stop() {
       stop.abort();
       await working;
-      await bell.close();
+      await rings.close();
     },
   };
 }
