@@ -1,14 +1,15 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { CountReporter } from './test/support/count-reporter.ts';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { scratchFolder } from './test/support/scratch-folder.ts';
 
-/** Folders whose tests neither measure their process nor change it. */
-const SHARING = ['chat', 'conformance', 'copy', 'golden', 'queue', 'session', 'tidy', 'workflow'];
-/** Beside the code, and yet in need of a process of their own: they measure its memory or set its clock. */
+/** In need of a process of their own: they measure its memory or set its clock. */
 const ALONE = [
   'src/server/binary/reply-queue.test.ts',
   'src/session/sink/output-sink.test.ts',
   'src/wire/frame-reader.test.ts',
+  'test/service/socket-flood.test.ts',
+  'test/wire/fuzz.test.ts',
 ];
 
 /** On the real disk: what is killed there, what is large, and what is measured. */
@@ -25,13 +26,14 @@ const config: ViteUserConfig = defineConfig({
     maxWorkers: 2,
     globalSetup: ['test/support/build-when-stale.ts'],
     reporters: ['default', new CountReporter()],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
         test: {
-          name: 'unit',
-          include: ['src/**/*.test.ts', `test/{${SHARING.join()}}/**/*.test.ts`],
-          exclude: [...ALONE, ...ON_DISK],
+          name: 'together',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['test/soak/**', 'test/postgres/**', ...ALONE, ...ON_DISK],
           env: IN_MEMORY,
           // They leave nothing behind, and loading the same modules for each of them took longer than the tests.
           isolate: false,
@@ -40,9 +42,8 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
-          name: 'whole',
-          include: ['test/**/*.test.ts', ...ALONE],
-          exclude: ['test/soak/**', 'test/postgres/**', `test/{${SHARING.join()}}/**`, ...ON_DISK],
+          name: 'alone',
+          include: ALONE,
           env: IN_MEMORY,
         },
       },

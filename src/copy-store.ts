@@ -7,7 +7,11 @@ import type { Engine } from './engine/engine.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import type { Progress } from './engine/progress.ts';
 import { isPostgresAddress } from './postgres/address.ts';
+import { compareBeginnings } from './maintain/copy/compare-queues.ts';
 import { type CopyCounts, copyEngine } from './maintain/copy/copy-engine.ts';
+import { type QueueCounts, assertSound, copyQueues } from './maintain/copy/copy-queues.ts';
+import type { QueuePair } from './maintain/copy/pair.ts';
+import type { QueueRecords } from './queue/copy/queue-records.ts';
 
 /** What a copy does not take along, and why. */
 export interface LeftOut {
@@ -24,14 +28,13 @@ export interface CopyOptions {
   readonly onLeftOut?: (leftOut: readonly LeftOut[]) => void;
 }
 
-export interface CopyReport extends CopyCounts {
-  readonly queues: number;
+export interface CopyReport extends CopyCounts, QueueCounts {
   readonly leftOut: readonly LeftOut[];
 }
 
 interface Place {
   readonly engine: Engine;
-  countQueues(): Promise<number>;
+  readonly queues: QueueRecords;
   /** Where it is a folder of this machine. */
   readonly folder?: string;
 }
@@ -53,21 +56,29 @@ export async function copyStore(
     try {
       return await copy(source, target, options);
     } finally {
-      await target.engine.close();
+      await close(target);
     }
   } finally {
-    await source.engine.close();
+    await close(source);
   }
 }
 
+async function close({ engine, queues }: Place): Promise<void> {
+  queues.close();
+  await engine.close();
+}
+
 async function copy(source: Place, target: Place, options: CopyOptions): Promise<CopyReport> {
-  const leftOut = await findLeftOut(source, target);
-  const folders = queueFolders(source, target);
-  if (folders !== undefined) await assertNoQueueBeyond(folders);
+  const leftOut = await findLeftOut(source);
+  const { progress = () => undefined, signal } = options;
+  const pause = (): void => signal?.throwIfAborted();
+  const queuePair: QueuePair = { from: source.queues, to: target.queues, progress, pause };
+  await assertSound(source.queues, 'the source');
+  await compareBeginnings(queuePair);
   if (leftOut.length > 0) options.onLeftOut?.(leftOut);
   const counts = await copyEngine(source.engine, target.engine, options);
-  const queues = folders === undefined ? 0 : await copyQueues(folders);
-  return { ...counts, queues, leftOut };
+  const queueCounts = await copyQueues(queuePair);
+  return { ...counts, ...queueCounts, leftOut };
 }
 
 /** Undefined for what is no folder. */
@@ -118,50 +129,22 @@ async function openPlace(
   create: boolean,
 ): Promise<Place> {
   if (folder !== undefined) {
+    const { FolderRecords } = await import('./queue/copy/folder-records.ts');
     const engine = await openFilesEngine(folder, { create });
-    return { engine, folder, countQueues: () => countQueuesIn(join(folder, 'queues')) };
+    return { engine, folder, queues: new FolderRecords(join(folder, 'queues')) };
   }
   if (isPostgresAddress(place)) {
     const { openPostgresEngine } = await import('./engine/postgres/open-postgres-engine.ts');
-    const { countPostgresQueues } = await import('./queue/postgres/count-queues.ts');
+    const { PostgresRecords } = await import('./queue/postgres/postgres-records.ts');
     const engine = await openPostgresEngine(place, { create });
-    return { engine, countQueues: () => countPostgresQueues(engine.database) };
+    return { engine, queues: new PostgresRecords(engine.database) };
   }
   const found = `${schemeIn(place)}://`;
   const message = `${found} is no address of a store; give a path such as "./.quipu", or postgres://…`;
   throw new QuipuError('UNSUPPORTED', message, { what: 'store address', found });
 }
 
-interface QueueFolders {
-  readonly from: string;
-  readonly to: string;
-}
-
-function queueFolders({ folder: from }: Place, { folder: to }: Place): QueueFolders | undefined {
-  if (from === undefined || to === undefined) return undefined;
-  return { from: join(from, 'queues'), to: join(to, 'queues') };
-}
-
-async function assertNoQueueBeyond({ from, to }: QueueFolders): Promise<void> {
-  if (!existsSync(to)) return;
-  const { findQueueBeyond } = await import('./queue/compare-queues.ts');
-  const beyond = findQueueBeyond(from, to);
-  if (beyond !== undefined) throw invalid('target', `is no copy of the source: ${beyond}`);
-}
-
-/** Each as it is at one moment: queues may be in use while the store is copied. */
-async function copyQueues({ from, to }: QueueFolders): Promise<number> {
-  if (!existsSync(from)) return 0;
-  const upkeep = await import('./queue/queue-upkeep.ts');
-  const { files } = await upkeep.copyQueues(from, to);
-  const [damaged] = upkeep.checkQueues(to);
-  if (damaged === undefined) return files;
-  const file = `queues/${damaged.queue}/events.db`;
-  throw new QuipuError('CORRUPT', `${file}: ${damaged.what}`, { file, offset: 0 });
-}
-
-async function findLeftOut(source: Place, target: Place): Promise<LeftOut[]> {
-  const { engine, folder } = source;
+async function findLeftOut({ engine, folder }: Place): Promise<LeftOut[]> {
   const leftOut: LeftOut[] = [];
   const sessions = await countSessions(engine);
   if (sessions > 0) {
@@ -169,24 +152,12 @@ async function findLeftOut(source: Place, target: Place): Promise<LeftOut[]> {
       'their files stay where they are, and the copy leads there; move them with "quipu session move"';
     leftOut.push({ what: 'session files', count: sessions, why });
   }
-  const queues =
-    target.folder === undefined || folder === undefined ? await source.countQueues() : 0;
-  if (queues > 0) {
-    const why = 'a database keeps them in tables of its own; read them out and push them there';
-    leftOut.push({ what: 'queues', count: queues, why });
-  }
   if (folder !== undefined && existsSync(join(folder, 'tokens.json'))) {
     const why =
       'who may use a server is said for each server; make new ones with "quipu token create"';
     leftOut.push({ what: 'tokens', count: 1, why });
   }
   return leftOut;
-}
-
-async function countQueuesIn(folder: string): Promise<number> {
-  if (!existsSync(folder)) return 0;
-  const { listQueueFolders } = await import('./queue/folder.ts');
-  return listQueueFolders(folder).length;
 }
 
 async function countSessions(engine: Engine): Promise<number> {

@@ -9,7 +9,7 @@ export type { ErrorCode, ErrorData } from './base/errors.ts';
 export { toContextId, toHash, toTurnId } from './base/brand.ts';
 export type { ContextId, Hash, TurnId } from './base/brand.ts';
 export type { Store } from './store/store.ts';
-export type { BlobDetails, BlobInfo, Blobs, ByteRange } from './store/blobs.ts';
+export type { BlobDetails, BlobEraseOptions, BlobInfo, Blobs, ByteRange } from './store/blobs.ts';
 export type { Maintain, Stats } from './store/maintain.ts';
 export type {
   ContextEvent,

@@ -26,7 +26,7 @@ export function chatRoots(engine: Engine, clock: () => number): RootSource {
       // What is held comes first: when it is let go, the chat that needs it has been written to.
       yield* heldRoots(engine, clock());
       for await (const id of walkChatIds(engine)) {
-        for await (const hash of blobsOf(engine, id)) yield { blob: toHash(hash) };
+        for await (const hash of blobsOf(engine, id)) yield { blob: toHash(hash), of: id };
       }
     },
     *rootsIn({ docs }): Generator<Root, void, undefined> {

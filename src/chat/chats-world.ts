@@ -1,12 +1,16 @@
 import type { Lifetime } from '../base/lifetime.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { EraseReport } from '../engine/upkeep.ts';
+import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 import type { Upcasters } from './upcast.ts';
 
 /** Erases a blob that may have users of other kinds: that is for the store to know. */
 export type EraseBlob = (
   ref: string,
-  options: { readonly reason: string; readonly everywhere?: boolean },
+  options: {
+    readonly reason: string;
+    readonly everywhere?: boolean;
+    readonly letGo?: readonly BlobNeed[];
+  },
 ) => Promise<EraseReport>;
 
 /** What every verb on chats works with. */

@@ -12,7 +12,7 @@ import { assertWritable } from './chat-writer.ts';
 import { mustFind } from './check-message.ts';
 import type { Chat, RedactOptions, RedactReport } from './chats.ts';
 import type { ChatEvent } from './event.ts';
-import { attachmentUsers } from './find-users.ts';
+import { hasOtherUse } from './find-users.ts';
 import { HIDDEN_MAX, REASON_BYTES_MAX } from './limits.ts';
 import { checkId, eventsLog } from './names.ts';
 import type { Hidden } from './projections/hidden.ts';
@@ -232,9 +232,10 @@ async function eraseAttached(
   let erased = 0;
   for (const hash of new Set(hashes)) {
     if (!(await world.engine.hasBlob(toHash(hash)))) continue;
-    const isShared =
-      !everywhere && (await attachmentUsers(world, hash, { chat: view.id, message }));
-    const isGone = !isShared && (await world.eraseBlob(hash, { reason, everywhere })).erased;
+    const isShared = !everywhere && (await hasOtherUse(world, hash, { chat: view.id, message }));
+    // Of others the store knows, other chats among them.
+    const letGo = [{ kind: 'chats', id: view.id }];
+    const isGone = !isShared && (await world.eraseBlob(hash, { reason, everywhere, letGo })).erased;
     if (isGone) erased += 1;
     else kept.push(hash);
   }

@@ -8,7 +8,11 @@ export interface ErasureOptions {
   readonly everywhere?: boolean;
 }
 
-const NOUNS: Readonly<Record<string, string>> = { workflows: 'workflow', sessions: 'session' };
+const NOUNS: Readonly<Record<string, string>> = {
+  chats: 'chat',
+  workflows: 'workflow',
+  sessions: 'session',
+};
 
 /** Ids as decimal strings. */
 export function toErasureJson({ usedBy, ...report }: EraseReport): object {

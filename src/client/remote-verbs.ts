@@ -5,6 +5,7 @@ import type { EraseReport } from '../engine/upkeep.ts';
 import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
 import type { RetainReport } from '../maintain/retain-contexts.ts';
 import type { RetentionPolicy } from '../maintain/retention.ts';
+import type { BlobEraseOptions } from '../store/blobs.ts';
 import type { StoreElsewhere } from '../store/store-elsewhere.ts';
 import type { PackedPage } from '../wire/packed-page.ts';
 import type { RemoteEngine } from './remote-engine.ts';
@@ -30,7 +31,7 @@ export function remoteVerbs(engine: RemoteEngine): StoreElsewhere {
     async eraseTurn(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport> {
       return (await engine.runLong('contexts.erase', [turn, options])) as TurnEraseReport;
     },
-    async eraseBlob(ref: string, options: EraseOptions): Promise<EraseReport> {
+    async eraseBlob(ref: string, options: BlobEraseOptions): Promise<EraseReport> {
       return (await engine.runLong('blobs.erase', [ref, options])) as EraseReport;
     },
   };

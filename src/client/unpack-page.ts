@@ -25,6 +25,7 @@ export async function unpackPage(
   return {
     turns,
     headDepth,
+    unshared: true,
     ...(cursor !== undefined && { cursor: BigInt(cursor) as TurnId }),
     ...(nextDepth !== undefined && { nextDepth }),
   };

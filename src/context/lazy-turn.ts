@@ -38,6 +38,7 @@ export class LazyTurn implements Turn {
   readonly reason?: string;
   readonly #encoding: number;
   readonly #payload: TurnContent['payload'];
+  #bytes: Uint8Array | undefined;
   #decoded: { readonly value: unknown } | undefined;
 
   constructor(view: TurnView, content: TurnContent) {
@@ -67,7 +68,8 @@ export class LazyTurn implements Turn {
   }
 
   get bytes(): Uint8Array | undefined {
-    return this.#payload?.page.own(this.#payload.index);
+    this.#bytes ??= this.#payload?.page.own(this.#payload.index);
+    return this.#bytes;
   }
 
   get payload(): unknown {
@@ -90,10 +92,15 @@ export class LazyTurn implements Turn {
     }
   }
 
-  /** What is decoded from JSON or text is new; anything else may keep parts of what it was made from. */
+  /**
+   * What is decoded from JSON or text is new; anything else may keep parts of what it was made from. Bytes that
+   * the reader has, and may have changed, are what is decoded from then on, wherever the page came from.
+   */
   #decodable(): Uint8Array | undefined {
     const isText = this.#encoding === Encoding.json || this.#encoding === Encoding.text;
-    return isText ? this.#payload?.page.view(this.#payload.index) : this.bytes;
+    return isText && this.#bytes === undefined
+      ? this.#payload?.page.view(this.#payload.index)
+      : this.bytes;
   }
 
   toJSON(): TurnJson {

@@ -31,7 +31,7 @@ export type PageRequest =
 
 export interface LoadedTurn {
   readonly view: TurnView;
-  /** The payload, shared with the engine. Undefined when there is none to show, or none was asked for. */
+  /** The payload, shared with the engine unless the page says otherwise. Undefined when there is none to show, or none was asked for. */
   readonly bytes: Uint8Array | undefined;
   readonly reason: string | undefined;
 }
@@ -42,6 +42,8 @@ export interface LoadedPage {
   readonly cursor?: TurnId;
   readonly nextDepth?: number;
   readonly headDepth: number;
+  /** The payloads are nobody's but the page's. */
+  readonly unshared?: boolean;
 }
 
 export type ReadPage = (request: PageRequest, read: CheckedRead) => Promise<LoadedPage>;
@@ -49,11 +51,13 @@ export type ReadPage = (request: PageRequest, read: CheckedRead) => Promise<Load
 const NO_BYTES = new Uint8Array();
 
 export function toTurnPage(page: LoadedPage): TurnPage {
-  return { ...page, turns: toTurns(page.turns) };
+  const { unshared = false, turns, ...rest } = page;
+  return { ...rest, turns: toTurns(turns, unshared) };
 }
 
-export function toTurns(loaded: readonly LoadedTurn[]): Turn[] {
-  const page = new PageBytes(loaded.map(({ bytes }) => bytes ?? NO_BYTES));
+export function toTurns(loaded: readonly LoadedTurn[], unshared = false): Turn[] {
+  const payloads = loaded.map(({ bytes }) => bytes ?? NO_BYTES);
+  const page = new PageBytes(payloads, { unshared });
   return loaded.map(({ view, bytes, reason }, index) => {
     const payload = bytes === undefined ? undefined : { page, index };
     return new LazyTurn(view, { payload, reason });

@@ -4,6 +4,15 @@ import { PageBytes } from './page-bytes.ts';
 const shared = Array.from({ length: 100 }, (_, n) => new Uint8Array(10_000).fill(n));
 
 describe('bytes of a page', () => {
+  it('hands out what nobody else has, unless a payload would keep much more in memory', () => {
+    const own = shared.slice(0, 50);
+    expect(new PageBytes(own, { unshared: true }).own(3)).toBe(own[3]);
+    const large = [...own, new Uint8Array(1024 * 1024)];
+    const copy = new PageBytes(large, { unshared: true }).own(3);
+    expect(copy).toEqual(own[3]);
+    expect(copy).not.toBe(own[3]);
+  });
+
   it('gives a copy each time, and leaves the shared bytes alone', () => {
     const page = new PageBytes(shared);
     const own = page.own(3);

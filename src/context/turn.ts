@@ -38,7 +38,7 @@ export interface Turn {
    * Throws INVALID when the bytes are not in the encoding they were stored under.
    */
   readonly payload: unknown;
-  /** A copy of the payload's bytes. Undefined when `payload` is. */
+  /** The payload's bytes, the same array each time and nobody else's. Undefined when `payload` is. */
   readonly bytes: Uint8Array | undefined;
   toJSON(): TurnJson;
 }

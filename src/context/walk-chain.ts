@@ -19,7 +19,7 @@ export async function* walkChain(
   for (let depth = from; depth <= tip.depth;) {
     const to = Math.min(depth + PAGE_TURNS, tip.depth + 1);
     const page = await readPage({ kind: 'chain', tip: tip.id, from: depth, to }, read);
-    yield* toTurns(page.turns);
+    yield* toTurns(page.turns, page.unshared);
     depth = page.nextDepth ?? to;
   }
 }

@@ -133,9 +133,9 @@ export interface EraseReport {
 
 /** Who needs a blob that is none of a turn's. Of threads that share a history, one is named. */
 export interface BlobNeed {
-  /** `workflows` or `sessions`. */
+  /** `chats`, `workflows` or `sessions`. */
   readonly kind: string;
-  /** The thread, the bundle or the session. */
+  /** The chat, the workflow or its bundle, the session. */
   readonly id: string;
 }
 

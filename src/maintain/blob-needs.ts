@@ -9,19 +9,21 @@ import { readRefs } from './node-refs.ts';
 export type BlobNeeds = ReadonlyMap<Hash, readonly BlobNeed[]>;
 
 /**
- * Who needs these blobs: every root is looked at, and every node that one leads to is read once. A root
+ * Who needs these blobs, but for those who let them go: every root is looked at, and every node that one leads to is read once. A root
  * that cannot be read throws, because what it leads to is not known.
  */
 export async function findNeeds(
   engine: Engine,
   sources: readonly RootSource[],
   hashes: readonly Hash[],
+  letGo: readonly BlobNeed[] = [],
 ): Promise<BlobNeeds> {
   const found = new Map<Hash, Map<string, BlobNeed>>();
   const wanted = new Set(hashes);
   const seen = new LiveSet();
   const note = (hash: Hash, kind: string, id: string): void => {
     if (!wanted.has(hash)) return;
+    if (letGo.some((need) => need.kind === kind && need.id === id)) return;
     const needs = found.get(hash) ?? new Map<string, BlobNeed>();
     found.set(hash, needs.set(`${kind} ${id}`, { kind, id }));
   };

@@ -5,7 +5,7 @@ import { encodeUtf8 } from '../base/utf8.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PatchRow } from '../engine/rows.ts';
 import type { RootSource } from '../engine/roots.ts';
-import type { EraseReport } from '../engine/upkeep.ts';
+import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 import { findNeeds } from './blob-needs.ts';
 import type { BlobNeeds } from './blob-needs.ts';
 import { findUsers, usersIn } from './blob-users.ts';
@@ -24,6 +24,8 @@ export interface EraseRequest extends Erasure {
   readonly everywhere: boolean;
   /** Kinds of thread that may need the blobs, beside turns. */
   readonly others: readonly RootSource[];
+  /** What of them does not count. */
+  readonly letGo?: readonly BlobNeed[];
 }
 
 /**
@@ -31,7 +33,7 @@ export interface EraseRequest extends Erasure {
  * bytes. A turn that comes to use a blob while this runs is treated like the ones found before.
  */
 export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise<EraseReport[]> {
-  const { hashes, turn, everywhere } = request;
+  const { hashes, turn, everywhere, letGo } = request;
   if (hashes.includes(hashBytes(encodeUtf8(request.reason)))) {
     throw invalid('reason', 'is the very text to erase; it stays readable, so say it otherwise');
   }
@@ -44,7 +46,7 @@ export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise
     const users = await findUsers(engine, hashes);
     const known = new Set(users.showing);
     const isShared = [...users.byBlob.values()].flat().some((user) => user !== turn);
-    const needs = everywhere ? NO_NEEDS : await findNeeds(engine, request.others, hashes);
+    const needs = everywhere ? NO_NEEDS : await findNeeds(engine, request.others, hashes, letGo);
     if (!everywhere && (isShared || needs.size > 0)) return toReports(users, needs, false);
 
     await engine.commit(planErasureLines(request));

@@ -35,8 +35,12 @@ export function parseLimit(text: string): number {
   throw new InvalidArgumentError(`Expected a number from 1 to ${MAX_LIMIT}.`);
 }
 
-/** The words that make a process the daemon of a spool that is there. */
-export function daemonArgv(home: string, { limit, idleMs }: DaemonSettings): string[] {
-  const settings = ['--tasks', `${limit}`, '--idle', `${idleMs}ms`];
+/** The words that make a process the daemon of a spool that is there. `askedAt`: now. */
+export function daemonArgv(
+  home: string,
+  { limit, idleMs }: DaemonSettings,
+  askedAt: number,
+): string[] {
+  const settings = ['--tasks', `${limit}`, '--idle', `${idleMs}ms`, '--asked', `${askedAt}`];
   return ['start', '--foreground', '--existing', '--home', home, ...settings];
 }

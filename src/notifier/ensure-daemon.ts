@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
 import { isServed } from './daemon/daemon-note.ts';
+import { isStopRequested } from './daemon/stop-request.ts';
 import type { DaemonSettings } from './daemon-settings.ts';
 import { daemonArgv } from './daemon-settings.ts';
 import { spoolFile } from './spool/home.ts';
@@ -16,10 +16,12 @@ export async function ensureDaemon(
 ): Promise<void> {
   try {
     // One that was told to stop will not look at what was added since; the new one waits for its end.
-    const isLeaving = existsSync(spoolFile.stop(home));
-    if (isServed(home) && !isLeaving) return;
-    const wait = isLeaving ? ['--wait', '20s'] : [];
-    await world.spawn([...daemonArgv(home, settings), ...wait], spoolFile.log(home));
+    const isLeaving = isStopRequested(home);
+    const isTaken = isServed(home);
+    if (isTaken && !isLeaving) return;
+    const wait = isTaken ? ['--wait', '20s'] : [];
+    const argv = daemonArgv(home, settings, world.now());
+    await world.spawn([...argv, ...wait], spoolFile.log(home));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     world.err(`Warning: the daemon could not be started (${why}) - run "notifier start"\n`);

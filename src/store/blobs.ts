@@ -1,7 +1,7 @@
 import type { ReadableStream } from 'node:stream/web';
 import type { Hash } from '../base/brand.ts';
 import type { EraseOptions } from '../context/contexts.ts';
-import type { EraseReport } from '../engine/upkeep.ts';
+import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 
 export interface BlobInfo {
   readonly hash: Hash;
@@ -53,8 +53,13 @@ export interface Blobs {
    */
   path(ref: string): Promise<string>;
   /**
-   * Removes the bytes from the store for good. When turns use them it lists those and does nothing,
-   * unless told `everywhere`: then each of them gets a tombstone with the reason.
+   * Removes the bytes from the store for good. When turns use them, or threads need them, it lists those and does
+   * nothing, unless told `everywhere`: then each of the turns gets a tombstone with the reason.
    */
-  erase(ref: string, options: EraseOptions): Promise<EraseReport>;
+  erase(ref: string, options: BlobEraseOptions): Promise<EraseReport>;
+}
+
+export interface BlobEraseOptions extends EraseOptions {
+  /** Needs that do not count: who had them has looked for itself, and lets the bytes go. */
+  readonly letGo?: readonly BlobNeed[];
 }

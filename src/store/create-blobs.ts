@@ -1,8 +1,9 @@
-import { ReadableStream } from 'node:stream/web';
+import type { ReadableStream } from 'node:stream/web';
 import type { Hash } from '../base/brand.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import { hashBytes, sha256Hex } from '../base/hash.ts';
 import type { Lifetime } from '../base/lifetime.ts';
+import { toStream } from '../base/to-stream.ts';
 import type { Engine } from '../engine/engine.ts';
 import { parseBlobRef } from './blob-ref.ts';
 import type { BlobDetails, BlobInfo, Blobs, ByteRange } from './blobs.ts';
@@ -108,21 +109,4 @@ function checkRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ByteRange): vo
   if (!Number.isSafeInteger(end) || end < start) {
     throw invalid('end', `is a whole number from start (${start}), got ${String(end)}`);
   }
-}
-
-/** One piece ahead at most, so memory stays bounded whatever the blob's size. */
-function toStream(pieces: AsyncGenerator<Uint8Array, void, undefined>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const next = await pieces.next();
-        if (next.done === true) controller.close();
-        else controller.enqueue(next.value);
-      },
-      async cancel() {
-        await pieces.return();
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -7,12 +7,12 @@ import type { Lifetime } from '../base/lifetime.ts';
 import { REASON_BYTES_MAX } from '../context/limits.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RootSource } from '../engine/roots.ts';
-import type { EraseReport } from '../engine/upkeep.ts';
-import type { Blobs } from './blobs.ts';
+import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
+import type { BlobEraseOptions, Blobs } from './blobs.ts';
 import { findHash, noBlob } from './create-blobs.ts';
 
-/** Kinds of thread that need blobs beside turns, and do not erase them themselves. */
-const OTHER_KINDS = ['workflows', 'sessions'];
+/** Kinds of thread that need blobs beside turns. */
+const OTHER_KINDS = ['chats', 'workflows', 'sessions'];
 
 export interface EraseVerbs {
   readonly turn: Contexts['erase'];
@@ -20,7 +20,6 @@ export interface EraseVerbs {
 }
 
 export function eraseVerbs(engine: Engine, lifetime: Lifetime, clock: () => number): EraseVerbs {
-  /** What a chat needs it lets go itself, line by line, before it asks for the blob to be erased. */
   async function otherSources(): Promise<readonly RootSource[]> {
     const { rootSources } = await import('./root-sources.ts');
     return rootSources(engine, clock).filter(({ kind }) => OTHER_KINDS.includes(kind));
@@ -35,9 +34,9 @@ export function eraseVerbs(engine: Engine, lifetime: Lifetime, clock: () => numb
       return eraseTurn(engine, toTurnId(turn), { ...checked, atMs: clock(), others });
     },
 
-    async blob(ref: string, options: EraseOptions): Promise<EraseReport> {
+    async blob(ref: string, options: BlobEraseOptions): Promise<EraseReport> {
       lifetime.assertOpen('blobs.erase');
-      const checked = checkErase(options);
+      const checked = { ...checkErase(options), letGo: checkLetGo(options.letGo) };
       const hash = await findHash(engine, ref);
       if (hash === undefined || !(await engine.hasBlob(hash))) throw noBlob(ref);
       const { eraseBlobs } = await import('../maintain/erase-blobs.ts');
@@ -47,6 +46,13 @@ export function eraseVerbs(engine: Engine, lifetime: Lifetime, clock: () => numb
       return report;
     },
   };
+}
+
+function checkLetGo(letGo: unknown = []): readonly BlobNeed[] {
+  const isNeed = (need: unknown): boolean =>
+    typeof need === 'object' && need !== null && 'kind' in need && 'id' in need;
+  if (Array.isArray(letGo) && letGo.every(isNeed)) return letGo as BlobNeed[];
+  throw invalid('letGo', 'is a list of kind and id, as in neededBy');
 }
 
 function checkErase(options: EraseOptions): Required<EraseOptions> {

@@ -53,6 +53,40 @@ describe('FrameReader', () => {
     ]);
   });
 
+  it('reads the same when large payloads are read into their own memory', () => {
+    const large = Buffer.from(Array.from({ length: 200_000 }, (_, n) => n % 251));
+    const stream = Buffer.concat([STREAM, frame(6, large), STREAM, frame(7, large)]);
+    for (const size of [999, 40_000, 131_072]) {
+      const reader = new FrameReader(FRAME_PAYLOAD_MAX, { own: true });
+      const used = Buffer.alloc(size);
+      const events: FrameEvent[] = [];
+      let rooms = 0;
+      for (let at = 0; at < stream.length;) {
+        const room = reader.room();
+        if (room !== undefined) rooms += 1;
+        const into = (room ?? used).subarray(0, size);
+        const length = stream.copy(into, 0, at);
+        reader.push(into.subarray(0, length));
+        events.push(...readAll(reader));
+        at += length;
+      }
+      const whole = new FrameReader(FRAME_PAYLOAD_MAX);
+      whole.push(stream);
+      expect(events.map(toText)).toEqual(readAll(whole).map(toText));
+      expect(rooms).toBeGreaterThan(0);
+    }
+  });
+
+  it('gives no room to one that shares its chunks, and none for little', () => {
+    const large = frame(6, Buffer.alloc(200_000));
+    const sharing = new FrameReader(FRAME_PAYLOAD_MAX);
+    sharing.push(large.subarray(0, 1000));
+    expect([sharing.next(), sharing.room()]).toEqual([undefined, undefined]);
+    const own = new FrameReader(FRAME_PAYLOAD_MAX, { own: true });
+    own.push(large.subarray(0, 199_000));
+    expect([own.next(), own.room()]).toEqual([undefined, undefined]);
+  });
+
   it('reads the same whatever the size of the chunks', () => {
     for (const size of [1, 2, 3, 5, 7, 15, 16, 17, 100, 4095, 4096, 4097, 9016]) {
       const reader = new FrameReader(FRAME_PAYLOAD_MAX);

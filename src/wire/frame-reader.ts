@@ -16,6 +16,8 @@ export type FrameEvent =
 
 /** A payload that does not come in one chunk is collected in memory that grows from here. */
 const FIRST_BYTES = 4096;
+/** Below this, a read into memory of its own costs more than the copy that it saves. */
+const ROOM_BYTES_MIN = 32 * 1024;
 
 export class FrameReader {
   /** Payloads over this are reported and skipped. Counts for headers that are complete later. */
@@ -31,6 +33,8 @@ export class FrameReader {
   #header: FrameHeader | undefined;
   #payload = Buffer.alloc(0);
   #payloadFill = 0;
+  /** The part of the payload that was given out to be read into. */
+  #room: Buffer | undefined;
   #toSkip = 0;
 
   /**
@@ -49,7 +53,25 @@ export class FrameReader {
 
   /** Takes a chunk as it is; the caller must not change it any more, but see `own`. */
   push(chunk: Uint8Array): void {
-    if (chunk.length > 0) this.#waiting.push(toBuffer(chunk));
+    if (chunk.length === 0) return;
+    if (this.#room !== undefined && isBeginningOf(chunk, this.#room)) {
+      this.#payloadFill += chunk.length;
+    } else {
+      this.#waiting.push(toBuffer(chunk));
+    }
+    this.#room = undefined;
+  }
+
+  /**
+   * With `own`, memory of a large payload under way: who reads the next bytes there, and pushes what was read,
+   * saves a copy of them. Counts until the next push.
+   */
+  room(): Buffer | undefined {
+    const { length = 0 } = this.#header ?? {};
+    const isNext = this.#own && this.#waiting.length === 0;
+    if (!isNext || length - this.#payloadFill < ROOM_BYTES_MIN) return undefined;
+    this.#room = this.#payload.subarray(this.#payloadFill);
+    return this.#room;
   }
 
   /** The next frame, whose payload may share memory with a chunk. Undefined when more must arrive. */
@@ -126,4 +148,8 @@ export class FrameReader {
     const { type, flags, reqId } = header;
     return { kind: 'frame', type, flags, reqId, payload };
   }
+}
+
+function isBeginningOf(chunk: Uint8Array, room: Buffer): boolean {
+  return chunk.buffer === room.buffer && chunk.byteOffset === room.byteOffset;
 }

@@ -74,6 +74,18 @@ describe('a projection', () => {
     );
   });
 
+  it('of messages has one text around a second beginning, from stretches, too', () => {
+    const delta = { type: 'message_stream_delta', payload: { message_id: 'a', delta: 'x' } };
+    const added = { type: 'message_added', payload: { message_id: 'a', role: '', content: 'y' } };
+    const all = numbered([added, delta, added, delta]);
+    const whole = fold(messagesProjection, all);
+    expect(whole.get('a')?.pieces).toEqual([
+      { kind: 'added', text: 'y' },
+      { kind: 'delta', text: 'xx' },
+    ]);
+    expect(mergeAll(stretches(all, [1]), true, mergeParts)).toEqual(whole);
+  });
+
   it('is caught when it forgets that a completed message takes no more deltas', () => {
     const broken: typeof mergeParts = (a, b) =>
       mergeParts(a.completed === undefined ? a : { ...withoutEnd(a), pieces: a.pieces }, b);

@@ -4,13 +4,15 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { readOwnerNote } from '../../src/engine/files/owner-note.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 import { projectPath } from '../support/project.ts';
 
 // The built command in a real shell: what unit tests of the commands cannot see.
 
 // Each test starts many processes.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 let cwd: string;
 let env: NodeJS.ProcessEnv;
@@ -101,6 +103,7 @@ describe('pipes', () => {
 it('aborts a stream on Ctrl-C and keeps what came', async () => {
   sh('quipu context create');
   const child = spawn('quipu', ['context', 'stream', '1', '--type', 'note'], { cwd, env });
+  onTestFinished(() => void child.kill('SIGKILL'));
   let out = '';
   child.stdout.on('data', (data: Buffer) => {
     out += data.toString();
@@ -116,7 +119,7 @@ it('aborts a stream on Ctrl-C and keeps what came', async () => {
 
 /** The open turn has a file of its own, which grows with what was acknowledged. */
 async function waitForOpenTurn(): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 800; tries += 1) {
     const { out } = sh('wc -c .quipu/turns/open/* 2>/dev/null || true');
     if (Number.parseInt(out, 10) > 128) return;
     await sleep(25);
@@ -127,6 +130,7 @@ async function waitForOpenTurn(): Promise<void> {
 it('shares the store with other commands, whoever came first', async () => {
   sh('quipu context create');
   const follower = spawn('quipu', ['context', 'follow', '1', '-n', '3', '--json'], { cwd, env });
+  onTestFinished(() => void follower.kill('SIGKILL'));
   let out = '';
   follower.stdout.on('data', (data: Buffer) => {
     out += data.toString();
@@ -150,12 +154,10 @@ it('leaves the store to a server, and says who has it when one is to begin', asy
   sh('quipu context create');
   const child = spawn('quipu', ['context', 'follow', '1'], { cwd, env });
   const closed = once(child, 'close');
-  const inUse = new RegExp(`process ${child.pid} on .* has the store`);
-  let err = '';
-  for (let tries = 0; tries < 100 && !inUse.test(err); tries += 1) {
-    ({ err } = sh('timeout 1 quipu serve --port 0 --tcp-port 0 || true'));
-  }
-  expect(err).toMatch(inUse);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await vi.waitFor(() => expect(readOwnerNote(join(cwd, '.quipu'))?.pid).toBe(child.pid), PATIENCE);
+  const { err } = sh('timeout 30 quipu serve --port 0 --tcp-port 0 || true');
+  expect(err).toMatch(new RegExp(`process ${child.pid} on .* has the store`));
   child.kill('SIGTERM');
   expect(await closed).toEqual([0, null]);
 });

@@ -7,9 +7,10 @@ import { get } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import { projectPath } from '../support/project.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 
 const TLS = projectPath('test/support/tls');
 
@@ -21,7 +22,7 @@ it(
   async () => {
     await using server = await startServer([]);
     const writers = await startWriters(server.tcp);
-    await expect.poll(() => writers.acknowledged.length).toBeGreaterThan(20);
+    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(20);
     server.child.kill('SIGTERM');
     expect(await server.exited, server.log()).toEqual([0, null]);
     const acknowledged = await writers.stop();
@@ -56,7 +57,7 @@ it('ends at once on a second signal', { timeout: 60_000 }, async () => {
   const peer = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   await once(peer, 'connect');
   server.child.kill('SIGTERM');
-  await expect.poll(() => server.log()).toContain('a second signal ends it at once');
+  await expect.poll(() => server.log(), PATIENCE).toContain('a second signal ends it at once');
   server.child.kill('SIGTERM');
   expect(await server.exited).toEqual([null, 'SIGTERM']);
   peer.destroy();
@@ -80,6 +81,8 @@ async function startServer(more: readonly string[]): Promise<RunningServer> {
   const argv = ['serve', '--port', '0', '--tcp-port', '0', '--json', ...place, ...more];
   const child = spawn(process.execPath, [projectPath('dist/cli/main.js'), ...argv]);
   const exited = once(child, 'exit');
+  // Also when it never says that it is there.
+  onTestFinished(() => void child.kill('SIGKILL'));
   let log = '';
   child.stderr.on('data', (data: Buffer) => void (log += data.toString()));
   const [line] = (await once(child.stdout, 'data')) as [Buffer];

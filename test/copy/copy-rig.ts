@@ -2,9 +2,11 @@ import { expect } from 'vitest';
 import { toContextId, toHash, toTurnId } from '../../src/base/brand.ts';
 import { hashBytes } from '../../src/base/hash.ts';
 import type { Engine } from '../../src/engine/engine.ts';
+import type { Upkeep } from '../../src/engine/upkeep.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import { fillForCopy } from '../../src/testing/engine-suite/adoption-fixture.ts';
 import { appendLines, blobOf } from '../../src/testing/engine-suite/fixture.ts';
+import { withChanges } from '../support/with-changes.ts';
 
 const ALL = 10_000;
 
@@ -50,9 +52,20 @@ export async function tellAll(engine: Engine): Promise<unknown> {
     patches: await records.patches(1, ALL),
     logs: await Promise.all(names.map(async (name) => [name, await engine.readLog(name, 0, ALL)])),
     docs: await records.docs(await engine.listDocs('', ALL)),
-    blobs: await Promise.all(BLOBS.map(async (hash) => hashBytes((await engine.getBlob(hash))!))),
+    blobs: await Promise.all(BLOBS.map(async (hash) => hashOf(await engine.getBlob(hash)))),
     named: await engine.findBySha256(await namedSha256(engine)),
+    erased: await readErased(engine),
   };
+}
+
+function hashOf(bytes: Uint8Array | undefined): string | undefined {
+  return bytes && hashBytes(bytes);
+}
+
+async function readErased(engine: Engine): Promise<string[]> {
+  const erased: string[] = [];
+  for await (const page of engine.upkeep.records.erased()) erased.push(...page);
+  return erased.toSorted();
 }
 
 async function namedSha256(engine: Engine): Promise<string> {
@@ -67,18 +80,6 @@ export async function expectEqual(from: Engine, to: Engine): Promise<void> {
   expect((await to.upkeep.check({ repair: false })).problems).toEqual([]);
 }
 
-/** The engine with some of its methods replaced. */
-export function withChanges(engine: Engine, changes: Partial<Engine>): Engine {
-  return new Proxy(engine, {
-    get(target, name) {
-      const changed: unknown = Reflect.get(changes, name);
-      if (changed !== undefined) return changed;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
-}
-
 /** Fails at a write, every other time only after it was carried out. */
 export function cutAfter(engine: Engine, writes: number): Engine {
   let left = writes;
@@ -88,10 +89,17 @@ export function cutAfter(engine: Engine, writes: number): Engine {
     if (left < 0) throw new Error('cut off');
     return write();
   };
-  const { upkeep } = engine;
-  return withChanges(engine, {
+  const adopt: Upkeep['adopt'] = (adoption) => guard(() => engine.upkeep.adopt(adoption));
+  return withChanges(withUpkeep(engine, { adopt }), {
     commit: (batch) => guard(() => engine.commit(batch)),
     putBlob: (source) => guard(() => engine.putBlob(source)),
+  });
+}
+
+/** The engine with some of what looks after it replaced. */
+export function withUpkeep(engine: Engine, changes: Partial<Upkeep>): Engine {
+  const { upkeep } = engine;
+  return withChanges(engine, {
     upkeep: {
       startCollection: (options) => upkeep.startCollection(options),
       check: (options) => upkeep.check(options),
@@ -99,7 +107,8 @@ export function cutAfter(engine: Engine, writes: number): Engine {
       eraseLines: (log, erasures) => upkeep.eraseLines(log, erasures),
       backup: (to, progress) => upkeep.backup(to, progress),
       records: upkeep.records,
-      adopt: (adoption) => guard(() => upkeep.adopt(adoption)),
+      adopt: (adoption) => upkeep.adopt(adoption),
+      ...changes,
     },
   });
 }

@@ -38,7 +38,7 @@ async function openOn(disk: MemoryIo, clock: () => number): Promise<Store> {
 }
 
 describe('after an erasure', () => {
-  it('a folder has the bytes nowhere, nor has a backup', { timeout: 60_000 }, async () => {
+  it('a folder has the bytes nowhere, nor has a backup', { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'quipu-erase-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const [live, old, fresh] = ['live', 'old', 'fresh'].map((name) => join(folder, name));
@@ -73,7 +73,7 @@ describe('after an erasure', () => {
     }
   });
 
-  it('also when the power is cut on the way', { timeout: 60_000 }, async () => {
+  it('also when the power is cut on the way', { timeout: 120_000 }, async () => {
     const start = new MemoryIo();
     const large = largeTexts(SMALLEST_LARGE_BYTES).slice(0, 1);
     const scene = await fillSecrets(await openOn(start, () => 1000), large);

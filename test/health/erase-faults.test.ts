@@ -116,7 +116,7 @@ function cutPower(wrap: (io: Io) => Io): Promise<unknown> {
 }
 
 describe('erasing', () => {
-  it('keeps its promises when operations fail', { timeout: 60_000 }, async () => {
+  it('keeps its promises when operations fail', { timeout: 120_000 }, async () => {
     const watched = new FaultIo(start.copy());
     const store = await openOn(watched, () => 2000);
     const opened = watched.trace.length;

@@ -76,19 +76,19 @@ function cutPower(options: CutOptions): Promise<CrashCount> {
 }
 
 describe('a collection', () => {
-  it('keeps its promises when the power is cut', { timeout: 60_000 }, async () => {
+  it('keeps its promises when the power is cut', { timeout: 120_000 }, async () => {
     const { points, states, nested } = await cutPower({ statesPerPoint: 3, nestedPerPoint: 4 });
     expect(points).toBeGreaterThan(100);
     expect(states).toBeGreaterThan(200);
     expect(nested).toBeGreaterThan(50);
   });
 
-  it('keeps them when hardly any checkpoint comes in between', { timeout: 60_000 }, async () => {
+  it('keeps them when hardly any checkpoint comes in between', { timeout: 120_000 }, async () => {
     const { states } = await cutPower({ statesPerPoint: 2, segmentBytes: 1024 * 1024 });
     expect(states).toBeGreaterThan(80);
   });
 
-  it('keeps its promises when operations fail', { timeout: 60_000 }, async () => {
+  it('keeps its promises when operations fail', { timeout: 120_000 }, async () => {
     expect(await failOperations(garbage, 7)).toBeGreaterThan(50);
   });
 

@@ -64,7 +64,7 @@ describe('a repair that fails', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a repair whose power is cut', { timeout: 60_000 }, () => {
+describe('a repair whose power is cut', { timeout: 120_000 }, () => {
   it('loses nothing more, and can be run again', async () => {
     const start = await damagedDisk();
     const before = await readEverything((await openSample(start.copy())).engine);

@@ -59,7 +59,7 @@ describe('restore', () => {
     expect(refused).toBeGreaterThan(50);
   });
 
-  it('cannot be opened before it is finished', { timeout: 60_000 }, async () => {
+  it('cannot be opened before it is finished', { timeout: 120_000 }, async () => {
     const { disk, text } = await makeBackup(74);
     const { states } = await exploreCrashes<'done'>({
       seed: 1,

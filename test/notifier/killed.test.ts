@@ -12,9 +12,9 @@ import type { Run } from '../../src/notifier/spool/records.ts';
 import { Spool } from '../../src/notifier/spool/spool.ts';
 import { NotifierRig } from './rig.ts';
 
-/** Complains when another one runs, and ends when there is a file `go`. */
+/** Complains when another one runs, and ends when there is a file `go`, or no folder for one. */
 const WORK =
-  'echo begin >> trace; exec 9> lock; flock -n 9 || echo overlap >> trace; until [ -e go ]; do sleep 0.02; done; echo end >> trace';
+  'echo begin >> trace; exec 9> lock; flock -n 9 || echo overlap >> trace; while [ -e trace ] && [ ! -e go ]; do sleep 0.02; done; echo end >> trace';
 
 class Forgetful extends Spool {
   override async listIds(state: Parameters<Spool['listIds']>[0]): Promise<string[]> {
@@ -40,7 +40,7 @@ async function goOnWith(SpoolClass: typeof Spool): Promise<string> {
   const spool = new SpoolClass(rig.home, nodeSpoolIo, Date.now);
   const { signal } = new AbortController();
   const options = { limit: 2, idleMs: 0, graceMs: 5000, waitMs: 5000, signal, now: Date.now };
-  const done = runDaemon({ spool, log: () => undefined, ...options });
+  const done = runDaemon({ spool, log: () => undefined, askedAt: Date.now(), ...options });
   await rig.until(() => rig.read('trace').includes('next'));
   rig.write('go');
   expect(await done).toBe('idle');

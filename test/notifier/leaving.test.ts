@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { runDaemon } from '../../src/notifier/daemon/run-daemon.ts';
+import { requestStop } from '../../src/notifier/daemon/stop-request.ts';
 import { ensureDaemon } from '../../src/notifier/ensure-daemon.ts';
 import { makeSpool } from '../../src/notifier/spool/home.ts';
 import { nodeSpoolIo } from '../../src/notifier/spool/node-spool-io.ts';
@@ -27,13 +28,16 @@ class Scene implements Disposable {
   async add(id: string): Promise<void> {
     const command = `echo ${id} >> trace`;
     await this.spool.add({ id, author: '', command, cwd: this.home, env: {} });
-    const world = { spawn: async () => this.start(this.spool) } as unknown as World;
+    const spawn = async (argv: readonly string[]): Promise<void> =>
+      this.start(this.spool, { askedAt: Number(argv[argv.indexOf('--asked') + 1]) });
+    const world = { spawn, now: Date.now } as unknown as World;
     await ensureDaemon(this.home, SETTINGS, world);
   }
 
-  start(spool: Spool, idleMs = SETTINGS.idleMs): void {
+  start(spool: Spool, given: { readonly idleMs?: number; readonly askedAt?: number } = {}): void {
     const { signal } = new AbortController();
-    const setup = { spool, log: () => undefined, ...SETTINGS, idleMs, signal, now: Date.now };
+    const asked = { askedAt: Date.now(), ...given };
+    const setup = { spool, log: () => undefined, ...SETTINGS, ...asked, signal, now: Date.now };
     this.#daemons.push(runDaemon(setup));
   }
 
@@ -85,6 +89,8 @@ it('runs what is added at any moment', async () => {
   for (let n = 0; n < 40; n += 1) {
     await scene.add(`t${n}`);
     await sleep((n * 7) % 23);
+    // On a slow machine there is always something to do, and none of them would leave.
+    if (n === 20) await scene.ends();
   }
   const ends = await scene.ends();
   expect(new Set(scene.ran()).size).toBe(40);
@@ -94,11 +100,49 @@ it('runs what is added at any moment', async () => {
 it('leaves a spool that was deleted, though it was made anew', async () => {
   using scene = new Scene();
   await makeSpool(scene.home);
-  scene.start(scene.spool, 3_600_000);
+  scene.start(scene.spool, { idleMs: 3_600_000 });
   await scene.add('first');
   while (scene.ran().length === 0 || (await scene.spool.countOf('running')) > 0) await sleep(5);
   rmSync(scene.home, { recursive: true });
   await makeSpool(scene.home);
-  scene.start(scene.spool, 0);
+  scene.start(scene.spool);
   expect(await scene.ends()).toEqual(['stopped', 'idle']);
+});
+
+/** What ran of a task whose daemon is on the way when it is told to stop; `forgets`: when it was asked for. */
+async function stopOnTheWay(forgets: boolean): Promise<{ ran: string[]; ends: string[] }> {
+  using scene = new Scene();
+  await makeSpool(scene.home);
+  const task = {
+    id: 'early',
+    author: '',
+    command: 'echo early >> trace',
+    cwd: scene.home,
+    env: {},
+  };
+  await scene.spool.add(task);
+  const askedAt = Date.now();
+  requestStop(scene.home, askedAt + 1);
+  scene.start(scene.spool, { askedAt: forgets ? askedAt + 2 : askedAt });
+  return { ends: await scene.ends(), ran: scene.ran() };
+}
+
+it('heeds a stop that came while it was on the way, and the next one runs the task', async () => {
+  expect(await stopOnTheWay(false)).toEqual({ ends: ['stopped'], ran: [] });
+});
+
+it('would be caught not knowing when it was asked for', async () => {
+  expect(await stopOnTheWay(true)).toEqual({ ends: ['idle'], ran: ['early'] });
+});
+
+it('starts another one for what is added while one leaves', async () => {
+  using scene = new Scene();
+  await makeSpool(scene.home);
+  scene.start(scene.spool, { idleMs: 3_600_000 });
+  await sleep(20);
+  requestStop(scene.home, Date.now());
+  await sleep(2);
+  await scene.add('after');
+  expect(await scene.ends()).toEqual(['stopped', 'idle']);
+  expect(scene.ran()).toEqual(['after']);
 });

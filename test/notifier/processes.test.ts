@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { NotifierRig, isAlive } from './rig.ts';
 
-/** Says in a file that it began and that it ended, which it does when there is a file `go`. */
-const PATIENT = 'echo begin $$ >> trace; until [ -e go ]; do sleep 0.02; done; echo end >> trace';
+/** Says in a file that it began and that it ended, which it does when there is a file `go`, or no folder for one. */
+const PATIENT =
+  'echo begin $$ >> trace; while [ -e trace ] && [ ! -e go ]; do sleep 0.02; done; echo end >> trace';
 
 describe('adding', () => {
   it(

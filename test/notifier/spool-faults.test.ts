@@ -101,23 +101,33 @@ async function cutEverywhere(toSpool: (disk: SpoolIo) => Spool): Promise<string[
 }
 
 describe('a spool', () => {
-  it('keeps what it acknowledged through a power cut at any point', async () => {
-    expect(await cutEverywhere((disk) => new Spool(HOME, disk, () => 0))).toEqual([]);
-  });
+  it(
+    'keeps what it acknowledged through a power cut at any point',
+    { timeout: 60_000 },
+    async () => {
+      expect(await cutEverywhere((disk) => new Spool(HOME, disk, () => 0))).toEqual([]);
+    },
+  );
 
-  it('would be caught without the sync of a folder, or of a file', async () => {
-    const noFolder = (disk: SpoolIo): SpoolIo => ({
-      ...bind(disk),
-      syncFolder: async () => undefined,
-    });
-    const noFile = (disk: SpoolIo): SpoolIo => ({
-      ...bind(disk),
-      writeSynced: (...words) => disk.writeSoon(...words),
-    });
-    for (const weaken of [noFolder, noFile]) {
-      expect(await cutEverywhere((disk) => new Spool(HOME, weaken(disk), () => 0))).not.toEqual([]);
-    }
-  });
+  it(
+    'would be caught without the sync of a folder, or of a file',
+    { timeout: 60_000 },
+    async () => {
+      const noFolder = (disk: SpoolIo): SpoolIo => ({
+        ...bind(disk),
+        syncFolder: async () => undefined,
+      });
+      const noFile = (disk: SpoolIo): SpoolIo => ({
+        ...bind(disk),
+        writeSynced: (...words) => disk.writeSoon(...words),
+      });
+      for (const weaken of [noFolder, noFile]) {
+        expect(await cutEverywhere((disk) => new Spool(HOME, weaken(disk), () => 0))).not.toEqual(
+          [],
+        );
+      }
+    },
+  );
 
   it('keeps what it acknowledged when any one operation is refused', async () => {
     for (let failAt = 0; ; failAt += 1) {

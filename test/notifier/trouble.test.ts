@@ -11,7 +11,7 @@ import { Spool } from '../../src/notifier/spool/spool.ts';
 import type { Task } from '../../src/notifier/spool/task.ts';
 import { NotifierRig, isAlive } from './rig.ts';
 
-const ENDLESS = 'echo begin >> trace; while :; do sleep 0.05; done';
+const ENDLESS = 'echo begin >> trace; while [ -e trace ]; do sleep 0.05; done';
 
 /** Gives up for good what it could not do once. */
 class Despairing extends Spool {
@@ -48,6 +48,7 @@ async function thaw(
     spool: new SpoolClass(rig.home, nodeSpoolIo, Date.now),
     log: (line) => logged.push(line),
     ...options,
+    askedAt: Date.now(),
     signal: stop.signal,
   });
   try {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 import { Database } from '../../src/postgres/database.ts';
 import { migrate, type SchemaPart } from '../../src/postgres/migrate.ts';
-import { CuttingProxy } from '../support/postgres/cutting-proxy.ts';
+import { CommitCutter } from '../support/postgres/commit-cutter.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
 
 const PART: SchemaPart = {
@@ -14,19 +14,19 @@ const PART: SchemaPart = {
 };
 
 let url: string;
-let proxy: CuttingProxy;
+let proxy: CommitCutter;
 let database: Database;
 
 beforeAll(async () => {
   url = await freshDatabase();
-  proxy = await CuttingProxy.start(url);
+  proxy = await CommitCutter.start(url);
   database = new Database(proxy.url, { connections: 4, patienceMs: 5000 });
   await migrate(database, PART);
 });
 
 afterAll(async () => {
   await database.close();
-  await proxy.stop();
+  await proxy.close();
 });
 
 async function countNotes(text: string): Promise<number> {

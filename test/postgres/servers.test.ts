@@ -12,8 +12,9 @@ import {
   sealTurn,
 } from '../../src/testing/engine-suite/fixture.ts';
 import { Ears, held, orphanTurns, sweep } from '../../src/testing/engine-suite/upkeep-fixture.ts';
-import { runOn } from '../support/postgres/run-on.ts';
+import { runSql } from '../support/postgres/run-sql.ts';
 import { StoreSchemas } from '../support/postgres/store-schemas.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 
 // Several servers over one database: each test opens two engines, which know nothing of each other.
 
@@ -32,7 +33,7 @@ async function openTwo(): Promise<{ a: Engine; b: Engine }> {
 }
 
 async function run(engine: Engine, sql: string): Promise<void> {
-  await runOn(schemas.urlOf(engine), sql);
+  await runSql(schemas.urlOf(engine), sql);
 }
 
 it('hands out dense ids and numbers, whoever commits', async () => {
@@ -55,7 +56,7 @@ it('tells listeners of what other servers commit, in commit order', async () => 
   const heard: Change[] = [];
   b.subscribe((change) => heard.push(change));
   await Promise.all([append(a, id, 'one'), append(b, id, 'two'), append(a, id, 'three')]);
-  await vi.waitFor(() => expect(heard).toHaveLength(3));
+  await vi.waitFor(() => expect(heard).toHaveLength(3), PATIENCE);
   const seqs = heard.map(({ seq }) => seq);
   expect(seqs).toEqual(seqs.toSorted((x, y) => x - y));
   expect(heard.flatMap(({ turns }) => turns.map((turn) => turn.id))).toEqual([1n, 2n, 3n]);
@@ -69,11 +70,11 @@ it('says that something went by when changes are gone before they were heard', a
   const missed = vi.fn<() => void>();
   b.subscribe((change) => heard.push(change), missed);
   await append(a, id, 'first');
-  await vi.waitFor(() => expect(heard).toHaveLength(1));
+  await vi.waitFor(() => expect(heard).toHaveLength(1), PATIENCE);
   await run(a, `UPDATE clock SET seq = seq + 5`);
   await append(a, id, 'later');
-  await vi.waitFor(() => expect(missed).toHaveBeenCalledOnce());
-  await vi.waitFor(() => expect(heard).toHaveLength(2));
+  await vi.waitFor(() => expect(missed).toHaveBeenCalledOnce(), PATIENCE);
+  await vi.waitFor(() => expect(heard).toHaveLength(2), PATIENCE);
 });
 
 it('leaves the turns alone that another server streams into, and ends them when it is gone', async () => {

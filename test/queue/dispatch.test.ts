@@ -4,9 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { newToken, readLock, writeLock } from '../../src/queue/dispatch/consumer-lock.ts';
 import { isRunning, markOf } from '../../src/queue/dispatch/process-life.ts';
 import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
-import type { NewEvent } from '../../src/queue/queue.ts';
+import type { ConsumerProgress, NewEvent } from '../../src/queue/queue.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
-import { BROKEN_SUPERVISOR, SUPERVISOR, ThreadRig, eventually } from './rig.ts';
+import { BROKEN_SUPERVISOR, ONE_BY_ONE, SUPERVISOR, ThreadRig, eventually } from './rig.ts';
 
 const EVENT: NewEvent = { source: 'self', type: 'message', content: 'x' };
 
@@ -90,15 +90,28 @@ describe('dispatch', () => {
   });
 
   it('lets one bad consumer fail alone, and tries it again', async () => {
-    const { rig, queue } = open();
-    await queue.subscribe({ consumer: 'a', handler: '/no/such/program' });
-    await queue.subscribe({ consumer: 'b', handler: rig.handler() });
-    await queue.push(EVENT);
-    await eventually(() => rig.notesOf('b', 'handled').length === 1);
-    await eventually(async () => ((await queue.info()).progress[0]?.failures ?? 0) >= 2);
-    const [bad] = (await queue.info()).progress;
+    const bad = await runMissing(SUPERVISOR, 30_000);
     expect(bad).toMatchObject({ state: 'running', lag: 1 });
     expect(bad?.last_error).toMatch(/^exit 127: .*\/no\/such\/program/);
-    await queue.unsubscribe('a');
+  });
+
+  it('would be caught with a supervisor to which one end is like another', async () => {
+    const bad = await runMissing(ONE_BY_ONE, 300);
+    expect(bad).toMatchObject({ state: 'idle', lag: 1, failures: 0, last_error: null });
   });
 });
+
+/** What is known of a consumer whose handler does not exist, when it has failed twice or the time is over. */
+async function runMissing(supervisor: string, ms: number): Promise<ConsumerProgress | undefined> {
+  const { rig, queue } = open(supervisor);
+  await queue.subscribe({ consumer: 'a', handler: '/no/such/program' });
+  await queue.subscribe({ consumer: 'b', handler: rig.handler() });
+  await queue.push(EVENT);
+  await eventually(() => rig.notesOf('b', 'handled').length === 1);
+  const failed = async (): Promise<boolean> =>
+    ((await queue.info()).progress[0]?.failures ?? 0) >= 2;
+  await eventually(failed, ms).catch(() => undefined);
+  const [bad] = (await queue.info()).progress;
+  await queue.unsubscribe('a');
+  return bad;
+}

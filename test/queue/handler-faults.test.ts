@@ -11,10 +11,10 @@ import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { projectPath } from '../support/project.ts';
 import { message } from './fixture.ts';
-import { SUPERVISOR, ThreadRig, eventually } from './rig.ts';
+import { ONE_BY_ONE, SUPERVISOR, ThreadRig, eventually } from './rig.ts';
 
-const ONE_BY_ONE = projectPath('test/queue/one-by-one-supervisor.mjs');
 const IMPATIENT = projectPath('test/queue/impatient-supervisor.mjs');
+const CLINGING = projectPath('test/queue/clinging-supervisor.mjs');
 
 interface Scene {
   readonly rig: ThreadRig;
@@ -38,8 +38,9 @@ function open(supervisor: string): Scene {
   return { rig, queue, trace: join(rig.notes, 'trace'), go };
 }
 
-/** Ends when there is a file `go`. */
-const endless = ({ go }: Scene): string => `until [ -e ${go} ]; do sleep 0.02; done`;
+/** Ends when there is a file `go`, or no place for one. */
+const endless = ({ go, rig }: Scene): string =>
+  `while [ -d ${rig.notes} ] && [ ! -e ${go} ]; do sleep 0.02; done`;
 
 async function runBesideEndless(supervisor: string, ms: number): Promise<Scene> {
   const scene = open(supervisor);
@@ -112,35 +113,60 @@ describe('a handler that forks away', { timeout: 60_000 }, () => {
   });
 
   it('has ended when it left for a session of its own, and holds nobody up', async () => {
-    const scene = open(SUPERVISOR);
-    const { rig, queue, trace } = scene;
-    const leave = `setsid sh -c '${endless(scene)}; echo left >> ${trace}' < /dev/null > /dev/null 2>&1 &`;
-    await queue.subscribe({ consumer: 'a', handler: `echo run >> ${trace}; ${leave} sleep 0.1` });
-    for (const runs of [1, 2]) {
-      await queue.push(message('x'));
-      await queue.dispatch();
-      await eventually(() => rig.lines(trace).length === runs && rig.isQuiet);
-    }
-    writeFileSync(scene.go, '');
-    await eventually(() => rig.lines(trace).length === 4);
-    expect(rig.lines(trace)).toEqual(['run', 'run', 'left', 'left']);
+    expect(await runLeaving(SUPERVISOR, 30_000)).toEqual(['run', 'run', 'left', 'left']);
+  });
+
+  it('would be noticed holding its consumer up', async () => {
+    expect(await runLeaving(CLINGING, 300)).toEqual(['run', 'left']);
   });
 });
 
-describe('a folder that is deleted while a handler runs', { timeout: 60_000 }, () => {
-  it('ends its supervisor, and does not come back', async () => {
-    const scene = open(SUPERVISOR);
-    const { rig, queue, go } = scene;
-    await queue.subscribe({ consumer: 'a', handler: endless(scene) });
+/** Two events for a handler that leaves its work to a session of its own: its runs, and the ends of what it left. */
+async function runLeaving(supervisor: string, ms: number): Promise<string[]> {
+  const scene = open(supervisor);
+  const { rig, queue, trace, go } = scene;
+  const leave = `setsid sh -c '${endless(scene)}; echo left >> ${trace}' < /dev/null > /dev/null 2>&1 &`;
+  await queue.subscribe({ consumer: 'a', handler: `echo run >> ${trace}; ${leave} sleep 0.1` });
+  for (const runs of [1, 2]) {
     await queue.push(message('x'));
     await queue.dispatch();
-    // From then on it only waits.
-    await eventually(() => rig.lines(queue.folder.log).join().includes('spawned'));
-    const { supervisor } = readLock(queue.folder, 'a')!;
-    rmSync(rig.inbox, { recursive: true });
-    writeFileSync(go, '');
-    await eventually(() => !isRunning(supervisor));
-    expect(existsSync(rig.inbox)).toBe(false);
+    await eventually(() => rig.lines(trace).includes('run'));
+    const isDone = (): boolean => rig.lines(trace).length === runs && rig.isQuiet;
+    await eventually(isDone, ms).catch(() => undefined);
+  }
+  const runs = rig.lines(trace).length;
+  writeFileSync(go, '');
+  await eventually(() => rig.lines(trace).length === 2 * runs && rig.isQuiet);
+  return rig.lines(trace);
+}
+
+/** Whether the folder is there again when its supervisor has ended. */
+async function deleteBesideHandler(supervisor: string): Promise<boolean> {
+  const scene = open(supervisor);
+  const { rig, queue, go, trace } = scene;
+  await queue.subscribe({ consumer: 'a', handler: `echo run >> ${trace}; ${endless(scene)}` });
+  await queue.push(message('x'));
+  await queue.dispatch();
+  // From then on it only waits.
+  await eventually(
+    () => rig.lines(trace).length === 1 && readLock(queue.folder, 'a') !== undefined,
+  );
+  const { supervisor: process } = readLock(queue.folder, 'a')!;
+  rmSync(rig.inbox, { recursive: true });
+  writeFileSync(go, '');
+  await eventually(() => !isRunning(process));
+  const isBack = existsSync(rig.inbox);
+  rmSync(rig.inbox, { recursive: true, force: true });
+  return isBack;
+}
+
+describe('a folder that is deleted while a handler runs', { timeout: 60_000 }, () => {
+  it('ends its supervisor, and does not come back', async () => {
+    expect(await deleteBesideHandler(SUPERVISOR)).toBe(false);
+  });
+
+  it('would be noticed coming back', async () => {
+    expect(await deleteBesideHandler(CLINGING)).toBe(true);
   });
 });
 

@@ -15,6 +15,7 @@ import { projectPath } from '../support/project.ts';
 
 export const SUPERVISOR: string = projectPath('dist/queue/dispatch/supervisor-main.js');
 export const BROKEN_SUPERVISOR: string = projectPath('test/queue/one-run-supervisor.mjs');
+export const ONE_BY_ONE: string = projectPath('test/queue/one-by-one-supervisor.mjs');
 
 export interface Ran {
   readonly code: number | null;

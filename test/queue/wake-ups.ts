@@ -15,7 +15,7 @@ export interface Load {
 
 export interface WakeUps {
   readonly acknowledged: number;
-  /** Events that a consumer had to handle and had not, ten seconds after the last push: a slow machine makes some. */
+  /** Events that a consumer had to handle and had not, a minute after the last push: a slow machine makes some. */
   readonly late: number[];
   /** Those that it had not handled when nothing ran any more. */
   readonly lost: number[];
@@ -59,7 +59,7 @@ export async function runWakeUps({ pushers, consumers, events, deadly }: Load): 
       const handled = handledBy(consumer);
       return [...wantedBy(number)].filter((id) => !handled.has(id));
     });
-  await eventually(() => missing().length === 0, 10_000).catch(() => undefined);
+  await eventually(() => missing().length === 0, 60_000).catch(() => undefined);
   result.late.push(...missing());
   await eventually(() => rig.isQuiet, 120_000);
   result.lost.push(...missing());

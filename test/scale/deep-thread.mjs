@@ -22,10 +22,18 @@ async function build() {
   return {};
 }
 
-async function use() {
+async function open() {
   const start = performance.now();
   const engine = await openFilesEngine(folder, { create: false });
-  const openMs = performance.now() - start;
+  return { engine, openMs: performance.now() - start };
+}
+
+async function use() {
+  // The machine may stand still during one of them.
+  const first = await open();
+  await first.engine.close();
+  const { engine, openMs: again } = await open();
+  const openMs = Math.min(first.openMs, again);
   const rssBytes = process.memoryUsage.rss();
   const store = createStore(engine);
   const { contexts } = store;

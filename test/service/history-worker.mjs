@@ -7,16 +7,18 @@ import { isOutcomeUnknown, openStore } from '../../dist/index.js';
 const WRITERS = Number(process.argv[6] ?? 20);
 const [folder, logPath, name, contextsText] = process.argv.slice(2);
 const contexts = JSON.parse(contextsText);
-const log = openSync(logPath, 'a');
-// One clock for all processes of the machine.
-const now = () => String(process.hrtime.bigint());
-// In the kernel's hands when it returns, so a kill takes back nothing of it.
-const note = (entry) => writeSync(log, `${JSON.stringify(entry)}\n`);
 
 let isOver = false;
 process.on('SIGTERM', () => {
   isOver = true;
 });
+
+// Who sees this file may tell this process to end.
+const log = openSync(logPath, 'a');
+// One clock for all processes of the machine.
+const now = () => String(process.hrtime.bigint());
+// In the kernel's hands when it returns, so a kill takes back nothing of it.
+const note = (entry) => writeSync(log, `${JSON.stringify(entry)}\n`);
 
 async function append(context, payload) {
   note({ kind: 'append', name: payload, context, invokedAt: now() });

@@ -17,6 +17,7 @@ import { newFolder } from './host-rig.ts';
 const PROCESSES = 3;
 const CONTEXTS = 6;
 const SECONDS = 30;
+const LEAST_KILLS = 15;
 
 it(
   `keeps its word to ${PROCESSES} processes while their owner is killed every second`,
@@ -36,10 +37,13 @@ it(
     try {
       for (let n = 0; n < PROCESSES; n += 1) workers.start();
       const endAt = performance.now() + SECONDS * 1000;
-      while (performance.now() < endAt) {
-        await sleep(1000);
-        for (let tries = 0; tries < 50 && !(await killOwner()); tries += 1) await sleep(20);
-        kills += 1;
+      // On a slow machine it takes longer until they are as many.
+      const lastAt = endAt + SECONDS * 1000;
+      const isOver = (): boolean => performance.now() > (kills > LEAST_KILLS ? endAt : lastAt);
+      while (!isOver()) {
+        const isKilled = await killOwner();
+        if (isKilled) kills += 1;
+        await sleep(isKilled ? 1000 : 20);
       }
       expect(await workers.end()).toEqual([0, 0, 0]);
     } finally {
@@ -51,7 +55,7 @@ it(
     );
     expect(checkHistory(operations, await readChains(folder, ids))).toEqual([]);
     expect(errors).toEqual([]);
-    expect(kills).toBeGreaterThan(15);
+    expect(kills).toBeGreaterThan(LEAST_KILLS);
     expect(acknowledged.length).toBeGreaterThan(kills * 10);
     process.stdout.write(
       `${acknowledged.length} appends were acknowledged, and kept, while ${kills} owners were killed; nobody was answered for ${longestGapMs(acknowledged)} ms at most\n`,

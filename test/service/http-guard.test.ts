@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Access, Scope } from '../../src/server/access.ts';
+import { undisturbed } from '../support/undisturbed.ts';
 import { json, serveHttp } from './http-rig.ts';
 
 /** A request as it is written, with nothing normalised on its way. */
@@ -145,21 +146,24 @@ describe('bad input', () => {
     expect((await get('/v1/contexts')).status).toBe(200);
   });
 
-  it('that comes slowly, or not at all, holds up nobody and is cut off', async () => {
-    const limits = { headersMs: 300, stallMs: 300 };
-    const { port, get } = await serveHttp({ limits });
-    const closed = (text: string): Promise<void> =>
-      new Promise((resolve) => {
-        const socket = connect(port, '127.0.0.1', () => socket.write(text));
-        socket.on('data', () => undefined);
-        socket.on('error', () => undefined);
-        socket.on('close', () => resolve());
-      });
-    const body = 'POST /v1/contexts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{';
-    const cut = closed(body);
-    expect((await get('/v1/contexts')).status).toBe(200);
-    await cut;
-  });
+  it(
+    'that comes slowly, or not at all, holds up nobody and is cut off',
+    undisturbed(150, async () => {
+      const limits = { headersMs: 300, stallMs: 300 };
+      const { port, get } = await serveHttp({ limits });
+      const closed = (text: string): Promise<void> =>
+        new Promise((resolve) => {
+          const socket = connect(port, '127.0.0.1', () => socket.write(text));
+          socket.on('data', () => undefined);
+          socket.on('error', () => undefined);
+          socket.on('close', () => resolve());
+        });
+      const body = 'POST /v1/contexts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{';
+      const cut = closed(body);
+      expect((await get('/v1/contexts')).status).toBe(200);
+      await cut;
+    }),
+  );
 });
 
 describe('what is said about a request', () => {

@@ -6,6 +6,7 @@ import { isOutcomeUnknown } from '../../src/client/outcome.ts';
 import { QuipuError } from '../../src/base/errors.ts';
 import type { CallHandler, CallTable } from '../../src/server/call-handler.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 import { serveHttp } from './http-rig.ts';
 
 /** What became of the calls, as the server saw it. */
@@ -87,7 +88,7 @@ describe('calls over HTTP', () => {
     await failure(failing(), 'INVALID');
     fate.ended = 0;
     for await (const _ of transport.stream('count', [1e9])) break;
-    await expect.poll(() => fate.ended, { interval: 5 }).toBe(1);
+    await expect.poll(() => fate.ended, { ...PATIENCE, interval: 5 }).toBe(1);
   });
 
   it('upload as the bytes come', async () => {

@@ -10,6 +10,7 @@ import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import { callOf, createContext } from './socket-verbs.ts';
 import type { Message } from './socket-verbs.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 
 const CREATE = [MessageType.CTX_CREATE, encodeCtxCreate(0n)] as const;
 
@@ -134,7 +135,7 @@ describe('hooks', () => {
     await createContext(peer);
     await peer.refused(...callOf('made.up'));
     peer.close();
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(1));
+    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(1), PATIENCE);
     await server.close(1000);
     expect(answered.map(({ message, code }) => `${message} ${code}`)).toEqual([
       'HELLO 0',

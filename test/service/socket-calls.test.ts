@@ -11,6 +11,7 @@ import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';
 import { callOf } from './socket-verbs.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 
 const seen = vi.fn<() => void>();
 const aborted = vi.fn<() => void>();
@@ -147,7 +148,7 @@ describe('streams', () => {
     const slow = await SocketPeer.openQuipu(server.port);
     slow.socket.pause();
     slow.request(...callOf('endless', 1024 * 1024));
-    await vi.waitFor(() => expect(seen.mock.calls.length).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(seen.mock.calls.length).toBeGreaterThan(0), PATIENCE);
     let before = -1;
     await vi.waitFor(
       () => {
@@ -156,13 +157,13 @@ describe('streams', () => {
         before = now;
         expect(stopped).toBe(true);
       },
-      { interval: 100, timeout: 5000 },
+      { ...PATIENCE, interval: 100 },
     );
     // What fits into the buffers of both sockets, and one.
     expect(before).toBeLessThan(30);
     aborted.mockClear();
     slow.close();
-    await vi.waitFor(() => expect(aborted).toHaveBeenCalled());
+    await vi.waitFor(() => expect(aborted).toHaveBeenCalled(), PATIENCE);
   });
 
   it('end when the client wants no more, or goes', async () => {
@@ -180,7 +181,7 @@ describe('streams', () => {
     const other = await SocketPeer.openQuipu(server.port);
     await other.ask(...callOf('endless', 10));
     other.close();
-    await vi.waitFor(() => expect(aborted).toHaveBeenCalledTimes(2));
+    await vi.waitFor(() => expect(aborted).toHaveBeenCalledTimes(2), PATIENCE);
   });
 
   it('are a few at a time', async () => {
@@ -230,7 +231,7 @@ describe('uploads', () => {
     const other = await SocketPeer.openQuipu(server.port);
     await other.ask(...callOf('length'));
     other.close();
-    await vi.waitFor(() => expect(aborted).toHaveBeenCalledTimes(2));
+    await vi.waitFor(() => expect(aborted).toHaveBeenCalledTimes(2), PATIENCE);
   });
 
   it('are refused for what is not theirs', async () => {

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { PATIENCE } from '../../src/testing/patience.ts';
 import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
@@ -17,8 +18,11 @@ import { append, appendOf, createContext, lastOf } from './socket-verbs.ts';
 const MIB = 1024 * 1024;
 /** One client of 64 MiB at most in requests, as much in replies, and room for the collector to be late. */
 const GROWTH_MAX = 150 * MIB;
-/** On a machine that does much else at the same time. */
+/** Unless the machine is so slow, or does so much else, that a hundred appends in a row take a tenth of it. */
 const MEDIAN_MS_MAX = 200;
+const BURSTS_MAX = 10;
+
+vi.setConfig({ testTimeout: 60_000 });
 
 let server: ChildProcess;
 let port: number;
@@ -79,14 +83,27 @@ async function medianDuring(until: Promise<unknown>): Promise<number> {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]!;
 }
 
+/** How long a hundred appends of the neighbour take while nobody else asks for anything. */
+async function timeOfBurst(): Promise<number> {
+  const context = await createContext(neighbour);
+  const start = performance.now();
+  for (let index = 0; index < 100; index += 1) {
+    neighbour.request(...appendOf(context, Buffer.alloc(10_240, index)));
+  }
+  for (let index = 0; index < 100; index += 1) await neighbour.next();
+  return performance.now() - start;
+}
+
 /** What a flood did to others: nothing, if all is well. */
 async function harmOf(flood: () => Promise<unknown>): Promise<string[]> {
+  const burstMs = await timeOfBurst();
   const before = (await look()).rss;
   const median = await medianDuring(flood());
   const growth = (await look()).rss - before;
+  const medianMax = Math.max(MEDIAN_MS_MAX, BURSTS_MAX * burstMs);
   return [
     ...(growth < GROWTH_MAX ? [] : [`the server grew by ${Math.round(growth / MIB)} MiB`]),
-    ...(median < MEDIAN_MS_MAX ? [] : [`an append took ${Math.round(median)} ms`]),
+    ...(median < medianMax ? [] : [`an append took ${Math.round(median)} ms`]),
   ];
 }
 
@@ -95,7 +112,7 @@ it('2,000 idle connections', async () => {
   // Those that the operating system has taken on its behalf still have to be accepted.
   const expectAll = async (): Promise<void> =>
     expect((await look()).connections).toBeGreaterThan(2000);
-  await vi.waitFor(expectAll, { timeout: 15_000 });
+  await vi.waitFor(expectAll, PATIENCE);
 });
 
 it('10,000 pipelined requests for large pages, whose replies nobody reads', async () => {
@@ -150,8 +167,11 @@ it('500 connections with a wrong token, or with none and a large frame', async (
       socket.on('end', () => socket.end()).resume();
       socket.write(index % 2 === 0 ? hello : Buffer.concat([header, Buffer.alloc(100_000)]));
     }
-    const open = sockets.filter((socket) => !socket.closed);
-    await Promise.all(open.map((socket) => once(socket, 'close')));
+    // A reset is one way to be shown the door: `once` would take it for a failure.
+    const shut = sockets
+      .filter((socket) => !socket.closed)
+      .map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));
+    await Promise.all(shut);
   });
   expect(harm).toEqual([]);
 });

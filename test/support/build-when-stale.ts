@@ -71,7 +71,10 @@ function make({ project, output }: Build): void {
 }
 
 function isStale({ project, output, folders }: Build): boolean {
-  const builtAt = mtimeOf(join(projectPath(output), STAMP_NAME));
+  // Installing builds the package and leaves no stamp.
+  const builtAt = Math.max(
+    ...[STAMP_NAME, 'index.js'].map((name) => mtimeOf(join(projectPath(output), name))),
+  );
   const sources = ['src', ...folders].flatMap((folder) => listFiles(folder, /(?<!\.test)\.ts$/));
   return [...sources, 'tsconfig.json', project].some(
     (source) => mtimeOf(projectPath(source)) > builtAt,

@@ -29,6 +29,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'type BackupReport',
     'type BatchPayload',
     'type BlobDetails',
+    'type BlobEraseOptions',
     'type BlobFile',
     'type BlobInfo',
     'type BlobNeed',

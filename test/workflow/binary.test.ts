@@ -4,12 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { projectPath } from '../support/project.ts';
 
 // The built command, in processes of its own: what unit tests of the commands cannot see.
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const MAIN = projectPath('dist/cli/main.js');
 let cwd: string;
@@ -40,11 +40,11 @@ function quipu(...args: string[]): Ran {
 const lines = (text: string): Record<string, unknown>[] =>
   text.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** A role that waits until the file `go` is there. */
+/** A role that waits until the file `go` is there, or the folder with all of it is gone. */
 const WAITING = `
 export const descriptor = { name: 'waiting', roles: {
   first: { command: 'date +%s%N >> ran; echo one' },
-  second: { command: 'echo begun >> begun; until [ -e go ]; do sleep 0.05; done; echo two' },
+  second: { command: 'echo begun >> begun; while [ -e begun ] && [ ! -e go ]; do sleep 0.05; done; echo two' },
 } };
 export const table = { __start__: 'first', first: 'second', second: '__end__' };
 `;
@@ -59,6 +59,7 @@ describe('quipu workflow', () => {
     quipu('add', 'waiting.mjs');
     const args = [MAIN, 'workflow', 'run', 'waiting', '--prompt', 'go'];
     const running = spawn(process.execPath, args, { cwd, env, stdio: 'ignore' });
+    onTestFinished(() => void running.kill('SIGKILL'));
     await until(() => existsSync(join(cwd, 'begun')));
     const [thread] = lines(quipu('list', '--json').out);
     const id = String(thread!['id']);
@@ -83,9 +84,11 @@ describe('quipu workflow', () => {
       cwd,
       env,
     });
+    onTestFinished(() => void forked.kill('SIGKILL'));
     let [live, paused] = ['', ''];
     forked.stdout.on('data', (piece: Buffer) => (paused += piece.toString()));
     const watching = spawn(process.execPath, [MAIN, 'workflow', 'live', fork], { cwd, env });
+    onTestFinished(() => void watching.kill('SIGKILL'));
     watching.stdout.on('data', (piece: Buffer) => (live += piece.toString()));
     await until(() => existsSync(join(cwd, 'begun')) && live.includes('first'));
     expect(quipu('pause', fork)).toMatchObject({ code: 0, out: '' });
@@ -94,7 +97,7 @@ describe('quipu workflow', () => {
     expect(code).toBe(0);
     expect(JSON.parse(paused)).toEqual({ threadId: fork, state: 'paused' });
     expect(quipu('kill', fork, '--reason', 'enough').code).toBe(0);
-    await once(watching, 'exit');
+    await once(watching, 'close');
     expect(live).toContain('__end__  enough');
   });
 });

@@ -143,7 +143,7 @@ function inParts(engine: Engine): Engine {
 }
 
 describe('a crash at any point of a thread', () => {
-  it('leaves every thread whole and in one place', async () => {
+  it('leaves every thread whole and in one place', { timeout: 60_000 }, async () => {
     const count = await explore((engine) => engine);
     expect(count.states).toBeGreaterThan(100);
   });

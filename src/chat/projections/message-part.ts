@@ -165,7 +165,7 @@ function mergeBase(
     return { added, pieces, deltas, late: late + b.deltas + (b.added ? 1 : 0) };
   }
   const repeats = a.added && b.added;
-  const taken = repeats ? b.pieces.filter(({ kind }) => kind !== 'added') : b.pieces;
+  const taken = repeats ? withoutBeginning(b.pieces) : b.pieces;
   return {
     added: a.added || b.added,
     pieces: joinPieces(a.pieces, taken),
@@ -179,6 +179,12 @@ function mergeRedacted(a: MessagePart, b: MessagePart): Pick<MessagePart, 'redac
   if (first === undefined) return {};
   const erased = first.erased || b.redacted?.erased === true;
   return { redacted: { ...first, erased } };
+}
+
+/** What was streamed before a second beginning and after it are neighbours then. */
+function withoutBeginning(pieces: readonly Piece[]): readonly Piece[] {
+  const at = pieces.findIndex(({ kind }) => kind === 'added');
+  return at === -1 ? pieces : joinPieces(pieces.slice(0, at), pieces.slice(at + 1));
 }
 
 /** Neighbouring deltas become one, so that a long stream does not cost an object per delta. */

@@ -19,7 +19,9 @@ it('prints what is there and ends on Ctrl-C with 0', async () => {
 it('waits for more until it is told to stop', async () => {
   using rig = new CliRig();
   await sixTurns(rig);
+  const printed = new Promise<void>((resolve) => (rig.accept = () => resolve()));
   const running = rig.run('context', 'follow', '1', '--after', '5');
+  await printed;
   const first = await Promise.race([running, sleep(30, 'still waiting')]);
   expect(first).toBe('still waiting');
   rig.interrupt.abort();

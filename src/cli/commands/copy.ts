@@ -49,7 +49,7 @@ function toNote({ what, count, why }: LeftOut): string {
 }
 
 function toCopyFacts(report: CopyReport): string {
-  const { turns, contexts, patches, blobs, blobBytes, logLines, docs, queues } = report;
+  const { turns, contexts, patches, blobs, blobBytes, logLines, docs } = report;
   return toFacts([
     ['turns', String(turns)],
     ['contexts', String(contexts)],
@@ -57,7 +57,7 @@ function toCopyFacts(report: CopyReport): string {
     ['blobs', `${blobs}, ${toSize(blobBytes)}`],
     ['log lines', String(logLines)],
     ['documents', String(docs)],
-    ['queues', String(queues)],
+    ['queues', `${report.queues}, ${report.queueEvents} events`],
     ['compared', 'equal'],
   ]);
 }

@@ -20,7 +20,7 @@ async function start(rig: CliRig): Promise<string> {
 }
 
 describe('threads from the command line', () => {
-  it('are started, stepped, forked, compacted, shown and ended', async () => {
+  it('are started, stepped, forked, compacted, shown and ended', { timeout: 60_000 }, async () => {
     using rig = new CliRig();
     const id = await start(rig);
     const step = await rig.feed(

@@ -1,4 +1,5 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { toStream } from '../../base/to-stream.ts';
 import { fromCall, toCall } from '../../wire/call-values.ts';
 import { unavailable } from '../outcome.ts';
 import type { CallOptions, Transport } from '../transport.ts';
@@ -141,22 +142,6 @@ async function* withArguments(
   yield length;
   yield args;
   yield* body;
-}
-
-function toStream(pieces: AsyncGenerator<Uint8Array, void, undefined>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const next = await pieces.next();
-        if (next.done === true) controller.close();
-        else controller.enqueue(next.value);
-      },
-      async cancel() {
-        await pieces.return();
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 async function gather(pieces: AsyncIterable<Uint8Array>): Promise<Blob> {

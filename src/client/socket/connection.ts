@@ -49,6 +49,7 @@ export class Connection {
     this.#socket = socket;
     this.#hello = hello;
     dialled.receive = (chunk) => this.#take(chunk);
+    dialled.room = () => this.#reader.room();
     socket.on('error', (error) => this.end(error));
     socket.on('close', () => this.end());
     this.#pulse = setInterval(() => this.#feelPulse(), QUIET_MS / 3).unref();

@@ -26,13 +26,16 @@ export class Dialled {
   readonly socket: Socket;
   /** What is to become of the bytes that arrive. Their memory is used again when it returns. */
   receive: (chunk: Buffer) => void = () => undefined;
+  /** Where the next bytes are to be read instead, if anywhere. */
+  room: () => Buffer | undefined = () => undefined;
 
   constructor(address: SocketAddress) {
     const callback = (length: number, buffer: Uint8Array): boolean => {
       this.receive(toBuffer(buffer).subarray(0, length));
       return true;
     };
-    const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback };
+    const used = Buffer.allocUnsafeSlow(READ_BYTES);
+    const onread = { buffer: () => this.room() ?? used, callback };
     this.socket = address.kind === 'tls' ? beginTls(address) : connectTcp({ ...address, onread });
     if (address.kind === 'tls') this.socket.on('data', (chunk: Buffer) => this.receive(chunk));
     this.socket.setNoDelay(true);

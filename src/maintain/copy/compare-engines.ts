@@ -1,16 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ContextId, toContextId, toTurnId } from '../../base/brand.ts';
-import { invalid, type QuipuError } from '../../base/errors.ts';
 import { hexOf } from '../../base/hex.ts';
 import type { PatchEntry, TurnEntry } from '../../engine/adoption.ts';
 import type { ContextRow } from '../../engine/rows.ts';
 import { docsOf, logsOf } from './copy-names.ts';
+import { type Extent, differs } from './differs.ts';
 import { mapFew } from './map-few.ts';
 import type { Pair } from './pair.ts';
 import { storedBlobs } from './stored-blobs.ts';
-
-/** `so far`: the target holds nothing but a beginning of the source. `whole`: it holds all of it. */
-export type Extent = 'so far' | 'whole';
 
 const PAGE = 1024;
 const LINES = 1024;
@@ -195,12 +192,4 @@ async function compareNames({ from, to, pause }: Pair): Promise<void> {
     if (missing !== undefined)
       throw differs('whole', `it does not know that ${missing} was erased`);
   }
-}
-
-function differs(extent: Extent, what: string): QuipuError<'INVALID'> {
-  const todo =
-    extent === 'whole'
-      ? 'if something wrote to the source or the target meanwhile, stop it and run the same copy again'
-      : 'a copy goes into an empty place, or on where a copy of the same source was cut off';
-  return invalid('target', `is no copy of the source: ${what}; ${todo}`);
 }

@@ -1,6 +1,7 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { Capability, Engine } from '../../engine/engine.ts';
 import type { Progress } from '../../engine/progress.ts';
+import type { CheckReport, Problem } from '../../engine/upkeep.ts';
 import { compareEngines } from './compare-engines.ts';
 import { copyBlobs, type BlobCounts } from './copy-blobs.ts';
 import { copyDocs, copyLogs } from './copy-names.ts';
@@ -40,6 +41,7 @@ export async function copyEngine(
   }
   await assertSealed(from);
   const pair: Pair = { from, to, progress, pause: () => signal?.throwIfAborted() };
+  await checkSource(pair);
   await compareEngines(pair, 'so far');
   const blobs = await copyBlobs(pair);
   const { turns, contexts } = await copyTurns(pair);
@@ -71,17 +73,37 @@ async function assertSealed(from: Engine): Promise<void> {
   );
 }
 
-async function checkTarget({ to, progress, pause }: Pair): Promise<void> {
-  const { problems, more } = await to.upkeep.check({
+/** Reads do not show all damage: of a record that was lost with its name, nobody would know that it is missing. */
+async function checkSource(pair: Pair): Promise<void> {
+  const { problems, more } = await check(pair, pair.from);
+  // What is only stale is made anew in the copy. Of those that are not listed nobody knows.
+  const first = problems.find(({ severity }) => severity === 'lost') ?? problems[more > 0 ? 0 : -1];
+  if (first === undefined) return;
+  throw damaged(
+    first,
+    `the source is damaged, first in ${first.file}: ${first.what}. Run "quipu verify --repair" on it or restore a backup, then copy again; what was copied before stays`,
+  );
+}
+
+async function checkTarget(pair: Pair): Promise<void> {
+  const { problems, more } = await check(pair, pair.to);
+  const [first] = problems;
+  if (first === undefined) return;
+  throw damaged(
+    first,
+    `the copy has ${problems.length + more} problems, the first one in ${first.file}: ${first.what}. The source is as it was; look at the target's disk, then copy into an empty place`,
+  );
+}
+
+async function check({ progress, pause }: Pair, engine: Engine): Promise<CheckReport> {
+  const report = await engine.upkeep.check({
     repair: false,
     progress: (done, total, what) => progress(done, total, `checking ${what}`),
   });
   pause();
-  const [first] = problems;
-  if (first === undefined) return;
-  throw new QuipuError(
-    'CORRUPT',
-    `the copy has ${problems.length + more} problems, the first one in ${first.file}: ${first.what}. The source is as it was; look at the target's disk, then copy into an empty place`,
-    { file: first.file, offset: first.offset },
-  );
+  return report;
+}
+
+function damaged({ file, offset }: Problem, message: string): QuipuError<'CORRUPT'> {
+  return new QuipuError('CORRUPT', message, { file, offset });
 }

@@ -1,11 +1,14 @@
 import type { Engine } from '../../engine/engine.ts';
 import type { Progress } from '../../engine/progress.ts';
+import type { QueueRecords } from '../../queue/copy/queue-records.ts';
 
 /** What every step of a copy works with. */
-export interface Pair {
-  readonly from: Engine;
-  readonly to: Engine;
+export interface Pair<T = Engine> {
+  readonly from: T;
+  readonly to: T;
   readonly progress: Progress;
   /** Throws when the copy shall end here. Called between two steps, never within one. */
   readonly pause: () => void;
 }
+
+export type QueuePair = Pair<QueueRecords>;

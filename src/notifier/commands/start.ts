@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { parseDuration } from '../../cli/parse-amount.ts';
+import { parseCount } from '../../cli/parse-argument.ts';
 import type { CommandIo } from '../command.ts';
 import { defineCommand, withIo } from '../command.ts';
 import { isServed, readDaemonNote } from '../daemon/daemon-note.ts';
@@ -21,6 +22,7 @@ interface Options {
   readonly foreground?: boolean;
   readonly existing?: boolean;
   readonly wait?: number;
+  readonly asked?: number;
 }
 
 export function start(world: World): Command {
@@ -42,6 +44,11 @@ export function start(world: World): Command {
       'how long to wait for a daemon that is leaving (default: 300ms)',
       parseDuration,
     )
+    .option(
+      '--asked <ms>',
+      'with --foreground: when it was asked for, since 1970; it heeds a stop after that (default: now)',
+      parseCount,
+    )
     .action(
       withIo(world, async (io, options: Options) => {
         const { limit, idleMs } = readSettings(world.env);
@@ -51,14 +58,15 @@ export function start(world: World): Command {
         if (options.existing === true && io.findSpool() === undefined) {
           throw new Refused(`there is no spool at ${io.home}`, 'leave out --existing');
         }
-        await beDaemon(io, { ...settings, waitMs: options.wait ?? DEFAULT_WAIT_MS });
+        const { wait = DEFAULT_WAIT_MS, asked = world.now() } = options;
+        await beDaemon(io, { ...settings, waitMs: wait, askedAt: asked });
       }),
     );
 }
 
 async function beDaemon(
   io: CommandIo,
-  settings: DaemonSettings & { readonly waitMs: number },
+  settings: DaemonSettings & { readonly waitMs: number; readonly askedAt: number },
 ): Promise<void> {
   const { world, home } = io;
   const spool = await io.makeSpool();
@@ -77,7 +85,7 @@ async function startDaemon(io: CommandIo, settings: DaemonSettings): Promise<voi
   const { world, home } = io;
   await io.makeSpool();
   const wasRunning = isServed(home);
-  if (!wasRunning) await world.spawn(daemonArgv(home, settings), spoolFile.log(home));
+  if (!wasRunning) await world.spawn(daemonArgv(home, settings, world.now()), spoolFile.log(home));
   for (const until = world.now() + START_MS; world.now() < until; await sleep(20)) {
     const note = isServed(home) ? readDaemonNote(home) : undefined;
     if (note === undefined) continue;

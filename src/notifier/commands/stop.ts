@@ -1,11 +1,10 @@
-import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { parseDuration } from '../../cli/parse-amount.ts';
 import { defineCommand, withIo } from '../command.ts';
 import { isServed, readDaemonNote } from '../daemon/daemon-note.ts';
+import { isStopRequested, requestStop } from '../daemon/stop-request.ts';
 import { Refused } from '../refused.ts';
-import { spoolFile } from '../spool/home.ts';
 import type { World } from '../world.ts';
 
 const DEFAULT_WAIT_MS = 15_000;
@@ -24,14 +23,17 @@ export function stop(world: World): Command {
     )
     .action(
       withIo(world, async (io, { wait }: { readonly wait: number }) => {
-        if (io.findSpool() === undefined || !isServed(io.home)) {
+        if (io.findSpool() === undefined) {
           await io.print('Not running\n', { stopped: false });
           return;
         }
-        const request = spoolFile.stop(io.home);
-        // A file and no signal: the number of a process that died may be another's by now.
+        let stopped = isServed(io.home);
+        // A file and no signal: the number of a process that died may be another's by now. Also when nobody has the
+        // lock: who gets it a moment later must find it.
+        requestStop(io.home, world.now());
         for (const until = world.now() + wait; isServed(io.home); await sleep(20)) {
-          if (!existsSync(request)) writeFileSync(request, '', { mode: 0o600 });
+          stopped = true;
+          if (!isStopRequested(io.home)) requestStop(io.home, world.now());
           if (world.now() < until) continue;
           const pid = readDaemonNote(io.home)?.pid ?? 'unknown';
           throw new Refused(
@@ -39,7 +41,7 @@ export function stop(world: World): Command {
             'it was told to; wait longer with --wait',
           );
         }
-        await io.print('Stopped\n', { stopped: true });
+        await io.print(stopped ? 'Stopped\n' : 'Not running\n', { stopped });
       }),
     );
 }

@@ -64,7 +64,7 @@ describe('startCommand', () => {
   });
 
   it('does not wait for what the command left in the background', async () => {
-    const ended = await run(task('sleep 5 & echo $!'));
+    const ended = await run(task('sleep 60 & echo $!'));
     expect(ended).toMatchObject({ exitCode: 0 });
     process.kill(Number(ended.output));
   });

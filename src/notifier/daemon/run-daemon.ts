@@ -9,11 +9,14 @@ import { writeDaemonNote } from './daemon-note.ts';
 import type { Log } from './daemon-log.ts';
 import { endOrphans } from './end-orphans.ts';
 import { startCommand } from './run-command.ts';
+import { dropStopRequest, isStopFor, isStopRequested } from './stop-request.ts';
 import { timeAfter } from './timer-table.ts';
 
 export interface DaemonSetup extends DaemonOptions {
   readonly spool: Spool;
   readonly log: Log;
+  /** When it was asked for: a wish to stop that came later is meant for it, also when it is on the way still. */
+  readonly askedAt: number;
   /** How long to wait for another daemon that is about to leave. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
@@ -51,8 +54,9 @@ async function hasWork(spool: Spool, nowMs: number): Promise<boolean> {
 
 async function serve(setup: DaemonSetup): Promise<'idle' | 'stopped'> {
   const { spool, log, now, signal, graceMs } = setup;
-  // A wish that was meant for the daemon before.
-  fs.rmSync(spoolFile.stop(spool.home), { force: true });
+  if (isStopFor(spool.home, setup.askedAt)) return 'stopped';
+  // It was meant for the daemon before. Who wishes while the lock is taken looks whether the wish is there still.
+  dropStopRequest(spool.home);
   writeDaemonNote(spool.home, { since: now(), limit: setup.limit, idleMs: setup.idleMs });
   log(`daemon: began as process ${process.pid}`);
   await spool.sweep();
@@ -68,7 +72,7 @@ async function serve(setup: DaemonSetup): Promise<'idle' | 'stopped'> {
       start: startCommand,
       // Whoever runs the daemon keeps the process alive; a pause must not, after its end.
       sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref()),
-      mustLeave: () => signal.aborted || !isOurs() || fs.existsSync(spoolFile.stop(spool.home)),
+      mustLeave: () => signal.aborted || !isOurs() || isStopRequested(spool.home),
     },
     setup,
   );
@@ -82,7 +86,6 @@ async function serve(setup: DaemonSetup): Promise<'idle' | 'stopped'> {
   } finally {
     signal.removeEventListener('abort', wake);
     for (const watcher of watchers) watcher.close();
-    fs.rmSync(spoolFile.stop(spool.home), { force: true });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from '../../postgres/database.ts';
 import type { QueueProblem } from '../queue-upkeep.ts';
+import { hasQueueTables } from './has-queue-tables.ts';
 
 /** What one statement counts. */
 const STRETCH = 100_000;
@@ -15,12 +16,7 @@ const STRAY = `SELECT count(*) AS count FROM queues JOIN queue_events AS event
 
 /** Counts the events of every queue, and tells where some are missing. Pages are checked by PostgreSQL itself. */
 export async function checkPostgresQueues(database: Database): Promise<QueueProblem[]> {
-  const [tables] = await database.query<{ there: boolean }>(
-    'SELECT to_regclass($1) IS NOT NULL AS there',
-    [`${database.address.schema}.queues`],
-  );
-  // They are made with the first queue.
-  if (tables?.there !== true) return [];
+  if (!(await hasQueueTables(database))) return [];
   const problems: QueueProblem[] = [];
   const queues = await database.query<{ queue: string; last_id: number; ahead: number }>(QUEUES);
   for (const { queue, last_id, ahead } of queues) {

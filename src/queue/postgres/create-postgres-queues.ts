@@ -4,8 +4,8 @@ import { checkQueueName } from '../check-input.ts';
 import type { OwnedQueues } from '../create-queues.ts';
 import type { OpenQueueOptions, Queue, QueueSummary, WorkOptions } from '../queue.ts';
 import { noSuchQueue } from '../queue-refusals.ts';
-import { Bell } from './bell.ts';
 import { PostgresQueue } from './postgres-queue.ts';
+import { QueueRings } from './queue-rings.ts';
 import { QUEUE_TABLES } from './schema.ts';
 import { checkWork } from './work/check-work.ts';
 
@@ -24,7 +24,7 @@ const LIST = `SELECT queue AS name, last_id AS event_count, last_id AS last_even
 /** The queues of a database, which stays the caller's. The tables are made with the first use. */
 export function createPostgresQueues(database: Database): OwnedQueues {
   const known = new Map<string, PostgresQueue>();
-  const bell = new Bell(database);
+  const rings = new QueueRings(database);
   const ended = new AbortController();
   const workers = new Set<Promise<void>>();
   let ready: Promise<void> | undefined;
@@ -46,7 +46,7 @@ export function createPostgresQueues(database: Database): OwnedQueues {
   }
 
   function use(name: string): PostgresQueue {
-    const queue = known.get(name) ?? new PostgresQueue(name, database, bell);
+    const queue = known.get(name) ?? new PostgresQueue(name, database, rings);
     known.set(name, queue);
     return queue;
   }
@@ -73,7 +73,7 @@ export function createPostgresQueues(database: Database): OwnedQueues {
       const { LeaseTable } = await import('./work/lease-table.ts');
       const signal = AbortSignal.any([checked.signal, ended.signal]);
       const leases = new LeaseTable(database);
-      const working = new Worker({ database, bell, leases }, { ...checked, signal }).run();
+      const working = new Worker({ database, rings, leases }, { ...checked, signal }).run();
       workers.add(working);
       await working.finally(() => workers.delete(working));
     },
@@ -82,7 +82,7 @@ export function createPostgresQueues(database: Database): OwnedQueues {
       ended.abort();
       await Promise.allSettled(workers);
       await Promise.allSettled([...known.values()].map((queue) => queue.close()));
-      await bell.close();
+      await rings.close();
     },
   };
 }

@@ -161,7 +161,10 @@ function* partsOf(
   yield { from, part: events.slice(from) };
 }
 
-function columnsOf(events: readonly CheckedEvent[]): unknown[] {
+/** Source, type, subtype and content, each as one parameter. */
+export function columnsOf(
+  events: readonly Pick<QueueEvent, 'source' | 'type' | 'subtype' | 'content'>[],
+): unknown[] {
   return [
     events.map(({ source }) => source),
     events.map(({ type }) => type),

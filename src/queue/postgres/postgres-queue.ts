@@ -1,3 +1,4 @@
+import { Bell } from '../../base/bell.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { Database } from '../../postgres/database.ts';
 import {
@@ -27,11 +28,10 @@ import type {
 } from '../queue.ts';
 import { BOOKMARK_WORTH, readMatches, startFor } from '../scan.ts';
 import { WakeUp } from '../wake-up.ts';
-import { Alarm } from './alarm.ts';
-import type { Bell } from './bell.ts';
 import { ConsumerTable } from './consumer-table.ts';
 import { EventTable } from './event-table.ts';
 import { giveTries } from './give-tries.ts';
+import type { QueueRings } from './queue-rings.ts';
 import { readInfo } from './read-info.ts';
 
 /** What one transaction gathers from pushes that wait. */
@@ -43,17 +43,17 @@ const LOOK_MS = 2000;
 export class PostgresQueue implements Queue {
   readonly #name: string;
   readonly #database: Database;
-  readonly #bell: Bell;
+  readonly #rings: QueueRings;
   readonly #events: EventTable;
   readonly #consumers: ConsumerTable;
   readonly #intake: PushIntake;
   readonly #ringing: WakeUp;
   readonly #ended = new AbortController();
 
-  constructor(name: string, database: Database, bell: Bell) {
+  constructor(name: string, database: Database, rings: QueueRings) {
     this.#name = name;
     this.#database = database;
-    this.#bell = bell;
+    this.#rings = rings;
     this.#events = new EventTable(database, name);
     this.#consumers = new ConsumerTable(database, name);
     this.#intake = new PushIntake(async (events) => {
@@ -63,7 +63,7 @@ export class PostgresQueue implements Queue {
     }, GROUP_EVENTS_MAX);
     // A ring that fails is made good by those who look by themselves.
     this.#ringing = new WakeUp(
-      () => bell.ring(name),
+      () => rings.ring(name),
       () => undefined,
     );
   }
@@ -136,7 +136,7 @@ export class PostgresQueue implements Queue {
       events: this.#events,
       rows,
     });
-    if (skipped.length > 0) await this.#bell.ring(this.#name);
+    if (skipped.length > 0) await this.#rings.ring(this.#name);
     return { started: [], skipped };
   }
 
@@ -147,14 +147,14 @@ export class PostgresQueue implements Queue {
 
   async *#follow(options: QueueFollowOptions): AsyncGenerator<QueueEvent, void, undefined> {
     const filter = toFilter(options.filter);
-    const alarm = new Alarm();
-    const unlisten = this.#bell.listen((queue) => {
-      if (queue === undefined || queue === this.#name) alarm.set();
+    const bell = new Bell();
+    const unlisten = this.#rings.listen((queue) => {
+      if (queue === undefined || queue === this.#name) bell.ring();
     });
     const { signal = this.#ended.signal } = options;
     const either = AbortSignal.any([signal, this.#ended.signal]);
     try {
-      const watch = () => (): Promise<void> => alarm.wait(LOOK_MS, either);
+      const watch = () => (): Promise<void> => bell.wait(LOOK_MS, either);
       yield* followEvents({ use: (read) => read(this.#events), watch }, filter, {
         ...options,
         signal: either,

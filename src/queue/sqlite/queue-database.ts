@@ -67,6 +67,21 @@ export class QueueDatabase implements EventReader<CompiledFilter> {
     });
   }
 
+  /** Events of another queue as they are, and that it has given ids up to `lastId`. */
+  adopt(events: readonly QueueEvent[], lastId: number): void {
+    this.exclusively(() => {
+      const insert = this.#prepare(`INSERT INTO events
+        (id, created_at, source, type, subtype, content) VALUES (?, ?, ?, ?, ?, ?)`);
+      for (const { id, created_at, source, type, subtype, content } of events) {
+        insert.run(id, created_at, source, type, subtype, content);
+      }
+      if (lastId <= this.newestId()) return;
+      // Its last events were deleted by hand.
+      this.#prepare("DELETE FROM sqlite_sequence WHERE name = 'events'").run();
+      this.#prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?)").run(lastId);
+    });
+  }
+
   newestId(): number {
     // The counter and not the table: ids are never given twice, also when events were deleted by hand.
     return this.#number(`SELECT max((SELECT coalesce(max(id), 0) FROM events),

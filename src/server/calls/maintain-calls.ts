@@ -3,6 +3,7 @@ import type { Progress } from '../../engine/progress.ts';
 import type { EraseOptions } from '../../context/contexts.ts';
 import type { GcOptions } from '../../maintain/gc-report.ts';
 import type { RetentionPolicy } from '../../maintain/retention.ts';
+import type { BlobEraseOptions } from '../../store/blobs.ts';
 import type { StreamHandler } from '../call-handler.ts';
 import type { Served } from '../served.ts';
 import { stream } from './answer.ts';
@@ -25,7 +26,9 @@ const policy = z.strictObject({
 const eraseOptions = z.strictObject({
   reason: text,
   everywhere: z.boolean().optional(),
-}) as unknown as z.ZodType<EraseOptions>;
+});
+const need = z.strictObject({ kind: text, id: text });
+const blobEraseOptions = eraseOptions.extend({ letGo: z.array(need).max(100).optional() });
 const erasure = z.strictObject({ line: count, text });
 const path = z.string().min(1).max(4096);
 
@@ -60,11 +63,15 @@ export function maintainCalls({ engine, store }: Served): NamedHandler<StreamHan
     long('maintain.retain', z.tuple([policy, z.boolean()]), ([rules, dryRun]) =>
       store.maintain.retain(rules, { dryRun }),
     ),
-    long('contexts.erase', z.tuple([turnId, eraseOptions]), ([turn, options]) =>
-      store.contexts.erase(turn, options),
+    long(
+      'contexts.erase',
+      z.tuple([turnId, eraseOptions as unknown as z.ZodType<EraseOptions>]),
+      ([turn, options]) => store.contexts.erase(turn, options),
     ),
-    long('blobs.erase', z.tuple([text, eraseOptions]), ([ref, options]) =>
-      store.blobs.erase(ref, options),
+    long(
+      'blobs.erase',
+      z.tuple([text, blobEraseOptions as unknown as z.ZodType<BlobEraseOptions>]),
+      ([ref, options]) => store.blobs.erase(ref, options),
     ),
   ];
 }

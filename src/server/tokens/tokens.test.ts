@@ -18,6 +18,7 @@ import { changeTokenFile, readTokenFile, tokenFileOf } from './token-file.ts';
 import { TOKENS_MAX, decodeTokenList, encodeTokenList } from './token-list.ts';
 import type { TokenRecord } from './token.ts';
 import { findToken, mintToken, toTokenRecord } from './token.ts';
+import { PATIENCE } from '../../testing/patience.ts';
 
 let folder: string;
 let path: string;
@@ -129,7 +130,7 @@ describe('access by tokens', () => {
     const access = await TokenAccess.open({ path, needed: true, pollMs: 10 });
     const [one, two] = [await access.identify('one'), await access.identify('two')];
     await revoke('a');
-    await expect.poll(() => one?.ended?.aborted).toBe(true);
+    await expect.poll(() => one?.ended?.aborted, PATIENCE).toBe(true);
     expect(two?.ended?.aborted).toBe(false);
     expect(await access.identify('one')).toBeUndefined();
     access.close();
@@ -143,7 +144,7 @@ describe('access by tokens', () => {
     expect(one?.name).toBe('a');
     now = 2000;
     expect(await access.identify('one')).toBeUndefined();
-    await expect.poll(() => one?.ended?.aborted).toBe(true);
+    await expect.poll(() => one?.ended?.aborted, PATIENCE).toBe(true);
     access.close();
   });
 
@@ -168,7 +169,7 @@ describe('access by tokens', () => {
     const access = await TokenAccess.open({ path, needed: true, pollMs: 10, onTrouble });
     const one = await access.identify('one');
     writeFileSync(path, '{"version":1');
-    await expect.poll(() => one?.ended?.aborted).toBe(true);
+    await expect.poll(() => one?.ended?.aborted, PATIENCE).toBe(true);
     await expect(access.identify('one')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await sleep(50);
     expect(troubles).toHaveLength(1);

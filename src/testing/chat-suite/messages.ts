@@ -103,7 +103,7 @@ export function messagesSuite(target: StoreTarget): void {
       expect((await chat.search('parser')).messages.map(({ id }) => id)).toEqual(['b']);
     });
 
-    it('keeps long payloads and attachments in blobs', async () => {
+    it('keeps long payloads and attachments in blobs', { timeout: 60_000 }, async () => {
       const rig = await openRig(target);
       const chat = await newChat(rig);
       const long = 'x'.repeat(10_000_000);

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { failure } from '../engine-suite/fixture.ts';
 import { createStore } from '../../store/create-store.ts';
 import { eventsOf, newChat, reopen } from './fixture.ts';
+import { PATIENCE } from '../patience.ts';
 import { openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
@@ -128,7 +129,7 @@ export function streamsSuite(target: StoreTarget): void {
       const took = performance.now() - started;
       // The first goes at once, and the message is completed by one of its own.
       expect(commits).toBeLessThanOrEqual(took / 20 + 3);
-      await vi.waitFor(() => expect(commits).toBeGreaterThan(3));
+      await vi.waitFor(() => expect(commits).toBeGreaterThan(3), PATIENCE);
       expect(await chat.message(stream.id)).toMatchObject({ content: expected, state: 'complete' });
       expect(await (await reopen(rig, 'c1')).message(stream.id)).toMatchObject({
         content: expected,

@@ -22,6 +22,7 @@ import {
 } from './fixture.ts';
 import { readAll } from './read-all.ts';
 import { Ears, flatten, put } from './upkeep-fixture.ts';
+import { PATIENCE } from '../patience.ts';
 
 const CONTEXT = toContextId(1);
 const [A, B, C] = [blobOf('tree a').hash, blobOf('tree b').hash, blobOf('tree c').hash];
@@ -63,7 +64,7 @@ function describeGiven(target: EngineTarget): void {
     expect(await engine.getFsRoots([toTurnId(2), toTurnId(1), toTurnId(9)])).toEqual(
       committed.fsRoots,
     );
-    await vi.waitFor(() => expect(heard).toMatchObject([{ fsRoots: committed.fsRoots }]));
+    await vi.waitFor(() => expect(heard).toMatchObject([{ fsRoots: committed.fsRoots }]), PATIENCE);
   });
 
   it('may be put by the same batch, and must be there', async () => {

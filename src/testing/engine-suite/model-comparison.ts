@@ -88,7 +88,11 @@ class Pair {
     // Commits of blobs alone, or of what was there already, may be told of or not.
     const tell = (heard: readonly Change[]): unknown[] =>
       heard.filter(isWorthTelling).map(toComparableChange);
-    await vi.waitFor(() => expect(tell(this.#engineHeard)).toEqual(tell(this.#modelHeard)));
+    await vi.waitFor(
+      () => expect(tell(this.#engineHeard)).toEqual(tell(this.#modelHeard)),
+      // Not for long: what fails is tried again and again to make it smaller.
+      { timeout: 5000 },
+    );
     expect(await readAll(this.#engine)).toEqual(await readAll(this.#model));
   }
 

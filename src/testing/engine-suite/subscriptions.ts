@@ -20,6 +20,7 @@ import {
   textOf,
   writeDelta,
 } from './fixture.ts';
+import { PATIENCE } from '../patience.ts';
 
 export function subscriptionSuite(target: EngineTarget): void {
   describe('subscriptions', () => {
@@ -34,7 +35,7 @@ function describeContent(target: EngineTarget): void {
     const { id } = await createContext(engine);
     const heard = listen(engine);
     const committed = await engine.commit(appendBatch(id, 'a'));
-    await vi.waitFor(() => expect(heard).toHaveLength(1));
+    await vi.waitFor(() => expect(heard).toHaveLength(1), PATIENCE);
     expect(heard[0]).toMatchObject({
       ...committed,
       removedContexts: [],
@@ -56,7 +57,7 @@ function describeContent(target: EngineTarget): void {
     const { id } = await createContext(engine);
     await engine.commit({ contexts: [{ do: 'describe', context: id, meta: { title: 'x' } }] });
     await engine.commit({ contexts: [{ do: 'remove', context: id }] });
-    await vi.waitFor(() => expect(heard).toHaveLength(3));
+    await vi.waitFor(() => expect(heard).toHaveLength(3), PATIENCE);
     expect(heard).toMatchObject([
       { contexts: [{ id }], heads: [{ id }], removedContexts: [] },
       { contexts: [{ id, meta: { title: 'x' } }], heads: [{ id }], removedContexts: [] },
@@ -72,7 +73,7 @@ function describeContent(target: EngineTarget): void {
     await writeDelta(engine, open.id, 0, 'ab');
     await writeDelta(engine, open.id, 1, 'bcd');
     const sealed = await sealTurn(engine, open.id, 'abcd');
-    await vi.waitFor(() => expect(heard).toHaveLength(4));
+    await vi.waitFor(() => expect(heard).toHaveLength(4), PATIENCE);
     expect(heard).toMatchObject([
       { opened: [{ id: open.id }], heads: [{ id, head: NO_TURN, openTurn: open.id }] },
       { deltas: [{ turn: open.id, offset: 0 }], heads: [] },
@@ -98,7 +99,7 @@ function describeContent(target: EngineTarget): void {
       logs: [{ do: 'remove', name: 'log' }],
       docs: [{ name: 'doc', content: undefined }],
     });
-    await vi.waitFor(() => expect(heard).toHaveLength(4));
+    await vi.waitFor(() => expect(heard).toHaveLength(4), PATIENCE);
     expect(heard).toMatchObject([
       { patches: [patch] },
       { logs: [{ name: 'log', lines: 2 }] },
@@ -117,7 +118,7 @@ function describeOrder(target: EngineTarget): void {
       engine.commit(appendBatch(toContextId((n % 3) + 1), `turn ${n}`)),
     );
     const seqs = (await Promise.all(sent)).map((committed) => committed.seq);
-    await vi.waitFor(() => expect(alsoHeard).toHaveLength(60));
+    await vi.waitFor(() => expect(alsoHeard).toHaveLength(60), PATIENCE);
     expect(heard.map((change) => change.seq)).toEqual(seqs.toSorted((a, b) => a - b));
     expect(alsoHeard).toEqual(heard);
   });
@@ -130,7 +131,7 @@ function describeOrder(target: EngineTarget): void {
       reads.push(...change.turns.map((turn) => engine.getTurn(turn.id))),
     );
     const rows = await Promise.all(['a', 'b', 'c'].map((content) => append(engine, id, content)));
-    await vi.waitFor(() => expect(reads).toHaveLength(3));
+    await vi.waitFor(() => expect(reads).toHaveLength(3), PATIENCE);
     expect(await Promise.all(reads)).toEqual(rows);
   });
 
@@ -140,12 +141,12 @@ function describeOrder(target: EngineTarget): void {
     const heard: bigint[] = [];
     const end = engine.subscribe((change) => heard.push(...change.turns.map((turn) => turn.id)));
     await append(engine, id, 'a');
-    await vi.waitFor(() => expect(heard).toEqual([1n]));
+    await vi.waitFor(() => expect(heard).toEqual([1n]), PATIENCE);
     end();
     end();
     const others = listen(engine);
     await append(engine, id, 'b');
-    await vi.waitFor(() => expect(others).toHaveLength(1));
+    await vi.waitFor(() => expect(others).toHaveLength(1), PATIENCE);
     expect(heard).toEqual([1n]);
   });
 }

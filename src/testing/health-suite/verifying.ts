@@ -44,7 +44,7 @@ export function verifyingSuite(target: StoreTarget): void {
       });
       let turns = 0;
       try {
-        for (const end = Date.now() + 1000; Date.now() < end;) {
+        for (const end = Date.now() + 1000; Date.now() < end || turns <= 20;) {
           const report = await rig.engine.upkeep.check({ repair: false });
           expect(report.problems).toEqual([]);
           turns = report.checked.turns;
@@ -53,7 +53,6 @@ export function verifyingSuite(target: StoreTarget): void {
         writing = false;
         await Promise.all(writers);
       }
-      expect(turns).toBeGreaterThan(5);
     });
   });
 }

@@ -3,15 +3,15 @@ import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkPostgresQueues } from '../../../src/queue/postgres/check-queues.ts';
 import { contents, message } from '../../../src/testing/queue-suite/fixture.ts';
-import { CuttingProxy } from '../../support/postgres/cutting-proxy.ts';
+import { CommitCutter } from '../../support/postgres/commit-cutter.ts';
 import { eventually } from '../../queue/rig.ts';
 import { freshSchema, openRig } from './rig.ts';
 import type { QueueRig } from './rig.ts';
 
 /** A queue that is reached through a proxy. */
-async function openCut(): Promise<{ rig: QueueRig; proxy: CuttingProxy }> {
-  const proxy = await CuttingProxy.start(await freshSchema());
-  onTestFinished(() => proxy.stop());
+async function openCut(): Promise<{ rig: QueueRig; proxy: CommitCutter }> {
+  const proxy = await CommitCutter.start(await freshSchema());
+  onTestFinished(() => proxy.close());
   return { rig: await openRig(proxy.url), proxy };
 }
 
@@ -52,7 +52,7 @@ describe('a push', () => {
   });
 });
 
-it('goes on when connections are cut again and again', async () => {
+it('goes on when connections are cut again and again', { timeout: 60_000 }, async () => {
   const rig = await openRig();
   const handler = `echo $QUIPU_FENCE >> ${rig.notes}/ran`;
   await rig.inbox.subscribe({ consumer: 'w', handler });
@@ -78,12 +78,12 @@ it('goes on when connections are cut again and again', async () => {
   }
   await cutting;
   await killer.end();
-  await eventually(() => seen.length >= wanted.length, 5000);
+  await eventually(() => seen.length >= wanted.length, 15_000);
   expect(seen).toEqual(wanted);
   expect(await pushed(rig)).toEqual(wanted);
   const ran = rig.noted('ran').length;
   await rig.inbox.push(message('last'));
-  await eventually(() => rig.noted('ran').length > ran, 5000);
+  await eventually(() => rig.noted('ran').length > ran, 15_000);
   stop.abort();
   await Promise.all([working, following]);
 });

@@ -1,7 +1,7 @@
 // A worker, until it is killed.
 //   worker.mjs <address> <lease in ms> guarded|unguarded
 import { Database } from '../../../dist/postgres/database.js';
-import { Bell } from '../../../dist/queue/postgres/bell.js';
+import { QueueRings } from '../../../dist/queue/postgres/queue-rings.js';
 import { checkWork } from '../../../dist/queue/postgres/work/check-work.js';
 import { LeaseTable } from '../../../dist/queue/postgres/work/lease-table.js';
 import { Worker } from '../../../dist/queue/postgres/work/worker.js';
@@ -10,7 +10,7 @@ const [url, leaseMs, guarded] = process.argv.slice(2);
 const database = new Database(url, { connections: 3 });
 const world = {
   database,
-  bell: new Bell(database),
+  rings: new QueueRings(database),
   leases: new LeaseTable(database),
   // Unguarded is broken on purpose: handlers outlive the worker.
   guarded: guarded === 'guarded',

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import { message } from '../../../src/testing/queue-suite/fixture.ts';
 import { eventually } from '../../queue/rig.ts';
 import { projectPath } from '../../support/project.ts';
@@ -17,6 +18,7 @@ export class WorkerProcess {
     const script = projectPath('test/postgres/queue/worker.mjs');
     const args = [script, url, String(LEASE_MS), guard];
     this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void this.#child.kill('SIGKILL'));
     this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.notes.push(...text.split('\n').slice(0, -1));
     });
@@ -63,7 +65,7 @@ export async function runWorkers(rig: QueueRig, load: Load): Promise<Handled> {
   const result: Handled = { missing: [], twice: [] };
   for (const consumer of names) {
     const handled = (): Set<number> => new Set(rig.noted(`${consumer}.handled`).map(Number));
-    await eventually(() => handled().size >= ids.length, 10_000).catch(() => undefined);
+    await eventually(() => handled().size >= ids.length, 30_000).catch(() => undefined);
     result.missing.push(...ids.filter((id) => !handled().has(id)));
     result.twice.push(...rig.noted(`${consumer}.twice`));
   }

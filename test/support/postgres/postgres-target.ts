@@ -1,7 +1,7 @@
 import { createStore } from '../../../src/store/create-store.ts';
 import type { StoreTarget } from '../../../src/testing/store-suite/store-target.ts';
 import { rowsOf } from './rows-of.ts';
-import { runOn } from './run-on.ts';
+import { runSql } from './run-sql.ts';
 import { StoreSchemas } from './store-schemas.ts';
 
 /** Stores in a database. Who opens one beside another is a server of its own, as on another machine. */
@@ -22,7 +22,7 @@ export function postgresTarget(schemas: StoreSchemas = new StoreSchemas()): Stor
     },
     async spoilLine({ engine }, log, line) {
       const sql = 'DELETE FROM log_lines WHERE name = $1 AND nth = $2';
-      await runOn(schemas.urlOf(engine), sql, [log, line]);
+      await runSql(schemas.urlOf(engine), sql, [log, line]);
     },
   };
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
+import { Bell } from '../../../base/bell.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import type { ErrorCode } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
@@ -9,10 +10,9 @@ import { RETRY_POLICY } from '../../dispatch/retry-policy.ts';
 import type { RetryPolicy } from '../../dispatch/retry-policy.ts';
 import { parseFilter } from '../../filter/parse-filter.ts';
 import { findPending } from '../../scan.ts';
-import { Alarm } from '../alarm.ts';
-import type { Bell } from '../bell.ts';
 import { ConsumerTable, knownOf } from '../consumer-table.ts';
 import { EventTable } from '../event-table.ts';
+import type { QueueRings } from '../queue-rings.ts';
 import type { CheckedWork } from './check-work.ts';
 import type { DueRow, Leases } from './lease-table.ts';
 import { runLease } from './run-lease.ts';
@@ -27,7 +27,7 @@ const REACH = 100_000;
 
 export interface WorkerWorld {
   readonly database: Database;
-  readonly bell: Bell;
+  readonly rings: QueueRings;
   readonly leases: Leases;
   readonly retry?: RetryPolicy;
   /** Whether handlers die with this process. Default true. */
@@ -40,7 +40,7 @@ export interface WorkerWorld {
 export class Worker {
   readonly #world: WorkerWorld;
   readonly #work: CheckedWork;
-  readonly #alarm = new Alarm();
+  readonly #bell = new Bell();
   /** To look at. Undefined: all. */
   #rung: Set<string> | undefined;
   /** When it looked at all of them. */
@@ -57,7 +57,7 @@ export class Worker {
   async run(): Promise<void> {
     const { signal, once } = this.#work;
     const { lookMs = LOOK_MS } = this.#world;
-    const unlisten = this.#world.bell.listen((queue) => this.#lookAt(queue));
+    const unlisten = this.#world.rings.listen((queue) => this.#lookAt(queue));
     try {
       while (!signal.aborted) {
         if (performance.now() - this.#lookedAt >= lookMs) this.#rung = undefined;
@@ -68,7 +68,7 @@ export class Worker {
         if (once && isWhole && this.#running.size === 0 && this.#rung?.size === 0) break;
         // Not all workers at the same moment.
         const everyMs = lookMs * (1 + Math.random() / 2);
-        await this.#alarm.wait(everyMs, signal).catch(() => undefined);
+        await this.#bell.wait(everyMs, signal).catch(() => undefined);
       }
     } finally {
       unlisten();
@@ -80,7 +80,7 @@ export class Worker {
   #lookAt(queue: string | undefined): void {
     if (queue === undefined) this.#rung = undefined;
     else this.#rung?.add(queue);
-    this.#alarm.set();
+    this.#bell.ring();
   }
 
   /** When the database comes back, what was looked for is looked for again. */

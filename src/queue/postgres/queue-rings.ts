@@ -6,7 +6,7 @@ import type { Database } from '../../postgres/database.ts';
 const CHANNEL = 'quipu_queues';
 const RING = { name: 'queue-ring', text: `SELECT pg_notify('${CHANNEL}', $1)` };
 
-export class Bell {
+export class QueueRings {
   readonly #database: Database;
   readonly #waiting = new Set<(queue: string | undefined) => void>();
   #stop: (() => Promise<void>) | undefined;

@@ -1,0 +1,166 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { Database } from '../../postgres/database.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import type { Statement } from '../../postgres/sql.ts';
+import { checkQueueName } from '../check-input.ts';
+import { hasMoved } from '../copy/copy-refusals.ts';
+import { COPY_PAGE } from '../copy/page.ts';
+import type {
+  AdoptedEvents,
+  ConsumerRecord,
+  QueueRecords,
+  QueueState,
+} from '../copy/queue-records.ts';
+import type { QueueEvent } from '../queue.ts';
+import type { QueueProblem } from '../queue-upkeep.ts';
+import { readMatches } from '../scan.ts';
+import { checkPostgresQueues } from './check-queues.ts';
+import { columnsOf, EventTable } from './event-table.ts';
+import { hasQueueTables } from './has-queue-tables.ts';
+import { QUEUE_TABLES } from './schema.ts';
+import { fromStored, toStored } from './stored-text.ts';
+
+const STATE = `SELECT last_id, (SELECT count(*) FROM queue_events WHERE queue = $1) AS count
+  FROM queues WHERE queue = $1`;
+const CONSUMERS = `SELECT consumer_id, handler_cmd, filter, last_acked_id, updated_at,
+    failures, failed, last_error
+  FROM queue_consumers WHERE queue = $1 AND (handler_cmd IS NOT NULL OR updated_at IS NOT NULL)
+  ORDER BY consumer_id`;
+const CREATE = 'INSERT INTO queues (queue) VALUES ($1) ON CONFLICT DO NOTHING';
+/** Keeps every other writer out until the end of the transaction. */
+const MOVE: Statement = {
+  name: 'queue-adopt-move',
+  text: 'UPDATE queues SET last_id = $3 WHERE queue = $1 AND last_id = $2 RETURNING last_id',
+};
+const INSERT: Statement = {
+  name: 'queue-adopt-events',
+  text: `INSERT INTO queue_events (queue, id, created_at, source, type, subtype, content)
+    SELECT $1, id, created_at, source, type, subtype, content
+    FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+      AS event (id, created_at, source, type, subtype, content)`,
+};
+/** Of a lease that somebody holds nothing is changed. One that is marked failed waits for a new event, as it did. */
+const TAKE_CONSUMER: Statement = {
+  name: 'queue-adopt-consumer',
+  text: `INSERT INTO queue_consumers AS mine (queue, consumer_id, handler_cmd, filter, last_acked_id,
+      updated_at, failures, failed, last_error, waits_after)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    ON CONFLICT (queue, consumer_id) DO UPDATE SET handler_cmd = $3, filter = $4,
+      last_acked_id = $5, updated_at = $6, failures = $7, failed = $8, last_error = $9,
+      waits_after = $10, bookmark_from = 0, bookmark_to = 0, retry_at = NULL
+    WHERE mine.last_acked_id <= $5
+    RETURNING consumer_id`,
+};
+
+/** The queues of a database, for a copy. The tables are made with the first one. */
+export class PostgresRecords implements QueueRecords {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async names(): Promise<readonly string[]> {
+    if (!(await hasQueueTables(this.#database))) return [];
+    // Newer tables than these are known are refused.
+    await migrate(this.#database, QUEUE_TABLES);
+    const rows = await this.#database.query<{ queue: string }>(
+      'SELECT queue FROM queues ORDER BY queue',
+    );
+    return rows.map(({ queue }) => queue);
+  }
+
+  async state(queue: string): Promise<QueueState | undefined> {
+    if (!(await hasQueueTables(this.#database))) return undefined;
+    return this.#database.read(async (sql) => {
+      const [row] = await sql.query<{ last_id: number; count: number }>(STATE, [queue]);
+      if (row === undefined) return undefined;
+      const consumers = await sql.query<ConsumerRow>(CONSUMERS, [queue]);
+      return { lastId: row.last_id, count: row.count, consumers: consumers.map(toRecord) };
+    });
+  }
+
+  events(queue: string, after: number): Promise<readonly QueueEvent[]> {
+    const table = new EventTable(this.#database, queue);
+    return readMatches(table, undefined, { after, ...COPY_PAGE });
+  }
+
+  assertFits(queue: string, { lastId, count, consumers }: QueueState): void {
+    checkQueueName(queue);
+    if (count !== lastId) {
+      const message = `queue ${queue} lacks ${lastId - count} of its ${lastId} events, which somebody deleted, and a database keeps queues without gaps; push those that are left to a new queue and remove this one, or copy into a folder`;
+      throw new QuipuError('UNSUPPORTED', message, { what: 'copy', found: 'a queue with gaps' });
+    }
+    const odd = consumers.find(({ subscription }) => subscription?.filter?.includes('\0'));
+    if (odd === undefined) return;
+    const message = `the filter of consumer ${odd.consumer_id} of queue ${queue} has a NUL character, which a database cannot keep; subscribe with another filter, or copy into a folder`;
+    throw new QuipuError('UNSUPPORTED', message, { what: 'copy', found: 'a filter with NUL' });
+  }
+
+  async adoptEvents(queue: string, { after, events, lastId }: AdoptedEvents): Promise<void> {
+    await migrate(this.#database, QUEUE_TABLES);
+    await this.#database.write(async (transaction) => {
+      await transaction.query(CREATE, [queue]);
+      const moved = await transaction.query(MOVE, [queue, after, lastId]);
+      if (moved.length === 0) throw hasMoved(queue);
+      const ids = events.map(({ id }) => id);
+      const times = events.map(({ created_at }) => created_at);
+      transaction.send(INSERT, [queue, ids, times, ...columnsOf(events)]);
+    });
+  }
+
+  async adoptConsumers(queue: string, { lastId, consumers }: QueueState): Promise<void> {
+    await this.#database.write(async (transaction) => {
+      const here = await transaction.query(MOVE, [queue, lastId, lastId]);
+      if (here.length === 0) throw hasMoved(queue);
+      for (const consumer of consumers) {
+        const taken = await transaction.query(TAKE_CONSUMER, [queue, ...toRow(consumer, lastId)]);
+        if (taken.length === 0) throw hasMoved(queue);
+      }
+    });
+  }
+
+  check(): Promise<readonly QueueProblem[]> {
+    return checkPostgresQueues(this.#database);
+  }
+
+  /** The database stays its owner's. */
+  close(): void {}
+}
+
+interface ConsumerRow {
+  readonly consumer_id: string;
+  readonly handler_cmd: string | null;
+  readonly filter: string | null;
+  readonly last_acked_id: number;
+  readonly updated_at: string | null;
+  readonly failures: number;
+  readonly failed: boolean;
+  readonly last_error: string | null;
+}
+
+function toRecord(row: ConsumerRow): ConsumerRecord {
+  const { consumer_id, handler_cmd, filter, last_acked_id, updated_at, failures, failed } = row;
+  const last_error = fromStored(row.last_error ?? '');
+  return {
+    consumer_id,
+    subscription: handler_cmd === null ? null : { handler_cmd, filter },
+    progress: updated_at === null ? null : { last_acked_id, updated_at },
+    failure: failures === 0 && !failed ? null : { failures, failed, last_error },
+  };
+}
+
+function toRow(consumer: ConsumerRecord, lastId: number): unknown[] {
+  const { consumer_id, subscription, progress, failure } = consumer;
+  return [
+    consumer_id,
+    subscription?.handler_cmd ?? null,
+    subscription?.filter ?? null,
+    progress?.last_acked_id ?? 0,
+    progress?.updated_at ?? null,
+    failure?.failures ?? 0,
+    failure?.failed ?? false,
+    failure === null ? null : toStored(failure.last_error),
+    failure?.failed === true ? lastId : 0,
+  ];
+}
