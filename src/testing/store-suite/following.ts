@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../store/store.ts';
+import type { IndexChange } from '../../workflow/workflows.ts';
 import { collect, iterate, payloadsOf, take } from '../contexts-suite/fixture.ts';
 import { BUNDLE } from '../workflow-suite/fixture.ts';
 import { openBeside, openRig } from './fixture.ts';
@@ -88,9 +89,11 @@ export function followingSuite(target: StoreTarget): void {
       await there.workflows.step(id, { role: 'r', content: '2' });
       await here.workflows.end(id, { summary: 'over' });
       expect((await steps).map(({ content }) => content)).toEqual(['1', '2', 'over']);
-      let threads: object = { none: true };
-      while (Object.keys(threads).length > 0)
-        threads = (await index.next()).value.threads as object;
+      let left = 1;
+      while (left > 0) {
+        const { value } = (await index.next()) as IteratorYieldResult<IndexChange>;
+        left = Object.keys(value.threads).length;
+      }
       await index.return?.();
     });
   });

@@ -32,10 +32,12 @@ export class KeptDatabase extends Database {
     await super.close();
   }
 
-  #track<T>(work: Promise<T>): Promise<T> {
+  async #track<T>(work: Promise<T>): Promise<T> {
     this.#running.add(work);
-    const done = (): void => void this.#running.delete(work);
-    work.then(done, done);
-    return work;
+    try {
+      return await work;
+    } finally {
+      this.#running.delete(work);
+    }
   }
 }
