@@ -82,8 +82,8 @@ export type AdoptedContext =
  * against the copy finds its turn.
  *
  * Contexts: a new one begins at its base, and each adopted turn becomes the head of its context, as an
- * append does, unless the context was removed. One that is there is said again: its metadata, time of
- * change and removal become those given, and base and head stay.
+ * append does, unless the context was removed. One that is there is said again: its metadata and
+ * removal become those given, its time of change the later one, and base and head stay.
  *
  * Patches: the turn is there, or gone; the payload is as for turns, and may also be missing when the turn is
  * gone or the root was replaced.

@@ -1,5 +1,6 @@
 import type { Hash, TurnId } from '../base/brand.ts';
 import type { Adoption, Records } from './adoption.ts';
+import type { Change } from './batch.ts';
 import type { Progress } from './progress.ts';
 
 // What keeps a store healthy, as far as an engine must do it. The decisions (what is alive, what may
@@ -82,6 +83,11 @@ export interface CollectionOptions {
     blob(hash: Hash): void;
     /** A commit relies on this turn, and so on its whole chain. */
     turn(turn: TurnId): void;
+    /**
+     * For engines whose listeners hear of a commit later than it is acknowledged: every commit since the
+     * collection began, before the step of a sweep that could take what it needs.
+     */
+    change?(change: Change): void;
   };
 }
 

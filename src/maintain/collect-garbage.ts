@@ -1,4 +1,5 @@
 import { QuipuError } from '../base/errors.ts';
+import type { Change } from '../engine/batch.ts';
 import type { Engine, Progress } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import type { Collection, SweepReport } from '../engine/upkeep.ts';
@@ -32,11 +33,15 @@ export async function collectGarbage(
 ): Promise<GcReport> {
   const { dryRun = false, graceMs = GRACE_MS_DEFAULT, all = false, progress } = options;
   const marks = new Marks();
-  const stopListening = engine.subscribe((change) => {
+  const hear = (change: Change): void => {
     for (const source of sources) for (const root of source.rootsIn(change)) marks.add(root);
-  });
+  };
+  const stopListening = engine.subscribe(hear);
   try {
-    const collection = await engine.upkeep.startCollection({ graceMs, noted: marks.noted });
+    const collection = await engine.upkeep.startCollection({
+      graceMs,
+      noted: { ...marks.noted, change: hear },
+    });
     try {
       const view = toView(engine, collection);
       await markLive(view, readRoots(sources), marks, progress);

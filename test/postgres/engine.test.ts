@@ -7,7 +7,7 @@ const schemas = new StoreSchemas();
 engineSuite({
   name: 'postgres',
   capabilities: CAPABILITIES,
-  randomRuns: 2,
+  randomRuns: 1,
   open: (opening) => schemas.open(opening),
   reopen: (engine, opening) => schemas.reopen(engine, opening),
 });

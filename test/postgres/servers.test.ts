@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { Change } from '../../src/engine/batch.ts';
-import { toTurnId } from '../../src/base/brand.ts';
+import { type Hash, toTurnId } from '../../src/base/brand.ts';
 import { TurnFlag } from '../../src/format/turn-flags.ts';
 import {
   append,
@@ -122,6 +122,35 @@ it('collects nothing that a commit on another server builds on', async () => {
 
 it('would collect it if the other server did not say so', async () => {
   expect(await collectBeside(true)).toMatchObject({ turn: false });
+});
+
+/** A collection on one server, for which commits on both say what they need in words of their own. */
+async function collectByWord(listens: boolean): Promise<string[]> {
+  const { a, b } = await openTwo();
+  await a.commit({ blobs: [blobOf('here'), blobOf('there'), blobOf('dead')] });
+  const needed = new Set<string>();
+  const change = ({ docs }: Change): void => {
+    for (const { content } of docs) needed.add(blobOf(JSON.parse(content) as string).hash);
+  };
+  const noted = { blob: () => undefined, turn: () => undefined, ...(listens && { change }) };
+  const collection = await a.upkeep.startCollection({ graceMs: 0, noted });
+  const say = (text: string): { name: string; content: string }[] => [
+    { name: `${text}.json`, content: JSON.stringify(text) },
+  ];
+  await a.commit({ docs: say('here') });
+  await b.commit({ docs: say('there') });
+  const isLive = (hash: Hash): boolean => needed.has(hash);
+  await collection.sweep({ isLive, isLiveTurn: () => true, deadShare: 0 });
+  await collection.end();
+  return held(b, 'here', 'there', 'dead');
+}
+
+it('has told a collection of every commit before that takes anything', async () => {
+  expect(await collectByWord(true)).toEqual(['here', 'there']);
+});
+
+it('would take what is needed if listeners alone were told, who hear of it later', async () => {
+  expect(await collectByWord(false)).toEqual([]);
 });
 
 it('runs one collection at a time, over all servers, and takes over from one that is gone', async () => {

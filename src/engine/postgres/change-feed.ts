@@ -4,6 +4,7 @@ import type { Database } from '../../postgres/database.ts';
 import type { Statement } from '../../postgres/sql.ts';
 import { Bell } from '../../base/bell.ts';
 import { decodeChange } from './change-codec.ts';
+import { HOLDER } from './upkeep/upkeep-lock.ts';
 
 // The changes that all servers make, in commit order, from the one table they all write them to.
 // Invariants
@@ -13,7 +14,7 @@ import { decodeChange } from './change-codec.ts';
 // - Nobody hears of a commit that this process knew to be over when they began to listen.
 
 const POLL_MS = 1000;
-const PAGE_ROWS = 256;
+export const CHANGES_AT_ONCE = 256;
 /** More than this went by since this process last looked: it is not told one by one. */
 const CATCH_UP_MAX = 1024;
 /** Changes are kept a minute at least; who is away for longer is told that something went by. */
@@ -25,7 +26,11 @@ export const READ_CHANGES: Statement = {
   text: 'SELECT seq, change FROM changes WHERE seq > $1 ORDER BY seq LIMIT $2',
 };
 export const READ_SEQ: Statement = { name: 'read-seq', text: 'SELECT seq FROM clock' };
-const PRUNE: Statement = { name: 'prune-changes', text: 'DELETE FROM changes WHERE seq <= $1' };
+/** None while a collection runs, which has to know of every commit since it began. */
+const PRUNE: Statement = {
+  name: 'prune-changes',
+  text: `DELETE FROM changes WHERE seq <= $1 AND NOT EXISTS (${HOLDER.text})`,
+};
 
 export class ChangeFeed {
   readonly #database: Database;
@@ -107,7 +112,7 @@ export class ChangeFeed {
     for (;;) {
       const rows = await this.#database.query<{ seq: number; change: string }>(READ_CHANGES, [
         this.#told,
-        PAGE_ROWS,
+        CHANGES_AT_ONCE,
       ]);
       for (const { seq, change } of rows) {
         if (seq !== this.#told + 1) this.#skipTo(seq - 1);
@@ -115,7 +120,7 @@ export class ChangeFeed {
         this.#known = Math.max(this.#known, seq);
         this.#listeners.tell(decodeChange(change));
       }
-      if (rows.length < PAGE_ROWS) return;
+      if (rows.length < CHANGES_AT_ONCE) return;
     }
   }
 

@@ -99,7 +99,8 @@ export function adoptionSuite(target: EngineTarget): void {
       const engine = await openEngine(target);
       const { id, createdAt } = await createContext(engine, { meta: { title: 'old' } });
       const turn = await append(engine, id, 'a');
-      const said = { id, base: NO_TURN, createdAt, updatedAt: createdAt + 99, meta: { kind: 'x' } };
+      const updatedAt = turn.createdAt + 99;
+      const said = { id, base: NO_TURN, createdAt, updatedAt, meta: { kind: 'x' } };
       await engine.upkeep.adopt({ contexts: [said] });
       expect(await engine.getContext(id)).toMatchObject({ ...said, head: turn.id });
       expect((await engine.listContexts({ kind: 'x', limit: 9 })).rows).toHaveLength(1);

@@ -30,7 +30,13 @@ const SMALL = {
   unix_socket_directories: '',
   listen_addresses: '127.0.0.1',
 };
-const UNSYNCED = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+const UNSYNCED = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  // It would look at the databases of all tests again and again, and they are gone soon.
+  autovacuum: 'off',
+};
 
 /** Below the ports that systems hand out for outgoing connections, so that it is free after a restart. */
 const PORT_MIN = 20_000;

@@ -2,14 +2,18 @@ import type { Hash, TurnId } from '../../../base/brand.ts';
 import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash, hashToBytes } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
+import type { Sql } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Progress } from '../../progress.ts';
 import type { CollectionOptions, SweepPlan, SweepReport } from '../../upkeep.ts';
+import { decodeChange } from '../change-codec.ts';
+import { CHANGES_AT_ONCE, READ_CHANGES } from '../change-feed.ts';
 import { ADD_TOTALS, type Clock, NOTHING_ADDED, TAKE_CLOCK, totalValues } from '../commit/clock.ts';
 import * as statements from './collection-statements.ts';
 
 /** Rows of a step: commits wait for so many at a time. */
 const STEP_ROWS = 512;
+const FORGOTTEN = 'commits since this collection began are not known any more; collect again';
 
 /** What a collection is about: all of it was there when it began. */
 export interface Began {
@@ -34,11 +38,13 @@ export class Sweep {
   readonly #began: Began;
   readonly #noted: CollectionOptions['noted'];
   #lastNote = 0;
+  #lastChange: number;
 
   constructor(database: Database, began: Began, noted: CollectionOptions['noted']) {
     this.#database = database;
     this.#began = began;
     this.#noted = noted;
+    this.#lastChange = began.seq;
   }
 
   async takeTurns(plan: SweepPlan): Promise<void> {
@@ -110,8 +116,10 @@ export class Sweep {
     });
   }
 
-  /** With the clock in hand and all that other servers noted up to here. */
+  /** With the clock in hand, and all that other servers noted and anybody committed up to here. */
   async #step<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    // Most of them before commits have to wait.
+    await this.#hearChanges(this.#database);
     return this.#database.write(async (transaction) => {
       const { id } = this.#began;
       const [[clock], notes] = await Promise.all([
@@ -119,17 +127,36 @@ export class Sweep {
         transaction.query<Note>(statements.READ_NOTES, [id, this.#lastNote]),
       ]);
       if (clock?.collection !== id) {
-        throw new QuipuError('LOCKED', 'another collection has taken the place of this one', {
-          what: 'upkeep',
-          owner: 'a collection',
-        });
+        throw overtaken('another collection has taken the place of this one');
       }
       for (const { nth, hash, turn } of notes) {
         if (hash !== null) this.#noted.blob(bytesToHash(hash));
         if (turn !== null) this.#noted.turn(BigInt(turn) as TurnId);
         this.#lastNote = Math.max(this.#lastNote, nth);
       }
+      await this.#hearChanges(transaction);
+      if (this.#lastChange !== clock.seq) throw overtaken(FORGOTTEN);
       return work(transaction);
     });
   }
+
+  /** Listeners would hear of them too late: what a commit says it needs may go in this very step. */
+  async #hearChanges(sql: Sql): Promise<void> {
+    for (;;) {
+      const rows = await sql.query<{ seq: number; change: string }>(READ_CHANGES, [
+        this.#lastChange,
+        CHANGES_AT_ONCE,
+      ]);
+      for (const { seq, change } of rows) {
+        if (seq !== this.#lastChange + 1) throw overtaken(FORGOTTEN);
+        this.#lastChange = seq;
+        this.#noted.change?.(decodeChange(change));
+      }
+      if (rows.length < CHANGES_AT_ONCE) return;
+    }
+  }
+}
+
+function overtaken(message: string): QuipuError {
+  return new QuipuError('LOCKED', message, { what: 'upkeep', owner: 'a collection' });
 }
