@@ -113,7 +113,7 @@ export class Host {
       this.#assertOpen();
       const locked = await this.#tryToOwn(create);
       if (locked === undefined) return this.#local;
-      const leftMs = startedAt + this.#waitMs() - performance.now();
+      const leftMs = Math.ceil(startedAt + this.#waitMs() - performance.now());
       const connectMs = Math.min(CONNECT_MS, Math.max(CONNECT_MS_MIN, leftMs));
       this.#socket ??= await this.#openSocket();
       const silence = await this.#tryToConnect(this.#socket, connectMs);

@@ -6,7 +6,6 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readOwnerNote } from '../../src/engine/files/owner-note.ts';
-import { PATIENCE } from '../../src/testing/patience.ts';
 import { projectPath } from '../support/project.ts';
 
 // The built command in a real shell: what unit tests of the commands cannot see.
@@ -155,7 +154,9 @@ it('leaves the store to a server, and says who has it when one is to begin', asy
   const child = spawn('quipu', ['context', 'follow', '1'], { cwd, env });
   const closed = once(child, 'close');
   onTestFinished(() => void child.kill('SIGKILL'));
-  await vi.waitFor(() => expect(readOwnerNote(join(cwd, '.quipu'))?.pid).toBe(child.pid), PATIENCE);
+  await vi.waitFor(() => expect(readOwnerNote(join(cwd, '.quipu'))?.pid).toBe(child.pid), {
+    timeout: 60_000,
+  });
   const { err } = sh('timeout 30 quipu serve --port 0 --tcp-port 0 || true');
   expect(err).toMatch(new RegExp(`process ${child.pid} on .* has the store`));
   child.kill('SIGTERM');

@@ -8,7 +8,16 @@ import { FolderRecords } from '../../src/queue/copy/folder-records.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
 import { openStore } from '../../src/open-store.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
-import { copyAll, copyCutOff, fillQueues, tellQueues, withQueueChanges } from './queue-rig.ts';
+import {
+  copyAll,
+  copyCutOff,
+  fillQueues,
+  tellQueues,
+  TWO_PAGES,
+  withQueueChanges,
+} from './queue-rig.ts';
+
+const EVENTS = 60;
 
 let folder: string;
 let from: FolderRecords;
@@ -16,7 +25,7 @@ let to: FolderRecords;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quipu-copy-queues-'));
-  await fillQueues(join(folder, 'one'));
+  await fillQueues(join(folder, 'one'), EVENTS);
   from = new FolderRecords(join(folder, 'one'));
   to = new FolderRecords(join(folder, 'two'));
   onTestFinished(() => {
@@ -32,7 +41,7 @@ async function expectEqual(): Promise<void> {
 
 describe('queues that are copied', () => {
   it('have the same events and consumers, and go on from there', async () => {
-    expect(await copyAll(from, to)).toEqual({ queues: 3, queueEvents: 2102 });
+    expect(await copyAll(from, to)).toEqual({ queues: 3, queueEvents: EVENTS + 1 });
     await expectEqual();
     expect(await copyAll(from, to)).toEqual({ queues: 0, queueEvents: 0 });
     const [source, target] = [createQueues(join(folder, 'one')), createQueues(join(folder, 'two'))];
@@ -41,14 +50,14 @@ describe('queues that are copied', () => {
     expect(await jobs.info()).toEqual({ ...there, thread: join(folder, 'two', 'jobs') });
     await jobs.unsubscribe('all');
     await jobs.unsubscribe('some');
-    expect(await jobs.push({ source: 'self', type: 'message', content: 'new' })).toBe(2102);
+    expect(await jobs.push({ source: 'self', type: 'message', content: 'new' })).toBe(EVENTS + 1);
     await source.close();
     await target.close();
   });
 
   it('are finished by the next copy, wherever one was cut off', async () => {
-    // Six writes: two pages of events and the consumers, one event and its consumer, and nothing at all.
-    expect(await copyCutOff(from, () => new FolderRecords(join(folder, 'two')))).toBe(12);
+    // Five writes: events and consumers twice, and nothing at all.
+    expect(await copyCutOff(from, () => new FolderRecords(join(folder, 'two')))).toBe(10);
     await expectEqual();
   });
 
@@ -72,11 +81,11 @@ describe('queues that are copied', () => {
         to.adoptEvents(queue, {
           ...adopted,
           events: adopted.events.map((event) =>
-            event.id === 1234 ? { ...event, created_at: '2026-01-01T00:00:00.000Z' } : event,
+            event.id === 34 ? { ...event, created_at: '2026-01-01T00:00:00.000Z' } : event,
           ),
         }),
     });
-    await expect(copyAll(from, wrong)).rejects.toThrow('event 1234 of queue jobs');
+    await expect(copyAll(from, wrong)).rejects.toThrow('event 34 of queue jobs');
     to.close();
     rmSync(join(folder, 'two'), { recursive: true });
     const careless = withQueueChanges(to, { adoptConsumers: async () => undefined });
@@ -89,7 +98,7 @@ describe('queues that are copied', () => {
     const queues = createQueues(join(folder, 'one'), { wakes: false });
     const jobs = await queues.open('jobs');
     await jobs.push({ source: 'self', type: 'message', content: 'later' });
-    await jobs.pop('all', { lastEventId: 2102 });
+    await jobs.pop('all', { lastEventId: EVENTS + 1 });
     await jobs.unsubscribe('some');
     await queues.close();
     expect(await failure(copyAll(from, to), 'INVALID')).toMatchObject({
@@ -122,11 +131,11 @@ describe('queues that are copied', () => {
 
   it('keep the ids that were given, also where events were deleted by hand', async () => {
     const database = new Database(join(folder, 'one', 'jobs', 'events.db'));
-    database.exec('DELETE FROM events WHERE id IN (5, 2000, 2101)');
+    database.exec('DELETE FROM events WHERE id IN (5, 40, 60)');
     database.close();
     await copyCutOff(from, () => new FolderRecords(join(folder, 'two')));
     await expectEqual();
-    expect(await to.state('jobs')).toMatchObject({ lastId: 2101, count: 2098 });
+    expect(await to.state('jobs')).toMatchObject({ lastId: EVENTS, count: EVENTS - 3 });
   });
 });
 
@@ -141,7 +150,7 @@ async function withTarget(
 it('names a damaged queue, copies nothing, and goes on when it is mended', async () => {
   const [one, two] = [join(folder, 'store'), join(folder, 'copy')];
   await (await openStore(one)).close();
-  await fillQueues(join(one, 'queues'));
+  await fillQueues(join(one, 'queues'), TWO_PAGES);
   const database = join(one, 'queues', 'jobs', 'events.db');
   const file = openSync(database, 'r+');
   const [at, good] = [statSync(database).size - 4096, Buffer.alloc(100)];
@@ -153,5 +162,5 @@ it('names a damaged queue, copies nothing, and goes on when it is mended', async
   expect(await copy.names()).toEqual([]);
   writeSync(file, good, 0, good.length, at);
   closeSync(file);
-  expect(await copyStore(one, two)).toMatchObject({ queues: 3, queueEvents: 2102 });
+  expect(await copyStore(one, two)).toMatchObject({ queues: 3, queueEvents: TWO_PAGES + 1 });
 });

@@ -5,12 +5,15 @@ import { copyQueues, type QueueCounts } from '../../src/maintain/copy/copy-queue
 import type { QueueRecords } from '../../src/queue/copy/queue-records.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
 
+/** More than one page of a copy. */
+export const TWO_PAGES = 2101;
+
 /** Queues with all that one can have, in a folder of queues. Nothing starts a handler. */
-export async function fillQueues(parent: string): Promise<void> {
+export async function fillQueues(parent: string, events: number): Promise<void> {
   const queues = createQueues(parent, { wakes: false });
   const jobs = await queues.open('jobs');
   await jobs.pushBatch(
-    Array.from({ length: 2101 }, (_, at) => ({
+    Array.from({ length: events }, (_, at) => ({
       source: at % 3 === 0 ? 'self' : 'internal:task:one:agent',
       type: at % 2 === 0 ? ('message' as const) : ('record' as const),
       subtype: at % 5 === 0 ? 'note' : null,
@@ -20,7 +23,7 @@ export async function fillQueues(parent: string): Promise<void> {
   await jobs.subscribe({ consumer: 'all', handler: 'exit 0' });
   await jobs.subscribe({ consumer: 'some', handler: 'exit 1', filter: "source = 'self'" });
   await jobs.subscribe({ consumer: 'gone', handler: 'exit 2' });
-  await jobs.pop('all', { lastEventId: 2100 });
+  await jobs.pop('all', { lastEventId: events - 1 });
   await jobs.pop('gone', { lastEventId: 7 });
   await jobs.unsubscribe('gone');
   const chat = await queues.open('chat');

@@ -14,7 +14,7 @@ import { NotifierRig } from './rig.ts';
 
 /** Complains when another one runs, and ends when there is a file `go`, or no folder for one. */
 const WORK =
-  'echo begin >> trace; exec 9> lock; flock -n 9 || echo overlap >> trace; while [ -e trace ] && [ ! -e go ]; do sleep 0.02; done; echo end >> trace';
+  'exec 9> lock; flock -n 9 || echo overlap >> trace; echo begin >> trace; while [ -e trace ] && [ ! -e go ]; do sleep 0.02; done; echo end >> trace';
 
 class Forgetful extends Spool {
   override async listIds(state: Parameters<Spool['listIds']>[0]): Promise<string[]> {
@@ -28,7 +28,8 @@ class Unaware extends Spool {
   }
 }
 
-async function goOnWith(SpoolClass: typeof Spool): Promise<string> {
+/** `begins`: how often the task is begun, before it may end. */
+async function goOnWith(SpoolClass: typeof Spool, begins: number): Promise<string> {
   await using rig = new NotifierRig();
   const daemon = await rig.daemon();
   await rig.run('task', 'add', '--task-id', 'a', '--command', WORK);
@@ -41,7 +42,10 @@ async function goOnWith(SpoolClass: typeof Spool): Promise<string> {
   const { signal } = new AbortController();
   const options = { limit: 2, idleMs: 0, graceMs: 5000, waitMs: 5000, signal, now: Date.now };
   const done = runDaemon({ spool, log: () => undefined, askedAt: Date.now(), ...options });
-  await rig.until(() => rig.read('trace').includes('next'));
+  await rig.until(() => {
+    const trace = rig.read('trace');
+    return trace.includes('next') && (trace.match(/begin/g) ?? []).length === begins;
+  });
   rig.write('go');
   expect(await done).toBe('idle');
   await rig.until(() => rig.read('trace').includes('end'));
@@ -50,16 +54,16 @@ async function goOnWith(SpoolClass: typeof Spool): Promise<string> {
 
 describe('a daemon that is killed', { timeout: 60_000 }, () => {
   it('is followed by one that ends what is left of a run, and begins it again', async () => {
-    const trace = await goOnWith(Spool);
+    const trace = await goOnWith(Spool, 2);
     expect(trace.match(/begin|end|overlap/g)).toEqual(['begin', 'begin', 'end']);
   });
 
   it('would leave a task behind if the next one did not look for what was running', async () => {
-    const trace = await goOnWith(Forgetful);
+    const trace = await goOnWith(Forgetful, 1);
     expect(trace.match(/begin/g)).toHaveLength(1);
   });
 
   it('would leave a task that runs beside itself if the next one did not end it', async () => {
-    expect(await goOnWith(Unaware)).toContain('overlap');
+    expect(await goOnWith(Unaware, 2)).toContain('overlap');
   });
 });

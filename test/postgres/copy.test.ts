@@ -19,6 +19,7 @@ import {
   copyCutOff,
   fillQueues,
   tellQueues,
+  TWO_PAGES,
   withQueueChanges,
 } from '../copy/queue-rig.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
@@ -80,9 +81,9 @@ describe('queues', () => {
     const queues = createPostgresQueues(database);
     const info = await (await queues.open('jobs')).info();
     expect(info.progress).toMatchObject([
-      { consumer_id: 'all', last_acked_id: 2100, lag: 1, state: 'idle' },
+      { consumer_id: 'all', last_acked_id: 59, lag: 1, state: 'idle' },
       { consumer_id: 'gone', last_acked_id: 7, lag: null },
-      { consumer_id: 'some', lag: 701, state: 'failed', last_error: 'exit 1: what\0ever' },
+      { consumer_id: 'some', lag: 20, state: 'failed', last_error: 'exit 1: what\0ever' },
     ]);
     // One that is marked failed waits for the next event, as it did where it comes from.
     const due: string[] = [];
@@ -93,13 +94,13 @@ describe('queues', () => {
     expect(await tellQueues(back)).toEqual(told);
     back.close();
     const jobs = await queues.open('jobs');
-    expect(await jobs.push({ source: 'self', type: 'message', content: 'new' })).toBe(2102);
+    expect(await jobs.push({ source: 'self', type: 'message', content: 'new' })).toBe(61);
     await queues.close();
     await expect(copyAll(source, there)).rejects.toMatchObject({ code: 'INVALID' });
   });
 
   it('go with the store, stopped in the middle of them', async () => {
-    const { folder, database } = await makePlaces();
+    const { folder, database } = await makePlaces(TWO_PAGES);
     const [one, two] = [join(folder, 'store'), join(folder, 'copy')];
     await (await openStore(one)).close();
     cpSync(join(folder, 'queues'), join(one, 'queues'), { recursive: true });
@@ -158,13 +159,13 @@ describe('queues', () => {
   });
 });
 
-async function makePlaces(): Promise<{
+async function makePlaces(events = 60): Promise<{
   readonly folder: string;
   readonly source: FolderRecords;
   readonly database: Database;
 }> {
   const folder = mkdtempSync(join(tmpdir(), 'quipu-copy-'));
-  await fillQueues(join(folder, 'queues'));
+  await fillQueues(join(folder, 'queues'), events);
   const source = new FolderRecords(join(folder, 'queues'));
   const database = new Database(await freshDatabase(), { connections: 2 });
   onTestFinished(async () => {

@@ -1,5 +1,5 @@
 const TICK_MS = 10;
-const ATTEMPTS = 5;
+const ATTEMPTS = 10;
 
 /**
  * A test that is done again when it failed and this process had stood still for `ms` meanwhile: with times as short as

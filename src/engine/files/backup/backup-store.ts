@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
+import { isQuipuError, QuipuError } from '../../../base/errors.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
-import { toQuipuError, corrupt } from '../io-error.ts';
+import { corrupt, toQuipuError } from '../io-error.ts';
 import { SyncFailure } from '../sync-failure.ts';
 import type { Writer } from '../writer.ts';
 import {
@@ -34,7 +35,7 @@ export async function backupStore(
     const path = resolve(to);
     const [place] = writer.core.damage.places;
     // A copy of damage would take the place of what an earlier backup has intact.
-    if (place !== undefined) throw corrupt(place.file, place.offset, place.what);
+    if (place !== undefined) throw cannotCopy(corrupt(place.file, place.offset, place.what));
     try {
       const folder = await openBackupFolder(writer.core.files, path);
       try {
@@ -58,7 +59,7 @@ async function backUp(
     try {
       const sink = new CopySink(folder.files, redo, await visibleLengths(folder));
       const run = new BackupRun(writer, folder, sink, progress);
-      await finishAtOnce(writer, folder, { sink, redo, state: await run.copy() });
+      await finishAtOnce(writer, folder, { sink, redo, state: await copyIntact(run) });
       return run.report();
     } catch (error) {
       if (!(error instanceof RedoFull)) throw error;
@@ -69,6 +70,25 @@ async function backUp(
   await makeUnfinished(folder);
   const sink = new CopySink(folder.files);
   const run = new BackupRun(writer, folder, sink, progress);
-  await finishNew(writer, folder, { sink, state: await run.copy() });
+  await finishNew(writer, folder, { sink, state: await copyIntact(run) });
   return run.report();
+}
+
+/** What is damaged is the store: the folder was looked at before. */
+async function copyIntact(run: BackupRun): Promise<Awaited<ReturnType<BackupRun['copy']>>> {
+  try {
+    return await run.copy();
+  } catch (error) {
+    throw isQuipuError(error, 'CORRUPT') ? cannotCopy(error) : error;
+  }
+}
+
+function cannotCopy(error: QuipuError<'CORRUPT'>): QuipuError<'CORRUPT'> {
+  const { file, offset } = error.data;
+  return new QuipuError(
+    'CORRUPT',
+    `the store is damaged, in ${file} at byte ${offset}, and damage is not copied: the backup before stays as it is. "quipu verify" says what is lost; restore it from there, or give a blob up with "quipu blob erase <hash> --everywhere", and back up again`,
+    { file, offset },
+    { cause: error },
+  );
 }
