@@ -37,12 +37,17 @@ async function putDuringSync(seed: number, wanted: number): Promise<Uint8Array |
   return found;
 }
 
+/** A megabyte compares a thousand times faster so than by `toEqual`. */
+function isLarge(seed: number, found: Uint8Array | undefined): boolean {
+  return Buffer.compare(found ?? Buffer.alloc(0), blobOf(large(seed)).bytes) === 0;
+}
+
 /** Large blobs put while the frame that closes their pack is on its way to the disk go elsewhere. */
 it.each([1, 2, 3, 4, 5])('a put during sync %i of a collection is not lost', async (wanted) => {
-  expect(await putDuringSync(2, wanted)).toEqual(new Uint8Array(blobOf(large(2)).bytes));
+  expect(isLarge(2, await putDuringSync(2, wanted))).toBe(true);
 });
 
 /** Chunks found in a pack whose removal is on its way to the disk are written again. */
 it.each([1, 2, 3, 4, 5])('a put during sync %i of what is collected is whole', async (wanted) => {
-  expect(await putDuringSync(1, wanted)).toEqual(new Uint8Array(blobOf(large(1)).bytes));
+  expect(isLarge(1, await putDuringSync(1, wanted))).toBe(true);
 });

@@ -136,13 +136,13 @@ export function badInputSuite(target: StoreTarget): void {
       const good = (await engine.getDoc(INDEX))!.content;
       await engine.commit({ docs: [{ name: INDEX, content: text }] });
       for (const call of [
-        store.workflows.steps(id),
-        store.workflows.step(id, { role: 'r', content: '' }),
-        store.workflows.start({ name: 'x', bundle: BUNDLE, prompt: '' }),
-        store.workflows.list(),
-        store.maintain.gc({ graceMs: 0 }),
+        () => store.workflows.steps(id),
+        () => store.workflows.step(id, { role: 'r', content: '' }),
+        () => store.workflows.start({ name: 'x', bundle: BUNDLE, prompt: '' }),
+        () => store.workflows.list(),
+        () => store.maintain.gc({ graceMs: 0 }),
       ]) {
-        const error = await failure(call, 'CORRUPT');
+        const error = await failure(call(), 'CORRUPT');
         expect(error.message).toContain(INDEX);
       }
       expect((await engine.getDoc(INDEX))?.content).toBe(text);
