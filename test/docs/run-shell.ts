@@ -7,6 +7,9 @@ import { matchOutput } from './match-output.ts';
 
 const TIMEOUT_MS = 120_000;
 
+/** Each command is a process that only starts: collecting its young heap less often saves a tenth of the time. */
+const NODE_OPTIONS = '--max-semi-space-size=32 --min-semi-space-size=16';
+
 /** Programs that the blocks may call by name, each a script for Node. */
 export type Commands = Readonly<Record<string, string>>;
 
@@ -22,7 +25,7 @@ export async function runShellBlocks(
   try {
     for (const part of ['bin', 'home', 'blocks', 'here']) mkdirSync(join(folder, part));
     for (const [name, script] of Object.entries(commands)) {
-      const text = `#!/bin/sh\nexec "${process.execPath}" "${script}" "$@"\n`;
+      const text = `#!/bin/sh\nexec "${process.execPath}" ${NODE_OPTIONS} "${script}" "$@"\n`;
       writeFileSync(join(folder, 'bin', name), text, { mode: 0o755 });
     }
     blocks.forEach((block, index) => writeFileSync(join(folder, 'blocks', `${index}`), block.code));

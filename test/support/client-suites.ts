@@ -8,21 +8,16 @@ import { connectTo } from './serve-engine.ts';
 import type { Way } from './serve-engine.ts';
 
 /** The engines and stores behind go through more by themselves; here it is about the way between. */
-const RANDOM_RUNS = 3;
+const RANDOM_RUNS = 1;
 
 /** Opens a fresh engine for a server to serve. */
 export type OpenServed = (opening?: EngineOpening) => Promise<Engine>;
 
 /** All that an engine and a store must do, done through a client over a live server. */
-export function clientSuites(
-  name: string,
-  way: Way,
-  openServed: OpenServed,
-  randomRuns: number = RANDOM_RUNS,
-): void {
+export function clientSuites(name: string, way: Way, openServed: OpenServed): void {
   engineSuite({
     name: `${name} over ${way}`,
-    randomRuns,
+    randomRuns: RANDOM_RUNS,
     capabilities: {
       reopen: { missing: 'a client does not own the data' },
       reindex: true,
@@ -35,7 +30,7 @@ export function clientSuites(
 
   contextsSuite({
     name: `${name} over ${way}`,
-    randomRuns,
+    randomRuns: RANDOM_RUNS,
     open: async (options) => {
       const engine = await connectTo(await openServed(), way);
       return createStore(engine, { ...options, elsewhere: remoteVerbs(engine) });

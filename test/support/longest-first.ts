@@ -11,6 +11,12 @@ const LONG = [
   'test/conformance/client-http.test.ts',
   'test/check.test.ts',
   'test/cli/quipu.test.ts',
+  'test/conformance/client-unix.test.ts',
+  'test/conformance/client-tls.test.ts',
+  'test/health/backup-faults.test.ts',
+  'test/conformance/client-tcp.test.ts',
+  'test/workflow/suite.test.ts',
+  'test/chat/suite.test.ts',
 ];
 
 /** Of each project the long test files first, then as the runner would have it. */
