@@ -9,8 +9,8 @@ import { readRefs } from './node-refs.ts';
 export type BlobNeeds = ReadonlyMap<Hash, readonly BlobNeed[]>;
 
 /**
- * Who needs these blobs, but for those who let them go: every root is looked at, and every node that one leads to is read once. A root
- * that cannot be read throws, because what it leads to is not known.
+ * Who needs these blobs, but for those who let them go: every root is looked at, and every node that one
+ * leads to is read once. A root that cannot be read throws, because what it leads to is not known.
  */
 export async function findNeeds(
   engine: Engine,

@@ -55,6 +55,7 @@ const TAKE_CONSUMER: Statement = {
 /** The queues of a database, for a copy. The tables are made with the first one. */
 export class PostgresRecords implements QueueRecords {
   readonly #database: Database;
+  #ready: Promise<void> | undefined;
 
   constructor(database: Database) {
     this.#database = database;
@@ -63,7 +64,7 @@ export class PostgresRecords implements QueueRecords {
   async names(): Promise<readonly string[]> {
     if (!(await hasQueueTables(this.#database))) return [];
     // Newer tables than these are known are refused.
-    await migrate(this.#database, QUEUE_TABLES);
+    await this.#makeReady();
     const rows = await this.#database.query<{ queue: string }>(
       'SELECT queue FROM queues ORDER BY queue',
     );
@@ -98,7 +99,7 @@ export class PostgresRecords implements QueueRecords {
   }
 
   async adoptEvents(queue: string, { after, events, lastId }: AdoptedEvents): Promise<void> {
-    await migrate(this.#database, QUEUE_TABLES);
+    await this.#makeReady();
     await this.#database.write(async (transaction) => {
       await transaction.query(CREATE, [queue]);
       const moved = await transaction.query(MOVE, [queue, after, lastId]);
@@ -126,6 +127,12 @@ export class PostgresRecords implements QueueRecords {
 
   /** The database stays its owner's. */
   close(): void {}
+
+  /** Once for a copy, and not for each of its pages. */
+  #makeReady(): Promise<void> {
+    this.#ready ??= migrate(this.#database, QUEUE_TABLES);
+    return this.#ready;
+  }
 }
 
 interface ConsumerRow {
