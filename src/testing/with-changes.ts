@@ -1,8 +1,6 @@
-import type { Engine } from '../../src/engine/engine.ts';
-
-/** The engine with some of its methods replaced. */
-export function withChanges(engine: Engine, changes: Partial<Engine>): Engine {
-  return new Proxy(engine, {
+/** An engine, or a part of one, with some of its methods replaced. */
+export function withChanges<T extends object>(whole: T, changes: Partial<T>): T {
+  return new Proxy(whole, {
     get(target, name) {
       const changed: unknown = Reflect.get(changes, name);
       if (changed !== undefined) return changed;

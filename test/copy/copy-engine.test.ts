@@ -16,7 +16,7 @@ import {
 import { ModelEngine } from '../../src/testing/model-engine.ts';
 import { lyingIo } from '../crash/lying-io.ts';
 import { openStore } from '../crash/open-store.ts';
-import { withChanges } from '../support/with-changes.ts';
+import { withChanges } from '../../src/testing/with-changes.ts';
 import { cutAfter, expectEqual, fillSource } from './copy-rig.ts';
 
 const NOW = 1_700_000_000_000;

@@ -6,7 +6,7 @@ import type { Upkeep } from '../../src/engine/upkeep.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import { fillForCopy } from '../../src/testing/engine-suite/adoption-fixture.ts';
 import { appendLines, blobOf } from '../../src/testing/engine-suite/fixture.ts';
-import { withChanges } from '../support/with-changes.ts';
+import { withChanges } from '../../src/testing/with-changes.ts';
 
 const ALL = 10_000;
 
@@ -98,17 +98,5 @@ export function cutAfter(engine: Engine, writes: number): Engine {
 
 /** The engine with some of what looks after it replaced. */
 export function withUpkeep(engine: Engine, changes: Partial<Upkeep>): Engine {
-  const { upkeep } = engine;
-  return withChanges(engine, {
-    upkeep: {
-      startCollection: (options) => upkeep.startCollection(options),
-      check: (options) => upkeep.check(options),
-      eraseBlob: (hash) => upkeep.eraseBlob(hash),
-      eraseLines: (log, erasures) => upkeep.eraseLines(log, erasures),
-      backup: (to, progress) => upkeep.backup(to, progress),
-      records: upkeep.records,
-      adopt: (adoption) => upkeep.adopt(adoption),
-      ...changes,
-    },
-  });
+  return withChanges(engine, { upkeep: withChanges(engine.upkeep, changes) });
 }

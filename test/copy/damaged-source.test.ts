@@ -8,7 +8,7 @@ import { fillForCopy } from '../../src/testing/engine-suite/adoption-fixture.ts'
 import { appendLines } from '../../src/testing/engine-suite/fixture.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
 import { openStore } from '../crash/open-store.ts';
-import { withChanges } from '../support/with-changes.ts';
+import { withChanges } from '../../src/testing/with-changes.ts';
 import { expectEqual, withUpkeep } from './copy-rig.ts';
 
 /*

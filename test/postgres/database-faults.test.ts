@@ -7,7 +7,7 @@ import { Database, type DatabaseOptions } from '../../src/postgres/database.ts';
 import { append, createContext } from '../../src/testing/engine-suite/fixture.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
 import { CUT_ALL, runSql } from '../support/postgres/run-sql.ts';
-import { withChanges } from '../support/with-changes.ts';
+import { withChanges } from '../../src/testing/with-changes.ts';
 
 /*
  * Invariant: whatever is wrong with a database has a stable code, changes nothing, and is over when its cause is. Each

@@ -11,6 +11,7 @@ import { readIndex } from '../../src/workflow/read-thread.ts';
 import { parseHistoryLine } from '../../src/workflow/thread-index.ts';
 import { openStore, STORE } from '../crash/open-store.ts';
 import { BUNDLE } from '../../src/testing/workflow-suite/fixture.ts';
+import { withChanges } from '../../src/testing/with-changes.ts';
 
 /*
  * Invariant: after a crash at any point of start, step, fork, compact and end, every thread is in exactly
@@ -127,17 +128,11 @@ async function explore(wrap: Wrap): Promise<CrashCount> {
 
 /** What a store without atomic batches would do: parts one after the other. */
 function inParts(engine: Engine): Engine {
-  return new Proxy(engine, {
-    get(target, name) {
-      if (name !== 'commit') {
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-      }
-      return async ({ docs = [], ...rest }: Batch): Promise<Committed> => {
-        await target.commit(rest);
-        for (const doc of docs.slice(0, -1)) await target.commit({ docs: [doc] });
-        return target.commit({ docs: docs.slice(-1) });
-      };
+  return withChanges(engine, {
+    async commit({ docs = [], ...rest }: Batch): Promise<Committed> {
+      await engine.commit(rest);
+      for (const doc of docs.slice(0, -1)) await engine.commit({ docs: [doc] });
+      return engine.commit({ docs: docs.slice(-1) });
     },
   });
 }

@@ -6,6 +6,7 @@ import { createStore } from '../../store/create-store.ts';
 import type { Store } from '../../store/store.ts';
 import { openBeside, openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
+import { withChanges } from '../with-changes.ts';
 import { Load } from './load.ts';
 
 /**
@@ -76,26 +77,10 @@ async function checkAll(store: Store, load: Load, about: string): Promise<void> 
 /** An engine that does not tell a collection what commits rely on. */
 function withoutBarrier(engine: Engine): Engine {
   const { upkeep } = engine;
-  const deaf: Upkeep = {
-    startCollection: ({ graceMs }) =>
-      upkeep.startCollection({
-        graceMs,
-        noted: { blob: () => undefined, turn: () => undefined },
-      }),
-    check: (options) => upkeep.check(options),
-    eraseBlob: (hash) => upkeep.eraseBlob(hash),
-    eraseLines: (log, erasures) => upkeep.eraseLines(log, erasures),
-    backup: (to, progress) => upkeep.backup(to, progress),
-    records: upkeep.records,
-    adopt: (adoption) => upkeep.adopt(adoption),
-  };
-  return new Proxy(engine, {
-    get(target, name) {
-      if (name === 'upkeep') return deaf;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
+  const noted = { blob: () => undefined, turn: () => undefined };
+  const startCollection: Upkeep['startCollection'] = ({ graceMs }) =>
+    upkeep.startCollection({ graceMs, noted });
+  return withChanges(engine, { upkeep: withChanges(upkeep, { startCollection }) });
 }
 
 /** For so long two work on the store, and one of them collects, where there can be two. */

@@ -3,6 +3,7 @@ import type { Hash } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { createWorkflows } from '../../workflow/create-workflows.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
+import { withChanges } from '../with-changes.ts';
 import { BUNDLE, openWorkflows } from './fixture.ts';
 import { makeLongThread } from './long-chain.ts';
 
@@ -14,16 +15,15 @@ class Counted {
   #round: Promise<void> | undefined;
 
   constructor(engine: Engine) {
-    this.engine = new Proxy(engine, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== 'function') return value;
-        if (name !== 'viewBlob' && name !== 'getDoc') return value.bind(target) as unknown;
-        return async (what: Hash): Promise<unknown> => {
-          if (name === 'viewBlob') this.read.push(what);
-          await this.#nextRound();
-          return Reflect.apply(value, target, [what]) as unknown;
-        };
+    this.engine = withChanges(engine, {
+      viewBlob: async (hash) => {
+        this.read.push(hash);
+        await this.#nextRound();
+        return engine.viewBlob(hash);
+      },
+      getDoc: async (name) => {
+        await this.#nextRound();
+        return engine.getDoc(name);
       },
     });
   }
@@ -92,20 +92,15 @@ export function readsSuite(target: StoreTarget): void {
       const { workflows } = store;
       const { id } = await workflows.start({ name: 'x', bundle: BUNDLE, prompt: '' });
       for (let n = 0; n < 30; n += 1) await workflows.step(id, { role: 'r', content: `${n}` });
-      const withoutSkips = new Proxy(engine as Engine, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (name !== 'viewBlob')
-            return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-          return async (hash: Hash) => {
-            const bytes = await target.viewBlob(hash);
-            const node = JSON.parse(Buffer.from(bytes!).toString()) as {
-              type: string;
-              refs: unknown[];
-            };
-            if (node.type !== 'state') return bytes;
-            return Buffer.from(JSON.stringify({ ...node, refs: node.refs.slice(0, 3) }));
+      const withoutSkips = withChanges<Engine>(engine, {
+        async viewBlob(hash) {
+          const bytes = await engine.viewBlob(hash);
+          const node = JSON.parse(Buffer.from(bytes!).toString()) as {
+            type: string;
+            refs: unknown[];
           };
+          if (node.type !== 'state') return bytes;
+          return Buffer.from(JSON.stringify({ ...node, refs: node.refs.slice(0, 3) }));
         },
       });
       const counted = new Counted(withoutSkips);
