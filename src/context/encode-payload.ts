@@ -6,6 +6,7 @@ import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
 import { Encoding } from '../format/encoding.ts';
 import type { EncodingName } from '../format/encoding.ts';
 import { assertWellFormed, kindOf } from '../base/check-text.ts';
+import { keepBytes } from './keep-bytes.ts';
 import { encodeMsgpack } from './msgpack.ts';
 
 /** Gives equal payloads equal bytes, so that they are stored once. */
@@ -17,11 +18,21 @@ export interface PayloadRules {
   readonly canonicalisers: Partial<Record<EncodingName, Canonicaliser>>;
 }
 
-/** Bytes that nobody else can change any more, and their name. */
-export interface EncodedPayload {
+/**
+ * Bytes that nobody else can change any more, and their name. A class, as is all that holds them on their way
+ * to the engine: literals of which some outlive a young collection V8 soon makes among the old ones, where
+ * they keep the bytes until a full collection. With 64 writers there were twice as many of those.
+ */
+export class EncodedPayload {
   readonly encoding: number;
   readonly bytes: Uint8Array;
   readonly hash: Hash;
+
+  constructor(encoding: number, bytes: Uint8Array) {
+    this.encoding = encoding;
+    this.bytes = bytes;
+    this.hash = hashBytes(bytes);
+  }
 }
 
 /** The bytes to store for what a caller gave. INVALID when it does not go into the encoding. */
@@ -33,7 +44,7 @@ export function encodePayload(
   const name = checkEncoding(encoding ?? (payload instanceof Uint8Array ? 'bytes' : 'json'));
   const bytes = toBytes(payload, name, rules.canonicalisers[name]);
   assertPayloadFits(bytes.length, rules.maxPayloadBytes);
-  return { encoding: Encoding[name], bytes, hash: hashBytes(bytes) };
+  return new EncodedPayload(Encoding[name], bytes);
 }
 
 export function checkEncoding(name: EncodingName): EncodingName {
@@ -57,9 +68,9 @@ function toBytes(
   canonicaliser: Canonicaliser | undefined,
 ): Uint8Array {
   try {
-    if (canonicaliser !== undefined) return new Uint8Array(canonicaliser(payload));
+    if (canonicaliser !== undefined) return keepBytes(canonicaliser(payload));
     // The caller keeps its array and may write to it before the commit reaches the disk.
-    if (payload instanceof Uint8Array) return new Uint8Array(checkEncoded(payload, name));
+    if (payload instanceof Uint8Array) return keepBytes(checkEncoded(payload, name));
     return encodeValue(payload, name);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

@@ -14,7 +14,8 @@ export class PageBytes {
   readonly #handsOut: boolean;
   /** Copies that nobody has asked for yet, by their place in the page. */
   readonly #ready: (Uint8Array | undefined)[] = [];
-  readonly #given: Set<number> = new Set();
+  /** Made on first use: most who append never ask for the bytes again. */
+  #given: Set<number> | undefined;
 
   /**
    * `unshared`: nobody else has these bytes, such as those of a page that came over a connection. They are
@@ -36,10 +37,11 @@ export class PageBytes {
   /** The bytes as the caller's own. Ask once for each payload. */
   own(index: number): Uint8Array | undefined {
     if (this.#handsOut) return this.#shared[index];
-    if (this.#given.has(index)) return new Uint8Array(this.#shared[index] ?? []);
+    if (this.#given?.has(index) === true) return new Uint8Array(this.#shared[index] ?? []);
     if (this.#ready[index] === undefined) this.#copyFrom(index);
     const own = this.#ready[index];
     this.#ready[index] = undefined;
+    this.#given ??= new Set();
     this.#given.add(index);
     return own;
   }
@@ -47,7 +49,7 @@ export class PageBytes {
   #copyFrom(first: number): void {
     let end = first;
     let bytes = 0;
-    while (end < this.#shared.length && !this.#given.has(end)) {
+    while (end < this.#shared.length && this.#given?.has(end) !== true) {
       const length = this.#shared[end]?.length ?? 0;
       if (end > first && bytes + length > GROUP_BYTES) break;
       bytes += length;

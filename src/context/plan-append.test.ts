@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import { encodePayload } from './encode-payload.ts';
-import { planAppend } from './plan-append.ts';
+import { planAppend, PreparedTurn } from './plan-append.ts';
 import { planSeal, readTurnNote } from './plan-seal.ts';
 
 const CONTEXT = 3n as ContextId;
-const turn = (payload: unknown) => ({
-  type: 'note',
-  version: 2,
-  payload: encodePayload(payload, undefined, { maxPayloadBytes: 100, canonicalisers: {} }),
-});
+const turn = (payload: unknown) => {
+  const rules = { maxPayloadBytes: 100, canonicalisers: {} };
+  const header = { type: 'note', version: 2, fsRoot: undefined };
+  return new PreparedTurn(header, encodePayload(payload, undefined, rules));
+};
 
 describe('planAppend', () => {
   it('puts each payload once and chains the turns', () => {

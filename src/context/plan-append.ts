@@ -1,16 +1,30 @@
-import type { ContextId, Hash } from '../base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import type { Batch, BlobPut, TurnAppend } from '../engine/batch.ts';
-import type { Placement } from './check-input.ts';
 import type { EncodedPayload } from './encode-payload.ts';
 
-export interface PreparedTurn {
+export interface TurnHeader {
   readonly type: string;
   readonly version: number;
-  readonly fsRoot?: Hash;
-  readonly payload: EncodedPayload;
+  readonly fsRoot: Hash | undefined;
 }
 
-export interface AppendPlan extends Placement {
+export class PreparedTurn {
+  readonly type: string;
+  readonly version: number;
+  readonly fsRoot: Hash | undefined;
+  readonly payload: EncodedPayload;
+
+  constructor({ type, version, fsRoot }: TurnHeader, payload: EncodedPayload) {
+    this.type = type;
+    this.version = version;
+    this.fsRoot = fsRoot;
+    this.payload = payload;
+  }
+}
+
+export interface AppendPlan {
+  readonly parent?: TurnId | undefined;
+  readonly expectedHead?: TurnId | undefined;
   readonly key: string | undefined;
 }
 
@@ -23,26 +37,46 @@ export function planAppend(
   turns: readonly PreparedTurn[],
   plan: AppendPlan,
 ): Batch {
-  const { key } = plan;
-  const blobs = new Map<Hash, BlobPut>();
-  for (const { payload } of turns) {
-    blobs.set(payload.hash, { hash: payload.hash, bytes: payload.bytes });
+  return new AppendBatch(context, turns, plan);
+}
+
+class AppendBatch implements Batch {
+  declare readonly idempotency?: { readonly context: ContextId; readonly key: string };
+  readonly blobs: readonly BlobPut[];
+  readonly turns: readonly TurnAppend[];
+
+  constructor(context: ContextId, turns: readonly PreparedTurn[], plan: AppendPlan) {
+    const { key } = plan;
+    if (key !== undefined) this.idempotency = { context, key };
+    this.blobs = toBlobs(turns);
+    this.turns = turns.map((turn, index) => toAppend(context, turn, index === 0 ? plan : NOWHERE));
   }
-  const batch = {
-    blobs: [...blobs.values()],
-    turns: turns.map((turn, index) => toAppend(context, turn, index === 0 ? plan : NOWHERE)),
-  };
-  return key === undefined ? batch : { idempotency: { context, key }, ...batch };
+}
+
+class PayloadPut implements BlobPut {
+  readonly hash: Hash;
+  readonly bytes: Uint8Array;
+
+  constructor({ hash, bytes }: EncodedPayload) {
+    this.hash = hash;
+    this.bytes = bytes;
+  }
+}
+
+/** Each payload once. */
+function toBlobs(turns: readonly PreparedTurn[]): BlobPut[] {
+  const puts = turns.map(({ payload }) => new PayloadPut(payload));
+  return puts.length === 1 ? puts : [...new Map(puts.map((put) => [put.hash, put])).values()];
 }
 
 /** On the turn before it. */
-const NOWHERE: Placement = {};
+const NOWHERE: Omit<AppendPlan, 'key'> = {};
 
 /** Most turns have none of the optional fields, and objects of one shape are what reads fast later. */
 function toAppend(
   context: ContextId,
   { type, version, fsRoot, payload }: PreparedTurn,
-  { parent, expectedHead }: Placement,
+  { parent, expectedHead }: Omit<AppendPlan, 'key'>,
 ): TurnAppend {
   const { encoding, hash, bytes } = payload;
   const append = { context, type, version, encoding, payload: hash, size: bytes.length };

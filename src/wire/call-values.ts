@@ -75,8 +75,8 @@ function packObject(value: object, blobs: Uint8Array[], depth: number): unknown 
   if (Array.isArray(value)) {
     return Array.from(value, (item: unknown) => pack(item, blobs, depth + 1));
   }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
+  // Of a class, too: what names itself otherwise, such as a Date or a Map, is not what its fields say.
+  if (Object.prototype.toString.call(value) !== '[object Object]') {
     throw invalid('call', 'carries plain objects, arrays and byte arrays, and no other objects');
   }
   const packed: Record<string, unknown> = {};

@@ -64,8 +64,6 @@ export class Writer implements CommitTarget {
   #closed = false;
   /** Commits with large blobs that are not decided yet. */
   #preparing = 0;
-  /** Commits that are in the queue or in a group. */
-  #underWay = 0;
 
   constructor(parts: WriterParts) {
     const { core, journal, durability } = parts;
@@ -85,7 +83,7 @@ export class Writer implements CommitTarget {
     const store = {
       hasBlob: core.hasLasting.bind(core),
       lease: () => this.bulk.lease(),
-      underWay: () => this.#underWay,
+      underWay: () => this.#committer.underWay,
     };
     this.#intake = new BlobIntake(store, this.held, this.#squeezer);
   }
@@ -99,10 +97,14 @@ export class Writer implements CommitTarget {
     return this.#seq;
   }
 
-  async commit(batch: Batch): Promise<Committed> {
+  /** Throws at once when nothing is accepted any more. */
+  commit(batch: Batch): Promise<Committed> {
     this.#assertAccepting();
     const prepared = this.#intake.prepareBatch(batch);
-    if (!(prepared instanceof Promise)) return this.submit(prepared);
+    return prepared instanceof Promise ? this.#submitLater(prepared) : this.submit(prepared);
+  }
+
+  async #submitLater(prepared: Promise<Prepared>): Promise<Committed> {
     this.#preparing += 1;
     try {
       return await this.submit(await prepared);
@@ -124,15 +126,8 @@ export class Writer implements CommitTarget {
     return { ...stat, existed, ...(sha256 === undefined ? {} : { sha256 }) };
   }
 
-  async submit(prepared: Prepared): Promise<Committed> {
-    this.#underWay += 1;
-    try {
-      return await this.#committer.submit(prepared);
-    } finally {
-      this.#underWay -= 1;
-      const released = prepared.release();
-      if (released !== undefined) await released;
-    }
+  submit(prepared: Prepared): Promise<Committed> {
+    return this.#committer.submit(prepared);
   }
 
   startDraft(): Draft {

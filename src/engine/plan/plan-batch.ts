@@ -29,14 +29,14 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
     report.changed = true;
   }
   rest.contexts?.forEach((change) => planContext(draft, change, report));
-  for (const [index, turn] of (rest.turns ?? []).entries()) {
+  rest.turns?.forEach((turn, index) => {
     const idempotency = index === 0 ? hash : undefined;
     planTurn(draft, turn, {
       report,
       idempotency,
       continues: hash !== undefined && index > 0,
     });
-  }
+  });
   rest.opens?.forEach((open) => planOpen(draft, open, report));
   rest.deltas?.forEach((delta) => planDelta(draft, delta, report));
   rest.seals?.forEach((seal) => planSeal(draft, seal, report));

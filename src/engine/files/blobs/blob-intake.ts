@@ -20,7 +20,7 @@ export interface Prepared {
   readonly batch: PreparedBatch;
   /** Blobs that are still being squeezed. */
   readonly jobs: readonly SqueezeJob[];
-  readonly release: () => Promise<void> | undefined;
+  release(): Promise<void> | undefined;
 }
 
 export interface PreparedSource extends Prepared {
@@ -61,13 +61,12 @@ export class BlobIntake {
     if (blobs.some((blob) => blob.bytes.length >= LARGE_BLOB_BYTES)) {
       return this.#prepareLarge(own, blobs);
     }
-    const jobs: SqueezeJob[] = [];
+    const small = new SmallBatch(own);
     const crowded = this.#store.underWay() >= CROWD;
-    const prepared = blobs.map((blob) =>
-      crowded ? this.#handOver(blob, jobs) : prepareBlob(blob),
+    small.blobs = blobs.map((blob) =>
+      crowded ? this.#handOver(blob, small.jobs) : prepareBlob(blob),
     );
-    const release = jobs.length === 0 ? nothing : () => releaseAll(jobs);
-    return { batch: { rest: own, blobs: prepared, ...NO_CHUNKS }, jobs, release };
+    return small;
   }
 
   #handOver(blob: BlobPut, jobs: SqueezeJob[]): PreparedBlob {
@@ -156,6 +155,27 @@ export class BlobIntake {
   }
 }
 
+/** A batch without large blobs. */
+class SmallBatch implements Prepared, PreparedBatch {
+  readonly rest: Batch;
+  blobs: readonly PreparedBlob[] = [];
+  readonly extents: readonly BulkExtent[] = NO_CHUNKS.extents;
+  readonly relies: readonly Hash[] = NO_CHUNKS.relies;
+  readonly jobs: SqueezeJob[] = [];
+
+  constructor(rest: Batch) {
+    this.rest = rest;
+  }
+
+  get batch(): PreparedBatch {
+    return this;
+  }
+
+  release(): undefined {
+    for (const job of this.jobs) job.release();
+  }
+}
+
 type SmallSource = StoredSource & { kind: 'small' };
 type LargeSource = StoredSource & { kind: 'large' } & {
   readonly relies: readonly Hash[];
@@ -166,10 +186,6 @@ const NO_CHUNKS = { extents: [], relies: [] } as const;
 
 function nothing(): undefined {
   // A small blob holds nothing outside its batch.
-}
-
-function releaseAll(jobs: readonly SqueezeJob[]): undefined {
-  for (const job of jobs) job.release();
 }
 
 function copyDelta(delta: TurnDelta): TurnDelta {

@@ -1,8 +1,25 @@
 import { stepTowards } from '../../../format/jump.ts';
+import type { TurnRow } from '../../rows.ts';
 import type { StoredTurn } from '../../plan/stored-turn.ts';
 
 /** A turn that must be there, because another one names it. */
 export type MustGet = (id: number) => Promise<StoredTurn>;
+
+/** The turn and its ancestors, the nearest first, `limit` rows at most. Waits for none that is at hand. */
+export async function chainBack(
+  from: StoredTurn,
+  limit: number,
+  get: (id: number) => StoredTurn | Promise<StoredTurn>,
+): Promise<TurnRow[]> {
+  const rows: TurnRow[] = [];
+  for (let turn = from; rows.length < limit;) {
+    rows.push(turn.row);
+    if (turn.row.depth === 0 || rows.length === limit) break;
+    const parent = get(Number(turn.row.parent));
+    turn = parent instanceof Promise ? await parent : parent;
+  }
+  return rows;
+}
 
 /** The ancestor at `depth`, at most the turn's own, in 2·log2(n) record reads at most. */
 export async function ancestorOf(
