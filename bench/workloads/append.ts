@@ -44,7 +44,8 @@ export async function appendMany(trial: Trial): Promise<Result> {
     };
     await Promise.all(threads.map(write));
   };
-  await run(Math.ceil(trial.size / 4));
+  // As above. In the first 20,000 appends the rate of 64 writers grows from 4,000/s to 12,000/s.
+  await run(trial.size);
   const loop = performance.eventLoopUtilization();
   const start = performance.now();
   await run(trial.size);

@@ -14,8 +14,8 @@ export class PageBytes {
   readonly #handsOut: boolean;
   /** Copies that nobody has asked for yet, by their place in the page. */
   readonly #ready: (Uint8Array | undefined)[] = [];
-  /** Made on first use: most who append never ask for the bytes again. */
-  #given: Set<number> | undefined;
+  /** Whose bytes somebody has, by their place in the page. */
+  readonly #given: true[] = [];
 
   /**
    * `unshared`: nobody else has these bytes, such as those of a page that came over a connection. They are
@@ -37,19 +37,18 @@ export class PageBytes {
   /** The bytes as the caller's own. Ask once for each payload. */
   own(index: number): Uint8Array | undefined {
     if (this.#handsOut) return this.#shared[index];
-    if (this.#given?.has(index) === true) return new Uint8Array(this.#shared[index] ?? []);
+    if (this.#given[index]) return new Uint8Array(this.#shared[index] ?? []);
     if (this.#ready[index] === undefined) this.#copyFrom(index);
     const own = this.#ready[index];
     this.#ready[index] = undefined;
-    this.#given ??= new Set();
-    this.#given.add(index);
+    this.#given[index] = true;
     return own;
   }
 
   #copyFrom(first: number): void {
     let end = first;
     let bytes = 0;
-    while (end < this.#shared.length && this.#given?.has(end) !== true) {
+    while (end < this.#shared.length && !this.#given[end]) {
       const length = this.#shared[end]?.length ?? 0;
       if (end > first && bytes + length > GROUP_BYTES) break;
       bytes += length;

@@ -133,6 +133,8 @@ export interface Engine {
   getBlob(hash: Hash): Promise<Uint8Array | undefined>;
   /** The same without a copy: shared with the engine, and never to be written to. */
   viewBlob(hash: Hash): Promise<Uint8Array | undefined>;
+  /** The same at once, if the bytes are in memory. An engine that keeps none has no such method. */
+  peekBlob?(hash: Hash): Uint8Array | undefined;
   /** Bytes `start` up to `end` (exclusive) in pieces, with bounded memory whatever the size. NOT_FOUND when missing. */
   readBlob(hash: Hash, start?: number, end?: number): AsyncIterable<Uint8Array>;
   /** Durable when it resolves. Nothing refers to it yet. */

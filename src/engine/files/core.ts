@@ -177,19 +177,19 @@ export class Core implements CommittedView {
   }
 
   /** Numbers of the patches and file-system roots of these turns, rising. */
-  patchesOf(turns: readonly number[]): number[] {
+  patchesOf(turns: readonly (TurnId | number)[]): number[] {
     if (this.tails.nextPatch === 1) return [];
     // A patch that cannot be read could be on any turn.
     this.damage.assertWhole('patches');
-    return this.index.patchesOf(turns);
+    return this.index.patchesOf(turns.map(Number));
   }
 
   async getPatches(turns: readonly TurnId[]): Promise<PatchRow[]> {
-    return readPatches(this.files, this.patchesOf(turns.map(Number)));
+    return readPatches(this.files, this.patchesOf(turns));
   }
 
   async getFsRoots(turns: readonly TurnId[]): Promise<FsRootRow[]> {
-    return readFsRoots(this.files, this.patchesOf(turns.map(Number)));
+    return readFsRoots(this.files, this.patchesOf(turns));
   }
 
   async getPatch(seq: number): Promise<PatchRow | undefined> {

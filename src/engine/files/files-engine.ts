@@ -67,7 +67,7 @@ export class FilesEngine implements Engine {
       this.#assertOpen('commit');
       return this.#writer.commit(batch).catch(this.#rethrow);
     } catch (error) {
-      return Promise.reject(toQuipuError(error, this.#root));
+      return Promise.reject<Committed>(error).catch(this.#rethrow);
     }
   }
 
@@ -92,9 +92,13 @@ export class FilesEngine implements Engine {
     return shared && new Uint8Array(shared);
   }
 
+  peekBlob(hash: Hash): Uint8Array | undefined {
+    return this.#writer.core.blobs.peek(hash);
+  }
+
   async viewBlob(hash: Hash): Promise<Uint8Array | undefined> {
     this.#assertOpen('getBlob');
-    const cached = this.#writer.core.blobs.peek(hash);
+    const cached = this.peekBlob(hash);
     if (cached !== undefined) return cached;
     return this.#read('getBlob', async (core) => {
       const bytes = await core.blobs.view(hash);
@@ -279,18 +283,14 @@ export class FilesEngine implements Engine {
         // Between two groups nothing moves: then it is damage, or it is not.
         if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
         else if (mended || !(await writer.mend(error))) {
-          throw toQuipuError(error, this.#root);
+          throw toQuipuError(error, writer.core.files.root);
         } else mended = true;
       }
     }
   }
 
-  get #root(): string {
-    return this.#writer.core.files.root;
-  }
-
   readonly #rethrow = (error: unknown): never => {
-    throw toQuipuError(error, this.#root);
+    throw toQuipuError(error, this.#writer.core.files.root);
   };
 
   #assertOpen(name: string): void {

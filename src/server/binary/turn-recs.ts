@@ -23,7 +23,15 @@ export async function toSentTurns(
   payload: boolean,
 ): Promise<SentTurn[]> {
   if (!payload) return views.map((view) => sentTurn(view, NO_BYTES));
-  return Promise.all(views.map((view) => withPayload(engine, view)));
+  const atHand = views.map((view) => withPayloadAtHand(engine, view));
+  if (atHand.every((turn) => turn !== undefined)) return atHand;
+  return Promise.all(views.map(async (view, i) => atHand[i] ?? withPayload(engine, view)));
+}
+
+function withPayloadAtHand(engine: Engine, view: TurnView): SentTurn | undefined {
+  if (view.patch?.tombstone === true || view.payload === undefined) return undefined;
+  const bytes = engine.peekBlob?.(view.payload);
+  return bytes && sentTurn(view, bytes);
 }
 
 export function toSentOpenTurn({ row, bytes }: OpenTurnRow, payload: boolean): SentTurn {
