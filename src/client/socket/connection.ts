@@ -8,6 +8,7 @@ import { encodeFrame } from '../../wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import { MessageType, PUSHED } from '../../wire/message-type.ts';
 import { decodeStream } from '../../wire/stream.ts';
+import { toFrame } from '../../wire/to-frame.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { fromServer, outcomeUnknown } from '../outcome.ts';
 import type { Dialled } from './dial.ts';
@@ -25,6 +26,9 @@ import type { PushedItems } from './pushed-items.ts';
 const QUIET_MS = 15_000;
 /** Silence for this long ends it. Above what a server may take for its longest answer. */
 const DEAD_MS = 45_000;
+
+type Request = Pick<OutgoingMessage, 'type' | 'parts'> &
+  Partial<Pick<OutgoingMessage, 'flags' | 'kept'>>;
 
 interface Waiting {
   readonly resolve: (payload: Buffer) => void;
@@ -60,10 +64,7 @@ export class Connection {
   }
 
   /** The request id is known at once; the payload of the reply comes later. */
-  request(message: Pick<OutgoingMessage, 'type' | 'parts'> & { readonly flags?: number }): {
-    readonly id: number;
-    readonly reply: Promise<Buffer>;
-  } {
+  request(message: Request): { readonly id: number; readonly reply: Promise<Buffer> } {
     const id = this.#nextId();
     return { id, reply: this.#send(id, message) };
   }
@@ -107,28 +108,26 @@ export class Connection {
     return this.#lastId;
   }
 
-  #send(
-    id: number,
-    { type, flags = 0, parts }: Parameters<Connection['request']>[0],
-  ): Promise<Buffer> {
+  #send(id: number, { type, flags = 0, parts, kept = false }: Request): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) throw this.#ended;
-      const frame = encodeFrame(type, flags, reqIdOf(id), ...parts);
+      const fields = { type, flags, reqId: reqIdOf(id) };
+      if (this.#unsent.length === 0) process.nextTick(() => this.#flush());
+      if (kept) this.#unsent.push(...toFrame(fields, parts).chunks);
+      else this.#unsent.push(encodeFrame(type, flags, fields.reqId, ...parts));
       if (this.#waiting.size === 0) this.#heardAt = Date.now();
       this.#waiting.set(id, { resolve, reject });
       this.#socket.ref();
-      this.#unsent.push(frame);
-      if (this.#unsent.length === 1) process.nextTick(() => this.#flush());
     });
   }
 
   #flush(): void {
-    const frames = this.#unsent;
+    const chunks = this.#unsent;
     this.#unsent = [];
     if (!this.isOpen) return;
-    if (frames.length > 1) this.#socket.cork();
-    for (const frame of frames) this.#socket.write(frame);
-    if (frames.length > 1) this.#socket.uncork();
+    if (chunks.length > 1) this.#socket.cork();
+    for (const chunk of chunks) this.#socket.write(chunk);
+    if (chunks.length > 1) this.#socket.uncork();
   }
 
   #take(chunk: Buffer): void {

@@ -13,6 +13,8 @@ export interface OutgoingMessage {
   readonly flags: number;
   readonly parts: Parts;
   readonly bytes: number;
+  /** Nobody will write to the parts any more, so they need not be copied to be sent. */
+  readonly kept: boolean;
   read(reply: Buffer): unknown;
 }
 
@@ -22,11 +24,13 @@ export function toMessage(method: string, args: readonly unknown[]): OutgoingMes
   if (append !== undefined) {
     return message(MessageType.APPEND_TURN, encodeAppendTurn(append), {
       flags: appendTurnFlags(append),
+      kept: true,
       read: (reply) => toCommitted(decodeRowAck(reply)),
     });
   }
   return message(MessageType.CALL, encodeCall({ method, body: toCall(args) }), {
     flags: 0,
+    kept: false,
     read: (reply) => fromCall(decodeCallReply(reply)),
   });
 }
@@ -34,7 +38,7 @@ export function toMessage(method: string, args: readonly unknown[]): OutgoingMes
 function message(
   type: number,
   parts: Parts,
-  rest: Pick<OutgoingMessage, 'flags' | 'read'>,
+  rest: Pick<OutgoingMessage, 'flags' | 'kept' | 'read'>,
 ): OutgoingMessage {
   let bytes = 0;
   for (const part of parts) bytes += part.length;

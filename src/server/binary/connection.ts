@@ -26,7 +26,7 @@ import type { Job } from './request.ts';
 import { RequestOrder } from './request-order.ts';
 import { factsOf } from './session-facts.ts';
 import type { Session } from './session.ts';
-import { toFrame } from './to-frame.ts';
+import { toFrame } from '../../wire/to-frame.ts';
 import { tuneSocket } from './tune-socket.ts';
 import { goingAway, isOwnFault, noAnswerYet } from './wire-error.ts';
 

@@ -4,7 +4,7 @@ import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import type { ReadyReply } from './reply-queue.ts';
 import type { Reply } from './request.ts';
-import { toFrame } from './to-frame.ts';
+import { toFrame } from '../../wire/to-frame.ts';
 import { toWireError, tooMuch } from './wire-error.ts';
 
 /** TOO_LARGE for a reply that does not fit a frame. */

@@ -1,4 +1,4 @@
-import type { OutgoingFrame } from './to-frame.ts';
+import type { OutgoingFrame } from '../../wire/to-frame.ts';
 
 // Replies in the order of their requests.
 // Invariants
