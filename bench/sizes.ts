@@ -45,7 +45,7 @@ const DEFAULT: Sizes = {
   payloadBytes: 10_000,
   smallPayloadBytes: 100,
   oneWriterAppends: 500,
-  manyWritersAppends: 20_000,
+  manyWritersAppends: 30_000,
   servedAppends: 2000,
   reads: 500,
   forks: 400,

@@ -1,11 +1,16 @@
 import { join } from 'node:path';
 import { Quipu } from '../drivers/quipu.ts';
+import { median } from '../figures.ts';
 import { Payloads } from '../payloads.ts';
 import type { Result, Trial } from './workload.ts';
 
+/** Collecting the garbage of a fill may take as long as the backup that it falls into. */
+const CHANGES = 5;
+
 /**
  * A store of `size` payloads: backed up whole, then after `from` more, then grown to twice the size and
- * backed up, and after `from` more again. Figures are of the processor's time: the disk has its own mind.
+ * backed up, and after `from` more again; each such change several times, for its median. Figures are of the
+ * processor's time: the disk has its own mind.
  */
 export async function backup({ folder, size, from = 0, payloadBytes }: Trial): Promise<Result> {
   const quipu = await Quipu.open(join(folder, 'store'), { sync: false });
@@ -22,18 +27,27 @@ export async function backup({ folder, size, from = 0, payloadBytes }: Trial): P
     const { user, system } = process.cpuUsage(before);
     return { seconds: (user + system) / 1e6, bytes: copiedBytes };
   };
+  const measureChanges = async (): Promise<{ seconds: number; bytes: number }> => {
+    const taken: number[] = [];
+    let bytes = 0;
+    while (taken.length < CHANGES) {
+      await grow(from);
+      const change = await measure();
+      taken.push(change.seconds);
+      bytes = change.bytes;
+    }
+    return { seconds: median(taken), bytes };
+  };
   // The first ones pay for the compiler.
   await grow(from);
   await measure();
 
   await grow(size);
   const whole = await measure();
-  await grow(from);
-  const second = await measure();
+  const second = await measureChanges();
   await grow(size);
   await measure();
-  await grow(from);
-  const later = await measure();
+  const later = await measureChanges();
   await quipu.close();
   return {
     wholeSeconds: whole.seconds,

@@ -6,9 +6,10 @@ import { toBuffer } from '../../format/bytes.ts';
 const KEEP_ALIVE_MS = 15_000;
 /**
  * Read at a time. Node would take new memory for every 64 KiB: with a page of 64 turns of 10 KB, collecting
- * that as garbage took longer than all the rest.
+ * that as garbage took longer than all the rest. Room for a hundred answers; more of a page would only be copied
+ * once more, since what follows its beginning is read to where it stays.
  */
-const READ_BYTES = 128 * 1024;
+const READ_BYTES = 16 * 1024;
 
 export type SocketAddress =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }

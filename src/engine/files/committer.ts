@@ -59,6 +59,8 @@ class Waiting {
   readonly reject: (error: unknown) => void;
   /** Undefined before it is planned, and when it has been rejected. */
   planned: Planned | undefined;
+  /** Its caller has been told, or is about to be. */
+  settled = false;
 
   constructor(
     submission: Submission,
@@ -211,8 +213,8 @@ export class Committer {
       if (this.#countReady() === 0 || this.#exclusive.length > 0) this.#acknowledgeLast();
     } catch (error) {
       this.#acknowledgeLast();
-      for (const waiting of group.filter(isPlanned)) {
-        this.#settle(waiting, () => waiting.reject(error));
+      for (const waiting of group) {
+        if (!waiting.settled) this.#settle(waiting, () => waiting.reject(error));
       }
     }
   }
@@ -235,11 +237,12 @@ export class Committer {
   }
 
   /** Lets go of what the batch held, and says how it went once that is done. */
-  #settle({ submission, reject }: Waiting, say: () => void): void {
+  #settle(waiting: Waiting, say: () => void): void {
     this.#underWay -= 1;
-    const released = submission.release();
+    waiting.settled = true;
+    const released = waiting.submission.release();
     if (released === undefined) say();
-    else released.then(say, reject);
+    else released.then(say, waiting.reject);
   }
 
   #planNow(draft: Draft, { submission }: Waiting): Planned {

@@ -29,8 +29,8 @@ import type { Tails } from './tails.ts';
 // The store as it is: all committed, all durable, all visible. Readers and plans ask it; only
 // `absorb`, called between two groups, changes it.
 
-/** Shares of the configured cache: payloads are what readers read most. */
-const TURN_SHARE = 0.25;
+/** Shares of the cache: payloads are read most, and a turn is nine objects for the collector to walk. */
+const TURN_SHARE = 0.1;
 const HEAD_SHARE = 0.05;
 
 export interface CoreParts {
