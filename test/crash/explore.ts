@@ -86,7 +86,7 @@ export async function exploreLives(options: LivesOptions): Promise<LivesCount> {
   const sum = { lives: 0, points: 0, checks: 0 };
   for (let seed = firstSeed; recovered.texts.size < states; seed += 1) {
     // Every other life has a process that is killed now and then.
-    const lived = { seed, steps: 7, kills: seed % 2 === 0 ? 0 : 7 };
+    const lived = { seed, steps: 6, kills: seed % 2 === 0 ? 0 : 6 };
     const drawn = { statesPerPoint: 14, nestedPerPoint: 8 };
     const begun = makesStore && seed === firstSeed ? {} : { start };
     const count = await explore({ ...lived, ...drawn, ...begun, recovered });
