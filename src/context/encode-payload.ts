@@ -68,7 +68,7 @@ function toBytes(
   canonicaliser: Canonicaliser | undefined,
 ): Uint8Array {
   try {
-    if (canonicaliser !== undefined) return keepBytes(canonicaliser(payload));
+    if (canonicaliser !== undefined) return new Uint8Array(canonicaliser(payload));
     // The caller keeps its array and may write to it before the commit reaches the disk.
     if (payload instanceof Uint8Array) return keepBytes(checkEncoded(payload, name));
     return encodeValue(payload, name);

@@ -1,4 +1,5 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import { Plain } from '../base/plain.ts';
 import type { Batch, BlobPut, TurnAppend } from '../engine/batch.ts';
 import type { EncodedPayload } from './encode-payload.ts';
 
@@ -40,12 +41,13 @@ export function planAppend(
   return new AppendBatch(context, turns, plan);
 }
 
-class AppendBatch implements Batch {
+class AppendBatch extends Plain implements Batch {
   declare readonly idempotency?: { readonly context: ContextId; readonly key: string };
   readonly blobs: readonly BlobPut[];
   readonly turns: readonly TurnAppend[];
 
   constructor(context: ContextId, turns: readonly PreparedTurn[], plan: AppendPlan) {
+    super();
     const { key } = plan;
     if (key !== undefined) this.idempotency = { context, key };
     this.blobs = toBlobs(turns);
@@ -53,11 +55,12 @@ class AppendBatch implements Batch {
   }
 }
 
-class PayloadPut implements BlobPut {
+class PayloadPut extends Plain implements BlobPut {
   readonly hash: Hash;
   readonly bytes: Uint8Array;
 
   constructor({ hash, bytes }: EncodedPayload) {
+    super();
     this.hash = hash;
     this.bytes = bytes;
   }

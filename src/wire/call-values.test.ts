@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../test/wire/code-of.ts';
+import { Plain } from '../base/plain.ts';
 import { fromCall, toCall } from './call-values.ts';
 import { CALL_BLOBS_MAX, CALL_DEPTH_MAX } from './limits.ts';
 
@@ -48,9 +49,16 @@ describe('values of calls', () => {
     const cycle: unknown[] = [];
     cycle.push(cycle);
     const wrong = [() => 0, Symbol('x'), new Date(0), new Map(), new Float64Array(1), /x/, cycle];
-    for (const one of [...wrong, 10n ** 40n]) {
+    for (const one of [...wrong, new (class Other {})(), 10n ** 40n]) {
       expect(codeOf(() => toCall({ one }))).toBe('INVALID');
     }
+  });
+
+  it('may be of a class that is its fields and nothing else', () => {
+    class Point extends Plain {
+      readonly x = 1n;
+    }
+    expect(fromCall(toCall([new Point()]))).toStrictEqual([{ x: 1n }]);
   });
 
   it('do not change what is given', () => {

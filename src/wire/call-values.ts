@@ -1,4 +1,5 @@
 import { invalid } from '../base/errors.ts';
+import { Plain } from '../base/plain.ts';
 import { checkJsonBounds } from './json-bounds.ts';
 import { CALL_BLOBS_MAX, CALL_DEPTH_MAX } from './limits.ts';
 
@@ -75,8 +76,8 @@ function packObject(value: object, blobs: Uint8Array[], depth: number): unknown 
   if (Array.isArray(value)) {
     return Array.from(value, (item: unknown) => pack(item, blobs, depth + 1));
   }
-  // Of a class, too: what names itself otherwise, such as a Date or a Map, is not what its fields say.
-  if (Object.prototype.toString.call(value) !== '[object Object]') {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null && !(value instanceof Plain)) {
     throw invalid('call', 'carries plain objects, arrays and byte arrays, and no other objects');
   }
   const packed: Record<string, unknown> = {};

@@ -111,10 +111,12 @@ export class Connection {
   #send(id: number, { type, flags = 0, parts, kept = false }: Request): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) throw this.#ended;
-      const fields = { type, flags, reqId: reqIdOf(id) };
+      const reqId = reqIdOf(id);
+      const chunks = kept
+        ? toFrame({ type, flags, reqId }, parts).chunks
+        : [encodeFrame(type, flags, reqId, ...parts)];
       if (this.#unsent.length === 0) process.nextTick(() => this.#flush());
-      if (kept) this.#unsent.push(...toFrame(fields, parts).chunks);
-      else this.#unsent.push(encodeFrame(type, flags, fields.reqId, ...parts));
+      this.#unsent.push(...chunks);
       if (this.#waiting.size === 0) this.#heardAt = Date.now();
       this.#waiting.set(id, { resolve, reject });
       this.#socket.ref();
