@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Deadlines } from './deadlines.ts';
+import type { Deadline } from './deadlines.ts';
+
+function deadline(inMs: number, passed: () => void): Deadline {
+  return { at: performance.now() + inMs, passed };
+}
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -9,12 +14,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('calls each one when its time has come, whatever their order', () => {
+it('tells each one when its time has come, whatever their order', () => {
   const deadlines = new Deadlines();
   const passed: string[] = [];
-  deadlines.add(300, () => passed.push('late'));
-  deadlines.add(100, () => passed.push('early'));
-  deadlines.add(200, () => passed.push('between'));
+  deadlines.add(deadline(300, () => passed.push('late')));
+  deadlines.add(deadline(100, () => passed.push('early')));
+  deadlines.add(deadline(200, () => passed.push('between')));
   vi.advanceTimersByTime(100);
   expect(passed).toEqual(['early']);
   vi.advanceTimersByTime(100);
@@ -23,12 +28,13 @@ it('calls each one when its time has come, whatever their order', () => {
   expect(passed).toEqual(['early', 'between', 'late']);
 });
 
-it('calls none that was cancelled, and those behind it in time', () => {
+it('tells none that was taken back, and those behind it in time', () => {
   const deadlines = new Deadlines();
   const passed: string[] = [];
-  const cancel = deadlines.add(100, () => passed.push('cancelled'));
-  deadlines.add(150, () => passed.push('kept'));
-  cancel();
+  const first = deadline(100, () => passed.push('taken back'));
+  deadlines.add(first);
+  deadlines.add(deadline(150, () => passed.push('kept')));
+  deadlines.takeBack(first);
   vi.advanceTimersByTime(149);
   expect(passed).toEqual([]);
   vi.advanceTimersByTime(1);
@@ -38,11 +44,10 @@ it('calls none that was cancelled, and those behind it in time', () => {
 it('lets one that passed add another', () => {
   const deadlines = new Deadlines();
   let passed = 0;
-  deadlines.add(10, () => {
-    deadlines.add(10, () => {
-      passed += 1;
-    });
-  });
+  const second = (): void => {
+    passed += 1;
+  };
+  deadlines.add(deadline(10, () => deadlines.add(deadline(10, second))));
   vi.advanceTimersByTime(20);
   expect(passed).toBe(1);
 });

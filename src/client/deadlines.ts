@@ -1,23 +1,26 @@
-interface Deadline {
+/** Something that must be over by then, unless it is taken back. */
+export interface Deadline {
+  /** As `performance.now()` counts. */
   readonly at: number;
-  readonly passed: () => void;
+  passed(): void;
 }
 
 /**
- * Calls what is not cancelled in time. One timer for all, set to the first of them and not moved when that
- * one is cancelled: a timer for each request took longer than sending it.
+ * Tells those that are not taken back in time. One timer for all, set to the first of them and not moved when
+ * that one is taken back: a timer for each request took longer than sending it.
  */
 export class Deadlines {
   readonly #waiting = new Set<Deadline>();
   #timer: NodeJS.Timeout | undefined;
   #firesAt = Infinity;
 
-  /** The result cancels it. */
-  add(inMs: number, passed: () => void): () => void {
-    const deadline = { at: performance.now() + inMs, passed };
+  add(deadline: Deadline): void {
     this.#waiting.add(deadline);
     this.#setTimer(deadline.at);
-    return () => this.#waiting.delete(deadline);
+  }
+
+  takeBack(deadline: Deadline): void {
+    this.#waiting.delete(deadline);
   }
 
   #setTimer(at: number): void {

@@ -38,12 +38,12 @@ export function isAppend(batch: Batch): boolean {
 
 /** The context that a key may be for: turns of one context that exists, and nothing else but their blobs. */
 export function keyScope(batch: Batch): ContextId | undefined {
-  const { turns = [], idempotency } = batch;
-  const [first] = turns;
-  if (idempotency !== undefined || !isAppend(batch)) return undefined;
-  if (first === undefined || typeof first.context !== 'bigint') return undefined;
-  const { context } = first;
-  return turns.every((turn) => turn.context === context) ? context : undefined;
+  const { turns, idempotency } = batch;
+  if (turns === undefined || idempotency !== undefined || !isAppend(batch)) return undefined;
+  const context = turns[0]?.context;
+  if (typeof context !== 'bigint') return undefined;
+  for (const turn of turns) if (turn.context !== context) return undefined;
+  return context;
 }
 
 /** Payload bytes that travel with the rest of a batch; more are put before it. */
@@ -57,7 +57,8 @@ export interface SplitBatch {
 
 /** A blob that was put before is there when the batch comes, since it is too young to be collected. */
 export function splitBlobs(batch: Batch): SplitBatch {
-  const bytes = (batch.blobs ?? []).reduce((sum, blob) => sum + blob.bytes.length, 0);
+  let bytes = 0;
+  for (const blob of batch.blobs ?? []) bytes += blob.bytes.length;
   if (bytes <= TOGETHER_BYTES) return { before: [], batch };
   const { blobs = [], ...rest } = batch;
   const hasMore = Object.values(rest).some((value) => value !== undefined);

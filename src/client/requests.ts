@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { QuipuError } from '../base/errors.ts';
-import type { Batch, Committed } from '../engine/batch.ts';
+import { Plain } from '../base/plain.ts';
+import type { Batch, BlobPut, Committed, Idempotency, TurnAppend } from '../engine/batch.ts';
 import type { BlobSource } from '../engine/engine.ts';
 import type { Progress } from '../engine/progress.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import { isOutcomeUnknown, outcomeUnknown } from './outcome.ts';
 import { keyScope, repetitionOf, splitBlobs } from './plan-commit.ts';
-import { isPassing, withRetries } from './retry.ts';
+import { isPassing, tryAgain, withRetries } from './retry.ts';
+import type { FailedAttempt, RetryPlan } from './retry.ts';
 import type { Transport } from './transport.ts';
 import { Underway } from './underway.ts';
 import { UploadSource } from './upload-source.ts';
@@ -30,13 +32,13 @@ export class Requests {
   /** A call that only reads. */
   async read(method: string, args: readonly unknown[]): Promise<unknown> {
     this.assertOpen(method);
-    return this.#send(method, args, { repeatable: true });
+    return this.#send(method, args, true);
   }
 
   /** A call that changes something: nobody knows whether a lost one was carried out, so it is not repeated. */
   async once(method: string, args: readonly unknown[]): Promise<unknown> {
     this.assertOpen(method);
-    return this.#send(method, args, { repeatable: false });
+    return this.#send(method, args, false);
   }
 
   async commit(given: Batch): Promise<Committed> {
@@ -47,8 +49,7 @@ export class Requests {
     if (context === undefined) return this.#commitOne(batch);
     this.#keys += 1;
     const key = `${this.#keyPrefix}-${this.#keys}`;
-    const { blobs = [], turns = [] } = batch;
-    const committed = await this.#commitOne({ blobs, turns, idempotency: { context, key } });
+    const committed = await this.#commitOne(new KeyedBatch(batch, { context, key }));
     // Only this client knows the key, so whoever called sees these turns for the first time.
     return committed.replayed ? { ...committed, replayed: false } : committed;
   }
@@ -93,12 +94,12 @@ export class Requests {
 
   /** The time for attempts begins with the first failure: there is none for the work itself. */
   async #finish(work: () => Promise<unknown>): Promise<unknown> {
-    const isOver = (): boolean => this.#closing !== undefined;
+    const plan = this.#planOf(true);
     try {
       return await work();
     } catch (error) {
-      if (!isPassing(error) || isOver()) throw error;
-      return withRetries(work, { timeoutMs: this.#timeoutMs, repeatable: true, isOver });
+      if (!isPassing(error) || plan.isOver()) throw error;
+      return withRetries(work, plan);
     }
   }
 
@@ -116,15 +117,34 @@ export class Requests {
   }
 
   async #commitOne(batch: Batch): Promise<Committed> {
-    const repetition = repetitionOf(batch);
-    let mayBeDone = false;
+    const args = [batch] as const;
+    const begunAt = Date.now();
+    this.#underway.enter();
     try {
-      const committed = (await this.#send('engine.commit', [batch], {
-        repeatable: repetition !== 'once',
-        onRetry: (error) => {
-          mayBeDone ||= isOutcomeUnknown(error);
-        },
-      })) as Committed;
+      const committed = (await this.#call('engine.commit', args, this.#timeoutMs)) as Committed;
+      this.#feed.saw(committed.seq);
+      return committed;
+    } catch (error) {
+      // The plan for further attempts is made when they are needed: nearly no commit needs any.
+      return await this.#commitAgain(args, { error, begunAt });
+    } finally {
+      this.#underway.leave();
+    }
+  }
+
+  async #commitAgain(args: readonly [Batch], first: FailedAttempt): Promise<Committed> {
+    const repetition = repetitionOf(args[0]);
+    let mayBeDone = false;
+    const plan: RetryPlan = {
+      ...this.#planOf(repetition !== 'once'),
+      onRetry: (error) => {
+        mayBeDone ||= isOutcomeUnknown(error);
+      },
+    };
+    try {
+      const work = (timeoutMs: number): Promise<unknown> =>
+        this.#call('engine.commit', args, timeoutMs);
+      const committed = (await tryAgain(first, work, plan)) as Committed;
       this.#feed.saw(committed.seq);
       return committed;
     } catch (error) {
@@ -137,19 +157,42 @@ export class Requests {
     }
   }
 
-  async #send(
-    method: string,
-    args: readonly unknown[],
-    plan: { readonly repeatable: boolean; readonly onRetry?: (error: unknown) => void },
-  ): Promise<unknown> {
-    const attempt = (timeoutMs: number): Promise<unknown> => {
-      const call = (): Promise<unknown> => this.#transport.call(method, args, { timeoutMs });
-      // Whoever listens shall hear of what this request leads to.
-      return this.#feed.ready === undefined ? call() : this.#feed.ready.then(call);
-    };
+  async #send(method: string, args: readonly unknown[], repeatable: boolean): Promise<unknown> {
+    const begunAt = Date.now();
+    this.#underway.enter();
+    try {
+      return await this.#call(method, args, this.#timeoutMs);
+    } catch (error) {
+      const work = (timeoutMs: number): Promise<unknown> => this.#call(method, args, timeoutMs);
+      return await tryAgain({ error, begunAt }, work, this.#planOf(repeatable));
+    } finally {
+      this.#underway.leave();
+    }
+  }
+
+  #call(method: string, args: readonly unknown[], timeoutMs: number): Promise<unknown> {
+    const { ready } = this.#feed;
+    if (ready === undefined) return this.#transport.call(method, args, { timeoutMs });
+    // Whoever listens shall hear of what this request leads to.
+    return ready.then(() => this.#transport.call(method, args, { timeoutMs }));
+  }
+
+  #planOf(repeatable: boolean): RetryPlan {
     const isOver = (): boolean => this.#closing !== undefined;
-    return this.#underway.add(
-      withRetries(attempt, { ...plan, timeoutMs: this.#timeoutMs, isOver }),
-    );
+    return { timeoutMs: this.#timeoutMs, repeatable, isOver };
+  }
+}
+
+/** What was to be appended, under a key. A class for the sake of the payloads in it, see `EncodedPayload`. */
+class KeyedBatch extends Plain implements Batch {
+  readonly idempotency: Idempotency;
+  readonly blobs: readonly BlobPut[];
+  readonly turns: readonly TurnAppend[];
+
+  constructor({ blobs = [], turns = [] }: Batch, idempotency: Idempotency) {
+    super();
+    this.idempotency = idempotency;
+    this.blobs = blobs;
+    this.turns = turns;
   }
 }

@@ -23,16 +23,38 @@ export async function withRetries<T>(
   work: (timeoutMs: number) => Promise<T>,
   plan: RetryPlan,
 ): Promise<T> {
-  const deadline = Date.now() + plan.timeoutMs;
+  const begunAt = Date.now();
+  try {
+    return await work(plan.timeoutMs);
+  } catch (error) {
+    return tryAgain({ error, begunAt }, work, plan);
+  }
+}
+
+/** A first attempt that failed, and when it was begun. */
+export interface FailedAttempt {
+  readonly error: unknown;
+  readonly begunAt: number;
+}
+
+/** Goes on after a first attempt, as `withRetries` does. */
+export async function tryAgain<T>(
+  first: FailedAttempt,
+  work: (timeoutMs: number) => Promise<T>,
+  plan: RetryPlan,
+): Promise<T> {
+  const deadline = first.begunAt + plan.timeoutMs;
+  let { error } = first;
   for (let attempt = 0; ; attempt += 1) {
+    const pause = pauseMs(attempt);
+    if (!isPassing(error) || plan.isOver() || Date.now() + pause >= deadline) throw error;
+    if (isOutcomeUnknown(error) && !plan.repeatable) throw error;
+    plan.onRetry?.(error);
+    await new Promise((resolve) => setTimeout(resolve, pause));
     try {
       return await work(Math.max(1, deadline - Date.now()));
-    } catch (error) {
-      const pause = pauseMs(attempt);
-      if (!isPassing(error) || plan.isOver() || Date.now() + pause >= deadline) throw error;
-      if (isOutcomeUnknown(error) && !plan.repeatable) throw error;
-      plan.onRetry?.(error);
-      await new Promise((resolve) => setTimeout(resolve, pause));
+    } catch (next) {
+      error = next;
     }
   }
 }

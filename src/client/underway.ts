@@ -3,13 +3,22 @@ export class Underway {
   #count = 0;
   #onEmpty: (() => void) | undefined;
 
-  async add<T>(work: Promise<T>): Promise<T> {
+  /** Trusts the caller to `leave`, whatever happens. */
+  enter(): void {
     this.#count += 1;
+  }
+
+  leave(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#onEmpty?.();
+  }
+
+  async add<T>(work: Promise<T>): Promise<T> {
+    this.enter();
     try {
       return await work;
     } finally {
-      this.#count -= 1;
-      if (this.#count === 0) this.#onEmpty?.();
+      this.leave();
     }
   }
 

@@ -12,6 +12,8 @@ export type Parts = readonly Uint8Array[];
 const BLOCK_BYTES = 1024;
 /** From here on a copy costs more than one part more. */
 const LARGE_BYTES = 4096;
+/** Up to here a loop over the characters takes less time than one call of Node's encoder, which is 0.7 µs. */
+const SHORT_CHARS = 64;
 
 export class ByteWriter {
   readonly #parts: Uint8Array[] = [];
@@ -76,8 +78,12 @@ export class ByteWriter {
 
   /** A u32 length, then the bytes. */
   sized32(content: Uint8Array | string): this {
-    const bytes = typeof content === 'string' ? encodeUtf8(content) : content;
-    return this.u32(bytes.length).bytes(bytes);
+    if (typeof content !== 'string') return this.u32(content.length).bytes(content);
+    if (content.length > SHORT_CHARS || !this.#writeAscii(content)) {
+      const bytes = encodeUtf8(content);
+      return this.u32(bytes.length).bytes(bytes);
+    }
+    return this;
   }
 
   /** A u16 length, then the text. */
@@ -90,6 +96,22 @@ export class ByteWriter {
   parts(): Parts {
     this.#cut();
     return this.#parts;
+  }
+
+  /** With its length. False, with nothing written, for a text that has other characters. */
+  #writeAscii(text: string): boolean {
+    const at = this.#room(4 + text.length);
+    const block = this.#block;
+    for (let i = 0; i < text.length; i += 1) {
+      const char = text.charCodeAt(i);
+      if (char > 0x7f) {
+        this.#at = at;
+        return false;
+      }
+      block[at + 4 + i] = char;
+    }
+    block.writeUInt32LE(text.length, at);
+    return true;
   }
 
   #room(length: number): number {

@@ -62,6 +62,24 @@ export function encodeFrameHeader(header: HeaderFields): Uint8Array {
   return bytes;
 }
 
+/** Into memory that is there, for a request whose id is a number below 2^48. The result is where the payload goes. */
+export function writeFrameHeader(
+  target: Buffer,
+  at: number,
+  { length, type, flags, id }: NumberedHeader,
+): number {
+  target.writeUInt32LE(length, at);
+  target.writeUInt16LE(type, at + 4);
+  target.writeUInt16LE(flags, at + 6);
+  target.writeUIntLE(id, at + 8, 6);
+  target.writeUInt16LE(0, at + 14);
+  return at + FRAME_HEADER_BYTES;
+}
+
+export interface NumberedHeader extends Omit<FrameHeader, 'reqId'> {
+  readonly id: number;
+}
+
 type HeaderFields = Omit<FrameHeader, 'reqId'> & { readonly reqId: Uint8Array };
 
 function writeHeader(frame: Buffer, { length, type, flags, reqId }: HeaderFields): void {

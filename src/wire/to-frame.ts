@@ -12,10 +12,7 @@ interface FrameFields {
   readonly reqId: Uint8Array;
 }
 
-/**
- * Up to here one array is cheaper than several. Copying payloads of 10 KB, too, made a client that appends
- * collect garbage twice as often.
- */
+/** Up to here one array is cheaper than several. */
 const WHOLE_BYTES = 8192;
 /** From here on a part is not copied. */
 const LARGE_BYTES = 4096;

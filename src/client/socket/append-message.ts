@@ -1,12 +1,13 @@
 import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
-import type { Batch, Committed } from '../../engine/batch.ts';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import type { Batch, Committed, TurnAppend } from '../../engine/batch.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { AppendTurn } from '../../wire/append-turn.ts';
 import { NAME_BYTES_MAX } from '../../wire/limits.ts';
 import type { RowAck } from '../../wire/row-ack.ts';
 import { Compression } from '../../wire/turn-input.ts';
+import type { TurnInput } from '../../wire/turn-input.ts';
 import { isAppend } from '../plan-commit.ts';
 
 // Almost every commit appends one turn with its payload. As APPEND_TURN it needs no JSON on either side,
@@ -14,36 +15,61 @@ import { isAppend } from '../plan-commit.ts';
 
 /** A batch that says no more than APPEND_TURN can, as that message. */
 export function toAppend(batch: Batch): AppendTurn | undefined {
-  const { blobs = [], turns = [], idempotency } = batch;
-  const [blob] = blobs;
+  const { blobs, turns, idempotency } = batch;
+  if (turns?.length !== 1 || blobs?.length !== 1 || !isAppend(batch)) return undefined;
   const [turn] = turns;
-  if (turn === undefined || blob === undefined || turns.length > 1 || blobs.length > 1) return;
-  if (!isAppend(batch)) return;
-  const { context, parent = NO_TURN, expectedHead, fsRoot, type, payload, size } = turn;
-  if (typeof context !== 'bigint' || turn.parent === NO_TURN) return;
-  if (expectedHead !== undefined || fsRoot !== undefined || blob.sha256 !== undefined) return;
-  if (blob.hash !== payload || blob.bytes.length !== size || !fits(type)) return;
-  if (idempotency !== undefined && (idempotency.context !== context || !fits(idempotency.key))) {
-    return;
+  const [blob] = blobs;
+  if (turn === undefined || blob === undefined || !isPlain(turn)) return undefined;
+  if (blob.sha256 !== undefined || blob.hash !== turn.payload) return undefined;
+  if (blob.bytes.length !== turn.size) return undefined;
+  if (idempotency === undefined) return new SingleAppend(turn, blob.bytes);
+  const { context, key } = idempotency;
+  if (context !== turn.context || !fits(key)) return undefined;
+  return new SingleAppend(turn, blob.bytes, encodeUtf8(key));
+}
+
+/** On the head or on a turn that is there, of a context that is there. */
+function isPlain({ context, parent, expectedHead, fsRoot, type }: TurnAppend): boolean {
+  if (typeof context !== 'bigint' || parent === NO_TURN) return false;
+  return expectedHead === undefined && fsRoot === undefined && fits(type);
+}
+
+/** Classes for the sake of the payload in them, see `EncodedPayload`. */
+class SingleAppend implements AppendTurn {
+  readonly context: bigint;
+  readonly parent: bigint;
+  readonly turn: TurnInput;
+  readonly key: Uint8Array | undefined;
+  readonly fsRoot: undefined;
+  readonly expectHead = false;
+  readonly open = false;
+  readonly wantRow = true;
+
+  constructor(turn: TurnAppend, payload: Uint8Array, key?: Uint8Array) {
+    this.context = turn.context as ContextId;
+    this.parent = turn.parent ?? NO_TURN;
+    this.turn = new RawTurn(turn, payload);
+    this.key = key;
   }
-  return {
-    context,
-    parent,
-    turn: {
-      type,
-      version: turn.version,
-      encoding: turn.encoding,
-      compression: Compression.none,
-      rawLength: size,
-      hash: payload,
-      payload: blob.bytes,
-    },
-    key: idempotency === undefined ? undefined : encodeUtf8(idempotency.key),
-    fsRoot: undefined,
-    expectHead: false,
-    open: false,
-    wantRow: true,
-  };
+}
+
+class RawTurn implements TurnInput {
+  readonly type: string;
+  readonly version: number;
+  readonly encoding: number;
+  readonly compression = Compression.none;
+  readonly rawLength: number;
+  readonly hash: Hash;
+  readonly payload: Uint8Array;
+
+  constructor(turn: TurnAppend, payload: Uint8Array) {
+    this.type = turn.type;
+    this.version = turn.version;
+    this.encoding = turn.encoding;
+    this.rawLength = turn.size;
+    this.hash = turn.payload;
+    this.payload = payload;
+  }
 }
 
 /** The answer of the server, as `commit` gives it. */

@@ -4,22 +4,21 @@ import { fromCall } from '../../wire/call-values.ts';
 import { decodeError, toQuipuError } from '../../wire/error-message.ts';
 import { FrameReader } from '../../wire/frame-reader.ts';
 import type { FrameEvent } from '../../wire/frame-reader.ts';
-import { encodeFrame } from '../../wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import { MessageType, PUSHED } from '../../wire/message-type.ts';
 import { decodeStream } from '../../wire/stream.ts';
-import { toFrame } from '../../wire/to-frame.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { fromServer, outcomeUnknown } from '../outcome.ts';
 import type { Dialled } from './dial.ts';
-import type { OutgoingMessage } from './outgoing-message.ts';
+import { Outbox, reqIdOf } from './outbox.ts';
+import type { Sent } from './outbox.ts';
 import type { PushedItems } from './pushed-items.ts';
+import type { Waiter } from './waiter.ts';
 
 // One connection to a server, until it is lost.
 // Invariants
 // - Each request gets one reply or one error. When the connection goes, all that wait get UNAVAILABLE
 //   with an unknown outcome, since their frames may have arrived.
-// - A frame is written whole and in the order of the calls; frames of one tick go out in one write.
 // - The process may end while nothing is waited for.
 
 /** Silence for this long, while something is waited for, makes the connection ask for a sign of life. */
@@ -27,22 +26,14 @@ const QUIET_MS = 15_000;
 /** Silence for this long ends it. Above what a server may take for its longest answer. */
 const DEAD_MS = 45_000;
 
-type Request = Pick<OutgoingMessage, 'type' | 'parts'> &
-  Partial<Pick<OutgoingMessage, 'flags' | 'kept'>>;
-
-interface Waiting {
-  readonly resolve: (payload: Buffer) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 export class Connection {
   readonly #socket: Socket;
   readonly #reader = new FrameReader(FRAME_PAYLOAD_MAX, { own: true });
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #outbox: Outbox;
+  readonly #waiting = new Map<number, Waiter>();
   readonly #streams = new Map<number, PushedItems>();
   readonly #hello: Parts;
   readonly #pulse: NodeJS.Timeout;
-  #unsent: Uint8Array[] = [];
   #lastId = 0;
   #heardAt = Date.now();
   #ended: QuipuError | undefined;
@@ -51,6 +42,7 @@ export class Connection {
   constructor(dialled: Dialled, hello: Parts) {
     const { socket } = dialled;
     this.#socket = socket;
+    this.#outbox = new Outbox(socket);
     this.#hello = hello;
     dialled.receive = (chunk) => this.#take(chunk);
     dialled.room = () => this.#reader.room();
@@ -64,9 +56,17 @@ export class Connection {
   }
 
   /** The request id is known at once; the payload of the reply comes later. */
-  request(message: Request): { readonly id: number; readonly reply: Promise<Buffer> } {
+  request(message: Sent): { readonly id: number; readonly reply: Promise<Buffer> } {
     const id = this.#nextId();
-    return { id, reply: this.#send(id, message) };
+    const reply = new Promise<Buffer>((resolve, reject) => {
+      this.#send(id, message, { answer: resolve, fail: reject });
+    });
+    return { id, reply };
+  }
+
+  /** Throws what cannot be sent; `waiter` hears of all else. */
+  send(message: Sent, waiter: Waiter): void {
+    this.#send(this.#nextId(), message, waiter);
   }
 
   /** The pieces of the answer go to `items`, from before the reply on. */
@@ -74,7 +74,9 @@ export class Connection {
     const id = this.#nextId();
     this.#streams.set(id, items);
     try {
-      await this.#send(id, { type: MessageType.CALL, parts });
+      await new Promise<Buffer>((resolve, reject) => {
+        this.#send(id, { type: MessageType.CALL, parts }, { answer: resolve, fail: reject });
+      });
       return id;
     } catch (error) {
       this.#streams.delete(id);
@@ -97,7 +99,7 @@ export class Connection {
     this.#ended = error;
     clearInterval(this.#pulse);
     this.#socket.destroy();
-    for (const { reject } of this.#waiting.values()) reject(error);
+    for (const waiter of this.#waiting.values()) waiter.fail(error);
     for (const items of this.#streams.values()) items.end(error);
     this.#waiting.clear();
     this.#streams.clear();
@@ -108,28 +110,14 @@ export class Connection {
     return this.#lastId;
   }
 
-  #send(id: number, { type, flags = 0, parts, kept = false }: Request): Promise<Buffer> {
-    return new Promise((resolve, reject) => {
-      if (this.#ended !== undefined) throw this.#ended;
-      const reqId = reqIdOf(id);
-      const chunks = kept
-        ? toFrame({ type, flags, reqId }, parts).chunks
-        : [encodeFrame(type, flags, reqId, ...parts)];
-      if (this.#unsent.length === 0) process.nextTick(() => this.#flush());
-      this.#unsent.push(...chunks);
-      if (this.#waiting.size === 0) this.#heardAt = Date.now();
-      this.#waiting.set(id, { resolve, reject });
+  #send(id: number, message: Sent, waiter: Waiter): void {
+    if (this.#ended !== undefined) throw this.#ended;
+    this.#outbox.add(id, message);
+    if (this.#waiting.size === 0) {
+      this.#heardAt = Date.now();
       this.#socket.ref();
-    });
-  }
-
-  #flush(): void {
-    const chunks = this.#unsent;
-    this.#unsent = [];
-    if (!this.isOpen) return;
-    if (chunks.length > 1) this.#socket.cork();
-    for (const chunk of chunks) this.#socket.write(chunk);
-    if (chunks.length > 1) this.#socket.uncork();
+    }
+    this.#waiting.set(id, waiter);
   }
 
   #take(chunk: Buffer): void {
@@ -161,13 +149,13 @@ export class Connection {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (event.type !== MessageType.ERROR) {
-      waiting?.resolve(event.payload);
+      waiting?.answer(event.payload);
       return;
     }
     const error = fromServer(toQuipuError(decodeError(event.payload)));
     // An error that answers nothing is about the connection itself.
     if (waiting === undefined) this.end(error);
-    else waiting.reject(error);
+    else waiting.fail(error);
   }
 
   #handlePush(id: number, payload: Buffer): void {
@@ -193,10 +181,3 @@ export class Connection {
 }
 
 const LOST = 'the connection to the server was lost before the answer came';
-
-/** Counting up never gets near 48 bits. */
-export function reqIdOf(id: number): Buffer {
-  const reqId = Buffer.alloc(8);
-  reqId.writeUIntLE(id, 0, 6);
-  return reqId;
-}

@@ -1,5 +1,6 @@
 import type { Batch } from '../../engine/batch.ts';
 import { appendTurnFlags, encodeAppendTurn } from '../../wire/append-turn.ts';
+import type { AppendTurn } from '../../wire/append-turn.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { decodeCallReply, encodeCall } from '../../wire/call.ts';
 import { fromCall, toCall } from '../../wire/call-values.ts';
@@ -21,26 +22,46 @@ export interface OutgoingMessage {
 /** A call as the message that says it in the fewest words. */
 export function toMessage(method: string, args: readonly unknown[]): OutgoingMessage {
   const append = method === 'engine.commit' ? toAppend(args[0] as Batch) : undefined;
-  if (append !== undefined) {
-    return message(MessageType.APPEND_TURN, encodeAppendTurn(append), {
-      flags: appendTurnFlags(append),
-      kept: true,
-      read: (reply) => toCommitted(decodeRowAck(reply)),
-    });
-  }
-  return message(MessageType.CALL, encodeCall({ method, body: toCall(args) }), {
-    flags: 0,
-    kept: false,
-    read: (reply) => fromCall(decodeCallReply(reply)),
-  });
+  return append === undefined ? new CallMessage(method, args) : new AppendMessage(append);
 }
 
-function message(
-  type: number,
-  parts: Parts,
-  rest: Pick<OutgoingMessage, 'flags' | 'kept' | 'read'>,
-): OutgoingMessage {
+class AppendMessage implements OutgoingMessage {
+  readonly type: number = MessageType.APPEND_TURN;
+  readonly flags: number;
+  readonly parts: Parts;
+  readonly bytes: number;
+  readonly kept = true;
+
+  constructor(append: AppendTurn) {
+    this.flags = appendTurnFlags(append);
+    this.parts = encodeAppendTurn(append);
+    this.bytes = lengthOf(this.parts);
+  }
+
+  read(reply: Buffer): unknown {
+    return toCommitted(decodeRowAck(reply));
+  }
+}
+
+class CallMessage implements OutgoingMessage {
+  readonly type: number = MessageType.CALL;
+  readonly flags = 0;
+  readonly parts: Parts;
+  readonly bytes: number;
+  readonly kept = false;
+
+  constructor(method: string, args: readonly unknown[]) {
+    this.parts = encodeCall({ method, body: toCall(args) });
+    this.bytes = lengthOf(this.parts);
+  }
+
+  read(reply: Buffer): unknown {
+    return fromCall(decodeCallReply(reply));
+  }
+}
+
+function lengthOf(parts: Parts): number {
   let bytes = 0;
   for (const part of parts) bytes += part.length;
-  return { type, parts, bytes, ...rest };
+  return bytes;
 }

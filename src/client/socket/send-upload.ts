@@ -1,8 +1,8 @@
 import type { Call } from '../../wire/call.ts';
 import { encodeCall } from '../../wire/call.ts';
 import { MessageType } from '../../wire/message-type.ts';
-import { reqIdOf } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { reqIdOf } from './outbox.ts';
 import { toMessage } from './outgoing-message.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
 

@@ -9,6 +9,7 @@ import type { Connection } from './connection.ts';
 import type { Dial } from './dial.ts';
 import { openConnection } from './open-connection.ts';
 import { toMessage } from './outgoing-message.ts';
+import { PendingCall } from './pending-call.ts';
 import { PushedItems } from './pushed-items.ts';
 import { RequestSlots } from './request-slots.ts';
 import { sendUpload } from './send-upload.ts';
@@ -55,25 +56,18 @@ export class SocketTransport implements Transport {
     await this.#reach(timeoutMs);
   }
 
-  async call(
-    method: string,
-    args: readonly unknown[],
-    options: CallOptions = {},
-  ): Promise<unknown> {
+  call(method: string, args: readonly unknown[], options: CallOptions = {}): Promise<unknown> {
     const { signal, timeoutMs = this.#options.timeoutMs } = options;
-    this.#assertOpen();
-    signal?.throwIfAborted();
-    const message = toMessage(method, args);
-    const waiting = this.#slots.enter(message.bytes);
-    if (waiting !== undefined) await waiting;
-    try {
-      const connection = this.#open ?? (await this.#reach(timeoutMs));
+    return new Promise((resolve, reject) => {
+      this.#assertOpen();
       signal?.throwIfAborted();
-      const { reply } = connection.request(message);
-      return message.read(await this.#within(reply, { what: method, timeoutMs, signal }));
-    } finally {
-      this.#slots.leave(message.bytes);
-    }
+      const message = toMessage(method, args);
+      const over = this.#over;
+      const call = new PendingCall({ method, message, timeoutMs, signal, resolve, reject, over });
+      const waiting = this.#slots.enter(message.bytes);
+      if (waiting === undefined && this.#open !== undefined) this.#send(call, this.#open);
+      else void this.#sendLater(call, waiting);
+    });
   }
 
   async *stream(
@@ -166,31 +160,42 @@ export class SocketTransport implements Transport {
     if (this.#closed !== undefined) throw this.#closed;
   }
 
+  async #sendLater(call: PendingCall, waiting: Promise<void> | undefined): Promise<void> {
+    try {
+      await waiting;
+      this.#send(call, this.#open ?? (await this.#reach(call.timeoutMs)));
+    } catch (error) {
+      call.fail(error);
+    }
+  }
+
+  #send(call: PendingCall, connection: Connection): void {
+    try {
+      call.begin();
+      connection.send(call.message, call);
+      this.#deadlines.add(call);
+    } catch (error) {
+      call.fail(error);
+    }
+  }
+
+  readonly #over = (call: PendingCall): void => {
+    this.#slots.leave(call.message.bytes);
+    this.#deadlines.takeBack(call);
+  };
+
   #within<T>(work: Promise<T>, { what, timeoutMs, signal }: Wait): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const cancel = this.#deadlines.add(timeoutMs, () => {
-        settle();
-        reject(timedOut(what, timeoutMs, true));
-      });
-      const onAbort = (): void => {
-        settle();
-        reject(signal?.reason as Error);
-      };
+      const passed = (): void => reject(timedOut(what, timeoutMs, true));
+      const deadline = { at: performance.now() + timeoutMs, passed };
+      const onAbort = (): void => reject(signal?.reason as Error);
       const settle = (): void => {
-        cancel();
+        this.#deadlines.takeBack(deadline);
         signal?.removeEventListener('abort', onAbort);
       };
+      this.#deadlines.add(deadline);
       signal?.addEventListener('abort', onAbort);
-      work.then(
-        (value) => {
-          settle();
-          resolve(value);
-        },
-        (error: unknown) => {
-          settle();
-          reject(error as Error);
-        },
-      );
+      void work.then(resolve, reject).finally(settle);
     });
   }
 }

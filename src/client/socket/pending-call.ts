@@ -1,0 +1,79 @@
+import type { Deadline } from '../deadlines.ts';
+import { timedOut } from '../outcome.ts';
+import type { OutgoingMessage } from './outgoing-message.ts';
+import type { Waiter } from './waiter.ts';
+
+export interface CallFacts {
+  readonly method: string;
+  readonly message: OutgoingMessage;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** Told when the call is over, however it ended. */
+  readonly over: (call: PendingCall) => void;
+}
+
+/**
+ * A call from when it is made until its caller knows what became of it. One object, since the closures and
+ * promises for an answer, a deadline and an abort took longer than encoding what is sent.
+ */
+export class PendingCall implements Waiter, Deadline {
+  readonly message: OutgoingMessage;
+  readonly timeoutMs: number;
+  /** When it must be over, once it is sent. */
+  at: number = Infinity;
+  readonly #method: string;
+  readonly #signal: AbortSignal | undefined;
+  readonly #resolve: CallFacts['resolve'];
+  readonly #reject: CallFacts['reject'];
+  readonly #over: CallFacts['over'];
+  #onAbort: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(facts: CallFacts) {
+    this.message = facts.message;
+    this.timeoutMs = facts.timeoutMs;
+    this.#method = facts.method;
+    this.#signal = facts.signal;
+    this.#resolve = facts.resolve;
+    this.#reject = facts.reject;
+    this.#over = facts.over;
+  }
+
+  /** It is about to be sent: its time begins, and its caller may still give it up. */
+  begin(): void {
+    const signal = this.#signal;
+    signal?.throwIfAborted();
+    this.at = performance.now() + this.timeoutMs;
+    if (signal === undefined) return;
+    this.#onAbort = () => this.fail(signal.reason);
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  answer(payload: Buffer): void {
+    if (!this.#end()) return;
+    try {
+      this.#resolve(this.message.read(payload));
+    } catch (error) {
+      this.#reject(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    if (this.#end()) this.#reject(error);
+  }
+
+  passed(): void {
+    this.fail(timedOut(this.#method, this.timeoutMs, true));
+  }
+
+  /** False when it was over before. */
+  #end(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    if (this.#onAbort !== undefined) this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#over(this);
+    return true;
+  }
+}
