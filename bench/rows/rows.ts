@@ -5,7 +5,7 @@ import { databaseRow } from './database.ts';
 import type { Row } from './finding.ts';
 import { backupRow, gcRow, verifyRow } from './health.ts';
 import { queueBatchRow, queueCommandRow, queuePushRow, queueReadRow } from './queues.ts';
-import { scalingRow } from './scaling.ts';
+import { scalingFurtherRow, scalingRow } from './scaling.ts';
 import { tcpLastTurnsRow, tcpManyRow, tcpOneRow, tcpPipelinedRow } from './served.ts';
 import { sinkRow } from './sink.ts';
 import { blobRow, sessionsRow } from './space.ts';
@@ -18,6 +18,7 @@ export const ROWS: readonly Row[] = [
   openRow,
   forkRow,
   rangeRow,
+  scalingFurtherRow,
   sessionsRow,
   blobRow,
   sinkRow,
