@@ -1,4 +1,5 @@
 import type { Hash } from '../base/brand.ts';
+import { copyInto } from '../base/copy-into.ts';
 import { toBuffer } from './bytes.ts';
 import { CRC_BYTES, isSealed, seal } from './crc-seal.ts';
 
@@ -53,7 +54,8 @@ export function encodeBlobRecord(
   buffer.writeUInt32LE(record.rawLength, at + 8);
   buffer.writeUInt32LE(stored.length, at + 12);
   buffer.write(record.hash, at + 16, 32, 'hex');
-  buffer.set(stored, at + BLOB_HEADER_BYTES);
+  // What was squeezed by another thread lies in shared memory.
+  copyInto(buffer, at + BLOB_HEADER_BYTES, stored);
   seal(buffer, at, at + BLOB_OVERHEAD_BYTES + stored.length);
   return buffer;
 }

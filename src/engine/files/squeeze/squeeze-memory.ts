@@ -1,4 +1,5 @@
 import { compress } from '../../../base/compress.ts';
+import { copyInto } from '../../../base/copy-into.ts';
 
 // Memory that the engine's thread and the squeezing thread share. A job lies in a slot: its state, its
 // lengths, its bytes and what became of them. Jobs are numbered as they come, and job n lies in slot
@@ -59,7 +60,7 @@ export class SqueezeMemory {
   /** Puts job number `sent` into its slot, which must be free. */
   send(bytes: Uint8Array): void {
     const slot = slotOf(this.sent);
-    this.#bytes.set(bytes, slot * SLOT_BYTES * 2);
+    copyInto(this.#bytes, slot * SLOT_BYTES * 2, bytes);
     this.#control[stateAt(slot) + 1] = bytes.length;
     this.#control[stateAt(slot) + 2] = 0;
     Atomics.store(this.#control, stateAt(slot), State.SENT);
@@ -117,7 +118,7 @@ export class SqueezeMemory {
     const raw = this.rawOf(slot);
     const stored = compress(raw);
     const shrunk = stored.length < raw.length;
-    if (shrunk) this.#bytes.set(stored, slot * SLOT_BYTES * 2 + SLOT_BYTES);
+    if (shrunk) copyInto(this.#bytes, slot * SLOT_BYTES * 2 + SLOT_BYTES, stored);
     this.#control[stateAt(slot) + 2] = shrunk ? stored.length : 0;
     Atomics.store(this.#control, stateAt(slot), State.DONE);
     Atomics.notify(this.#control, stateAt(slot));
