@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hashRaw } from '../../../base/hash.ts';
-import { FILTER_BYTES, addToFilter, mayContain } from './chunk-filter.ts';
+import { FILTER_BYTES, Probe, addToFilter } from './chunk-filter.ts';
 
 function key(n: number): Buffer {
   return Buffer.from(hashRaw(Buffer.from(`key ${n}`)));
@@ -11,12 +11,14 @@ describe('chunk filter', () => {
   for (let n = 0; n < 76; n++) addToFilter(filters, FILTER_BYTES, key(n), 0);
 
   it('knows every key that was added', () => {
-    for (let n = 0; n < 76; n++) expect(mayContain(filters, FILTER_BYTES, key(n))).toBe(true);
+    for (let n = 0; n < 76; n++)
+      expect(new Probe(key(n)).mayBeIn(filters, FILTER_BYTES)).toBe(true);
   });
 
   it('takes less than 1 of 100 other keys for one of its own', () => {
     let wrong = 0;
-    for (let n = 1000; n < 11_000; n++) if (mayContain(filters, FILTER_BYTES, key(n))) wrong++;
+    for (let n = 1000; n < 11_000; n++)
+      if (new Probe(key(n)).mayBeIn(filters, FILTER_BYTES)) wrong++;
     expect(wrong).toBeLessThan(100);
   });
 

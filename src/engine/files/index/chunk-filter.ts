@@ -1,3 +1,5 @@
+import { prefixAt } from './sorted-block.ts';
+
 // A Bloom filter for the entries of one chunk: 1,024 bits for up to 76 keys, six bits a key, so that
 // 2 lookups in 1,000 read a chunk for nothing. The keys are hashes themselves, so their own bytes 4 to
 // 12 choose the bits.
@@ -13,21 +15,46 @@ export function addToFilter(
   block: Buffer,
   keyAt: number,
 ): void {
-  const step = block.readUInt32LE(keyAt + 8) | 1;
-  let bit = block.readUInt32LE(keyAt + 4);
-  for (let i = 0; i < BITS_PER_KEY; i++, bit += step) {
-    const at = filterAt + ((bit & BIT_MASK) >>> 3);
+  const step = bitStep(block, keyAt);
+  let bit = firstBit(block, keyAt);
+  for (let i = 0; i < BITS_PER_KEY; i++, bit = (bit + step) & BIT_MASK) {
+    const at = filterAt + (bit >>> 3);
     filters[at] = (filters[at] ?? 0) | (1 << (bit & 7));
   }
 }
 
-/** False when the key is surely not in the chunk. */
-export function mayContain(filters: Uint8Array, filterAt: number, key: Buffer): boolean {
-  const step = key.readUInt32LE(8) | 1;
-  let bit = key.readUInt32LE(4);
-  for (let i = 0; i < BITS_PER_KEY; i++, bit += step) {
-    const byte = filters[filterAt + ((bit & BIT_MASK) >>> 3)] ?? 0;
-    if ((byte & (1 << (bit & 7))) === 0) return false;
+/** What is looked for, taken apart once for all the filters it is looked for in. */
+export class Probe {
+  readonly key: Buffer;
+  /** The first four bytes of the key. */
+  readonly prefix: number;
+  readonly #bit: number;
+  readonly #step: number;
+
+  constructor(key: Buffer) {
+    this.key = key;
+    this.prefix = prefixAt(key, 0);
+    this.#bit = firstBit(key, 0);
+    this.#step = bitStep(key, 0);
   }
-  return true;
+
+  /** False when the key is surely not in the chunk of the filter at `filterAt`. */
+  mayBeIn(filters: Uint8Array, filterAt: number): boolean {
+    const step = this.#step;
+    let bit = this.#bit;
+    for (let i = 0; i < BITS_PER_KEY; i++, bit = (bit + step) & BIT_MASK) {
+      const byte = filters[filterAt + (bit >>> 3)] ?? 0;
+      if ((byte & (1 << (bit & 7))) === 0) return false;
+    }
+    return true;
+  }
+}
+
+function firstBit(block: Buffer, keyAt: number): number {
+  return block.readUInt32LE(keyAt + 4) & BIT_MASK;
+}
+
+/** Odd, so that the bits of a key are six different ones. */
+function bitStep(block: Buffer, keyAt: number): number {
+  return (block.readUInt32LE(keyAt + 8) & BIT_MASK) | 1;
 }

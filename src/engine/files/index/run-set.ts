@@ -1,3 +1,4 @@
+import { Probe } from './chunk-filter.ts';
 import { planMerges, totalEntries } from './plan-merges.ts';
 import { Run } from './run.ts';
 import type { RunState } from './run.ts';
@@ -136,12 +137,12 @@ export class RunSet {
   }
 
   find(key: Buffer): Buffer | undefined {
-    const prefix = prefixAt(key, 0);
-    const found = this.#findInAny(this.#idle, prefix, key);
+    const probe = new Probe(key);
+    const found = this.#findInAny(this.#idle, probe);
     if (found !== undefined) return found;
     for (const { output, inputs, at } of this.#merges) {
       const entry =
-        prefix < at ? this.#findIn(output, prefix, key) : this.#findInAny(inputs, prefix, key);
+        probe.prefix < at ? this.#findIn(output, probe) : this.#findInAny(inputs, probe);
       if (entry !== undefined) return entry;
     }
     return undefined;
@@ -258,20 +259,21 @@ export class RunSet {
     return kept.length * entryBytes === sorted.length ? sorted : Buffer.concat(kept);
   }
 
-  #findInAny(runs: readonly Run[], prefix: number, key: Buffer): Buffer | undefined {
+  #findInAny(runs: readonly Run[], probe: Probe): Buffer | undefined {
     for (const run of runs) {
-      const entry = this.#findIn(run, prefix, key);
+      const entry = this.#findIn(run, probe);
       if (entry !== undefined) return entry;
     }
     return undefined;
   }
 
-  #findIn(run: Run, prefix: number, key: Buffer): Buffer | undefined {
-    let chunk = run.nextCandidate(run.firstChunkFor(prefix), prefix, key);
+  #findIn(run: Run, probe: Probe): Buffer | undefined {
+    let chunk = run.nextCandidate(run.firstChunkFor(probe.prefix), probe);
     while (chunk !== undefined) {
-      const entry = findEntry(this.#tables.readChunk(run, chunk), this.#layout, key, this.#isGone);
+      const data = this.#tables.readChunk(run, chunk);
+      const entry = findEntry(data, this.#layout, probe.key, this.#isGone);
       if (entry !== undefined) return entry;
-      chunk = run.nextCandidate(chunk + 1, prefix, key);
+      chunk = run.nextCandidate(chunk + 1, probe);
     }
     return undefined;
   }

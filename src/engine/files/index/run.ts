@@ -1,4 +1,5 @@
-import { FILTER_BYTES, addToFilter, mayContain } from './chunk-filter.ts';
+import { FILTER_BYTES, addToFilter } from './chunk-filter.ts';
+import type { Probe } from './chunk-filter.ts';
 import { prefixAt } from './sorted-block.ts';
 
 // What is kept in memory of one run: for each chunk the first prefix in it (its fence) and a filter.
@@ -73,22 +74,38 @@ export class Run {
     return this.#fences[chunk] ?? 0;
   }
 
-  /** The first chunk that can hold `prefix`. */
+  /**
+   * The first chunk that can hold `prefix`. Prefixes spread evenly, so that it is near where `prefix` lies
+   * between 0 and the last fence: steps that double lead from there to the two chunks it is between.
+   */
   firstChunkFor(prefix: number): number {
+    const last = this.#end - 1;
+    // The answer is `low` or a chunk between it and `high`.
     let low = this.base;
     let high = this.#end;
-    while (low < high) {
+    const guess = Math.max(low, Math.min((prefix / this.fence(last)) * last, last) | 0);
+    let step = 1;
+    if (this.fence(guess) < prefix) {
+      low = guess;
+      for (; low + step < high && this.fence(low + step) < prefix; step *= 2) low += step;
+      high = Math.min(high, low + step);
+    } else {
+      high = guess;
+      for (; high - step > low && this.fence(high - step) >= prefix; step *= 2) high -= step;
+      low = Math.max(low, high - step);
+    }
+    while (high - low > 1) {
       const middle = (low + high) >>> 1;
-      if (this.fence(middle) < prefix) low = middle + 1;
+      if (this.fence(middle) < prefix) low = middle;
       else high = middle;
     }
-    return Math.max(this.base, low - 1);
+    return low;
   }
 
   /** The first chunk from `chunk` on that may hold the key, or undefined. */
-  nextCandidate(chunk: number, prefix: number, key: Buffer): number | undefined {
-    for (let i = chunk; i < this.#end && this.fence(i) <= prefix; i++) {
-      if (mayContain(this.#filters, i * FILTER_BYTES, key)) return i;
+  nextCandidate(chunk: number, probe: Probe): number | undefined {
+    for (let i = chunk; i < this.#end && this.fence(i) <= probe.prefix; i++) {
+      if (probe.mayBeIn(this.#filters, i * FILTER_BYTES)) return i;
     }
     return undefined;
   }
