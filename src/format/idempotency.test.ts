@@ -4,8 +4,7 @@ import { idempotencyHash } from './idempotency.ts';
 
 describe('idempotency hash', () => {
   it('writes the version 1 bytes', () => {
-    const hash = idempotencyHash(toContextId(2), 'retry-1');
-    expect(Buffer.from(hash).toString('hex')).toBe('03f795e96bf0528f21d389818eb3c5eb');
+    expect(idempotencyHash(toContextId(2), 'retry-1')).toBe('03f795e96bf0528f21d389818eb3c5eb');
   });
 
   it('differs by context and by key', () => {
@@ -13,7 +12,7 @@ describe('idempotency hash', () => {
       idempotencyHash(toContextId(2), 'a'),
       idempotencyHash(toContextId(3), 'a'),
       idempotencyHash(toContextId(2), 'b'),
-    ].map((hash) => Buffer.from(hash).toString('hex'));
+    ];
     expect(new Set(hashes).size).toBe(3);
   });
 });

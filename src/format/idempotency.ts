@@ -1,5 +1,6 @@
-import type { ContextId } from '../base/brand.ts';
-import { hashRaw } from '../base/hash.ts';
+import type { ContextId, KeyHash } from '../base/brand.ts';
+import { hashBytes } from '../base/hash.ts';
+import { hexOf } from '../base/hex.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 
 export const IDEMPOTENCY_BYTES = 16;
@@ -8,8 +9,17 @@ export const IDEMPOTENCY_BYTES = 16;
  * What a turn record keeps of its key: 16 bytes, equal for equal (context, key). `life` counts how often
  * the turn of that key was collected. docs/format/turns.md
  */
-export function idempotencyHash(context: ContextId, key: string, life = 0): Uint8Array {
+export function idempotencyHash(context: ContextId, key: string, life = 0): KeyHash {
   const again = life === 0 ? '' : `\0${life}`;
   const text = `quipu.key\0${context}\0${key}${again}`;
-  return hashRaw(encodeUtf8(text)).subarray(0, IDEMPOTENCY_BYTES);
+  return hashBytes(encodeUtf8(text)).slice(0, IDEMPOTENCY_BYTES * 2) as KeyHash;
+}
+
+/** Trusts `bytes` to be the 16 bytes of such a hash. */
+export function bytesToKeyHash(bytes: Uint8Array): KeyHash {
+  return hexOf(bytes) as KeyHash;
+}
+
+export function keyHashToBytes(hash: KeyHash): Uint8Array {
+  return Buffer.from(hash, 'hex');
 }

@@ -1,4 +1,4 @@
-import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import type { ContextId, Hash, KeyHash, TurnId } from '../base/brand.ts';
 import { isZero, readU64, toBuffer, writeU64 } from './bytes.ts';
 import { isSealed, seal } from './crc-seal.ts';
 import { IDEMPOTENCY_BYTES } from './idempotency.ts';
@@ -31,7 +31,7 @@ export interface TurnRecord {
   /** The parent's jump; `NO_TURN` for a root and its children. */
   readonly sideJump: TurnId;
   /** Undefined (zeros on disk) for a turn appended without a key. */
-  readonly idempotency: Uint8Array | undefined;
+  readonly idempotency: KeyHash | undefined;
 }
 
 const NO_HASH = '0'.repeat(64);
@@ -61,7 +61,9 @@ export function encodeTurnRecord(
   writeU64(buffer, record.createdAt, at + 72);
   writeU64(buffer, Number(record.context), at + 80);
   writeU64(buffer, Number(record.jump), at + 88);
-  if (record.idempotency !== undefined) buffer.set(record.idempotency, at + 96);
+  if (record.idempotency !== undefined) {
+    buffer.write(record.idempotency, at + 96, IDEMPOTENCY_BYTES, 'hex');
+  }
   writeU64(buffer, Number(record.sideJump), at + 112);
   seal(buffer, at, end);
   return buffer;
@@ -96,11 +98,6 @@ export function decodeTurnRecord(bytes: Uint8Array): TurnRecord | undefined {
     context: BigInt(context) as ContextId,
     jump: BigInt(jump) as TurnId,
     sideJump: BigInt(sideJump) as TurnId,
-    idempotency: isZero(buffer, 96, 112) ? undefined : copy(buffer, 96, IDEMPOTENCY_BYTES),
+    idempotency: isZero(buffer, 96, 112) ? undefined : (buffer.toString('hex', 96, 112) as KeyHash),
   };
-}
-
-/** A copy, because readers reuse the page that a record was read into. */
-function copy(buffer: Buffer, start: number, length: number): Uint8Array {
-  return Buffer.from(buffer.subarray(start, start + length));
 }

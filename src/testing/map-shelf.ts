@@ -1,4 +1,4 @@
-import type { Hash } from '../base/brand.ts';
+import type { Hash, KeyHash } from '../base/brand.ts';
 import { NO_TOTALS } from '../engine/files/index/shelf.ts';
 import type {
   BlobPlace,
@@ -52,7 +52,7 @@ export class MapShelf implements Shelf {
   apply(batch: ShelfBatch): void {
     for (const place of batch.blobs) if (!this.#gone.has(place.pack)) this.#addBlob(place);
     for (const { sha256, hash } of batch.sha256) this.#sha256.set(sha256, hash);
-    for (const { key, turn } of batch.keys) this.#keys.set(keyText(key), turn);
+    for (const { key, turn } of batch.keys) this.#keys.set(key, turn);
     for (const { turn, seq } of batch.patches) {
       this.#patches.set(turn, (this.#patches.get(turn) ?? new Set()).add(seq));
     }
@@ -85,8 +85,8 @@ export class MapShelf implements Shelf {
     return this.#sha256.get(sha256);
   }
 
-  findKey(key: Uint8Array): number | undefined {
-    return this.#keys.get(keyText(key));
+  findKey(key: KeyHash): number | undefined {
+    return this.#keys.get(key);
   }
 
   patchesOf(turns: readonly number[]): number[] {
@@ -188,8 +188,4 @@ function page(names: string[], prefix: string, limit: number, after: string): st
     .filter((name) => name.startsWith(prefix) && name > after)
     .sort((a, b) => (a < b ? -1 : 1))
     .slice(0, limit);
-}
-
-function keyText(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
 }

@@ -11,7 +11,7 @@ import { decodeErasedRecord, encodeErasedRecord } from '../../src/format/erased-
 import { decodeFileHeader, encodeFileHeader } from '../../src/format/file-header.ts';
 import { decodeFormatFile, encodeFormatFile } from '../../src/format/format-file.ts';
 import { decodeHeadRecord, encodeHeadRecord } from '../../src/format/head-record.ts';
-import { idempotencyHash } from '../../src/format/idempotency.ts';
+import { idempotencyHash, keyHashToBytes } from '../../src/format/idempotency.ts';
 import { decodeFrameBody, decodeFrameHeader, encodeFrame } from '../../src/format/journal-frame.ts';
 import { decodeLogExtent, encodeLogExtent } from '../../src/format/log-extent.ts';
 import { decodeMark, encodeMark } from '../../src/format/mark.ts';
@@ -49,7 +49,7 @@ const EXAMPLES: Record<string, Again> = {
   'erased record': again(decodeErasedRecord, encodeErasedRecord),
   'collected map': again(decodeCollectedMap, encodeCollectedMap),
   'turn record': again(decodeTurnRecord, encodeTurnRecord),
-  'idempotency hash': () => idempotencyHash(toContextId(2), 'retry-1'),
+  'idempotency hash': () => keyHashToBytes(idempotencyHash(toContextId(2), 'retry-1')),
   'type line': again(decodeTypeLine, encodeTypeLine),
   'open turn record': again(decodeTurnRecord, encodeTurnRecord),
   delta: again((bytes) => decodeDelta(bytes), encodeDelta),

@@ -1,4 +1,5 @@
-import { hashBytes, hashRaw } from '../../src/base/hash.ts';
+import type { KeyHash } from '../../src/base/brand.ts';
+import { hashBytes } from '../../src/base/hash.ts';
 import { NO_TOTALS } from '../../src/engine/files/index/shelf.ts';
 import type { BlobPlace, ShelfBatch } from '../../src/engine/files/index/shelf.ts';
 
@@ -27,6 +28,6 @@ export function samplePlace(n: number, pack = 1): BlobPlace {
 }
 
 /** The nth sample idempotency key. */
-export function sampleKey(n: number): Uint8Array {
-  return hashRaw(Buffer.from(`key ${n}`)).subarray(0, 16);
+export function sampleKey(n: number): KeyHash {
+  return hashBytes(Buffer.from(`key ${n}`)).slice(0, 32) as KeyHash;
 }

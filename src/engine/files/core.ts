@@ -1,4 +1,4 @@
-import type { Hash, TurnId } from '../../base/brand.ts';
+import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
 import { type CollectedMap, isCollected, NOTHING_COLLECTED } from '../../format/collected-map.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
@@ -162,7 +162,7 @@ export class Core implements CommittedView {
     return isCollected(this.collected, turn);
   }
 
-  findKey(key: Uint8Array): number | undefined {
+  findKey(key: KeyHash): number | undefined {
     const turn = this.index.findKey(key);
     if (turn === undefined) this.damage.assertWhole('turns');
     return turn;

@@ -1,10 +1,11 @@
-import type { Hash, TurnId } from '../../base/brand.ts';
+import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
 import { ALIAS_RECORD_BYTES, decodeAliasRecord } from '../../format/alias-record.ts';
 import {
   decodePatchRecord,
   PATCH_RECORD_BYTES,
   type PatchRecord,
 } from '../../format/patch-record.ts';
+import { keyHashToBytes } from '../../format/idempotency.ts';
 import { decodeTurnRecord, TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { DocEntry, PatchEntry, Records, Sha256Name, TurnEntry } from '../adoption.ts';
 import { corrupt } from './io-error.ts';
@@ -39,13 +40,12 @@ export class FilesRecords implements Records {
     const id = BigInt(number) as TurnId;
     const stored = await core.findTurn(number);
     if (stored !== undefined) {
-      const { row, idempotency: key } = stored;
-      return { id, row, ...(key !== undefined && { key }) };
+      const { row, idempotency } = stored;
+      return { id, row, ...keyOf(idempotency) };
     }
     const offset = number * TURN_RECORD_BYTES;
     const bytes = await core.files.read(TURNS_FILE, offset, TURN_RECORD_BYTES);
-    const key = decodeTurnRecord(bytes)?.idempotency;
-    return { id, gone: true, ...(key !== undefined && { key }) };
+    return { id, gone: true, ...keyOf(decodeTurnRecord(bytes)?.idempotency) };
   }
 
   patches(from: number, limit: number): Promise<readonly PatchEntry[]> {
@@ -113,4 +113,8 @@ export class FilesRecords implements Records {
       return entries;
     });
   }
+}
+
+function keyOf(hash: KeyHash | undefined): { key?: Uint8Array } {
+  return hash === undefined ? {} : { key: keyHashToBytes(hash) };
 }

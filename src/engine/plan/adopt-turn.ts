@@ -1,8 +1,7 @@
-import { type Hash, NO_TURN } from '../../base/brand.ts';
+import { type Hash, type KeyHash, NO_TURN } from '../../base/brand.ts';
 import { invalid, QuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { hexOf } from '../../base/hex.ts';
-import { IDEMPOTENCY_BYTES } from '../../format/idempotency.ts';
+import { bytesToKeyHash, IDEMPOTENCY_BYTES } from '../../format/idempotency.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
 import type { TurnEntry } from '../adoption.ts';
 import type { TurnRow } from '../rows.ts';
@@ -26,7 +25,7 @@ export function adoptTurn(draft: Draft, entry: TurnEntry, report: Report): void 
   const idempotency = claimKey(draft, entry);
   counters.nextTurn += 1;
   draft.turns.set(number, { ...turn, idempotency });
-  if (idempotency !== undefined) draft.keys.set(hexOf(idempotency), number);
+  if (idempotency !== undefined) draft.keys.set(idempotency, number);
   if (entry.gone !== undefined) draft.goneTurns.set(number, true);
   else report.turns.push(turn.row);
 }
@@ -61,7 +60,7 @@ function stubOf({ id }: TurnEntry): Omit<StoredTurn, 'idempotency'> {
   return { row: { id, ...place, ...about, payload: NOTHING, size: 0 }, jump: 0, sideJump: 0 };
 }
 
-function claimKey(draft: Draft, { id, key }: TurnEntry): Uint8Array | undefined {
+function claimKey(draft: Draft, { id, key }: TurnEntry): KeyHash | undefined {
   if (key === undefined) return undefined;
   if (key.length !== IDEMPOTENCY_BYTES || key.every((byte) => byte === 0)) {
     throw invalid(
@@ -69,10 +68,11 @@ function claimKey(draft: Draft, { id, key }: TurnEntry): Uint8Array | undefined 
       `bring turn ${id} with a key that is no hash of ${IDEMPOTENCY_BYTES} bytes`,
     );
   }
-  if ((draft.keys.get(hexOf(key)) ?? draft.view.findKey(key)) !== undefined) {
+  const hash = bytesToKeyHash(key);
+  if ((draft.keys.get(hash) ?? draft.view.findKey(hash)) !== undefined) {
     throw invalid('turns', `bring turn ${id} with a key that another turn has`);
   }
-  return new Uint8Array(key);
+  return hash;
 }
 
 /** Makes the turn the head of its context, unless that was removed. */

@@ -1,4 +1,4 @@
-import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import type { ContextId, Hash, KeyHash, TurnId } from '../../base/brand.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
 import type { DocRecord } from '../../format/doc-record.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
@@ -64,7 +64,7 @@ export interface CommittedView {
   getOpenTurn(id: number): OpenTurn | undefined;
   /** Bytes `start` up to `end` of what an open turn holds. */
   readOpenTurn(turn: OpenTurn, start: number, end: number): Promise<Uint8Array>;
-  findKey(key: Uint8Array): number | undefined;
+  findKey(key: KeyHash): number | undefined;
   /** True when a collection took the turn's payload. */
   isCollected(turn: number): boolean;
   /** Blobs that were erased, whether or not they were put again since. */
@@ -116,7 +116,7 @@ export class Draft {
   readonly metas: Layer<number, ContextMeta> = new Layer();
   readonly turns: Layer<number, StoredTurn> = new Layer();
   readonly opens: Layer<number, OpenDraft> = new Layer();
-  readonly keys: Layer<string, number> = new Layer();
+  readonly keys: Layer<KeyHash, number> = new Layer();
   /** Patches and file-system roots, by their number. */
   readonly patches: Layer<number, PatchRecord> = new Layer();
   readonly newestPatches: Layer<number, number> = new Layer();

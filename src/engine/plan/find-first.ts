@@ -1,5 +1,5 @@
+import type { KeyHash } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { hexOf } from '../../base/hex.ts';
 import { idempotencyHash } from '../../format/idempotency.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
 import type { Idempotency, TurnAppend } from '../batch.ts';
@@ -9,7 +9,7 @@ import type { Draft } from './draft.ts';
 /** What a key stands for: turns that are there already, or the hash that its first turn will carry. */
 export type First =
   | { readonly turns: readonly TurnRow[]; readonly hash?: undefined }
-  | { readonly turns?: undefined; readonly hash: Uint8Array };
+  | { readonly turns?: undefined; readonly hash: KeyHash };
 
 /** Throws when the key was seen before, with other turns. */
 export function findFirst(draft: Draft, key: Idempotency, appends: readonly TurnAppend[]): First {
@@ -34,10 +34,10 @@ export function findFirst(draft: Draft, key: Idempotency, appends: readonly Turn
 function resolveKey(
   draft: Draft,
   { context, key }: Idempotency,
-): { hash: Uint8Array; first: number | undefined } {
+): { hash: KeyHash; first: number | undefined } {
   for (let life = 0; ; life += 1) {
     const hash = idempotencyHash(context, key, life);
-    const first = draft.keys.get(hexOf(hash)) ?? draft.view.findKey(hash);
+    const first = draft.keys.get(hash) ?? draft.view.findKey(hash);
     if (first === undefined || !draft.isGone(first)) return { hash, first };
   }
 }

@@ -1,6 +1,5 @@
-import { type Hash, NO_TURN, type TurnId } from '../../base/brand.ts';
+import { type Hash, type KeyHash, NO_TURN, type TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
-import { hexOf } from '../../base/hex.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import { jumpsToGrandJump } from '../../format/jump.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
@@ -16,7 +15,7 @@ import type { StoredTurn } from './stored-turn.ts';
 export interface TurnPlanOptions {
   readonly report: Report;
   /** Set on the first turn of a batch with a key. */
-  readonly idempotency: Uint8Array | undefined;
+  readonly idempotency: KeyHash | undefined;
   readonly continues: boolean;
 }
 
@@ -48,7 +47,7 @@ export function planTurn(
     createdAt,
   };
   draft.turns.set(Number(id), { row, jump, sideJump, idempotency });
-  if (idempotency !== undefined) draft.keys.set(hexOf(idempotency), Number(row.id));
+  if (idempotency !== undefined) draft.keys.set(idempotency, Number(row.id));
   moveHead(draft, head, row, report);
   report.turns.push(row);
   report.changed = true;

@@ -1,3 +1,4 @@
+import type { KeyHash } from '../../base/brand.ts';
 import type { TurnRow } from '../rows.ts';
 
 /** A turn as stored: what callers see, and what finds its ancestors and its retries. */
@@ -6,5 +7,5 @@ export interface StoredTurn {
   readonly jump: number;
   /** The parent's jump. */
   readonly sideJump: number;
-  readonly idempotency: Uint8Array | undefined;
+  readonly idempotency: KeyHash | undefined;
 }

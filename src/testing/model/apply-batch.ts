@@ -2,7 +2,6 @@ import type { Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Batch, Change, Committed, Idempotency, TurnAppend } from '../../engine/batch.ts';
 import type { TurnRow } from '../../engine/rows.ts';
-import { hexOf } from '../../base/hex.ts';
 import { idempotencyHash } from '../../format/idempotency.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
 import { applyContext } from './apply-contexts.ts';
@@ -125,7 +124,7 @@ function replay(seq: number, turns: readonly TurnRow[]): Committed {
 /** A key lives as long as its turn: once that was collected, the key begins a new life. */
 function toScope(state: ModelState, { context, key }: Idempotency): string {
   for (let life = 0; ; life += 1) {
-    const scope = hexOf(idempotencyHash(context, key, life));
+    const scope = idempotencyHash(context, key, life);
     const [first] = state.keys.get(scope) ?? [];
     if (first === undefined || !state.collected.has(first)) return scope;
   }

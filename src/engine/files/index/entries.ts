@@ -1,4 +1,4 @@
-import type { Hash } from '../../../base/brand.ts';
+import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import type { BlobPlace, PlaceRef } from './shelf.ts';
 import type { EntryLayout } from './sorted-block.ts';
@@ -54,10 +54,10 @@ function decodeOffset(entry: Buffer): number {
   return entry.readUInt32LE(36) + entry.readUInt16LE(40) * 2 ** 32;
 }
 
-export function encodeKeys(keys: readonly { key: Uint8Array; turn: number }[]): Buffer {
+export function encodeKeys(keys: readonly { key: KeyHash; turn: number }[]): Buffer {
   const block = Buffer.alloc(keys.length * KEY_LAYOUT.entryBytes);
   for (const [i, { key, turn }] of keys.entries()) {
-    block.set(key, i * KEY_LAYOUT.entryBytes);
+    block.write(key, i * KEY_LAYOUT.entryBytes, 'hex');
     block.writeUIntLE(turn, i * KEY_LAYOUT.entryBytes + 16, 6);
   }
   return block;

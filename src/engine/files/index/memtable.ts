@@ -1,4 +1,4 @@
-import type { Hash } from '../../../base/brand.ts';
+import type { Hash, KeyHash } from '../../../base/brand.ts';
 import type { BlobPlace, ContextPlace, DocPlace, Positions, ShelfBatch, Totals } from './shelf.ts';
 
 export interface ContextTags {
@@ -9,6 +9,7 @@ export interface ContextTags {
 /** Entries on their way to the shelf, found by the same questions. */
 export class Memtable {
   readonly sha256: Map<string, Hash> = new Map();
+  readonly keys: Map<KeyHash, number> = new Map();
   readonly patches: Map<number, number[]> = new Map();
   readonly contexts: Map<number, ContextPlace> = new Map();
   readonly contextTags: Map<number, ContextTags> = new Map();
@@ -19,13 +20,12 @@ export class Memtable {
   readonly #blobs: Map<Hash, BlobPlace> = new Map();
   /** All places, also those of a blob that got another one later. */
   readonly #places: BlobPlace[] = [];
-  readonly #keys: Map<string, { key: Uint8Array; turn: number }> = new Map();
 
   get size(): number {
     return (
       this.#places.length +
       this.sha256.size +
-      this.#keys.size +
+      this.keys.size +
       this.patches.size +
       this.contexts.size +
       this.contextTags.size +
@@ -45,14 +45,6 @@ export class Memtable {
     return place === undefined || this.gonePacks.has(place.pack) ? undefined : place;
   }
 
-  addKey(key: Uint8Array, turn: number): void {
-    this.#keys.set(keyText(key), { key, turn });
-  }
-
-  findKey(key: Uint8Array): number | undefined {
-    return this.#keys.size === 0 ? undefined : this.#keys.get(keyText(key))?.turn;
-  }
-
   addPatch(turn: number, seq: number): void {
     const known = this.patches.get(turn);
     if (known === undefined) this.patches.set(turn, [seq]);
@@ -63,7 +55,7 @@ export class Memtable {
     return {
       blobs: this.#places,
       sha256: [...this.sha256].map(([sha256, hash]) => ({ sha256, hash })),
-      keys: [...this.#keys.values()],
+      keys: [...this.keys].map(([key, turn]) => ({ key, turn })),
       patches: [...this.patches].flatMap(([turn, seqs]) => seqs.map((seq) => ({ turn, seq }))),
       contexts: [...this.contexts].map(([id, place]) => ({ id, ...place })),
       contextMeta: [...this.contextTags].map(([id, tags]) => ({ id, ...tags })),
@@ -74,8 +66,4 @@ export class Memtable {
       positions,
     };
   }
-}
-
-function keyText(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
 }

@@ -1,4 +1,4 @@
-import type { Hash } from '../../../base/brand.ts';
+import type { Hash, KeyHash } from '../../../base/brand.ts';
 
 // What the accelerator keeps on disk. All of it can be made again from the truth files, so nothing here
 // is ever synced for safety, and any doubt about it ends in `ShelfDamaged` and a rebuild.
@@ -62,8 +62,8 @@ export interface DocPlace {
 export interface ShelfBatch {
   readonly blobs: readonly BlobPlace[];
   readonly sha256: readonly { readonly sha256: string; readonly hash: Hash }[];
-  /** `key` is the 16 bytes of the idempotency hash. A key is given one turn, for good. */
-  readonly keys: readonly { readonly key: Uint8Array; readonly turn: number }[];
+  /** A key is given one turn, for good. */
+  readonly keys: readonly { readonly key: KeyHash; readonly turn: number }[];
   readonly patches: readonly { readonly turn: number; readonly seq: number }[];
   readonly contexts: readonly ({ readonly id: number } & ContextPlace)[];
   /** Replaces kind and labels of that context. */
@@ -111,7 +111,7 @@ export interface Shelf {
   merge(entries: number): boolean;
   findBlob(hash: Hash): BlobPlace | undefined;
   findSha256(sha256: string): Hash | undefined;
-  findKey(key: Uint8Array): number | undefined;
+  findKey(key: KeyHash): number | undefined;
   /** Sequence numbers of all patches on these turns, rising. */
   patchesOf(turns: readonly number[]): number[];
   /** Also answers for a removed context. */

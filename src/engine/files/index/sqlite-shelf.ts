@@ -2,7 +2,7 @@ import { SqliteError } from 'better-sqlite3';
 import type { Database } from 'better-sqlite3';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { Hash } from '../../../base/brand.ts';
+import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { isSmall, leaveCleanMark, takeCleanMark } from './clean-mark.ts';
 import { ContextTable } from './context-table.ts';
 import * as entries from './entries.ts';
@@ -140,8 +140,8 @@ class SqliteShelf implements Shelf {
     return entry === undefined ? undefined : entries.decodeSha256Hash(entry);
   }
 
-  findKey(key: Uint8Array): number | undefined {
-    this.#key.set(key);
+  findKey(key: KeyHash): number | undefined {
+    this.#key.write(key, 'hex');
     const entry = asRead(() => this.#keys.find(this.#key));
     return entry === undefined ? undefined : entries.decodeKeyTurn(entry);
   }

@@ -1,4 +1,4 @@
-import type { Hash } from '../../../base/brand.ts';
+import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
 import { Memtable } from './memtable.ts';
@@ -87,9 +87,8 @@ export class Index {
     this.#pending.sha256.set(sha256, hash);
   }
 
-  /** Keeps `key`; the caller must not write to it any more. */
-  addKey(key: Uint8Array, turn: number): void {
-    this.#pending.addKey(key, turn);
+  addKey(key: KeyHash, turn: number): void {
+    this.#pending.keys.set(key, turn);
   }
 
   addPatch(turn: number, seq: number): void {
@@ -126,8 +125,8 @@ export class Index {
     return this.#pending.sha256.get(sha256) ?? this.#shelf.findSha256(sha256);
   }
 
-  findKey(key: Uint8Array): number | undefined {
-    return this.#pending.findKey(key) ?? this.#shelf.findKey(key);
+  findKey(key: KeyHash): number | undefined {
+    return this.#pending.keys.get(key) ?? this.#shelf.findKey(key);
   }
 
   patchesOf(turns: readonly number[]): number[] {

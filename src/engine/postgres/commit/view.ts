@@ -1,4 +1,4 @@
-import type { Hash, TurnId } from '../../../base/brand.ts';
+import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
 import { bytesToHash, hashToBytes } from '../../../base/hash.ts';
 import { hexOf } from '../../../base/hex.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
@@ -86,7 +86,7 @@ export class View implements CommittedView {
   async prefetch(batches: readonly PreparedBatch[]): Promise<void> {
     const needs = collectNeeds(batches);
     const keys = [
-      ...needs.keys.map(({ context, key }) => hexOf(idempotencyHash(context, key))),
+      ...needs.keys.map(({ context, key }) => idempotencyHash(context, key)),
       ...needs.keyHashes,
     ];
     await Promise.all([
@@ -152,8 +152,8 @@ export class View implements CommittedView {
     return Buffer.concat(pieces.map(({ bytes }) => bytes)).subarray(start, end);
   }
 
-  findKey(key: Uint8Array): number | undefined {
-    return this.#keys.need(hexOf(key));
+  findKey(key: KeyHash): number | undefined {
+    return this.#keys.need(key);
   }
 
   /** What was collected has no row. */

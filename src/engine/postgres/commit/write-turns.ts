@@ -1,4 +1,5 @@
 import { hashToBytes } from '../../../base/hash.ts';
+import { keyHashToBytes } from '../../../format/idempotency.ts';
 import { jumpDepth } from '../../../format/jump.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
@@ -70,7 +71,7 @@ export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf
   for (const [id, turn] of draft.turns.entries()) {
     // One that is gone where it came from has a number and perhaps a key, and no row.
     if (draft.goneTurns.get(id) === undefined) turns.set(id, turn);
-    if (turn.idempotency !== undefined) keyed.push([id, turn.idempotency]);
+    if (turn.idempotency !== undefined) keyed.push([id, keyHashToBytes(turn.idempotency)]);
   }
 
   const trees = new Map<number, number>();
@@ -124,7 +125,7 @@ function putTurns(
     column(({ row }) => jumpDepth(row.depth)),
     column(({ sideJump }) => sideJump),
     column(({ row }) => jumpDepth(Math.max(0, row.depth - 1))),
-    column(({ idempotency }) => idempotency ?? null),
+    column(({ idempotency }) => (idempotency === undefined ? null : keyHashToBytes(idempotency))),
   ]);
 }
 

@@ -1,6 +1,7 @@
 import { NO_TURN } from '../../../base/brand.ts';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { bytesToHash } from '../../../base/hash.ts';
+import { bytesToKeyHash } from '../../../format/idempotency.ts';
 import type { StoredTurn } from '../../plan/stored-turn.ts';
 import type { TurnRow } from '../../rows.ts';
 
@@ -56,7 +57,7 @@ export function toTreeTurn(columns: TurnColumns): TreeTurn {
     row: toTurnRow(columns),
     jump: columns.jump,
     sideJump: columns.side_jump,
-    idempotency: columns.key ?? undefined,
+    idempotency: columns.key === null ? undefined : bytesToKeyHash(columns.key),
     tree: columns.tree,
   };
 }
