@@ -31,27 +31,30 @@ export function encodeBlobs(places: readonly BlobPlace[]): Buffer {
 export function decodeBlob(entry: Buffer): BlobPlace {
   return {
     hash: entry.toString('hex', 0, 32) as Hash,
-    pack: entry.readUInt32LE(32),
-    offset: decodeOffset(entry),
+    pack: packAt(entry, 0),
+    offset: offsetAt(entry, 0),
     rawLength: entry.readUInt32LE(42),
     storedLength: entry.readUInt32LE(46),
     codec: entry.readUInt16LE(50),
   };
 }
 
-export function isAt(entry: Buffer, place: PlaceRef): boolean {
-  const { pack, offset } = decodePlace(entry);
+/** Whether the blob entry at `at` of `block` says `place`. */
+export function isAt(place: PlaceRef, block: Buffer, at: number): boolean {
   return (
-    pack === place.pack && offset === place.offset && entry.toString('hex', 0, 32) === place.hash
+    packAt(block, at) === place.pack &&
+    offsetAt(block, at) === place.offset &&
+    block.toString('hex', at, at + 32) === place.hash
   );
 }
 
-export function decodePlace(entry: Buffer): { pack: number; offset: number } {
-  return { pack: entry.readUInt32LE(32), offset: decodeOffset(entry) };
+/** The pack that the blob entry at `at` of `block` names. */
+export function packAt(block: Buffer, at: number): number {
+  return block.readUInt32LE(at + 32);
 }
 
-function decodeOffset(entry: Buffer): number {
-  return entry.readUInt32LE(36) + entry.readUInt16LE(40) * 2 ** 32;
+function offsetAt(block: Buffer, at: number): number {
+  return block.readUInt32LE(at + 36) + block.readUInt16LE(at + 40) * 2 ** 32;
 }
 
 export function encodeKeys(keys: readonly { key: KeyHash; turn: number }[]): Buffer {

@@ -12,8 +12,9 @@ import {
   prefixAt,
   sliceBlock,
   sortBlock,
+  withoutGone,
 } from './sorted-block.ts';
-import type { EntryLayout } from './sorted-block.ts';
+import type { EntryLayout, IsGone } from './sorted-block.ts';
 
 // A set of entries under random keys, in sorted runs that are merged in the background.
 //
@@ -67,14 +68,14 @@ export interface RunSetOptions {
   readonly layout: EntryLayout;
   readonly stride: number;
   /** Entries that no longer count. Once true of an entry, it stays true. */
-  readonly isGone?: (entry: Buffer) => boolean;
+  readonly isGone?: IsGone;
 }
 
 export class RunSet {
   readonly #tables: RunTables;
   readonly #layout: EntryLayout;
   readonly #stride: number;
-  readonly #isGone: ((entry: Buffer) => boolean) | undefined;
+  readonly #isGone: IsGone | undefined;
   #nextRun: number;
   #idle: Run[];
   #merges: Merge[];
@@ -163,7 +164,7 @@ export class RunSet {
   }
 
   /** Takes out every entry for which `isGone` says so. With a key, only entries of that key are asked. */
-  drop(isGone: (entry: Buffer) => boolean, key?: Buffer): void {
+  drop(isGone: IsGone, key?: Buffer): void {
     for (const run of this.#allRuns()) {
       const prefix = key === undefined ? PREFIX_END : prefixAt(key, 0);
       let chunk = key === undefined ? run.base : run.firstChunkFor(prefix);
@@ -173,17 +174,10 @@ export class RunSet {
     }
   }
 
-  #dropFrom(run: Run, chunk: number, isGone: (entry: Buffer) => boolean): void {
-    const { entryBytes } = this.#layout;
+  #dropFrom(run: Run, chunk: number, isGone: IsGone): void {
     const data = this.#tables.readChunk(run, chunk);
-    const kept: Buffer[] = [];
-    for (let at = 0; at < data.length; at += entryBytes) {
-      const entry = data.subarray(at, at + entryBytes);
-      if (!isGone(entry)) kept.push(entry);
-    }
-    if (kept.length * entryBytes < data.length) {
-      this.#tables.writeChunk(run, chunk, Buffer.concat(kept));
-    }
+    const kept = withoutGone(data, this.#layout.entryBytes, isGone);
+    if (kept.length < data.length) this.#tables.writeChunk(run, chunk, kept);
   }
 
   #newRun(): Run {
@@ -217,7 +211,7 @@ export class RunSet {
     const width = Math.ceil((PREFIX_END * entries) / merge.total);
     const to = Math.min(PREFIX_END, merge.at + width);
     const parts = merge.inputs.flatMap((run) => this.#gather(run, merge.at, to));
-    this.#append(merge.output, this.#withoutGone(Buffer.concat(parts)));
+    this.#append(merge.output, this.#sorted(parts));
     merge.at = to;
 
     if (to < PREFIX_END) {
@@ -243,20 +237,13 @@ export class RunSet {
       parts.push(...this.#gather(output, from, Math.min(to, at)));
       for (const run of inputs) parts.push(...this.#gather(run, Math.max(from, at), to));
     }
-    return this.#withoutGone(Buffer.concat(parts));
+    return this.#sorted(parts);
   }
 
-  #withoutGone(block: Buffer): Buffer {
+  #sorted(parts: readonly Buffer[]): Buffer {
     const { entryBytes } = this.#layout;
-    const sorted = sortBlock(block, entryBytes);
-    const isGone = this.#isGone;
-    if (isGone === undefined) return sorted;
-    const kept: Buffer[] = [];
-    for (let at = 0; at < sorted.length; at += entryBytes) {
-      const entry = sorted.subarray(at, at + entryBytes);
-      if (!isGone(entry)) kept.push(entry);
-    }
-    return kept.length * entryBytes === sorted.length ? sorted : Buffer.concat(kept);
+    const sorted = sortBlock(Buffer.concat(parts), entryBytes);
+    return this.#isGone === undefined ? sorted : withoutGone(sorted, entryBytes, this.#isGone);
   }
 
   #findInAny(runs: readonly Run[], probe: Probe): Buffer | undefined {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findEntry, prefixAt, sliceBlock, sortBlock } from './sorted-block.ts';
+import { findEntry, prefixAt, sliceBlock, sortBlock, withoutGone } from './sorted-block.ts';
 
 const LAYOUT = { keyBytes: 5, entryBytes: 6 };
 
@@ -39,6 +39,16 @@ describe('sorted blocks', () => {
         const found = findEntry(sortBlock(toBlock(list), 6), LAYOUT, key);
         const isThere = list.some((one) => key.equals(Buffer.from(one.slice(0, 5))));
         expect(found?.subarray(0, 5).equals(key) ?? false).toBe(isThere);
+      }),
+    );
+  });
+
+  it('leave out the entries that are gone, and no others', () => {
+    fc.assert(
+      fc.property(entries, (list) => {
+        const sorted = sortBlock(toBlock(list), 6);
+        const kept = withoutGone(sorted, 6, (block, at) => block[at + 5] === 1);
+        expect(toSet(kept)).toEqual(toSet(toBlock(list.filter((one) => one[5] !== 1))));
       }),
     );
   });

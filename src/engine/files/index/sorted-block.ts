@@ -7,6 +7,9 @@ export interface EntryLayout {
   readonly entryBytes: number;
 }
 
+/** Whether the entry at `at` of `block` no longer counts. */
+export type IsGone = (block: Buffer, at: number) => boolean;
+
 /** Keys of random bytes spread evenly over 0 … PREFIX_END. */
 export const PREFIX_END: number = 2 ** 32;
 
@@ -32,7 +35,8 @@ export function sortBlock(block: Buffer, entryBytes: number): Buffer {
     const from = (packed % BLOCK_ENTRIES_MAX) * entryBytes;
     const twinPossible = end > 0 && prefixAt(sorted, end - entryBytes) === prefixAt(block, from);
     if (twinPossible && hasTwin(sorted.subarray(0, end), block, from, entryBytes)) continue;
-    block.copy(sorted, end, from, from + entryBytes);
+    // For the 24 to 64 bytes of an entry a call takes three times as long as this.
+    for (let i = 0; i < entryBytes; i++) sorted[end + i] = block[from + i] ?? 0;
     end += entryBytes;
   }
   return sorted.subarray(0, end);
@@ -65,15 +69,14 @@ export function findEntry(
   sorted: Buffer,
   layout: EntryLayout,
   key: Buffer,
-  isGone?: (entry: Buffer) => boolean,
+  isGone?: IsGone,
 ): Buffer | undefined {
   const { keyBytes, entryBytes } = layout;
   const prefix = prefixAt(key, 0);
   let at = lowerBound(sorted, entryBytes, prefix);
   for (; at < sorted.length && prefixAt(sorted, at) === prefix; at += entryBytes) {
     if (sorted.compare(key, 0, keyBytes, at, at + keyBytes) !== 0) continue;
-    const entry = sorted.subarray(at, at + entryBytes);
-    if (isGone?.(entry) !== true) return entry;
+    if (isGone?.(sorted, at) !== true) return sorted.subarray(at, at + entryBytes);
   }
   return undefined;
 }
@@ -81,4 +84,16 @@ export function findEntry(
 /** The entries whose prefix is at least `from` and less than `to`. */
 export function sliceBlock(sorted: Buffer, entryBytes: number, from: number, to: number): Buffer {
   return sorted.subarray(lowerBound(sorted, entryBytes, from), lowerBound(sorted, entryBytes, to));
+}
+
+/** The entries that still count: the block itself when all of them do. */
+export function withoutGone(block: Buffer, entryBytes: number, isGone: IsGone): Buffer {
+  const kept: Buffer[] = [];
+  let start = 0;
+  for (let at = 0; at < block.length; at += entryBytes) {
+    if (!isGone(block, at)) continue;
+    kept.push(block.subarray(start, at));
+    start = at + entryBytes;
+  }
+  return start === 0 ? block : Buffer.concat([...kept, block.subarray(start)]);
 }

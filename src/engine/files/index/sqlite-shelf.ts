@@ -13,6 +13,7 @@ import { openDatabase, removeDatabase } from './open-database.ts';
 import { RunSet } from './run-set.ts';
 import { RunTables } from './run-tables.ts';
 import { ShelfDamaged } from './shelf.ts';
+import type { IsGone } from './sorted-block.ts';
 import type {
   BlobPlace,
   ContextPageQuery,
@@ -184,7 +185,7 @@ class SqliteShelf implements Shelf {
   forgetBlobs(places: readonly PlaceRef[], next: Covered = this.#manifest): void {
     this.#change({ ...next, gonePacks: [] }, () => {
       for (const place of places) {
-        this.#blobs.drop((entry) => entries.isAt(entry, place), Buffer.from(place.hash, 'hex'));
+        this.#blobs.drop((...at) => entries.isAt(place, ...at), Buffer.from(place.hash, 'hex'));
       }
     });
   }
@@ -266,7 +267,7 @@ class SqliteShelf implements Shelf {
   #load(): { manifest: Manifest; blobs: RunSet; keys: RunSet; sha256: RunSet } {
     const manifest = this.#manifests.read();
     this.#gone = new Set(manifest.gonePacks);
-    const isGone = (entry: Buffer): boolean => this.#gone.has(entries.decodePlace(entry).pack);
+    const isGone: IsGone = (block, at) => this.#gone.has(entries.packAt(block, at));
     const stride = RUN_STRIDE;
     const { BLOB_LAYOUT, KEY_LAYOUT, SHA256_LAYOUT } = entries;
     return {
