@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { Committer, type CommitTarget, type Submission } from './committer.ts';
+import { Committer, type CommitTarget } from './committer.ts';
 import { Squeezer } from './squeeze/squeezer.ts';
+import type { Submission } from './waiting-commit.ts';
 
 it('tells every commit of a group that could not even be planned, and lets go of what each held', async () => {
   let released = 0;

@@ -2,8 +2,9 @@ import { QuipuError } from '../../base/errors.ts';
 import type { Committed } from '../batch.ts';
 import { type Draft, NotInMemory } from '../plan/draft.ts';
 import { planBatch } from '../plan/plan-batch.ts';
-import type { Planned, PreparedBatch } from '../plan/planned.ts';
-import type { SqueezeJob, Squeezer } from './squeeze/squeezer.ts';
+import type { Planned } from '../plan/planned.ts';
+import type { Squeezer } from './squeeze/squeezer.ts';
+import { isPlanned, type PlannedCommit, type Submission, WaitingCommit } from './waiting-commit.ts';
 
 // Group commit: commits that arrive while a group is on its way to the disk share the next one.
 // Invariants
@@ -39,46 +40,10 @@ export interface CommitTarget {
   mend(error: unknown): Promise<boolean>;
 }
 
-/** A batch, and those of its blobs that are still being squeezed. */
-export interface Submission {
-  readonly batch: PreparedBatch;
-  readonly jobs: readonly SqueezeJob[];
-  /** Called once, when the batch is decided; the commit is settled when it is done. */
-  release(): Promise<void> | undefined;
-}
-
-/**
- * One commit, from the queue to its acknowledgement. A class, and it carries its own plan: V8 soon makes the
- * lists and objects that a group's literals build among the old ones, where each keeps what it names until a
- * full collection. With 64 writers that was half of all payloads, and twice as many full collections.
- */
-class Waiting {
-  readonly submission: Submission;
-  readonly bytes: number;
-  readonly resolve: (committed: Committed) => void;
-  readonly reject: (error: unknown) => void;
-  /** Undefined before it is planned, and when it has been rejected. */
-  planned: Planned | undefined;
-  /** Its caller has been told, or is about to be. */
-  settled = false;
-
-  constructor(
-    submission: Submission,
-    resolve: (committed: Committed) => void,
-    reject: (error: unknown) => void,
-  ) {
-    const { blobs } = submission.batch;
-    this.submission = submission;
-    this.bytes = blobs.reduce((sum, { squeezed }) => sum + squeezed.stored.length, 0);
-    this.resolve = resolve;
-    this.reject = reject;
-  }
-}
-
 export class Committer {
   readonly #target: CommitTarget;
   readonly #squeezer: Squeezer;
-  #queue: Waiting[] = [];
+  #queue: WaitingCommit[] = [];
   /** Work that wants no group beside it, in the order it came. */
   readonly #exclusive: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
@@ -106,7 +71,7 @@ export class Committer {
   submit(submission: Submission): Promise<Committed> {
     this.#underWay += 1;
     const committed = new Promise<Committed>((resolve, reject) => {
-      this.#queue.push(new Waiting(submission, resolve, reject));
+      this.#queue.push(new WaitingCommit(submission, resolve, reject));
       this.#running ??= this.#run();
     });
     this.#newest = committed;
@@ -157,9 +122,9 @@ export class Committer {
   }
 
   /** The first batches of the queue. Helps to squeeze them rather than wait idly. */
-  async #takeGroup(): Promise<Waiting[]> {
-    for (;;) {
-      const ready = this.#countReady();
+  async #takeGroup(): Promise<WaitingCommit[]> {
+    for (let ready = 0; ;) {
+      ready = this.#countReady(ready);
       if (ready === this.#queue.length || ready >= GROUP_BATCHES_ENOUGH) break;
       if (this.#squeezer.help()) continue;
       if (ready > 0) break;
@@ -169,9 +134,9 @@ export class Committer {
     let bytes = 0;
     let count = 0;
     for (const waiting of this.#queue) {
-      const full = count === most || bytes + waiting.bytes > GROUP_BYTES_MAX;
-      if (count > 0 && (full || !isReady(waiting))) break;
-      bytes += waiting.bytes;
+      if (count > 0 && (count === most || !waiting.isReady)) break;
+      bytes += waiting.storedBytes;
+      if (count > 0 && bytes > GROUP_BYTES_MAX) break;
       count += 1;
     }
     const group = this.#queue.slice(0, count);
@@ -189,12 +154,17 @@ export class Committer {
     return Math.min(Math.max(half, GROUP_BATCHES_ENOUGH), GROUP_BATCHES_MAX);
   }
 
-  #countReady(): number {
-    const busy = this.#queue.findIndex((waiting) => !isReady(waiting));
-    return busy === -1 ? this.#queue.length : busy;
+  /** How many at the front of the queue are ready, when it is known of the first `known` that they are. */
+  #countReady(known: number): number {
+    let ready = known;
+    for (; ready < this.#queue.length; ready += 1) {
+      const waiting = this.#queue[ready];
+      if (waiting === undefined || !waiting.isReady) break;
+    }
+    return ready;
   }
 
-  async #runGroup(group: readonly Waiting[]): Promise<void> {
+  async #runGroup(group: readonly WaitingCommit[]): Promise<void> {
     try {
       const draft = this.#target.startDraft();
       for (const waiting of group) {
@@ -210,11 +180,11 @@ export class Committer {
       const ready = group.filter(isPlanned);
       this.#lastDone = () => this.#acknowledge(ready, seq);
       this.#unacknowledged = ready.length;
-      if (this.#countReady() === 0 || this.#exclusive.length > 0) this.#acknowledgeLast();
+      if (this.#countReady(0) === 0 || this.#exclusive.length > 0) this.#acknowledgeLast();
     } catch (error) {
       this.#acknowledgeLast();
       for (const waiting of group) {
-        if (!waiting.settled) this.#settle(waiting, () => waiting.reject(error));
+        if (!waiting.settled) this.#reject(waiting, error);
       }
     }
   }
@@ -225,32 +195,40 @@ export class Committer {
     return frame * GROUP_BATCHES_MAX;
   }
 
-  #acknowledge(ready: readonly Ready[], firstSeq: number): void {
-    const numbered = ready.map((waiting) => {
-      const { planned } = waiting;
-      if (planned.changed) this.#lastSeq = Math.max(firstSeq, this.#lastSeq + 1);
-      const seq = this.#lastSeq;
-      this.#settle(waiting, () => waiting.resolve(planned.toCommitted(seq)));
-      return { planned, seq };
-    });
-    this.#target.announce(numbered);
+  #acknowledge(ready: readonly PlannedCommit[], firstSeq: number): void {
+    for (const waiting of ready) {
+      if (waiting.planned.changed) this.#lastSeq = Math.max(firstSeq, this.#lastSeq + 1);
+      waiting.seq = this.#lastSeq;
+      const released = this.#release(waiting);
+      if (released === undefined) waiting.acknowledge();
+      else released.then(() => waiting.acknowledge(), waiting.reject);
+    }
+    this.#target.announce(ready);
   }
 
-  /** Lets go of what the batch held, and says how it went once that is done. */
-  #settle(waiting: Waiting, say: () => void): void {
+  #reject(waiting: WaitingCommit, error: unknown): void {
+    const released = this.#release(waiting);
+    if (released === undefined) waiting.reject(error);
+    else released.then(() => waiting.reject(error), waiting.reject);
+  }
+
+  /** Lets go of what the batch held; how it went is said once that is done. */
+  #release(waiting: WaitingCommit): Promise<void> | undefined {
     this.#underWay -= 1;
     waiting.settled = true;
-    const released = waiting.submission.release();
-    if (released === undefined) say();
-    else released.then(say, waiting.reject);
+    return waiting.submission.release();
   }
 
-  #planNow(draft: Draft, { submission }: Waiting): Planned {
+  #planNow(draft: Draft, { submission }: WaitingCommit): Planned {
     return draft.attempt(() => planBatch(draft, submission.batch));
   }
 
   /** Goes on after `error` ended the first try: reads or mends what was missing, and tries again. */
-  async #planAgain(draft: Draft, waiting: Waiting, error: unknown): Promise<Planned | undefined> {
+  async #planAgain(
+    draft: Draft,
+    waiting: WaitingCommit,
+    error: unknown,
+  ): Promise<Planned | undefined> {
     let mended = false;
     for (let last = error; ;) {
       try {
@@ -262,7 +240,7 @@ export class Committer {
           if (!mended) throw last;
         }
       } catch (final) {
-        this.#settle(waiting, () => waiting.reject(final));
+        this.#reject(waiting, final);
         return undefined;
       }
       try {
@@ -272,14 +250,4 @@ export class Committer {
       }
     }
   }
-}
-
-type Ready = Waiting & { readonly planned: Planned };
-
-function isPlanned(waiting: Waiting): waiting is Ready {
-  return waiting.planned !== undefined;
-}
-
-function isReady({ submission }: Waiting): boolean {
-  return submission.jobs.every((job) => job.done);
 }

@@ -7,13 +7,14 @@ import type { Tips } from '../engine.ts';
 import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../rows.ts';
 import { BlobReader } from './blobs/blob-reader.ts';
 import { ErasedBlobs } from './erase/erased-blobs.ts';
-import { countOf, type Index } from './index/store-index.ts';
+import type { Index } from './index/store-index.ts';
 import { corrupt } from './io-error.ts';
 import { extentsFile, TURNS_FILE } from './names.ts';
 import { readOpenText } from './open-turn-file.ts';
-import type { CommittedView, Draft, FileKind, OpenTurn } from '../plan/draft.ts';
+import { type CommittedView, Draft, type FileKind, type OpenTurn } from '../plan/draft.ts';
 import type { LogState } from '../plan/log-state.ts';
 import type { StoredTurn } from '../plan/stored-turn.ts';
+import { countGroup } from './plan/count-group.ts';
 import { contextDoc, type EncodedGroup } from './plan/encode-group.ts';
 import { DamageReport } from './recovery/damage.ts';
 import type { StoreFiles } from './store-files.ts';
@@ -252,10 +253,10 @@ export class Core implements CommittedView {
     return { tag, declared: this.types.has(tag) };
   }
 
-  startDraft(nowMs: number): Draft['counters'] & { nowMs: number } {
+  startDraft(nowMs: number): Draft {
     const { nextTurn, nextContext, nextPatch, timeMs } = this.tails;
     // A clock that jumps back stands still here until it has caught up.
-    return { nextTurn, nextContext, nextPatch, nowMs: Math.max(nowMs, timeMs) };
+    return new Draft(this, Math.max(nowMs, timeMs), { nextTurn, nextContext, nextPatch });
   }
 
   /** Takes over a group that is durable and applied. */
@@ -265,12 +266,10 @@ export class Core implements CommittedView {
     this.collected = group.collected ?? this.collected;
     for (const [hash] of draft.erased.entries()) this.erased.add(hash);
     for (const [tag, type] of draft.types.entries()) this.types.add({ ...type, tag });
-    for (const place of group.blobs) {
-      index.addBlob(place);
-      index.count(countOf(place, 1));
-    }
+    for (const place of group.blobs) index.addBlob(place);
     for (const [sha256, hash] of draft.sha256.entries()) index.addSha256(sha256, hash);
     for (const [id, turn] of draft.turns.entries()) this.#absorbTurn(id, turn);
+    index.count(countGroup(draft, group.blobs));
     for (const [id, head] of draft.heads.entries()) this.#absorbHead(id, head);
     for (const [id, open] of draft.opens.entries()) {
       if (open.closed) this.openTurns.delete(id);
@@ -289,7 +288,6 @@ export class Core implements CommittedView {
   #absorbTurn(id: number, turn: StoredTurn): void {
     this.turns.put(turn);
     if (turn.idempotency !== undefined) this.index.addKey(turn.idempotency, id);
-    this.index.count({ turns: 1, logicalBytes: turn.row.size });
   }
 
   #absorbHead(id: number, head: HeadRecord): void {

@@ -106,9 +106,6 @@ function extendPack(tails: Tails, path: string, length: number): Tails {
 /** Replaces the tail of one pack, or drops it when the pack is closed. */
 export function withPack(tails: Tails, number: number, pack: PackTail | undefined): Tails {
   const others = tails.packs.filter((known) => known.number !== number);
-  return {
-    ...tails,
-    nextPack: Math.max(tails.nextPack, number + 1),
-    packs: pack === undefined ? others : [...others, pack],
-  };
+  if (pack !== undefined) others.push(pack);
+  return { ...tails, nextPack: Math.max(tails.nextPack, number + 1), packs: others };
 }

@@ -20,7 +20,7 @@ import { leaveMark } from './leave-mark.ts';
 import { advanceTails } from './tails.ts';
 import { Squeezer } from './squeeze/squeezer.ts';
 import { UpkeepLock } from './upkeep-lock.ts';
-import { Draft } from '../plan/draft.ts';
+import type { Draft } from '../plan/draft.ts';
 import { encodeGroup } from './plan/encode-group.ts';
 import type { Planned } from '../plan/planned.ts';
 
@@ -131,8 +131,7 @@ export class Writer implements CommitTarget {
   }
 
   startDraft(): Draft {
-    const { nowMs, ...counters } = this.core.startDraft(this.#parts.clock());
-    return new Draft(this.core, nowMs, counters);
+    return this.core.startDraft(this.#parts.clock());
   }
 
   async store(draft: Draft, alone: boolean, waiting: () => void): Promise<number> {

@@ -4,7 +4,7 @@ import type { DocRecord } from '../../format/doc-record.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { PatchRecord } from '../../format/patch-record.ts';
 import type { ContextMeta, TurnRow } from '../rows.ts';
-import { Layer } from './layer.ts';
+import { Layer, type UsedLayers } from './layer.ts';
 import type { LogState } from './log-state.ts';
 import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
 import type { StoredTurn } from './stored-turn.ts';
@@ -110,39 +110,38 @@ export class Draft {
   readonly view: CommittedView;
   nowMs: number;
   readonly counters: Counters;
-  readonly blobs: Layer<Hash, PreparedBlob> = new Layer();
-  readonly sha256: Layer<string, Hash> = new Layer();
-  readonly heads: Layer<number, HeadRecord> = new Layer();
-  readonly metas: Layer<number, ContextMeta> = new Layer();
-  readonly turns: Layer<number, StoredTurn> = new Layer();
-  readonly opens: Layer<number, OpenDraft> = new Layer();
-  readonly keys: Layer<KeyHash, number> = new Layer();
+  readonly #layers: UsedLayers = [];
+  readonly blobs: Layer<Hash, PreparedBlob> = new Layer(this.#layers);
+  readonly sha256: Layer<string, Hash> = new Layer(this.#layers);
+  readonly heads: Layer<number, HeadRecord> = new Layer(this.#layers);
+  readonly metas: Layer<number, ContextMeta> = new Layer(this.#layers);
+  readonly turns: Layer<number, StoredTurn> = new Layer(this.#layers);
+  readonly opens: Layer<number, OpenDraft> = new Layer(this.#layers);
+  readonly keys: Layer<KeyHash, number> = new Layer(this.#layers);
   /** Patches and file-system roots, by their number. */
-  readonly patches: Layer<number, PatchRecord> = new Layer();
-  readonly newestPatches: Layer<number, number> = new Layer();
+  readonly patches: Layer<number, PatchRecord> = new Layer(this.#layers);
+  readonly newestPatches: Layer<number, number> = new Layer(this.#layers);
   /** The file-system roots that turns came with, by turn. */
-  readonly givenRoots: Layer<number, Hash> = new Layer();
-  readonly docs: Layer<string, DocDraft> = new Layer();
-  readonly logs: Layer<string, LogDraft> = new Layer();
-  readonly types: Layer<string, DeclaredType> = new Layer();
-  readonly fileKinds: Layer<string, FileKind> = new Layer();
+  readonly givenRoots: Layer<number, Hash> = new Layer(this.#layers);
+  readonly docs: Layer<string, DocDraft> = new Layer(this.#layers);
+  readonly logs: Layer<string, LogDraft> = new Layer(this.#layers);
+  readonly types: Layer<string, DeclaredType> = new Layer(this.#layers);
+  readonly fileKinds: Layer<string, FileKind> = new Layer(this.#layers);
   /** Turns of another store that are gone there, and blobs that were erased there. */
-  readonly goneTurns: Layer<number, true> = new Layer();
-  readonly erased: Layer<Hash, true> = new Layer();
+  readonly goneTurns: Layer<number, true> = new Layer(this.#layers);
+  readonly erased: Layer<Hash, true> = new Layer(this.#layers);
   readonly extents: BulkExtent[] = [];
-  readonly #layers: readonly Pick<Layer<unknown, unknown>, 'keep' | 'undo'>[];
   readonly #loaded: Map<string, unknown> = new Map();
 
   constructor(view: CommittedView, nowMs: number, start: Readonly<Counters>) {
     this.view = view;
     this.nowMs = nowMs;
     this.counters = { ...start };
-    this.#layers = Object.values(this).filter((value) => value instanceof Layer);
   }
 
   /** All that `plan` changes stays, or, when it throws, nothing of it. */
   attempt<T>(plan: () => T): T {
-    const counters = { ...this.counters };
+    const { nextTurn, nextContext, nextPatch } = this.counters;
     const extents = this.extents.length;
     try {
       const result = plan();
@@ -150,7 +149,7 @@ export class Draft {
       return result;
     } catch (error) {
       for (const layer of this.#layers) layer.undo();
-      Object.assign(this.counters, counters);
+      Object.assign(this.counters, { nextTurn, nextContext, nextPatch });
       this.extents.length = extents;
       throw error;
     }

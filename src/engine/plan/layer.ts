@@ -1,6 +1,10 @@
+/** The layers that have ever changed: of the many that a draft has, most groups touch a few. */
+export type UsedLayers = Pick<Layer<unknown, unknown>, 'keep' | 'undo'>[];
+
 /** A map whose last changes can be taken back. */
 export class Layer<K, V> {
-  /** Made on first use: most groups touch a few of the many layers. */
+  readonly #used: UsedLayers;
+  /** Made with the first change. */
   #map: Map<K, V> | undefined;
   /**
    * What stood under a key before each change since `keep`, oldest first: the first `#changes` of each. The
@@ -10,12 +14,17 @@ export class Layer<K, V> {
   readonly #values: (V | undefined)[] = [];
   #changes = 0;
 
+  /** Joins `used` with its first change. */
+  constructor(used: UsedLayers) {
+    this.#used = used;
+  }
+
   get(key: K): V | undefined {
     return this.#map?.get(key);
   }
 
   set(key: K, value: V): void {
-    this.#map ??= new Map();
+    this.#map ??= this.#begin();
     this.#keys[this.#changes] = key;
     this.#values[this.#changes] = this.#map.get(key);
     this.#changes += 1;
@@ -39,5 +48,10 @@ export class Layer<K, V> {
       if (value === undefined) this.#map?.delete(key);
       else this.#map?.set(key, value);
     }
+  }
+
+  #begin(): Map<K, V> {
+    this.#used.push(this);
+    return new Map();
   }
 }

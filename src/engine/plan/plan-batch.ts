@@ -7,7 +7,7 @@ import { planFsRoot } from './plan-fs-roots.ts';
 import { planPatch } from './plan-patches.ts';
 import { planDoc, planLog } from './plan-records.ts';
 import { planDelta, planOpen, planSeal } from './plan-streams.ts';
-import { planTurn } from './plan-turns.ts';
+import { planTurns } from './plan-turns.ts';
 import type { Planned, PreparedBatch } from './planned.ts';
 import type { PreparedBlob } from './prepared-blob.ts';
 import { Report } from './report.ts';
@@ -29,14 +29,7 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
     report.changed = true;
   }
   rest.contexts?.forEach((change) => planContext(draft, change, report));
-  rest.turns?.forEach((turn, index) => {
-    const idempotency = index === 0 ? hash : undefined;
-    planTurn(draft, turn, {
-      report,
-      idempotency,
-      continues: hash !== undefined && index > 0,
-    });
-  });
+  if (rest.turns !== undefined) planTurns(draft, rest.turns, report, hash);
   rest.opens?.forEach((open) => planOpen(draft, open, report));
   rest.deltas?.forEach((delta) => planDelta(draft, delta, report));
   rest.seals?.forEach((seal) => planSeal(draft, seal, report));
@@ -45,7 +38,7 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
   rest.logs?.forEach((change) => planLog(draft, change, report));
   rest.docs?.forEach((change) => planDoc(draft, change, report));
   if (batch.adoption !== undefined) planAdoption(draft, batch.adoption, report);
-  return report.toPlanned();
+  return report;
 }
 
 function planBlob(draft: Draft, blob: PreparedBlob, report: Report): void {

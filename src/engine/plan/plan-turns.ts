@@ -12,23 +12,36 @@ import { addFsRoot } from './plan-fs-roots.ts';
 import type { Report } from './report.ts';
 import type { StoredTurn } from './stored-turn.ts';
 
-export interface TurnPlanOptions {
-  readonly report: Report;
-  /** Set on the first turn of a batch with a key. */
+/** What a turn has of the key of its batch: the hash, or that it goes on after the one with the hash. */
+interface KeyPart {
   readonly idempotency: KeyHash | undefined;
-  readonly continues: boolean;
+  readonly flags: number;
 }
 
-export function planTurn(
+const NO_KEY: KeyPart = { idempotency: undefined, flags: 0 };
+const GOES_ON: KeyPart = { idempotency: undefined, flags: TurnFlag.CONTINUES };
+
+/** `key` is that of the batch, if it has one. */
+export function planTurns(
   draft: Draft,
-  append: TurnAppend,
-  { report, idempotency, continues }: TurnPlanOptions,
+  appends: readonly TurnAppend[],
+  report: Report,
+  key: KeyHash | undefined,
 ): void {
+  let part = key === undefined ? NO_KEY : { idempotency: key, flags: 0 };
+  for (const append of appends) {
+    planTurn(draft, append, report, part);
+    if (key !== undefined) part = GOES_ON;
+  }
+}
+
+function planTurn(draft: Draft, append: TurnAppend, report: Report, part: KeyPart): void {
   const head = resolveContext(draft, append.context, report);
   const place = planPlace(draft, head, append);
   assertBlob(draft, append.payload);
   giveRoot(draft, place.row.id, append.fsRoot, report);
-  const flags = place.row.flags | (continues ? TurnFlag.CONTINUES : 0);
+  const { idempotency } = part;
+  const flags = place.row.flags | part.flags;
   const { jump, sideJump } = place;
   const { id, parent, context, depth, type, version, encoding, createdAt } = place.row;
   const { payload, size } = append;

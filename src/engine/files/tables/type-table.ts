@@ -18,8 +18,9 @@ const LINE_BREAK = 0x0a;
 /** Declared types, all in memory: turn records carry only the tag. */
 export class TypeTable {
   readonly #byTag: Map<string, DeclaredType> = new Map();
-  /** Tags by `version name`: saves a hash per append. */
-  readonly #tags: Map<string, string> = new Map();
+  /** Tags by name and version: saves a hash per append. */
+  readonly #tags: Map<string, Map<number, string>> = new Map();
+  #tagCount = 0;
 
   static async load(files: StoreFiles, bytes: number): Promise<TypeTable> {
     const table = new TypeTable();
@@ -39,7 +40,7 @@ export class TypeTable {
 
   add({ tag, type, version }: TypeLine): void {
     this.#byTag.set(tag, { type, version });
-    if (this.#tags.size < TYPES_MAX) this.#tags.set(keyOf(type, version), tag);
+    this.#keepTag(type, version, tag);
   }
 
   get(tag: string): DeclaredType | undefined {
@@ -51,12 +52,18 @@ export class TypeTable {
   }
 
   tagOf({ type, version }: DeclaredType): string {
-    const key = keyOf(type, version);
-    const known = this.#tags.get(key);
+    const known = this.#tags.get(type)?.get(version);
     if (known !== undefined) return known;
     const tag = typeTag(type, version);
-    if (this.#tags.size < TYPES_MAX) this.#tags.set(key, tag);
+    this.#keepTag(type, version, tag);
     return tag;
+  }
+
+  #keepTag(type: string, version: number, tag: string): void {
+    const versions = this.#tags.get(type) ?? new Map<number, string>();
+    if (this.#tagCount >= TYPES_MAX || versions.has(version)) return;
+    this.#tags.set(type, versions.set(version, tag));
+    this.#tagCount += 1;
   }
 
   /** The line that declares a type; throws when there are more than anyone declares on purpose. */
@@ -69,8 +76,4 @@ export class TypeTable {
     }
     return encodeTypeLine(declared);
   }
-}
-
-function keyOf(type: string, version: number): string {
-  return `${version} ${type}`;
 }
