@@ -6,6 +6,7 @@ import {
   createSha256,
   hashBytes,
   hashRaw,
+  hashText,
   hashToBytes,
   sha256Hex,
 } from './hash.ts';
@@ -19,6 +20,15 @@ const VECTORS = [
 const pieces = fc.array(fc.uint8Array({ maxLength: 300 }));
 
 describe('BLAKE3', () => {
+  it('hashes a text as its bytes in UTF-8', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(hashText(text)).toBe(hashBytes(Buffer.from(text, 'utf8')));
+      }),
+    );
+    expect(hashText('a\0b')).toBe(hashBytes(Buffer.from('a\0b')));
+  });
+
   it('gives the published hashes', () => {
     for (const [length, hex] of VECTORS) {
       const input = Uint8Array.from({ length }, (_, index) => index % 251);

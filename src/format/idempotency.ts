@@ -1,7 +1,6 @@
 import type { ContextId, KeyHash } from '../base/brand.ts';
-import { hashBytes } from '../base/hash.ts';
+import { hashText } from '../base/hash.ts';
 import { hexOf } from '../base/hex.ts';
-import { encodeUtf8 } from '../base/utf8.ts';
 
 export const IDEMPOTENCY_BYTES = 16;
 
@@ -12,7 +11,7 @@ export const IDEMPOTENCY_BYTES = 16;
 export function idempotencyHash(context: ContextId, key: string, life = 0): KeyHash {
   const again = life === 0 ? '' : `\0${life}`;
   const text = `quipu.key\0${context}\0${key}${again}`;
-  return hashBytes(encodeUtf8(text)).slice(0, IDEMPOTENCY_BYTES * 2) as KeyHash;
+  return hashText(text).slice(0, IDEMPOTENCY_BYTES * 2) as KeyHash;
 }
 
 /** Trusts `bytes` to be the 16 bytes of such a hash. */
