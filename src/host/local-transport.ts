@@ -1,6 +1,7 @@
 import { QuipuError } from '../base/errors.ts';
 import type { CallOptions, Transport } from '../client/transport.ts';
 import type { CallHandler, CallTable, Caller } from '../server/call-handler.ts';
+import type { CallBytes } from '../wire/byte-parts.ts';
 import { fromCall, toCall } from '../wire/call-values.ts';
 
 /**
@@ -75,7 +76,11 @@ function closed(what: string): QuipuError<'CLOSED'> {
   return new QuipuError('CLOSED', `${what}: the store is closed`, { what });
 }
 
+function copied(blob: CallBytes): Uint8Array {
+  return blob instanceof Uint8Array ? Buffer.from(blob) : blob.joined();
+}
+
 function travel(value: unknown): unknown {
   const { json, blobs } = toCall(value);
-  return fromCall({ json, blobs: blobs.map((blob) => Buffer.from(blob)) });
+  return fromCall({ json, blobs: blobs.map(copied) });
 }

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../test/wire/code-of.ts';
 import { Plain } from '../base/plain.ts';
+import { ByteParts } from './byte-parts.ts';
 import { fromCall, toCall } from './call-values.ts';
+import { encodeCallReply } from './call.ts';
 import { CALL_BLOBS_MAX, CALL_DEPTH_MAX } from './limits.ts';
 
 const name = fc.oneof(fc.string(), fc.constantFrom('$n', '$b', '$$', '$', '__proto__', 'toString'));
@@ -43,6 +45,17 @@ describe('values of calls', () => {
     const { json, blobs } = toCall({ rows: [bytes, bytes] });
     expect(json).toBe('{"rows":[{"$b":0},{"$b":1}]}');
     expect(blobs[1]).toBe(bytes);
+  });
+
+  it('carry bytes that lie in several places as one array', () => {
+    const parts = new ByteParts();
+    parts.add(Uint8Array.of(1, 2));
+    parts.add(Uint8Array.of(3));
+    const body = toCall([parts]);
+    expect(body).toEqual({ json: '[{"$b":0}]', blobs: [parts] });
+    expect(fromCall(body)).toEqual([Uint8Array.of(1, 2, 3)]);
+    const sent = encodeCallReply(body);
+    expect(sent).toEqual(encodeCallReply(toCall([Uint8Array.of(1, 2, 3)])));
   });
 
   it('are plain data and nothing else', () => {

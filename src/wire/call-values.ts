@@ -1,5 +1,7 @@
 import { invalid } from '../base/errors.ts';
 import { Plain } from '../base/plain.ts';
+import { ByteParts, inOne } from './byte-parts.ts';
+import type { CallBytes } from './byte-parts.ts';
 import { checkJsonBounds } from './json-bounds.ts';
 import { CALL_BLOBS_MAX, CALL_DEPTH_MAX } from './limits.ts';
 
@@ -11,7 +13,7 @@ import { CALL_BLOBS_MAX, CALL_DEPTH_MAX } from './limits.ts';
 /** A value as it travels. */
 export interface CallBody {
   readonly json: string;
-  readonly blobs: readonly Uint8Array[];
+  readonly blobs: readonly CallBytes[];
 }
 
 /** Far above any u64; the time to parse a number grows with the square of its digits. */
@@ -26,13 +28,13 @@ const FLOATS: ReadonlyMap<unknown, number> = new Map([
 
 /** Throws INVALID for what is neither plain data nor bytes, and for cycles; TOO_LARGE past the limits. */
 export function toCall(value: unknown): CallBody {
-  const blobs: Uint8Array[] = [];
+  const blobs: CallBytes[] = [];
   const json = JSON.stringify(pack(value, blobs, 1));
   checkJsonBounds(json);
   return { json, blobs };
 }
 
-/** What `toCall` was given; byte arrays share their memory with `blobs`. */
+/** What `toCall` was given, parts joined; byte arrays share their memory with `blobs`. */
 export function fromCall(body: CallBody): unknown {
   checkJsonBounds(body.json);
   let value: unknown;
@@ -44,7 +46,7 @@ export function fromCall(body: CallBody): unknown {
   return unpack(value, body.blobs);
 }
 
-function pack(value: unknown, blobs: Uint8Array[], depth: number): unknown {
+function pack(value: unknown, blobs: CallBytes[], depth: number): unknown {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -66,8 +68,8 @@ function pack(value: unknown, blobs: Uint8Array[], depth: number): unknown {
   }
 }
 
-function packObject(value: object, blobs: Uint8Array[], depth: number): unknown {
-  if (value instanceof Uint8Array) {
+function packObject(value: object, blobs: CallBytes[], depth: number): unknown {
+  if (value instanceof Uint8Array || value instanceof ByteParts) {
     if (blobs.length === CALL_BLOBS_MAX) throw invalid('call', 'has too many byte arrays');
     blobs.push(value);
     return { $b: blobs.length - 1 };
@@ -88,7 +90,7 @@ function packObject(value: object, blobs: Uint8Array[], depth: number): unknown 
 }
 
 /** Changes arrays and objects in place: they come from JSON.parse and nobody else has them. */
-function unpack(value: unknown, blobs: readonly Uint8Array[]): unknown {
+function unpack(value: unknown, blobs: readonly CallBytes[]): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     const items: unknown[] = value;
@@ -108,13 +110,13 @@ function unpack(value: unknown, blobs: readonly Uint8Array[]): unknown {
   return unpacked;
 }
 
-function unpackTag(tag: string, content: unknown, blobs: readonly Uint8Array[]): unknown {
+function unpackTag(tag: string, content: unknown, blobs: readonly CallBytes[]): unknown {
   if (tag === '$n' && typeof content === 'string' && BIGINT.test(content)) return BigInt(content);
   if (tag === '$u' && content === 0) return undefined;
   const float = tag === '$f' ? FLOATS.get(content) : undefined;
   if (float !== undefined) return float;
   const blob = tag === '$b' && typeof content === 'number' ? blobs[content] : undefined;
-  if (blob !== undefined) return blob;
+  if (blob !== undefined) return inOne(blob);
   throw invalid('call', 'has a tag that does not fit');
 }
 

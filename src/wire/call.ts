@@ -1,3 +1,4 @@
+import type { ByteParts } from './byte-parts.ts';
 import { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import type { Parts } from './byte-writer.ts';
@@ -45,7 +46,15 @@ export function decodeCallReply(payload: Uint8Array): CallBody {
 
 export function writeCallBody(writer: ByteWriter, body: CallBody): void {
   writer.sized32(body.json).u32(body.blobs.length);
-  for (const blob of body.blobs) writer.sized32(blob);
+  for (const blob of body.blobs) {
+    if (blob instanceof Uint8Array) writer.sized32(blob);
+    else writeParts(writer, blob);
+  }
+}
+
+function writeParts(writer: ByteWriter, parts: ByteParts): void {
+  writer.u32(parts.length);
+  for (const part of parts) writer.bytes(part);
 }
 
 export function readCallBody(reader: ByteReader): CallBody {

@@ -1,5 +1,6 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../../base/errors.ts';
+import { inOne } from '../../wire/byte-parts.ts';
 import type { CallBody } from '../../wire/call-values.ts';
 
 // The bodies of CALL and STREAM with nothing but what a browser has. What they mean is written in
@@ -21,7 +22,7 @@ export function encodeBody({ json, blobs }: CallBody): Uint8Array<ArrayBuffer> {
   at += 4;
   for (const blob of blobs) {
     view.setUint32(at, blob.length, true);
-    bytes.set(blob, at + 4);
+    bytes.set(inOne(blob), at + 4);
     at += 4 + blob.length;
   }
   return bytes;

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import type { TurnView } from '../../context/apply-patches.ts';
 import type { CheckedRead } from '../../context/check-input.ts';
 import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/loaded-page.ts';
 import { readPage } from '../../context/read-pages.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { TurnRow } from '../../engine/rows.ts';
-import type { PackedOverlay, PackedPage, PackedRow } from '../../wire/packed-page.ts';
+import type { ByteParts } from '../../wire/byte-parts.ts';
+import type { PackedOverlay, PackedPage } from '../../wire/packed-page.ts';
+import { TurnPacker } from '../../wire/packed-turns.ts';
 import type { AnswerHandler } from '../call-handler.ts';
 import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
@@ -35,39 +36,26 @@ export function pageCall(engine: Engine): NamedHandler<AnswerHandler> {
   });
 }
 
-function packPage({ turns, headDepth, cursor, nextDepth }: LoadedPage): PackedPage {
+function packPage({ turns, headDepth, cursor, nextDepth }: LoadedPage): PackedPage<ByteParts> {
+  const packer = new TurnPacker(turns.length);
+  const overlays: PackedOverlay[] = [];
+  const reasons: [number, string][] = [];
+  for (let index = 0; index < turns.length; index += 1) {
+    const { view, bytes, reason } = turns[index] as LoadedTurn;
+    packer.add(view.row, bytes !== undefined && bytes.length > PAGE_BYTES_MAX ? null : bytes);
+    if (view.patch !== undefined) overlays.push(packOverlay(view, index));
+    if (reason !== undefined) reasons.push([index, reason]);
+  }
   return {
-    rows: encodeUtf8(JSON.stringify(turns.map(({ view }) => packRow(view.row)))),
-    payloads: turns.map(packPayload),
-    overlays: turns.flatMap(packOverlay),
-    reasons: turns.flatMap(({ reason }, index) => (reason === undefined ? [] : [[index, reason]])),
+    turns: packer.done(),
+    overlays,
+    reasons,
     headDepth,
     ...(cursor !== undefined && { cursor: Number(cursor) }),
     ...(nextDepth !== undefined && { nextDepth }),
   };
 }
 
-function packPayload({ bytes }: LoadedTurn): Uint8Array | null | undefined {
-  return bytes !== undefined && bytes.length > PAGE_BYTES_MAX ? null : bytes;
-}
-
-function packOverlay({ view }: LoadedTurn, index: number): PackedOverlay[] {
-  const { patch, encoding, payload, size } = view;
-  return patch === undefined ? [] : [{ index, patch, encoding, payload, size }];
-}
-
-function packRow(row: TurnRow): PackedRow {
-  return [
-    Number(row.id),
-    Number(row.parent),
-    Number(row.context),
-    row.depth,
-    row.type,
-    row.version,
-    row.encoding,
-    row.payload ?? null,
-    row.size,
-    row.flags,
-    row.createdAt,
-  ];
+function packOverlay({ patch, encoding, payload, size }: TurnView, index: number): PackedOverlay {
+  return { index, patch, encoding, payload, size };
 }
