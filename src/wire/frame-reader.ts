@@ -1,3 +1,4 @@
+import { keepFreedMemory } from '../base/keep-freed-memory.ts';
 import { toBuffer } from '../format/bytes.ts';
 import { FRAME_HEADER_BYTES, decodeFrameHeader } from './frame.ts';
 import type { Frame, FrameHeader } from './frame.ts';
@@ -117,7 +118,7 @@ export class FrameReader {
       return { kind: 'oversized', ...header };
     }
     this.#header = header;
-    if (this.#own) this.#payload = Buffer.allocUnsafe(header.length);
+    if (this.#own) this.#payload = allocate(header.length);
     return undefined;
   }
 
@@ -148,6 +149,11 @@ export class FrameReader {
     const { type, flags, reqId } = header;
     return { kind: 'frame', type, flags, reqId, payload };
   }
+}
+
+function allocate(length: number): Buffer<ArrayBuffer> {
+  if (length >= ROOM_BYTES_MIN) keepFreedMemory();
+  return Buffer.allocUnsafe(length);
 }
 
 function isBeginningOf(chunk: Uint8Array, room: Buffer): boolean {
