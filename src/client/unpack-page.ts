@@ -21,13 +21,7 @@ export async function unpackPage(page: PackedPage, fetchBlob: FetchBlob): Promis
   });
   for (const index of apart) turns[index] = await fetchTurn(turns[index] as LoadedTurn, fetchBlob);
   const { cursor, nextDepth, headDepth } = page;
-  return {
-    turns,
-    headDepth,
-    unshared: true,
-    ...(cursor !== undefined && { cursor: BigInt(cursor) as TurnId }),
-    ...(nextDepth !== undefined && { nextDepth }),
-  };
+  return { turns, headDepth, unshared: true, cursor: cursor as TurnId | undefined, nextDepth };
 }
 
 async function fetchTurn(turn: LoadedTurn, fetchBlob: FetchBlob): Promise<LoadedTurn> {

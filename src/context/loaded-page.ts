@@ -39,8 +39,8 @@ export interface LoadedTurn {
 export interface LoadedPage {
   /** From older to newer. */
   readonly turns: readonly LoadedTurn[];
-  readonly cursor?: TurnId;
-  readonly nextDepth?: number;
+  readonly cursor: TurnId | undefined;
+  readonly nextDepth: number | undefined;
   readonly headDepth: number;
   /** The payloads are nobody's but the page's. */
   readonly unshared?: boolean;
@@ -51,8 +51,11 @@ export type ReadPage = (request: PageRequest, read: CheckedRead) => Promise<Load
 const NO_BYTES = new Uint8Array();
 
 export function toTurnPage(page: LoadedPage): TurnPage {
-  const { unshared = false, turns, ...rest } = page;
-  return { ...rest, turns: toTurns(turns, unshared) };
+  const { cursor, nextDepth, headDepth } = page;
+  const turns = toTurns(page.turns, page.unshared);
+  // A page has one of the two at most.
+  if (cursor !== undefined) return { turns, cursor, headDepth };
+  return nextDepth === undefined ? { turns, headDepth } : { turns, nextDepth, headDepth };
 }
 
 export function toTurns(loaded: readonly LoadedTurn[], unshared = false): Turn[] {

@@ -78,7 +78,9 @@ async function readDepths(
   const { tip, tipDepth: headDepth } = page;
   const end = Math.min(page.to, headDepth + 1);
   const pageEnd = Math.min(end, page.from + PAGE_TURNS_MAX);
-  if (tip === NO_TURN || page.from >= end) return { turns: [], headDepth };
+  if (tip === NO_TURN || page.from >= end) {
+    return { turns: [], cursor: undefined, nextDepth: undefined, headDepth };
+  }
 
   const rows = await walkDepths(engine, tip, page.from, pageEnd - 1);
   const views = await viewTurns(engine, rows, read.as);
@@ -86,7 +88,8 @@ async function readDepths(
   const nextDepth = page.from + kept.length;
   return {
     turns: await loadTurns(engine, kept, read.payload),
-    ...(nextDepth < end && { nextDepth }),
+    cursor: undefined,
+    nextDepth: nextDepth < end ? nextDepth : undefined,
     headDepth,
   };
 }
@@ -104,7 +107,8 @@ async function readBack(engine: Engine, page: PageBack, read: CheckedRead): Prom
   const oldest = kept[0]?.row;
   return {
     turns: await loadTurns(engine, kept, read.payload),
-    ...(oldest !== undefined && oldest.parent !== NO_TURN && { cursor: oldest.id }),
+    cursor: oldest === undefined || oldest.parent === NO_TURN ? undefined : oldest.id,
+    nextDepth: undefined,
     headDepth: page.headDepth,
   };
 }

@@ -3,7 +3,7 @@ import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
 import type { ErrorData } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { HeadRow, TurnRow } from '../engine/rows.ts';
+import type { FsRootRow, HeadRow, TurnRow } from '../engine/rows.ts';
 import { TurnFlag } from '../format/turn-flags.ts';
 import { applyPatches, viewTurn } from './apply-patches.ts';
 import type { TurnView } from './apply-patches.ts';
@@ -71,18 +71,16 @@ export async function viewTurns(
   as: CheckedRead['as'],
 ): Promise<TurnView[]> {
   if (rows.length === 0) return [];
-  if (as === 'original') return applyPatches(await flagRoots(engine, rows), [], as);
+  const ids = rows.map((row) => row.id);
+  if (as === 'original') return applyPatches(flagRoots(rows, await engine.getFsRoots(ids)), [], as);
   // Asked together: an engine far away answers both at once.
-  const [flagged, patches] = await Promise.all([
-    flagRoots(engine, rows),
-    engine.getPatches(rows.map((row) => row.id)),
-  ]);
+  const [roots, patches] = await Promise.all([engine.getFsRoots(ids), engine.getPatches(ids)]);
+  const flagged = flagRoots(rows, roots);
   return applyPatches(flagged, patches, as);
 }
 
 /** A record says whether its turn came with a file-system root; one may have been attached since. */
-async function flagRoots(engine: Engine, rows: readonly TurnRow[]): Promise<readonly TurnRow[]> {
-  const roots = await engine.getFsRoots(rows.map((row) => row.id));
+function flagRoots(rows: readonly TurnRow[], roots: readonly FsRootRow[]): readonly TurnRow[] {
   if (roots.length === 0) return rows;
   const rooted = new Set(roots.map(({ turn }) => turn));
   return rows.map((row) =>
@@ -143,7 +141,7 @@ export async function readTurn(
   if (row === undefined) return undefined;
   const open = isOpen(row) ? await engine.getOpenTurn(id) : undefined;
   if (open !== undefined) {
-    const [flagged = open.row] = await flagRoots(engine, [open.row]);
+    const [flagged = open.row] = flagRoots([open.row], await engine.getFsRoots([id]));
     const view = { ...viewTurn(flagged, undefined), size: open.bytes.length };
     return toTurns([{ view, bytes: read.payload ? open.bytes : undefined, reason: undefined }])[0];
   }

@@ -18,6 +18,7 @@ export interface CallBody {
 
 /** Far above any u64; the time to parse a number grows with the square of its digits. */
 const BIGINT = /^-?\d{1,40}$/;
+const DOLLAR = 0x24;
 const BIGINT_LIMIT = 10n ** 40n;
 const FLOATS: ReadonlyMap<unknown, number> = new Map([
   ['NaN', Number.NaN],
@@ -76,17 +77,31 @@ function packObject(value: object, blobs: CallBytes[], depth: number): unknown {
   }
   if (depth > CALL_DEPTH_MAX) throw invalid('call', `has more than ${CALL_DEPTH_MAX} levels`);
   if (Array.isArray(value)) {
-    return Array.from(value, (item: unknown) => pack(item, blobs, depth + 1));
+    return packItems(value, blobs, depth);
   }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null && !(value instanceof Plain)) {
     throw invalid('call', 'carries plain objects, arrays and byte arrays, and no other objects');
   }
   const packed: Record<string, unknown> = {};
-  for (const [name, item] of Object.entries(value)) {
-    setOwn(packed, name.startsWith('$') ? `$${name}` : name, pack(item, blobs, depth + 1));
+  for (const name of Object.keys(value)) {
+    const item = pack((value as Record<string, unknown>)[name], blobs, depth + 1);
+    setOwn(packed, isTagged(name) ? `$${name}` : name, item);
   }
   return packed;
+}
+
+/** What an array has no item for is undefined there too. */
+function packItems(items: readonly unknown[], blobs: CallBytes[], depth: number): unknown[] {
+  const packed: unknown[] = [];
+  for (let index = 0; index < items.length; index += 1) {
+    packed.push(pack(items[index], blobs, depth + 1));
+  }
+  return packed;
+}
+
+function isTagged(name: string): boolean {
+  return name.charCodeAt(0) === DOLLAR;
 }
 
 /** Changes arrays and objects in place: they come from JSON.parse and nobody else has them. */
@@ -94,12 +109,12 @@ function unpack(value: unknown, blobs: readonly CallBytes[]): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     const items: unknown[] = value;
-    for (const [index, item] of items.entries()) items[index] = unpack(item, blobs);
+    for (let index = 0; index < items.length; index += 1) items[index] = unpack(items[index], blobs);
     return items;
   }
   const object = value as Record<string, unknown>;
   const names = Object.keys(object);
-  if (!names.some((name) => name.startsWith('$'))) {
+  if (!names.some(isTagged)) {
     for (const name of names) object[name] = unpack(object[name], blobs);
     return object;
   }

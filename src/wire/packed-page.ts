@@ -18,7 +18,6 @@ export interface PackedPage<P = Uint8Array> {
   /** Why turns are tombstones or were aborted, by their place in the page. */
   readonly reasons: readonly (readonly [index: number, reason: string])[];
   readonly headDepth: number;
-  /** A plain number, since no id is beyond 2^53 - 1. */
-  readonly cursor?: number;
-  readonly nextDepth?: number;
+  readonly cursor: bigint | undefined;
+  readonly nextDepth: number | undefined;
 }

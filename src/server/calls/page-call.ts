@@ -31,8 +31,9 @@ const read = z.strictObject({
 export function pageCall(engine: Engine): NamedHandler<AnswerHandler> {
   const args = z.tuple([request, read]);
   return answer('contexts.page', { needs: 'read', args }, async ([asked, how]) => {
+    const { payload, as } = how;
     const maxBytes = Math.min(how.maxBytes, PAGE_BYTES_MAX);
-    return packPage(await readPage(engine, asked, { ...how, maxBytes }));
+    return packPage(await readPage(engine, asked, { payload, as, maxBytes }));
   });
 }
 
@@ -51,8 +52,8 @@ function packPage({ turns, headDepth, cursor, nextDepth }: LoadedPage): PackedPa
     overlays,
     reasons,
     headDepth,
-    ...(cursor !== undefined && { cursor: Number(cursor) }),
-    ...(nextDepth !== undefined && { nextDepth }),
+    cursor,
+    nextDepth,
   };
 }
 
