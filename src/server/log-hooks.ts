@@ -17,37 +17,26 @@ function tellAnswered(log: Log): NonNullable<BinaryHooks['answered']> {
     log.debug({ ...toFacts(session), message, code, ms: Math.round(ms * 100) / 100 }, 'request');
 }
 
-/** One set of hooks that calls both. */
+/** One set of hooks that calls both. What only one of them has is called as it is. */
 export function bothHooks(a: BinaryHooks, b: BinaryHooks): BinaryHooks {
   return {
-    opened(session) {
-      a.opened?.(session);
-      b.opened?.(session);
-    },
-    closed(session) {
-      a.closed?.(session);
-      b.closed?.(session);
-    },
-    refused() {
-      a.refused?.();
-      b.refused?.();
-    },
-    answered(request) {
-      a.answered?.(request);
-      b.answered?.(request);
-    },
-    received(bytes) {
-      a.received?.(bytes);
-      b.received?.(bytes);
-    },
-    sent(bytes) {
-      a.sent?.(bytes);
-      b.sent?.(bytes);
-    },
-    failed(error, session) {
-      a.failed?.(error, session);
-      b.failed?.(error, session);
-    },
+    opened: inTurn(a.opened, b.opened),
+    closed: inTurn(a.closed, b.closed),
+    refused: inTurn(a.refused, b.refused),
+    answered: inTurn(a.answered, b.answered),
+    received: inTurn(a.received, b.received),
+    sent: inTurn(a.sent, b.sent),
+    failed: inTurn(a.failed, b.failed),
+  };
+}
+
+type Hook<Told extends unknown[]> = ((...told: Told) => void) | undefined;
+
+function inTurn<Told extends unknown[]>(a: Hook<Told>, b: Hook<Told>): Hook<Told> {
+  if (a === undefined || b === undefined) return a ?? b;
+  return (...told) => {
+    a(...told);
+    b(...told);
   };
 }
 

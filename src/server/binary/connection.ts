@@ -71,7 +71,7 @@ export class Connection implements Session {
     this.#world = world;
     this.#facts = factsOf(socket, world.sessionId);
     this.tasks = new LongTasks({ stream: limits.streams, upload: limits.uploads });
-    this.#outlet = new Outlet(socket, limits.unsentBytes, hooks.sent?.bind(hooks));
+    this.#outlet = new Outlet(socket, limits.unsentBytes, hooks.sent);
     this.#doorman = new Doorman(access, () => this.drain(unauthorized()));
     this.#order = new RequestOrder(() => this.#readsAtOnce());
     this.#replies = new ReplyQueue({
@@ -84,7 +84,7 @@ export class Connection implements Session {
     });
     this.#inlet = new Inlet(socket, {
       budget: world.budget,
-      received: hooks.received?.bind(hooks),
+      received: hooks.received,
       mayTake: () => this.#mayTake(),
       maxPayload: () => this.#maxPayload(),
       take: (event) => this.#take(event),

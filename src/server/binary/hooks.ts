@@ -24,13 +24,13 @@ export interface AnsweredRequest {
 }
 
 export interface BinaryHooks {
-  opened?(session: SessionFacts): void;
-  closed?(session: SessionFacts): void;
+  readonly opened?: ((session: SessionFacts) => void) | undefined;
+  readonly closed?: ((session: SessionFacts) => void) | undefined;
   /** A connection over the limit. */
-  refused?(): void;
-  answered?(request: AnsweredRequest): void;
-  received?(bytes: number): void;
-  sent?(bytes: number): void;
+  readonly refused?: (() => void) | undefined;
+  readonly answered?: ((request: AnsweredRequest) => void) | undefined;
+  readonly received?: ((bytes: number) => void) | undefined;
+  readonly sent?: ((bytes: number) => void) | undefined;
   /** Something went wrong on this side. The peer was told no more than that. */
-  failed?(error: unknown, session: SessionFacts): void;
+  readonly failed?: ((error: unknown, session: SessionFacts) => void) | undefined;
 }

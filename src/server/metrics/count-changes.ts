@@ -1,6 +1,7 @@
 import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { Engine } from '../../engine/engine.ts';
+import { Tally } from './tally.ts';
 
 /** What the records of each list are called. */
 const LISTS = {
@@ -17,34 +18,42 @@ const LISTS = {
 /** Counts what is committed, whoever asked for it. The result ends it. */
 export function countChanges(registry: Registry, engine: Engine): () => void {
   const registers = [registry];
-  const commits = new Counter({
+  const commits = new Tally();
+  const payloadBytes = new Tally();
+  const kinds = Object.entries(LISTS).map(([list, record]) => ({
+    list: list as keyof typeof LISTS,
+    record,
+    tally: new Tally(),
+  }));
+  new Counter({
     name: 'quipu_commits_total',
     help: 'Commits that became durable.',
     registers,
+    collect() {
+      commits.tell(this);
+    },
   });
-  const records = new Counter({
+  new Counter({
     name: 'quipu_records_total',
     help: 'Records that became durable: turns appended, opened and sealed, deltas, patches, contexts, log appends, documents.',
     labelNames: ['record'] as const,
     registers,
+    collect() {
+      for (const { record, tally } of kinds) tally.tell(this.labels({ record }));
+    },
   });
-  const payloadBytes = new Counter({
+  new Counter({
     name: 'quipu_payload_bytes_total',
     help: 'Payload bytes of turns that became durable, before deduplication and compression.',
     registers,
+    collect() {
+      payloadBytes.tell(this);
+    },
   });
-  const kinds = Object.entries(LISTS).map(([list, record]) => ({
-    list: list as keyof typeof LISTS,
-    counter: records.labels({ record }),
-  }));
   return engine.subscribe((change) => {
-    commits.inc();
-    for (const { list, counter } of kinds) {
-      if (change[list].length > 0) counter.inc(change[list].length);
-    }
-    let bytes = 0;
-    for (const { size } of change.turns) bytes += size;
-    for (const { size } of change.sealed) bytes += size;
-    if (bytes > 0) payloadBytes.inc(bytes);
+    commits.add(1);
+    for (const { list, tally } of kinds) tally.add(change[list].length);
+    for (const { size } of change.turns) payloadBytes.add(size);
+    for (const { size } of change.sealed) payloadBytes.add(size);
   });
 }

@@ -1,7 +1,9 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { BinaryHooks } from '../binary/hooks.ts';
 import type { Served } from '../served.ts';
+import { countBytes } from './count-bytes.ts';
 import { countChanges } from './count-changes.ts';
+import { Durations } from './durations.ts';
 import { gaugeStore } from './gauge-store.ts';
 
 export type Protocol = 'http' | 'binary';
@@ -41,15 +43,12 @@ const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1
 export function createMetrics({ served, ofProcess = false }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const seconds = new Histogram({
+  const seconds = new Durations({
     name: 'quipu_request_duration_seconds',
     help: 'Time from a whole request to its answer, by protocol and kind.',
-    labelNames: ['protocol', 'kind'] as const,
+    labels: ['protocol', 'kind'],
     buckets: BUCKETS,
-    registers,
   });
-  /** One for each protocol and kind, of which there are few. */
-  const observers = new Map<string, Histogram.Internal<'protocol' | 'kind'>>();
   const failures = new Counter({
     name: 'quipu_request_failures_total',
     help: 'Requests that were answered with an error.',
@@ -67,12 +66,7 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
     help: 'Connections over the limit.',
     registers,
   });
-  const bytesMoved = new Counter({
-    name: 'quipu_network_bytes_total',
-    help: 'Bytes received and sent, by protocol and direction; a request of HTTP counts when it is over.',
-    labelNames: ['protocol', 'direction'] as const,
-    registers,
-  });
+  const bytes = countBytes(registry);
   const upkeepSeconds = new Histogram({
     name: 'quipu_upkeep_duration_seconds',
     help: 'Runs of gc, verify, backup and other upkeep that a client asked for.',
@@ -84,42 +78,27 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
   gaugeStore(registry, served.store);
   if (ofProcess) collectDefaultMetrics({ register: registry });
 
-  const metrics: Counted = {
-    text: () => registry.metrics(),
+  function request(protocol: Protocol, kind: string, ms: number, ok: boolean): void {
+    seconds.observe(protocol, kind, ms / 1000);
+    if (!ok) failures.inc({ protocol, kind });
+  }
+
+  return {
+    text: async () => `${seconds.text()}\n\n${await registry.metrics()}`,
     contentType: registry.contentType,
-    request({ protocol, kind, ms, ok }) {
-      const name = `${protocol} ${kind}`;
-      const known = observers.get(name) ?? seconds.labels({ protocol, kind });
-      observers.set(name, known);
-      known.observe(ms / 1000);
-      if (!ok) failures.inc({ protocol, kind });
-    },
+    request: ({ protocol, kind, ms, ok }) => request(protocol, kind, ms, ok),
     connection: (protocol, change) => connections.inc({ protocol }, change),
-    bytes: (protocol, direction, count) => bytesMoved.inc({ protocol, direction }, count),
+    bytes: (protocol, direction, count) => bytes.moved.inc({ protocol, direction }, count),
     upkeep: (task, ms, ok) =>
       upkeepSeconds.observe({ task, result: ok ? 'done' : 'failed' }, ms / 1000),
+    binaryHooks: {
+      opened: () => connections.inc({ protocol: 'binary' }, 1),
+      closed: () => connections.inc({ protocol: 'binary' }, -1),
+      refused: () => refused.inc(),
+      answered: ({ message, code, ms }) => request('binary', message, ms, code === 0),
+      received: (count) => bytes.binaryIn.add(count),
+      sent: (count) => bytes.binaryOut.add(count),
+    },
     close: stopCounting,
-  };
-  return { ...metrics, binaryHooks: binaryHooks(metrics, () => refused.inc(), bytesMoved) };
-}
-
-type Counted = Omit<Metrics, 'binaryHooks'>;
-
-/** What is told for every request has its labels looked up once: that took longer than the counting. */
-function binaryHooks(
-  metrics: Counted,
-  refused: () => void,
-  bytesMoved: Counter<'protocol' | 'direction'>,
-): BinaryHooks {
-  const bytesIn = bytesMoved.labels({ protocol: 'binary', direction: 'in' });
-  const bytesOut = bytesMoved.labels({ protocol: 'binary', direction: 'out' });
-  return {
-    opened: () => metrics.connection('binary', 1),
-    closed: () => metrics.connection('binary', -1),
-    refused,
-    answered: ({ message, code, ms }) =>
-      metrics.request({ protocol: 'binary', kind: message, ms, ok: code === 0 }),
-    received: (count) => bytesIn.inc(count),
-    sent: (count) => bytesOut.inc(count),
   };
 }
