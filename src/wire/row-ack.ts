@@ -1,13 +1,13 @@
 import type { Hash } from '../base/brand.ts';
+import { writeU64 } from '../format/bytes.ts';
 import { ByteReader } from './byte-reader.ts';
-import { ByteWriter } from './byte-writer.ts';
 import type { Parts } from './byte-writer.ts';
 import { NAME_BYTES_MAX } from './limits.ts';
 
 // ROW_ACK, the reply to APPEND_TURN with WANT_ROW: ACK (u64 context, u64 turn, u32 depth, hash), then
 // u64 seq, u8 replayed, u64 parent, u64 created_at, u32 turn_flags, u32 version, u32 encoding, u32 size,
 // u32 type_len, type.
-const ROW_ACK_BYTES = 128;
+const ROW_ACK_BYTES = 97;
 
 /** Sent only when the turn is durable. */
 export interface RowAck {
@@ -30,22 +30,25 @@ export interface RowAck {
   readonly type: string;
 }
 
+/** In one pass over one array: every append of our own client gets one. */
 export function encodeRowAck(ack: RowAck): Parts {
-  return new ByteWriter(ROW_ACK_BYTES)
-    .u64(ack.context)
-    .u64(ack.turn)
-    .u32(ack.depth)
-    .hash(ack.hash)
-    .count64(ack.seq)
-    .u8(ack.replayed ? 1 : 0)
-    .u64(ack.parent)
-    .count64(ack.createdAt)
-    .u32(ack.turnFlags)
-    .u32(ack.version)
-    .u32(ack.encoding)
-    .u32(ack.size)
-    .sized32(ack.type)
-    .parts();
+  const typeBytes = Buffer.byteLength(ack.type);
+  const bytes = Buffer.allocUnsafe(ROW_ACK_BYTES + typeBytes);
+  bytes.writeBigUInt64LE(ack.context, 0);
+  bytes.writeBigUInt64LE(ack.turn, 8);
+  bytes.writeUInt32LE(ack.depth, 16);
+  bytes.write(ack.hash, 20, 'hex');
+  writeU64(bytes, ack.seq, 52);
+  bytes[60] = ack.replayed ? 1 : 0;
+  bytes.writeBigUInt64LE(ack.parent, 61);
+  writeU64(bytes, ack.createdAt, 69);
+  bytes.writeUInt32LE(ack.turnFlags, 77);
+  bytes.writeUInt32LE(ack.version, 81);
+  bytes.writeUInt32LE(ack.encoding, 85);
+  bytes.writeUInt32LE(ack.size, 89);
+  bytes.writeUInt32LE(typeBytes, 93);
+  bytes.write(ack.type, ROW_ACK_BYTES);
+  return [bytes];
 }
 
 export function decodeRowAck(payload: Uint8Array): RowAck {

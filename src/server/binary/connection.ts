@@ -18,17 +18,16 @@ import type { BinaryLimits } from './limits.ts';
 import { LongTasks } from './long-tasks.ts';
 import { Outlet } from './outlet.ts';
 import { planRequest } from './plan-request.ts';
-import { ReadsAtOnce } from './reads-at-once.ts';
 import { failureReply, oversizedError, successReply } from './ready-replies.ts';
-import { ReplyQueue } from './reply-queue.ts';
-import type { PendingReply, ReadyReply, Ticket } from './reply-queue.ts';
+import { ReplyQueue, Ticket } from './reply-queue.ts';
+import type { ReadyReply } from './reply-queue.ts';
 import type { Job } from './request.ts';
-import { RequestOrder } from './request-order.ts';
+import { RequestRunner } from './request-runner.ts';
 import { factsOf } from './session-facts.ts';
 import type { Session } from './session.ts';
 import { toFrame } from '../../wire/to-frame.ts';
 import { tuneSocket } from './tune-socket.ts';
-import { goingAway, isOwnFault, noAnswerYet } from './wire-error.ts';
+import { goingAway, noAnswerYet } from './wire-error.ts';
 
 // One client from its first byte to its last: frames come in through the inlet, become jobs that begin in
 // an order, get their replies in line, and those leave through the outlet.
@@ -51,9 +50,8 @@ export class Connection implements Session {
   readonly #inlet: Inlet;
   readonly #outlet: Outlet;
   readonly #doorman: Doorman;
-  readonly #order: RequestOrder;
+  readonly #runner: RequestRunner;
   readonly #replies: ReplyQueue;
-  readonly #reads = new ReadsAtOnce();
   readonly #abort = new AbortController();
   #facts: SessionFacts;
   /** Who this is is being looked up. */
@@ -73,12 +71,17 @@ export class Connection implements Session {
     this.tasks = new LongTasks({ stream: limits.streams, upload: limits.uploads });
     this.#outlet = new Outlet(socket, limits.unsentBytes, hooks.sent);
     this.#doorman = new Doorman(access, () => this.drain(unauthorized()));
-    this.#order = new RequestOrder(() => this.#readsAtOnce());
+    this.#runner = new RequestRunner({
+      tasks: this.tasks,
+      mayRead: () => !this.#outlet.full && this.#replies.readyBytes < READY_BYTES,
+      answer: (ticket, reply) => this.#replies.answer(ticket, reply),
+      fail: (ticket, error) => this.#fail(ticket, error),
+      failed: (error) => this.failed(error),
+    });
     this.#replies = new ReplyQueue({
       answerMs: limits.answerMs,
-      now: () => performance.now(),
       mayWrite: () => !this.#outlet.full,
-      write: (request, reply) => this.#write(request, reply),
+      write: (ticket, reply) => this.#write(ticket, reply),
       late: ({ reqId }) => failureReply(reqId, noAnswerYet(limits.answerMs), this.knowsQuipu),
       flushed: () => this.#advance(),
     });
@@ -144,7 +147,7 @@ export class Connection implements Session {
     socket.on('close', () => {
       clearTimeout(this.#timer);
       this.#ending = true;
-      this.#order.stop();
+      this.#runner.stop();
       this.#replies.clear();
       this.#outlet.close();
       this.#inlet.close();
@@ -171,13 +174,9 @@ export class Connection implements Session {
     return this.#world.budget.isSpent ? SMALL_FRAME_BYTES : FRAME_PAYLOAD_MAX;
   }
 
-  #readsAtOnce(): number {
-    return this.#outlet.full || this.#replies.readyBytes >= READY_BYTES ? 0 : this.#reads.count;
-  }
-
   /** Goes on wherever there is room again. */
   #advance(): void {
-    this.#order.advance();
+    this.#runner.advance();
     this.#inlet.advance();
     const isDone = this.#replies.length === 0;
     if (isDone && this.#ending) this.#finish();
@@ -191,41 +190,31 @@ export class Connection implements Session {
   }
 
   #request(frame: Frame): void {
-    const planned = planRequest(frame, this.#world.messages, this);
-    const ticket = this.#ticket(frame, frame.payload.length, planned.name);
-    if (planned.job !== undefined) {
-      const { job } = planned;
-      this.#order.add(job.order, () => this.#run(ticket, job));
-      return;
-    }
-    this.#fail(ticket, planned.problem);
-    if (isQuipuError(planned.problem, 'UNAUTHORIZED')) this.#end();
-  }
-
-  /** Never rejects. */
-  async #run(ticket: Ticket, job: Job): Promise<void> {
-    if (ticket.isOver) return;
-    const { type, reqId } = ticket.request;
+    const handler = this.#world.messages.get(frame.type);
+    let job: Job | undefined;
+    let problem: unknown;
     try {
-      const reply = successReply(type, reqId, await job.run());
-      // Whatever would follow a reply that came too late must not come either.
-      if (ticket.isOver) this.tasks.cancel(reqId);
-      if (job.order === 'read') this.#reads.note(reply.frame.length);
-      ticket.answer(reply);
+      job = planRequest(frame, handler, this);
     } catch (error) {
-      if (isOwnFault(error)) this.failed(error);
-      this.#fail(ticket, error);
+      problem = error;
+    }
+    const name = job?.name ?? handler?.name ?? 'unknown';
+    const ticket = this.#ticket(frame, name, frame.payload.length);
+    if (job !== undefined) this.#runner.add(ticket, job);
+    else {
+      this.#fail(ticket, problem);
+      if (isQuipuError(problem, 'UNAUTHORIZED')) this.#end();
     }
   }
 
   #hello(frame: Frame): void {
     const { payload, reqId, type } = frame;
-    const ticket = this.#ticket(frame, payload.length, 'HELLO');
+    const ticket = this.#ticket(frame, 'HELLO', payload.length);
     this.#ask(async () => {
       try {
         const { quipu } = await this.#doorman.greet(decodeHello(payload));
         const parts = helloParts(this.#world.sessionId, quipu);
-        ticket.answer(successReply(type, reqId, { parts }));
+        this.#replies.answer(ticket, successReply(type, reqId, { parts }));
       } catch (error) {
         this.#fail(ticket, error);
         // Who sends nonsense may try again; who is refused may not.
@@ -251,27 +240,29 @@ export class Connection implements Session {
   #refuse(event: Extract<FrameEvent, { kind: 'oversized' }>): void {
     const isKnown = this.#doorman.identity !== undefined;
     const error = oversizedError(event.length, this.#maxPayload(), isKnown);
-    this.#fail(this.#ticket(event, 0, 'unknown'), error);
+    this.#fail(this.#ticket(event, 'unknown', 0), error);
     if (isQuipuError(error, 'TOO_LARGE')) this.#end();
   }
 
-  #ticket({ type, reqId }: FrameEvent | Frame, bytes: number, message: string): Ticket {
-    return this.#replies.take({ type, reqId, message, bytes, sinceMs: performance.now() });
+  #ticket({ type, reqId }: FrameEvent | Frame, message: string, bytes: number): Ticket {
+    const ticket = new Ticket(type, reqId, message, bytes);
+    this.#replies.add(ticket);
+    return ticket;
   }
 
   #fail(ticket: Ticket, error: unknown): void {
-    ticket.answer(failureReply(ticket.request.reqId, error, this.knowsQuipu));
+    this.#replies.answer(ticket, failureReply(ticket.reqId, error, this.knowsQuipu));
   }
 
-  #write(request: PendingReply, { frame, code }: ReadyReply): void {
+  #write({ message, bytes, sinceMs }: Ticket, { frame, code }: ReadyReply): void {
     this.#outlet.write(frame);
-    this.#inlet.release(request.bytes);
+    this.#inlet.release(bytes);
     this.#world.hooks.answered?.({
       session: this.#facts,
-      message: request.message,
+      message,
       code,
-      ms: performance.now() - request.sinceMs,
-      bytesIn: request.bytes,
+      ms: performance.now() - sinceMs,
+      bytesIn: bytes,
       bytesOut: frame.length,
     });
   }
@@ -291,7 +282,7 @@ export class Connection implements Session {
     if (this.#draining !== undefined && this.knowsQuipu) {
       this.#outlet.write(failureReply(NO_REQUEST, this.#draining, true).frame);
     }
-    this.#socket.end();
+    this.#outlet.end();
     clearTimeout(this.#timer);
     const { discardMs } = this.limits;
     const waitMs = this.#draining === undefined ? discardMs : Math.min(discardMs, LEAVE_MS);

@@ -34,6 +34,8 @@ export class Inlet {
   /** What the budget knows of. */
   #counted = 0;
   #taking = false;
+  /** Something waits until it may be taken: in the reader, or still with the peer. */
+  #held = false;
   #peerEnded = false;
   #discarding = false;
 
@@ -43,7 +45,7 @@ export class Inlet {
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('end', () => {
       this.#peerEnded = true;
-      this.advance();
+      this.#takeAll();
     });
   }
 
@@ -52,22 +54,9 @@ export class Inlet {
     return this.#reader.isMidFrame && !this.#discarding;
   }
 
-  /** Takes the requests that may be taken now, and reads on or not. */
+  /** Takes the requests that may be taken now, if some had to wait. */
   advance(): void {
-    if (this.#taking || this.#discarding) return;
-    this.#taking = true;
-    let isEmpty = false;
-    while (!isEmpty && !this.#discarding && this.#world.mayTake()) {
-      this.#reader.maxPayload = this.#world.maxPayload();
-      const event = this.#reader.next();
-      if (event === undefined) isEmpty = true;
-      else this.#take(event);
-    }
-    this.#taking = false;
-    if (this.#discarding) return;
-    if (this.#world.mayTake()) this.#socket.resume();
-    else this.#socket.pause();
-    if (isEmpty && this.#peerEnded) this.#world.ended();
+    if (this.#held) this.#takeAll();
   }
 
   /** A request was answered, so its bytes are gone. */
@@ -95,7 +84,31 @@ export class Inlet {
     this.#unread += chunk.length;
     this.#count();
     this.#reader.push(chunk);
-    this.advance();
+    this.#takeAll();
+  }
+
+  /** Takes the requests that may be taken now, and reads on or not. */
+  #takeAll(): void {
+    if (this.#taking || this.#discarding) return;
+    this.#taking = true;
+    let isEmpty = false;
+    while (!isEmpty && !this.#discarding && this.#world.mayTake()) {
+      this.#reader.maxPayload = this.#world.maxPayload();
+      const event = this.#reader.next();
+      if (event === undefined) isEmpty = true;
+      else this.#take(event);
+    }
+    this.#taking = false;
+    if (this.#discarding) return;
+    this.#hold(!this.#world.mayTake());
+    if (isEmpty && this.#peerEnded) this.#world.ended();
+  }
+
+  #hold(held: boolean): void {
+    if (held === this.#held) return;
+    this.#held = held;
+    if (held) this.#socket.pause();
+    else this.#socket.resume();
   }
 
   #take(event: FrameEvent): void {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ReplyQueue } from './reply-queue.ts';
-import type { ReadyReply, Ticket } from './reply-queue.ts';
+import { ReplyQueue, Ticket } from './reply-queue.ts';
+import type { ReadyReply } from './reply-queue.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -19,14 +19,16 @@ function rig() {
   const state = { mayWrite: true };
   const queue = new ReplyQueue({
     answerMs: 1000,
-    now: () => Date.now(),
     mayWrite: () => state.mayWrite,
     write: (_, { frame }) => written.push(String(frame.chunks[0])),
     late: ({ message }) => reply(`late ${message}`),
     flushed: () => undefined,
   });
-  const take = (message: string): Ticket =>
-    queue.take({ type: 1, reqId: Buffer.alloc(8), message, bytes: 10, sinceMs: Date.now() });
+  const take = (message: string): Ticket => {
+    const ticket = new Ticket(1, Buffer.alloc(8), message, 10);
+    queue.add(ticket);
+    return ticket;
+  };
   return { queue, take, written, state };
 }
 
@@ -34,11 +36,11 @@ describe('ReplyQueue', () => {
   it('sends replies in the order of the requests', () => {
     const { queue, take, written } = rig();
     const [a, b, c] = [take('a'), take('b'), take('c')];
-    c.answer(reply('C'));
-    b.answer(reply('B'));
+    queue.answer(c, reply('C'));
+    queue.answer(b, reply('B'));
     expect(written).toEqual([]);
     expect(queue).toMatchObject({ length: 3, requestBytes: 30, readyBytes: 2 });
-    a.answer(reply('A'));
+    queue.answer(a, reply('A'));
     expect(written).toEqual(['A', 'B', 'C']);
     expect(queue).toMatchObject({ length: 0, requestBytes: 0, readyBytes: 0 });
   });
@@ -46,7 +48,7 @@ describe('ReplyQueue', () => {
   it('holds them back while nothing may be written', () => {
     const { queue, take, written, state } = rig();
     state.mayWrite = false;
-    take('a').answer(reply('A'));
+    queue.answer(take('a'), reply('A'));
     expect(written).toEqual([]);
     state.mayWrite = true;
     queue.flush();
@@ -54,12 +56,12 @@ describe('ReplyQueue', () => {
   });
 
   it('says that something is sent when it is on its way', () => {
-    const { take } = rig();
+    const { queue, take } = rig();
     const sent = vi.fn<() => void>();
     const first = take('a');
-    take('b').answer({ ...reply('B'), sent });
+    queue.answer(take('b'), { ...reply('B'), sent });
     expect(sent).not.toHaveBeenCalled();
-    first.answer(reply('A'));
+    queue.answer(first, reply('A'));
     expect(sent).toHaveBeenCalledOnce();
   });
 
@@ -72,8 +74,8 @@ describe('ReplyQueue', () => {
     expect(written).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(written).toEqual(['late slow']);
-    slow.answer(reply('SLOW'));
-    later.answer(reply('LATER'));
+    queue.answer(slow, reply('SLOW'));
+    queue.answer(later, reply('LATER'));
     expect(written).toEqual(['late slow', 'LATER']);
     vi.advanceTimersByTime(5000);
     const next = take('next');
@@ -88,7 +90,7 @@ describe('ReplyQueue', () => {
     const ticket = take('a');
     queue.clear();
     vi.advanceTimersByTime(5000);
-    ticket.answer(reply('A'));
+    queue.answer(ticket, reply('A'));
     expect(written).toEqual([]);
     expect(queue.length).toBe(0);
   });

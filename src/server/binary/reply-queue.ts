@@ -6,15 +6,6 @@ import type { OutgoingFrame } from '../../wire/to-frame.ts';
 // - A reply that does not come in time is replaced, and never sent when it comes after all: a client that
 //   has given up waiting would take it for the reply to its next request.
 
-export interface PendingReply {
-  readonly type: number;
-  readonly reqId: Buffer;
-  /** For hooks. */
-  readonly message: string;
-  readonly bytes: number;
-  readonly sinceMs: number;
-}
-
 /** What a request is answered with. */
 export interface ReadyReply {
   readonly frame: OutgoingFrame;
@@ -26,36 +17,35 @@ export interface ReadyReply {
 
 export interface ReplyQueueWorld {
   readonly answerMs: number;
-  readonly now: () => number;
   /** False while nothing more should be written. */
   readonly mayWrite: () => boolean;
-  write(request: PendingReply, reply: ReadyReply): void;
+  write(ticket: Ticket, reply: ReadyReply): void;
   /** What to say instead of a reply that took too long. */
-  late(request: PendingReply): ReadyReply;
+  late(ticket: Ticket): ReadyReply;
   /** Some replies have been written. */
   flushed(): void;
 }
 
-/** The place of one request in line. */
+/** One request, and its place in line. */
 export class Ticket {
-  readonly request: PendingReply;
+  readonly type: number;
+  readonly reqId: Buffer;
+  /** For hooks. */
+  readonly message: string;
+  readonly bytes: number;
+  readonly sinceMs: number = performance.now();
   reply: ReadyReply | undefined;
-  readonly #answered: (ticket: Ticket) => void;
 
-  constructor(request: PendingReply, answered: (ticket: Ticket) => void) {
-    this.request = request;
-    this.#answered = answered;
+  constructor(type: number, reqId: Buffer, message: string, bytes: number) {
+    this.type = type;
+    this.reqId = reqId;
+    this.message = message;
+    this.bytes = bytes;
   }
 
   /** It has its reply; another one would come to nothing. */
   get isOver(): boolean {
     return this.reply !== undefined;
-  }
-
-  answer(reply: ReadyReply): void {
-    if (this.reply !== undefined) return;
-    this.reply = reply;
-    this.#answered(this);
   }
 }
 
@@ -85,30 +75,31 @@ export class ReplyQueue {
     return this.#readyBytes;
   }
 
-  /** Takes a place in line. */
-  take(request: PendingReply): Ticket {
-    const ticket = new Ticket(request, this.#answered);
+  /** The request takes its place in line. */
+  add(ticket: Ticket): void {
     this.#tickets.push(ticket);
-    this.#requestBytes += request.bytes;
+    this.#requestBytes += ticket.bytes;
     this.#timer ??= this.#startTimer(this.#world.answerMs);
-    return ticket;
   }
 
-  readonly #answered = (ticket: Ticket): void => {
-    this.#readyBytes += ticket.reply?.frame.length ?? 0;
+  answer(ticket: Ticket, reply: ReadyReply): void {
+    if (ticket.isOver) return;
+    ticket.reply = reply;
+    this.#readyBytes += reply.frame.length;
     if (this.#tickets[0] === ticket) this.flush();
-  };
+  }
 
   flush(): void {
     let written = 0;
     for (; ; written += 1) {
-      const [ticket] = this.#tickets;
+      const ticket = this.#tickets[0];
       if (ticket?.reply === undefined || !this.#world.mayWrite()) break;
+      const { reply } = ticket;
       this.#tickets.shift();
-      this.#requestBytes -= ticket.request.bytes;
-      this.#readyBytes -= ticket.reply.frame.length;
-      this.#world.write(ticket.request, ticket.reply);
-      ticket.reply.sent?.();
+      this.#requestBytes -= ticket.bytes;
+      this.#readyBytes -= reply.frame.length;
+      this.#world.write(ticket, reply);
+      reply.sent?.();
     }
     if (written > 0) this.#world.flushed();
   }
@@ -129,14 +120,14 @@ export class ReplyQueue {
   /** One timer for all: the first in line is always the oldest. */
   #replaceLate(): void {
     this.#timer = undefined;
-    const { answerMs, now } = this.#world;
+    const { answerMs } = this.#world;
     for (const ticket of this.#tickets.slice()) {
-      const leftMs = ticket.request.sinceMs + answerMs - now();
+      const leftMs = ticket.sinceMs + answerMs - performance.now();
       if (leftMs > 0) {
         this.#timer = this.#startTimer(leftMs);
         break;
       }
-      if (!ticket.isOver) ticket.answer(this.#world.late(ticket.request));
+      if (!ticket.isOver) this.answer(ticket, this.#world.late(ticket));
     }
   }
 }

@@ -1,34 +1,37 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RequestOrder, WRITES_AT_ONCE } from './request-order.ts';
+import { Ordered, RequestOrder, WRITES_AT_ONCE } from './request-order.ts';
 import type { Order } from './request-order.ts';
 
-interface Started {
-  readonly order: Order;
-  readonly end: () => void;
+class Noted extends Ordered {
+  readonly id: number;
+
+  constructor(order: Order, id: number) {
+    super(order);
+    this.id = id;
+  }
 }
 
 /** Requests that note when they begin, and end when told. */
 function rig(readsAtOnce = 100) {
   const begun: number[] = [];
-  const running = new Map<number, Started>();
-  const order = new RequestOrder(() => readsAtOnce);
+  const running = new Map<number, Noted>();
+  const begin = (request: Noted): void => {
+    begun.push(request.id);
+    running.set(request.id, request);
+  };
+  const order = new RequestOrder(begin, () => readsAtOnce);
   let count = 0;
   const add = (kind: Order): number => {
     const id = count;
     count += 1;
-    order.add(kind, () => {
-      begun.push(id);
-      return new Promise<void>((resolve) => {
-        running.set(id, { order: kind, end: resolve });
-      });
-    });
+    order.add(new Noted(kind, id));
     return id;
   };
-  const end = async (id: number): Promise<void> => {
-    running.get(id)!.end();
+  const end = (id: number): void => {
+    const request = running.get(id)!;
     running.delete(id);
-    await new Promise((resolve) => setImmediate(resolve));
+    order.end(request);
   };
   return { order, begun, running, add, end };
 }
@@ -40,64 +43,64 @@ describe('RequestOrder', () => {
     expect(begun).toEqual([0, 1, 2]);
   });
 
-  it('lets a read wait for the writes before it, and not for those after', async () => {
+  it('lets a read wait for the writes before it, and not for those after', () => {
     const { add, begun, end } = rig();
     add('write');
     add('read');
     add('write');
     expect(begun).toEqual([0, 2]);
-    await end(0);
+    end(0);
     expect(begun).toEqual([0, 2, 1]);
   });
 
-  it('keeps a barrier alone among writes', async () => {
+  it('keeps a barrier alone among writes', () => {
     const { add, begun, end } = rig();
     add('write');
     add('barrier');
     add('write');
     add('free');
     expect(begun).toEqual([0, 3]);
-    await end(0);
+    end(0);
     expect(begun).toEqual([0, 3, 1]);
-    await end(1);
+    end(1);
     expect(begun).toEqual([0, 3, 1, 2]);
   });
 
-  it('runs no more reads at once than it may', async () => {
+  it('runs no more reads at once than it may', () => {
     const { add, begun, end } = rig(2);
     for (let count = 0; count < 3; count += 1) add('read');
     expect(begun).toEqual([0, 1]);
-    await end(1);
+    end(1);
     expect(begun).toEqual([0, 1, 2]);
   });
 
-  it('runs no more writes at once than it may, and reads behind them wait', async () => {
+  it('runs no more writes at once than it may, and reads behind them wait', () => {
     const { add, begun, end } = rig();
     for (let count = 0; count < WRITES_AT_ONCE + 1; count += 1) add('write');
     const read = add('read');
     expect(begun.length).toBe(WRITES_AT_ONCE);
-    await end(0);
+    end(0);
     expect(begun.at(-1)).toBe(WRITES_AT_ONCE);
-    for (let count = 1; count <= WRITES_AT_ONCE; count += 1) await end(count);
+    for (let count = 1; count <= WRITES_AT_ONCE; count += 1) end(count);
     expect(begun.at(-1)).toBe(read);
   });
 
-  it('begins nothing after it was stopped', async () => {
+  it('begins nothing after it was stopped', () => {
     const { order, add, begun, end } = rig();
     add('barrier');
     add('write');
     order.stop();
-    await end(0);
+    end(0);
     add('write');
     expect(begun).toEqual([0]);
   });
 
-  it('keeps its promises whatever comes and however long it takes', async () => {
+  it('keeps its promises whatever comes and however long it takes', () => {
     const kinds = fc.constantFrom<Order>('free', 'read', 'write', 'barrier');
-    const property = fc.asyncProperty(
+    const property = fc.property(
       fc.array(kinds, { maxLength: 20 }),
       fc.array(fc.nat(), { minLength: 40, maxLength: 40 }),
-      async (asked, picks) => {
+      (asked, picks) => {
         const { add, begun, running, end } = rig(3);
         const ended = new Set<number>();
         const check = (id: number): void => {
@@ -126,13 +129,13 @@ describe('RequestOrder', () => {
           if (ids.length === 0) break;
           const id = ids[pick % ids.length]!;
           ended.add(id);
-          await end(id);
+          end(id);
           look();
         }
         expect(begun.length).toBe(asked.length);
       },
     );
-    await fc.assert(property, { numRuns: 200 });
+    fc.assert(property, { numRuns: 200 });
   });
 });
 

@@ -17,57 +17,77 @@ export type Order =
 /** Enough to fill a group commit, and little enough that others do not wait long for one client. */
 export const WRITES_AT_ONCE = 256;
 
-interface Waiting {
-  readonly seq: number;
+/** One request, and its place among the others. One object for both, since every request has it. */
+export class Ordered {
   readonly order: Order;
-  readonly begin: () => Promise<void>;
+  /** Given when it is added. */
+  seq = 0;
+  ended = false;
+
+  constructor(order: Order) {
+    this.order = order;
+  }
 }
 
-interface Write {
-  readonly seq: number;
-  ended: boolean;
-}
-
-export class RequestOrder {
+export class RequestOrder<T extends Ordered> {
+  readonly #begin: (request: T) => void;
   readonly #readsAtOnce: () => number;
   /** By rising number; the first one begins first. */
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: T[] = [];
   #waitingWrites = 0;
   /** By rising number from the oldest write under way on; later ones may have ended already. */
-  readonly #writes: Write[] = [];
+  readonly #writes: T[] = [];
   #writing = 0;
   #barrier = false;
   #reads = 0;
   #seq = 0;
   #stopped = false;
 
-  constructor(readsAtOnce: () => number) {
+  /** `begin` throws nothing, and whoever it sets to work says `end`. */
+  constructor(begin: (request: T) => void, readsAtOnce: () => number) {
+    this.#begin = begin;
     this.#readsAtOnce = readsAtOnce;
   }
 
-  /** `begin` never rejects. It may be called at once. */
-  add(order: Order, begin: () => Promise<void>): void {
+  /** It may begin at once. */
+  add(request: T): void {
     if (this.#stopped) return;
     this.#seq += 1;
-    const request = { seq: this.#seq, order, begin };
+    request.seq = this.#seq;
+    const { order } = request;
     // A write may pass reads that wait: they wait for writes before them, not for this one.
     const isNext = isWrite(order) ? this.#waitingWrites === 0 : this.#waiting.length === 0;
     if (order === 'free' || (isNext && this.#mayBegin(request))) {
-      this.#begin(request);
+      this.#start(request);
       return;
     }
     this.#waiting.push(request);
     if (isWrite(order)) this.#waitingWrites += 1;
   }
 
+  /** For each request that was begun, once, when it is over. */
+  end(request: T): void {
+    const { order } = request;
+    if (order === 'free') return;
+    if (order === 'read') this.#reads -= 1;
+    else {
+      request.ended = true;
+      this.#writing -= 1;
+      // A barrier is alone while it is under way.
+      this.#barrier = false;
+      while (this.#writes[0]?.ended === true) this.#writes.shift();
+    }
+    this.advance();
+  }
+
   /** Begins what can begin now. To be called when `readsAtOnce` may have grown. */
   advance(): void {
     for (;;) {
-      const [next] = this.#waiting;
+      const next = this.#waiting[0];
       if (next === undefined || !this.#mayBegin(next)) return;
       this.#waiting.shift();
       if (isWrite(next.order)) this.#waitingWrites -= 1;
-      this.#begin(next);
+      this.#start(next);
     }
   }
 
@@ -79,39 +99,22 @@ export class RequestOrder {
   }
 
   /** Given that nothing that waits is in its way. */
-  #mayBegin({ seq, order }: Waiting): boolean {
+  #mayBegin({ seq, order }: T): boolean {
     if (order === 'write') return !this.#barrier && this.#writing < WRITES_AT_ONCE;
     if (order === 'barrier') return this.#writing === 0;
-    const [oldest] = this.#writes;
+    const oldest = this.#writes[0];
     return (oldest === undefined || oldest.seq > seq) && this.#reads < this.#readsAtOnce();
   }
 
-  #begin({ seq, order, begin }: Waiting): void {
-    if (order === 'free') void begin();
-    else if (order === 'read') {
-      this.#reads += 1;
-      void begin().then(this.#endRead);
-    } else {
-      const write = { seq, ended: false };
-      this.#writes.push(write);
+  #start(request: T): void {
+    const { order } = request;
+    if (order === 'read') this.#reads += 1;
+    else if (order !== 'free') {
+      this.#writes.push(request);
       this.#writing += 1;
       if (order === 'barrier') this.#barrier = true;
-      void begin().then(() => this.#endWrite(write));
     }
-  }
-
-  readonly #endRead = (): void => {
-    this.#reads -= 1;
-    this.advance();
-  };
-
-  #endWrite(write: Write): void {
-    write.ended = true;
-    this.#writing -= 1;
-    // A barrier is alone while it is under way.
-    this.#barrier = false;
-    while (this.#writes[0]?.ended === true) this.#writes.shift();
-    this.advance();
+    this.#begin(request);
   }
 }
 

@@ -1,14 +1,22 @@
 import type { Scope } from '../access.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
+import type { Frame } from '../../wire/frame.ts';
 import type { Order } from './request-order.ts';
 import type { Session } from './session.ts';
 
 /** A message of a client, its flags reduced to those that count. */
-export interface Request {
+export class Request {
   readonly type: number;
   readonly flags: number;
   readonly reqId: Buffer;
   readonly payload: Buffer;
+
+  constructor({ type, reqId, payload }: Frame, flags: number) {
+    this.type = type;
+    this.flags = flags;
+    this.reqId = reqId;
+    this.payload = payload;
+  }
 }
 
 export interface Reply {

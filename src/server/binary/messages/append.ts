@@ -1,12 +1,13 @@
-import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
-import type { Batch, BlobPut, Committed, TurnAppend } from '../../../engine/batch.ts';
+import type { Hash, TurnId } from '../../../base/brand.ts';
+import type { EncodedPayload } from '../../../context/encode-payload.ts';
+import { PreparedTurn, planAppend } from '../../../context/plan-append.ts';
+import type { Batch, Committed } from '../../../engine/batch.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { TurnRow } from '../../../engine/rows.ts';
 import { encodeAck } from '../../../wire/ack.ts';
 import { decodeAppendBatch, encodeBatchAck } from '../../../wire/append-batch.ts';
 import type { AppendBatch, BatchItem } from '../../../wire/append-batch.ts';
 import { decodeAppendTurn } from '../../../wire/append-turn.ts';
-import type { Parts } from '../../../wire/byte-writer.ts';
 import { encodeRowAck } from '../../../wire/row-ack.ts';
 import type { Job, MessageHandler, Reply, Request } from '../request.ts';
 import type { Session } from '../session.ts';
@@ -25,18 +26,14 @@ type Placing = Pick<AppendBatch, 'context' | 'parent' | 'key' | 'expectHead'>;
 interface Kind {
   /** What an error calls the item. */
   readonly where: (index: number) => string;
-  readonly ack: (committed: Committed) => Parts;
-  /** What an error says is missing when it is the turn to append to; undefined: as the engine says it. */
-  readonly parent?: string;
+  readonly reply: (committed: Committed) => Reply;
+  /** Throws what the client is told; undefined: what the engine says. */
+  readonly fail?: (error: unknown) => never;
 }
 
-const ONE_TURN: Kind = { where: () => 'turn', ack: ackOne, parent: 'parent turn' };
-const ONE_ROW: Kind = { where: () => 'turn', ack: ackRow };
-const MANY_TURNS: Kind = {
-  where: (index) => `item ${index}`,
-  ack: ackAll,
-  parent: 'parent turn',
-};
+const ONE_TURN: Kind = { where: () => 'turn', reply: replyOne, fail: failParent };
+const ONE_ROW: Kind = { where: () => 'turn', reply: replyRow };
+const MANY_TURNS: Kind = { where: (index) => `item ${index}`, reply: replyAll, fail: failParent };
 
 export function appendTurn(engine: Engine): MessageHandler {
   return {
@@ -45,7 +42,7 @@ export function appendTurn(engine: Engine): MessageHandler {
     plan({ payload, flags }: Request, session: Session): Job {
       const append = decodeAppendTurn(payload, flags);
       if (append.open) return openTurn(engine, append, session);
-      return planAppend(engine, append, [append], append.wantRow ? ONE_ROW : ONE_TURN);
+      return planJob(engine, append, [append], append.wantRow ? ONE_ROW : ONE_TURN);
     },
   };
 }
@@ -56,76 +53,77 @@ export function appendBatch(engine: Engine): MessageHandler {
     needs: 'write',
     plan({ payload, flags }: Request): Job {
       const append = decodeAppendBatch(payload, flags);
-      return planAppend(engine, append, append.items, MANY_TURNS);
+      return planJob(engine, append, append.items, MANY_TURNS);
     },
   };
 }
 
-function planAppend(
-  engine: Engine,
-  placing: Placing,
-  items: readonly Item[],
-  { where, ack, parent }: Kind,
-): Job {
-  const placed = { context: contextOf(placing.context), place: placeOf(placing), key: placing.key };
-
-  async function commit(blobs: readonly BlobPut[]): Promise<Reply> {
-    try {
-      return { parts: ack(await engine.commit(toBatch(placed, items, blobs))) };
-    } catch (error) {
-      throw parent === undefined ? error : asMissing(error, parent);
-    }
-  }
+function planJob(engine: Engine, placing: Placing, items: readonly Item[], kind: Kind): Job {
+  const context = contextOf(placing.context);
+  const { parent, expectedHead } = placeOf(placing);
+  const key = placing.key === undefined ? undefined : keyText(placing.key);
+  const plan = { parent, expectedHead, key };
+  const { where } = kind;
 
   if (items.some(({ turn }) => isLarge(turn.rawLength))) {
     const run = async (): Promise<Reply> => {
-      const blobs: BlobPut[] = [];
-      for (const [index, { turn }] of items.entries()) {
-        blobs.push(await takeLargePayload(turn, where(index)));
+      const turns: PreparedTurn[] = [];
+      for (const [at, item] of items.entries()) {
+        turns.push(prepare(item, await takeLargePayload(item.turn, where(at))));
       }
-      return commit(blobs);
+      return commit(engine, planAppend(context, turns, plan), kind);
     };
     return { order: 'barrier', run };
   }
-  const blobs = items.map(({ turn }, index) => takePayload(turn, where(index)));
-  return { order: 'write', run: () => commit(blobs) };
+  const turns = items.map((item, at) => prepare(item, takePayload(item.turn, where(at))));
+  return new AppendJob(engine, planAppend(context, turns, plan), kind);
 }
 
-interface Placed {
-  readonly context: ContextId;
-  readonly place: Pick<TurnAppend, 'parent' | 'expectedHead'>;
-  readonly key: Uint8Array | undefined;
+/** A class, since it holds payloads: see `EncodedPayload`. */
+class AppendJob implements Job {
+  readonly order = 'write';
+  readonly #engine: Engine;
+  readonly #batch: Batch;
+  readonly #kind: Kind;
+
+  constructor(engine: Engine, batch: Batch, kind: Kind) {
+    this.#engine = engine;
+    this.#batch = batch;
+    this.#kind = kind;
+  }
+
+  run(): Promise<Reply> {
+    return commit(this.#engine, this.#batch, this.#kind);
+  }
 }
 
-function toBatch(
-  { context, place, key }: Placed,
-  items: readonly Item[],
-  blobs: readonly BlobPut[],
-): Batch {
-  const turns = items.map(({ turn, fsRoot }, index): TurnAppend => {
-    const { type, version, encoding, hash: payload, rawLength: size } = turn;
-    const append = { context, type, version, encoding, payload, size };
-    if (index > 0 && fsRoot === undefined) return append;
-    return { ...append, ...(index === 0 && place), ...(fsRoot !== undefined && { fsRoot }) };
-  });
-  return key === undefined
-    ? { blobs, turns }
-    : { idempotency: { context, key: keyText(key) }, blobs, turns };
+function commit(engine: Engine, batch: Batch, { reply, fail }: Kind): Promise<Reply> {
+  return engine.commit(batch).then(reply, fail);
 }
 
-function onlyRow({ turns: [row] }: Committed): TurnRow {
+function prepare({ turn, fsRoot }: Item, payload: EncodedPayload): PreparedTurn {
+  const { type, version } = turn;
+  return new PreparedTurn({ type, version, fsRoot }, payload);
+}
+
+function failParent(error: unknown): never {
+  throw asMissing(error, 'parent turn');
+}
+
+function onlyRow({ turns }: Committed): TurnRow {
+  const row = turns[0];
   if (row === undefined) throw new Error('a turn was stored and is not there');
   return row;
 }
 
-function ackOne(committed: Committed): Parts {
-  const row = onlyRow(committed);
-  return encodeAck({ context: row.context, turn: row.id, depth: row.depth, hash: row.payload });
+function replyOne(committed: Committed): Reply {
+  const { context, id: turn, depth, payload: hash } = onlyRow(committed);
+  return { parts: encodeAck({ context, turn, depth, hash }) };
 }
 
-function ackRow(committed: Committed): Parts {
+function replyRow(committed: Committed): Reply {
   const row = onlyRow(committed);
-  return encodeRowAck({
+  const parts = encodeRowAck({
     context: row.context,
     turn: row.id,
     depth: row.depth,
@@ -140,15 +138,17 @@ function ackRow(committed: Committed): Parts {
     size: row.size,
     type: row.type,
   });
+  return { parts };
 }
 
-function ackAll({ turns }: Committed): Parts {
+function replyAll({ turns }: Committed): Reply {
   const [first] = turns;
   if (first === undefined) throw new Error('turns were stored and are not there');
-  return encodeBatchAck({
+  const parts = encodeBatchAck({
     context: first.context,
     turns: turns.map(({ id, depth, payload }) => ({ id, depth, hash: storedHash(id, payload) })),
   });
+  return { parts };
 }
 
 function storedHash(id: TurnId, payload: Hash | undefined): Hash {

@@ -23,13 +23,21 @@ import { asMissing, contextOf, missing, turnOf } from './wire-ids.ts';
 /** APPEND_TURN with OPEN: the payload is the first piece. */
 export function openTurn(engine: Engine, append: AppendTurn, session: Session): Job {
   const context = contextOf(append.context);
-  const place = placeOf(append);
+  const { parent, expectedHead } = placeOf(append);
   // A key stands for a turn that can no longer change.
   if (append.key !== undefined) throw invalid('idempotency_key', 'is not for a turn that is open');
   const { bytes } = takePayload(append.turn, 'turn');
   const { type, version, encoding } = append.turn;
-  const fsRoot = append.fsRoot === undefined ? {} : { fsRoot: append.fsRoot };
-  const open = { context, ...place, type, version, encoding, ...fsRoot };
+  const { fsRoot } = append;
+  const open = {
+    context,
+    ...(parent !== undefined && { parent }),
+    ...(expectedHead !== undefined && { expectedHead }),
+    type,
+    version,
+    encoding,
+    ...(fsRoot !== undefined && { fsRoot }),
+  };
 
   async function run(): Promise<Reply> {
     try {

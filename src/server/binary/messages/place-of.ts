@@ -1,16 +1,22 @@
 import { NO_TURN } from '../../../base/brand.ts';
-import type { TurnAppend } from '../../../engine/batch.ts';
+import type { TurnId } from '../../../base/brand.ts';
 import type { AppendTurn } from '../../../wire/append-turn.ts';
 import { turnOf } from './wire-ids.ts';
 
+/** Where a turn goes. Undefined: on the head, whatever it is. */
+export interface Place {
+  readonly parent: TurnId | undefined;
+  readonly expectedHead: TurnId | undefined;
+}
+
+const ON_HEAD: Place = { parent: undefined, expectedHead: undefined };
+
 /** Parent 0 is the head. With EXPECT_HEAD it must be the head, and 0 means that there is none. */
-export function placeOf({
-  parent,
-  expectHead,
-}: Pick<AppendTurn, 'parent' | 'expectHead'>): Pick<TurnAppend, 'parent' | 'expectedHead'> {
+export function placeOf({ parent, expectHead }: Pick<AppendTurn, 'parent' | 'expectHead'>): Place {
+  if (parent === NO_TURN && !expectHead) return ON_HEAD;
   const turn = parent === NO_TURN ? NO_TURN : turnOf(parent, 'parent turn');
   return {
-    ...(turn !== NO_TURN && { parent: turn }),
-    ...(expectHead && { expectedHead: turn }),
+    parent: turn === NO_TURN ? undefined : turn,
+    expectedHead: expectHead ? turn : undefined,
   };
 }

@@ -3,7 +3,7 @@ import type { Hash } from '../../../base/brand.ts';
 import { decompress } from '../../../base/compress.ts';
 import { invalid } from '../../../base/errors.ts';
 import { createHasher, hashBytes } from '../../../base/hash.ts';
-import type { BlobPut } from '../../../engine/batch.ts';
+import { EncodedPayload } from '../../../context/encode-payload.ts';
 import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import { Compression } from '../../../wire/turn-input.ts';
 import type { TurnInput } from '../../../wire/turn-input.ts';
@@ -17,17 +17,18 @@ export function isLarge(length: number): boolean {
 }
 
 /** The payload of a turn as it is to be stored, once its length and hash are known to be right. */
-export function takePayload(turn: TurnInput, where: string): BlobPut {
-  const bytes = unpack(turn, where);
-  assertHash(bytes, turn.hash, where);
-  return { hash: turn.hash, bytes };
+export function takePayload(turn: TurnInput, where: string): EncodedPayload {
+  const payload = new EncodedPayload(turn.encoding, unpack(turn, where));
+  compare(payload.hash, turn.hash, where);
+  return payload;
 }
 
 /** The same for a payload that takes long to hash. */
-export async function takeLargePayload(turn: TurnInput, where: string): Promise<BlobPut> {
+export async function takeLargePayload(turn: TurnInput, where: string): Promise<EncodedPayload> {
+  const { encoding, hash } = turn;
   const bytes = unpack(turn, where);
-  await checkHash(bytes, turn.hash, where);
-  return { hash: turn.hash, bytes };
+  await checkHash(bytes, hash, where);
+  return { encoding, bytes, hash };
 }
 
 /** For bytes that take long to hash. */
