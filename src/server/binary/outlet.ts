@@ -5,13 +5,10 @@ import type { OutgoingFrame } from '../../wire/to-frame.ts';
 // The way out of one connection.
 // Invariants
 // - A frame is one piece: nothing stands between its bytes, and they leave in one write, together with
-//   the frames of the same moment.
+//   the frames of the same moment that fit.
 // - Once `limit` bytes wait in the socket the outlet is full until all of them have left.
 
-/** Frames of one moment are copied together up to here: one write of 64 replies takes a third of 64 in one. */
-const JOINED_BYTES = 16 * 1024;
-
-/** Those that have something to send at the end of this moment: one tick for all of them. */
+/** Those that have something to send at the end of this moment: one tick for all connections. */
 let departing: (() => void)[] = [];
 
 function departAll(): void {
@@ -85,11 +82,9 @@ export class Outlet {
     const chunks = this.#chunks;
     const [first] = chunks;
     if (first === undefined) return;
-    const bytes = this.#bytes;
     this.#chunks = [];
     this.#bytes = 0;
     if (chunks.length === 1) socket.write(first);
-    else if (bytes <= JOINED_BYTES) socket.write(Buffer.concat(chunks, bytes));
     else {
       socket.cork();
       for (const chunk of chunks) socket.write(chunk);

@@ -34,6 +34,10 @@ describe('metrics', () => {
     hooks.answered?.({ ...answer, message: 'APPEND_TURN', code: 404 });
     metrics.upkeep('gc', 2000, true);
     const text = await metrics.text();
+    hooks.received?.(5);
+    const later = await metrics.text();
+    expect(later).toContain('quipu_network_bytes_total{protocol="binary",direction="in"} 15\n');
+    expect(later).toContain('quipu_records_total{record="turn"} 1\n');
     for (const line of [
       'quipu_records_total{record="turn"} 1',
       'quipu_payload_bytes_total 1',
