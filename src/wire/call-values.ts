@@ -109,7 +109,8 @@ function unpack(value: unknown, blobs: readonly CallBytes[]): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     const items: unknown[] = value;
-    for (let index = 0; index < items.length; index += 1) items[index] = unpack(items[index], blobs);
+    for (let index = 0; index < items.length; index += 1)
+      items[index] = unpack(items[index], blobs);
     return items;
   }
   const object = value as Record<string, unknown>;
