@@ -6,8 +6,8 @@ import type { ByteBudget } from './byte-budget.ts';
 
 // The way into one connection.
 // Invariants
-// - The socket is read only while requests may be taken. What arrives otherwise stays with the peer, but
-//   for one chunk.
+// - The socket is read from the first `advance` on, and only while requests may be taken. What arrives
+//   otherwise stays with the peer, but for one chunk.
 // - Bytes count against the budget of the server from when they arrive until `release`; those that are
 //   skipped do not.
 
@@ -34,14 +34,15 @@ export class Inlet {
   /** What the budget knows of. */
   #counted = 0;
   #taking = false;
-  /** Something waits until it may be taken: in the reader, or still with the peer. */
-  #held = false;
+  /** The socket is not read: nothing may be taken, or nobody has said yet that it may. */
+  #held = true;
   #peerEnded = false;
   #discarding = false;
 
   constructor(socket: Socket, world: InletWorld) {
     this.#socket = socket;
     this.#world = world;
+    socket.pause();
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('end', () => {
       this.#peerEnded = true;
