@@ -60,7 +60,7 @@ export class RequestRunner {
       return;
     }
     try {
-      // Not an async function around it: each promise more is a microsecond of an append.
+      // Not an async function around it: its promise and another step were a part of every append's time.
       request.job.run().then(
         (reply) => this.#succeeded(request, reply),
         (error: unknown) => this.#failed(request, error),

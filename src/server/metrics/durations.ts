@@ -1,4 +1,4 @@
-// A histogram of durations by two labels, as prom-client has one and prints it. Its own took 3 µs of every
+// A histogram of durations by two labels, as prom-client has one and prints it. Its own took 2 µs of every
 // request that was counted: labels are joined to a key each time, buckets looked up by their text.
 
 export interface DurationsOptions {
