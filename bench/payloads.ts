@@ -31,8 +31,19 @@ export class Payloads {
     const index = this.#count % TEMPLATES;
     this.#count += 1;
     const payload = Buffer.from(this.#templates[index] ?? []);
-    payload.write(String(this.#count).padStart(STAMP_DIGITS, '0'), '{"id":"'.length, 'latin1');
+    this.#stamp(payload);
     return payload;
+  }
+
+  /** Makes another payload of one that `next` gave, in its memory. */
+  renew(payload: Buffer): Buffer {
+    this.#count += 1;
+    this.#stamp(payload);
+    return payload;
+  }
+
+  #stamp(payload: Buffer): void {
+    payload.write(String(this.#count).padStart(STAMP_DIGITS, '0'), '{"id":"'.length, 'latin1');
   }
 
   *take(count: number): Generator<Buffer> {

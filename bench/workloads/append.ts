@@ -37,9 +37,11 @@ export async function appendMany(trial: Trial): Promise<Result> {
   const run = async (turns: number): Promise<void> => {
     let left = turns;
     const write = async (thread: number): Promise<void> => {
+      // One buffer for each writer: new ones were half of all memory that the process had to collect.
+      const payload = payloads.next();
       while (left > 0) {
         left -= 1;
-        await appender.append(thread, payloads.next());
+        await appender.append(thread, payloads.renew(payload));
       }
     };
     await Promise.all(threads.map(write));
