@@ -1,6 +1,7 @@
 import { RawFile } from '../drivers/raw-file.ts';
 import { openAppender } from '../drivers/open-driver.ts';
 import { percentile, timeEach } from '../figures.ts';
+import { holdHeap } from '../hold-heap.ts';
 import { Payloads } from '../payloads.ts';
 import type { Result, Trial } from './workload.ts';
 
@@ -8,6 +9,7 @@ const WRITERS = 64;
 
 /** `size` durable appends by one writer, each after the one before it. */
 export async function appendOne(trial: Trial): Promise<Result> {
+  holdHeap();
   const payloads = new Payloads(trial.payloadBytes);
   const next = (): Uint8Array =>
     trial.driver === 'raw-file' ? RawFile.prepare(payloads.next()) : payloads.next();
@@ -29,6 +31,7 @@ export async function appendOne(trial: Trial): Promise<Result> {
  * the event loop of this process had something to do: near 1, the writers are what limits the rate.
  */
 export async function appendMany(trial: Trial): Promise<Result> {
+  holdHeap();
   const appender = await openAppender(trial.driver, trial.folder);
   const threads: number[] = [];
   for (let i = 0; i < WRITERS; i++) threads.push(await appender.create());

@@ -1,6 +1,7 @@
 import { openHistory } from '../drivers/open-driver.ts';
 import { Quipu } from '../drivers/quipu.ts';
 import { percentile, timeEach } from '../figures.ts';
+import { holdHeap } from '../hold-heap.ts';
 import { Payloads } from '../payloads.ts';
 import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
 import type { Result, Trial } from './workload.ts';
@@ -10,6 +11,7 @@ const TURNS = 512;
 
 /** The newest 64 turns of a thread with their payloads, read `size` times over. */
 export async function lastTurns(trial: Trial): Promise<Result> {
+  holdHeap();
   const history = await openHistory(trial.driver, trial.folder, { sync: false });
   const thread = await history.create();
   await history.fill(thread, new Payloads(trial.payloadBytes).take(TURNS));
