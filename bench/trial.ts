@@ -4,6 +4,7 @@ import { growChat, useChat } from './workloads/chat.ts';
 import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
 import { database } from './workloads/database.ts';
+import { echo } from './workloads/echo.ts';
 import { fork, grow, open } from './workloads/grow.ts';
 import { lastTurns, range } from './workloads/read.ts';
 import { queueCommand } from './workloads/queue-command.ts';
@@ -16,6 +17,7 @@ import type { Trial, Workload, WorkloadName } from './workloads/workload.ts';
 const WORKLOADS: Record<WorkloadName, Workload> = {
   'append-one': appendOne,
   'append-many': appendMany,
+  echo,
   'last-turns': lastTurns,
   grow,
   open,

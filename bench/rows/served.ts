@@ -18,6 +18,7 @@ export const tcpOneRow: Row = {
   async run(bench: Bench): Promise<RowResult> {
     const rounds = await bench.rounds('append-one', ['quipu', 'tcp'], bench.sizes.servedAppends);
     const more = difference(rounds, ['tcp', 'quipu'], 'p50Ms');
+    const bare = await bench.rounds('echo', ['tcp'], bench.sizes.servedAppends);
     return {
       findings: [
         latency(rounds, 'p50Ms', {
@@ -29,6 +30,12 @@ export const tcpOneRow: Row = {
         latency(rounds, 'p99Ms', {
           work: 'durable append over TCP, one after the other, p99',
           measured: `embedded ${signed(difference(rounds, ['tcp', 'quipu'], 'p99Ms'))}`,
+          must: '',
+          met: undefined,
+        }),
+        latency(bare, 'p50Ms', {
+          work: 'the same bytes to a server that only answers, and back, p50',
+          measured: '',
           must: '',
           met: undefined,
         }),

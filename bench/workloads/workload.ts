@@ -21,6 +21,7 @@ export type Workload = (trial: Trial) => Promise<Result>;
 export type WorkloadName =
   | 'append-one'
   | 'append-many'
+  | 'echo'
   | 'last-turns'
   | 'grow'
   | 'open'
