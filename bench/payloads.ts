@@ -28,22 +28,14 @@ export class Payloads {
   }
 
   next(): Buffer {
-    const index = this.#count % TEMPLATES;
-    this.#count += 1;
-    const payload = Buffer.from(this.#templates[index] ?? []);
-    this.#stamp(payload);
-    return payload;
+    return this.renew(Buffer.from(this.#templates[this.#count % TEMPLATES] ?? []));
   }
 
   /** Makes another payload of one that `next` gave, in its memory. */
   renew(payload: Buffer): Buffer {
     this.#count += 1;
-    this.#stamp(payload);
-    return payload;
-  }
-
-  #stamp(payload: Buffer): void {
     payload.write(String(this.#count).padStart(STAMP_DIGITS, '0'), '{"id":"'.length, 'latin1');
+    return payload;
   }
 
   *take(count: number): Generator<Buffer> {

@@ -93,4 +93,11 @@ describe('turn record', () => {
       expect(decodeTurnRecord(record)).toBeUndefined();
     }
   });
+
+  it('keeps the key when the page it was read from is used again', () => {
+    const page = Buffer.from(SEALED_HEX, 'hex');
+    const record = decodeTurnRecord(page);
+    page.fill(0);
+    expect(record?.idempotency).toEqual(SEALED.idempotency);
+  });
 });

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toHash } from '../base/brand.ts';
 import { ByteReader } from './byte-reader.ts';
@@ -21,6 +22,20 @@ describe('ByteWriter', () => {
         `0102030405060708090a0b0c0d0e0f10000000000000000200c3a90100000078${'ab'.repeat(32)}${'00'.repeat(32)}`,
       );
     }
+  });
+
+  it('writes a text as its bytes in UTF-8, wherever a block ends', () => {
+    const text = fc.oneof(fc.string({ maxLength: 80 }), fc.string({ unit: 'grapheme' }));
+    fc.assert(
+      fc.property(text, fc.nat(100), (content, hint) => {
+        const parts = new ByteWriter(hint).u8(1).sized32(content).u8(2).parts();
+        const bytes = Buffer.from(content, 'utf8');
+        const length = Buffer.alloc(4);
+        length.writeUInt32LE(bytes.length);
+        const whole = Buffer.concat([Buffer.of(1), length, bytes, Buffer.of(2)]);
+        expect(Buffer.concat(parts)).toEqual(whole);
+      }),
+    );
   });
 
   it('does not copy a large array', () => {

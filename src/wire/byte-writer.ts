@@ -9,6 +9,12 @@ import { writeU64 } from '../format/bytes.ts';
 /** The bytes of a message, in order. */
 export type Parts = readonly Uint8Array[];
 
+export function lengthOf(parts: Parts): number {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  return length;
+}
+
 const BLOCK_BYTES = 1024;
 /** From here on a copy costs more than one part more. */
 const LARGE_BYTES = 4096;

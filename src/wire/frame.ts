@@ -1,5 +1,6 @@
 import { QuipuError } from '../base/errors.ts';
 import { toBuffer } from '../format/bytes.ts';
+import { lengthOf } from './byte-writer.ts';
 import { FRAME_PAYLOAD_MAX } from './limits.ts';
 
 // 0        4        6        8                 16            16+len   docs/reference/wire.md
@@ -41,8 +42,7 @@ export function encodeFrame(
   reqId: Uint8Array,
   ...parts: readonly Uint8Array[]
 ): Uint8Array {
-  let length = 0;
-  for (const part of parts) length += part.length;
+  const length = lengthOf(parts);
   assertFits(length);
   const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + length);
   writeHeader(frame, { length, type, flags, reqId });

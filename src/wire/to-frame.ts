@@ -1,3 +1,4 @@
+import { lengthOf } from './byte-writer.ts';
 import { FRAME_HEADER_BYTES, encodeFrame, encodeFrameHeader } from './frame.ts';
 
 /** A frame as one or more arrays, for one write. */
@@ -20,8 +21,7 @@ const LARGE_BYTES = 4096;
 /** Large parts stay where they are, so that a page of payloads is not copied; small neighbours are joined. */
 export function toFrame(fields: FrameFields, parts: readonly Uint8Array[]): OutgoingFrame {
   const { type, flags, reqId } = fields;
-  let payload = 0;
-  for (const part of parts) payload += part.length;
+  const payload = lengthOf(parts);
   const length = FRAME_HEADER_BYTES + payload;
   if (length <= WHOLE_BYTES) return { chunks: [encodeFrame(type, flags, reqId, ...parts)], length };
 

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { QuipuError } from '../../base/errors.ts';
 import { fromCall } from '../../wire/call-values.ts';
 import { decodeError, toQuipuError } from '../../wire/error-message.ts';
+import { toReqId } from '../../wire/frame.ts';
 import { FrameReader } from '../../wire/frame-reader.ts';
 import type { FrameEvent } from '../../wire/frame-reader.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
@@ -10,7 +11,7 @@ import { decodeStream } from '../../wire/stream.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { fromServer, outcomeUnknown } from '../outcome.ts';
 import type { Dialled } from './dial.ts';
-import { Outbox, reqIdOf } from './outbox.ts';
+import { Outbox } from './outbox.ts';
 import type { Sent } from './outbox.ts';
 import type { PushedItems } from './pushed-items.ts';
 import type { Waiter } from './waiter.ts';
@@ -34,6 +35,7 @@ export class Connection {
   readonly #streams = new Map<number, PushedItems>();
   readonly #hello: Parts;
   readonly #pulse: NodeJS.Timeout;
+  /** Counting up never gets near 48 bits. */
   #lastId = 0;
   #heardAt = Date.now();
   #ended: QuipuError | undefined;
@@ -58,10 +60,7 @@ export class Connection {
   /** The request id is known at once; the payload of the reply comes later. */
   request(message: Sent): { readonly id: number; readonly reply: Promise<Buffer> } {
     const id = this.#nextId();
-    const reply = new Promise<Buffer>((resolve, reject) => {
-      this.#send(id, message, { answer: resolve, fail: reject });
-    });
-    return { id, reply };
+    return { id, reply: this.#ask(id, message) };
   }
 
   /** Throws what cannot be sent; `waiter` hears of all else. */
@@ -74,9 +73,7 @@ export class Connection {
     const id = this.#nextId();
     this.#streams.set(id, items);
     try {
-      await new Promise<Buffer>((resolve, reject) => {
-        this.#send(id, { type: MessageType.CALL, parts }, { answer: resolve, fail: reject });
-      });
+      await this.#ask(id, { type: MessageType.CALL, parts });
       return id;
     } catch (error) {
       this.#streams.delete(id);
@@ -87,7 +84,7 @@ export class Connection {
   /** Nobody reads the stream any more. */
   forgetStream(id: number): void {
     if (!this.#streams.delete(id) || !this.isOpen) return;
-    const parts = [reqIdOf(id)];
+    const parts = [toReqId(BigInt(id))];
     // The reply says nothing, and neither does its absence.
     this.request({ type: MessageType.UNSUBSCRIBE, parts }).reply.catch(() => undefined);
   }
@@ -108,6 +105,12 @@ export class Connection {
   #nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
+  }
+
+  #ask(id: number, message: Sent): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.#send(id, message, { answer: resolve, fail: reject });
+    });
   }
 
   #send(id: number, message: Sent, waiter: Waiter): void {

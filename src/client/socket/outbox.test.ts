@@ -1,8 +1,8 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { encodeFrame } from '../../wire/frame.ts';
-import { Outbox, reqIdOf } from './outbox.ts';
+import { encodeFrame, toReqId } from '../../wire/frame.ts';
+import { Outbox } from './outbox.ts';
 
 const servers: Server[] = [];
 
@@ -33,7 +33,7 @@ function message(id: number, length: number): { type: number; parts: Uint8Array[
 }
 
 function frame(id: number, length: number): Uint8Array {
-  return encodeFrame(5, 0, reqIdOf(id), ...message(id, length).parts);
+  return encodeFrame(5, 0, toReqId(BigInt(id)), ...message(id, length).parts);
 }
 
 it('sends frames whole and in order, small ones and large ones', async () => {
@@ -73,7 +73,7 @@ it('does not touch what a socket still holds for a peer that reads late', async 
   const received = await readAll(pair);
   let at = 0;
   for (let id = 0; id < count; id += 1) {
-    const expected = encodeFrame(5, 0, reqIdOf(id), ...message(id % 251, 20_000).parts);
+    const expected = encodeFrame(5, 0, toReqId(BigInt(id)), ...message(id % 251, 20_000).parts);
     expect(received.subarray(at, at + expected.length).equals(expected)).toBe(true);
     at += expected.length;
   }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { FRAME_HEADER_BYTES, encodeFrame, writeFrameHeader } from '../../wire/frame.ts';
+import { lengthOf } from '../../wire/byte-writer.ts';
+import { FRAME_HEADER_BYTES, encodeFrame, toReqId, writeFrameHeader } from '../../wire/frame.ts';
 import { toFrame } from '../../wire/to-frame.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
 
@@ -37,8 +38,7 @@ export class Outbox {
 
   /** Throws TOO_LARGE, and has sent nothing then. */
   add(id: number, { type, flags = 0, parts, kept = false }: Sent): void {
-    let length = 0;
-    for (const part of parts) length += part.length;
+    const length = lengthOf(parts);
     if (FRAME_HEADER_BYTES + length > BLOCK_BYTES) {
       this.#addLarge(id, { type, flags, parts, kept });
       return;
@@ -78,7 +78,7 @@ export class Outbox {
   }
 
   #addLarge(id: number, { type, flags, parts, kept }: Required<Sent>): void {
-    const reqId = reqIdOf(id);
+    const reqId = toReqId(BigInt(id));
     const chunks = kept
       ? toFrame({ type, flags, reqId }, parts).chunks
       : [encodeFrame(type, flags, reqId, ...parts)];
@@ -87,11 +87,4 @@ export class Outbox {
     for (const chunk of chunks) this.#socket.write(chunk);
     this.#socket.uncork();
   }
-}
-
-/** Counting up never gets near 48 bits. */
-export function reqIdOf(id: number): Buffer {
-  const reqId = Buffer.alloc(8);
-  reqId.writeUIntLE(id, 0, 6);
-  return reqId;
 }

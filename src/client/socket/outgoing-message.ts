@@ -1,6 +1,7 @@
 import type { Batch } from '../../engine/batch.ts';
 import { appendTurnFlags, encodeAppendTurn } from '../../wire/append-turn.ts';
 import type { AppendTurn } from '../../wire/append-turn.ts';
+import { lengthOf } from '../../wire/byte-writer.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { decodeCallReply, encodeCall } from '../../wire/call.ts';
 import { fromCall, toCall } from '../../wire/call-values.ts';
@@ -58,10 +59,4 @@ class CallMessage implements OutgoingMessage {
   read(reply: Buffer): unknown {
     return fromCall(decodeCallReply(reply));
   }
-}
-
-function lengthOf(parts: Parts): number {
-  let bytes = 0;
-  for (const part of parts) bytes += part.length;
-  return bytes;
 }

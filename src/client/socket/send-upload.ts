@@ -1,8 +1,8 @@
 import type { Call } from '../../wire/call.ts';
 import { encodeCall } from '../../wire/call.ts';
+import { toReqId } from '../../wire/frame.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import type { Connection } from './connection.ts';
-import { reqIdOf } from './outbox.ts';
 import { toMessage } from './outgoing-message.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
 
@@ -17,7 +17,7 @@ export async function sendUpload(
   body: AsyncIterable<Uint8Array>,
 ): Promise<unknown> {
   const begun = connection.request({ type: MessageType.CALL, parts: encodeCall(call) });
-  const upload = reqIdOf(begun.id);
+  const upload = toReqId(BigInt(begun.id));
   await begun.reply;
   const replies: Promise<Buffer>[] = [];
   for await (const chunk of body) {
