@@ -43,7 +43,7 @@ const MAKERS = {
   create({ state, batch }: Making, { at, how, text }: Draw): void {
     const base = how % 3 === 0 ? { base: pickTurn(state, at) } : {};
     const meta =
-      how % 2 === 0 ? { meta: { title: text, kind: `k${how % 3}`, labels: [`l${at % 3}`] } } : {};
+      how % 2 === 0 ? { meta: { title: titleOf(text), kind: `k${how % 3}`, labels: [`l${at % 3}`] } } : {};
     batch.contexts.push({ do: 'create', ...base, ...meta });
   },
   describe({ state, batch, taken }: Making, { at, how, text }: Draw): void {
@@ -52,7 +52,7 @@ const MAKERS = {
     batch.contexts.push({
       do: 'describe',
       context,
-      meta: { title: text, labels: [`l${how % 3}`] },
+      meta: { title: titleOf(text), labels: [`l${how % 3}`] },
     });
   },
   remove({ state, batch, taken }: Making, { at, how }: Draw): void {
@@ -203,6 +203,11 @@ function pickRoot({ batch }: Making, draw: Draw): Pick<TurnOpen, 'fsRoot'> {
   const tree = blobOf(`tree ${draw.how % 4}`);
   batch.blobs.push(tree);
   return { fsRoot: tree.hash };
+}
+
+/** A title is one line: a server refuses control characters in it, as the store above an engine does. */
+function titleOf(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '');
 }
 
 /** Few different texts, so that payloads repeat. */
