@@ -16,11 +16,12 @@ import { openStore } from './open-store.ts';
 const CONTEXT = toContextId(1);
 const LOG = 'logs/shared';
 
-/** Each commit moves a head and a log; every seventh starts the log again. */
+/** Commits move a head, and every other one a log, too; every seventh starts the log again. */
 function* batches(): Generator<Batch> {
   for (let number = 0; number < 60; number += 1) {
     const logs = [{ do: 'append', name: LOG, lines: [String(number)] }] as const;
     yield { ...appendBatch(CONTEXT, `turn ${number}`), logs };
+    yield appendBatch(CONTEXT, `turn ${number} and a half`);
     if (number % 7 === 6) yield { logs: [{ do: 'remove', name: LOG }] };
   }
 }

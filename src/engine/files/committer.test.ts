@@ -23,6 +23,7 @@ it('tells every commit of a group that could not even be planned, and lets go of
     store: unreached,
     announce: unreached,
     mend: unreached,
+    finish: async () => undefined,
     endOfTurn: async () => undefined,
   };
   const committer = new Committer(target, new Squeezer(), 0);

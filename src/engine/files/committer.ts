@@ -8,8 +8,8 @@ import { isPlanned, type PlannedCommit, type Submission, WaitingCommit } from '.
 
 // Group commit: commits that arrive while a group is on its way to the disk share the next one.
 // Invariants
-// - Groups are serial: a group is planned over a state in which every earlier one is durable, applied
-//   and visible. So a plan never builds on anything that could still be lost.
+// - Groups are serial: a group is planned over a state in which every earlier one is durable, visible and
+//   in its files (or waiting for a full disk). So a plan never builds on anything that could still be lost.
 // - Within a group, batches are planned in the order they came and acknowledged in that order.
 // - A batch joins a group only when its blobs are squeezed, and no later batch overtakes it.
 // - A batch whose conditions fail is rejected alone; a group that cannot be made durable is rejected
@@ -32,6 +32,8 @@ export interface CommitTarget {
    * `waiting` is called once the disk has the frame to work on. `alone`: nobody else waits for anything.
    */
   store(draft: Draft, alone: boolean, waiting: () => void): Promise<number>;
+  /** Does what could be done after the last group was acknowledged. */
+  finish(): Promise<void>;
   /** Resolves when every commit that was sent at the same time is here. */
   endOfTurn(): Promise<void>;
   /** Runs once a group is visible, after its commits were acknowledged. */
@@ -101,6 +103,7 @@ export class Committer {
       // Writers that were acknowledged together, or whose requests came together, send their commits in the
       // same turn of the event loop; waiting for its end lets them share a frame.
       await this.#target.endOfTurn();
+      await this.#target.finish();
       if (this.#exclusive.length > 0) this.#acknowledgeLast();
       const work = this.#exclusive.shift();
       if (work !== undefined) await work();

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import { MemoryIo } from '../../testing/disk/memory-io.ts';
-import type { Io } from '../io.ts';
+import type { Io, IoFile } from '../io.ts';
+import { HEADS_FILE, TURNS_FILE } from './names.ts';
 import { StoreFiles } from './store-files.ts';
 
 function bytesAt(path: string, offset: number, text: string): JournalWrite {
@@ -12,21 +14,9 @@ async function textOf(files: StoreFiles, name: string): Promise<string> {
   return Buffer.from(await files.read(name, 0, 100)).toString();
 }
 
-/** The next open has the file, and hands it out only when it is let go. */
-function holdNextOpen(disk: MemoryIo): { io: Io; letGo: () => void } {
-  let letGo = (): void => undefined;
-  const gate = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  let isNext = true;
-  const open: Io['open'] = async (path, mode) => {
-    const file = await disk.open(path, mode);
-    const waits = isNext;
-    isNext = false;
-    if (waits) await gate;
-    return file;
-  };
-  const io = new Proxy<Io>(disk, {
+/** A disk with another `open`. */
+function openingWith(disk: MemoryIo, open: Io['open']): Io {
+  return new Proxy<Io>(disk, {
     get(target, name) {
       if (name === 'open') return open;
       const value: unknown = Reflect.get(target, name);
@@ -34,7 +24,62 @@ function holdNextOpen(disk: MemoryIo): { io: Io; letGo: () => void } {
       return (...given: unknown[]): unknown => Reflect.apply(value, target, given);
     },
   });
+}
+
+function makeGate(): { gate: Promise<void>; letGo: () => void } {
+  let letGo = (): void => undefined;
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  return { gate, letGo };
+}
+
+/** The next open has the file, and hands it out only when it is let go. */
+function holdNextOpen(disk: MemoryIo): { io: Io; letGo: () => void } {
+  const { gate, letGo } = makeGate();
+  let isNext = true;
+  const io = openingWith(disk, async (path, mode) => {
+    const file = await disk.open(path, mode);
+    const waits = isNext;
+    isNext = false;
+    if (waits) await gate;
+    return file;
+  });
   return { io, letGo };
+}
+
+/** The next write reaches its file only when it is let go. */
+function holdNextWrite(disk: MemoryIo): { io: Io; letGo: () => void } {
+  const { gate, letGo } = makeGate();
+  let isNext = true;
+  const io = openingWith(disk, async (path, mode) => {
+    const file = await disk.open(path, mode);
+    const write: IoFile['write'] = async (bytes, position) => {
+      const waits = isNext;
+      isNext = false;
+      if (waits) await gate;
+      return file.write(bytes, position);
+    };
+    return {
+      read: (into, position) => file.read(into, position),
+      write,
+      sync: () => file.sync(),
+      truncate: (length) => file.truncate(length),
+      size: () => file.size(),
+      close: () => file.close(),
+    };
+  });
+  return { io, letGo };
+}
+
+/** Lets everything happen that waits for nothing else. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+function headsOf(first: number, count: number, fill: string): JournalWrite {
+  const data = Buffer.alloc(count * HEAD_RECORD_BYTES, fill);
+  return { kind: 'bytes', path: HEADS_FILE, offset: first * HEAD_RECORD_BYTES, data };
 }
 
 describe('StoreFiles', () => {
@@ -73,5 +118,65 @@ describe('StoreFiles', () => {
     await files.apply([{ kind: 'remove', path: 'never/doc.json' }]);
     expect(files.behind).toBe(false);
     await expect(files.syncAll()).resolves.toBeUndefined();
+  });
+
+  it('shows writes that were left for later, and makes them when asked', async () => {
+    const disk = MemoryIo.from(new Map([[`/s/${TURNS_FILE}`, Buffer.from('0123')]]));
+    const files = new StoreFiles(disk, '/s');
+    await files.apply([bytesAt(TURNS_FILE, 2, 'abc'), bytesAt(TURNS_FILE, 5, 'd')], true);
+    expect(files.behind).toBe(true);
+    expect(await textOf(files, TURNS_FILE)).toBe('01abcd');
+    expect(await files.size(TURNS_FILE)).toBe(6);
+    expect(await textOf(new StoreFiles(disk, '/s'), TURNS_FILE)).toBe('0123');
+    await files.catchUp();
+    expect(files.behind).toBe(false);
+    expect(await textOf(new StoreFiles(disk, '/s'), TURNS_FILE)).toBe('01abcd');
+  });
+
+  it('leaves nothing for later that others read by its name', async () => {
+    const disk = new MemoryIo();
+    await disk.mkdir('/s');
+    const files = new StoreFiles(disk, '/s');
+    await files.apply([bytesAt(TURNS_FILE, 0, 'abc'), bytesAt('some.jsonl', 0, '{}')], true);
+    expect(files.behind).toBe(false);
+    expect(await textOf(new StoreFiles(disk, '/s'), 'some.jsonl')).toBe('{}');
+  });
+
+  it('syncs what was being written while it synced the file', async () => {
+    const disk = new MemoryIo();
+    await disk.mkdir('/s');
+    const { io, letGo } = holdNextWrite(disk);
+    const files = new StoreFiles(io, '/s');
+    const writing = files.apply([bytesAt('log', 0, 'text')]);
+    await settle();
+    await files.syncAll();
+    letGo();
+    await writing;
+    const synced: string[] = [];
+    disk.watch(({ name, path }) => {
+      if (name === 'sync') synced.push(path);
+    });
+    await files.syncAll();
+    expect(synced).toEqual(['/s/log']);
+  });
+
+  it('never writes an old head over a newer one', async () => {
+    const disk = new MemoryIo();
+    await disk.mkdir('/s');
+    const { io, letGo } = holdNextWrite(disk);
+    const files = new StoreFiles(io, '/s');
+    // Two runs of heads: while the first is being written, the second one changes.
+    await files.apply([headsOf(1, 1, 'a'), headsOf(10, 1, 'a')]);
+    const synced = files.syncAll();
+    await settle();
+    // So many that they go to their file at once.
+    const written = files.apply([headsOf(10, 1100, 'b')]);
+    await settle();
+    letGo();
+    await Promise.all([synced, written]);
+    await files.syncAll();
+    const heads = new StoreFiles(disk, '/s');
+    const head = await heads.read(HEADS_FILE, 10 * HEAD_RECORD_BYTES, HEAD_RECORD_BYTES);
+    expect(Buffer.from(head).toString()).toBe('b'.repeat(HEAD_RECORD_BYTES));
   });
 });

@@ -7,14 +7,14 @@ import { toQuipuError } from './io-error.ts';
 import { LateRecords } from './late-records.ts';
 import { HEADS_FILE } from './names.ts';
 import { syncFile, syncFolder } from './sync-failure.ts';
-import { readThrough, sizeThrough } from './waiting-writes.ts';
+import { mayWait, readThrough, sizeThrough } from './waiting-writes.ts';
 import { writeFully } from './write-fully.ts';
 
 // The store's files as the rest of the engine sees them: by name relative to the store's folder.
 // Invariants
-// - Only writes whose journal frame is durable are applied here, so a write that fails half-way is
-//   never lost: it waits in `#waiting`, reads see through to it, and it is tried again before
-//   anything new is written. That is how a full disk loses nothing.
+// - Only writes whose journal frame is durable come here, so one that fails half-way is never lost: it
+//   waits in `#waiting`, reads see through to it, and it is tried again before anything new is
+//   written. That is how a full disk loses nothing, and how a commit can be acknowledged first.
 // - Every name written, created or removed since the last `syncAll` is in `#dirty` or `#dirtyFolders`.
 // - A head goes to its file late: before anything is synced, or when many have gathered. Until then
 //   reads see through to it.
@@ -33,8 +33,9 @@ export class StoreFiles {
   readonly #folders = new Set<string>();
   #waiting: readonly JournalWrite[] = [];
   readonly #late: LateRecords = new LateRecords(HEADS_FILE, HEAD_RECORD_BYTES);
-  /** Counts the times that late records reached their file. */
-  #lateFlushes = 0;
+  /** Counts the times that late records came here or reached their file. */
+  #lateMoves = 0;
+  #flushed: Promise<void> = Promise.resolve();
   #catchingUp: Promise<void> | undefined;
 
   constructor(io: Io, root: string) {
@@ -44,7 +45,7 @@ export class StoreFiles {
     this.#handles = new FileHandles({ open: (name, mode) => this.#open(name, mode), mustSync });
   }
 
-  /** True while acknowledged writes could not reach their files yet. */
+  /** True while durable writes have not reached their files yet. */
   get behind(): boolean {
     return this.#waiting.length > 0;
   }
@@ -59,9 +60,9 @@ export class StoreFiles {
     for (;;) {
       // Before the file is read: what is written meanwhile would be in neither.
       const waiting = this.#waiting;
-      const flushes = this.#lateFlushes;
+      const moves = this.#lateMoves;
       const got = await this.#readFile(name, into, position);
-      if (this.#lateFlushes !== flushes && name === HEADS_FILE) continue;
+      if (this.#lateMoves !== moves && name === HEADS_FILE) continue;
       const unwritten = this.#unwritten(name, waiting);
       const filled =
         unwritten.length === 0 ? got : readThrough(unwritten, name, { into, position, got });
@@ -84,9 +85,12 @@ export class StoreFiles {
     return [...this.#late.writes(), ...waiting];
   }
 
-  /** Carries out durable writes, in order. What cannot be written now waits, and nothing is thrown. */
-  async apply(writes: readonly JournalWrite[]): Promise<void> {
-    if (this.behind) {
+  /**
+   * Carries out durable writes, in order. What cannot be written now waits, and nothing is thrown. `later`:
+   * those that may wait are left to the next `catchUp`.
+   */
+  async apply(writes: readonly JournalWrite[], later = false): Promise<void> {
+    if (this.behind || (later && mayWait(writes))) {
       this.#waiting = [...this.#waiting, ...writes];
       return;
     }
@@ -101,7 +105,7 @@ export class StoreFiles {
     }
   }
 
-  /** Tries what waits once more; throws the reason when it still cannot be written. */
+  /** Writes what waits; throws the reason when that cannot be done yet. */
   async catchUp(): Promise<void> {
     if (!this.behind) return;
     // Commits and checkpoints both ask; two at once would each drop what the other has written.
@@ -109,6 +113,11 @@ export class StoreFiles {
       this.#catchingUp = undefined;
     });
     await this.#catchingUp;
+  }
+
+  /** As `catchUp`; what still cannot be written goes on waiting. */
+  async catchUpIfPossible(): Promise<void> {
+    await this.catchUp().catch(() => undefined);
   }
 
   async #tryWaiting(): Promise<void> {
@@ -123,11 +132,20 @@ export class StoreFiles {
     }
   }
 
-  /** Throws when a record cannot be written; then it stays here. */
-  async #flushLate(): Promise<void> {
+  /**
+   * Throws when a record cannot be written; then it stays here. One flush at a time: two could write the
+   * newer version of a record first, and the older one over it.
+   */
+  #flushLate(): Promise<void> {
+    const flushed = this.#flushed.then(() => this.#writeLate());
+    this.#flushed = flushed.catch(() => undefined);
+    return flushed;
+  }
+
+  async #writeLate(): Promise<void> {
     for (const write of this.#late.writes()) {
       await this.#writeBytes(write);
-      this.#lateFlushes += 1;
+      this.#lateMoves += 1;
       this.#late.drop(write);
     }
   }
@@ -180,6 +198,7 @@ export class StoreFiles {
       return;
     }
     if (!this.#late.takes(write)) return this.#writeBytes(write);
+    this.#lateMoves += 1;
     this.#late.add(write);
     if (this.#late.count > LATE_HEADS) await this.#flushLate();
   }
@@ -187,6 +206,8 @@ export class StoreFiles {
   async #writeBytes({ path, offset, data }: JournalWrite & { kind: 'bytes' }): Promise<void> {
     this.#dirty.add(path);
     await this.#handles.use(path, 'create', (file) => writeFully(file, data, offset));
+    // Again: a `syncAll` beside it may have synced the file before these bytes were in it.
+    this.#dirty.add(path);
   }
 
   async #remove(name: string): Promise<void> {
@@ -246,8 +267,9 @@ export class StoreFiles {
     if (mode !== 'create') return this.io.open(this.pathOf(name), 'write');
     // Also when the file is there: a process that died may have made it and not synced its name.
     await this.#makeFolders(folderOf(name));
+    const file = await this.io.open(this.pathOf(name), 'create');
     this.#dirtyFolders.add(folderOf(name));
-    return this.io.open(this.pathOf(name), 'create');
+    return file;
   }
 
   async #makeFolders(folder: string): Promise<void> {

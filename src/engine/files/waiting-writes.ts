@@ -1,7 +1,35 @@
 import type { JournalWrite } from '../../format/journal-frame.ts';
+import {
+  ALIASES_FILE,
+  HEADS_FILE,
+  packNumber,
+  PATCHES_FILE,
+  TURNS_FILE,
+  TYPES_FILE,
+} from './names.ts';
 
-// Writes that are durable in the journal and could not reach their files yet: reads look through to
-// them, so that a full disk changes no answer.
+// Writes that are durable in the journal and have not reached their files yet, because the disk was full
+// or because their commit was to be acknowledged first: reads look through to them, so that neither
+// changes an answer.
+
+/** Files that nobody reads but this process, and by `StoreFiles` alone. */
+const OWN_FILES: ReadonlySet<string> = new Set([
+  TURNS_FILE,
+  HEADS_FILE,
+  PATCHES_FILE,
+  TYPES_FILE,
+  ALIASES_FILE,
+]);
+
+/**
+ * Whether these may reach their files after they were acknowledged. Not those of documents and logs, which
+ * others read by their names, and not what makes or removes files that somebody lists.
+ */
+export function mayWait(writes: readonly JournalWrite[]): boolean {
+  return writes.every(
+    ({ kind, path }) => kind === 'bytes' && (OWN_FILES.has(path) || packNumber(path) !== undefined),
+  );
+}
 
 /** Brings `into`, which holds `got` bytes of the file `name` from `position` on, up to date. */
 export function readThrough(

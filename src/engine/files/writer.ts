@@ -25,7 +25,8 @@ import { encodeGroup } from './plan/encode-group.ts';
 import type { Planned } from '../plan/planned.ts';
 
 // Everything that writes. One path for all of it: prepare (hash, compress, write large blobs), then a
-// group plans, encodes one journal frame, makes it durable, applies it, and becomes visible.
+// group plans, encodes one journal frame, makes it durable, applies it, and becomes visible. A commit that is
+// alone is visible first, and applied once it was acknowledged.
 
 export interface WriterParts {
   readonly core: Core;
@@ -142,6 +143,10 @@ export class Writer implements CommitTarget {
     return this.#seq;
   }
 
+  async finish(): Promise<void> {
+    await this.core.files.catchUpIfPossible();
+  }
+
   async endOfTurn(): Promise<void> {
     await this.core.files.io.endOfTurn?.();
   }
@@ -207,7 +212,7 @@ export class Writer implements CommitTarget {
       const appended = journal.append(seq, frame, alone);
       waiting?.();
       await appended;
-      await this.core.files.apply(writes);
+      await this.core.files.apply(writes, alone);
       await leaveMark(this.#parts.mark, seq);
       this.#seq = seq;
       this.#place = journal.place;

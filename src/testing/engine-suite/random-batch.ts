@@ -43,7 +43,9 @@ const MAKERS = {
   create({ state, batch }: Making, { at, how, text }: Draw): void {
     const base = how % 3 === 0 ? { base: pickTurn(state, at) } : {};
     const meta =
-      how % 2 === 0 ? { meta: { title: titleOf(text), kind: `k${how % 3}`, labels: [`l${at % 3}`] } } : {};
+      how % 2 === 0
+        ? { meta: { title: titleOf(text), kind: `k${how % 3}`, labels: [`l${at % 3}`] } }
+        : {};
     batch.contexts.push({ do: 'create', ...base, ...meta });
   },
   describe({ state, batch, taken }: Making, { at, how, text }: Draw): void {

@@ -30,7 +30,8 @@ export async function streamPack(
   pack: { readonly number: number; readonly length: number },
   onItem: OnPackItem,
 ): Promise<number> {
-  // Bytes that could not be written yet are seen only by reads through the store's files.
+  // Bytes that cannot be written yet are seen only by reads through the store's files.
+  await files.catchUpIfPossible();
   const file = files.behind ? undefined : await openPack(files, pack.number);
   if (file === undefined) return 0;
   try {

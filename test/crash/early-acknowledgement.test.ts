@@ -1,0 +1,102 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { toContextId } from '../../src/base/brand.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
+import { TURNS_FILE } from '../../src/engine/files/names.ts';
+import type { Io } from '../../src/engine/io.ts';
+import { crashImages } from '../../src/testing/disk/crash-states.ts';
+import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
+import { appendBatch } from '../../src/testing/engine-suite/fixture.ts';
+import { mapShelves } from '../../src/testing/map-shelves.ts';
+import { LIES, lyingIo } from './lying-io.ts';
+import { STORE } from './open-store.ts';
+
+/*
+ * Invariant: an append that nobody waits beside is acknowledged when the journal has it for certain, before
+ * it is in its own files; nothing that is asked or done meanwhile can tell, and no crash loses it.
+ */
+
+const CONTEXT = toContextId(1);
+const TEXTS = ['one', 'two '.repeat(100), 'three'];
+
+/** As the real disk does it: what a commit leaves for later happens when the turn of the event loop is over. */
+function withTurns(io: Io): Io {
+  return { ...lyingIo(io, {}), endOfTurn: () => setImmediate() };
+}
+
+/** Without a cache: every read goes to the files, and to what waits for them. */
+function open(io: Io): Promise<Engine> {
+  const memory = { shelves: mapShelves(), cacheBytes: 0, checkpointMs: Infinity };
+  return openFilesEngine(STORE, { io: withTurns(io), clock: () => 1000, ...memory });
+}
+
+async function textsOf(engine: Engine): Promise<string[]> {
+  const head = await engine.getHead(CONTEXT);
+  const turns = await engine.walkBack(head?.head ?? (0n as never), 10);
+  const payloads = turns.map(({ payload }) => engine.getBlob(payload as never));
+  return (await Promise.all(payloads)).map((bytes) => Buffer.from(bytes ?? []).toString());
+}
+
+/** What is there after a power cut, as lists that differ; one, when it is certain. */
+async function afterAnyCrash(disk: MemoryIo): Promise<string[][]> {
+  const found = new Map<string, string[]>();
+  for (const { disk: left } of crashImages(disk.snapshot(), 24, 1)) {
+    const texts = await textsOf(await open(left));
+    found.set(texts.join('|'), texts);
+  }
+  return [...found.values()];
+}
+
+async function start(disk: MemoryIo, wrap: (io: Io) => Io = (io) => io): Promise<Engine> {
+  const engine = await open(wrap(disk));
+  await engine.commit({ contexts: [{ do: 'create' }] });
+  return engine;
+}
+
+describe('an append alone', () => {
+  it('is acknowledged before it is in its files, and read at once', async () => {
+    const disk = new MemoryIo();
+    const engine = await start(disk);
+    const sizes = (): number => disk.contentOf(`${STORE}/${TURNS_FILE}`)?.length ?? 0;
+    for (const [index, text] of TEXTS.entries()) {
+      const before = sizes();
+      await engine.commit(appendBatch(CONTEXT, text));
+      expect(await textsOf(engine)).toEqual(TEXTS.slice(0, index + 1).toReversed());
+      expect(sizes()).toBe(before);
+      await setImmediate();
+      await setImmediate();
+      expect(sizes()).toBeGreaterThan(before);
+    }
+    await engine.close();
+  });
+
+  it('survives a power cut from the moment it is acknowledged', async () => {
+    const disk = new MemoryIo();
+    const engine = await start(disk);
+    for (const [index, text] of TEXTS.entries()) {
+      await engine.commit(appendBatch(CONTEXT, text));
+      expect(await afterAnyCrash(disk)).toEqual([TEXTS.slice(0, index + 1).toReversed()]);
+    }
+    await engine.close();
+  });
+
+  it('is in its files when a checkpoint says that the journal is not needed', async () => {
+    const disk = new MemoryIo();
+    const engine = await start(disk);
+    for (const [index, text] of TEXTS.entries()) {
+      await engine.commit(appendBatch(CONTEXT, text));
+      await engine.checkpoint();
+      expect(await afterAnyCrash(disk)).toEqual([TEXTS.slice(0, index + 1).toReversed()]);
+    }
+    await engine.close();
+  });
+
+  it('would be missed if it never got to its files', async () => {
+    const disk = new MemoryIo();
+    const engine = await start(disk, (io) => lyingIo(io, LIES.neverCatchesUp));
+    await engine.commit(appendBatch(CONTEXT, 'one'));
+    await engine.checkpoint();
+    await expect(afterAnyCrash(disk)).rejects.toThrow(/turn 1/);
+  });
+});
