@@ -46,7 +46,7 @@ const DEFAULT: Sizes = {
   smallPayloadBytes: 100,
   oneWriterAppends: 500,
   manyWritersAppends: 30_000,
-  servedAppends: 2000,
+  servedAppends: 3000,
   reads: 500,
   forks: 400,
   ranges: 200,

@@ -59,7 +59,7 @@ export class RemoteEngine implements Engine {
     this.#requests = new Requests(transport, timeoutMs, this.#feed);
   }
 
-  async commit(batch: Batch): Promise<Committed> {
+  commit(batch: Batch): Promise<Committed> {
     return this.#requests.commit(batch);
   }
 

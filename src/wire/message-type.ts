@@ -24,5 +24,8 @@ export const MessageType = {
   ERROR: 255,
 } as const;
 
-/** In the header of a frame that no request waits for. Replies carry 0. */
+/** In the header of a frame that no request waits for. */
 export const PUSHED = 1;
+
+/** In the header of a reply: no other connection has asked the server for anything lately. */
+export const ALONE = 2;

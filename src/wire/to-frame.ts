@@ -7,7 +7,7 @@ export interface OutgoingFrame {
   readonly length: number;
 }
 
-interface FrameFields {
+export interface FrameFields {
   readonly type: number;
   readonly flags: number;
   readonly reqId: Uint8Array;

@@ -6,7 +6,7 @@ import { toReqId } from '../../wire/frame.ts';
 import { FrameReader } from '../../wire/frame-reader.ts';
 import type { FrameEvent } from '../../wire/frame-reader.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
-import { MessageType, PUSHED } from '../../wire/message-type.ts';
+import { ALONE, MessageType, PUSHED } from '../../wire/message-type.ts';
 import { decodeStream } from '../../wire/stream.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { fromServer, outcomeUnknown } from '../outcome.ts';
@@ -14,6 +14,7 @@ import type { Dialled } from './dial.ts';
 import { Outbox } from './outbox.ts';
 import type { Sent } from './outbox.ts';
 import type { PushedItems } from './pushed-items.ts';
+import { replyVigil } from './reply-vigil.ts';
 import type { Waiter } from './waiter.ts';
 
 // One connection to a server, until it is lost.
@@ -98,6 +99,7 @@ export class Connection {
     this.#socket.destroy();
     for (const waiter of this.#waiting.values()) waiter.fail(error);
     for (const items of this.#streams.values()) items.end(error);
+    replyVigil.lost(this.#waiting.size);
     this.#waiting.clear();
     this.#streams.clear();
   }
@@ -121,6 +123,8 @@ export class Connection {
       this.#socket.ref();
     }
     this.#waiting.set(id, waiter);
+    // Nothing will join it: what is left to do here can be done while the server works.
+    if (replyVigil.sent()) this.#outbox.flush();
   }
 
   #take(chunk: Buffer): void {
@@ -150,7 +154,7 @@ export class Connection {
       return;
     }
     const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
+    if (this.#waiting.delete(id)) replyVigil.answered((event.flags & ALONE) !== 0);
     if (event.type !== MessageType.ERROR) {
       waiting?.answer(event.payload);
       return;

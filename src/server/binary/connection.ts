@@ -6,7 +6,7 @@ import type { FrameEvent } from '../../wire/frame-reader.ts';
 import type { Frame } from '../../wire/frame.ts';
 import { decodeHello } from '../../wire/hello.ts';
 import { FRAME_PAYLOAD_MAX, FRAME_PAYLOAD_MAX_UNKNOWN } from '../../wire/limits.ts';
-import { MessageType, PUSHED } from '../../wire/message-type.ts';
+import { ALONE, MessageType, PUSHED } from '../../wire/message-type.ts';
 import type { Identity } from '../access.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import { Doorman, unauthorized } from './doorman.ts';
@@ -74,6 +74,7 @@ export class Connection implements Session {
     this.#runner = new RequestRunner({
       tasks: this.tasks,
       mayRead: () => !this.#outlet.full && this.#replies.readyBytes < READY_BYTES,
+      flags: () => this.#replyFlags(),
       answer: (ticket, reply) => this.#replies.answer(ticket, reply),
       fail: (ticket, error) => this.#fail(ticket, error),
       failed: (error) => this.failed(error),
@@ -214,7 +215,7 @@ export class Connection implements Session {
       try {
         const { quipu } = await this.#doorman.greet(decodeHello(payload));
         const parts = helloParts(this.#world.sessionId, quipu);
-        this.#replies.answer(ticket, successReply(type, reqId, { parts }));
+        this.#replies.answer(ticket, successReply({ type, flags: 0, reqId }, { parts }));
       } catch (error) {
         this.#fail(ticket, error);
         // Who sends nonsense may try again; who is refused may not.
@@ -247,7 +248,12 @@ export class Connection implements Session {
   #ticket({ type, reqId }: FrameEvent | Frame, message: string, bytes: number): Ticket {
     const ticket = new Ticket(type, reqId, message, bytes);
     this.#replies.add(ticket);
+    this.#world.vigil.asked(this.#world.sessionId);
     return ticket;
+  }
+
+  #replyFlags(): number {
+    return this.knowsQuipu && this.#world.vigil.isAlone(this.#world.sessionId) ? ALONE : 0;
   }
 
   #fail(ticket: Ticket, error: unknown): void {
@@ -255,7 +261,8 @@ export class Connection implements Session {
   }
 
   #write({ message, bytes, sinceMs }: Ticket, { frame, code }: ReadyReply): void {
-    this.#outlet.write(frame);
+    const { vigil, sessionId } = this.#world;
+    this.#outlet.write(frame, vigil.answered(sessionId, this.#replies.length));
     this.#inlet.release(bytes);
     this.#world.hooks.answered?.({
       session: this.#facts,

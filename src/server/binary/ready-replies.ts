@@ -4,12 +4,12 @@ import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import type { ReadyReply } from './reply-queue.ts';
 import type { Reply } from './request.ts';
-import { toFrame } from '../../wire/to-frame.ts';
+import { type FrameFields, toFrame } from '../../wire/to-frame.ts';
 import { toWireError, tooMuch } from './wire-error.ts';
 
 /** TOO_LARGE for a reply that does not fit a frame. */
-export function successReply(type: number, reqId: Buffer, { parts, sent }: Reply): ReadyReply {
-  return { frame: toFrame({ type, flags: 0, reqId }, parts), code: 0, sent };
+export function successReply(fields: FrameFields, { parts, sent }: Reply): ReadyReply {
+  return { frame: toFrame(fields, parts), code: 0, sent };
 }
 
 export function failureReply(reqId: Buffer, error: unknown, knowsQuipu: boolean): ReadyReply {

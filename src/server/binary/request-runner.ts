@@ -10,6 +10,8 @@ export interface RunnerWorld {
   readonly tasks: LongTasks;
   /** False while replies pile up, so that no further reads should begin. */
   readonly mayRead: () => boolean;
+  /** Of a reply that is made now. */
+  readonly flags: () => number;
   answer(ticket: Ticket, reply: ReadyReply): void;
   fail(ticket: Ticket, error: unknown): void;
   /** For what is this side's own trouble. */
@@ -74,7 +76,8 @@ export class RequestRunner {
     const { ticket, order } = request;
     let reply: ReadyReply;
     try {
-      reply = successReply(ticket.type, ticket.reqId, made);
+      const { type, reqId } = ticket;
+      reply = successReply({ type, flags: this.#world.flags(), reqId }, made);
     } catch (error) {
       this.#failed(request, error);
       return;
