@@ -65,6 +65,20 @@ describe('Vigil', () => {
     expect(await slept()).toBeGreaterThan(3);
   });
 
+  it('rests for a second when it was not let on a processor at all', async () => {
+    const { vigil, pass } = rig(100);
+    vigil.begin();
+    await sleep(5);
+    pass(20);
+    await sleep(5);
+    vigil.end();
+    expect(vigil.begin()).toBe(false);
+    vigil.end();
+    pass(1001);
+    expect(vigil.begin()).toBe(true);
+    vigil.end();
+  });
+
   it('sleeps until something came soon again, once it was given up', () => {
     const { vigil } = rig(10);
     vigil.begin();

@@ -5,6 +5,10 @@ const MISSES_MAX = 2;
 
 /** A turn of the loop takes 3 µs when there is nothing to do; one that takes this long had to share its processor. */
 const SHARED_MS = 0.5;
+/** One that takes this long was not let on any: a container has used up its share of processors, for one. */
+const TAKEN_MS = 10;
+/** Then all waits are slept through for so long. */
+const REST_MS = 1000;
 
 export interface VigilOptions {
   readonly processors?: number;
@@ -25,6 +29,7 @@ export class Vigil {
   /** When the loop was last here during this wait. */
   #turnedAt: number | undefined;
   #misses = MISSES_MAX;
+  #restUntil = -Infinity;
   #isTurning = false;
 
   /** With one processor it always sleeps: whoever is waited for could not get on with it. */
@@ -38,7 +43,7 @@ export class Vigil {
   begin(): boolean {
     this.#since = this.#now();
     this.#turnedAt = undefined;
-    const isAwake = this.#mayTurn && this.#misses < MISSES_MAX;
+    const isAwake = this.#mayTurn && this.#misses < MISSES_MAX && this.#since >= this.#restUntil;
     if (isAwake && !this.#isTurning) {
       this.#isTurning = true;
       setImmediate(this.#turn);
@@ -61,6 +66,7 @@ export class Vigil {
 
   readonly #turn = (): void => {
     const now = this.#now();
+    if (now - (this.#turnedAt ?? now) > TAKEN_MS) this.#restUntil = now + REST_MS;
     this.#isTurning = this.#since !== undefined && this.#isWorthIt(this.#since, now);
     this.#turnedAt = now;
     if (this.#isTurning) setImmediate(this.#turn);

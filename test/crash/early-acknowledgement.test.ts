@@ -19,6 +19,13 @@ import { STORE } from './open-store.ts';
 
 const CONTEXT = toContextId(1);
 const TEXTS = ['one', 'two '.repeat(100), 'three'];
+/** It makes a pack, which others find by its name, so it does not go to its files late. */
+const FIRST = 'zero';
+
+/** What is in the store after text `index`, newest first. */
+function upTo(index: number): string[] {
+  return [FIRST, ...TEXTS.slice(0, index + 1)].toReversed();
+}
 
 /** As the real disk does it: what a commit leaves for later happens when the turn of the event loop is over. */
 function withTurns(io: Io): Io {
@@ -51,6 +58,7 @@ async function afterAnyCrash(disk: MemoryIo): Promise<string[][]> {
 async function start(disk: MemoryIo, wrap: (io: Io) => Io = (io) => io): Promise<Engine> {
   const engine = await open(wrap(disk));
   await engine.commit({ contexts: [{ do: 'create' }] });
+  await engine.commit(appendBatch(CONTEXT, FIRST));
   return engine;
 }
 
@@ -62,7 +70,7 @@ describe('an append alone', () => {
     for (const [index, text] of TEXTS.entries()) {
       const before = sizes();
       await engine.commit(appendBatch(CONTEXT, text));
-      expect(await textsOf(engine)).toEqual(TEXTS.slice(0, index + 1).toReversed());
+      expect(await textsOf(engine)).toEqual(upTo(index));
       expect(sizes()).toBe(before);
       await setImmediate();
       await setImmediate();
@@ -76,7 +84,7 @@ describe('an append alone', () => {
     const engine = await start(disk);
     for (const [index, text] of TEXTS.entries()) {
       await engine.commit(appendBatch(CONTEXT, text));
-      expect(await afterAnyCrash(disk)).toEqual([TEXTS.slice(0, index + 1).toReversed()]);
+      expect(await afterAnyCrash(disk)).toEqual([upTo(index)]);
     }
     await engine.close();
   });
@@ -87,7 +95,7 @@ describe('an append alone', () => {
     for (const [index, text] of TEXTS.entries()) {
       await engine.commit(appendBatch(CONTEXT, text));
       await engine.checkpoint();
-      expect(await afterAnyCrash(disk)).toEqual([TEXTS.slice(0, index + 1).toReversed()]);
+      expect(await afterAnyCrash(disk)).toEqual([upTo(index)]);
     }
     await engine.close();
   });
@@ -95,8 +103,7 @@ describe('an append alone', () => {
   it('would be missed if it never got to its files', async () => {
     const disk = new MemoryIo();
     const engine = await start(disk, (io) => lyingIo(io, LIES.neverCatchesUp));
-    await engine.commit(appendBatch(CONTEXT, 'one'));
     await engine.checkpoint();
-    await expect(afterAnyCrash(disk)).rejects.toThrow(/turn 1/);
+    await expect(afterAnyCrash(disk)).rejects.toThrow(/turn \d/);
   });
 });

@@ -1,12 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { NO_TURN, toContextId } from '../../src/base/brand.ts';
 import type { Batch } from '../../src/engine/batch.ts';
-import type { Io } from '../../src/engine/io.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
-import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
 import { appendBatch } from '../../src/testing/engine-suite/fixture.ts';
 import { openStore } from './open-store.ts';
+import { slowIo } from './slow-io.ts';
 
 /*
  * Invariant: a reader beside a writer sees a state between two commits. It never takes a group that is
@@ -31,27 +29,8 @@ function depthsFrom(depth: number): number[] {
   return [depth, depth - 1, depth - 2].filter((one) => one >= 0);
 }
 
-/** Every call takes a while of its own, so that they overtake each other. */
-function slow(io: MemoryIo): Io {
-  const random = new SeededRandom(7);
-  const wait = async (): Promise<void> => {
-    for (let turns = random.below(3); turns > 0; turns -= 1) await setImmediate();
-  };
-  return new Proxy(io, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== 'function') return value;
-      return async (...given: unknown[]) => {
-        await wait();
-        const result: unknown = await Reflect.apply(value, target, given);
-        return name === 'open' ? slow(result as MemoryIo) : result;
-      };
-    },
-  });
-}
-
 it('reads whole commits while others are written', async () => {
-  const engine = await openStore(slow(new MemoryIo()), () => 0);
+  const engine = await openStore(slowIo(new MemoryIo()), () => 0);
   await engine.commit({ contexts: [{ do: 'create' }] });
   let writing = true;
   let reads = 0;

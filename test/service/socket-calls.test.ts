@@ -127,7 +127,7 @@ describe('streams', () => {
     expect((await peer.next()).reqId).toEqual(toReqId(req));
     const frames = [await peer.next(), await peer.next(), await peer.next(), await peer.next()];
     frames.push(await peer.next());
-    expect(frames.filter(({ flags }) => flags === 0).map(({ reqId }) => reqId)).toEqual([
+    expect(frames.filter(({ flags }) => (flags & PUSHED) === 0).map(({ reqId }) => reqId)).toEqual([
       toReqId(next),
     ]);
     const pushes = frames

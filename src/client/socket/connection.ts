@@ -39,6 +39,8 @@ export class Connection {
   /** Counting up never gets near 48 bits. */
   #lastId = 0;
   #heardAt = Date.now();
+  /** The server said so with its last reply. */
+  #alone = false;
   #ended: QuipuError | undefined;
 
   /** Takes what is connected. `hello` is what it says first, and again to see if anyone is there. */
@@ -97,9 +99,9 @@ export class Connection {
     this.#ended = error;
     clearInterval(this.#pulse);
     this.#socket.destroy();
+    replyVigil.lost(this.#waiting.size);
     for (const waiter of this.#waiting.values()) waiter.fail(error);
     for (const items of this.#streams.values()) items.end(error);
-    replyVigil.lost(this.#waiting.size);
     this.#waiting.clear();
     this.#streams.clear();
   }
@@ -124,7 +126,7 @@ export class Connection {
     }
     this.#waiting.set(id, waiter);
     // Nothing will join it: what is left to do here can be done while the server works.
-    if (replyVigil.sent()) this.#outbox.flush();
+    if (replyVigil.sent(this.#alone)) this.#outbox.flush();
   }
 
   #take(chunk: Buffer): void {
@@ -154,7 +156,8 @@ export class Connection {
       return;
     }
     const waiting = this.#waiting.get(id);
-    if (this.#waiting.delete(id)) replyVigil.answered((event.flags & ALONE) !== 0);
+    if (this.#waiting.delete(id)) replyVigil.answered();
+    this.#alone = (event.flags & ALONE) !== 0;
     if (event.type !== MessageType.ERROR) {
       waiting?.answer(event.payload);
       return;

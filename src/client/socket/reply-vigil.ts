@@ -11,24 +11,25 @@ const REPLY_MS = 1.5;
 export class ReplyVigil {
   readonly #vigil: Vigil;
   #awaited = 0;
-  #alone = false;
 
   constructor(options?: VigilOptions) {
     this.#vigil = new Vigil(REPLY_MS, options);
   }
 
-  /** True when the request is the only one and its reply is waited for awake. */
-  sent(): boolean {
+  /**
+   * `alone`: the server said that nobody else asks for anything. True when the request is the only one and its
+   * reply is waited for awake.
+   */
+  sent(alone: boolean): boolean {
     this.#awaited += 1;
-    if (this.#awaited === 1 && this.#alone) return this.#vigil.begin();
+    if (this.#awaited === 1 && alone) return this.#vigil.begin();
     this.#vigil.giveUp();
     return false;
   }
 
-  /** A reply came. `alone`: the server says that nobody else asks for anything. */
-  answered(alone: boolean): void {
+  /** A reply came. */
+  answered(): void {
     this.#awaited -= 1;
-    this.#alone = alone;
     this.#vigil.end();
   }
 

@@ -9,7 +9,7 @@ import type { Tails } from './tails.ts';
 // Checkpoints: when everything up to a frame has reached its own file for certain, the journal need
 // not keep it. They run beside commits, one at a time.
 
-/** The last frame that is applied and visible, and where the journal goes on after it. */
+/** The last frame that is visible, and where the journal goes on after it. */
 export interface Applied {
   readonly seq: number;
   readonly place: JournalPlace;

@@ -259,7 +259,7 @@ export class Core implements CommittedView {
     return new Draft(this, Math.max(nowMs, timeMs), { nextTurn, nextContext, nextPatch });
   }
 
-  /** Takes over a group that is durable and applied. */
+  /** Takes over a group that is durable, and in its files or waiting for them. */
   absorb(draft: Draft, group: EncodedGroup): void {
     const { index } = this;
     this.tails = group.tails;

@@ -282,7 +282,7 @@ export class FilesEngine implements Engine {
         const isMoving = before % 2 === 1 || before !== writer.moves;
         // Between two groups nothing moves: then it is damage, or it is not.
         if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
-        else if (mended || !(await writer.mend(error))) {
+        else if (mended || !(await writer.mendBetween(error))) {
           throw toQuipuError(error, writer.core.files.root);
         } else mended = true;
       }

@@ -11,6 +11,10 @@ export interface ShelfSource {
   install(fresh: Shelf, old: Shelf): Shelf;
 }
 
+interface BetweenGroups {
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
+}
+
 /** Keeps the index in step with the store, and builds it again when it cannot be believed. */
 export class IndexKeeper {
   readonly #core: Core;
@@ -18,6 +22,8 @@ export class IndexKeeper {
   readonly #seq: () => number;
   #shelf: Shelf;
   #rebuilding: Promise<void> | undefined;
+  /** Those who wait for an index that is rebuilt between two groups. */
+  #waiting: Promise<boolean> | undefined;
 
   /** `seq` is the last frame that the index was told of. */
   constructor(core: Core, source: ShelfSource, seq: () => number) {
@@ -34,17 +40,31 @@ export class IndexKeeper {
     return damaged === 1 ? undefined : seq;
   }
 
-  /** For a quiet moment after acknowledgements. */
-  rest(): void {
+  /** For a quiet moment after acknowledgements. `mend` is for what turns out to be damaged then. */
+  rest(mend: (error: unknown) => Promise<boolean>): void {
     try {
       this.#core.index.maybeFlush();
     } catch (error) {
       // What is pending stays in memory; a damaged shelf is rebuilt behind the readers' backs.
-      if (error instanceof ShelfDamaged) void this.mend(error).catch(() => undefined);
+      if (error instanceof ShelfDamaged) void mend(error).catch(() => undefined);
     }
   }
 
-  /** True when `error` came from a damaged index, which has been rebuilt: then a retry may work. */
+  /** As `mend`, between two groups: commits that came meanwhile would not be in the new index. */
+  async mendBetween(error: unknown, groups: BetweenGroups): Promise<boolean> {
+    if (!(error instanceof ShelfDamaged)) return false;
+    this.#waiting ??= groups
+      .exclusively(() => this.mend(error))
+      .finally(() => {
+        this.#waiting = undefined;
+      });
+    return this.#waiting;
+  }
+
+  /**
+   * True when `error` came from a damaged index, which has been rebuilt: then a retry may work. Call it where no
+   * commit can come between.
+   */
   async mend(error: unknown): Promise<boolean> {
     if (!(error instanceof ShelfDamaged)) return false;
     this.#rebuilding ??= this.rebuild().finally(() => {

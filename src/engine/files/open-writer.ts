@@ -141,7 +141,7 @@ async function catchUpIndex(catchUp: CatchUp): Promise<void> {
       else indexWrite(core.index, write);
     }
     onIndexed(frame);
-    keeper.rest();
+    keeper.rest((error) => keeper.mend(error));
   });
   core.index.flush(true);
 }

@@ -150,7 +150,7 @@ export class StoreFiles {
     }
   }
 
-  /** Everything applied before the call is on the disk when it resolves. */
+  /** Everything applied before the call is on the disk when it resolves; for what waits, `catchUp` first. */
   async syncAll(): Promise<void> {
     try {
       await this.#flushLate();
@@ -205,9 +205,11 @@ export class StoreFiles {
 
   async #writeBytes({ path, offset, data }: JournalWrite & { kind: 'bytes' }): Promise<void> {
     this.#dirty.add(path);
-    await this.#handles.use(path, 'create', (file) => writeFully(file, data, offset));
-    // Again: a `syncAll` beside it may have synced the file before these bytes were in it.
-    this.#dirty.add(path);
+    await this.#handles.use(path, 'create', async (file) => {
+      await writeFully(file, data, offset);
+      // Again: a `syncAll` beside it may have synced the file before these bytes were in it.
+      this.#dirty.add(path);
+    });
   }
 
   async #remove(name: string): Promise<void> {

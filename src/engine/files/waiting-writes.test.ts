@@ -65,6 +65,9 @@ describe('mayWait', () => {
 
   it('is for no group that does anything else', () => {
     expect(mayWait([...own, ABC])).toBe(false);
+    expect(
+      mayWait([{ kind: 'bytes', path: packFile(3), offset: 0, data: Buffer.from('ab') }]),
+    ).toBe(false);
     expect(mayWait([{ kind: 'remove', path: packFile(3) }])).toBe(false);
     expect(mayWait([{ kind: 'whole', path: TURNS_FILE, data: Buffer.from('ab') }])).toBe(false);
   });

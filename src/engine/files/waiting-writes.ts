@@ -23,12 +23,13 @@ const OWN_FILES: ReadonlySet<string> = new Set([
 
 /**
  * Whether these may reach their files after they were acknowledged. Not those of documents and logs, which
- * others read by their names, and not what makes or removes files that somebody lists.
+ * others read by their names, and not what makes or removes files that somebody lists: the first bytes of a pack.
  */
 export function mayWait(writes: readonly JournalWrite[]): boolean {
-  return writes.every(
-    ({ kind, path }) => kind === 'bytes' && (OWN_FILES.has(path) || packNumber(path) !== undefined),
-  );
+  return writes.every((write) => {
+    if (write.kind !== 'bytes') return false;
+    return OWN_FILES.has(write.path) || (write.offset > 0 && packNumber(write.path) !== undefined);
+  });
 }
 
 /** Brings `into`, which holds `got` bytes of the file `name` from `position` on, up to date. */

@@ -46,7 +46,7 @@ export interface WriterParts {
 export class Writer implements CommitTarget {
   readonly core: Core;
   readonly durability: 'safe' | 'unsafe';
-  /** Counts the beginnings and ends of groups reaching their files; odd in between. */
+  /** Counts the beginnings and ends of groups on their way to be seen; odd in between. */
   moves = 0;
   readonly bulk: BulkPacks;
   /** Blobs that puts under way rely on. */
@@ -166,7 +166,7 @@ export class Writer implements CommitTarget {
       this.core.tails = writes.reduce(advanceTails, this.core.tails);
       absorb?.();
     });
-    this.#parts.keeper.rest();
+    this.#parts.keeper.rest(this.mendBetween);
   }
 
   /** Runs `work` between two groups; commits sent meanwhile wait. */
@@ -229,16 +229,17 @@ export class Writer implements CommitTarget {
         if (change !== undefined) this.listeners.tell(change);
       }
     }
-    this.#parts.keeper.rest();
+    this.#parts.keeper.rest(this.mendBetween);
     // A checkpoint per segment keeps the other segment free without making a commit wait.
     if (this.#place.segment !== this.#checkpointer.place.segment) this.#timer.runNow();
     else this.#timer.start();
   }
 
-  /** True when the index was the problem and has been built again. */
-  async mend(error: unknown): Promise<boolean> {
-    return this.#parts.keeper.mend(error);
-  }
+  /** True when the index was the problem and has been built again. For the committer, within a group. */
+  mend = (error: unknown): Promise<boolean> => this.#parts.keeper.mend(error);
+
+  /** The same for everyone else. */
+  mendBetween = (error: unknown): Promise<boolean> => this.#parts.keeper.mendBetween(error, this);
 
   async checkpoint(): Promise<void> {
     await this.#committer.settled();

@@ -26,7 +26,7 @@ export async function* readSteadily(
     } catch (error) {
       const isMoving = before % 2 === 1 || before !== writer.moves;
       if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
-      else if (mended || !(await writer.mend(error))) {
+      else if (mended || !(await writer.mendBetween(error))) {
         throw toQuipuError(error, writer.core.files.root);
       } else mended = true;
       pieces = begin();

@@ -63,7 +63,7 @@ async function findAll(
     return first;
   } catch (error) {
     if (!(error instanceof ShelfDamaged)) throw error;
-    await writer.mend(error);
+    await writer.mendBetween(error);
     const second = begin();
     second.add(staleIndex('the index could not be read; it was built again'));
     await checkAll(writer, second);

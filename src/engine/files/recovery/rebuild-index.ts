@@ -18,8 +18,11 @@ import { rebuildPacks } from './rebuild-packs.ts';
 // index writes itself out as it fills. Damage is noted and passed over, so that everything else can
 // still be found.
 
-/** A multiple of every record size, so that no record lies across two pieces. */
-const PIECE_RECORDS = 4096;
+/**
+ * So few that a piece of heads has 64 KiB and is read on the spot: one that takes longer is read again as often as
+ * a head moves meanwhile.
+ */
+const PIECE_RECORDS = 1024;
 const DOC_PIECE_BYTES = 1024 * 1024;
 /** Where every document record begins. */
 const DOC_MAGIC = 'QDRC';
