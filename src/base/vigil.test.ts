@@ -65,18 +65,25 @@ describe('Vigil', () => {
     expect(await slept()).toBeGreaterThan(3);
   });
 
-  it('rests for a second when it was not let on a processor at all', async () => {
+  it('rests when it was not let on a processor at all, and for longer when that happens again', async () => {
     const { vigil, pass } = rig(100);
-    vigil.begin();
-    await sleep(5);
-    pass(20);
-    await sleep(5);
-    vigil.end();
-    expect(vigil.begin()).toBe(false);
-    vigil.end();
-    pass(1001);
-    expect(vigil.begin()).toBe(true);
-    vigil.end();
+    /** How long it sleeps through all waits after a turn of the loop that took long. */
+    const rest = async (): Promise<number> => {
+      expect(vigil.begin()).toBe(true);
+      await sleep(5);
+      pass(20);
+      await sleep(5);
+      vigil.end();
+      for (let ms = 0; ; ms += 10) {
+        const isAwake = vigil.begin();
+        vigil.end();
+        if (isAwake) return ms;
+        pass(10);
+      }
+    };
+    expect([await rest(), await rest(), await rest()]).toEqual([50, 200, 800]);
+    pass(1000);
+    expect(await rest()).toBe(50);
   });
 
   it('sleeps until something came soon again, once it was given up', () => {

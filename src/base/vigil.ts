@@ -5,10 +5,14 @@ const MISSES_MAX = 2;
 
 /** A turn of the loop takes 3 µs when there is nothing to do; one that takes this long had to share its processor. */
 const SHARED_MS = 0.5;
-/** One that takes this long was not let on any: a container has used up its share of processors, for one. */
+/**
+ * One that takes this long had much else to do, or was not let on a processor at all: a container has used up its
+ * share of them. Waits are slept through for a while then, and for longer each time that it happens again soon.
+ */
 const TAKEN_MS = 10;
-/** Then all waits are slept through for so long. */
-const REST_MS = 1000;
+const REST_MS_MIN = 50;
+const REST_MS_MAX = 10_000;
+const SOON_MS = 500;
 
 export interface VigilOptions {
   readonly processors?: number;
@@ -29,6 +33,7 @@ export class Vigil {
   /** When the loop was last here during this wait. */
   #turnedAt: number | undefined;
   #misses = MISSES_MAX;
+  #restMs = 0;
   #restUntil = -Infinity;
   #isTurning = false;
 
@@ -66,11 +71,17 @@ export class Vigil {
 
   readonly #turn = (): void => {
     const now = this.#now();
-    if (now - (this.#turnedAt ?? now) > TAKEN_MS) this.#restUntil = now + REST_MS;
+    if (now - (this.#turnedAt ?? now) > TAKEN_MS) this.#rest(now);
     this.#isTurning = this.#since !== undefined && this.#isWorthIt(this.#since, now);
     this.#turnedAt = now;
     if (this.#isTurning) setImmediate(this.#turn);
   };
+
+  #rest(now: number): void {
+    const isAgain = now - this.#restUntil < SOON_MS;
+    this.#restMs = isAgain ? Math.min(this.#restMs * 4, REST_MS_MAX) : REST_MS_MIN;
+    this.#restUntil = now + this.#restMs;
+  }
 
   #isWorthIt(since: number, now: number): boolean {
     return now - since <= this.#maxMs && now - (this.#turnedAt ?? now) <= SHARED_MS;
