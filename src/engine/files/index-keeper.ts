@@ -21,7 +21,6 @@ export class IndexKeeper {
   readonly #source: ShelfSource;
   readonly #seq: () => number;
   #shelf: Shelf;
-  #rebuilding: Promise<void> | undefined;
   /** Those who wait for an index that is rebuilt between two groups. */
   #waiting: Promise<boolean> | undefined;
 
@@ -67,10 +66,7 @@ export class IndexKeeper {
    */
   async mend(error: unknown): Promise<boolean> {
     if (!(error instanceof ShelfDamaged)) return false;
-    this.#rebuilding ??= this.rebuild().finally(() => {
-      this.#rebuilding = undefined;
-    });
-    await this.#rebuilding;
+    await this.rebuild();
     return true;
   }
 

@@ -135,15 +135,20 @@ async function catchUpIndex(catchUp: CatchUp): Promise<void> {
   }
   if (covered === replayed.seq) return;
   onIndexed(covered);
-  await readFramesAfter(files, before, covered, async (frame, writes) => {
-    for (const write of writes) {
-      if (write.kind === 'extent') await indexExtent(files, core, write);
-      else indexWrite(core.index, write);
-    }
-    onIndexed(frame);
-    keeper.rest((error) => keeper.mend(error));
-  });
-  core.index.flush(true);
+  try {
+    await readFramesAfter(files, before, covered, async (frame, writes) => {
+      for (const write of writes) {
+        if (write.kind === 'extent') await indexExtent(files, core, write);
+        else indexWrite(core.index, write);
+      }
+      onIndexed(frame);
+      core.index.maybeFlush();
+    });
+    core.index.flush(true);
+  } catch (error) {
+    onIndexed(replayed.seq);
+    if (!(await keeper.mend(error))) throw error;
+  }
 }
 
 async function indexExtent(

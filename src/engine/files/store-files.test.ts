@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import { MemoryIo } from '../../testing/disk/memory-io.ts';
-import type { Io, IoFile } from '../io.ts';
+import type { Io } from '../io.ts';
 import { HEADS_FILE, TURNS_FILE } from './names.ts';
 import { StoreFiles } from './store-files.ts';
 
@@ -14,35 +14,38 @@ async function textOf(files: StoreFiles, name: string): Promise<string> {
   return Buffer.from(await files.read(name, 0, 100)).toString();
 }
 
-/** A disk with another `open`. */
-function openingWith(disk: MemoryIo, open: Io['open']): Io {
-  return new Proxy<Io>(disk, {
+/** The same, but for one method. */
+function replacing<T extends object, K extends keyof T>(given: T, method: K, other: T[K]): T {
+  return new Proxy(given, {
     get(target, name) {
-      if (name === 'open') return open;
+      if (name === method) return other;
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      return (...given: unknown[]): unknown => Reflect.apply(value, target, given);
+      return (...args: unknown[]): unknown => Reflect.apply(value, target, args);
     },
   });
 }
 
-function makeGate(): { gate: Promise<void>; letGo: () => void } {
+/** The first who comes to it waits until it is let go. */
+function makeGate(): { pass: () => Promise<void>; letGo: () => void } {
   let letGo = (): void => undefined;
-  const gate = new Promise<void>((resolve) => {
+  let gate: Promise<void> | undefined = new Promise((resolve) => {
     letGo = resolve;
   });
-  return { gate, letGo };
+  const pass = async (): Promise<void> => {
+    const held = gate;
+    gate = undefined;
+    await held;
+  };
+  return { pass, letGo };
 }
 
 /** The next open has the file, and hands it out only when it is let go. */
 function holdNextOpen(disk: MemoryIo): { io: Io; letGo: () => void } {
-  const { gate, letGo } = makeGate();
-  let isNext = true;
-  const io = openingWith(disk, async (path, mode) => {
+  const { pass, letGo } = makeGate();
+  const io = replacing<Io, 'open'>(disk, 'open', async (path, mode) => {
     const file = await disk.open(path, mode);
-    const waits = isNext;
-    isNext = false;
-    if (waits) await gate;
+    await pass();
     return file;
   });
   return { io, letGo };
@@ -50,24 +53,13 @@ function holdNextOpen(disk: MemoryIo): { io: Io; letGo: () => void } {
 
 /** The next write reaches its file only when it is let go. */
 function holdNextWrite(disk: MemoryIo): { io: Io; letGo: () => void } {
-  const { gate, letGo } = makeGate();
-  let isNext = true;
-  const io = openingWith(disk, async (path, mode) => {
+  const { pass, letGo } = makeGate();
+  const io = replacing<Io, 'open'>(disk, 'open', async (path, mode) => {
     const file = await disk.open(path, mode);
-    const write: IoFile['write'] = async (bytes, position) => {
-      const waits = isNext;
-      isNext = false;
-      if (waits) await gate;
+    return replacing(file, 'write', async (bytes, position) => {
+      await pass();
       return file.write(bytes, position);
-    };
-    return {
-      read: (into, position) => file.read(into, position),
-      write,
-      sync: () => file.sync(),
-      truncate: (length) => file.truncate(length),
-      size: () => file.size(),
-      close: () => file.close(),
-    };
+    });
   });
   return { io, letGo };
 }

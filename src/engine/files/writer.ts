@@ -24,9 +24,8 @@ import type { Draft } from '../plan/draft.ts';
 import { encodeGroup } from './plan/encode-group.ts';
 import type { Planned } from '../plan/planned.ts';
 
-// Everything that writes. One path for all of it: prepare (hash, compress, write large blobs), then a
-// group plans, encodes one journal frame, makes it durable, applies it, and becomes visible. A commit that is
-// alone is visible first, and applied once it was acknowledged.
+// Everything that writes, on one path: prepare (hash, compress, write large blobs), then a group plans, encodes one
+// journal frame, makes it durable, applies it, and becomes visible. A commit that is alone is applied last.
 
 export interface WriterParts {
   readonly core: Core;
@@ -236,10 +235,11 @@ export class Writer implements CommitTarget {
   }
 
   /** True when the index was the problem and has been built again. For the committer, within a group. */
-  mend = (error: unknown): Promise<boolean> => this.#parts.keeper.mend(error);
+  readonly mend = (error: unknown): Promise<boolean> => this.#parts.keeper.mend(error);
 
   /** The same for everyone else. */
-  mendBetween = (error: unknown): Promise<boolean> => this.#parts.keeper.mendBetween(error, this);
+  readonly mendBetween = (error: unknown): Promise<boolean> =>
+    this.#parts.keeper.mendBetween(error, this);
 
   async checkpoint(): Promise<void> {
     await this.#committer.settled();
