@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
 import { isQuipuError } from '../base/errors.ts';
-import { assertName } from './names.ts';
+import { assertFileName, assertName } from './names.ts';
 
-function problemOf(name: string): unknown {
+function problemOf(name: string, check = assertName): unknown {
   try {
-    assertName(name, 'log name');
+    check(name, 'log name');
     return undefined;
   } catch (error) {
     return error;
@@ -48,6 +48,14 @@ describe('assertName', () => {
     'index.db',
     'FORMAT',
     'contexts/1',
+    'format',
+    'Tokens.json',
+    'tokens.json.new',
+    'lock.db-journal',
+    'INDEX.db-wal',
+    'index.db-shm',
+    'queues/inbox/events.db',
+    'Sessions/x.jsonl',
   ])('keeps %j for the store', (name) => {
     expect(isQuipuError(problemOf(name), 'INVALID')).toBe(true);
   });
@@ -59,4 +67,20 @@ describe('assertName', () => {
       data: { what: 'log name' },
     });
   });
+});
+
+describe('assertFileName', () => {
+  it.each(['chats/a', 'workflows/bundles/x/threads.json', 'logs/deep/er', 'out/x.json'])(
+    'takes %j',
+    (name) => {
+      expect(problemOf(name, assertFileName)).toBeUndefined();
+    },
+  );
+
+  it.each(['a', 'chats', 'Chats/a', 'mine/a', 'session/a', 'node_modules/a', '.git/config'])(
+    'has no folder for %j',
+    (name) => {
+      expect(isQuipuError(problemOf(name, assertFileName), 'INVALID')).toBe(true);
+    },
+  );
 });

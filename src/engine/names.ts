@@ -2,12 +2,9 @@ import { invalid } from '../base/errors.ts';
 
 const NAME_CHARS_MAX = 512;
 
-/**
- * First segments that an engine keeps for itself. A log or document may also be kept as a plain file
- * of its name, and must never meet one of the engine's own files there.
- */
+/** First segments that the store keeps for itself, in lower case: some file systems know no other. */
 const RESERVED: ReadonlySet<string> = new Set([
-  'FORMAT',
+  'format',
   'backup.json',
   'blobs',
   'contexts',
@@ -18,10 +15,27 @@ const RESERVED: ReadonlySet<string> = new Set([
   'lock.db',
   'owner.json',
   'quarantine',
+  'queues',
   'quipu.sock',
+  'sessions',
   'tokens.json',
-  'tokens.json.new',
   'turns',
+]);
+
+/** What SQLite and those who replace a file put beside it. */
+const BESIDE = /(?:-(?:wal|shm|journal)|\.new)$/;
+
+/**
+ * The folders of logs and published documents, which are also plain files of their names. Whatever else lies in the
+ * folder of a store, now or later, no name leads there. `logs` and `out` are for kinds of thread of others.
+ */
+const FILE_FOLDERS: ReadonlySet<string> = new Set([
+  'chats',
+  'chats-cache',
+  'erased',
+  'logs',
+  'out',
+  'workflows',
 ]);
 
 /**
@@ -42,7 +56,18 @@ export function assertName(name: string, what = 'name'): void {
     }
   }
   const [first = ''] = segments;
-  if (RESERVED.has(first)) {
+  if (RESERVED.has(first.toLowerCase().replace(BESIDE, ''))) {
     throw invalid(what, `starts with ${JSON.stringify(first)}, which the store keeps for itself`);
   }
+}
+
+/** The check of a name, of those that `assertName` takes, that is also to be a plain file. */
+export function assertFileName(name: string, what = 'name'): void {
+  const slash = name.indexOf('/');
+  if (slash > 0 && FILE_FOLDERS.has(name.slice(0, slash))) return;
+  const folders = [...FILE_FOLDERS].map((folder) => `${folder}/`).join(', ');
+  throw invalid(
+    what,
+    `of a log or a published document starts with one of ${folders}, got ${JSON.stringify(name)}`,
+  );
 }

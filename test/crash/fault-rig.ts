@@ -12,7 +12,7 @@ const FIRST_LIFE: readonly FaultStep[] = [
   { contexts: [{ do: 'create', meta: { title: 'faulty' } }] },
   { idempotency: { context: CONTEXT, key: 'once' }, blobs: [blob], turns: [turn] },
   { logs: [{ do: 'append', name: 'logs/a', lines: ['1', '2'] }] },
-  { docs: [{ name: 'published/a.json', content: '{}', publish: true }] },
+  { docs: [{ name: 'out/a.json', content: '{}', publish: true }] },
   'checkpoint',
   { logs: [{ do: 'remove', name: 'logs/a' }] },
   { logs: [{ do: 'append', name: 'logs/a', lines: ['"again"'] }] },
@@ -22,7 +22,7 @@ const FIRST_LIFE: readonly FaultStep[] = [
 const LATER_LIVES: readonly FaultStep[] = [
   'kill',
   appendBatch(CONTEXT, 'after recovery'),
-  { docs: [{ name: 'published/a.json', content: undefined }] },
+  { docs: [{ name: 'out/a.json', content: undefined }] },
   'reopen',
   appendBatch(CONTEXT, 'after a clean closing'),
 ];

@@ -33,7 +33,7 @@ const EARLY: readonly Batch[] = [
   append(2, 'in the second'),
   { logs: [{ do: 'append', name: 'logs/kept', lines: ['{"n":1}', '{"n":2}'] }] },
   { logs: [{ do: 'append', name: 'logs/made-again', lines: ['"old"', '"older"'] }] },
-  { docs: [{ name: 'state.json', content: '{"v":1}', publish: true }] },
+  { docs: [{ name: 'out/state.json', content: '{"v":1}', publish: true }] },
   { docs: [{ name: 'never-published/gone.json', content: '{}' }] },
   { opens: [openTurn(1)] },
 ];
@@ -50,7 +50,7 @@ const LATE: readonly Batch[] = [
   { logs: [{ do: 'append', name: 'logs/kept', lines: ['{"n":3}'] }] },
   { logs: [{ do: 'remove', name: 'logs/made-again' }] },
   { logs: [{ do: 'append', name: 'logs/made-again', lines: ['"new"'] }] },
-  { docs: [{ name: 'state.json', content: '{"v":2}', publish: true }] },
+  { docs: [{ name: 'out/state.json', content: '{"v":2}', publish: true }] },
   { docs: [{ name: 'never-published/gone.json', content: undefined }] },
   { contexts: [{ do: 'describe', context: FIRST, meta: { title: 'renamed' } }] },
   { contexts: [{ do: 'remove', context: toContextId(2) }] },
@@ -110,7 +110,7 @@ export async function askEverything(
     await ask(async () => engine.readLog(name, 0, 10));
   }
   await ask(async () => engine.listLogs('', 10));
-  for (const name of ['state.json', 'never-published/gone.json'])
+  for (const name of ['out/state.json', 'never-published/gone.json'])
     await ask(async () => engine.getDoc(name));
   await ask(async () => engine.listDocs('', 10));
   for (const { hash, sha256 } of [...payloads(), ...LOOSE_BLOBS]) {

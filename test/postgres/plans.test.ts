@@ -44,7 +44,7 @@ async function catchStatements(url: string): Promise<Map<string, string>> {
   await sealTurn(engine, open.id, 'x');
   const patch = await patchTurn(engine, one.id, 'patched');
   await appendLines(engine, 'logs/a', '1', '2');
-  await engine.commit({ docs: [{ name: 'd.json', content: '{}', publish: true }] });
+  await engine.commit({ docs: [{ name: 'out/d.json', content: '{}', publish: true }] });
   await engine.putBlob({ chunks: once(new Uint8Array(600_000)), sha256: true });
   await engine.findBySha256(blobOf('').hash);
   await Promise.all([

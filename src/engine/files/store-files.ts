@@ -225,7 +225,8 @@ export class StoreFiles {
   /** Others may be reading this file by name: they see the old content or the new, never a part. */
   async #replace(name: string, write: (file: IoFile) => Promise<void>): Promise<void> {
     await this.#makeFolders(folderOf(name));
-    const aside = this.pathOf(`${name}.new`);
+    // No log or document is called so: none is in the way, and none is lost to this one.
+    const aside = this.pathOf(`${name}~new`);
     await this.io.remove(aside);
     const file = await this.io.open(aside, 'create');
     try {

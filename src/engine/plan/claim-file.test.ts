@@ -20,22 +20,31 @@ const doc = (name: string) => ({ docs: [{ name, content: '{}', publish: true }] 
 describe('names that are also files', () => {
   it('refuses a name below a log, and a log above a name', async () => {
     const engine = await open();
-    await engine.commit(log('a/b'));
-    await expect(engine.commit(log('a/b/c'))).rejects.toMatchObject({ code: 'INVALID' });
-    await expect(engine.commit(log('a'))).rejects.toMatchObject({ code: 'INVALID' });
-    await engine.commit(log('a/c'));
+    await engine.commit(log('logs/b'));
+    await expect(engine.commit(log('logs/b/c'))).rejects.toMatchObject({ code: 'INVALID' });
+    await expect(engine.commit(log('logs'))).rejects.toMatchObject({ code: 'INVALID' });
+    await engine.commit(log('logs/c'));
     await engine.close();
   });
 
   it('refuses a log and a published document of one name, also within one batch', async () => {
     const engine = await open();
-    await engine.commit(doc('x.json'));
-    await expect(engine.commit(log('x.json'))).rejects.toMatchObject({ code: 'INVALID' });
-    await expect(engine.commit({ ...log('y'), ...doc('y/z') })).rejects.toMatchObject({
+    await engine.commit(doc('out/x.json'));
+    await expect(engine.commit(log('out/x.json'))).rejects.toMatchObject({ code: 'INVALID' });
+    await expect(engine.commit({ ...log('logs/y'), ...doc('logs/y/z') })).rejects.toMatchObject({
       code: 'INVALID',
     });
-    await engine.commit(doc('x.json'));
-    expect(await engine.getLog('y')).toBeUndefined();
+    await engine.commit(doc('out/x.json'));
+    expect(await engine.getLog('logs/y')).toBeUndefined();
+    await engine.close();
+  });
+
+  it('loses no log to the replacement of a published document, whatever it is called', async () => {
+    const engine = await open();
+    const names = ['.new', '-new', '.part'].map((end) => `out/x.json${end}`);
+    for (const name of names) await engine.commit(log(name));
+    await engine.commit(doc('out/x.json'));
+    for (const name of names) expect(await engine.readLog(name, 0, 10)).toEqual(['1']);
     await engine.close();
   });
 });

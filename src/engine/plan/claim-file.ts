@@ -1,11 +1,13 @@
 import { invalid } from '../../base/errors.ts';
+import { assertFileName } from '../names.ts';
 import type { Draft, FileKind } from './draft.ts';
 
 /**
- * Makes sure that a log or published document can be a plain file: nothing else has the name, and
- * nothing above it is a file. Found out later, at the disk, it could not be refused any more.
+ * Makes sure that a log or published document can be a plain file: its folder is one for such files, nothing else has
+ * the name, and nothing above it is a file. Found out later, at the disk, it could not be refused any more.
  */
 export function claimFile(draft: Draft, name: string, as: 'log' | 'doc'): void {
+  assertFileName(name);
   const there = kindOf(draft, name);
   if (there !== undefined && there !== as) {
     throw invalid('name', `${name} is taken by a ${there}; choose another one`);

@@ -128,8 +128,8 @@ describe('calls from outside', () => {
     const { engine, calls } = await start();
     const line = JSON.stringify('x'.repeat(100_000));
     const lines = Array.from({ length: 300 }, () => line);
-    await engine.commit({ logs: [{ do: 'append', name: 'l', lines }] });
-    const read = (from: number) => run(calls.get('engine.readLog')!, ['l', from, 10_000]);
+    await engine.commit({ logs: [{ do: 'append', name: 'logs/l', lines }] });
+    const read = (from: number) => run(calls.get('engine.readLog')!, ['logs/l', from, 10_000]);
     const first = (await read(0)) as { lines: string[]; more: boolean };
     expect(first.more).toBe(true);
     expect(first.lines.length).toBeLessThan(300);

@@ -30,7 +30,7 @@ export async function fillForCopy(engine: Engine): Promise<void> {
   await patchTurn(engine, toTurnId(4), 'hidden', { tombstone: true });
   await engine.commit({ docs: [{ name: 'plain/doc', content: '{"a":1}' }] });
   await engine.commit({ docs: [{ name: 'plain/doc', content: '{"a":2}' }] });
-  await engine.commit({ docs: [{ name: 'shown.json', content: '[]', publish: true }] });
+  await engine.commit({ docs: [{ name: 'out/shown.json', content: '[]', publish: true }] });
   const named = blobOf('named');
   await engine.commit({ blobs: [{ ...named, sha256: sha256Hex(named.bytes) }] });
   await engine.upkeep.eraseBlob(blobOf('to be erased').hash);

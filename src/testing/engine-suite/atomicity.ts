@@ -39,7 +39,7 @@ async function fill(engine: Engine): Promise<void> {
   await openTurn(engine, STREAMING);
   await writeDelta(engine, OPEN, 0, 'so far');
   await patchTurn(engine, SEALED, 'patched');
-  await appendLines(engine, 'log', '1');
+  await appendLines(engine, 'logs/log', '1');
   await putDoc(engine, 'doc', '1');
 }
 
@@ -54,8 +54,8 @@ const EVERY_LIST: Required<Omit<Batch, 'idempotency'>> = {
   patches: [PATCH],
   fsRoots: [{ turn: SEALED, root: STORED.hash }],
   logs: [
-    { do: 'append', name: 'log', lines: ['2'] },
-    { do: 'append', name: 'log-2', lines: ['1'] },
+    { do: 'append', name: 'logs/log', lines: ['2'] },
+    { do: 'append', name: 'logs/log-2', lines: ['1'] },
   ],
   docs: [
     { name: 'doc', content: '2' },
@@ -148,13 +148,13 @@ const FAILURES: readonly (readonly [string, ErrorCode, Batch])[] = [
   [
     'a line that is not JSON',
     'INVALID',
-    { logs: [{ do: 'append', name: 'log', lines: ['3', 'x'] }] },
+    { logs: [{ do: 'append', name: 'logs/log', lines: ['3', 'x'] }] },
   ],
   ['a log with a bad name', 'INVALID', { logs: [{ do: 'append', name: '../log', lines: ['3'] }] }],
   [
     'a log of another length',
     'HEAD_MOVED',
-    { logs: [{ do: 'append', name: 'log', lines: ['3'], expectedLines: 9 }] },
+    { logs: [{ do: 'append', name: 'logs/log', lines: ['3'], expectedLines: 9 }] },
   ],
   ['a document that is not JSON', 'INVALID', { docs: [{ name: 'doc', content: 'x' }] }],
   ['a document with a bad name', 'INVALID', { docs: [{ name: 'blobs/doc', content: '1' }] }],
@@ -186,8 +186,8 @@ export function atomicitySuite(target: EngineTarget): void {
         patches: [{ seq: 2, turn: SEALED }],
         fsRoots: [{ seq: 3, turn: SEALED, root: STORED.hash }],
         logs: [
-          { name: 'log', lines: 2 },
-          { name: 'log-2', lines: 1 },
+          { name: 'logs/log', lines: 2 },
+          { name: 'logs/log-2', lines: 1 },
         ],
         docs: [
           { name: 'doc', version: 2 },

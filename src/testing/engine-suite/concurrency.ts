@@ -110,7 +110,7 @@ function describeIsolation(target: EngineTarget): void {
     const writes = Promise.all(
       Array.from({ length: 40 }, async (_, n) => {
         const { blob, turn } = turnOf(id, `turn ${n}`);
-        const log = { do: 'append', name: 'log', lines: ['1', '2', '3', '4', '5'] } as const;
+        const log = { do: 'append', name: 'logs/log', lines: ['1', '2', '3', '4', '5'] } as const;
         await engine.commit({ blobs: [blob], turns: [turn, turn], logs: [log] });
       }),
     ).finally(() => {
@@ -118,7 +118,7 @@ function describeIsolation(target: EngineTarget): void {
     });
     for (let reads = 0; writing || reads === 0; reads++) {
       // Read in this order, the second read can only have seen more.
-      const lines = (await engine.getLog('log'))?.lines ?? 0;
+      const lines = (await engine.getLog('logs/log'))?.lines ?? 0;
       const { head } = present(await engine.getHead(id));
       expect(lines % 5).toBe(0);
       expect(Number(head) % 2).toBe(0);
@@ -128,7 +128,7 @@ function describeIsolation(target: EngineTarget): void {
       await new Promise(setImmediate);
     }
     await writes;
-    expect(await engine.getLog('log')).toMatchObject({ lines: 200 });
+    expect(await engine.getLog('logs/log')).toMatchObject({ lines: 200 });
   });
 
   it('shows a commit to whoever was told of it', async () => {
@@ -137,10 +137,10 @@ function describeIsolation(target: EngineTarget): void {
     await Promise.all(
       Array.from({ length: 30 }, async (_, n) => {
         const row = await append(engine, id, `turn ${n}`);
-        await appendLines(engine, `log-${n}`, '1');
+        await appendLines(engine, `logs/log-${n}`, '1');
         expect(await engine.getTurn(row.id)).toEqual(row);
         expect(present(await engine.getHead(id)).head >= row.id).toBe(true);
-        expect(await engine.readLog(`log-${n}`, 0, 10)).toEqual(['1']);
+        expect(await engine.readLog(`logs/log-${n}`, 0, 10)).toEqual(['1']);
       }),
     );
   });

@@ -44,16 +44,16 @@ function describeContent(target: EngineTarget): void {
 
   it('reads a published document like any other', async () => {
     const engine = await openEngine(target);
-    await engine.commit({ docs: [{ name: 'sessions/1.meta.json', content: '{}', publish: true }] });
+    await engine.commit({ docs: [{ name: 'chats/1.meta.json', content: '{}', publish: true }] });
     await engine.commit({
-      docs: [{ name: 'sessions/1.meta.json', content: '{"a":1}', publish: true }],
+      docs: [{ name: 'chats/1.meta.json', content: '{"a":1}', publish: true }],
     });
-    expect(await engine.getDoc('sessions/1.meta.json')).toMatchObject({
+    expect(await engine.getDoc('chats/1.meta.json')).toMatchObject({
       version: 2,
       content: '{"a":1}',
     });
-    await putDoc(engine, 'sessions/1.meta.json', undefined);
-    expect(await engine.getDoc('sessions/1.meta.json')).toBeUndefined();
+    await putDoc(engine, 'chats/1.meta.json', undefined);
+    expect(await engine.getDoc('chats/1.meta.json')).toBeUndefined();
   });
 
   it('lists names by prefix, sorted, in pages', async () => {
@@ -116,8 +116,22 @@ function describeDocConditions(target: EngineTarget): void {
     'contexts/1.json',
     'index.db',
     'x'.repeat(513),
+    'Turns/x',
+    'TOKENS.json',
+    'index.db-wal',
+    'queues/inbox/events.db',
   ])('refuses the name %j', async (name) => {
     const engine = await openEngine(target);
     await failure(putDoc(engine, name, '{}'), 'INVALID');
   });
+
+  it.each(['x.json', 'Chats/x.json', 'chats', 'session/x', 'lock.db-journal', 'pins/turns.json'])(
+    'keeps no document as the file %j',
+    async (name) => {
+      const engine = await openEngine(target);
+      const publish = engine.commit({ docs: [{ name, content: '{}', publish: true }] });
+      await failure(publish, 'INVALID');
+      expect(await engine.getDoc(name)).toBeUndefined();
+    },
+  );
 }

@@ -49,7 +49,7 @@ function describeReplay(target: EngineTarget): void {
     const heard = listen(engine);
     const effects: Batch = {
       contexts: [{ do: 'create' }],
-      logs: [{ do: 'append', name: 'log', lines: ['1'] }],
+      logs: [{ do: 'append', name: 'logs/log', lines: ['1'] }],
       docs: [{ name: 'doc', content: '1' }],
     };
     const again = await engine.commit({ ...keyed(id, 'k', 'a'), ...effects });

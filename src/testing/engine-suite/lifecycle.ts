@@ -102,7 +102,7 @@ function describeUpkeep(target: EngineTarget): void {
     expect(await engine.stats()).toMatchObject(none);
     const { id } = await createContext(engine);
     await appendAll(engine, id, ['same', 'same', 'other']);
-    await appendLines(engine, 'log', '1');
+    await appendLines(engine, 'logs/log', '1');
     await putDoc(engine, 'doc', '1');
     const stats = await engine.stats();
     const some = {
@@ -177,9 +177,9 @@ function describeClosing(target: EngineTarget): void {
       getContext: () => engine.getContext(id),
       listContexts: () => engine.listContexts({ limit: 1 }),
       getPatches: () => engine.getPatches([turn]),
-      getLog: () => engine.getLog('log'),
-      readLog: () => engine.readLog('log', 0, 1),
-      salvageLog: () => engine.salvageLog('log', 0, 1),
+      getLog: () => engine.getLog('logs/log'),
+      readLog: () => engine.readLog('logs/log', 0, 1),
+      salvageLog: () => engine.salvageLog('logs/log', 0, 1),
       listLogs: () => engine.listLogs('', 1),
       getDoc: () => engine.getDoc('doc'),
       listDocs: () => engine.listDocs('', 1),

@@ -15,9 +15,9 @@ function describeLines(target: EngineTarget): void {
   it('keeps lines in order and reads any of them', async () => {
     const engine = await openEngine(target);
     const lines = ['{"a":1}', ' [1, 2] ', '"ü\u2028"', '{}', 'null'];
-    await appendLines(engine, 'history/2026-11-15.jsonl', ...lines.slice(0, 2));
-    await appendLines(engine, 'history/2026-11-15.jsonl', ...lines.slice(2));
-    const name = 'history/2026-11-15.jsonl';
+    await appendLines(engine, 'logs/history/2026-11-15.jsonl', ...lines.slice(0, 2));
+    await appendLines(engine, 'logs/history/2026-11-15.jsonl', ...lines.slice(2));
+    const name = 'logs/history/2026-11-15.jsonl';
     const bytes = Buffer.byteLength(lines.join('\n')) + 1;
     expect(await engine.getLog(name)).toEqual({ name, lines: 5, bytes });
     expect(await engine.readLog(name, 0, 100)).toEqual(lines);
@@ -36,18 +36,18 @@ function describeLines(target: EngineTarget): void {
       JSON.stringify({ n, pad: 'x'.repeat(n % 100) }),
     );
     for (let at = 0; at < lines.length; at += 1000)
-      await appendLines(engine, 'long', ...lines.slice(at, at + 1000));
+      await appendLines(engine, 'logs/long', ...lines.slice(at, at + 1000));
     for (const from of [0, 1, 999, 1000, 2500, 4990, 4999]) {
-      expect(await engine.readLog('long', from, 20)).toEqual(lines.slice(from, from + 20));
+      expect(await engine.readLog('logs/long', from, 20)).toEqual(lines.slice(from, from + 20));
     }
   });
 
   it('says how long a log is after the commit', async () => {
     const engine = await openEngine(target);
     const committed = await engine.commit({
-      logs: [{ do: 'append', name: 'a', lines: ['1', '22'] }],
+      logs: [{ do: 'append', name: 'logs/a', lines: ['1', '22'] }],
     });
-    expect(only(committed.logs)).toEqual({ name: 'a', lines: 2, bytes: 5 });
+    expect(only(committed.logs)).toEqual({ name: 'logs/a', lines: 2, bytes: 5 });
   });
 
   it('knows nothing of a log that is not there', async () => {
@@ -59,30 +59,30 @@ function describeLines(target: EngineTarget): void {
 
   it('removes a log, and starts anew under the same name', async () => {
     const engine = await openEngine(target);
-    await appendLines(engine, 'a/b', '1', '2');
-    await engine.commit({ logs: [{ do: 'remove', name: 'a/b' }] });
-    expect(await engine.getLog('a/b')).toBeUndefined();
-    expect(await engine.readLog('a/b', 0, 10)).toEqual([]);
+    await appendLines(engine, 'logs/a/b', '1', '2');
+    await engine.commit({ logs: [{ do: 'remove', name: 'logs/a/b' }] });
+    expect(await engine.getLog('logs/a/b')).toBeUndefined();
+    expect(await engine.readLog('logs/a/b', 0, 10)).toEqual([]);
     expect(await engine.listLogs('', 10)).toEqual([]);
-    await engine.commit({ logs: [{ do: 'remove', name: 'a/b' }] });
-    await appendLines(engine, 'a/b', '3');
-    expect(await engine.readLog('a/b', 0, 10)).toEqual(['3']);
-    expect(await engine.getLog('a/b')).toEqual({ name: 'a/b', lines: 1, bytes: 2 });
+    await engine.commit({ logs: [{ do: 'remove', name: 'logs/a/b' }] });
+    await appendLines(engine, 'logs/a/b', '3');
+    expect(await engine.readLog('logs/a/b', 0, 10)).toEqual(['3']);
+    expect(await engine.getLog('logs/a/b')).toEqual({ name: 'logs/a/b', lines: 1, bytes: 2 });
   });
 
   it('lets a change of a batch see the ones before it', async () => {
     const engine = await openEngine(target);
-    await appendLines(engine, 'a', '1');
-    const add = (line: string) => ({ do: 'append', name: 'a', lines: [line] }) as const;
+    await appendLines(engine, 'logs/a', '1');
+    const add = (line: string) => ({ do: 'append', name: 'logs/a', lines: [line] }) as const;
     await engine.commit({ logs: [add('2'), { ...add('3'), expectedLines: 2 }] });
-    expect(await engine.readLog('a', 0, 10)).toEqual(['1', '2', '3']);
+    expect(await engine.readLog('logs/a', 0, 10)).toEqual(['1', '2', '3']);
     await engine.commit({
       logs: [
-        { do: 'remove', name: 'a' },
+        { do: 'remove', name: 'logs/a' },
         { ...add('4'), expectedLines: 0 },
       ],
     });
-    expect(await engine.readLog('a', 0, 10)).toEqual(['4']);
+    expect(await engine.readLog('logs/a', 0, 10)).toEqual(['4']);
   });
 }
 
@@ -90,21 +90,21 @@ function describeLogConditions(target: EngineTarget): void {
   it('appends only at the expected length', async () => {
     const engine = await openEngine(target);
     const at = (expectedLines: number) =>
-      engine.commit({ logs: [{ do: 'append', name: 'a', lines: ['1', '2'], expectedLines }] });
+      engine.commit({ logs: [{ do: 'append', name: 'logs/a', lines: ['1', '2'], expectedLines }] });
     await failure(at(1), 'HEAD_MOVED');
     await at(0);
     await at(2);
     const error = await failure(at(2), 'HEAD_MOVED');
-    expect(error.data).toEqual({ context: 'a', expected: '2', head: '4' });
-    expect(await engine.getLog('a')).toMatchObject({ lines: 4 });
+    expect(error.data).toEqual({ context: 'logs/a', expected: '2', head: '4' });
+    expect(await engine.getLog('logs/a')).toMatchObject({ lines: 4 });
   });
 
   it.each(['{"a":1}\n', '{}\r', '[1,\n2]', '', 'x', '{', '1 2', '"\ud800"'])(
     'refuses the line %j',
     async (line) => {
       const engine = await openEngine(target);
-      await failure(appendLines(engine, 'a', '1', line), 'INVALID');
-      expect(await engine.getLog('a')).toBeUndefined();
+      await failure(appendLines(engine, 'logs/a', '1', line), 'INVALID');
+      expect(await engine.getLog('logs/a')).toBeUndefined();
     },
   );
 
@@ -122,6 +122,13 @@ function describeLogConditions(target: EngineTarget): void {
     'blobs/x',
     'contexts/1',
     'FORMAT',
+    'Blobs/x',
+    'sessions/x.jsonl',
+    'queues/inbox/events.db-wal',
+    'lock.db-journal',
+    'log',
+    'Logs/x',
+    'mine/x',
   ])('refuses the name %j', async (name) => {
     const engine = await openEngine(target);
     await failure(appendLines(engine, name, '1'), 'INVALID');
@@ -129,9 +136,9 @@ function describeLogConditions(target: EngineTarget): void {
 
   it('takes a name of 512 characters and no more', async () => {
     const engine = await openEngine(target);
-    const name = `${'a'.repeat(127)}/`.repeat(4).slice(0, -1) + 'a';
+    const name = `logs/${`${'a'.repeat(127)}/`.repeat(4).slice(0, -1)}a`.slice(0, 512);
     await appendLines(engine, name, '1');
-    expect(await engine.listLogs('a', 10)).toEqual([name]);
+    expect(await engine.listLogs('logs/a', 10)).toEqual([name]);
     await failure(appendLines(engine, `${name}a`, '1'), 'INVALID');
   });
 }
@@ -139,7 +146,15 @@ function describeLogConditions(target: EngineTarget): void {
 function describeNames(target: EngineTarget): void {
   it('lists names by prefix, sorted, in pages', async () => {
     const engine = await openEngine(target);
-    const names = ['chats/b', 'chats/a', 'chats/C', 'chat', 'chats/a-x', 'chats-2', 'runs/1'];
+    const names = [
+      'chats/b',
+      'chats/a',
+      'chats/C',
+      'logs/c',
+      'chats/a-x',
+      'chats-cache/2',
+      'out/1',
+    ];
     for (const name of names) await appendLines(engine, name, '1');
     const inChats = ['chats/C', 'chats/a', 'chats/a-x', 'chats/b'];
     expect(await engine.listLogs('chats/', 10)).toEqual(inChats);

@@ -119,7 +119,7 @@ const MAKERS = {
     );
   },
   doc({ state, batch, taken }: Making, { at, how, text }: Draw): void {
-    const name = `docs-${at % 4}.json`;
+    const name = `out/docs-${at % 4}.json`;
     if (!take(taken, name)) return;
     const expected = how % 3 === 0 ? { expectedVersion: state.getDoc(name)?.version ?? 0 } : {};
     const content = how % 5 === 4 ? undefined : JSON.stringify({ text });

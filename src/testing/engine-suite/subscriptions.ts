@@ -93,18 +93,18 @@ function describeContent(target: EngineTarget): void {
     const [turn] = await appendAll(engine, id, ['a']);
     const heard = listen(engine);
     const patch = await patchTurn(engine, present(turn).id, 'b');
-    await appendLines(engine, 'log', '1', '2');
+    await appendLines(engine, 'logs/log', '1', '2');
     await putDoc(engine, 'doc', '1');
     await engine.commit({
-      logs: [{ do: 'remove', name: 'log' }],
+      logs: [{ do: 'remove', name: 'logs/log' }],
       docs: [{ name: 'doc', content: undefined }],
     });
     await vi.waitFor(() => expect(heard).toHaveLength(4), PATIENCE);
     expect(heard).toMatchObject([
       { patches: [patch] },
-      { logs: [{ name: 'log', lines: 2 }] },
+      { logs: [{ name: 'logs/log', lines: 2 }] },
       { docs: [{ name: 'doc', version: 1, content: '1' }] },
-      { logs: [], docs: [], removedLogs: ['log'], removedDocs: ['doc'] },
+      { logs: [], docs: [], removedLogs: ['logs/log'], removedDocs: ['doc'] },
     ]);
   });
 }

@@ -93,26 +93,26 @@ function describeViews(target: EngineTarget): void {
 function describeErasingLines(target: EngineTarget): void {
   it('erases lines of a log where they are', async () => {
     const engine = await openEngine(target);
-    await appendLines(engine, 'a', '{"text":"ünsafe"}', '{"n":1}', '{"text":"secret"}');
-    await appendLines(engine, 'a', '{"text":"later"}');
-    const before = await engine.getLog('a');
-    await engine.upkeep.eraseLines('a', [
+    await appendLines(engine, 'logs/a', '{"text":"ünsafe"}', '{"n":1}', '{"text":"secret"}');
+    await appendLines(engine, 'logs/a', '{"text":"later"}');
+    const before = await engine.getLog('logs/a');
+    await engine.upkeep.eraseLines('logs/a', [
       { line: 0, text: '{"text":""}' },
       { line: 3, text: '{}' },
     ]);
     const lines = ['{"text":""}       ', '{"n":1}', '{"text":"secret"}', '{}              '];
-    expect(await engine.readLog('a', 0, 10)).toEqual(lines);
-    expect(await engine.getLog('a')).toEqual(before);
-    await appendLines(engine, 'a', '5');
-    expect(await engine.readLog('a', 2, 10)).toEqual([...lines.slice(2), '5']);
+    expect(await engine.readLog('logs/a', 0, 10)).toEqual(lines);
+    expect(await engine.getLog('logs/a')).toEqual(before);
+    await appendLines(engine, 'logs/a', '5');
+    expect(await engine.readLog('logs/a', 2, 10)).toEqual([...lines.slice(2), '5']);
     expect(await engine.upkeep.check({ repair: false })).toMatchObject({ problems: [], more: 0 });
   });
 
   it('refuses lines that do not fit, and changes none', async () => {
     const engine = await openEngine(target);
-    await appendLines(engine, 'a', '{"a":1}', '{"b":2}');
+    await appendLines(engine, 'logs/a', '{"a":1}', '{"b":2}');
     const erase = (line: number, text: string) =>
-      engine.upkeep.eraseLines('a', [
+      engine.upkeep.eraseLines('logs/a', [
         { line: 0, text: '{}' },
         { line, text },
       ]);
@@ -120,7 +120,7 @@ function describeErasingLines(target: EngineTarget): void {
     await failure(erase(1, '{"b"'), 'INVALID');
     await failure(erase(2, '1'), 'NOT_FOUND');
     await failure(engine.upkeep.eraseLines('b', [{ line: 0, text: '1' }]), 'NOT_FOUND');
-    expect(await engine.readLog('a', 0, 10)).toEqual(['{"a":1}', '{"b":2}']);
+    expect(await engine.readLog('logs/a', 0, 10)).toEqual(['{"a":1}', '{"b":2}']);
   });
 }
 
@@ -190,7 +190,7 @@ function describeChecks(target: EngineTarget): void {
     await patchTurn(engine, toTurnId(1), 'a2');
     await engine.commit({
       logs: [{ do: 'append', name: 'logs/x.jsonl', lines: ['{}', '{}'] }],
-      docs: [{ name: 'x.json', content: '{}', publish: true }],
+      docs: [{ name: 'out/x.json', content: '{}', publish: true }],
     });
     const first = await engine.upkeep.check({ repair: false });
     expect(first).toMatchObject({ problems: [], more: 0, quarantined: [] });

@@ -1,7 +1,7 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { BlobPut, DocChange, LogChange } from '../../engine/batch.ts';
 import { assertJsonLine, assertJsonText } from '../../engine/json-text.ts';
-import { assertName } from '../../engine/names.ts';
+import { assertFileName, assertName } from '../../engine/names.ts';
 import type { Draft } from './draft.ts';
 
 export function applyBlob(draft: Draft, put: BlobPut): void {
@@ -25,6 +25,7 @@ export function applyLog(draft: Draft, change: LogChange): void {
   for (const [index, line] of change.lines.entries()) assertJsonLine(line, `line ${index}`);
   assertExpected(change.name, change.expectedLines, lines?.length ?? 0);
   if (change.lines.length === 0) return;
+  if (lines === undefined) assertFileName(change.name);
   draft.set(logs, change.name, [...(lines ?? []), ...change.lines]);
   draft.logs.add(change.name);
 }
@@ -36,6 +37,7 @@ export function applyDoc(draft: Draft, change: DocChange): void {
   if (content !== undefined) assertJsonText(content, 'content');
   const old = docs.get(name);
   assertExpected(name, change.expectedVersion, draft.state.getDoc(name)?.version ?? 0);
+  if (content !== undefined && change.publish === true) assertFileName(name);
   if (content !== undefined) {
     const version = (old?.row.version ?? 0) + 1;
     const published = change.publish ?? false;

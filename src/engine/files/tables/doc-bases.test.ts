@@ -5,7 +5,7 @@ import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import type { Engine } from '../../engine.ts';
 import { DOCS_FILE } from '../names.ts';
 
-const NAME = 'kind/threads.json';
+const NAME = 'out/threads.json';
 
 /** An index of many entries, of which each version changes one. */
 function versionOf(n: number): string {
