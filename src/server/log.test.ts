@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { createLog, toShortLine } from './log.ts';
+import { mintToken } from './tokens/token.ts';
 
 function lines(forPeople: boolean, level: 'info' | 'silent' = 'info'): string[] {
   const written: string[] = [];
@@ -31,4 +32,14 @@ it('writes short lines for people, which end where they should', () => {
 
 it('is silent when told', () => {
   expect(lines(true, 'silent')).toEqual([]);
+});
+
+it.each([true, false])('hides a token wherever a client put it (for people: %s)', (forPeople) => {
+  const written: string[] = [];
+  const log = createLog({ level: 'info', forPeople, write: (text) => void written.push(text) });
+  const token = mintToken();
+  log.info({ path: `/v1/contexts/${token}/turns`, id: token, tag: `a ${token}` }, 'request');
+  log.error({ err: new TypeError(`no ${token}`) }, 'a request failed');
+  expect(written.join('')).not.toContain(token.slice(0, -5));
+  expect(written[0]).toContain('/v1/contexts/quipu_…/turns');
 });

@@ -1,5 +1,6 @@
 import { pino, stdSerializers } from 'pino';
 import type { LogLevel } from './log-level.ts';
+import { hideTokens } from './tokens/token.ts';
 
 /** One line of a log: facts, then words. Facts never hold a token or a payload. */
 export interface Log {
@@ -27,7 +28,11 @@ const LEVEL_NAMES: ReadonlyMap<number, string> = new Map([
 ]);
 
 export function createLog({ level, forPeople, write }: LogOptions): Log {
-  const show = forPeople ? (line: string): void => write(toShortLine(line)) : write;
+  const show = (line: string): void => {
+    // Clients choose what stands in paths, request ids and tags.
+    const safe = hideTokens(line);
+    write(forPeople ? toShortLine(safe) : safe);
+  };
   return pino(
     {
       level,

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import type { Access, Scope } from '../../src/server/access.ts';
+import { projectPath } from '../support/project.ts';
 import { undisturbed } from '../support/undisturbed.ts';
 import { json, serveHttp } from './http-rig.ts';
 
@@ -85,6 +88,19 @@ describe('who may ask', () => {
     expect((await raw(open.port, '/v1/contexts', other, 'OPTIONS')).status).toBe(403);
     expect((await raw(open.port, '/v1/contexts', { origin: 'null' })).status).toBe(403);
   });
+
+  it('is no page of another site that names no origin, as a picture or a link on it does', async () => {
+    const { port } = await serveHttp({ origins: ['https://app.example'] });
+    const asked = async (headers: Record<string, string>): Promise<number> =>
+      (await raw(port, '/v1/contexts', headers)).status;
+    expect(await asked({ 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await asked({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })).toBe(403);
+    const allowed = { origin: 'https://app.example', 'sec-fetch-site': 'cross-site' };
+    expect(await asked(allowed)).toBe(200);
+    for (const site of ['same-origin', 'none']) {
+      expect(await asked({ 'sec-fetch-site': site }), site).toBe(200);
+    }
+  });
 });
 
 describe('bad input', () => {
@@ -164,6 +180,33 @@ describe('bad input', () => {
       await cut;
     }),
   );
+});
+
+describe('who says nothing', () => {
+  const pem = (name: string): string =>
+    readFileSync(projectPath(`test/support/tls/${name}.pem`), 'utf8');
+  const tls = { cert: pem('cert'), key: pem('key') };
+  const TLS_HELLO_START = Buffer.from('16030100', 'hex');
+
+  // The limit on a stall, and Node's own round of looking for late headers, would take a minute.
+  it.each([
+    ['on a connection', undefined, 'none', ''],
+    ['in the middle of a head', undefined, 'none', 'GET / HTTP/1.1\r\nHo'],
+    ['in place of a handshake', tls, 'none', ''],
+    ['in the middle of a handshake', tls, 'none', TLS_HELLO_START],
+    ['after a handshake', tls, 'tls', ''],
+  ] as const)('%s is cut off soon', async (_, identity, kind, words) => {
+    const limits = { headersMs: 200, stallMs: 60_000 };
+    const { port } = await serveHttp({ limits, ...(identity && { tls: identity }) });
+    const place = { port, host: '127.0.0.1' };
+    const socket =
+      kind === 'tls' ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place);
+    if (words.length > 0) socket.write(words);
+    socket.on('error', () => undefined).resume();
+    const startedAt = performance.now();
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+  });
 });
 
 describe('what is said about a request', () => {

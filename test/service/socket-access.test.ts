@@ -91,9 +91,13 @@ describe('where tokens are needed', () => {
     const peer = await SocketPeer.open(server.port);
     await peer.ended();
     const open = await startSocketServer({ limits: { helloMs: 50 } });
+    // Who has said something may be idle, and where no token is needed that is enough.
     const idle = await SocketPeer.open(open.port);
-    await sleep(150);
     expect(await createContext(idle)).toBe(1n);
+    const silent = await SocketPeer.open(open.port);
+    await silent.ended();
+    await sleep(100);
+    expect(await createContext(idle)).toBe(2n);
     idle.close();
     await open.close(1000);
   });

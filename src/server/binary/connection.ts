@@ -138,9 +138,9 @@ export class Connection implements Session {
     const { limits, hooks } = this.#world;
     const socket = this.#socket;
     tuneSocket(socket, limits.stallMs, () => this.#inlet.isMidFrame);
-    if (this.#world.access.tokensNeeded) {
-      this.#timer = setTimeout(() => socket.destroy(), limits.helloMs).unref();
-    }
+    this.#timer = setTimeout(() => {
+      if (this.#doorman.identity === undefined || socket.bytesRead === 0) socket.destroy();
+    }, limits.helloMs).unref();
     socket.on('drain', () => {
       this.#replies.flush();
       this.#advance();
@@ -232,7 +232,6 @@ export class Connection implements Session {
       .finally(() => {
         this.#asking = false;
         const { identity, tag } = this.#doorman;
-        if (identity !== undefined) clearTimeout(this.#timer);
         this.#facts = { ...this.#facts, identity: identity?.name, tag };
         this.#inlet.advance();
       });

@@ -17,7 +17,7 @@ export interface BinaryLimits {
   readonly uploads: number;
   /** A request is answered within this time, if only with 504. */
   readonly answerMs: number;
-  /** To say who one is, where that is needed. */
+  /** To say anything at all, and who one is where that is needed. */
   readonly helloMs: number;
   /** A peer that stops in the middle of a frame, or stops taking replies, is cut off after this. */
   readonly stallMs: number;

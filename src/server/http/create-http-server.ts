@@ -51,6 +51,7 @@ const NOTHING = (): void => undefined;
 const SILENT: Log = { debug: NOTHING, info: NOTHING, warn: NOTHING, error: NOTHING };
 const NO_REQUEST = errorReply(invalid('path', 'is not one that this server has'));
 const GRACE_MS_DEFAULT = 10_000;
+const LOOK_MS = 1000;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { served, calls, access, tls, origins = [], log = SILENT, version = '0' } = options;
@@ -76,12 +77,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     errorHandler: () =>
       new Response(NO_REQUEST.body as string, { status: NO_REQUEST.status ?? 400 }),
   });
-  const settings = { maxHeaderSize: HEADER_BYTES_MAX };
+  const settings = {
+    maxHeaderSize: HEADER_BYTES_MAX,
+    // Node looks for late headers this often: by itself every 30 s.
+    connectionsCheckingInterval: Math.min(limits.headersMs, LOOK_MS),
+  };
   const server =
     tls === undefined
       ? createPlain(settings, (incoming, outgoing) => void listener(incoming, outgoing))
       : createTls(
-          { ...settings, ...tls },
+          { ...settings, ...tls, handshakeTimeout: limits.headersMs },
           (incoming, outgoing) => void listener(incoming, outgoing),
         );
   applyLimits(server, limits);

@@ -23,18 +23,23 @@ export function guardRequest(incoming: IncomingMessage, rules: GuardRules): void
   ) {
     throw invalid('path', 'is not one that this server has');
   }
-  const { host = '', origin } = incoming.headers;
+  const { host = '', origin, 'sec-fetch-site': site } = incoming.headers;
   // A page of another site whose name was pointed at this machine still sends that name.
   if (rules.loopbackHostsOnly && !LOOPBACK_NAME.test(host)) {
     throw new QuipuError('FORBIDDEN', `this server does not answer to the name "${clip(host)}"`, {
       scope: 'host',
     });
   }
-  if (origin !== undefined && !isOwn(origin, host) && !rules.origins.includes(origin)) {
-    throw new QuipuError('FORBIDDEN', `pages of "${clip(origin)}" may not use this server`, {
-      scope: 'origin',
-    });
+  if (origin === undefined) {
+    // A picture, a form or a link on a page names no origin, but a browser says that the page is of another site.
+    if (site === 'cross-site') throw refusedPage('another site');
+  } else if (!isOwn(origin, host) && !rules.origins.includes(origin)) {
+    throw refusedPage(`"${clip(origin)}"`);
   }
+}
+
+function refusedPage(of: string): QuipuError<'FORBIDDEN'> {
+  return new QuipuError('FORBIDDEN', `pages of ${of} may not use this server`, { scope: 'origin' });
 }
 
 /** Headers that let a page of an allowed origin read the answer. */

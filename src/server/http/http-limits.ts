@@ -3,7 +3,7 @@ export interface HttpLimits {
   /** Of a request's body, except where it is stored as it comes in. */
   readonly bodyBytes: number;
   readonly connections: number;
-  /** For the headers of a request to arrive. */
+  /** For the headers of a request to arrive, also the first one: who says nothing is cut off after this, too. */
   readonly headersMs: number;
   /** A client that sends no more of its body, or takes no more of its answer, for this long is cut off. */
   readonly stallMs: number;

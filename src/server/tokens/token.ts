@@ -12,6 +12,9 @@ const ENDS_CHARS = 4;
 /** Longer ones are not ours; hashing them would only cost time. */
 const TOKEN_CHARS_MAX = 256;
 
+/** A token, or most of one, wherever it stands. */
+const TOKEN_IN_TEXT = new RegExp(`${PREFIX}[\\w-]{32,}`, 'g');
+
 /** What is kept of a token. */
 export interface TokenRecord {
   /** Unique in its file: what people call it, and what logs show. */
@@ -29,6 +32,11 @@ export interface TokenRecord {
 /** A new secret. It is shown once and cannot be had again. */
 export function mintToken(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+/** The text without the tokens that somebody wrote where they do not belong, such as into a path. */
+export function hideTokens(text: string): string {
+  return text.replaceAll(TOKEN_IN_TEXT, `${PREFIX}…`);
 }
 
 export function toTokenRecord(
