@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { QuipuError } from '../base/errors.ts';
 import { QUEUE_NAME, checkQueueName } from './check-input.ts';
@@ -36,7 +35,6 @@ export function createQueues(parent: string, options: SqliteQueueOptions = {}): 
       const path = join(parent, name);
       if (!isQueueFolder(path)) {
         if (!create) throw noSuchQueue(name);
-        mkdirSync(parent, { recursive: true });
         createQueueFolder(path);
       }
       return use(name);

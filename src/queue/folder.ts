@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { QuipuError } from '../base/errors.ts';
+import { makeFolder } from './files/make-folder.ts';
 import { createDatabase } from './sqlite/open-database.ts';
 import { toQueueError } from './sqlite/queue-error.ts';
 
@@ -56,9 +57,10 @@ export function noQueue(path: string): QuipuError<'NOT_FOUND'> {
 export function createQueueFolder(path: string): boolean {
   const folder = queueFolder(path);
   try {
-    for (const part of [folder.path, folder.run, folder.logs]) mkdirSync(part, { recursive: true });
     if (existsSync(folder.database)) return false;
-    writeFileSync(folder.mirror, '', { flag: 'a' });
+    // All the way up before the database has its name: who finds it may push at once.
+    for (const part of [folder.run, folder.logs]) makeFolder(part);
+    writeFileSync(folder.mirror, '', { flag: 'a', mode: 0o600 });
     return createDatabase(folder.database);
   } catch (error) {
     // What is in the way is where the folder was to be, or above.

@@ -1,6 +1,7 @@
-import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { makeFolder } from './files/make-folder.ts';
 import { syncPath } from './files/sync-path.ts';
 import { listQueueFolders, queueFolder } from './folder.ts';
 import { toQueueError } from './sqlite/queue-error.ts';
@@ -30,8 +31,9 @@ export async function copyQueues(from: string, to: string): Promise<QueueCopies>
     const target = queueFolder(join(to, name));
     const partial = `${target.database}.new`;
     try {
-      mkdirSync(target.path, { recursive: true });
+      makeFolder(target.path);
       rmSync(partial, { force: true });
+      writeFileSync(partial, '', { mode: 0o600 });
       await copyDatabase(source.database, partial);
       syncPath(partial);
       renameSync(partial, target.database);

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createQueueFolder, isQueueFolder, listQueueFolders, queueFolder } from '../folder.ts';
 import type { QueueEvent } from '../queue.ts';
@@ -46,10 +45,7 @@ export class FolderRecords implements QueueRecords {
 
   async adoptEvents(queue: string, { after, events, lastId }: AdoptedEvents): Promise<void> {
     const path = join(this.#parent, queue);
-    if (!isQueueFolder(path)) {
-      mkdirSync(this.#parent, { recursive: true });
-      createQueueFolder(path);
-    }
+    createQueueFolder(path);
     return this.#use(queue, (database) => {
       database.exclusively(() => {
         if (database.newestId() !== after) throw hasMoved(queue);

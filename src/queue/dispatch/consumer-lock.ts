@@ -49,9 +49,9 @@ export function writeLock(folder: QueueFolder, consumer: string, note: LockNote)
   const path = lockPath(folder, consumer);
   const partial = `${path}.${note.token}`;
   // Only this level: a queue that was deleted must not come back as an empty folder.
-  if (!existsSync(folder.run)) mkdirSync(folder.run);
+  if (!existsSync(folder.run)) mkdirSync(folder.run, 0o700);
   try {
-    writeFileSync(partial, `${JSON.stringify(note)}\n`);
+    writeFileSync(partial, `${JSON.stringify(note)}\n`, { mode: 0o600 });
     renameSync(partial, path);
   } catch (error) {
     rmSync(partial, { force: true });

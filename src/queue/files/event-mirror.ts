@@ -72,7 +72,7 @@ export class EventMirror {
   /** The file to write on, cut to its last whole line; a new one when the old one is full or makes no sense. */
   #open(): Left {
     const aside = this.#database.lines('events.jsonl');
-    const file = openSync(this.#folder.mirror, 'a+');
+    const file = openSync(this.#folder.mirror, 'a+', 0o600);
     try {
       const { ino: inode, size } = fstatSync(file);
       const tail = readTail(file, size);

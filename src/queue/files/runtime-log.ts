@@ -95,8 +95,8 @@ export function logUncounted(folder: QueueFolder, line: LogLine, nowMs: number):
 function append(folder: QueueFolder, text: string): void {
   try {
     // Only this level: a queue that was deleted must not come back as an empty folder.
-    if (!existsSync(folder.logs)) mkdirSync(folder.logs);
-    appendFileSync(folder.log, text);
+    if (!existsSync(folder.logs)) mkdirSync(folder.logs, 0o700);
+    appendFileSync(folder.log, text, { mode: 0o600 });
   } catch {
     // A full disk, or a folder that is gone: there is nowhere to say so.
   }

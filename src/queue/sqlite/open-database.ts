@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, rmSync } from 'node:fs';
+import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { syncPath } from '../files/sync-path.ts';
@@ -32,6 +32,8 @@ export function openDatabase(path: string): Database.Database {
 export function createDatabase(path: string): boolean {
   const partial = `${path}.${randomBytes(4).toString('hex')}.new`;
   try {
+    // For its owner alone; SQLite gives its log the same mode.
+    writeFileSync(partial, '', { flag: 'wx', mode: 0o600 });
     const database = new Database(partial, { timeout: BUSY_MS });
     try {
       setPragmas(database);
