@@ -20,6 +20,7 @@ export type {
   TurnEvent,
   UnreadableEvent,
   WatchBegan,
+  WatchBehind,
   WatchFilter,
   WatchOptions,
 } from './store/watch-event.ts';

@@ -9,9 +9,11 @@ import type {
   Engine,
   EngineCapabilities,
   EngineStats,
+  Found,
   OpenTurnRow,
   Progress,
   Tips,
+  Wanted,
 } from '../engine/engine.ts';
 import type {
   BlobStat,
@@ -27,6 +29,7 @@ import type {
 } from '../engine/rows.ts';
 import type { Upkeep } from '../engine/upkeep.ts';
 import { ChangeFeed } from './change-feed.ts';
+import { getInParts } from './get-in-parts.ts';
 import { getWhole, readPieces } from './read-remote-blob.ts';
 import type { BlobPiece } from './read-remote-blob.ts';
 import { RemoteUpkeep } from './remote-upkeep.ts';
@@ -154,10 +157,6 @@ export class RemoteEngine implements Engine {
     return rows.toSorted((a, b) => a.seq - b.seq);
   }
 
-  async getPatch(seq: number): Promise<PatchRow | undefined> {
-    return Number.isSafeInteger(seq) && seq > 0 ? this.#read('getPatch', seq) : undefined;
-  }
-
   async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
     const rows = await this.#readOfTurns<FsRootRow>('getFsRoots', turns);
     return rows.toSorted((a, b) => a.seq - b.seq);
@@ -165,6 +164,10 @@ export class RemoteEngine implements Engine {
 
   async tips(): Promise<Tips> {
     return this.#read('tips');
+  }
+
+  async getMany(wanted: Wanted): Promise<Found> {
+    return getInParts(wanted, (some) => this.#read('getMany', some));
   }
 
   async getLog(name: string): Promise<LogRow | undefined> {

@@ -80,6 +80,22 @@ export interface Tips {
   readonly open: readonly TurnId[];
 }
 
+/** Records by their numbers, in each list rising and each once. */
+export interface Wanted {
+  readonly contexts?: readonly ContextId[];
+  readonly turns?: readonly TurnId[];
+  /** Sequence numbers. Those that file-system roots have are no patches. */
+  readonly patches?: readonly number[];
+}
+
+/** Those of the wanted that are there, in the same order. */
+export interface Found {
+  readonly contexts: readonly ContextRow[];
+  /** Open ones too. */
+  readonly turns: readonly TurnRow[];
+  readonly patches: readonly PatchRow[];
+}
+
 /** An open turn with the bytes acknowledged so far. */
 export interface OpenTurnRow {
   readonly row: TurnRow;
@@ -158,13 +174,16 @@ export interface Engine {
 
   /** All patches on these turns, by rising sequence number. */
   getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]>;
-  /** Undefined also for a number that a file-system root has. */
-  getPatch(seq: number): Promise<PatchRow | undefined>;
   /** The file-system root of each of these turns that has one, by rising sequence number. */
   getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]>;
 
   /** Ids are handed out one after the other, so this is how far each kind of record reaches. */
   tips(): Promise<Tips>;
+  /**
+   * Many records at once, for those who go through the store by number: one question to a store that is far
+   * away. One damaged record is CORRUPT for all that were asked for with it.
+   */
+  getMany(wanted: Wanted): Promise<Found>;
 
   getLog(name: string): Promise<LogRow | undefined>;
   /** Up to `limit` lines from line `from` (the first is 0). Empty past the end. */

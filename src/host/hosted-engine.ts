@@ -10,9 +10,11 @@ import type {
   Engine,
   EngineCapabilities,
   EngineStats,
+  Found,
   OpenTurnRow,
   Progress,
   Tips,
+  Wanted,
 } from '../engine/engine.ts';
 import type {
   BlobStat,
@@ -130,16 +132,16 @@ export class HostedEngine implements Engine {
     return this.#current.getPatches(turns);
   }
 
-  getPatch(seq: number): Promise<PatchRow | undefined> {
-    return this.#current.getPatch(seq);
-  }
-
   getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
     return this.#current.getFsRoots(turns);
   }
 
   tips(): Promise<Tips> {
     return this.#current.tips();
+  }
+
+  getMany(wanted: Wanted): Promise<Found> {
+    return this.#current.getMany(wanted);
   }
 
   getLog(name: string): Promise<LogRow | undefined> {

@@ -43,6 +43,15 @@ export interface PatchEvent extends Positioned {
   readonly patch: Patch;
 }
 
+/**
+ * The reader is far behind: so many records of the store are yet to be gone through. All of them are told;
+ * this comes again, counted anew, with every thousand until the reader is near.
+ */
+export interface WatchBehind extends Positioned {
+  readonly kind: 'behind';
+  readonly events: number;
+}
+
 /** A record that was due is damaged. What comes after it is told as usual. */
 export interface UnreadableEvent extends Positioned {
   readonly kind: 'unreadable';
@@ -53,6 +62,7 @@ export interface UnreadableEvent extends Positioned {
 
 export type StoreEvent =
   | WatchBegan
+  | WatchBehind
   | ContextEvent
   | ContextRemoved
   | TurnEvent
@@ -64,7 +74,7 @@ export type StoreEventKind = StoreEvent['kind'];
 export interface WatchFilter {
   /** Only this context, the turns appended to it, and their patches. */
   readonly context?: ContextId;
-  /** Only these kinds; `started` and `resumed` always come. */
+  /** Only these kinds; `started`, `resumed` and `behind` always come. */
   readonly kinds?: readonly StoreEventKind[];
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toContextId } from '../base/brand.ts';
-import type { TurnId } from '../base/brand.ts';
+import type { ContextId, TurnId } from '../base/brand.ts';
 import { failure } from '../testing/engine-suite/fixture.ts';
 import { ModelEngine } from '../testing/model-engine.ts';
 import type { ModelState } from '../testing/model/model-state.ts';
@@ -8,11 +8,30 @@ import { createStore } from './create-store.ts';
 import type { Store } from './store.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 
-function openModel(state?: ModelState): { engine: ModelEngine; store: Store } {
+function openModel(state?: ModelState): {
+  engine: ModelEngine;
+  store: Store;
+  asked: string[];
+} {
   const engine = new ModelEngine(state === undefined ? {} : { state });
-  const store = createStore(engine);
+  const asked: string[] = [];
+  const store = createStore(notingReads(engine, asked));
   onTestFinished(() => store.close());
-  return { engine, store };
+  return { engine, store, asked };
+}
+
+/** Each read is a round trip where the engine is far away. */
+function notingReads(engine: ModelEngine, asked: string[]): ModelEngine {
+  return new Proxy(engine, {
+    get(target, name: keyof ModelEngine) {
+      const member: unknown = target[name];
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]): unknown => {
+        if (!['commit', 'subscribe', 'close'].includes(name)) asked.push(name);
+        return (member as (...given: unknown[]) => unknown).apply(target, args);
+      };
+    },
+  });
 }
 
 /** An event in few words. */
@@ -31,6 +50,8 @@ function brief(event: StoreEvent): string {
       return `${event.kind} ${event.patch.seq}`;
     case 'unreadable':
       return `${event.kind} ${event.what} ${event.number}`;
+    case 'behind':
+      return `${event.kind} ${event.events}`;
     case 'started':
     case 'resumed':
       return event.kind;
@@ -150,6 +171,80 @@ describe('watching a store', () => {
     for (let n = 0; n < 50; n += 1) await store.contexts.append(id, note);
     const all = Array.from({ length: 50 }, (_, at) => `turn.appended ${at + 1}`);
     expect(await reader.take(50)).toEqual(all);
+    await reader.stop();
+  });
+
+  it('reads in pages: few round trips, whatever happened meanwhile', async () => {
+    const { store, asked } = openModel();
+    const reader = new Reader(store);
+    await reader.take(1);
+    const before = asked.length;
+    const expected: string[] = [];
+    for (let n = 1; n <= 30; n += 1) {
+      const { id } = await store.contexts.create();
+      await store.contexts.appendBatch(
+        id,
+        Array.from({ length: 20 }, () => note),
+      );
+      expected.push(`context.created ${n}`);
+    }
+    for (let n = 1; n <= 600; n += 1) expected.push(`turn.appended ${n}`);
+    for (let n = 1; n <= 40; n += 1) {
+      await store.contexts.patch(BigInt(n) as TurnId, 'y');
+      expected.push(`patch.added ${n}`);
+    }
+    asked.length = before;
+    expect(await reader.take(expected.length)).toEqual(expected);
+    expect(asked.length - before, String(asked)).toBeLessThan(10);
+
+    for (let n = 1; n <= 30; n += 1) {
+      await store.contexts.update(BigInt(n) as ContextId, { title: 'named' });
+    }
+    asked.length = before;
+    const updated = Array.from({ length: 30 }, (_, at) => `context.updated ${at + 1}`);
+    expect(await reader.take(30)).toEqual(updated);
+    expect(asked.length - before, String(asked)).toBeLessThan(10);
+    await reader.stop();
+  });
+
+  it('reads nothing of what was not asked for', async () => {
+    const { store, asked } = openModel();
+    const reader = new Reader(store, { kinds: ['context.removed'] });
+    await reader.take(1);
+    const before = asked.length;
+    for (let n = 1; n <= 20; n += 1) {
+      const { id } = await store.contexts.create();
+      await store.contexts.append(id, note);
+      await store.contexts.update(id, { title: 'named' });
+    }
+    const last = await store.contexts.create();
+    await store.contexts.remove(last.id);
+    asked.length = before;
+    expect(await reader.take(1)).toEqual(['context.removed 21']);
+    const reads = asked.slice(before).filter((name) => name !== 'tips');
+    expect(reads).toEqual([]);
+    await reader.stop();
+  });
+
+  it('says how far behind a reader is that does not keep up, and still tells all of it', async () => {
+    const { store } = openModel();
+    const { id } = await store.contexts.create();
+    const reader = new Reader(store);
+    await reader.take(1);
+    const notes = Array.from({ length: 2500 }, () => note);
+    await store.contexts.appendBatch(id, notes);
+    const seen = await reader.take(1);
+    // More comes while it is still busy with the first.
+    await store.contexts.appendBatch(id, notes);
+    for (;;) {
+      seen.push(...(await reader.take(1)));
+      if (seen.at(-1) === 'turn.appended 5000') break;
+    }
+    const told = seen.filter((event) => !event.startsWith('behind'));
+    expect(told).toEqual(Array.from({ length: 5000 }, (_, at) => `turn.appended ${at + 1}`));
+    const behind = seen.filter((event) => event.startsWith('behind'));
+    expect(behind.slice(0, 2)).toEqual(['behind 2500', 'behind 4000']);
+    expect(behind.at(-1)).toBe('behind 1500');
     await reader.stop();
   });
 

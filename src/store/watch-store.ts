@@ -10,13 +10,17 @@ import { isOpen } from '../context/read-turns.ts';
 import { StoredContext } from '../context/stored-context.ts';
 import { StoredPatch } from '../context/stored-patch.ts';
 import type { Engine, Tips } from '../engine/engine.ts';
+import type { TurnRow } from '../engine/rows.ts';
+import { PAGE_CONTEXTS, PAGE_RECORDS, planPage, readRecords, readRow } from './watch-page.ts';
+import type { Due, ReadRecords } from './watch-page.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 import { WatchPosition } from './watch-position.ts';
 import { WatchTrail } from './watch-trail.ts';
 
 // Reads instead of queueing, as `follow` does: a commit only rings, and what became true since the
-// last look is read from the store between two positions. So a slow reader costs a few ids, a reader
-// that comes back after a restart is one that was slow, and both get every turn once.
+// last look is read from the store between two positions, a page at a time. So a slow reader costs a page
+// and a few ids, a reader that comes back after a restart is one that was slow, and both get every turn
+// once. The more came meanwhile, the more one read brings: a reader keeps up with any number of writers.
 
 export interface WatchPlan {
   readonly context: ContextId | undefined;
@@ -83,7 +87,8 @@ export async function* watchStore(
     while (!isOver()) {
       for await (const told of tellNews(watch)) {
         if (isOver()) return;
-        if (isWanted(plan, told)) yield { ...told, id: String(position) };
+        if (isAlwaysTold(told) || isWanted(plan, told.kind))
+          yield { ...told, id: String(position) };
       }
       if (!isOver()) await bell.wait();
     }
@@ -94,8 +99,13 @@ export async function* watchStore(
   }
 }
 
-function isWanted(plan: WatchPlan, { kind }: Told): boolean {
-  return plan.kinds === undefined || kind === 'resumed' || plan.kinds.has(kind);
+function isWanted({ kinds }: WatchPlan, ...some: readonly StoreEvent['kind'][]): boolean {
+  return kinds === undefined || some.some((kind) => kinds.has(kind));
+}
+
+/** What it says of the reader itself. */
+function isAlwaysTold({ kind }: Told): boolean {
+  return kind === 'resumed' || kind === 'behind';
 }
 
 interface Watch {
@@ -106,30 +116,26 @@ interface Watch {
   readonly trail: WatchTrail;
 }
 
-/**
- * Everything up to now. Contexts come before their turns, the end of a turn before what was appended
- * after it, and a turn before its patches, because all limits are of one moment.
- */
+/** Everything up to now. All limits are of one moment, so that what belongs together comes in order. */
 async function* tellNews(watch: Watch): AsyncGenerator<Told, void, undefined> {
-  const { changed, removed, missed } = watch.trail.take();
-  const now = await watch.engine.tips();
-  const known = watch.position.context;
+  const { engine, plan, position, trail } = watch;
+  const { changed, removed, missed } = trail.take();
+  const now = await engine.tips();
+  const known = position.context;
   if (missed) yield { kind: 'resumed' };
-  yield* tellContexts(watch, now);
-  yield* tellSealed(watch, now);
-  yield* tellTurns(watch, now);
-  yield* tellPatches(watch, now);
-  for (const id of changed) {
-    if (!isAbout(watch.plan, id)) continue;
-    const row = await watch.engine.getContext(id);
-    // A change of one that was just told as created is part of what was told.
-    const isTold = watch.trail.isTold(id, row) || id > known;
-    if (row !== undefined && !isTold) {
-      yield { kind: 'context.updated', context: new StoredContext(row) };
+  skipUnwanted(watch, now);
+  for (;;) {
+    const due = planPage(position, now);
+    if (due.length === 0) break;
+    if (backlog(watch, now) > PAGE_RECORDS) {
+      // Counted anew: a page takes a slow reader long.
+      yield { kind: 'behind', events: backlog(watch, await engine.tips()) };
     }
+    yield* tellPage(watch, due, await readRecords(engine, due));
   }
+  yield* tellChanged(watch, changed, known);
   for (const contextId of removed) {
-    if (isAbout(watch.plan, contextId)) yield { kind: 'context.removed', contextId };
+    if (isAbout(plan, contextId)) yield { kind: 'context.removed', contextId };
   }
 }
 
@@ -137,78 +143,116 @@ function isAbout(plan: WatchPlan, context: ContextId): boolean {
   return plan.context === undefined || plan.context === context;
 }
 
-async function* tellContexts(watch: Watch, now: Tips): AsyncGenerator<Told, void, undefined> {
-  const { engine, plan, position } = watch;
-  while (position.context < now.context) {
-    position.context += 1n;
-    const id = toContextId(position.context);
-    if (!isAbout(plan, id)) continue;
-    const row = await readOr(() => engine.getContext(id));
-    if (row === 'damaged') yield { kind: 'unreadable', what: 'context', number: String(id) };
-    if (row === 'damaged' || row === undefined) continue;
-    watch.trail.noteCreated(row);
-    yield { kind: 'context.created', context: new StoredContext(row) };
-  }
+/** What is not told need not be read. */
+function skipUnwanted({ plan, position }: Watch, now: Tips): void {
+  if (!wantsContexts(plan, position, now)) position.context = now.context;
+  if (!wantsPatches(plan)) position.patch = now.patch;
+  if (wantsTurns(plan)) return;
+  position.turn = now.turn;
+  position.open.clear();
+  for (const id of now.open) position.open.add(id);
 }
 
-async function* tellSealed(watch: Watch, now: Tips): AsyncGenerator<Told, void, undefined> {
-  const { position } = watch;
-  const stillOpen = new Set(now.open);
-  for (const id of position.open) {
-    if (stillOpen.has(id)) continue;
-    position.open.delete(id);
-    yield* tellTurn(watch, id, 'turn.sealed');
-  }
+/** How many records there are to go through. */
+function backlog({ plan, position }: Watch, tips: Tips): number {
+  const contexts = wantsContexts(plan, position, tips) ? tips.context - position.context : 0n;
+  const turns = wantsTurns(plan) ? tips.turn - position.turn : 0n;
+  return Number(contexts + turns) + (wantsPatches(plan) ? tips.patch - position.patch : 0);
 }
 
-async function* tellTurns(watch: Watch, now: Tips): AsyncGenerator<Told, void, undefined> {
-  const { position } = watch;
-  while (position.turn < now.turn) {
-    position.turn += 1n;
-    yield* tellTurn(watch, position.turn as TurnId, 'turn.appended');
-  }
+function wantsContexts(plan: WatchPlan, { context }: WatchPosition, now: Tips): boolean {
+  if (!isWanted(plan, 'context.created', 'context.updated', 'unreadable')) return false;
+  return plan.context === undefined || (plan.context > context && plan.context <= now.context);
 }
 
-async function* tellTurn(
-  { engine, plan, position }: Watch,
-  id: TurnId,
-  kind: 'turn.appended' | 'turn.sealed',
+function wantsTurns(plan: WatchPlan): boolean {
+  return isWanted(plan, 'turn.appended', 'turn.opened', 'turn.sealed', 'unreadable');
+}
+
+function wantsPatches(plan: WatchPlan): boolean {
+  return isWanted(plan, 'patch.added', 'unreadable');
+}
+
+async function* tellPage(
+  watch: Watch,
+  due: readonly Due[],
+  read: ReadRecords,
 ): AsyncGenerator<Told, void, undefined> {
-  const row = await readOr(() => engine.getTurn(id));
-  // A turn that nothing led to any more may have been collected meanwhile.
-  if (row === undefined) return;
-  if (row === 'damaged') {
-    yield { kind: 'unreadable', what: 'turn', number: String(id) };
-    return;
-  }
-  if (isOpen(row)) position.open.add(id);
-  if (!isAbout(plan, row.context)) return;
-  const turn = new LazyTurn(viewTurn(row, undefined), {});
-  yield { kind: isOpen(row) ? 'turn.opened' : kind, turn };
-}
-
-async function* tellPatches(watch: Watch, now: Tips): AsyncGenerator<Told, void, undefined> {
-  const { engine, plan, position } = watch;
-  while (position.patch < now.patch) {
-    position.patch += 1;
-    const row = await readOr(() => engine.getPatch(position.patch));
+  const { plan, position } = watch;
+  const about = await turnsOfPatches(watch, read);
+  for (const one of due) {
+    pass(position, one);
+    const row = readRow(read, one);
+    // A turn that nothing led to any more may have been collected meanwhile.
     if (row === undefined) continue;
     if (row === 'damaged') {
-      yield { kind: 'unreadable', what: 'patch', number: String(position.patch) };
-      continue;
+      if (one.what !== 'context' || isAbout(plan, one.id)) {
+        yield { kind: 'unreadable', what: one.what, number: String(one.id) };
+      }
+    } else if ('seq' in row) {
+      if (about === undefined || about.has(row.turn)) {
+        yield { kind: 'patch.added', patch: new StoredPatch(row) };
+      }
+    } else if ('parent' in row) {
+      if (isOpen(row)) position.open.add(row.id);
+      if (isAbout(plan, row.context)) yield toTurnEvent(row, one.what === 'turn' && one.sealed);
+    } else if (isAbout(plan, row.id)) {
+      watch.trail.noteCreated(row);
+      yield { kind: 'context.created', context: new StoredContext(row) };
     }
-    const turn = plan.context && (await readOr(() => engine.getTurn(row.turn)));
-    if (turn !== undefined && (turn === 'damaged' || turn.context !== plan.context)) continue;
-    yield { kind: 'patch.added', patch: new StoredPatch(row) };
   }
 }
 
-/** A damaged record holds up neither what comes after it nor the reader's position. */
-async function readOr<T>(read: () => Promise<T | undefined>): Promise<T | 'damaged' | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT')) return 'damaged';
-    throw error;
+function pass(position: WatchPosition, due: Due): void {
+  if (due.what === 'context') position.context = due.id;
+  else if (due.what === 'patch') position.patch = due.id;
+  else if (due.sealed) position.open.delete(due.id);
+  else position.turn = due.id;
+}
+
+function toTurnEvent(row: TurnRow, sealed: boolean): Told {
+  const turn = new LazyTurn(viewTurn(row, undefined), {});
+  if (isOpen(row)) return { kind: 'turn.opened', turn };
+  return { kind: sealed ? 'turn.sealed' : 'turn.appended', turn };
+}
+
+/** The turns of the one context that patches are asked of; undefined when all are. */
+async function turnsOfPatches(
+  { engine, plan }: Watch,
+  { patches }: ReadRecords,
+): Promise<ReadonlySet<TurnId> | undefined> {
+  if (plan.context === undefined) return undefined;
+  const ids = new Set([...patches.values()].flatMap((row) => (row === 'damaged' ? [] : row.turn)));
+  const due = [...ids].map((id) => ({ what: 'turn', id, sealed: false }) as const);
+  const { turns } = await readRecords(engine, due);
+  const about = [...turns].filter(([, row]) => row !== 'damaged' && row.context === plan.context);
+  return new Set(about.map(([id]) => id));
+}
+
+async function* tellChanged(
+  { engine, plan, trail }: Watch,
+  changed: ReadonlySet<ContextId>,
+  known: bigint,
+): AsyncGenerator<Told, void, undefined> {
+  if (!isWanted(plan, 'context.updated')) return;
+  const due = [...changed]
+    .filter((id) => isAbout(plan, id))
+    .toSorted((a, b) => Number(a - b))
+    .map((id) => ({ what: 'context', id }) as const);
+  for (let at = 0; at < due.length; at += PAGE_CONTEXTS) {
+    const page = due.slice(at, at + PAGE_CONTEXTS);
+    const { contexts } = await readRecords(engine, page);
+    for (const { id } of page) {
+      const row = contexts.get(id);
+      if (row === 'damaged') {
+        yield { kind: 'unreadable', what: 'context', number: String(id) };
+        continue;
+      }
+      // A change of one that was just told as created is part of what was told.
+      const isTold = trail.isTold(id, row) || id > known;
+      if (row !== undefined && !isTold) {
+        yield { kind: 'context.updated', context: new StoredContext(row) };
+      }
+    }
   }
 }

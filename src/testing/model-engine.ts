@@ -10,8 +10,10 @@ import type {
   Engine,
   EngineCapabilities,
   EngineStats,
+  Found,
   OpenTurnRow,
   Tips,
+  Wanted,
 } from '../engine/engine.ts';
 import type {
   BlobStat,
@@ -178,11 +180,6 @@ export class ModelEngine implements Engine {
     return [...this.state.patches.values()].filter((patch) => turns.includes(patch.turn));
   }
 
-  async getPatch(seq: number): Promise<PatchRow | undefined> {
-    this.#assertOpen('getPatch');
-    return this.state.patches.get(seq);
-  }
-
   async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
     this.#assertOpen('getFsRoots');
     const roots = [...new Set(turns)].flatMap((turn) => this.state.fsRootsOf(turn).at(-1) ?? []);
@@ -197,6 +194,17 @@ export class ModelEngine implements Engine {
       context: BigInt(contexts.size),
       patch: this.state.nextSeq - 1,
       open: [...openBytes.keys()].toSorted((a, b) => Number(a - b)),
+    };
+  }
+
+  async getMany({ contexts = [], turns = [], patches = [] }: Wanted): Promise<Found> {
+    this.#assertOpen('getMany');
+    const contextRows = await Promise.all(contexts.map((id) => this.getContext(id)));
+    const turnRows = await Promise.all(turns.map((id) => this.getTurn(id)));
+    return {
+      contexts: contextRows.filter((row) => row !== undefined),
+      turns: turnRows.filter((row) => row !== undefined),
+      patches: patches.flatMap((seq) => this.state.patches.get(seq) ?? []),
     };
   }
 

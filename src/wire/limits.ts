@@ -13,6 +13,10 @@ export const META_BYTES_MAX = 16_384;
 /** Of the detail of an error. */
 export const DETAIL_BYTES_MAX = 1024;
 export const BATCH_ITEMS_MAX = 1024;
+/** Records that the call `engine.getMany` takes numbers of. */
+export const MANY_RECORDS_MAX = 1000;
+/** Of contexts fewer: what users say of one may take 64 KiB. */
+export const MANY_CONTEXTS_MAX = 100;
 /** Of the name of a method. */
 export const METHOD_BYTES_MAX = 128;
 /** Of the JSON of a call. Bytes travel beside it, so only text gets near. */

@@ -58,7 +58,7 @@ async function catchStatements(url: string): Promise<Map<string, string>> {
     engine.listContexts({ limit: 9, kind: 'k' }),
     engine.listContexts({ limit: 9, label: 'l' }),
     engine.getPatches([one.id]),
-    engine.getPatch(patch.seq),
+    engine.getMany({ contexts: [id], turns: [one.id], patches: [patch.seq] }),
     engine.getFsRoots([one.id]),
     engine.tips(),
     engine.getLog('logs/a'),

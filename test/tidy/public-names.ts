@@ -204,6 +204,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'type VerifyOptions',
     'type VerifyReport',
     'type WatchBegan',
+    'type WatchBehind',
     'type WatchFilter',
     'type WatchOptions',
     'type WorkNote',

@@ -193,9 +193,10 @@ export class Core implements CommittedView {
     return readFsRoots(this.files, this.patchesOf(turns));
   }
 
-  async getPatch(seq: number): Promise<PatchRow | undefined> {
-    if (!Number.isSafeInteger(seq) || seq < 1 || seq >= this.tails.nextPatch) return undefined;
-    return (await readPatches(this.files, [seq]))[0];
+  async getPatchesAt(seqs: readonly number[]): Promise<PatchRow[]> {
+    const { nextPatch } = this.tails;
+    const given = seqs.filter((seq) => Number.isSafeInteger(seq) && seq > 0 && seq < nextPatch);
+    return readPatches(this.files, given);
   }
 
   tips(): Tips {

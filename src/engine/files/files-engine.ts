@@ -9,9 +9,11 @@ import type {
   Engine,
   EngineCapabilities,
   EngineStats,
+  Found,
   OpenTurnRow,
   Progress,
   Tips,
+  Wanted,
 } from '../engine.ts';
 import type {
   BlobStat,
@@ -27,6 +29,7 @@ import type {
 import type { Upkeep } from '../upkeep.ts';
 import { readSteadily } from './blobs/read-steadily.ts';
 import { FilesUpkeep } from './files-upkeep.ts';
+import { getContext, getMany } from './get-many.ts';
 import { notFound, toQuipuError } from './io-error.ts';
 import { listContexts } from './list-contexts.ts';
 import { readOpenText } from './open-turn-file.ts';
@@ -179,11 +182,7 @@ export class FilesEngine implements Engine {
   }
 
   async getContext(id: ContextId): Promise<ContextRow | undefined> {
-    return this.#read('getContext', async (core) => {
-      const head = await core.getHead(Number(id));
-      if (head === undefined || head.removed) return undefined;
-      return { ...toHeadRow(head), meta: await core.getContextMeta(Number(id)) };
-    });
+    return this.#read('getContext', (core) => getContext(core, Number(id)));
   }
 
   async listContexts(query: ContextQuery): Promise<ContextList> {
@@ -194,16 +193,16 @@ export class FilesEngine implements Engine {
     return this.#read('getPatches', (core) => core.getPatches(turns));
   }
 
-  async getPatch(seq: number): Promise<PatchRow | undefined> {
-    return this.#read('getPatch', (core) => core.getPatch(seq));
-  }
-
   async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
     return this.#read('getFsRoots', (core) => core.getFsRoots(turns));
   }
 
   async tips(): Promise<Tips> {
     return this.#read('tips', async (core) => core.tips());
+  }
+
+  async getMany(wanted: Wanted): Promise<Found> {
+    return this.#read('getMany', (core) => getMany(core, wanted));
   }
 
   async getLog(name: string): Promise<LogRow | undefined> {

@@ -11,8 +11,10 @@ import type {
   Engine,
   EngineCapabilities,
   EngineStats,
+  Found,
   OpenTurnRow,
   Tips,
+  Wanted,
 } from '../engine.ts';
 import type {
   BlobStat,
@@ -198,11 +200,6 @@ export class PostgresEngine implements Engine {
     return this.#records.getPatches(turns);
   }
 
-  async getPatch(seq: number): Promise<PatchRow | undefined> {
-    this.#assertOpen('getPatch');
-    return this.#records.getPatch(seq);
-  }
-
   async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
     this.#assertOpen('getFsRoots');
     return this.#records.getFsRoots(turns);
@@ -211,6 +208,16 @@ export class PostgresEngine implements Engine {
   async tips(): Promise<Tips> {
     this.#assertOpen('tips');
     return this.#records.tips();
+  }
+
+  async getMany({ contexts = [], turns = [], patches = [] }: Wanted): Promise<Found> {
+    this.#assertOpen('getMany');
+    const [contextRows, turnRows, patchRows] = await Promise.all([
+      this.#records.getContexts(contexts),
+      this.#turns.getMany(turns),
+      this.#records.getPatchesAt(patches),
+    ]);
+    return { contexts: contextRows, turns: turnRows, patches: patchRows };
   }
 
   async getLog(name: string): Promise<LogRow | undefined> {

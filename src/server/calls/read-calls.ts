@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ContextQuery, Engine } from '../../engine/engine.ts';
 import type { ContextRow, LogDamage, SalvagedLog } from '../../engine/rows.ts';
+import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../../wire/limits.ts';
 import type { AnswerHandler } from '../call-handler.ts';
 import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
@@ -25,6 +26,12 @@ const query = z.strictObject({
   limit,
   cursor: text.optional(),
 }) as unknown as z.ZodType<ContextQuery>;
+
+const wanted = z.strictObject({
+  contexts: z.array(contextId).max(MANY_CONTEXTS_MAX),
+  turns: z.array(turnId).max(MANY_RECORDS_MAX),
+  patches: z.array(count).max(MANY_RECORDS_MAX),
+});
 
 /** Every read of an engine but those of blobs, by the name it has there. */
 export function readCalls(engine: Engine): NamedHandler<AnswerHandler>[] {
@@ -52,7 +59,12 @@ export function readCalls(engine: Engine): NamedHandler<AnswerHandler>[] {
     read('listContexts', z.tuple([query]), ([given]) => listContexts(engine, given)),
     read('getPatches', someTurns, ([turns]) => engine.getPatches(turns)),
     read('getFsRoots', someTurns, ([turns]) => engine.getFsRoots(turns)),
-    read('getPatch', z.tuple([count]), ([seq]) => engine.getPatch(seq)),
+    // Of clients from before `getMany`.
+    read('getPatch', z.tuple([count]), async ([seq]) => {
+      const { patches } = await engine.getMany({ patches: [seq] });
+      return patches[0];
+    }),
+    read('getMany', z.tuple([wanted]), ([numbers]) => engine.getMany(numbers)),
     read('tips', z.tuple([]), () => engine.tips()),
     read('getLog', aName, ([name]) => engine.getLog(name)),
     read('readLog', z.tuple([text, count, limit]), ([name, from, most]) =>

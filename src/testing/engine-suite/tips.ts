@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { NO_TURN } from '../../base/brand.ts';
+import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
+import type { Found } from '../../engine/engine.ts';
 import { describeWhen } from './describe-when.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
@@ -14,6 +15,8 @@ import {
   reopenEngine,
   sealTurn,
 } from './fixture.ts';
+
+const NOTHING: Found = { contexts: [], turns: [], patches: [] };
 
 export function tipsSuite(target: EngineTarget): void {
   describe('tips', () => {
@@ -55,10 +58,44 @@ export function tipsSuite(target: EngineTarget): void {
       const { id } = await createContext(engine);
       const turn = await append(engine, id, 'a');
       const patch = await patchTurn(engine, turn.id, 'b');
-      expect(await engine.getPatch(patch.seq)).toEqual(patch);
-      for (const missing of [0, -1, 1.5, patch.seq + 1, Number.MAX_SAFE_INTEGER]) {
-        expect(await engine.getPatch(missing)).toBeUndefined();
+      expect((await engine.getMany({ patches: [patch.seq] })).patches).toEqual([patch]);
+      for (const missing of [0, patch.seq + 1, Number.MAX_SAFE_INTEGER]) {
+        expect(await engine.getMany({ patches: [missing] })).toEqual(NOTHING);
       }
+    });
+
+    it('lead to records of all kinds at once, in the order of their numbers', async () => {
+      const engine = await openEngine(target);
+      const [one, two, gone] = [
+        await createContext(engine, { meta: { title: 'one' } }),
+        await createContext(engine),
+        await createContext(engine),
+      ];
+      const [a, b] = [await append(engine, one.id, 'a'), await append(engine, two.id, 'b')];
+      const open = await openTurn(engine, two.id);
+      const patch = await patchTurn(engine, a.id, 'c');
+      await engine.commit({ contexts: [{ do: 'remove', context: gone.id }] });
+      const found = await engine.getMany({
+        contexts: [one.id, two.id, gone.id, toContextId(99)],
+        turns: [a.id, b.id, open.id, toTurnId(99)],
+        patches: [patch.seq, 99],
+      });
+      expect(found.contexts).toEqual([
+        await engine.getContext(one.id),
+        await engine.getContext(two.id),
+      ]);
+      expect(found.turns).toEqual([a, b, await engine.getTurn(open.id)]);
+      expect(found.patches).toEqual([patch]);
+      expect(await engine.getMany({ turns: [b.id] })).toEqual({ ...NOTHING, turns: [b] });
+      expect(await engine.getMany({})).toEqual(NOTHING);
+    });
+
+    it('lead to any number of records', async () => {
+      const engine = await openEngine(target);
+      const { id } = await createContext(engine);
+      const texts = Array.from({ length: 1100 }, (_, nth) => String(nth % 7));
+      const rows = await appendAll(engine, id, texts);
+      expect((await engine.getMany({ turns: rows.map((row) => row.id) })).turns).toEqual(rows);
     });
 
     describeWhen(target.capabilities.reopen, 'after opening again', () => {

@@ -1,10 +1,24 @@
 import { describe, expect, it } from 'vitest';
+import type { Engine } from '../../engine/engine.ts';
 import type { Store } from '../../store/store.ts';
 import type { IndexChange } from '../../workflow/workflows.ts';
 import { collect, iterate, payloadsOf, take } from '../contexts-suite/fixture.ts';
 import { BUNDLE } from '../workflow-suite/fixture.ts';
 import { openBeside, openRig } from './fixture.ts';
 import type { StoreTarget } from './store-target.ts';
+
+/** Reads of single records and of many: each is a round trip to a store that is elsewhere. */
+function countReads(engine: Engine): { readonly count: number } {
+  const reads = { count: 0 };
+  for (const name of ['tips', 'getTurn', 'getContext', 'getMany'] as const) {
+    const read = engine[name].bind(engine) as (...args: unknown[]) => Promise<never>;
+    engine[name] = (...args: unknown[]) => {
+      reads.count += 1;
+      return read(...args);
+    };
+  }
+  return reads;
+}
 
 /** What one does and another follows, who opened the store for himself where there can be two. */
 export function followingSuite(target: StoreTarget): void {
@@ -60,6 +74,30 @@ export function followingSuite(target: StoreTarget): void {
       const again = iterate((signal) => here.watch({}, { after: last!.id, signal }));
       const kinds = (await take(again, 2)).map(({ kind }) => kind);
       expect(kinds).toEqual(['resumed', 'turn.appended']);
+    });
+
+    it('tells what eight writers do at once, each turn once and in order, in few reads', async () => {
+      const rig = await openRig(target);
+      const beside = await openBeside(rig);
+      const writers = await Promise.all(
+        Array.from({ length: 8 }, () => rig.store.contexts.create()),
+      );
+      const events = iterate((signal) =>
+        beside.store.watch({ kinds: ['turn.appended'] }, { signal }),
+      );
+      await take(events, 1);
+      const reads = countReads(beside.engine);
+      // The reader is busy with something else for a while, as any reader now and then.
+      const written = writers.map(async ({ id }) => {
+        for (let n = 0; n < 40; n += 1)
+          await rig.store.contexts.append(id, { type: 'note', payload: n });
+      });
+      await Promise.all(written);
+      const told = await take(events, 320);
+      expect(told.map((event) => 'turn' in event && event.turn.id)).toEqual(
+        Array.from({ length: 320 }, (_, at) => BigInt(at + 1)),
+      );
+      expect(reads.count).toBeLessThan(32);
     });
 
     it('shows the events of a chat, until it is removed', async () => {

@@ -70,15 +70,22 @@ export class RecordReader {
     return row && toContextRow(row);
   }
 
+  async getContexts(ids: readonly ContextId[]): Promise<ContextRow[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#database.query<ContextColumns>(statements.GET_CONTEXTS, [ids]);
+    return rows.map(toContextRow);
+  }
+
   async getPatches(turns: readonly TurnId[]): Promise<PatchRow[]> {
     const rows = await this.#overlays(turns);
     return rows.filter((row) => !row.fs_root).map(toPatchRow);
   }
 
-  async getPatch(seq: number): Promise<PatchRow | undefined> {
-    if (!Number.isSafeInteger(seq)) return undefined;
-    const [row] = await this.#database.query<PatchColumns>(statements.GET_PATCH, [seq]);
-    return row && toPatchRow(row);
+  async getPatchesAt(seqs: readonly number[]): Promise<PatchRow[]> {
+    const given = seqs.filter((seq) => Number.isSafeInteger(seq));
+    if (given.length === 0) return [];
+    const rows = await this.#database.query<PatchColumns>(statements.GET_PATCHES_AT, [given]);
+    return rows.map(toPatchRow);
   }
 
   async getFsRoots(turns: readonly TurnId[]): Promise<FsRootRow[]> {

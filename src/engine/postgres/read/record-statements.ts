@@ -14,14 +14,20 @@ export const GET_CONTEXT: Statement = {
   text: `SELECT ${CONTEXT_COLUMNS} FROM contexts c WHERE c.id = $1 AND NOT c.removed`,
 };
 
+export const GET_CONTEXTS: Statement = {
+  name: 'get-contexts',
+  text: `SELECT ${CONTEXT_COLUMNS} FROM contexts c
+    WHERE c.id = ANY($1::bigint[]) AND NOT c.removed ORDER BY c.id`,
+};
+
 export const GET_OVERLAYS: Statement = {
   name: 'get-overlays',
   text: `SELECT ${PATCH_COLUMNS}, fs_root FROM patches WHERE turn = ANY($1::bigint[]) ORDER BY seq`,
 };
 
-export const GET_PATCH: Statement = {
-  name: 'get-patch',
-  text: `SELECT ${PATCH_COLUMNS} FROM patches WHERE seq = $1 AND NOT fs_root`,
+export const GET_PATCHES_AT: Statement = {
+  name: 'get-patches-at',
+  text: `SELECT ${PATCH_COLUMNS} FROM patches WHERE seq = ANY($1::bigint[]) AND NOT fs_root ORDER BY seq`,
 };
 
 export const TIPS: Statement = {

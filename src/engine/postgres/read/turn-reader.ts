@@ -16,6 +16,12 @@ export const GET_TURN: Statement = {
   text: `SELECT ${turnColumns('t')} FROM turns t WHERE t.tree = ${TREE_OF} AND t.id = $1`,
 };
 
+const GET_TURNS: Statement = {
+  name: 'get-turns',
+  text: `SELECT ${turnColumns('t')} FROM turn_trees x JOIN turns t ON t.tree = x.tree AND t.id = x.id
+    WHERE x.id = ANY($1::bigint[]) ORDER BY x.id`,
+};
+
 export const WALK_BACK: Statement = {
   name: 'walk-back',
   text: `WITH RECURSIVE walk AS (
@@ -89,6 +95,11 @@ export class TurnReader {
 
   async get(id: TurnId): Promise<TurnRow | undefined> {
     return this.#one(GET_TURN, [id]);
+  }
+
+  async getMany(ids: readonly TurnId[]): Promise<TurnRow[]> {
+    if (ids.length === 0) return [];
+    return (await this.#database.query<TurnColumns>(GET_TURNS, [ids])).map(toTurnRow);
   }
 
   async walkBack(from: TurnId, limit: number): Promise<TurnRow[]> {
