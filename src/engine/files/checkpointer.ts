@@ -91,7 +91,9 @@ export class Checkpointer {
     const indexed = this.#core.index.sync();
     indexed.catch(() => undefined);
     await this.#guard(async () => {
-      await this.#core.files.syncAll();
+      // Whatever becomes of the one, the other is not left under way.
+      const [synced] = await Promise.allSettled([this.#core.files.syncAll(), indexed]);
+      if (synced.status === 'rejected') throw synced.reason;
       await indexed;
       const ages = noteAge(body.ages, ageOf(tails, this.#clock()));
       const durability = this.#durability;

@@ -247,12 +247,12 @@ export class FilesEngine implements Engine {
 
   async checkpoint(): Promise<void> {
     this.#assertOpen('checkpoint');
-    await this.#writer.checkpoint();
+    await this.#writer.checkpoint().catch(this.#rethrow);
   }
 
   async reindex(progress?: Progress): Promise<void> {
     this.#assertOpen('reindex');
-    await this.#writer.reindex(progress);
+    await this.#writer.reindex(progress).catch(this.#rethrow);
   }
 
   async close(): Promise<void> {

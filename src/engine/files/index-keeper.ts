@@ -1,3 +1,4 @@
+import { QuipuError } from '../../base/errors.ts';
 import type { Progress } from '../engine.ts';
 import type { Core } from './core.ts';
 import { Index } from './index/store-index.ts';
@@ -7,7 +8,8 @@ import { rebuildIndex } from './recovery/rebuild-index.ts';
 /** Where shelves come from. A new one is built aside and then takes the place of the old one. */
 export interface ShelfSource {
   open(): Shelf;
-  create(): Shelf;
+  /** `inMemory`: for when a file cannot be written. */
+  create(inMemory?: boolean): Shelf;
   install(fresh: Shelf, old: Shelf): Shelf;
 }
 
@@ -84,15 +86,34 @@ export class IndexKeeper {
     progress?: Progress,
     isUsed: (pack: number) => boolean = () => false,
   ): Promise<void> {
+    try {
+      await this.#buildIn(this.#source.create(), progress, isUsed);
+    } catch (error) {
+      // What the store's own files say has a code.
+      if (error instanceof QuipuError) throw error;
+      await this.#buildIn(this.#source.create(true), progress, isUsed);
+    }
+  }
+
+  async #buildIn(
+    fresh: Shelf,
+    progress: Progress | undefined,
+    isUsed: (pack: number) => boolean,
+  ): Promise<void> {
     const core = this.#core;
-    const fresh = this.#source.create();
-    const index = this.#wrap(fresh);
     const { files, tails } = core;
-    const isOpenTurn = (id: number): boolean => core.openTurns.has(id);
-    core.damage = await rebuildIndex({ files, tails, index, progress, isOpenTurn, isUsed });
-    index.flush(true);
+    try {
+      const index = this.#wrap(fresh);
+      const isOpenTurn = (id: number): boolean => core.openTurns.has(id);
+      core.damage = await rebuildIndex({ files, tails, index, progress, isOpenTurn, isUsed });
+      index.flush(true);
+    } catch (error) {
+      fresh.close();
+      throw error;
+    }
     this.#shelf = this.#source.install(fresh, this.#shelf);
     core.index = this.#wrap(this.#shelf);
+    if (this.#shelf.positions()['seq'] !== this.#seq()) throw new ShelfDamaged('it did not arrive');
   }
 
   close(): void {

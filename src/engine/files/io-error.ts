@@ -3,10 +3,17 @@ import { QuipuError } from '../../base/errors.ts';
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 const READ_ONLY = new Set(['EROFS', 'EACCES', 'EPERM']);
 
+/** What the operating system said, where SQLite says it in words of its own. */
+function errnoOf(code: string | undefined): string | undefined {
+  if (code?.startsWith('SQLITE_') !== true) return code;
+  if (code === 'SQLITE_FULL') return 'ENOSPC';
+  return /^SQLITE_(READONLY|PERM)/.test(code) ? 'EACCES' : 'EIO';
+}
+
 /** Gives an operating system's error its stable code and says what to do. Others pass unchanged. */
 export function toQuipuError(error: unknown, path: string): Error {
   if (error instanceof QuipuError) return error;
-  const errno = (error as NodeJS.ErrnoException | undefined)?.code;
+  const errno = errnoOf((error as NodeJS.ErrnoException | undefined)?.code);
   if (!(error instanceof Error)) return new Error(String(error));
   if (errno === undefined) return error;
   const cause = { cause: error };

@@ -71,10 +71,20 @@ export class Journal {
     options: JournalOptions,
     place: JournalPlace,
   ): Promise<Journal> {
-    const a = await files.io.open(files.pathOf(SEGMENTS[0]), 'write');
-    const b = await files.io.open(files.pathOf(SEGMENTS[1]), 'write');
-    const lengths: [number, number] = [await a.size(), await b.size()];
-    return new Journal(files, options, { segments: [a, b], lengths, place });
+    const opened: IoFile[] = [];
+    const open = async (name: string): Promise<IoFile> => {
+      const file = await files.io.open(files.pathOf(name), 'write');
+      opened.push(file);
+      return file;
+    };
+    try {
+      const segments = [await open(SEGMENTS[0]), await open(SEGMENTS[1])] as const;
+      const lengths: [number, number] = [await segments[0].size(), await segments[1].size()];
+      return new Journal(files, options, { segments, lengths, place });
+    } catch (error) {
+      await closeAll(opened.map((file) => () => file.close())).catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Where the next frame would go, if it fits. */

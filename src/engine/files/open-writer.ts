@@ -3,6 +3,7 @@ import type { JournalWrite } from '../../format/journal-frame.ts';
 import { decodeMark, MARK_BYTES } from '../../format/mark.ts';
 import type { IoFile, IoLock } from '../io.ts';
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint-file.ts';
+import { closeAll } from './close-all.ts';
 import { Core } from './core.ts';
 import { IndexKeeper, type ShelfSource } from './index-keeper.ts';
 import { ErasedBlobs } from './erase/erased-blobs.ts';
@@ -55,30 +56,38 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   let indexed = replayed.seq;
   let currentSeq = (): number => indexed;
   const keeper = new IndexKeeper(core, shelves, () => currentSeq());
-  const onIndexed = (seq: number): void => void (indexed = seq);
-  await catchUpIndex({ files, core, keeper, before, replayed, onIndexed });
-  const checkpoint = await settle(options, core, before, replayed);
-  await removeOrphanPacks(files, replayed.tails.nextPack);
+  const opened: { close(): Promise<void> | void }[] = [keeper];
+  try {
+    const onIndexed = (seq: number): void => void (indexed = seq);
+    await catchUpIndex({ files, core, keeper, before, replayed, onIndexed });
+    const checkpoint = await settle(options, core, before, replayed);
+    await removeOrphanPacks(files, replayed.tails.nextPack);
 
-  const journal = await Journal.open(files, options.journal, checkpoint.body.journal);
-  const mark = await openMark(files, replayed.seq);
-  const { seq } = replayed;
-  const writer = new Writer({
-    core,
-    journal,
-    mark,
-    keeper,
-    checkpoint,
-    seq,
-    lock,
-    clock,
-    durability,
-    checkpointMs,
-  });
-  currentSeq = () => writer.seq;
-  if (checkpoint.body.scrub) await writer.scrubJournal();
-  await sealAbandoned(writer);
-  return writer;
+    const journal = await Journal.open(files, options.journal, checkpoint.body.journal);
+    opened.push(journal);
+    const mark = await openMark(files, replayed.seq);
+    opened.push(mark);
+    const { seq } = replayed;
+    const writer = new Writer({
+      core,
+      journal,
+      mark,
+      keeper,
+      checkpoint,
+      seq,
+      lock,
+      clock,
+      durability,
+      checkpointMs,
+    });
+    currentSeq = () => writer.seq;
+    if (checkpoint.body.scrub) await writer.scrubJournal();
+    await sealAbandoned(writer);
+    return writer;
+  } catch (error) {
+    await closeAll(opened.map((held) => () => held.close())).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** A mark that a power cut tore says nothing; what it should say is known by now. */

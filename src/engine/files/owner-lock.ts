@@ -32,8 +32,11 @@ export function takeOwnerLock(path: string, owner: string): IoLock {
     async release() {
       if (!held) return;
       held = false;
-      fs.rmSync(ownerPath, { force: true });
-      unlock();
+      try {
+        fs.rmSync(ownerPath, { force: true });
+      } finally {
+        unlock();
+      }
     },
   };
 }

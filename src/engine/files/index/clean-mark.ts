@@ -22,7 +22,13 @@ export function takeCleanMark(path: string): CleanMark {
 
 /** Call it when the file is closed and will not change. */
 export function leaveCleanMark(path: string): void {
-  if (isSmall(path)) writeFileSync(cleanMarkPath(path), hashBytes(readFileSync(path)));
+  if (!isSmall(path)) return;
+  try {
+    writeFileSync(cleanMarkPath(path), hashBytes(readFileSync(path)), { mode: 0o600 });
+  } catch {
+    // No room: without the mark, the next opening looks for itself; half a mark would speak of damage.
+    rmSync(cleanMarkPath(path), { force: true });
+  }
 }
 
 export function isSmall(path: string): boolean {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import type { Database as Db } from 'better-sqlite3';
-import { rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { cleanMarkPath } from './clean-mark.ts';
 import { CONTEXT_TABLES_SQL } from './context-table.ts';
 import { MANIFEST_SQL, ManifestTable } from './manifest.ts';
@@ -21,12 +21,21 @@ const CACHE_KIB = 16 * 1024;
  */
 const CHECKPOINT_PAGES = 500;
 
+/** Nobody but a curious person opens an index beside its owner; without the file there is still memory. */
+const BUSY_MS = 500;
+
+/** SQLite's name for a database that has no file. */
+export const MEMORY = ':memory:';
+
 export function openDatabase(path: string): Db {
-  const db = new Database(path);
+  // SQLite itself would let others read it.
+  if (path !== MEMORY) closeSync(openSync(path, 'a', 0o600));
+  const db = new Database(path, { timeout: BUSY_MS });
   try {
+    // First: a database that nobody shares needs no second file, nor the room for it.
+    db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = NORMAL');
-    db.pragma('locking_mode = EXCLUSIVE');
     db.pragma(`cache_size = -${CACHE_KIB}`);
     db.pragma('mmap_size = 0');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -36,6 +45,14 @@ export function openDatabase(path: string): Db {
     db.close();
     throw error;
   }
+}
+
+/** All of it as it is read now; the file is left alone. */
+export function copyToMemory(db: Db): Db {
+  const image = db.serialize();
+  // Which of its versions wrote and reads the file: 2 would want a log beside it, and memory has none.
+  image.fill(1, 18, 20);
+  return new Database(image);
 }
 
 export function removeDatabase(path: string): void {

@@ -102,6 +102,8 @@ export interface Counts {
 }
 
 export interface Shelf {
+  /** Its file cannot be written, so it ends with the process. */
+  readonly inMemory?: boolean;
   positions(): Positions;
   totals(): Totals;
   /** All packs that batches have called gone. */

@@ -13,7 +13,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import { ShelfDamaged } from './shelf.ts';
 import type { Shelf, ShelfBatch } from './shelf.ts';
-import { openSqliteShelf } from './sqlite-shelf.ts';
+import { openSqliteShelf } from './open-shelf.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quipu-sqlite-shelf-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,17 +1,16 @@
-import { SqliteError } from 'better-sqlite3';
 import type { Database } from 'better-sqlite3';
-import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Hash, KeyHash } from '../../../base/brand.ts';
-import { isSmall, leaveCleanMark, takeCleanMark } from './clean-mark.ts';
+import { leaveCleanMark } from './clean-mark.ts';
 import { ContextTable } from './context-table.ts';
 import * as entries from './entries.ts';
 import { ManifestTable, RUN_STRIDE } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 import { NameTables } from './name-tables.ts';
-import { openDatabase, removeDatabase } from './open-database.ts';
+import { copyToMemory, MEMORY, openDatabase } from './open-database.ts';
 import { RunSet } from './run-set.ts';
 import { RunTables } from './run-tables.ts';
+import { asRead, isDamage, isRefusal, toDamage } from './shelf-errors.ts';
 import { ShelfDamaged } from './shelf.ts';
 import type { IsGone } from './sorted-block.ts';
 import type {
@@ -33,39 +32,13 @@ import type {
 // Invariants
 // - Each change is one transaction, and the manifest is written in it.
 // - After a failed change memory is loaded again from the file, so both say the same.
+// - A file that cannot be written, for lack of room or whatever reason, is left as it is: the shelf goes on in
+//   memory, and the file, which is behind then, is caught up or made anew by the next opening.
 
-/** Opens the shelf at `path`. One that is missing, of another schema or damaged comes back empty. */
-export function openSqliteShelf(path: string): Shelf {
-  const mark = existsSync(path) ? takeCleanMark(path) : 'bad';
-  if (mark !== 'bad') {
-    try {
-      return openExisting(path, mark === 'good');
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-    }
-  }
-  removeDatabase(path);
-  return new SqliteShelf(path);
-}
-
-function openExisting(path: string, known: boolean): Shelf {
-  const shelf = new SqliteShelf(path);
-  try {
-    if (!known && isSmall(path)) shelf.verify();
-    return shelf;
-  } catch (error) {
-    shelf.abandon();
-    throw error;
-  }
-}
-
-class SqliteShelf implements Shelf {
-  readonly #path: string;
-  readonly #db: Database;
-  readonly #manifests: ManifestTable;
-  readonly #runs: RunTables;
-  readonly #contexts: ContextTable;
-  readonly #names: NameTables;
+export class SqliteShelf implements Shelf {
+  #path: string;
+  #db: Database;
+  #tables: Tables;
   readonly #key: Buffer = Buffer.alloc(32);
   #gone: Set<number> = new Set();
   #manifest: Manifest;
@@ -77,10 +50,7 @@ class SqliteShelf implements Shelf {
     this.#path = path;
     this.#db = openDatabase(path);
     try {
-      this.#manifests = new ManifestTable(this.#db);
-      this.#runs = new RunTables(this.#db);
-      this.#contexts = new ContextTable(this.#db);
-      this.#names = new NameTables(this.#db);
+      this.#tables = tablesOf(this.#db);
       ({
         manifest: this.#manifest,
         blobs: this.#blobs,
@@ -91,6 +61,10 @@ class SqliteShelf implements Shelf {
       this.#db.close();
       throw error;
     }
+  }
+
+  get inMemory(): boolean {
+    return this.#path === MEMORY;
   }
 
   positions(): Positions {
@@ -110,8 +84,8 @@ class SqliteShelf implements Shelf {
       this.#blobs.add(entries.encodeBlobs(batch.blobs));
       this.#keys.add(entries.encodeKeys(batch.keys));
       this.#sha256.add(entries.encodeSha256s(batch.sha256));
-      this.#contexts.apply(batch);
-      this.#names.apply(batch);
+      this.#tables.contexts.apply(batch);
+      this.#tables.names.apply(batch);
       if (batch.mergeLater !== true) this.#merge(Infinity);
     });
   }
@@ -148,27 +122,27 @@ class SqliteShelf implements Shelf {
   }
 
   patchesOf(turns: readonly number[]): number[] {
-    return asRead(() => this.#names.patchesOf(turns));
+    return asRead(() => this.#tables.names.patchesOf(turns));
   }
 
   getContext(id: number): ContextPlace | undefined {
-    return asRead(() => this.#contexts.find(id));
+    return asRead(() => this.#tables.contexts.find(id));
   }
 
   listContexts(query: ContextPageQuery): number[] {
-    return asRead(() => this.#contexts.list(query));
+    return asRead(() => this.#tables.contexts.list(query));
   }
 
   findDoc(name: string): DocPlace | undefined {
-    return asRead(() => this.#names.findDoc(name));
+    return asRead(() => this.#tables.names.findDoc(name));
   }
 
   listDocs(prefix: string, limit: number, after?: string): string[] {
-    return asRead(() => this.#names.listDocs(prefix, limit, after));
+    return asRead(() => this.#tables.names.listDocs(prefix, limit, after));
   }
 
   listLogs(prefix: string, limit: number, after?: string): string[] {
-    return asRead(() => this.#names.listLogs(prefix, limit, after));
+    return asRead(() => this.#tables.names.listLogs(prefix, limit, after));
   }
 
   *walkBlobs(): Generator<BlobPlace> {
@@ -191,7 +165,10 @@ class SqliteShelf implements Shelf {
   }
 
   counts(): Counts {
-    return asRead(() => ({ contexts: this.#contexts.count(), ...this.#names.count() }));
+    return asRead(() => ({
+      contexts: this.#tables.contexts.count(),
+      ...this.#tables.names.count(),
+    }));
   }
 
   /**
@@ -199,6 +176,7 @@ class SqliteShelf implements Shelf {
    * itself must not be touched: closing it anywhere in the process would drop SQLite's lock on it.
    */
   async sync(): Promise<void> {
+    if (this.inMemory) return;
     const file = await open(`${this.#path}-wal`, 'r+');
     try {
       await file.datasync();
@@ -209,7 +187,7 @@ class SqliteShelf implements Shelf {
 
   close(): void {
     if (!this.#db.open) return;
-    const isWhole = this.#tryCheckpoint();
+    const isWhole = !this.inMemory && this.#tryCheckpoint();
     this.#db.close();
     if (isWhole) leaveCleanMark(this.#path);
   }
@@ -224,8 +202,8 @@ class SqliteShelf implements Shelf {
     const verdict = this.#db.pragma('integrity_check(1)', { simple: true });
     if (verdict !== 'ok') throw new ShelfDamaged(String(verdict));
     for (const set of [this.#blobs, this.#keys, this.#sha256]) set.drop(() => false);
-    this.#contexts.verify();
-    this.#names.verify();
+    this.#tables.contexts.verify();
+    this.#tables.names.verify();
   }
 
   /** A damaged file must be possible to close, or it could not be replaced. */
@@ -241,60 +219,75 @@ class SqliteShelf implements Shelf {
 
   #change(next: Pick<Manifest, 'positions' | 'totals' | 'gonePacks'>, work: () => void): void {
     try {
-      this.#db.transaction(() => {
-        for (const pack of next.gonePacks) this.#gone.add(pack);
-        work();
-        this.#manifest = {
-          positions: next.positions,
-          totals: next.totals,
-          gonePacks: [...this.#gone],
-          blobs: this.#blobs.state(),
-          keys: this.#keys.state(),
-          sha256: this.#sha256.state(),
-        };
-        this.#manifests.write(this.#manifest);
-      })();
+      this.#transact(next, work);
     } catch (error) {
-      const loaded = asRead(() => this.#load());
-      this.#manifest = loaded.manifest;
-      this.#blobs = loaded.blobs;
-      this.#keys = loaded.keys;
-      this.#sha256 = loaded.sha256;
-      throw isDamage(error) ? toDamage(error) : error;
+      this.#loadAgain();
+      if (this.inMemory || !isRefusal(error)) throw isDamage(error) ? toDamage(error) : error;
+      asRead(() => this.#moveToMemory());
+      this.#change(next, work);
     }
   }
 
+  #transact(next: Pick<Manifest, 'positions' | 'totals' | 'gonePacks'>, work: () => void): void {
+    this.#db.transaction(() => {
+      for (const pack of next.gonePacks) this.#gone.add(pack);
+      work();
+      this.#manifest = {
+        positions: next.positions,
+        totals: next.totals,
+        gonePacks: [...this.#gone],
+        blobs: this.#blobs.state(),
+        keys: this.#keys.state(),
+        sha256: this.#sha256.state(),
+      };
+      this.#tables.manifests.write(this.#manifest);
+    })();
+  }
+
+  #moveToMemory(): void {
+    const copy = copyToMemory(this.#db);
+    this.#db.close();
+    this.#db = copy;
+    this.#path = MEMORY;
+    this.#tables = tablesOf(copy);
+    this.#loadAgain();
+  }
+
+  #loadAgain(): void {
+    const loaded = asRead(() => this.#load());
+    this.#manifest = loaded.manifest;
+    this.#blobs = loaded.blobs;
+    this.#keys = loaded.keys;
+    this.#sha256 = loaded.sha256;
+  }
+
   #load(): { manifest: Manifest; blobs: RunSet; keys: RunSet; sha256: RunSet } {
-    const manifest = this.#manifests.read();
+    const manifest = this.#tables.manifests.read();
     this.#gone = new Set(manifest.gonePacks);
     const isGone: IsGone = (block, at) => this.#gone.has(entries.packAt(block, at));
     const stride = RUN_STRIDE;
     const { BLOB_LAYOUT, KEY_LAYOUT, SHA256_LAYOUT } = entries;
     return {
       manifest,
-      blobs: new RunSet(this.#runs, { layout: BLOB_LAYOUT, stride, isGone }, manifest.blobs),
-      keys: new RunSet(this.#runs, { layout: KEY_LAYOUT, stride }, manifest.keys),
-      sha256: new RunSet(this.#runs, { layout: SHA256_LAYOUT, stride }, manifest.sha256),
+      blobs: new RunSet(this.#tables.runs, { layout: BLOB_LAYOUT, stride, isGone }, manifest.blobs),
+      keys: new RunSet(this.#tables.runs, { layout: KEY_LAYOUT, stride }, manifest.keys),
+      sha256: new RunSet(this.#tables.runs, { layout: SHA256_LAYOUT, stride }, manifest.sha256),
     };
   }
 }
 
-/** Reading never fails on a healthy file, whatever SQLite calls the failure. */
-function asRead<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw toDamage(error);
-  }
+interface Tables {
+  readonly manifests: ManifestTable;
+  readonly runs: RunTables;
+  readonly contexts: ContextTable;
+  readonly names: NameTables;
 }
 
-function isDamage(error: unknown): boolean {
-  if (error instanceof ShelfDamaged) return true;
-  if (!(error instanceof SqliteError)) return false;
-  return /^SQLITE_(CORRUPT|NOTADB|ERROR|MISMATCH|FORMAT)/.test(error.code);
-}
-
-function toDamage(error: unknown): unknown {
-  if (!(error instanceof SqliteError)) return error;
-  return new ShelfDamaged(error.message, { cause: error });
+function tablesOf(db: Database): Tables {
+  return {
+    manifests: new ManifestTable(db),
+    runs: new RunTables(db),
+    contexts: new ContextTable(db),
+    names: new NameTables(db),
+  };
 }

@@ -2,20 +2,22 @@ import { existsSync, renameSync } from 'node:fs';
 import type { ShelfSource } from '../index-keeper.ts';
 import { cleanMarkPath } from './clean-mark.ts';
 import { removeDatabase } from './open-database.ts';
-import { openSqliteShelf } from './sqlite-shelf.ts';
+import { openMemoryShelf, openSqliteShelf } from './open-shelf.ts';
 
 /** The shelf at `path`, and a new one built in a file beside it. */
 export function sqliteShelves(path: string): ShelfSource {
   const aside = `${path}.new`;
   return {
     open: () => openSqliteShelf(path),
-    create() {
+    create(inMemory) {
+      if (inMemory === true) return openMemoryShelf();
       removeDatabase(aside);
       return openSqliteShelf(aside);
     },
     install(fresh, old) {
-      fresh.close();
       old.close();
+      if (fresh.inMemory === true) return fresh;
+      fresh.close();
       removeDatabase(path);
       // A crash between the two leaves a mark that fits no file, or none: both end in a rebuild.
       renameSync(aside, path);

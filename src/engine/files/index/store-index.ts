@@ -217,8 +217,12 @@ export class Index {
 
   /** Flushes and lets go of the shelf. */
   close(): void {
-    this.flush();
-    this.#shelf.close();
+    try {
+      this.flush();
+    } finally {
+      // Whoever opens the store next would find the shelf in use.
+      this.#shelf.close();
+    }
   }
 }
 

@@ -73,9 +73,12 @@ export async function cutToTails(
     const path = files.pathOf(name);
     try {
       const file = await files.io.open(path, 'write');
-      await file.truncate(length);
-      await file.sync();
-      await file.close();
+      try {
+        await file.truncate(length);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
     } catch (error) {
       throw toQuipuError(error, path);
     }
