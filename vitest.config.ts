@@ -8,6 +8,7 @@ const ALONE = [
   'src/server/binary/reply-queue.test.ts',
   'src/session/sink/output-sink.test.ts',
   'src/wire/frame-reader.test.ts',
+  'test/hostile/decoders.test.ts',
   'test/service/socket-flood.test.ts',
   'test/wire/fuzz.test.ts',
 ];

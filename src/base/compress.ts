@@ -5,6 +5,11 @@ import { napiZstd } from './zstd-napi.ts';
 
 const zstd: Zstd = builtinZstd(zlib) ?? napiZstd();
 
+/** The smallest block of zstd is one byte repeated: a header of 3 bytes and the byte (RFC 8878, 3.1.1.2). */
+const BLOCK_BYTES_MIN = 4;
+/** No block holds more. */
+const BLOCK_RAW_BYTES_MAX = 128 * 1024;
+
 /** One zstd frame. May be longer than `bytes`: the caller decides whether it pays. */
 export function compress(bytes: Uint8Array): Uint8Array {
   return zstd.compress(bytes);
@@ -15,6 +20,9 @@ export function compress(bytes: Uint8Array): Uint8Array {
  * holds another number of bytes; a forged input cannot make it yield or allocate more than that.
  */
 export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array {
+  if (rawLength > Math.ceil(bytes.length / BLOCK_BYTES_MIN) * BLOCK_RAW_BYTES_MAX) {
+    throw new Error(`${bytes.length} bytes of zstd cannot hold ${rawLength}`);
+  }
   const raw = zstd.decompress(bytes, rawLength);
   if (raw.length === rawLength) return raw;
   throw new Error(`expected ${rawLength} bytes after decompression, got ${raw.length}`);

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/bounded-json.ts';
 import { isQuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import { mustRead, unreadable } from './chat-lines.ts';
@@ -40,7 +41,7 @@ export async function readPieceList(
   engine: Engine,
   hash: string,
 ): Promise<readonly ArchivePiece[]> {
-  return JSON.parse(await mustRead(engine, hash)) as readonly ArchivePiece[];
+  return parseBoundedJson(await mustRead(engine, hash)) as readonly ArchivePiece[];
 }
 
 async function readPiece(engine: Engine, hash: string): Promise<readonly string[]> {

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/bounded-json.ts';
 import { isQuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import { mustRead } from './chat-lines.ts';
@@ -35,12 +36,17 @@ export async function loadEvent(engine: Engine, event: ChatEvent): Promise<ChatE
 
 async function readPayload(engine: Engine, { hash }: PayloadRef): Promise<JsonObject | undefined> {
   try {
-    const value: unknown = JSON.parse(await mustRead(engine, hash));
+    const value: unknown = parseBoundedJson(await mustRead(engine, hash));
     return isObject(value) ? value : undefined;
   } catch (error) {
     if (isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'CORRUPT')) return undefined;
-    // SyntaxError: the log names a blob that is something else.
-    if (error instanceof SyntaxError || isQuipuError(error, 'INVALID')) return undefined;
+    // SyntaxError or RangeError: the log names a blob that is something else.
+    if (
+      error instanceof SyntaxError ||
+      error instanceof RangeError ||
+      isQuipuError(error, 'INVALID')
+    )
+      return undefined;
     throw error;
   }
 }

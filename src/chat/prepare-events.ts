@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/bounded-json.ts';
 import { kindOf } from '../base/check-text.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import { hashBytes } from '../base/hash.ts';
@@ -56,7 +57,7 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
     type,
   };
   // What was given may change before it is written; its text does not.
-  const own = JSON.parse(text) as JsonObject;
+  const own = parsePayload(text);
   if (bytes <= LINE_PAYLOAD_BYTES) return { event: { ...event, payload: own }, bytes };
   const blob = { bytes: encodeUtf8(text), hash: hashBytes(encodeUtf8(text)) };
   const stub = toStub(own, { hash: blob.hash, size: bytes });
@@ -64,6 +65,15 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
     throw tooLarge('ids and names in the payload', LINE_PAYLOAD_BYTES, bytes);
   }
   return { event: { ...event, payload: stub }, blob, bytes };
+}
+
+/** As readers will parse it, so that none meets more than it takes. */
+function parsePayload(text: string): JsonObject {
+  try {
+    return parseBoundedJson(text) as JsonObject;
+  } catch (error) {
+    throw invalid('payload', `is too complex: ${error instanceof Error ? error.message : ''}`);
+  }
 }
 
 function toJson(payload: JsonObject): string {

@@ -24,6 +24,7 @@ const OWN_FIELDS: Record<Exclude<keyof TurnJson, keyof NewTurn>, true> = {
   patched: true,
   tombstone: true,
   reason: true,
+  undecodable: true,
 };
 const RULES: PayloadRules = { maxPayloadBytes: PAYLOAD_BYTES_MAX, canonicalisers: {} };
 
@@ -65,7 +66,7 @@ function parseLine(line: Uint8Array, number: number): NewTurn | undefined {
   if (payload === undefined) throw invalid(where, 'has no "payload"');
   return namingLine(number, () => {
     const name = checkEncoding((encoding ?? 'json') as EncodingName);
-    const given = name === 'bytes' ? fromBase64(payload) : payload;
+    const given = name === 'bytes' || rest['undecodable'] === true ? fromBase64(payload) : payload;
     return {
       type: checkType(type),
       version: checkVersion(version as number | undefined),
@@ -81,5 +82,5 @@ function fromBase64(payload: unknown): Uint8Array {
     const bytes = Buffer.from(base64, 'base64');
     if (bytes.toString('base64') === base64) return bytes;
   }
-  throw invalid('payload', 'has the encoding bytes and is not of the form {"base64": "…"}');
+  throw invalid('payload', 'is bytes and not of the form {"base64": "…"}');
 }

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/bounded-json.ts';
 import { Encoding } from '../format/encoding.ts';
 import { decodeMsgpack } from './msgpack.ts';
 
@@ -6,12 +7,12 @@ const lenientText = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * The value that `bytes` hold; it may share memory with them. Throws a plain Error when they are not in
- * that encoding.
+ * that encoding, or hold more levels or values than a value may (`VALUE_BOUNDS`).
  */
 export function decodePayload(bytes: Uint8Array, encoding: number): unknown {
   switch (encoding) {
     case Encoding.json:
-      return JSON.parse(lenientText.decode(bytes)) as unknown;
+      return parseBoundedJson(lenientText.decode(bytes));
     case Encoding.msgpack:
       return decodeMsgpack(bytes);
     case Encoding.text:
@@ -30,6 +31,6 @@ export function toJsonValue(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toJsonValue(item)]));
 }
 
-export function toBase64(bytes: Uint8Array): { base64: string } {
+function toBase64(bytes: Uint8Array): { base64: string } {
   return { base64: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64') };
 }

@@ -1,4 +1,5 @@
 import type { Hash } from '../base/brand.ts';
+import { parseBoundedJson } from '../base/bounded-json.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import { hashBytes } from '../base/hash.ts';
@@ -87,7 +88,7 @@ function toBytes(
 function checkEncoded(bytes: Uint8Array, name: EncodingName): Uint8Array {
   if (name === 'text' || name === 'json') {
     const text = decodeUtf8(bytes);
-    if (name === 'json') JSON.parse(text);
+    if (name === 'json') parseBoundedJson(text);
   }
   return bytes;
 }

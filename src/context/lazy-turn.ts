@@ -1,10 +1,9 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
-import { QuipuError } from '../base/errors.ts';
 import { Encoding, encodingName } from '../format/encoding.ts';
 import type { EncodingName } from '../format/encoding.ts';
 import { TurnFlag } from '../format/turn-flags.ts';
 import type { TurnView } from './apply-patches.ts';
-import { decodePayload, toBase64, toJsonValue } from './decode-payload.ts';
+import { decodePayload, toJsonValue } from './decode-payload.ts';
 import type { PageBytes } from './page-bytes.ts';
 import type { Turn, TurnJson } from './turn.ts';
 
@@ -16,6 +15,12 @@ export interface TurnContent {
   /** The payload as one of a page. */
   readonly payload?: { readonly page: PageBytes; readonly index: number } | undefined;
   readonly reason?: string | undefined;
+}
+
+/** What decoding gave: the bytes when it failed. */
+interface Decoded {
+  readonly value: unknown;
+  readonly failed: boolean;
 }
 
 /** A turn that copies or decodes its payload when asked, and once. */
@@ -39,7 +44,7 @@ export class LazyTurn implements Turn {
   readonly #encoding: number;
   readonly #payload: TurnContent['payload'];
   #bytes: Uint8Array | undefined;
-  #decoded: { readonly value: unknown } | undefined;
+  #decoded: Decoded | undefined;
 
   constructor(view: TurnView, content: TurnContent) {
     const { row, patch } = view;
@@ -73,22 +78,23 @@ export class LazyTurn implements Turn {
   }
 
   get payload(): unknown {
-    this.#decoded ??= { value: this.#decode() };
+    this.#decoded ??= this.#decode();
     return this.#decoded.value;
   }
 
-  #decode(): unknown {
+  get undecodable(): boolean {
+    this.#decoded ??= this.#decode();
+    return this.#decoded.failed;
+  }
+
+  #decode(): Decoded {
     const bytes = this.#decodable();
-    if (bytes === undefined) return undefined;
+    if (bytes === undefined) return { value: undefined, failed: false };
     try {
-      return decodePayload(bytes, this.#encoding);
-    } catch (error) {
-      throw new QuipuError(
-        'INVALID',
-        `the payload of turn ${this.id} is not ${String(this.encoding)}; read it from "bytes"`,
-        { what: 'payload' },
-        { cause: error },
-      );
+      return { value: decodePayload(bytes, this.#encoding), failed: false };
+    } catch {
+      // Whoever stored it may be hostile: what it says it is must not end a reader.
+      return { value: this.bytes, failed: true };
     }
   }
 
@@ -122,17 +128,8 @@ export class LazyTurn implements Turn {
       ...(patched && { patched }),
       ...(tombstone && { tombstone }),
       ...(reason !== undefined && { reason }),
-      ...(this.#payload !== undefined && { payload: this.#toJsonPayload() }),
+      ...(this.#payload !== undefined && { payload: toJsonValue(this.payload) }),
+      ...(this.undecodable && { undecodable: true }),
     };
-  }
-
-  /** A payload that does not decode is shown as the bytes it is. */
-  #toJsonPayload(): unknown {
-    try {
-      return toJsonValue(this.payload);
-    } catch {
-      // INVALID, or nested too deep to walk.
-      return toBase64(this.bytes ?? new Uint8Array());
-    }
   }
 }

@@ -1,5 +1,6 @@
 import { decode, encode } from '@msgpack/msgpack';
 import { assertWellFormed } from '../base/check-text.ts';
+import { checkMsgpackBounds } from './msgpack-bounds.ts';
 
 // MessagePack as this store writes and shows it: keys sorted, so that equal values give equal bytes,
 // and integers never rounded. A 64-bit integer that a double can hold is shown as a number, a larger
@@ -15,8 +16,9 @@ export function encodeMsgpack(value: unknown): Uint8Array {
   return bytes;
 }
 
-/** Throws a plain Error for bytes that are not one MessagePack value. */
+/** Throws a plain Error for bytes that are not one MessagePack value, or one over the bounds. */
 export function decodeMsgpack(bytes: Uint8Array): unknown {
+  checkMsgpackBounds(bytes);
   return narrowBigInts(decode(bytes, { useBigInt64: true }));
 }
 
@@ -42,8 +44,12 @@ function narrowBigInts(value: unknown): unknown {
     const narrow = Number(value);
     return Number.isSafeInteger(narrow) ? narrow : value;
   }
-  if (isContainer(value)) {
-    for (const [key, item] of Object.entries(value)) value[key] = narrowBigInts(item);
+  if (Array.isArray(value)) {
+    const items: unknown[] = value;
+    for (let index = 0; index < items.length; index += 1)
+      items[index] = narrowBigInts(items[index]);
+  } else if (isContainer(value)) {
+    for (const key of Object.keys(value)) value[key] = narrowBigInts(value[key]);
   }
   return value;
 }

@@ -34,10 +34,15 @@ export interface Turn {
   readonly reason?: string;
   /**
    * The decoded payload: a value for json and msgpack, a string for text, bytes for the rest. Decoded
-   * when first asked for. Undefined for a tombstone and when the read was made without payloads.
-   * Throws INVALID when the bytes are not in the encoding they were stored under.
+   * when first asked for. Undefined for a tombstone and when the read was made without payloads. The
+   * bytes when they cannot be decoded; `undecodable` says so.
    */
   readonly payload: unknown;
+  /**
+   * True when the payload is not in the encoding it was stored under, or when its value has more than 1,000
+   * levels or a million values. `payload` gives the bytes then.
+   */
+  readonly undecodable: boolean;
   /** The payload's bytes, the same array each time and nobody else's. Undefined when `payload` is. */
   readonly bytes: Uint8Array | undefined;
   toJSON(): TurnJson;
@@ -62,4 +67,5 @@ export interface TurnJson {
   tombstone?: true;
   reason?: string;
   payload?: unknown;
+  undecodable?: true;
 }

@@ -1,11 +1,19 @@
+import { findExcess } from '../base/bounded-json.ts';
 import { invalid } from '../base/errors.ts';
 
+/** An index of a million workflow threads fits; a stranger's text costs a quarter of a gigabyte at most. */
+const BOUNDS = { depth: 1000, values: 4_000_000 };
+const UNITS = { depth: 'levels', values: 'values' };
+
 /**
- * Refuses what is not JSON, and what would not come back as it was given: a lone surrogate has no
+ * Refuses what is not JSON or would take far more memory parsed than written, and what would not come back as it was given: a lone surrogate has no
  * UTF-8 form, so it would be stored as another character.
  */
 export function assertJsonText(text: string, what: string): void {
   if (/\p{Surrogate}/u.test(text)) throw invalid(what, 'has a lone surrogate and no UTF-8 form');
+  const excess = findExcess(text, BOUNDS);
+  if (excess !== undefined)
+    throw invalid(what, `has more than ${BOUNDS[excess.of]} ${UNITS[excess.of]}`);
   try {
     JSON.parse(text);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/bounded-json.ts';
 import { toHash } from '../base/brand.ts';
 import type { Hash } from '../base/brand.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -18,9 +19,12 @@ export function parseRefs(bytes: Uint8Array): readonly Hash[] {
   // Every other blob is told apart by its first byte.
   if (bytes[0] !== '{'.charCodeAt(0)) return [];
   let value: unknown;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   try {
-    value = JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch {
+    value = parseBoundedJson(text);
+  } catch (error) {
+    // Over the bounds: too much to look into, so every hash in it counts.
+    if (error instanceof RangeError) return hashesIn(text);
     // Not JSON, so no node.
     return [];
   }
@@ -29,6 +33,10 @@ export function parseRefs(bytes: Uint8Array): readonly Hash[] {
   return [...(value.refs as unknown[]), compactOf(value)].flatMap((ref: unknown) =>
     typeof ref === 'string' && /^[0-9a-f]{64}$/.test(ref) ? [toHash(ref)] : [],
   );
+}
+
+function hashesIn(text: string): readonly Hash[] {
+  return [...text.matchAll(/"([0-9a-f]{64})"/g)].map(([, hex = '']) => toHash(hex));
 }
 
 /** The one edge that stands beside `refs`: the summary of a workflow's state. */

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/bounded-json.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
 import { ByteParts } from './byte-parts.ts';
 
@@ -102,7 +103,7 @@ export function unpackTurns(
   take: (row: PackedRow, payload: PackedPayload) => void,
 ): void {
   const { rows, payloads } = packed;
-  const types = JSON.parse(decodeUtf8(packed.types)) as string[];
+  const types = parseBoundedJson(decodeUtf8(packed.types)) as string[];
   // Decoded together and cut: one by one it takes three times as long.
   const hashes = decodeUtf8(packed.hashes);
   const view = new DataView(rows.buffer, rows.byteOffset, rows.length);

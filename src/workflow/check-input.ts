@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/bounded-json.ts';
 import { toHash } from '../base/brand.ts';
 import type { Hash } from '../base/brand.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
@@ -24,7 +25,7 @@ export function checkMeta(meta: unknown): JsonObject {
   // As it will be read back, whatever toJSON and undefined make of it.
   const text = canonicalJson(meta);
   checkText(text, 'meta', META_BYTES_MAX);
-  return JSON.parse(text) as JsonObject;
+  return parseBoundedJson(text) as JsonObject;
 }
 
 export function checkWhole(value: unknown, what: string, min: number, max: number): number {

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../base/bounded-json.ts';
 import type { Hash } from '../base/brand.ts';
 import { kindOf } from '../base/check-text.ts';
 import { QuipuError } from '../base/errors.ts';
@@ -77,9 +78,11 @@ function checkStateRefs(hash: Hash, refs: readonly unknown[]): void {
 
 function parseJson(hash: Hash, bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
+    return parseBoundedJson(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'),
+    );
   } catch (error) {
-    throw damaged(hash, 'is not JSON', error);
+    throw damaged(hash, 'is not JSON within the bounds of a value', error);
   }
 }
 

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash } from '../../base/brand.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { isQuipuError } from '../../base/errors.ts';
@@ -192,7 +193,7 @@ export class Segments {
 
   async #readOverview({ overview }: SegmentLine): Promise<Overview | undefined> {
     const text = await orNothing(() => mustRead(this.#engine, overview));
-    return text === undefined ? undefined : (JSON.parse(text) as Overview);
+    return text === undefined ? undefined : (parseBoundedJson(text) as Overview);
   }
 
   async #store(
@@ -273,7 +274,7 @@ export class Segments {
     const text = await orNothing(() => mustRead(this.#engine, hash));
     return text === undefined
       ? undefined
-      : [...toParts(JSON.parse(text) as readonly MessagePart[]).values()];
+      : [...toParts(parseBoundedJson(text) as readonly MessagePart[]).values()];
   }
 
   async #readLine(at: number): Promise<SegmentLine | undefined> {

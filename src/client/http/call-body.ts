@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../../base/errors.ts';
 import { inOne } from '../../wire/byte-parts.ts';
@@ -82,7 +83,7 @@ class BodyReader {
     this.u32();
     const message = this.#text(this.u32());
     const code = this.#text(this.u16()) as ErrorCode;
-    const data = JSON.parse(this.#text(this.u32())) as ErrorData[ErrorCode];
+    const data = parseBoundedJson(this.#text(this.u32())) as ErrorData[ErrorCode];
     return new QuipuError(code, message, data);
   }
 

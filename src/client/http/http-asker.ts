@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../../base/errors.ts';
 import { fromServer, outcomeUnknown, timedOut, unavailable } from '../outcome.ts';
@@ -105,7 +106,7 @@ export function lost(cause: unknown): QuipuError {
 async function toError(response: Response): Promise<QuipuError> {
   const text = await response.text();
   try {
-    const { error } = JSON.parse(text) as {
+    const { error } = parseBoundedJson(text) as {
       error: { code: ErrorCode; message: string; data: ErrorData[ErrorCode] };
     };
     return fromServer(new QuipuError(error.code, error.message, error.data));

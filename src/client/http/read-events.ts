@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../../base/errors.ts';
 import { unavailable } from '../outcome.ts';
@@ -51,7 +52,7 @@ function parseEvent(text: string): ServerEvent | undefined {
   return {
     id: fields.get('id'),
     event: fields.get('event') ?? 'message',
-    data: JSON.parse(data) as unknown,
+    data: parseBoundedJson(data),
   };
 }
 

@@ -103,6 +103,7 @@ export const turnJson: z.ZodType = z
     tombstone: z.literal(true).optional(),
     reason: z.string().optional(),
     payload: z.unknown().optional(),
+    undecodable: z.literal(true).optional(),
   })
   .describe('A turn; bytes in its payload appear as {"base64": "…"}');
 

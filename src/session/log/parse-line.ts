@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 type Fields = Record<string, unknown>;
 
 /** What stands on one line of a session file. */
@@ -26,7 +27,7 @@ export function parseLine(bytes: Uint8Array): ParsedLine {
 
 function parseObject(text: string): Fields | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseBoundedJson(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       return value as Fields;
     }

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { join } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
@@ -156,7 +157,7 @@ async function readWhole(file: IoFile, size: number): Promise<Buffer> {
 
 function parseJson(id: string, text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseBoundedJson(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const message = `Output ${id} is not valid JSON: ${reason}`;

@@ -32,6 +32,21 @@ function describeTurns(target: ContextsTarget): void {
     expect(await contexts.get(id)).toMatchObject({ head: 2n, headDepth: 1 });
   });
 
+  it('gives a payload that cannot be decoded back as bytes, with a flag', async () => {
+    const { contexts, id } = await openWith(target);
+    // A thousand arrays of a million each, and a megabyte of arrays in each other.
+    const hostile = [Buffer.from('dd000f4240'.repeat(1000), 'hex'), Buffer.alloc(1 << 20, 0x91)];
+    for (const payload of hostile) {
+      await contexts.append(id, { type: 'hostile', encoding: 'msgpack', payload });
+    }
+    const { turns } = await contexts.last(id, 2);
+    expect(turns.map((turn) => turn.undecodable)).toEqual([true, true]);
+    expect(turns.map((turn) => turn.payload)).toEqual(
+      hostile.map((bytes) => new Uint8Array(bytes)),
+    );
+    expect(turns[0]?.toJSON()).toMatchObject({ encoding: 'msgpack', undecodable: true });
+  });
+
   it('keeps every encoding', async () => {
     const { contexts, id } = await openWith(target);
     const bytes = Uint8Array.from({ length: 256 }, (_, n) => n);

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash } from '../../base/brand.ts';
 import type { Hash } from '../../base/brand.ts';
 import { kindOf } from '../../base/check-text.ts';
@@ -44,7 +45,7 @@ export const extractFenced: Extractor = (raw, { schema }) => {
 function parseBlock(block: string): JsonObject {
   let value: unknown;
   try {
-    value = JSON.parse(block);
+    value = parseBoundedJson(block);
   } catch (error) {
     throw new RunFailure(`the block of JSON in the output does not parse: ${String(error)}`);
   }

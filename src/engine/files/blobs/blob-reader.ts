@@ -85,6 +85,11 @@ export class BlobReader {
   }
 
   async #join(place: BlobPlace): Promise<Uint8Array> {
+    const sizes = (await this.#readList(place)).map(
+      (chunk) => this.#mustFind(chunk.hash, place).rawLength,
+    );
+    // Before the memory is taken: a damaged record may claim any length.
+    if (sizes.reduce((sum, size) => sum + size, 0) !== place.rawLength) throw notTheSum(place);
     const whole = new Uint8Array(place.rawLength);
     let at = 0;
     for await (const piece of this.#readChunks(place, 0, place.rawLength)) {
@@ -129,11 +134,7 @@ export class BlobReader {
       at = next;
     }
     if (at !== place.rawLength || (whole !== undefined && whole.digest() !== place.hash)) {
-      throw corrupt(
-        packFile(place.pack),
-        place.offset,
-        `the chunks of blob ${place.hash} do not add up`,
-      );
+      throw notTheSum(place);
     }
   }
 
@@ -183,6 +184,10 @@ export class BlobReader {
     if (now.pack !== pack || now.offset !== offset) return this.#readStored(now);
     throw corrupt(packFile(pack), offset, `the record of blob ${hash} is damaged`);
   }
+}
+
+function notTheSum({ pack, offset, hash }: BlobPlace): QuipuError<'CORRUPT'> {
+  return corrupt(packFile(pack), offset, `the chunks of blob ${hash} do not add up`);
 }
 
 function missing(hash: Hash): QuipuError<'NOT_FOUND'> {
