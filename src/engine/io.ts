@@ -23,6 +23,13 @@ export interface IoFile {
   close(): Promise<void>;
 }
 
+export interface IoStat {
+  readonly kind: 'file' | 'folder' | 'other';
+  readonly size: number;
+  /** When content or name last changed, by the file system's clock; absent where there is none. */
+  readonly changedMs?: number;
+}
+
 export interface IoLock {
   release(): Promise<void>;
 }
@@ -31,7 +38,7 @@ export interface Io {
   /** `read` and `write` want an existing file (ENOENT otherwise); `create` makes it when missing. */
   open(path: string, mode: 'read' | 'write' | 'create'): Promise<IoFile>;
   /** Undefined when there is nothing at `path`. */
-  stat(path: string): Promise<{ kind: 'file' | 'folder' | 'other'; size: number } | undefined>;
+  stat(path: string): Promise<IoStat | undefined>;
   /** One level; an existing folder is fine. */
   mkdir(path: string): Promise<void>;
   /** Names in a folder, sorted. ENOENT when the folder is missing. */

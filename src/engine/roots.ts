@@ -28,4 +28,11 @@ export interface RootSource {
    * every commit from before `roots` begins until the last blob has gone.
    */
   rootsIn(change: Change): Iterable<Root>;
+  /**
+   * Roots that came up since `roots` and that no commit tells of, such as a line in a file. Asked between two
+   * commits before each step that removes something, so it must not commit itself.
+   */
+  late?(): AsyncIterable<Root>;
+  /** What `roots` could not read, and therefore kept all of that it might refer to. For people. */
+  unread?(): readonly string[];
 }

@@ -53,12 +53,18 @@ export async function collectGarbage(
               isLive: (hash) => marks.isLive(hash),
               isLiveTurn: (turn) => marks.isLiveTurn(turn),
               changes: () => marks.changes,
-              settle: () => followLate(view, marks),
+              settle: async () => {
+                for (const source of sources) {
+                  for await (const root of source.late?.() ?? []) marks.add(root);
+                }
+                await followLate(view, marks);
+              },
               deadShare: all ? 0 : DEAD_SHARE,
             },
             progress,
           );
-      return { ...counted, ...swept, dryRun };
+      const unread = sources.flatMap((source) => source.unread?.() ?? []);
+      return { ...counted, ...swept, unread, dryRun };
     } finally {
       await collection.end();
     }

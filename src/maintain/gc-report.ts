@@ -20,5 +20,7 @@ export interface GcReport extends SweepReport {
   readonly deadBytes: number;
   /** Blobs that nothing refers to yet, spared for their age. */
   readonly youngBlobs: number;
+  /** Sessions whose files could not be read. While there is one, every blob that has a SHA-256 stays. */
+  readonly unread: readonly string[];
   readonly dryRun: boolean;
 }

@@ -60,7 +60,8 @@ export class Marks {
   /** A root, or one that a commit made after the mark began. */
   add(root: Root): void {
     if ('turn' in root) this.noted.turn(root.turn);
-    else if ('blob' in root) this.noted.blob(root.blob);
+    // Nobody but this root may speak of it, so whoever passed it as dead must ask again.
+    else if ('blob' in root) this.#addPrefix(toPrefix(root.blob));
     else if ('node' in root ? !this.#nodes.has(root.node) : !this.#trees.has(root.tree)) {
       this.#late.push(root);
     }

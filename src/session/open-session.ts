@@ -99,6 +99,7 @@ export class OpenSession implements Session {
   async *entries(options: SessionReadOptions = {}): AsyncGenerator<LoadedEntry, void, undefined> {
     this.#assertOpen('entries');
     const { io, writer } = this.parts;
+    await writer.follow();
     const file = await io.open(writer.file, 'read');
     try {
       const log = await this.#toLog(file);
@@ -196,9 +197,10 @@ export class OpenSession implements Session {
     await this.close();
   }
 
-  #read<T>(task: (log: OpenLog) => Promise<T>): Promise<T> {
+  async #read<T>(task: (log: OpenLog) => Promise<T>): Promise<T> {
     this.#assertOpen('read');
     const { io, writer } = this.parts;
+    await writer.follow();
     return withFile(io, writer.file, 'read', async (file) => task(await this.#toLog(file)));
   }
 

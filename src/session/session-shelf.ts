@@ -14,6 +14,7 @@ import { SESSION_VERSION, newSessionId, toLine } from './entries/session-entry.t
 import type { SessionEntry, SessionHeader } from './entries/session-entry.ts';
 import { currentFile } from './keep/registry.ts';
 import type { SessionRecord } from './keep/registry.ts';
+import { referencesIn } from './keep/scan-references.ts';
 import { SessionRefs } from './keep/session-refs.ts';
 import { EntryWriter } from './log/entry-writer.ts';
 import { readHeader, withFile } from './log/open-session-file.ts';
@@ -57,7 +58,8 @@ export class SessionShelf implements SessionKeeper {
       return this.#start(ram, { id, file: join('/session', name) }, options);
     }
     const file = join(this.folderFor(options.folder, cwd), name);
-    await new SessionRefs(this.#world.engine, id).put(given.blobs);
+    const references = referencesIn(toLine(header));
+    await new SessionRefs(this.#world.engine, id).put(given.blobs, references);
     await this.#begin(io, file, header);
     return this.#start(io, { id, file }, options);
   }
@@ -112,7 +114,10 @@ export class SessionShelf implements SessionKeeper {
   async fork(session: OpenSession, options: SessionForkOptions): Promise<ForkReport> {
     const { writer, inMemory } = session.parts;
     if (inMemory) throw onlyInMemory('fork');
-    return writer.quiet(() => this.forkFile(writer.file, options));
+    return writer.quiet(async () => {
+      await writer.follow();
+      return this.forkFile(writer.file, options);
+    });
   }
 
   forkFile(file: string, options: SessionForkOptions): Promise<ForkReport> {
@@ -125,6 +130,7 @@ export class SessionShelf implements SessionKeeper {
     const { writer, inMemory } = session.parts;
     if (inMemory) throw onlyInMemory('moveTo');
     return writer.quiet(async () => {
+      await writer.follow();
       const record = { id: session.id, file: writer.file };
       const target = { folder: resolve(folder), cwd: cwd ?? session.header.cwd };
       const report = await moveSession(this.#world, record, target);
@@ -182,7 +188,7 @@ export class SessionShelf implements SessionKeeper {
       size,
       leaf,
       redact: options.redact,
-      putBlobs: inMemory ? undefined : (blobs) => refs.put(blobs),
+      putBlobs: inMemory ? undefined : (blobs, references) => refs.put(blobs, references),
       locate: async () => {
         const known = await registry.get(record.id);
         return known && currentFile(io, known);

@@ -2,6 +2,7 @@ import { chatRoots } from '../chat/chat-roots.ts';
 import { contextRoots } from '../context/context-roots.ts';
 import { pinRoots } from '../context/pin-roots.ts';
 import type { Engine } from '../engine/engine.ts';
+import { plainFilesIo } from '../engine/files/plain-files-io.ts';
 import type { RootSource } from '../engine/roots.ts';
 import { workflowRoots } from '../workflow/workflow-roots.ts';
 import { sessionRoots } from '../session/keep/session-roots.ts';
@@ -25,7 +26,7 @@ export function rootSources(engine: Engine, clock: () => number = Date.now): rea
     workflows: workflowRoots(engine),
     pins: pinRoots(engine),
     queues: NO_ROOTS,
-    sessions: sessionRoots(engine),
+    sessions: sessionRoots(engine, plainFilesIo),
   };
   return Object.values(sources);
 }

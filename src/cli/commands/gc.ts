@@ -13,6 +13,9 @@ interface Options {
   readonly all?: boolean;
 }
 
+const UNREAD_HINT =
+  'Until these can be read, every blob with a SHA-256 stays. Bring the files back, or forget sessions whose files are gone: quipu session gc --forget-missing\n';
+
 export function gc(world: World): Command {
   return defineCommand('gc', 'Free what no context, thread, pin or patch leads to any more.', [
     'quipu gc --dry-run',
@@ -33,6 +36,8 @@ export function gc(world: World): Command {
             ...(grace !== undefined && { graceMs: grace }),
           }),
         );
+        for (const what of report.unread) world.err(`${what}\n`);
+        if (report.unread.length > 0) world.err(UNREAD_HINT);
         await (io.json ? io.printJson(report) : world.out(toFacts(factsOf(report))));
       }),
     );

@@ -15,7 +15,7 @@ export const plainFilesIo: Io = {
     const stat = fs.lstatSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return undefined;
     const kind = stat.isFile() ? 'file' : stat.isDirectory() ? 'folder' : 'other';
-    return { kind, size: stat.size };
+    return { kind, size: stat.size, changedMs: stat.ctimeMs };
   },
 
   async lock(path) {

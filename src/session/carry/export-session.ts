@@ -4,7 +4,7 @@ import { sha256Hex } from '../../base/hash.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import type { SessionRecord } from '../keep/registry.ts';
-import { scanReferences } from '../keep/find-session.ts';
+import { scanReferences } from '../keep/scan-references.ts';
 import { SessionRefs } from '../keep/session-refs.ts';
 import { readHeader, withFile } from '../log/open-session-file.ts';
 import { artifactsFolderOf, isSessionName, lockOf } from '../log/session-names.ts';
@@ -34,7 +34,7 @@ export async function exportSession(
     if (artifacts !== undefined && (await io.stat(artifacts))?.kind === 'folder') {
       await carryFolder(io, artifacts, join(folder, basename(artifacts)), { shares: () => false });
     }
-    return withFile(io, file, 'read', scanReferences);
+    return withFile(io, file, 'read', (opened) => scanReferences(opened));
   });
   const missing: string[] = [];
   for (const sha256 of refs) {
@@ -79,7 +79,7 @@ export async function importSession(
   for await (const bytes of exportedBlobs(io, join(source, BLOBS))) {
     await refs.put([{ sha256: sha256Hex(bytes), bytes }]);
   }
-  await refs.adopt(await withFile(io, from, 'read', scanReferences));
+  await refs.adopt(await withFile(io, from, 'read', (opened) => scanReferences(opened)));
   await registry.put({ id: header.id, file });
   await makeFolders(io, target);
   const [artifacts, place] = [artifactsFolderOf(from), artifactsFolderOf(file)];

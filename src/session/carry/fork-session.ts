@@ -71,7 +71,7 @@ export async function forkSession(
         parentSession: header.id,
       };
       try {
-        await new SessionRefs(engine, id).adopt(refs.keys());
+        await new SessionRefs(engine, id).adopt(refs);
         await registry.put({ id, file: newFile });
         const wanted = options.artifacts ?? true;
         const carried = await carryArtifacts(io, { file, newFile, wanted });

@@ -4,6 +4,7 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import { toLine } from '../entries/session-entry.ts';
+import { childrenOf } from '../keep/child-sessions.ts';
 import type { Registry, SessionRecord } from '../keep/registry.ts';
 import { readHeader, withFile } from '../log/open-session-file.ts';
 import { artifactsFolderOf, lockOf, tornFileOf } from '../log/session-names.ts';
@@ -158,10 +159,13 @@ async function undo(world: MoveWorld, record: SessionRecord, to: string): Promis
 
 /** The session is at the new place. What is left at the old one is only in the way. */
 async function finish(
-  { io, registry }: MoveWorld,
+  world: MoveWorld,
   id: string,
   { from, to }: { from: string; to: string },
 ): Promise<SessionRecord> {
+  const { io, registry } = world;
+  // Before the move is forgotten, so that one that is cut short does it again.
+  for (const child of await childrenOf(world, from, to)) await registry.put(child);
   const source = artifactsFolderOf(from);
   if (source !== undefined) await removeTree(io, source).catch(() => undefined);
   for (const path of [hiddenOf(from), tornFileOf(from)]) {

@@ -4,6 +4,7 @@ import { Artifacts } from '../artifacts/artifacts.ts';
 import { persistEntry } from '../entries/persist-entry.ts';
 import { toLine } from '../entries/session-entry.ts';
 import type { SessionEntry, SessionHeader } from '../entries/session-entry.ts';
+import { referencesIn } from '../keep/scan-references.ts';
 import { SessionRefs } from '../keep/session-refs.ts';
 import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
@@ -43,7 +44,7 @@ export async function persistSession(
     await add(header);
     for await (const entry of entries) {
       const persisted = persistEntry(entry);
-      await refs.put(persisted.blobs);
+      await refs.put(persisted.blobs, referencesIn(toLine(persisted.entry)));
       await add(persisted.entry);
     }
   });

@@ -3,6 +3,7 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 
 export const SESSIONS_PREFIX = 'session/';
 export const REFS_PREFIX = 'session-refs/';
+export const COPIES_PREFIX = 'session-copies/';
 
 /** The session's id where it can be part of a name. Those made here can; those of others may be anything. */
 function keyOf(id: string): string {
@@ -20,4 +21,8 @@ export function refsPrefix(id: string): string {
 
 export function refsDoc(id: string, page: number): string {
   return refsPrefix(id) + String(page).padStart(6, '0');
+}
+
+export function copyDoc(file: string): string {
+  return COPIES_PREFIX + sha256Hex(encodeUtf8(file)).slice(0, 40);
 }

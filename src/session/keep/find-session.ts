@@ -1,15 +1,12 @@
 import { resolve } from 'node:path';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import type { IoFile } from '../../engine/io.ts';
 import { settleMove } from '../carry/move-session.ts';
 import { noSession, readHeader, withFile } from '../log/open-session-file.ts';
 import { parseSessionName } from '../log/session-names.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
 import type { SessionRecord } from './registry.ts';
+import { scanReferences } from './scan-references.ts';
 import { SessionRefs } from './session-refs.ts';
-
-const SCAN_BYTES = 1024 * 1024;
-const REFERENCE_CHARS = 'blob:sha256:'.length + 64;
 
 /**
  * Where a session is, given its id or the path of its file. A move that was cut short is settled first. A file
@@ -48,29 +45,14 @@ async function findByPath(world: SessionsWorld, file: string): Promise<SessionRe
   if (settled.file === file || known.movingTo === file || known.file === file) return settled;
   // The one it was is gone: this is where somebody put it.
   if ((await io.stat(settled.file)) === undefined) return register(world, header.id, file);
-  // A copy made by hand. It is opened as it is, and shares what is noted for the original.
+  // A copy made by hand. It is opened as it is, and what it refers to stays when the original goes.
+  await registry.noteCopy({ id: header.id, file });
   return { id: header.id, file };
 }
 
 async function register(world: SessionsWorld, id: string, file: string): Promise<SessionRecord> {
-  const refs = await withFile(world.io, file, 'read', scanReferences);
+  const refs = await withFile(world.io, file, 'read', (opened) => scanReferences(opened));
   await new SessionRefs(world.engine, id).adopt(refs);
   await world.registry.put({ id, file });
   return { id, file };
-}
-
-/** Every reference in a file, wherever it stands: keeping too much is harmless. */
-export async function scanReferences(file: IoFile): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  const size = await file.size();
-  for (let at = 0; at < size; at += SCAN_BYTES) {
-    // A little more than the step, for one that lies across its end.
-    const piece = Buffer.allocUnsafe(Math.min(SCAN_BYTES + REFERENCE_CHARS, size - at));
-    const got = await file.read(piece, at);
-    const text = piece.toString('latin1', 0, got);
-    for (const [, sha256] of text.matchAll(/blob:sha256:([0-9a-f]{64})/g)) {
-      if (sha256 !== undefined) found.add(sha256);
-    }
-  }
-  return found;
 }

@@ -1,8 +1,8 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { DocRow } from '../../engine/rows.ts';
 
-/** SHA-256 of each blob, and the name the store has for it. */
-export type RefsPage = Readonly<Record<string, string>>;
+/** SHA-256 of each blob, and the name the store has for it; null when it had none yet. */
+export type RefsPage = Readonly<Record<string, string | null>>;
 
 /** References on one page: each new one rewrites its page, so pages are short. */
 export const REFS_PER_PAGE = 32;

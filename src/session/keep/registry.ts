@@ -3,7 +3,7 @@ import type { DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import type { DocRow } from '../../engine/rows.ts';
-import { SESSIONS_PREFIX, sessionDoc } from './doc-names.ts';
+import { COPIES_PREFIX, SESSIONS_PREFIX, copyDoc, sessionDoc } from './doc-names.ts';
 import { SessionRefs } from './session-refs.ts';
 
 /** What the store knows of a session: where its file is, whatever folder that may be. */
@@ -18,6 +18,8 @@ export interface RecordPage {
   readonly records: readonly SessionRecord[];
   readonly cursor?: string;
 }
+
+const PAGE_RECORDS = 500;
 
 /** Which sessions there are. */
 export class Registry {
@@ -38,6 +40,19 @@ export class Registry {
     await this.#engine.commit({ docs: [{ name: sessionDoc(id), content }] });
   }
 
+  /** A second file of one session: it is nobody's record, and what it refers to is in use all the same. */
+  async noteCopy({ id, file }: SessionRecord): Promise<void> {
+    const name = copyDoc(file);
+    if ((await this.#engine.getDoc(name)) !== undefined) return;
+    await this.#engine.commit({ docs: [{ name, content: JSON.stringify({ id, file }) }] });
+  }
+
+  async forgetCopy(file: string): Promise<void> {
+    const name = copyDoc(file);
+    if ((await this.#engine.getDoc(name)) === undefined) return;
+    await this.#engine.commit({ docs: [{ name, content: undefined }] });
+  }
+
   /** Forgets the session and lets go of its blobs, at once. */
   async remove(id: string): Promise<void> {
     const names = [sessionDoc(id), ...(await new SessionRefs(this.#engine, id).names())];
@@ -45,15 +60,36 @@ export class Registry {
     await this.#engine.commit({ docs });
   }
 
-  async list(limit: number, cursor?: string): Promise<RecordPage> {
-    const after = cursor === undefined ? undefined : SESSIONS_PREFIX + cursor;
-    const names = await this.#engine.listDocs(SESSIONS_PREFIX, limit, after);
+  list(limit: number, cursor?: string): Promise<RecordPage> {
+    return this.#list(SESSIONS_PREFIX, limit, cursor);
+  }
+
+  all(): AsyncGenerator<SessionRecord> {
+    return this.#walk(SESSIONS_PREFIX);
+  }
+
+  copies(): AsyncGenerator<SessionRecord> {
+    return this.#walk(COPIES_PREFIX);
+  }
+
+  async *#walk(prefix: string): AsyncGenerator<SessionRecord> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.#list(prefix, PAGE_RECORDS, cursor);
+      yield* page.records;
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+  }
+
+  async #list(prefix: string, limit: number, cursor: string | undefined): Promise<RecordPage> {
+    const after = cursor === undefined ? undefined : prefix + cursor;
+    const names = await this.#engine.listDocs(prefix, limit, after);
     const records: SessionRecord[] = [];
     for (const name of names) {
       const row = await this.#engine.getDoc(name);
       if (row !== undefined) records.push(parseRecord(row));
     }
-    const last = names.at(-1)?.slice(SESSIONS_PREFIX.length);
+    const last = names.at(-1)?.slice(prefix.length);
     return names.length < limit || last === undefined ? { records } : { records, cursor: last };
   }
 }
@@ -65,7 +101,7 @@ export async function currentFile(io: Io, record: SessionRecord): Promise<string
   return (await io.stat(movingTo)) === undefined ? file : movingTo;
 }
 
-function parseRecord(row: DocRow): SessionRecord {
+export function parseRecord(row: DocRow): SessionRecord {
   const { id, file, movingTo } = JSON.parse(row.content) as Partial<SessionRecord>;
   if (typeof id !== 'string' || typeof file !== 'string') {
     const message = `the document ${row.name} does not say where its session is`;

@@ -5,6 +5,7 @@ import { artifactsFolderOf, lockOf, tornFileOf } from '../log/session-names.ts';
 import { withFileLock } from '../log/with-file-lock.ts';
 import { makeFolders, toFileError } from '../log/write-file.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
+import { childrenOf } from './child-sessions.ts';
 import type { SessionRecord } from './registry.ts';
 
 /** File, artifacts, and what the store knew of it. What is gone already is fine. Blobs are left to a collection. */
@@ -21,7 +22,10 @@ export async function removeSession(world: SessionsWorld, record: SessionRecord)
       throw toFileError(error, file);
     }
   });
-  await registry.remove(id);
+  for (const child of await childrenOf(world, file)) await registry.remove(child.id);
+  // A copy made by hand goes alone: the session is another file.
+  if ((await registry.get(id))?.file === file) await registry.remove(id);
+  await registry.forgetCopy(file);
   await io.remove(lockOf(file)).catch(() => undefined);
   const folder = artifactsFolderOf(file);
   if (folder === undefined) return;

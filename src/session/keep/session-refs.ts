@@ -16,27 +16,28 @@ const LIST_DOCS = 1000;
 
 interface Page {
   readonly version: number;
-  readonly refs: Record<string, string>;
+  readonly refs: Record<string, string | null>;
 }
 
 export class SessionRefs {
   readonly #engine: Engine;
   readonly #id: string;
   #pages: Page[] | undefined;
-  #known = new Set<string>();
+  /** By SHA-256; null for blobs that the store had not when they were noted. */
+  #noted = new Map<string, string | null>();
 
   constructor(engine: Engine, id: string) {
     this.#engine = engine;
     this.#id = id;
   }
 
-  /** Stores the blobs that this session does not have yet, with the note that it needs them. */
-  async put(blobs: readonly BlobToPut[]): Promise<void> {
+  /** Stores the blobs that this session does not have yet, with the note that it needs them, and `others`. */
+  async put(blobs: readonly BlobToPut[], others: Iterable<string> = []): Promise<void> {
     await this.#load();
     let group: BlobToPut[] = [];
     let bytes = 0;
     for (const blob of blobs) {
-      if (this.#known.has(blob.sha256)) continue;
+      if (typeof this.#noted.get(blob.sha256) === 'string') continue;
       group.push(blob);
       bytes += blob.bytes.length;
       if (bytes < COMMIT_BYTES && group.length < REFS_PER_PAGE) continue;
@@ -45,31 +46,30 @@ export class SessionRefs {
       bytes = 0;
     }
     if (group.length > 0) await this.#commit(await this.#toNamed(group));
+    await this.adopt(others);
   }
 
-  /** Notes blobs that the store has already. Those it has not are left out, and reported. */
-  async adopt(sha256s: Iterable<string>): Promise<readonly string[]> {
+  /** Notes blobs, also those that the store does not have: they may come later than what refers to them. */
+  async adopt(sha256s: Iterable<string>): Promise<void> {
+    const wanted = [...new Set(sha256s)];
+    if (wanted.length === 0) return;
     await this.#load();
-    const missing: string[] = [];
     let group: Named[] = [];
-    for (const sha256 of sha256s) {
-      if (this.#known.has(sha256)) continue;
-      const hash = await this.#engine.findBySha256(sha256);
-      if (hash === undefined || !(await this.#engine.hasBlob(hash))) missing.push(sha256);
-      else group.push({ sha256, hash });
+    for (const sha256 of wanted) {
+      if (typeof this.#noted.get(sha256) === 'string') continue;
+      group.push({ sha256, hash: (await this.#engine.findBySha256(sha256)) ?? null });
       if (group.length < REFS_PER_PAGE) continue;
       await this.#commit(group);
       group = [];
     }
     if (group.length > 0) await this.#commit(group);
-    return missing;
   }
 
   /** Every reference of the session, by SHA-256. */
-  async all(): Promise<ReadonlyMap<string, string>> {
+  async all(): Promise<ReadonlySet<string>> {
     this.#pages = undefined;
     await this.#load();
-    return new Map((this.#pages ?? []).flatMap(({ refs }) => Object.entries(refs)));
+    return new Set(this.#noted.keys());
   }
 
   /** The documents to remove with the session. */
@@ -95,7 +95,7 @@ export class SessionRefs {
   async #commit(named: readonly Named[]): Promise<void> {
     for (;;) {
       const pages = await this.#load();
-      const wanted = named.filter(({ sha256 }) => !this.#known.has(sha256));
+      const wanted = named.filter((one) => this.#isNews(one));
       if (wanted.length === 0) return;
       const docs = planPages(this.#id, pages, wanted);
       const blobs = wanted.flatMap(({ put }) => (put === undefined ? [] : [put]));
@@ -107,23 +107,30 @@ export class SessionRefs {
         continue;
       }
       for (const { page, next } of docs) pages[page] = next;
-      for (const { sha256 } of wanted) this.#known.add(sha256);
+      for (const { sha256, hash } of wanted) this.#noted.set(sha256, hash);
       return;
     }
+  }
+
+  #isNews({ sha256, hash }: Named): boolean {
+    const noted = this.#noted.get(sha256);
+    return noted === undefined || (noted === null && hash !== null);
   }
 
   async #load(): Promise<Page[]> {
     if (this.#pages !== undefined) return this.#pages;
     const pages: Page[] = [];
-    const known = new Set<string>();
+    const noted = new Map<string, string | null>();
     for (const name of await this.names()) {
       const row = await this.#engine.getDoc(name);
       if (row === undefined) continue;
       const refs = parseRefsPage(row);
-      for (const sha256 of Object.keys(refs)) known.add(sha256);
+      for (const [sha256, hash] of Object.entries(refs)) {
+        noted.set(sha256, hash ?? noted.get(sha256) ?? null);
+      }
       pages.push({ version: row.version, refs });
     }
-    this.#known = known;
+    this.#noted = noted;
     this.#pages = pages;
     return pages;
   }
@@ -131,7 +138,7 @@ export class SessionRefs {
 
 interface Named {
   readonly sha256: string;
-  readonly hash: BlobPut['hash'];
+  readonly hash: BlobPut['hash'] | null;
   readonly put?: BlobPut;
 }
 

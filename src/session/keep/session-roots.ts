@@ -1,45 +1,85 @@
 import type { Hash } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { Io } from '../../engine/io.ts';
 import type { Root, RootSource } from '../../engine/roots.ts';
 import type { DocRow } from '../../engine/rows.ts';
-import { REFS_PREFIX } from './doc-names.ts';
+import { COPIES_PREFIX, REFS_PREFIX, SESSIONS_PREFIX } from './doc-names.ts';
+import { FilesInUse } from './files-in-use.ts';
 import { parseRefsPage } from './refs-page.ts';
+import { Registry, parseRecord } from './registry.ts';
 
 const PAGE_DOCS = 1000;
 
 /**
- * Every blob that a session refers to, as the store itself was told. No session file is read for it, so it does not
- * matter where those are, or on which machine.
+ * Every blob that a session refers to: those that the store was told of, and those in the files themselves, because
+ * other programs write lines there. While a file cannot be read, whatever a line could name stays.
  */
-export function sessionRoots(engine: Engine): RootSource {
+export function sessionRoots(engine: Engine, io: Io): RootSource {
+  const files = new FilesInUse(engine, io);
   return {
     kind: 'sessions',
     async *roots() {
-      let after: string | undefined;
-      for (;;) {
-        const names = await engine.listDocs(REFS_PREFIX, PAGE_DOCS, after);
-        for (const name of names) {
-          // One that goes meanwhile was of a session that was removed.
-          const row = await engine.getDoc(name);
-          if (row !== undefined) yield* rootsOf(row);
-        }
-        after = names.at(-1);
-        if (names.length < PAGE_DOCS) return;
+      for await (const row of refsPages(engine)) {
+        yield* blobsOf(row);
+        for (const [sha256, of] of unresolvedOf(row)) files.want(sha256, of);
       }
+      const registry = new Registry(engine);
+      for await (const record of registry.all()) yield* files.take(record);
+      for await (const record of registry.copies()) yield* files.take(record);
+      yield* files.resolve();
+      yield* files.keepAll();
     },
-    rootsIn: ({ docs }) =>
-      docs.filter(({ name }) => name.startsWith(REFS_PREFIX)).flatMap((row) => [...rootsOf(row)]),
+    rootsIn({ docs }) {
+      for (const row of docs) {
+        if (row.name.startsWith(REFS_PREFIX)) {
+          for (const [sha256, of] of unresolvedOf(row)) files.want(sha256, of);
+        } else if (row.name.startsWith(SESSIONS_PREFIX) || row.name.startsWith(COPIES_PREFIX)) {
+          files.hear(parseRecord(row));
+        }
+      }
+      return docs
+        .filter(({ name }) => name.startsWith(REFS_PREFIX))
+        .flatMap((row) => [...blobsOf(row)]);
+    },
+    late: () => files.late(),
+    unread: () => files.unread.map(({ id, file, why }) => `session ${id} at ${file}: ${why}`),
   };
 }
 
-function* rootsOf(row: DocRow): Generator<Root> {
+async function* refsPages(engine: Engine): AsyncGenerator<DocRow> {
+  let after: string | undefined;
+  for (;;) {
+    const names = await engine.listDocs(REFS_PREFIX, PAGE_DOCS, after);
+    for (const name of names) {
+      // One that goes meanwhile was of a session that was removed.
+      const row = await engine.getDoc(name);
+      if (row !== undefined) yield row;
+    }
+    after = names.at(-1);
+    if (names.length < PAGE_DOCS) return;
+  }
+}
+
+function sessionOf(row: DocRow): string {
   const [of = ''] = row.name.slice(REFS_PREFIX.length).split('/');
+  return of;
+}
+
+function* blobsOf(row: DocRow): Generator<Root> {
   for (const hash of Object.values(parseRefsPage(row))) {
-    if (!/^[0-9a-f]{64}$/.test(hash)) {
+    if (hash === null) continue;
+    if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) {
       const message = `the document ${row.name} names something that is no blob`;
       throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
     }
-    yield { blob: hash as Hash, of };
+    yield { blob: hash as Hash, of: sessionOf(row) };
+  }
+}
+
+/** References to blobs that the store had not when they were noted. It may have them by now. */
+function* unresolvedOf(row: DocRow): Generator<[sha256: string, of: string]> {
+  for (const [sha256, hash] of Object.entries(parseRefsPage(row))) {
+    if (hash === null) yield [sha256, sessionOf(row)];
   }
 }

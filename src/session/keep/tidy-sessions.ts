@@ -7,8 +7,6 @@ import { summarize, treeBytes } from './describe-session.ts';
 import type { SessionRecord } from './registry.ts';
 import { removeSession } from './remove-session.ts';
 
-const PAGE_RECORDS = 500;
-
 interface Weighed extends SessionSummary {
   readonly bytes: number;
 }
@@ -44,7 +42,7 @@ export async function tidySessions(
   const { io, registry } = world;
   const sessions: Weighed[] = [];
   const missing: SessionRecord[] = [];
-  for await (const record of eachRecord(world)) {
+  for await (const record of registry.all()) {
     const summary = await summarize(io, record);
     if ((await io.stat(summary.file)) === undefined)
       missing.push({ ...record, file: summary.file });
@@ -58,6 +56,7 @@ export async function tidySessions(
   if (options.dryRun !== true) {
     for (const { id, file } of going) await removeSession(world, { id, file });
     for (const { id } of forgotten) await registry.remove(id);
+    if (options.forgetMissing === true) await forgetCopies(world);
     for (const path of drafts) await io.remove(path);
   }
   return {
@@ -70,13 +69,12 @@ export async function tidySessions(
   };
 }
 
-async function* eachRecord({ registry }: SessionsWorld): AsyncGenerator<SessionRecord> {
-  let cursor: string | undefined;
-  do {
-    const page = await registry.list(PAGE_RECORDS, cursor);
-    yield* page.records;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+async function forgetCopies({ io, registry }: SessionsWorld): Promise<void> {
+  const copies: SessionRecord[] = [];
+  for await (const copy of registry.copies()) copies.push(copy);
+  for (const { file } of copies) {
+    if ((await io.stat(file)) === undefined) await registry.forgetCopy(file);
+  }
 }
 
 async function weigh({ io }: SessionsWorld, file: string): Promise<number> {

@@ -3,6 +3,7 @@ import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import type { Io } from '../../engine/io.ts';
 import type { BlobToPut } from '../entries/blob-reference.ts';
 import { persistEntry } from '../entries/persist-entry.ts';
+import { referencesIn } from '../keep/scan-references.ts';
 import { toLine } from '../entries/session-entry.ts';
 import type { NewEntry, SessionEntry } from '../entries/session-entry.ts';
 import { appendLines } from './append-lines.ts';
@@ -13,7 +14,7 @@ import { withFileLock } from './with-file-lock.ts';
 
 // The way of entries to the file.
 // Invariants
-// - Blobs are durable before the line that refers to them is written.
+// - Blobs are durable before the line that refers to them is written, and so is the note that it does.
 // - Lines are written in the order of the calls, under the session's lock, at the end of the file as it is then:
 //   what another process wrote meanwhile stays, and comes before.
 // - A failure is reported once, to whoever waited. The lines stay, and go first the next time.
@@ -29,7 +30,9 @@ export interface EntryWriterOptions {
   /** Runs before anything else sees the entry. */
   readonly redact?: ((entry: SessionEntry) => SessionEntry) | undefined;
   /** Undefined: entries are kept as they are, whatever their size. */
-  readonly putBlobs?: ((blobs: readonly BlobToPut[]) => Promise<void>) | undefined;
+  readonly putBlobs?:
+    | ((blobs: readonly BlobToPut[], references: readonly string[]) => Promise<void>)
+    | undefined;
   /** Where the session is now, for a file that is gone. */
   readonly locate: () => Promise<string | undefined>;
   readonly now: () => string;
@@ -102,7 +105,8 @@ export class EntryWriter {
     if (this.#waiting.length === 0) return;
     const lines = [...this.#waiting];
     const blobs = lines.flatMap((line) => line.blobs);
-    if (blobs.length > 0) await this.#options.putBlobs?.(blobs);
+    const references = lines.flatMap(({ line }) => referencesIn(line));
+    if (references.length > 0) await this.#options.putBlobs?.(blobs, references);
     this.#knownSize = await this.#write(lines);
     this.#waiting.splice(0, lines.length);
   }

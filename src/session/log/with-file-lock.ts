@@ -1,10 +1,12 @@
 import { dirname } from 'node:path';
-import { isQuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Io, IoLock } from '../../engine/io.ts';
+import { isErrno, toFileError } from './write-file.ts';
 
 /** Held for a few writes at a time, so that whoever waits longer than this waits for something stuck. */
 const WAIT_MS = 30_000;
 const PAUSE_MS_MAX = 20;
+const TIMES_MAX = 5;
 
 /** Runs `task` while nobody else, in this process or another, holds the lock at `path`. */
 export async function withFileLock<T>(io: Io, path: string, task: () => Promise<T>): Promise<T> {
@@ -18,16 +20,36 @@ export async function withFileLock<T>(io: Io, path: string, task: () => Promise<
 
 async function takeLock(io: Io, path: string): Promise<IoLock> {
   const until = Date.now() + WAIT_MS;
+  let made = 0;
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
     try {
       return await io.lock(path, `process ${process.pid}`);
     } catch (error) {
-      if (isMissing(error)) await io.mkdir(dirname(path));
+      if (isMissing(error)) await makePlace(io, path, ++made);
       else if (!isQuipuError(error, 'LOCKED') || Date.now() > until) throw error;
       // Not always the same pause: those who wait together would meet again and again.
       else await pause(pauseMs * (0.5 + Math.random()));
     }
   }
+}
+
+/** Somebody may remove the folder again at the same moment; whoever finds it gone time after time cannot have it. */
+async function makePlace(io: Io, path: string, times: number): Promise<void> {
+  const folder = dirname(path);
+  try {
+    await io.mkdir(folder);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) throw noFolder(dirname(folder), error);
+    throw toFileError(error, folder);
+  }
+  if (times < TIMES_MAX) return;
+  const message = `${folder} cannot be used as a folder; see whether something else has its name`;
+  throw new QuipuError('IO', message, { path: folder, errno: 'ENOTDIR' });
+}
+
+function noFolder(path: string, cause: unknown): QuipuError<'NOT_FOUND'> {
+  const data = { what: 'folder', id: path };
+  return new QuipuError('NOT_FOUND', `there is no folder ${path}`, data, { cause });
 }
 
 /** SQLite says only that it cannot open the file. */

@@ -1,6 +1,8 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sha256Hex } from '../../base/hash.ts';
+import type { NewEntry } from '../../session/entries/session-entry.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { message, openSessions, picture } from './fixture.ts';
 
@@ -39,6 +41,103 @@ export function keepingSuite(target: StoreTarget): void {
         .open('b r/o'.replace('/', ''))
         .catch((error: unknown) => error);
       expect(second).toMatchObject({ code: 'NOT_FOUND' });
+    });
+
+    it('keeps what any line refers to, whoever wrote it', async () => {
+      const { store, folder, begin } = await openSessions(target);
+      let n = 10;
+      const put = async (): Promise<string> => {
+        const bytes = Buffer.alloc(2000, n++);
+        return (await store.blobs.put(bytes, { sha256: true })).sha256!;
+      };
+      const toEntry = (sha256: string): NewEntry => ({
+        type: 'x',
+        text: `see blob:sha256:${sha256}.`,
+      });
+      const kept: string[] = [];
+      const keep = async (write: (sha256: string) => unknown): Promise<void> => {
+        const sha256 = await put();
+        await write(sha256);
+        kept.push(sha256);
+      };
+      const session = await begin();
+      const file = session.file!;
+      await keep((sha256) => session.append(toEntry(sha256)));
+      await keep((sha256) => fs.appendFileSync(file, `${JSON.stringify(toEntry(sha256))}\n`));
+      await keep((sha256) => {
+        const escaped = `\\u0062lob:sha256:${sha256.replace(/^./, (c) => `\\u00${c.charCodeAt(0).toString(16)}`)}`;
+        fs.appendFileSync(file, `{"type":"x","image_url":"${escaped}"}\n`);
+      });
+      await keep((sha256) => session.saveArtifact(`blob:sha256:${sha256}`, 'bash'));
+      const agentId = await session.artifacts.allocateAgent('Child');
+      const child = await store.sessions.create({ parent: session, agentId });
+      await keep((sha256) => child.append(toEntry(sha256)));
+      await keep((sha256) => fs.appendFileSync(file, `{"type":"x","torn":"blob:sha256:${sha256}`));
+      const brought = join(folder, 'brought.jsonl');
+      fs.writeFileSync(brought, '{"type":"session","version":3,"id":"brought"}\n');
+      await (await store.sessions.open(brought)).close();
+      await keep((sha256) => fs.appendFileSync(brought, `${JSON.stringify(toEntry(sha256))}\n`));
+      const copy = join(folder, 'copy.jsonl');
+      fs.copyFileSync(brought, copy);
+      await (await store.sessions.open(copy)).close();
+      await keep((sha256) => fs.appendFileSync(copy, `${JSON.stringify(toEntry(sha256))}\n`));
+      await keep((sha256) => begin({ header: { icon: `blob:sha256:${sha256}` } }));
+      const late = Buffer.alloc(3000, n++);
+      await session.append(toEntry(sha256Hex(late)));
+      await store.maintain.gc({ graceMs: 0, all: true });
+      kept.push((await store.blobs.put(late, { sha256: true })).sha256!);
+
+      const unused = await put();
+      for (let round = 0; round < 2; round++) {
+        await store.maintain.gc({ graceMs: 0, all: true });
+        for (const [at, sha256] of kept.entries()) {
+          expect(await store.blobs.has(`blob:sha256:${sha256}`), `picture ${at}`).toBe(true);
+        }
+        expect(await store.blobs.has(`blob:sha256:${unused}`)).toBe(false);
+      }
+    });
+
+    it('keeps every picture while the file of a session cannot be read', async () => {
+      const { store, begin } = await openSessions(target);
+      const session = await begin();
+      const { sha256 } = await store.blobs.put(Buffer.alloc(2000, 1), { sha256: true });
+      const { hash } = await store.blobs.put(Buffer.alloc(2000, 2));
+      const line = `{"type":"x","id":"a","image_url":"blob:sha256:${sha256}"}\n`;
+      fs.appendFileSync(session.file!, line);
+      fs.renameSync(session.file!, `${session.file!}.away`);
+      const report = await store.maintain.gc({ graceMs: 0, all: true });
+      expect(report).toMatchObject({
+        removedBlobs: 1,
+        unread: [expect.stringContaining(session.id)],
+      });
+      expect(await store.blobs.has(hash)).toBe(false);
+      fs.renameSync(`${session.file!}.away`, session.file!);
+      expect(await store.maintain.gc({ graceMs: 0, all: true })).toMatchObject({ unread: [] });
+      expect((await session.load()).unresolved).toEqual([]);
+    });
+
+    it('keeps a picture whose line is written while it looks', async () => {
+      const { store, begin } = await openSessions(target);
+      const session = await begin();
+      const seen = new Set<string>();
+      const put: string[] = [];
+      for (let n = 0; n < 24; n++) {
+        const { sha256 } = await store.blobs.put(Buffer.alloc(2000, 100 + n), { sha256: true });
+        put.push(sha256!);
+      }
+      const late: string[] = [];
+      const progress = (_done: number, _total: number, what = ''): void => {
+        // While packs or blobs go, a line that is the first to name one is too late.
+        if (seen.has(what) || what === 'packs' || what === 'blobs') return;
+        seen.add(what);
+        const sha256 = put.pop()!;
+        late.push(sha256);
+        fs.appendFileSync(session.file!, `{"type":"x","image_url":"blob:sha256:${sha256}"}\n`);
+      };
+      await store.maintain.gc({ graceMs: 0, all: true, progress });
+      expect(late.length).toBeGreaterThan(0);
+      for (const sha256 of late) expect(await store.blobs.has(`blob:sha256:${sha256}`)).toBe(true);
+      for (const sha256 of put) expect(await store.blobs.has(`blob:sha256:${sha256}`)).toBe(false);
     });
 
     it('does nothing when it cannot know what is in use', async () => {

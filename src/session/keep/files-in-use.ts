@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import type { Engine } from '../../engine/engine.ts';
+import type { Io, IoStat } from '../../engine/io.ts';
+import type { Root } from '../../engine/roots.ts';
+import { withFile } from '../log/open-session-file.ts';
+import { artifactsFolderOf, tornFileOf } from '../log/session-names.ts';
+import { currentFile } from './registry.ts';
+import type { SessionRecord } from './registry.ts';
+import { scanReferences } from './scan-references.ts';
+
+export interface UnreadFile {
+  readonly id: string;
+  readonly file: string;
+  readonly why: string;
+}
+
+interface Seen {
+  readonly of: string;
+  readonly stat: IoStat | undefined;
+}
+
+/** What the files of sessions refer to, for the time of one collection: read once, and then what is new in them. */
+export class FilesInUse {
+  readonly unread: UnreadFile[] = [];
+  readonly #engine: Engine;
+  readonly #io: Io;
+  /** By path. */
+  readonly #seen = new Map<string, Seen>();
+  /** References whose blob the store does not have, and whose they are. */
+  readonly #wanted = new Map<string, string>();
+  readonly #heard: SessionRecord[] = [];
+  #keepsAll = false;
+
+  constructor(engine: Engine, io: Io) {
+    this.#engine = engine;
+    this.#io = io;
+  }
+
+  /** A session that came to be known while this runs. */
+  hear(record: SessionRecord): void {
+    this.#heard.push(record);
+  }
+
+  want(sha256: string, of: string): void {
+    this.#wanted.set(sha256, of);
+  }
+
+  /** Everything that a session refers to: in its file, in what a crash cut off, and in its artifacts. */
+  async *take(record: SessionRecord): AsyncGenerator<Root> {
+    const { id } = record;
+    const file = await currentFile(this.#io, record);
+    try {
+      yield* this.#read(file, id);
+      yield* this.#read(tornFileOf(file), id, true);
+      const folder = artifactsFolderOf(file);
+      if (folder !== undefined) yield* this.#readFolder(folder, id);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.unread.push({ id, file, why });
+    }
+  }
+
+  /** The blobs that the store has by now of those it had not. */
+  async *resolve(): AsyncGenerator<Root> {
+    for (const [sha256, of] of this.#wanted) {
+      const blob = await this.#engine.findBySha256(sha256);
+      if (blob === undefined) continue;
+      this.#wanted.delete(sha256);
+      yield { blob, of };
+    }
+  }
+
+  /** What was written since, wherever that is. Commits nothing. */
+  async *late(): AsyncGenerator<Root> {
+    for (const record of this.#heard.splice(0)) {
+      // Noted before it is written: a file that is not there yet refers to nothing that was not noted, too.
+      const isThere = (await this.#io.stat(await currentFile(this.#io, record))) !== undefined;
+      if (isThere) yield* this.take(record);
+      else this.#heard.push(record);
+    }
+    for (const [path, { of, stat }] of this.#seen) {
+      const now = await this.#io.stat(path);
+      // One that is gone was read before, and what it referred to stays this time.
+      if (now?.kind === 'file' && !isSame(now, stat)) yield* this.#read(path, of, true);
+    }
+    yield* this.resolve();
+    yield* this.keepAll();
+  }
+
+  /** All that a line could name, once something cannot be read. */
+  async *keepAll(): AsyncGenerator<Root> {
+    const [first] = this.unread;
+    if (first === undefined || this.#keepsAll) return;
+    this.#keepsAll = true;
+    for await (const page of this.#engine.upkeep.records.sha256Names()) {
+      for (const { hash } of page) yield { blob: hash, of: first.id };
+    }
+  }
+
+  async *#readFolder(folder: string, of: string): AsyncGenerator<Root> {
+    if ((await this.#io.stat(folder))?.kind !== 'folder') return;
+    for (const name of await this.#io.list(folder)) {
+      if (name.startsWith('.')) continue;
+      const path = join(folder, name);
+      const kind = (await this.#io.stat(path))?.kind;
+      if (kind === 'folder') yield* this.#readFolder(path, of);
+      else if (kind === 'file') yield* this.#read(path, of, true);
+    }
+  }
+
+  async *#read(path: string, of: string, mayBeGone = false): AsyncGenerator<Root> {
+    const stat = await this.#io.stat(path);
+    const known = this.#seen.get(path)?.stat;
+    if ((stat === undefined && mayBeGone) || (known !== undefined && isSame(known, stat))) return;
+    const found = await withFile(this.#io, path, 'read', (file) => scanReferences(file));
+    this.#seen.set(path, { of, stat });
+    for (const sha256 of found) {
+      const blob = await this.#engine.findBySha256(sha256);
+      if (blob === undefined) this.want(sha256, of);
+      else yield { blob, of };
+    }
+  }
+}
+
+function isSame(one: IoStat, other: IoStat | undefined): boolean {
+  return one.size === other?.size && one.changedMs === other.changedMs;
+}
