@@ -1,11 +1,20 @@
 import pg from 'pg';
 import { QuipuError } from '../base/errors.ts';
+import { ask } from './ask.ts';
 import { type Address, parseAddress } from './address.ts';
+import { assertStore, greet } from './greet.ts';
 import { listen, type Listening } from './listen.ts';
 import { failureOf, toPgError } from './pg-error.ts';
 import { Patience } from './patience.ts';
-import { ask, type Sql, type Statement } from './sql.ts';
-import { newToken, runTransaction, settleToken, type Transaction } from './transaction.ts';
+import type { Sql, Statement } from './sql.ts';
+import {
+  beginning,
+  newToken,
+  runTransaction,
+  settleToken,
+  type Transaction,
+} from './transaction.ts';
+import { Wording } from './wording.ts';
 
 // One database and the connections to it. Whoever asks gets an answer or a stable code, and short
 // absences of the server pass unnoticed: what was certainly not carried out is carried out again.
@@ -24,14 +33,18 @@ export interface DatabaseOptions {
 /** Transactions whose outcome is certain are remembered this long for those who lost the connection. */
 const PRUNE_AFTER_MS = 24 * 3600 * 1000;
 const PRUNE_EVERY = 4096;
-/** A peer that vanished in the middle of a transaction must not hold its locks for long. */
-const IDLE_IN_TRANSACTION_MS = 30_000;
+/** Reads hold no locks that anybody waits for, but what they see is kept for them. */
+const READ_IDLE_MS = 30_000;
 
 export class Database implements Sql {
   readonly address: Address;
   readonly #options: Required<DatabaseOptions>;
   readonly #config: pg.ClientConfig;
   readonly #pool: pg.Pool;
+  readonly #wording: Wording;
+  /** The store that each connection was found to lead to. */
+  readonly #greeted: WeakMap<pg.PoolClient, string | undefined> = new WeakMap();
+  #store: string | undefined;
   #writes = 0;
   #ending: Promise<void> | undefined;
 
@@ -39,16 +52,15 @@ export class Database implements Sql {
     const { connections = 10, connectMs = 10_000, statementMs = 60_000 } = options;
     const { patienceMs = 20_000 } = options;
     this.address = parseAddress(url);
+    this.#wording = new Wording(this.address.schema);
     this.#options = { connections, connectMs, statementMs, patienceMs };
+    // No settings: poolers refuse those they do not know, or pass over them in silence.
     this.#config = {
       connectionString: this.address.connection,
-      options: `-c search_path=${this.address.schema}`,
       application_name: 'quipu',
       connectionTimeoutMillis: connectMs,
-      statement_timeout: statementMs,
       // A server that does not answer at all, not even that the time is up.
       query_timeout: statementMs + connectMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       keepAlive: true,
       pipeline: true,
       types: { getTypeParser: parserOf },
@@ -64,19 +76,30 @@ export class Database implements Sql {
     return this.address.name;
   }
 
+  /** From now on every connection must lead to this store. */
+  expect(store: string): void {
+    this.#store = store;
+  }
+
+  /** For what was read with the rows themselves: a pooler may have been led elsewhere since it was greeted. */
+  assertStore(found: string): void {
+    if (this.#store !== undefined) assertStore(this.name, this.#store, found);
+  }
+
   /** One statement by itself. It is repeated when the connection was lost, so it must be one that may be. */
   async query<R extends object>(
     statement: Statement | string,
     values: readonly unknown[] = [],
   ): Promise<readonly R[]> {
-    return this.#repeatedly((client) => ask<R>(client, statement, values));
+    return this.#repeatedly((client) => ask<R>(client, this.#wording, statement, values));
   }
 
   /** Reads that see one moment. They may be repeated from the start. */
   async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#repeatedly(async (client) => {
-      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-      const result = await work({ query: (...given) => ask(client, ...given) });
+      const { statementMs } = this.#options;
+      await client.query(beginning('REPEATABLE READ READ ONLY', statementMs, READ_IDLE_MS));
+      const result = await work({ query: (...given) => ask(client, this.#wording, ...given) });
       await client.query('COMMIT');
       return result;
     });
@@ -92,7 +115,8 @@ export class Database implements Sql {
     for (;;) {
       const token = newToken(Date.now());
       const client = await this.#acquire(patience);
-      const done = await runTransaction(client, token, work);
+      const terms = { token, wording: this.#wording, statementMs: this.#options.statementMs };
+      const done = await runTransaction(client, terms, work);
       client.release(done.outcome !== 'committed' && done.broken);
       if (done.outcome === 'committed') {
         this.#pruneSometimes();
@@ -140,7 +164,7 @@ export class Database implements Sql {
         throw new QuipuError('CLOSED', `${this.name} was closed`, { what: 'database' });
       }
       try {
-        return await this.#pool.connect();
+        return await this.#connect();
       } catch (error) {
         if (failureOf(error) !== 'lost') throw this.#toError(error);
         await this.#pause(patience, error);
@@ -148,13 +172,28 @@ export class Database implements Sql {
     }
   }
 
+  async #connect(): Promise<pg.PoolClient> {
+    const client = await this.#pool.connect();
+    if (this.#greeted.has(client) && this.#greeted.get(client) === this.#store) return client;
+    const store = this.#store;
+    const { statementMs } = this.#options;
+    try {
+      await greet(client, { name: this.name, wording: this.#wording, statementMs, store });
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+    this.#greeted.set(client, store);
+    return client;
+  }
+
   /** True when the transaction with this token was committed. After it, it is decided for good. */
   async #settle(token: string, patience: Patience, lost: unknown): Promise<boolean> {
     for (;;) {
       let client: pg.PoolClient | undefined;
       try {
-        client = await this.#pool.connect();
-        const committed = await settleToken(client, token);
+        client = await this.#connect();
+        const committed = await settleToken(client, this.#wording, token);
         client.release();
         return committed;
       } catch {
@@ -188,7 +227,7 @@ export class Database implements Sql {
     if (this.#writes % PRUNE_EVERY !== 0) return;
     const before = newToken(Date.now() - PRUNE_AFTER_MS);
     // Old tokens are in nobody's way: a failure here is made good next time.
-    this.query('DELETE FROM transactions WHERE token < $1', [before]).catch(() => undefined);
+    this.query('DELETE FROM quipu.transactions WHERE token < $1', [before]).catch(() => undefined);
   }
 }
 

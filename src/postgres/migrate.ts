@@ -15,18 +15,18 @@ export interface SchemaPart {
 
 /** What every part stands on. */
 const FOUNDATION = `
-CREATE TABLE IF NOT EXISTS migrations (
+CREATE TABLE IF NOT EXISTS quipu.migrations (
   part text NOT NULL,
   version integer NOT NULL,
   applied_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (part, version)
 );
-CREATE TABLE IF NOT EXISTS transactions (
+CREATE TABLE IF NOT EXISTS quipu.transactions (
   token uuid PRIMARY KEY,
   done boolean NOT NULL
 );`;
 
-const VERSION = 'SELECT coalesce(max(version), 0) AS version FROM migrations WHERE part = $1';
+const VERSION = 'SELECT coalesce(max(version), 0) AS version FROM quipu.migrations WHERE part = $1';
 
 /** Brings a part up to date, also when several processes try at once. UNSUPPORTED for one from the future. */
 export async function migrate(database: Database, part: SchemaPart): Promise<void> {
@@ -36,6 +36,8 @@ export async function migrate(database: Database, part: SchemaPart): Promise<voi
   await database.write(async (transaction) => {
     // Held to the end of the transaction: whoever comes second finds it done.
     await transaction.query(`SELECT ${lockOf(database)}`);
+    // Steps name tables alone, and are about this schema, on this connection, until they are done.
+    await transaction.query(`SET LOCAL search_path = ${database.address.schema}`);
     const [row] = await transaction.query<{ version: number }>(VERSION, [part.name]);
     const version = row?.version ?? 0;
     if (isCurrent(database, part, version)) return;
@@ -43,7 +45,7 @@ export async function migrate(database: Database, part: SchemaPart): Promise<voi
       if (step.version <= version) continue;
       await transaction.query(step.sql);
       const done = [part.name, step.version];
-      await transaction.query('INSERT INTO migrations (part, version) VALUES ($1, $2)', done);
+      await transaction.query('INSERT INTO quipu.migrations (part, version) VALUES ($1, $2)', done);
     }
   });
 }

@@ -10,8 +10,9 @@ export class Patience {
     this.#deadline = Date.now() + forMs;
   }
 
+  /** Not before a second attempt: who stood still himself has made one, and all his time is gone. */
   get isOver(): boolean {
-    return Date.now() >= this.#deadline;
+    return this.#attempts > 0 && Date.now() >= this.#deadline;
   }
 
   async pause(signal?: AbortSignal): Promise<void> {

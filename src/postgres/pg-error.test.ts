@@ -23,6 +23,25 @@ describe('toPgError', () => {
     expect(toPgError(coded(code), AT)).toMatchObject({ code: expected });
   });
 
+  it.each([
+    ['08P01', 'unsupported startup parameter: options', /ignore_startup_parameters/],
+    ['08P01', 'no such database: x', /settings of the pooler/],
+    ['26000', 'prepared statement "x" does not exist', /max_prepared_statements/],
+  ])('says at once what a pooler refuses with %s: %s', (code, message, advice) => {
+    const error = Object.assign(new Error(message), { code });
+    expect(failureOf(error)).toBe('refused');
+    expect(toPgError(error, AT)).toMatchObject({
+      code: 'UNSUPPORTED',
+      data: { what: 'pooler', found: message },
+      message: expect.stringMatching(advice) as unknown,
+    });
+  });
+
+  it('waits for what a pooler says of a server that is away', () => {
+    const error = Object.assign(new Error('server conn crashed?'), { code: '08P01' });
+    expect(failureOf(error)).toBe('lost');
+  });
+
   it('leaves alone what does not come from the database', () => {
     const bug = new TypeError('no');
     expect(toPgError(bug, AT)).toBe(bug);

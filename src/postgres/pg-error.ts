@@ -32,14 +32,32 @@ const SYSTEM_CALLS = new Set([
 /** The client says these without a code. */
 const LOST_MESSAGES =
   /^(?:Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout)/;
+/** Poolers have one code for all they say; these are about how they were set up, and stay. */
+const POOLER_REFUSALS =
+  /^(?:unsupported startup parameter|no such (?:database|user)|SSL required|bouncer config error)/i;
+/** A prepared statement is not where it was left, or is where nobody left it. */
+const STATEMENT_CODES = new Set(['26000', '42P05']);
 const POOL_MESSAGE = /^timeout exceeded when trying to connect/;
 
 export function failureOf(error: unknown): Failure {
   const code = codeOf(error);
+  if (adviceOf(error) !== undefined) return 'refused';
   if (CONFLICTS.has(code)) return 'conflict';
   if (AWAY.has(code) || code.startsWith('08') || SYSTEM_CALLS.has(code)) return 'lost';
   const message = error instanceof Error ? error.message : '';
   return LOST_MESSAGES.test(message) ? 'lost' : 'refused';
+}
+
+/** What to do about a pooler that does not do what it must; undefined for any other failure. */
+function adviceOf(error: unknown): string | undefined {
+  const message = error instanceof Error ? error.message : '';
+  if (STATEMENT_CODES.has(codeOf(error))) {
+    return 'the pooler does not keep prepared statements: use session pooling, or set max_prepared_statements in PgBouncer 1.21 or newer';
+  }
+  if (!POOLER_REFUSALS.test(message)) return undefined;
+  return message.startsWith('unsupported')
+    ? 'take it out of the address, or name it in ignore_startup_parameters of the pooler'
+    : 'look at the address, and at the settings of the pooler';
 }
 
 export interface FailedAt {
@@ -63,6 +81,10 @@ export function toPgError(error: unknown, { name, statementMs }: FailedAt): unkn
   if (POOL_MESSAGE.test(message)) {
     const text = 'all connections are in use; raise the number of connections or send less at once';
     return make('UNAVAILABLE', text, { what: 'connection' });
+  }
+  const advice = adviceOf(error);
+  if (advice !== undefined) {
+    return make('UNSUPPORTED', `${message}; ${advice}`, { what: 'pooler', found: message });
   }
   if (failureOf(error) === 'lost') return make('UNAVAILABLE', message, { what: name });
   switch (code) {

@@ -1,6 +1,7 @@
-import type pg from 'pg';
-
-/** With a name it is prepared once for each connection; for texts of which there are few. */
+/**
+ * With a name it is prepared once for each connection; for texts of which there are few. Tables are written with
+ * their schema, `quipu.turns`, whichever schema they are in: see `Wording`.
+ */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -14,15 +15,4 @@ export interface Sql {
     statement: Statement | string,
     values?: readonly unknown[],
   ): Promise<readonly R[]>;
-}
-
-/** Asks over one connection. */
-export async function ask<R extends object>(
-  client: pg.ClientBase,
-  statement: Statement | string,
-  values: readonly unknown[] = [],
-): Promise<readonly R[]> {
-  const config = typeof statement === 'string' ? { text: statement } : statement;
-  const { rows } = await client.query<R & pg.QueryResultRow>({ ...config, values: [...values] });
-  return rows;
 }

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
+import { ask } from './ask.ts';
 import { failureOf } from './pg-error.ts';
-import { ask, type Sql, type Statement } from './sql.ts';
+import type { Sql, Statement } from './sql.ts';
+import type { Wording } from './wording.ts';
 
 // A transaction that can be asked about afterwards. It writes a token that nobody else has. Who loses the
 // connection during COMMIT writes the same token with another mark: as long as the first transaction is
@@ -24,10 +26,23 @@ export function newToken(nowMs: number): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
+/**
+ * A server that stands still in the middle of a transaction holds its locks no longer than this. Others wait for
+ * the clock meanwhile, which is one of them.
+ */
+const IDLE_MS = 1500;
+
+export interface TransactionTerms {
+  readonly token: string;
+  readonly wording: Wording;
+  /** How long a statement may take. */
+  readonly statementMs: number;
+}
+
 /** Runs `work` once. The caller releases the client, and drops it when it is broken. */
 export async function runTransaction<T>(
   client: pg.ClientBase,
-  token: string,
+  { token, wording, statementMs }: TransactionTerms,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<Ran<T>> {
   const sent: Promise<unknown>[] = [];
@@ -35,12 +50,14 @@ export async function runTransaction<T>(
   // Not waited for: what follows travels with it, and fails with it. Every statement sees what was committed
   // before it began: who waits for a lock reads what the one before left.
   const begun = client.query(
-    `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO transactions (token, done) VALUES ('${token}', true)`,
+    wording.textOf(
+      `${beginning('READ COMMITTED', statementMs, IDLE_MS)}; INSERT INTO quipu.transactions (token, done) VALUES ('${token}', true)`,
+    ),
   );
   begun.catch(() => undefined);
   sent.push(begun);
   try {
-    value = await work(toTransaction(client, sent));
+    value = await work(toTransaction(client, wording, sent));
   } catch (thrown) {
     await Promise.allSettled(sent);
     // Whatever came after a beginning that failed only says that it did.
@@ -66,23 +83,41 @@ export async function runTransaction<T>(
 }
 
 /** True when the transaction with this token was committed; false when it was not and never will be. */
-export async function settleToken(client: pg.ClientBase, token: string): Promise<boolean> {
-  await client.query(
-    'INSERT INTO transactions (token, done) VALUES ($1, false) ON CONFLICT DO NOTHING',
+export async function settleToken(
+  client: pg.ClientBase,
+  wording: Wording,
+  token: string,
+): Promise<boolean> {
+  await ask(
+    client,
+    wording,
+    'INSERT INTO quipu.transactions (token, done) VALUES ($1, false) ON CONFLICT DO NOTHING',
     [token],
   );
-  const { rows } = await client.query<{ done: boolean }>(
-    'SELECT done FROM transactions WHERE token = $1',
+  const [row] = await ask<{ done: boolean }>(
+    client,
+    wording,
+    'SELECT done FROM quipu.transactions WHERE token = $1',
     [token],
   );
-  return rows[0]?.done === true;
+  return row?.done === true;
 }
 
-function toTransaction(client: pg.ClientBase, sent: Promise<unknown>[]): Transaction {
+/** Its bounds are the transaction's own: those of a connection are for a pooler to forget, or to give to others. */
+export function beginning(isolation: string, statementMs: number, idleMs: number): string {
+  return `BEGIN ISOLATION LEVEL ${isolation}; SET LOCAL statement_timeout = ${statementMs};
+    SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`;
+}
+
+function toTransaction(
+  client: pg.ClientBase,
+  wording: Wording,
+  sent: Promise<unknown>[],
+): Transaction {
   return {
-    query: (...given) => ask(client, ...given),
+    query: (...given) => ask(client, wording, ...given),
     send: (statement, values) => {
-      const asked = ask(client, statement, values);
+      const asked = ask(client, wording, statement, values);
       // It is waited for at the commit; until then nobody holds it.
       asked.catch(() => undefined);
       sent.push(asked);

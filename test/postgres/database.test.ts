@@ -31,7 +31,7 @@ afterAll(async () => {
 
 async function countNotes(text: string): Promise<number> {
   const [row] = await database.query<{ count: number }>(
-    'SELECT count(*) AS count FROM notes WHERE text = $1',
+    'SELECT count(*) AS count FROM quipu.notes WHERE text = $1',
     [text],
   );
   return row!.count;
@@ -40,7 +40,7 @@ async function countNotes(text: string): Promise<number> {
 describe('a write', () => {
   const write = (text: string): Promise<string> =>
     database.write(async (transaction) => {
-      transaction.send('INSERT INTO notes (text) VALUES ($1)', [text]);
+      transaction.send('INSERT INTO quipu.notes (text) VALUES ($1)', [text]);
       return text;
     });
 
@@ -52,7 +52,7 @@ describe('a write', () => {
       try {
         await client.connect();
         await client.query('BEGIN; SET search_path = quipu');
-        await client.query('INSERT INTO notes (text) VALUES ($1)', [text]);
+        await client.query('INSERT INTO quipu.notes (text) VALUES ($1)', [text]);
         await client.query('COMMIT');
         await client.end();
         return;
@@ -85,8 +85,8 @@ describe('a write', () => {
     });
     expect(attempts).toBe(3);
     const broken = database.write(async (transaction) => {
-      transaction.send('INSERT INTO notes (text) VALUES ($1)', ['half']);
-      transaction.send('INSERT INTO notes (nothing) VALUES (1)');
+      transaction.send('INSERT INTO quipu.notes (text) VALUES ($1)', ['half']);
+      transaction.send('INSERT INTO quipu.notes (nothing) VALUES (1)');
     });
     await expect(broken).rejects.toMatchObject({ code: 'IO', data: { errno: '42703' } });
     expect(await countNotes('half')).toBe(0);
@@ -94,7 +94,7 @@ describe('a write', () => {
 
   it('that throws leaves nothing behind', async () => {
     const thrown = database.write(async (transaction) => {
-      await transaction.query('INSERT INTO notes (text) VALUES ($1)', ['thrown']);
+      await transaction.query('INSERT INTO quipu.notes (text) VALUES ($1)', ['thrown']);
       throw new TypeError('no');
     });
     await expect(thrown).rejects.toEqual(new TypeError('no'));
@@ -107,7 +107,7 @@ describe('migrations', () => {
     const fresh = await freshDatabase();
     const databases = Array.from({ length: 4 }, () => new Database(fresh));
     await Promise.all(databases.map((each) => migrate(each, PART)));
-    const rows = await databases[0]!.query('SELECT version FROM migrations ORDER BY version');
+    const rows = await databases[0]!.query('SELECT version FROM quipu.migrations ORDER BY version');
     expect(rows).toEqual([{ version: 1 }, { version: 2 }]);
     await Promise.all(databases.map((each) => each.close()));
   });

@@ -23,13 +23,13 @@ const PRUNE_EVERY_MS = 15_000;
 
 export const READ_CHANGES: Statement = {
   name: 'read-changes',
-  text: 'SELECT seq, change FROM changes WHERE seq > $1 ORDER BY seq LIMIT $2',
+  text: 'SELECT seq, change FROM quipu.changes WHERE seq > $1 ORDER BY seq LIMIT $2',
 };
-export const READ_SEQ: Statement = { name: 'read-seq', text: 'SELECT seq FROM clock' };
+export const READ_SEQ: Statement = { name: 'read-seq', text: 'SELECT seq, store FROM quipu.clock' };
 /** None while a collection runs, which has to know of every commit since it began. */
 const PRUNE: Statement = {
   name: 'prune-changes',
-  text: `DELETE FROM changes WHERE seq <= $1 AND NOT EXISTS (${HOLDER.text})`,
+  text: `DELETE FROM quipu.changes WHERE seq <= $1 AND NOT EXISTS (${HOLDER.text})`,
 };
 
 export class ChangeFeed {

@@ -32,9 +32,11 @@ export async function openPostgresEngine(
   try {
     if (!create) await assertThere(database);
     await migrate(database, STORE_SCHEMA);
-    const [row] = await database.query<{ seq: number }>(READ_SEQ);
+    const [row] = await database.query<{ seq: number; store: string }>(READ_SEQ);
+    if (row === undefined) throw new Error('the store has no clock');
+    database.expect(row.store);
     const channel = `quipu_${database.address.schema}`;
-    const feed = new ChangeFeed(database, channel, row?.seq ?? 0);
+    const feed = new ChangeFeed(database, channel, row.seq);
     const presence = new Presence(database, (turn) => engine.interrupt(turn));
     const upkeep = new PostgresUpkeep({
       database,

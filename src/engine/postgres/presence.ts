@@ -17,18 +17,18 @@ export const IS_GONE: string = `greatest(s.seen_at, pg_postmaster_start_time()) 
 
 export const BEAT: Statement = {
   name: 'beat',
-  text: 'INSERT INTO servers (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
+  text: 'INSERT INTO quipu.servers (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
 };
-const LEAVE: Statement = { name: 'leave', text: 'DELETE FROM servers WHERE id = $1' };
+const LEAVE: Statement = { name: 'leave', text: 'DELETE FROM quipu.servers WHERE id = $1' };
 export const FIND_ABANDONED: Statement = {
   name: 'find-abandoned',
-  text: `SELECT o.turn FROM open_turns o LEFT JOIN servers s ON s.id = o.owner
+  text: `SELECT o.turn FROM quipu.open_turns o LEFT JOIN quipu.servers s ON s.id = o.owner
     WHERE o.owner <> $1 AND (s.id IS NULL OR ${IS_GONE}) ORDER BY o.turn`,
 };
 const FORGET: Statement = {
   name: 'forget-servers',
-  text: `DELETE FROM servers s WHERE s.seen_at < now() - interval '1 hour'
-    AND NOT EXISTS (SELECT FROM open_turns o WHERE o.owner = s.id)`,
+  text: `DELETE FROM quipu.servers s WHERE s.seen_at < now() - interval '1 hour'
+    AND NOT EXISTS (SELECT FROM quipu.open_turns o WHERE o.owner = s.id)`,
 };
 
 export class Presence {

@@ -175,7 +175,15 @@ CREATE TABLE collection_notes (
 );
 `;
 
+/** By its id every connection is known to lead to the same store. */
+const SECOND = `
+ALTER TABLE clock ADD COLUMN store uuid NOT NULL DEFAULT gen_random_uuid();
+`;
+
 export const STORE_SCHEMA: SchemaPart = {
   name: 'store',
-  migrations: [{ version: 1, sql: FIRST }],
+  migrations: [
+    { version: 1, sql: FIRST },
+    { version: 2, sql: SECOND },
+  ],
 };

@@ -5,13 +5,13 @@ import { hasQueueTables } from './has-queue-tables.ts';
 /** What one statement counts. */
 const STRETCH = 100_000;
 
-const QUEUES = `SELECT queue, last_id, (SELECT count(*) FROM queue_consumers AS consumer
+const QUEUES = `SELECT queue, last_id, (SELECT count(*) FROM quipu.queue_consumers AS consumer
     WHERE consumer.queue = queues.queue AND last_acked_id > last_id) AS ahead
-  FROM queues ORDER BY queue`;
+  FROM quipu.queues ORDER BY queue`;
 const COUNT = `SELECT count(*) AS count
-  FROM queue_events WHERE queue = $1 AND id > $2 AND id <= $3`;
+  FROM quipu.queue_events WHERE queue = $1 AND id > $2 AND id <= $3`;
 /** In one statement, since events come while it looks. */
-const STRAY = `SELECT count(*) AS count FROM queues JOIN queue_events AS event
+const STRAY = `SELECT count(*) AS count FROM quipu.queues JOIN quipu.queue_events AS event
   ON event.queue = queues.queue AND event.id > last_id WHERE queues.queue = $1`;
 
 /** Counts the events of every queue, and tells where some are missing. Pages are checked by PostgreSQL itself. */

@@ -14,8 +14,8 @@ import { fromStored } from './stored-text.ts';
 /** An acknowledgement counts when nobody holds the lease, or when it is the holder's. */
 const ACKNOWLEDGE: Statement = {
   name: 'queue-acknowledge',
-  text: `UPDATE queue_consumers AS consumer SET last_acked_id = $3, updated_at = ${SQL_NOW}
-    FROM queues
+  text: `UPDATE quipu.queue_consumers AS consumer SET last_acked_id = $3, updated_at = ${SQL_NOW}
+    FROM quipu.queues
     WHERE consumer.queue = $1 AND consumer.consumer_id = $2 AND handler_cmd IS NOT NULL
       AND queues.queue = $1 AND queues.last_id >= $3
       AND CASE WHEN $4::bigint IS NULL THEN NOT ${SQL_LEASED}
@@ -26,14 +26,14 @@ const LOOK: Statement = {
   name: 'queue-look',
   text: `SELECT last_id, consumer_id IS NOT NULL AND handler_cmd IS NOT NULL AS subscribed,
       fence, holder, ${SQL_LEASED} AS leased
-    FROM queues LEFT JOIN queue_consumers AS consumer
+    FROM quipu.queues LEFT JOIN quipu.queue_consumers AS consumer
       ON consumer.queue = queues.queue AND consumer_id = $2
     WHERE queues.queue = $1`,
 };
 const SUBSCRIBE: Statement = {
   name: 'queue-subscribe',
-  text: `INSERT INTO queue_consumers AS consumer (queue, consumer_id, handler_cmd, filter)
-    SELECT queue, $2, $3, $4 FROM queues WHERE queue = $1
+  text: `INSERT INTO quipu.queue_consumers AS consumer (queue, consumer_id, handler_cmd, filter)
+    SELECT queue, $2, $3, $4 FROM quipu.queues WHERE queue = $1
     ON CONFLICT (queue, consumer_id) DO UPDATE SET handler_cmd = $3, filter = $4,
       bookmark_from = 0, bookmark_to = 0, failures = 0, failed = false, last_error = NULL,
       retry_at = NULL, waits_after = 0
@@ -43,7 +43,7 @@ const SUBSCRIBE: Statement = {
 /** A lease stays with its holder: only when that has ended its handler may another one begin. */
 const UNSUBSCRIBE: Statement = {
   name: 'queue-unsubscribe',
-  text: `UPDATE queue_consumers SET handler_cmd = NULL, filter = NULL, failures = 0, failed = false,
+  text: `UPDATE quipu.queue_consumers SET handler_cmd = NULL, filter = NULL, failures = 0, failed = false,
       last_error = NULL, retry_at = NULL
     WHERE queue = $1 AND consumer_id = $2 AND handler_cmd IS NOT NULL
     RETURNING consumer_id`,
@@ -51,7 +51,7 @@ const UNSUBSCRIBE: Statement = {
 /** Only for a consumer that still has this filter: another one makes the bookmark untrue. */
 const SET_BOOKMARK: Statement = {
   name: 'queue-set-bookmark',
-  text: `UPDATE queue_consumers SET bookmark_from = $4, bookmark_to = $5
+  text: `UPDATE quipu.queue_consumers SET bookmark_from = $4, bookmark_to = $5
     WHERE queue = $1 AND consumer_id = $2 AND handler_cmd IS NOT NULL
       AND filter IS NOT DISTINCT FROM $3`,
 };
@@ -59,7 +59,7 @@ const ALL: Statement = {
   name: 'queue-consumers',
   text: `SELECT consumer_id, handler_cmd, filter, last_acked_id, updated_at, bookmark_from, bookmark_to,
       failures, failed, last_error, ${SQL_LEASED} AS leased
-    FROM queue_consumers
+    FROM quipu.queue_consumers
     WHERE queue = $1 AND (handler_cmd IS NOT NULL OR updated_at IS NOT NULL)
     ORDER BY consumer_id`,
 };

@@ -9,17 +9,17 @@ import { QueueRings } from './queue-rings.ts';
 import { QUEUE_TABLES } from './schema.ts';
 import { checkWork } from './work/check-work.ts';
 
-const IS_THERE = { name: 'queue-is-there', text: 'SELECT FROM queues WHERE queue = $1' };
+const IS_THERE = { name: 'queue-is-there', text: 'SELECT FROM quipu.queues WHERE queue = $1' };
 /** One that is there is only looked at, so that a database that takes no writes can be read. */
 const CREATE = {
   name: 'queue-create',
-  text: `INSERT INTO queues (queue) SELECT $1 WHERE NOT EXISTS (SELECT FROM queues WHERE queue = $1)
+  text: `INSERT INTO quipu.queues (queue) SELECT $1 WHERE NOT EXISTS (SELECT FROM quipu.queues WHERE queue = $1)
     ON CONFLICT DO NOTHING`,
 };
 const LIST = `SELECT queue AS name, last_id AS event_count, last_id AS last_event_id,
-    (SELECT count(*) FROM queue_consumers AS consumer
+    (SELECT count(*) FROM quipu.queue_consumers AS consumer
      WHERE consumer.queue = queues.queue AND handler_cmd IS NOT NULL) AS subscriptions
-  FROM queues ORDER BY queue`;
+  FROM quipu.queues ORDER BY queue`;
 
 /** The queues of a database, which stays the caller's. The tables are made with the first use. */
 export function createPostgresQueues(database: Database): OwnedQueues {

@@ -22,19 +22,19 @@ const INSERT_EVENTS = 5000;
 
 const TAKE_IDS: Statement = {
   name: 'queue-take-ids',
-  text: `UPDATE queues SET last_id = last_id + $2 WHERE queue = $1
+  text: `UPDATE quipu.queues SET last_id = last_id + $2 WHERE queue = $1
     RETURNING last_id - $2 AS before, ${SQL_NOW} AS created_at`,
 };
 const INSERT: Statement = {
   name: 'queue-insert',
-  text: `INSERT INTO queue_events (queue, id, created_at, source, type, subtype, content)
+  text: `INSERT INTO quipu.queue_events (queue, id, created_at, source, type, subtype, content)
     SELECT $1, $2 + nth, $3, source, type, subtype, content
     FROM unnest($4::text[], $5::text[], $6::text[], $7::text[])
       WITH ORDINALITY AS event (source, type, subtype, content, nth)`,
 };
 const NEWEST: Statement = {
   name: 'queue-newest',
-  text: 'SELECT last_id FROM queues WHERE queue = $1',
+  text: 'SELECT last_id FROM quipu.queues WHERE queue = $1',
 };
 
 /** For those who look at their plans. */
@@ -50,13 +50,13 @@ export const READS = {
     `SELECT id, created_at, source, type, subtype, content FROM (
        SELECT *, sum(octet_length(content)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING)
          - octet_length(content) AS bytes_before
-       FROM (SELECT * FROM queue_events WHERE ${IN_RANGE}${where} ORDER BY id LIMIT $4) AS page
+       FROM (SELECT * FROM quipu.queue_events WHERE ${IN_RANGE}${where} ORDER BY id LIMIT $4) AS page
      ) AS sized WHERE bytes_before <= ${maxBytes}::bigint ORDER BY id`,
   count: (where: string): string =>
     `SELECT count(*) AS count FROM
-       (SELECT 1 FROM queue_events WHERE ${IN_RANGE}${where} LIMIT $4) AS found`,
+       (SELECT 1 FROM quipu.queue_events WHERE ${IN_RANGE}${where} LIMIT $4) AS found`,
   first: (where: string): string =>
-    `SELECT id FROM queue_events WHERE ${IN_RANGE}${where} ORDER BY id LIMIT $4`,
+    `SELECT id FROM quipu.queue_events WHERE ${IN_RANGE}${where} ORDER BY id LIMIT $4`,
 };
 
 export class EventTable implements EventReader<Filter> {

@@ -6,7 +6,7 @@ import { knownOf } from './consumer-table.ts';
 import type { ConsumerRow } from './consumer-table.ts';
 import type { EventTable } from './event-table.ts';
 
-const FORGIVE = `UPDATE queue_consumers SET retry_at = NULL, waits_after = 0
+const FORGIVE = `UPDATE quipu.queue_consumers SET retry_at = NULL, waits_after = 0
   WHERE queue = $1 AND consumer_id = ANY($2)`;
 
 /** Lets workers try every consumer that has something to handle, whatever became of it before. Says which these are. */

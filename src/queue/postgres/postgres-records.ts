@@ -20,21 +20,21 @@ import { hasQueueTables } from './has-queue-tables.ts';
 import { QUEUE_TABLES } from './schema.ts';
 import { fromStored, toStored } from './stored-text.ts';
 
-const STATE = `SELECT last_id, (SELECT count(*) FROM queue_events WHERE queue = $1) AS count
-  FROM queues WHERE queue = $1`;
+const STATE = `SELECT last_id, (SELECT count(*) FROM quipu.queue_events WHERE queue = $1) AS count
+  FROM quipu.queues WHERE queue = $1`;
 const CONSUMERS = `SELECT consumer_id, handler_cmd, filter, last_acked_id, updated_at,
     failures, failed, last_error
-  FROM queue_consumers WHERE queue = $1 AND (handler_cmd IS NOT NULL OR updated_at IS NOT NULL)
+  FROM quipu.queue_consumers WHERE queue = $1 AND (handler_cmd IS NOT NULL OR updated_at IS NOT NULL)
   ORDER BY consumer_id`;
-const CREATE = 'INSERT INTO queues (queue) VALUES ($1) ON CONFLICT DO NOTHING';
+const CREATE = 'INSERT INTO quipu.queues (queue) VALUES ($1) ON CONFLICT DO NOTHING';
 /** Keeps every other writer out until the end of the transaction. */
 const MOVE: Statement = {
   name: 'queue-adopt-move',
-  text: 'UPDATE queues SET last_id = $3 WHERE queue = $1 AND last_id = $2 RETURNING last_id',
+  text: 'UPDATE quipu.queues SET last_id = $3 WHERE queue = $1 AND last_id = $2 RETURNING last_id',
 };
 const INSERT: Statement = {
   name: 'queue-adopt-events',
-  text: `INSERT INTO queue_events (queue, id, created_at, source, type, subtype, content)
+  text: `INSERT INTO quipu.queue_events (queue, id, created_at, source, type, subtype, content)
     SELECT $1, id, created_at, source, type, subtype, content
     FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
       AS event (id, created_at, source, type, subtype, content)`,
@@ -42,7 +42,7 @@ const INSERT: Statement = {
 /** Of a lease that somebody holds nothing is changed. One that is marked failed waits for a new event, as it did. */
 const TAKE_CONSUMER: Statement = {
   name: 'queue-adopt-consumer',
-  text: `INSERT INTO queue_consumers AS mine (queue, consumer_id, handler_cmd, filter, last_acked_id,
+  text: `INSERT INTO quipu.queue_consumers AS mine (queue, consumer_id, handler_cmd, filter, last_acked_id,
       updated_at, failures, failed, last_error, waits_after)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
     ON CONFLICT (queue, consumer_id) DO UPDATE SET handler_cmd = $3, filter = $4,
@@ -66,7 +66,7 @@ export class PostgresRecords implements QueueRecords {
     // Newer tables than these are known are refused.
     await this.#makeReady();
     const rows = await this.#database.query<{ queue: string }>(
-      'SELECT queue FROM queues ORDER BY queue',
+      'SELECT queue FROM quipu.queues ORDER BY queue',
     );
     return rows.map(({ queue }) => queue);
   }

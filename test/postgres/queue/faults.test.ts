@@ -93,9 +93,9 @@ it('says which events are missing', async () => {
   await rig.inbox.subscribe({ consumer: 'w', handler: 'true' });
   await rig.inbox.pushBatch(['1', '2', '3'].map((text) => message(text)));
   expect(await checkPostgresQueues(rig.database)).toEqual([]);
-  await rig.database.query('DELETE FROM queue_events WHERE id = 2');
-  await rig.database.query('UPDATE queue_consumers SET last_acked_id = 9');
-  await rig.database.query('UPDATE queue_events SET id = 7 WHERE id = 3');
+  await rig.database.query('DELETE FROM quipu.queue_events WHERE id = 2');
+  await rig.database.query('UPDATE quipu.queue_consumers SET last_acked_id = 9');
+  await rig.database.query('UPDATE quipu.queue_events SET id = 7 WHERE id = 3');
   expect(await checkPostgresQueues(rig.database)).toEqual([
     { queue: 'inbox', what: '2 events from 1 to 3 are missing' },
     { queue: 'inbox', what: '1 events come after the newest' },

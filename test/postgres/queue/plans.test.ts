@@ -38,13 +38,13 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
 it('finds everything by an index', async () => {
   const { database } = await openRig();
   await database.query(
-    `INSERT INTO queues SELECT 'q' || n, 1000 FROM generate_series(1, 5000) AS n`,
+    `INSERT INTO quipu.queues SELECT 'q' || n, 1000 FROM generate_series(1, 5000) AS n`,
   );
-  await database.query(`INSERT INTO queue_consumers (queue, consumer_id, handler_cmd)
+  await database.query(`INSERT INTO quipu.queue_consumers (queue, consumer_id, handler_cmd)
     SELECT 'q' || q, 'c' || c, 'true' FROM generate_series(1, 300) AS q, generate_series(1, 30) AS c`);
-  await database.query(`INSERT INTO queue_events SELECT 'q' || q, n, '', 'x', 'message', NULL, 'text'
+  await database.query(`INSERT INTO quipu.queue_events SELECT 'q' || q, n, '', 'x', 'message', NULL, 'text'
     FROM generate_series(1, 30) AS q, generate_series(1, 1000) AS n`);
-  await database.query('ANALYZE queues, queue_consumers, queue_events');
+  await database.query('ANALYZE quipu.queues, quipu.queue_consumers, quipu.queue_events');
   const plan = async (text: string, values: readonly unknown[]): Promise<string> => {
     const rows = await database.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values);
     return rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -60,5 +60,5 @@ it('finds everything by an index', async () => {
     expect(found, name).not.toMatch(/Seq Scan/);
   }
   // One that has no index to use is found out.
-  expect(await plan("SELECT * FROM queue_events WHERE source = 'x'", [])).toMatch(/Seq Scan/);
+  expect(await plan("SELECT * FROM quipu.queue_events WHERE source = 'x'", [])).toMatch(/Seq Scan/);
 }, 30_000);

@@ -75,7 +75,7 @@ describe('a worker', () => {
     expect((await rig.inbox.info()).progress).toMatchObject([
       { state: 'idle', failures: 1, last_error: 'exit 3: oops' },
     ]);
-    await rig.database.query('UPDATE queue_consumers SET failures = 9');
+    await rig.database.query('UPDATE quipu.queue_consumers SET failures = 9');
     await rig.inbox.dispatch();
     expect(await workOnce(rig)).toEqual(['bad started', 'bad failed']);
     expect((await rig.inbox.info()).progress).toMatchObject([{ state: 'failed', failures: 10 }]);
@@ -146,7 +146,7 @@ describe('a worker', () => {
     });
     await eventually(() => notes.length === 1);
     stop.abort();
-    await rig.database.query("UPDATE queue_consumers SET fence = fence + 1, holder = 'x'");
+    await rig.database.query("UPDATE quipu.queue_consumers SET fence = fence + 1, holder = 'x'");
     await working;
     expect(notes).toEqual(['started', 'lost']);
     expect(rig.noted('ran')).toEqual(['begun']);
@@ -166,7 +166,7 @@ describe('a fence', () => {
     const early = await leases.acquire(consumer, 'early', 60_000);
     expect(await leases.acquire(consumer, 'other', 60_000)).toBeUndefined();
     await rig.inbox.pop('w', { lastEventId: 1, fence: early!.fence });
-    await rig.database.query('UPDATE queue_consumers SET expires_at = clock_timestamp()');
+    await rig.database.query('UPDATE quipu.queue_consumers SET expires_at = clock_timestamp()');
     const late = await leases.acquire(consumer, 'late', 60_000);
     expect(late!.fence).toBeGreaterThan(early!.fence);
     expect(await leases.renew(early!, 60_000)).toBe(false);
@@ -193,7 +193,7 @@ describe('a fence', () => {
 
   it('is missed where acknowledgements go without it', async () => {
     const result = await comeBackLate(({ database }, id) =>
-      database.query('UPDATE queue_consumers SET last_acked_id = $1', [id]),
+      database.query('UPDATE quipu.queue_consumers SET last_acked_id = $1', [id]),
     );
     expect(result).toEqual({ outcome: 'accepted', acked: 2 });
   });

@@ -17,9 +17,9 @@ const TABLES = STORE_SCHEMA.migrations
  */
 const EMPTY: Statement = {
   name: 'empty-store',
-  text: `WITH ${['transactions', ...TABLES].map((name) => `of_${name} AS (DELETE FROM ${name})`).join(', ')} DELETE FROM clock`,
+  text: `WITH ${['transactions', ...TABLES].map((name) => `of_${name} AS (DELETE FROM quipu.${name})`).join(', ')} DELETE FROM quipu.clock`,
 };
-const START: Statement = { name: 'start-clock', text: 'INSERT INTO clock DEFAULT VALUES' };
+const START: Statement = { name: 'start-clock', text: 'INSERT INTO quipu.clock DEFAULT VALUES' };
 const CONNECTIONS = 3;
 
 interface Opening {

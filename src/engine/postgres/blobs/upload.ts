@@ -17,13 +17,16 @@ import type { UploadedBlob } from '../commit/write-blobs.ts';
 export const PART_BYTES: number = LARGE_BLOB_BYTES;
 const BLOB_BYTES_MAX = 0xffff_ffff;
 
-const START: Statement = { name: 'start-upload', text: 'INSERT INTO uploads (id) VALUES ($1)' };
+const START: Statement = {
+  name: 'start-upload',
+  text: 'INSERT INTO quipu.uploads (id) VALUES ($1)',
+};
 
 /** Sent again after a lost connection, it changes nothing. */
 const PUT_PART: Statement = {
   name: 'put-part',
-  text: `WITH touched AS (UPDATE uploads SET touched_at = now() WHERE id = $1)
-    INSERT INTO blob_parts (upload, nth, hash, codec, size, bytes) VALUES ($1, $2, $3, $4, $5, $6)
+  text: `WITH touched AS (UPDATE quipu.uploads SET touched_at = now() WHERE id = $1)
+    INSERT INTO quipu.blob_parts (upload, nth, hash, codec, size, bytes) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT DO NOTHING`,
 };
 

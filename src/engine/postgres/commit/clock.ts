@@ -1,4 +1,6 @@
+import type { Database } from '../../../postgres/database.ts';
 import type { Statement } from '../../../postgres/sql.ts';
+import type { Transaction } from '../../../postgres/transaction.ts';
 
 /** The one row that every commit takes hold of: what is handed out next, and how much there is. */
 export interface Clock {
@@ -9,13 +11,23 @@ export interface Clock {
   readonly time_ms: number;
   /** The collection under way, which wants to know what commits build on. */
   readonly collection: string | null;
+  /** The id of the store. */
+  readonly store: string;
 }
 
 /** Held to the end of the transaction: commits are serial, over all servers. */
 export const TAKE_CLOCK: Statement = {
   name: 'take-clock',
-  text: 'SELECT seq, next_turn, next_context, next_patch, time_ms, collection FROM clock FOR UPDATE',
+  text: 'SELECT seq, next_turn, next_context, next_patch, time_ms, collection, store FROM quipu.clock FOR UPDATE',
 };
+
+/** Takes the clock of the store that was opened, and of no other. */
+export async function takeClock(database: Database, transaction: Transaction): Promise<Clock> {
+  const [clock] = await transaction.query<Clock>(TAKE_CLOCK);
+  if (clock === undefined) throw new Error('the store has no clock');
+  database.assertStore(clock.store);
+  return clock;
+}
 
 /** How much a commit added. */
 export interface Totals {
@@ -42,7 +54,7 @@ export const NOTHING_ADDED: Readonly<Totals> = {
 
 export const SET_CLOCK: Statement = {
   name: 'set-clock',
-  text: `UPDATE clock SET seq = $1, next_turn = $2, next_context = $3, next_patch = $4, time_ms = $5,
+  text: `UPDATE quipu.clock SET seq = $1, next_turn = $2, next_context = $3, next_patch = $4, time_ms = $5,
     turns = turns + $6, contexts = contexts + $7, blobs = blobs + $8, blob_bytes = blob_bytes + $9,
     stored_bytes = stored_bytes + $10, logical_bytes = logical_bytes + $11, logs = logs + $12, docs = docs + $13`,
 };
@@ -50,7 +62,7 @@ export const SET_CLOCK: Statement = {
 /** For what takes things away: the totals alone. */
 export const ADD_TOTALS: Statement = {
   name: 'add-totals',
-  text: `UPDATE clock SET turns = turns + $1, contexts = contexts + $2, blobs = blobs + $3,
+  text: `UPDATE quipu.clock SET turns = turns + $1, contexts = contexts + $2, blobs = blobs + $3,
     blob_bytes = blob_bytes + $4, stored_bytes = stored_bytes + $5, logical_bytes = logical_bytes + $6,
     logs = logs + $7, docs = docs + $8`,
 };

@@ -8,7 +8,7 @@ import { Draft, NotInMemory } from '../../plan/draft.ts';
 import { planBatch } from '../../plan/plan-batch.ts';
 import type { Planned, PreparedBatch } from '../../plan/planned.ts';
 import { encodeChange } from '../change-codec.ts';
-import { type Clock, NOTHING_ADDED, SET_CLOCK, TAKE_CLOCK, totalValues } from './clock.ts';
+import { type Clock, NOTHING_ADDED, SET_CLOCK, takeClock, totalValues } from './clock.ts';
 import { View } from './view.ts';
 import { writeBlobs } from './write-blobs.ts';
 import { writeContexts, writePatches } from './write-contexts.ts';
@@ -42,14 +42,14 @@ export type Decision =
 
 const PUT_CHANGES: Statement = {
   name: 'put-changes',
-  text: 'INSERT INTO changes (seq, change) SELECT * FROM unnest($1::bigint[], $2::text[])',
+  text: 'INSERT INTO quipu.changes (seq, change) SELECT * FROM unnest($1::bigint[], $2::text[])',
 };
 
 const NOTIFY: Statement = { name: 'notify', text: 'SELECT pg_notify($1, $2)' };
 
 const PUT_NOTES: Statement = {
   name: 'put-notes',
-  text: `INSERT INTO collection_notes (collection, hash, turn)
+  text: `INSERT INTO quipu.collection_notes (collection, hash, turn)
     SELECT $1::uuid, h, NULL FROM unnest($2::bytea[]) h UNION ALL SELECT $1::uuid, NULL, t FROM unnest($3::bigint[]) t`,
 };
 
@@ -60,11 +60,10 @@ export async function commitGroup(
   return world.database.write(async (transaction) => {
     let nextTurn = 1;
     const view = new View(transaction, () => nextTurn);
-    const [[clock]] = await Promise.all([
-      transaction.query<Clock>(TAKE_CLOCK),
+    const [clock] = await Promise.all([
+      takeClock(world.database, transaction),
       view.prefetch(batches),
     ]);
-    if (clock === undefined) throw new Error('the store has no clock');
     nextTurn = clock.next_turn;
     const { next_context: nextContext, next_patch: nextPatch } = clock;
     // A clock that jumps back stands still here until it has caught up.

@@ -9,7 +9,7 @@ import type { Totals } from './clock.ts';
 /** All bytes are one value, cut up by the server: a list of them would be sent as hex digits. */
 const PUT_BLOBS: Statement = {
   name: 'put-blobs',
-  text: `INSERT INTO blobs (hash, codec, size, stored_size, bytes, upload, put_seq, put_at)
+  text: `INSERT INTO quipu.blobs (hash, codec, size, stored_size, bytes, upload, put_seq, put_at)
     SELECT b.hash, b.codec, b.size, b.stored, CASE WHEN b.upload IS NULL THEN substr($1::bytea, b.start, b.stored::int) END,
       b.upload, $2::bigint, $3::bigint
     FROM unnest($4::bytea[], $5::smallint[], $6::bigint[], $7::bigint[], $8::int[], $9::uuid[])
@@ -18,23 +18,23 @@ const PUT_BLOBS: Statement = {
 
 const TOUCH_BLOBS: Statement = {
   name: 'touch-blobs',
-  text: 'UPDATE blobs SET put_seq = $1, put_at = $2 WHERE hash = ANY($3::bytea[])',
+  text: 'UPDATE quipu.blobs SET put_seq = $1, put_at = $2 WHERE hash = ANY($3::bytea[])',
 };
 
 const FINISH_UPLOADS: Statement = {
   name: 'finish-uploads',
-  text: 'DELETE FROM uploads WHERE id = ANY($1::uuid[])',
+  text: 'DELETE FROM quipu.uploads WHERE id = ANY($1::uuid[])',
 };
 
 const PUT_SHA256S: Statement = {
   name: 'put-sha256s',
-  text: `INSERT INTO sha256s (sha256, hash) SELECT * FROM unnest($1::bytea[], $2::bytea[])
+  text: `INSERT INTO quipu.sha256s (sha256, hash) SELECT * FROM unnest($1::bytea[], $2::bytea[])
     ON CONFLICT (sha256) DO UPDATE SET hash = excluded.hash`,
 };
 
 export const NOTE_ERASED: Statement = {
   name: 'note-erased',
-  text: 'INSERT INTO erased_blobs (hash) SELECT unnest($1::bytea[]) ON CONFLICT DO NOTHING',
+  text: 'INSERT INTO quipu.erased_blobs (hash) SELECT unnest($1::bytea[]) ON CONFLICT DO NOTHING',
 };
 
 /** A blob in parts: what it takes, and the upload that has them. */

@@ -11,7 +11,7 @@ import type { TreeOf } from './write-turns.ts';
 /** Moved: a reader who pages through them may have passed its old place already. */
 const PUT_CONTEXTS: Statement = {
   name: 'put-contexts',
-  text: `INSERT INTO contexts (id, head, head_tree, head_depth, base, open_turn, open_bytes, created_at, updated_at,
+  text: `INSERT INTO quipu.contexts (id, head, head_tree, head_depth, base, open_turn, open_bytes, created_at, updated_at,
       removed, kind, meta, moved_seq)
     SELECT n.*, $13::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
       $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::boolean[], $11::text[], $12::text[]) n
@@ -24,17 +24,17 @@ const PUT_CONTEXTS: Statement = {
 
 const DROP_LABELS: Statement = {
   name: 'drop-labels',
-  text: 'DELETE FROM context_labels WHERE context = ANY($1::bigint[])',
+  text: 'DELETE FROM quipu.context_labels WHERE context = ANY($1::bigint[])',
 };
 
 const PUT_LABELS: Statement = {
   name: 'put-labels',
-  text: 'INSERT INTO context_labels (label, context) SELECT * FROM unnest($1::text[], $2::bigint[])',
+  text: 'INSERT INTO quipu.context_labels (label, context) SELECT * FROM unnest($1::text[], $2::bigint[])',
 };
 
 const PUT_PATCHES: Statement = {
   name: 'put-patches',
-  text: `INSERT INTO patches (turn, seq, fs_root, tombstone, encoding, payload, size, created_at)
+  text: `INSERT INTO quipu.patches (turn, seq, fs_root, tombstone, encoding, payload, size, created_at)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::boolean[], $5::bigint[], $6::bytea[],
       $7::bigint[], $8::bigint[])`,
 };

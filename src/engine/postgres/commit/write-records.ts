@@ -6,28 +6,28 @@ import type { View } from './view.ts';
 
 const DROP_LOGS: Statement = {
   name: 'drop-logs',
-  text: 'DELETE FROM logs WHERE name = ANY($1::text[])',
+  text: 'DELETE FROM quipu.logs WHERE name = ANY($1::text[])',
 };
 
 const DROP_LINES: Statement = {
   name: 'drop-lines',
-  text: 'DELETE FROM log_lines WHERE name = ANY($1::text[])',
+  text: 'DELETE FROM quipu.log_lines WHERE name = ANY($1::text[])',
 };
 
 const PUT_LOGS: Statement = {
   name: 'put-logs',
-  text: `INSERT INTO logs (name, lines, bytes) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])
+  text: `INSERT INTO quipu.logs (name, lines, bytes) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])
     ON CONFLICT (name) DO UPDATE SET lines = excluded.lines, bytes = excluded.bytes`,
 };
 
 const PUT_LINES: Statement = {
   name: 'put-lines',
-  text: 'INSERT INTO log_lines (name, nth, line) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])',
+  text: 'INSERT INTO quipu.log_lines (name, nth, line) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])',
 };
 
 const PUT_DOCS: Statement = {
   name: 'put-docs',
-  text: `INSERT INTO docs (name, version, content, published, updated_at)
+  text: `INSERT INTO quipu.docs (name, version, content, published, updated_at)
     SELECT n.*, $5::bigint FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[]) n
     ON CONFLICT (name) DO UPDATE SET version = excluded.version, content = excluded.content,
       published = excluded.published, updated_at = excluded.updated_at`,

@@ -10,7 +10,7 @@ import type { View } from './view.ts';
 
 const PUT_TURNS: Statement = {
   name: 'put-turns',
-  text: `INSERT INTO turns (tree, id, parent, context, depth, type, version, encoding, payload, size, flags,
+  text: `INSERT INTO quipu.turns (tree, id, parent, context, depth, type, version, encoding, payload, size, flags,
       created_at, jump, jump_depth, side_jump, side_depth, key)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[],
       $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::int[], $12::bigint[], $13::bigint[],
@@ -20,34 +20,34 @@ const PUT_TURNS: Statement = {
 
 const PUT_TREES: Statement = {
   name: 'put-trees',
-  text: 'INSERT INTO turn_trees (id, tree) SELECT * FROM unnest($1::bigint[], $2::bigint[])',
+  text: 'INSERT INTO quipu.turn_trees (id, tree) SELECT * FROM unnest($1::bigint[], $2::bigint[])',
 };
 
 const PUT_KEYS: Statement = {
   name: 'put-keys',
-  text: 'INSERT INTO turn_keys (key, turn) SELECT * FROM unnest($1::bytea[], $2::bigint[])',
+  text: 'INSERT INTO quipu.turn_keys (key, turn) SELECT * FROM unnest($1::bytea[], $2::bigint[])',
 };
 
 /** Whoever writes to a turn answers for it from then on. */
 const PUT_OPEN: Statement = {
   name: 'put-open',
-  text: `INSERT INTO open_turns (turn, context, owner) SELECT t, c, $3::uuid FROM unnest($1::bigint[], $2::bigint[]) AS o(t, c)
+  text: `INSERT INTO quipu.open_turns (turn, context, owner) SELECT t, c, $3::uuid FROM unnest($1::bigint[], $2::bigint[]) AS o(t, c)
     ON CONFLICT (turn) DO UPDATE SET owner = excluded.owner WHERE open_turns.owner <> excluded.owner`,
 };
 
 const PUT_DELTAS: Statement = {
   name: 'put-deltas',
-  text: 'INSERT INTO open_deltas (turn, start, bytes) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])',
+  text: 'INSERT INTO quipu.open_deltas (turn, start, bytes) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])',
 };
 
 const DROP_OPEN: Statement = {
   name: 'drop-open',
-  text: 'DELETE FROM open_turns WHERE turn = ANY($1::bigint[])',
+  text: 'DELETE FROM quipu.open_turns WHERE turn = ANY($1::bigint[])',
 };
 
 const DROP_DELTAS: Statement = {
   name: 'drop-deltas',
-  text: 'DELETE FROM open_deltas WHERE turn = ANY($1::bigint[])',
+  text: 'DELETE FROM quipu.open_deltas WHERE turn = ANY($1::bigint[])',
 };
 
 export interface TurnWrites {

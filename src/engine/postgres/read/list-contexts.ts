@@ -29,17 +29,17 @@ const NEWEST_FIRST = 'ORDER BY c.updated_at DESC, c.id DESC LIMIT $5';
 
 export const LIST_ALL: Statement = {
   name: 'list-contexts',
-  text: `SELECT ${CONTEXT_COLUMNS} FROM contexts c WHERE ${IN_ROUND} ${NEWEST_FIRST}`,
+  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE ${IN_ROUND} ${NEWEST_FIRST}`,
 };
 
 export const LIST_KIND: Statement = {
   name: 'list-contexts-of-kind',
-  text: `SELECT ${CONTEXT_COLUMNS} FROM contexts c WHERE ${IN_ROUND} AND c.kind = $6 ${NEWEST_FIRST}`,
+  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE ${IN_ROUND} AND c.kind = $6 ${NEWEST_FIRST}`,
 };
 
 export const LIST_LABEL: Statement = {
   name: 'list-contexts-with-label',
-  text: `SELECT ${CONTEXT_COLUMNS} FROM context_labels l JOIN contexts c ON c.id = l.context
+  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.context_labels l JOIN quipu.contexts c ON c.id = l.context
     WHERE l.label = $6 AND ($7::text IS NULL OR c.kind = $7) AND ${IN_ROUND} ${NEWEST_FIRST}`,
 };
 
@@ -48,7 +48,7 @@ const FAR = Number.MAX_SAFE_INTEGER;
 export async function listContexts(database: Database, query: ContextQuery): Promise<ContextList> {
   return database.read(async (sql) => {
     const [now] = await sql.query<{ seq: number; ms: number }>(
-      'SELECT seq, time_ms AS ms FROM clock',
+      'SELECT seq, time_ms AS ms FROM quipu.clock',
     );
     const round = now ?? BEGINNING;
     const cursor =

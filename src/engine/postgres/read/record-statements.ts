@@ -6,61 +6,61 @@ const PATCH_COLUMNS = 'turn, seq, tombstone, encoding, payload, size, created_at
 /** The name of a blob outlives it. */
 export const FIND_BY_SHA256: Statement = {
   name: 'find-by-sha256',
-  text: 'SELECT s.hash FROM sha256s s JOIN blobs b ON b.hash = s.hash WHERE s.sha256 = $1',
+  text: 'SELECT s.hash FROM quipu.sha256s s JOIN quipu.blobs b ON b.hash = s.hash WHERE s.sha256 = $1',
 };
 
 export const GET_CONTEXT: Statement = {
   name: 'get-context',
-  text: `SELECT ${CONTEXT_COLUMNS} FROM contexts c WHERE c.id = $1 AND NOT c.removed`,
+  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE c.id = $1 AND NOT c.removed`,
 };
 
 export const GET_CONTEXTS: Statement = {
   name: 'get-contexts',
-  text: `SELECT ${CONTEXT_COLUMNS} FROM contexts c
+  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c
     WHERE c.id = ANY($1::bigint[]) AND NOT c.removed ORDER BY c.id`,
 };
 
 export const GET_OVERLAYS: Statement = {
   name: 'get-overlays',
-  text: `SELECT ${PATCH_COLUMNS}, fs_root FROM patches WHERE turn = ANY($1::bigint[]) ORDER BY seq`,
+  text: `SELECT ${PATCH_COLUMNS}, fs_root FROM quipu.patches WHERE turn = ANY($1::bigint[]) ORDER BY seq`,
 };
 
 export const GET_PATCHES_AT: Statement = {
   name: 'get-patches-at',
-  text: `SELECT ${PATCH_COLUMNS} FROM patches WHERE seq = ANY($1::bigint[]) AND NOT fs_root ORDER BY seq`,
+  text: `SELECT ${PATCH_COLUMNS} FROM quipu.patches WHERE seq = ANY($1::bigint[]) AND NOT fs_root ORDER BY seq`,
 };
 
 export const TIPS: Statement = {
   name: 'tips',
   text: `SELECT next_turn - 1 AS turn, next_context - 1 AS context, next_patch - 1 AS patch,
-    ARRAY(SELECT o.turn::text FROM open_turns o ORDER BY o.turn) AS open FROM clock`,
+    ARRAY(SELECT o.turn::text FROM quipu.open_turns o ORDER BY o.turn) AS open FROM quipu.clock`,
 };
 
 export const GET_LOG: Statement = {
   name: 'get-log',
-  text: 'SELECT name, lines, bytes FROM logs WHERE name = $1',
+  text: 'SELECT name, lines, bytes FROM quipu.logs WHERE name = $1',
 };
 
 /** With its length, so that a line that is gone is noticed. */
 export const READ_LOG: Statement = {
   name: 'read-log',
-  text: `SELECT l.lines, l.bytes, n.nth, n.line FROM logs l
-    LEFT JOIN log_lines n ON n.name = l.name AND n.nth >= $2 AND n.nth < $3 WHERE l.name = $1 ORDER BY n.nth`,
+  text: `SELECT l.lines, l.bytes, n.nth, n.line FROM quipu.logs l
+    LEFT JOIN quipu.log_lines n ON n.name = l.name AND n.nth >= $2 AND n.nth < $3 WHERE l.name = $1 ORDER BY n.nth`,
 };
 
 export const LIST_LOGS: Statement = {
   name: 'list-logs',
-  text: 'SELECT name FROM logs WHERE name >= $1 AND name < $2 AND name > $3 ORDER BY name LIMIT $4',
+  text: 'SELECT name FROM quipu.logs WHERE name >= $1 AND name < $2 AND name > $3 ORDER BY name LIMIT $4',
 };
 
 export const GET_DOC: Statement = {
   name: 'get-doc',
-  text: 'SELECT name, version, content FROM docs WHERE name = $1 AND content IS NOT NULL',
+  text: 'SELECT name, version, content FROM quipu.docs WHERE name = $1 AND content IS NOT NULL',
 };
 
 export const LIST_DOCS: Statement = {
   name: 'list-docs',
-  text: `SELECT name FROM docs WHERE name >= $1 AND name < $2 AND name > $3 AND content IS NOT NULL
+  text: `SELECT name FROM quipu.docs WHERE name >= $1 AND name < $2 AND name > $3 AND content IS NOT NULL
     ORDER BY name LIMIT $4`,
 };
 
@@ -73,5 +73,5 @@ export const STATS: Statement = {
     logical_bytes AS "logicalBytes", logs, docs,
     (SELECT coalesce(sum(pg_total_relation_size(r.oid)), 0)::bigint FROM pg_class r
       WHERE r.relnamespace = to_regnamespace($1) AND r.relkind = 'r') AS "diskBytes"
-    FROM clock`,
+    FROM quipu.clock`,
 };

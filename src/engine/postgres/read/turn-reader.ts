@@ -9,26 +9,26 @@ import { toTurnRow, type TurnColumns, turnColumns } from './turn-rows.ts';
 // Turns by id. The way from an id to its tree is a row of its own, so that in a cluster every step of a
 // walk stays on the machine that has the tree. A walk of any length is one question.
 
-const TREE_OF = '(SELECT x.tree FROM turn_trees x WHERE x.id = $1)';
+const TREE_OF = '(SELECT x.tree FROM quipu.turn_trees x WHERE x.id = $1)';
 
 export const GET_TURN: Statement = {
   name: 'get-turn',
-  text: `SELECT ${turnColumns('t')} FROM turns t WHERE t.tree = ${TREE_OF} AND t.id = $1`,
+  text: `SELECT ${turnColumns('t')} FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1`,
 };
 
 const GET_TURNS: Statement = {
   name: 'get-turns',
-  text: `SELECT ${turnColumns('t')} FROM turn_trees x JOIN turns t ON t.tree = x.tree AND t.id = x.id
+  text: `SELECT ${turnColumns('t')} FROM quipu.turn_trees x JOIN quipu.turns t ON t.tree = x.tree AND t.id = x.id
     WHERE x.id = ANY($1::bigint[]) ORDER BY x.id`,
 };
 
 export const WALK_BACK: Statement = {
   name: 'walk-back',
   text: `WITH RECURSIVE walk AS (
-      SELECT ${turnColumns('t')}, 1::bigint AS nth FROM turns t WHERE t.tree = ${TREE_OF} AND t.id = $1
+      SELECT ${turnColumns('t')}, 1::bigint AS nth FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1
       UNION ALL
       SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
-        JOIN turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
+        JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
     ) SELECT * FROM walk ORDER BY nth`,
 };
 
@@ -45,12 +45,12 @@ export const ANCESTOR_AT: Statement = {
   name: 'ancestor-at',
   text: `WITH RECURSIVE climb AS (
       SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} AS next
-        FROM turns t WHERE t.tree = ${TREE_OF} AND t.id = $1 AND t.depth >= $2
+        FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1 AND t.depth >= $2
       UNION ALL
       SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} FROM climb c
-        JOIN turns t ON t.tree = c.tree AND t.id = c.next WHERE c.depth > $2
+        JOIN quipu.turns t ON t.tree = c.tree AND t.id = c.next WHERE c.depth > $2
     )
-    SELECT ${turnColumns('t')} FROM climb c JOIN turns t ON t.tree = c.tree AND t.id = c.id
+    SELECT ${turnColumns('t')} FROM climb c JOIN quipu.turns t ON t.tree = c.tree AND t.id = c.id
       WHERE c.depth = $2`,
 };
 
@@ -61,9 +61,9 @@ export const ANCESTOR_AT: Statement = {
 export const COMMON_ANCESTOR: Statement = {
   name: 'common-ancestor',
   text: `WITH RECURSIVE pair AS (
-      SELECT a.tree, a.id AS a, b.id AS b, 0 AS nth FROM turns a, turns b
+      SELECT a.tree, a.id AS a, b.id AS b, 0 AS nth FROM quipu.turns a, quipu.turns b
         WHERE a.tree = ${TREE_OF} AND a.id = $1
-          AND b.tree = (SELECT x.tree FROM turn_trees x WHERE x.id = $2) AND b.id = $2 AND a.tree = b.tree
+          AND b.tree = (SELECT x.tree FROM quipu.turn_trees x WHERE x.id = $2) AND b.id = $2 AND a.tree = b.tree
       UNION ALL
       SELECT p.tree,
         CASE WHEN a.depth > b.depth THEN ${stepTowards('a', 'b.depth')}
@@ -73,17 +73,17 @@ export const COMMON_ANCESTOR: Statement = {
           WHEN b.depth < a.depth THEN b.id
           WHEN a.jump <> b.jump THEN b.jump ELSE b.parent END,
         p.nth + 1
-      FROM pair p JOIN turns a ON a.tree = p.tree AND a.id = p.a JOIN turns b ON b.tree = p.tree AND b.id = p.b
+      FROM pair p JOIN quipu.turns a ON a.tree = p.tree AND a.id = p.a JOIN quipu.turns b ON b.tree = p.tree AND b.id = p.b
       WHERE p.a <> p.b
     )
-    SELECT ${turnColumns('t')} FROM pair p JOIN turns t ON t.tree = p.tree AND t.id = p.a WHERE p.a = p.b`,
+    SELECT ${turnColumns('t')} FROM pair p JOIN quipu.turns t ON t.tree = p.tree AND t.id = p.a WHERE p.a = p.b`,
 };
 
 export const GET_OPEN_TURN: Statement = {
   name: 'get-open-turn',
   text: `SELECT ${turnColumns('t')}, o.turn AS open,
-      coalesce((SELECT string_agg(d.bytes, ''::bytea ORDER BY d.start) FROM open_deltas d WHERE d.turn = $1), ''::bytea) AS text
-    FROM open_turns o, turns t WHERE o.turn = $1 AND t.tree = ${TREE_OF} AND t.id = $1`,
+      coalesce((SELECT string_agg(d.bytes, ''::bytea ORDER BY d.start) FROM quipu.open_deltas d WHERE d.turn = $1), ''::bytea) AS text
+    FROM quipu.open_turns o, quipu.turns t WHERE o.turn = $1 AND t.tree = ${TREE_OF} AND t.id = $1`,
 };
 
 export class TurnReader {

@@ -73,7 +73,7 @@ async function checkBlobs(
   let done = 0;
   for (let after: Uint8Array = Buffer.alloc(0); ;) {
     const page = await sql.query<{ hash: Uint8Array }>(
-      'SELECT hash FROM blobs WHERE hash > $1 ORDER BY hash LIMIT $2',
+      'SELECT hash FROM quipu.blobs WHERE hash > $1 ORDER BY hash LIMIT $2',
       [after, PAGE_BLOBS],
     );
     const last = page.at(-1);
@@ -103,13 +103,13 @@ async function isDamaged(reader: BlobReader, hash: Hash): Promise<boolean> {
 /** With the clock in hand: nothing is added meanwhile. */
 async function repairTotals(database: Database): Promise<void> {
   await database.write(async (transaction) => {
-    await takeClockAlone(transaction, 'a repair');
+    await takeClockAlone(database, transaction, 'a repair');
     await transaction.query(`SET LOCAL statement_timeout = ${LONG_MS}`);
     const [counts] = await transaction.query<Counts>(toLong('check-counts', COUNTS));
     const columns = Object.entries(counts ?? {}).filter(([name]) => name !== 'patches');
     const sets = columns.map(([name], at) => `${name} = $${at + 1}`).join(', ');
     await transaction.query(
-      `UPDATE clock SET ${sets}`,
+      `UPDATE quipu.clock SET ${sets}`,
       columns.map(([, count]) => count as unknown),
     );
   });

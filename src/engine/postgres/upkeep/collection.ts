@@ -41,7 +41,7 @@ export async function startCollection(
   const { noted } = options;
   try {
     const began = await world.database.write(async (transaction): Promise<Began> => {
-      const clock = await takeClockAlone(transaction, 'a collection');
+      const clock = await takeClockAlone(world.database, transaction, 'a collection');
       world.setEars({
         collection: id,
         blob: (hash) => noted.blob(hash),

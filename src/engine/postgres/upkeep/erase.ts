@@ -13,21 +13,21 @@ import { takeClockAlone } from './upkeep-lock.ts';
 // of the tables and the write-ahead log have the old bytes until the database overwrites them.
 
 /** They tell of what was streamed and written lately; listeners are told that something went by. */
-const DROP_CHANGES: Statement = { name: 'drop-changes', text: 'DELETE FROM changes' };
+const DROP_CHANGES: Statement = { name: 'drop-changes', text: 'DELETE FROM quipu.changes' };
 
 const READ_LINES: Statement = {
   name: 'read-lines',
-  text: 'SELECT nth, line FROM log_lines WHERE name = $1 AND nth = ANY($2::bigint[])',
+  text: 'SELECT nth, line FROM quipu.log_lines WHERE name = $1 AND nth = ANY($2::bigint[])',
 };
 const REPLACE_LINES: Statement = {
   name: 'replace-lines',
-  text: `UPDATE log_lines l SET line = n.line FROM unnest($2::bigint[], $3::text[]) AS n(nth, line)
+  text: `UPDATE quipu.log_lines l SET line = n.line FROM unnest($2::bigint[], $3::text[]) AS n(nth, line)
     WHERE l.name = $1 AND l.nth = n.nth`,
 };
 
 export async function eraseBlob(database: Database, hash: Hash): Promise<void> {
   await database.write(async (transaction) => {
-    const clock = await takeClockAlone(transaction, 'erasing');
+    const clock = await takeClockAlone(database, transaction, 'erasing');
     const [gone] = await transaction.query<{ blobs: number; size: number; stored: number }>(
       DROP_BLOBS,
       [[hashToBytes(hash)], clock.seq],
@@ -48,7 +48,7 @@ export async function eraseLines(
 ): Promise<void> {
   if (erasures.length === 0) return;
   await database.write(async (transaction) => {
-    await takeClockAlone(transaction, 'erasing');
+    await takeClockAlone(database, transaction, 'erasing');
     const wanted = new Map(erasures.map(({ line, text }) => [line, text]));
     const numbers = [...wanted.keys()].filter((line) => Number.isSafeInteger(line));
     const rows = await transaction.query<{ nth: number; line: string }>(READ_LINES, [log, numbers]);

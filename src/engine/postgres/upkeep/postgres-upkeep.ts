@@ -56,7 +56,7 @@ export class PostgresUpkeep implements Upkeep {
   async adopt(adoption: Adoption): Promise<void> {
     const { database } = this.#world;
     // One that begins right after this hears of what is adopted, as of every commit.
-    await database.write((transaction) => takeClockAlone(transaction, 'adopting'));
+    await database.write((transaction) => takeClockAlone(database, transaction, 'adopting'));
     await this.#world.adopt(adoption);
   }
 

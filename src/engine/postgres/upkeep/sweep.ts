@@ -8,7 +8,7 @@ import type { Progress } from '../../progress.ts';
 import type { CollectionOptions, SweepPlan, SweepReport } from '../../upkeep.ts';
 import { decodeChange } from '../change-codec.ts';
 import { CHANGES_AT_ONCE, READ_CHANGES } from '../change-feed.ts';
-import { ADD_TOTALS, type Clock, NOTHING_ADDED, TAKE_CLOCK, totalValues } from '../commit/clock.ts';
+import { ADD_TOTALS, NOTHING_ADDED, takeClock, totalValues } from '../commit/clock.ts';
 import * as statements from './collection-statements.ts';
 
 /** Rows of a step: commits wait for so many at a time. */
@@ -122,11 +122,11 @@ export class Sweep {
     await this.#hearChanges(this.#database);
     return this.#database.write(async (transaction) => {
       const { id } = this.#began;
-      const [[clock], notes] = await Promise.all([
-        transaction.query<Clock>(TAKE_CLOCK),
+      const [clock, notes] = await Promise.all([
+        takeClock(this.#database, transaction),
         transaction.query<Note>(statements.READ_NOTES, [id, this.#lastNote]),
       ]);
-      if (clock?.collection !== id) {
+      if (clock.collection !== id) {
         throw overtaken('another collection has taken the place of this one');
       }
       for (const { nth, hash, turn } of notes) {

@@ -11,7 +11,7 @@ import { toStored } from '../stored-text.ts';
 /** Consumers that may have something to handle, and that nobody handles. By name, after a given one. */
 const DUE = `
   SELECT consumer.queue, consumer_id, filter, last_acked_id, bookmark_from, bookmark_to
-  FROM queues JOIN queue_consumers AS consumer ON consumer.queue = queues.queue
+  FROM quipu.queues JOIN quipu.queue_consumers AS consumer ON consumer.queue = queues.queue
   WHERE handler_cmd IS NOT NULL AND NOT ${SQL_LEASED}
     AND last_id > last_acked_id AND last_id > waits_after
     AND NOT (bookmark_to >= last_id AND last_acked_id >= bookmark_from)
@@ -29,33 +29,33 @@ const DUE_OF_ALL: Statement = {
 const ACQUIRE: Statement = {
   name: 'queue-lease-acquire',
   // A holder has a name that no other lease has: the same again is the same one, whose answer was lost.
-  text: `UPDATE queue_consumers SET holder = $3, fence = fence + 1,
+  text: `UPDATE quipu.queue_consumers SET holder = $3, fence = fence + 1,
       expires_at = clock_timestamp() + $4 * interval '1 millisecond'
     WHERE queue = $1 AND consumer_id = $2 AND (NOT ${SQL_LEASED} OR holder = $3)
     RETURNING fence`,
 };
 const RENEW: Statement = {
   name: 'queue-lease-renew',
-  text: `UPDATE queue_consumers SET expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+  text: `UPDATE quipu.queue_consumers SET expires_at = clock_timestamp() + $4 * interval '1 millisecond'
     WHERE queue = $1 AND consumer_id = $2 AND fence = $3 AND holder IS NOT NULL
     RETURNING fence`,
 };
 const READ: Statement = {
   name: 'queue-lease-read',
   text: `SELECT handler_cmd, filter, last_acked_id, bookmark_from, bookmark_to, failures, failed, last_id
-    FROM queue_consumers AS consumer JOIN queues ON queues.queue = consumer.queue
+    FROM quipu.queue_consumers AS consumer JOIN quipu.queues ON queues.queue = consumer.queue
     WHERE consumer.queue = $1 AND consumer_id = $2 AND fence = $3`,
 };
 const RELEASE: Statement = {
   name: 'queue-lease-release',
-  text: `UPDATE queue_consumers SET holder = NULL, expires_at = NULL,
+  text: `UPDATE quipu.queue_consumers SET holder = NULL, expires_at = NULL,
       failures = $4, failed = $5, last_error = $6, waits_after = $8,
       retry_at = clock_timestamp() + $7::bigint * interval '1 millisecond'
     WHERE queue = $1 AND consumer_id = $2 AND fence = $3`,
 };
 const LET_GO: Statement = {
   name: 'queue-lease-let-go',
-  text: `UPDATE queue_consumers SET holder = NULL, expires_at = NULL
+  text: `UPDATE quipu.queue_consumers SET holder = NULL, expires_at = NULL
     WHERE queue = $1 AND consumer_id = $2 AND fence = $3`,
 };
 

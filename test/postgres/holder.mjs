@@ -1,0 +1,44 @@
+// Appends to a context, and stands still as soon as it holds the clock; who lets it go on learns what became of it.
+//   holder.mjs <address> <context> bounded|unbounded
+import { Client } from 'pg';
+import { TAKE_CLOCK } from '../../dist/engine/postgres/commit/clock.js';
+import { openPostgresEngine } from '../../dist/engine/postgres/open-postgres-engine.js';
+import { createStore } from '../../dist/store/create-store.js';
+import { Database } from '../../dist/postgres/database.js';
+
+const [url, context, bounded] = process.argv.slice(2);
+let stops = 1;
+const stop = () => {
+  if (stops > 0) process.kill(process.pid, 'SIGSTOP');
+  stops -= 1;
+};
+
+if (bounded === 'unbounded') {
+  // Broken on purpose: a transaction that nobody ends when its client stands still.
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query(TAKE_CLOCK.text);
+  stop();
+}
+
+/** Every transaction that has taken the clock stands still once. */
+class Holder extends Database {
+  write(work) {
+    return super.write((transaction) =>
+      work({
+        ...transaction,
+        query: async (statement, values) => {
+          const rows = await transaction.query(statement, values);
+          if (statement === TAKE_CLOCK) stop();
+          return rows;
+        },
+      }),
+    );
+  }
+}
+
+const store = createStore(await openPostgresEngine(new Holder(url, { connections: 3 })));
+const payload = 'of the one that stood still';
+await store.contexts.append(BigInt(context), { type: 'note', payload });
+await store.close();
