@@ -10,6 +10,8 @@ export interface Sizes {
   readonly manyWritersAppends: number;
   /** A server is there for long: enough for both ends of the connection to have warmed up. */
   readonly servedAppends: number;
+  /** Appends by eight writers that somebody watches. */
+  readonly watchedAppends: number;
   readonly reads: number;
   readonly forks: number;
   readonly ranges: number;
@@ -47,6 +49,7 @@ const DEFAULT: Sizes = {
   oneWriterAppends: 500,
   manyWritersAppends: 30_000,
   servedAppends: 3000,
+  watchedAppends: 20_000,
   reads: 500,
   forks: 400,
   ranges: 200,
@@ -79,6 +82,7 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     oneWriterAppends: 20,
     manyWritersAppends: 128,
     servedAppends: 20,
+    watchedAppends: 64,
     reads: 8,
     forks: 8,
     ranges: 8,

@@ -12,6 +12,7 @@ import { queueBatch, queuePush, queueRead } from './workloads/queue.ts';
 import { sink } from './workloads/sink.ts';
 import { blob, sessions } from './workloads/space.ts';
 import { fillMix, verify } from './workloads/verify.ts';
+import { watch, watchDatabase } from './workloads/watch.ts';
 import type { Trial, Workload, WorkloadName } from './workloads/workload.ts';
 
 const WORKLOADS: Record<WorkloadName, Workload> = {
@@ -38,6 +39,8 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   'grow-chat': growChat,
   'use-chat': useChat,
   database,
+  watch,
+  'watch-database': watchDatabase,
 };
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as Trial;

@@ -9,6 +9,7 @@ import { scalingFurtherRow, scalingRow } from './scaling.ts';
 import { tcpLastTurnsRow, tcpManyRow, tcpOneRow, tcpPipelinedRow } from './served.ts';
 import { sinkRow } from './sink.ts';
 import { blobRow, sessionsRow } from './space.ts';
+import { watchRow } from './watch.ts';
 
 export const ROWS: readonly Row[] = [
   appendOneRow,
@@ -30,6 +31,7 @@ export const ROWS: readonly Row[] = [
   tcpPipelinedRow,
   tcpManyRow,
   tcpLastTurnsRow,
+  watchRow,
   queuePushRow,
   queueBatchRow,
   queueCommandRow,

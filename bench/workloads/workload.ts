@@ -41,4 +41,6 @@ export type WorkloadName =
   | 'queue-read'
   | 'grow-chat'
   | 'use-chat'
-  | 'database';
+  | 'database'
+  | 'watch'
+  | 'watch-database';

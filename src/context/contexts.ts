@@ -125,6 +125,8 @@ export interface FollowOptions extends ReadOptions {
   readonly signal?: AbortSignal;
   /** Also yield a turn when it is opened; it comes again once sealed. See `followOpen`. */
   readonly openTurns?: boolean;
+  /** Called before each page of turns while more than a page is yet to come, with how many that is. */
+  readonly onBehind?: (turns: number) => void;
 }
 
 export interface EraseOptions {

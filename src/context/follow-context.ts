@@ -10,7 +10,7 @@ import { HeadTrail } from './head-trail.ts';
 import type { ReadPage } from './loaded-page.ts';
 import { mustGetHead, mustGetSealed, readTurn } from './read-turns.ts';
 import type { Turn } from './turn.ts';
-import { walkChain } from './walk-chain.ts';
+import { PAGE_TURNS, walkChain } from './walk-chain.ts';
 
 // Reads instead of queueing: what comes while the reader is busy is remembered as a position, and its
 // turns are walked to when the reader asks again. So a slow reader costs a few ids, not payloads.
@@ -21,6 +21,7 @@ export interface FollowPlan {
   readonly after: TurnId;
   readonly signal: AbortSignal | undefined;
   readonly openTurns: boolean;
+  readonly onBehind: ((turns: number) => void) | undefined;
   readonly read: CheckedRead;
 }
 
@@ -79,7 +80,12 @@ async function* followTrail(
   while (!plan.isOver()) {
     if (head !== undefined) {
       const tip = await mustGetSealed(engine, head);
-      yield* walkChain(plan.readPage, tip, await depthAfter(engine, last, tip), read);
+      const from = await depthAfter(engine, last, tip);
+      const beforePage = (depth: number): void => {
+        const turns = Math.max(tip.depth, trail.newestDepth) - depth + 1;
+        if (turns > PAGE_TURNS) plan.onBehind?.(turns);
+      };
+      yield* walkChain(plan.readPage, tip, read, { from, beforePage });
       last = tip;
     }
     if (trail.takeMissed()) trail.noteFound(await engine.getHead(plan.context));

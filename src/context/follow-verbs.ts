@@ -22,6 +22,7 @@ export function followVerbs(world: ContextsWorld): FollowVerbs {
         after: checkAfter(options.after),
         signal: checkSignal(options.signal),
         openTurns: options.openTurns ?? false,
+        onBehind: options.onBehind,
         read: checkRead(options, STREAM_BYTES_DEFAULT),
       });
     },

@@ -15,6 +15,7 @@ export class HeadTrail {
   readonly #context: ContextId;
   #heads: TurnId[] = [];
   #newest: TurnId = NO_TURN;
+  #newestDepth = 0;
   #opened: TurnId = NO_TURN;
   #removed = false;
   #missed = false;
@@ -27,6 +28,11 @@ export class HeadTrail {
     return this.#removed;
   }
 
+  /** Of the newest head that was heard of. */
+  get newestDepth(): number {
+    return this.#newestDepth;
+  }
+
   /** True when there is something new for the reader. */
   note(change: Change): boolean {
     let moved = false;
@@ -37,6 +43,7 @@ export class HeadTrail {
       this.#heads.push(row.id);
       if (this.#heads.length > JUMPS_MAX) this.#heads.shift();
       this.#newest = row.id;
+      this.#newestDepth = row.depth;
       moved = true;
     }
     for (const row of change.opened) {
@@ -70,6 +77,7 @@ export class HeadTrail {
     if (found.head <= this.#newest) return;
     this.#heads.push(found.head);
     this.#newest = found.head;
+    this.#newestDepth = found.headDepth;
   }
 
   /** The next head to go to; undefined when the reader is up to date. */

@@ -14,7 +14,7 @@ type ReadVerbs = Pick<Contexts, 'last' | 'before' | 'range' | 'chain' | 'turn' |
 
 export function readVerbs({ engine, lifetime, readPage }: ContextsWorld): ReadVerbs {
   async function* walkTo(id: TurnId, read: CheckedRead): AsyncGenerator<Turn, void, undefined> {
-    yield* walkChain(readPage, await mustGetSealed(engine, id), 0, read);
+    yield* walkChain(readPage, await mustGetSealed(engine, id), read, { from: 0 });
   }
 
   return {

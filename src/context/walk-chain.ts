@@ -7,16 +7,17 @@ import type { ReadPage } from './loaded-page.ts';
 import type { Turn } from './turn.ts';
 
 /** Records held at a time; payloads are held in groups of `maxBytes`. */
-const PAGE_TURNS = 256;
+export const PAGE_TURNS = 256;
 
 /** The turns from depth `from` to `tip`, older first, a page in memory at a time. */
 export async function* walkChain(
   readPage: ReadPage,
   tip: TurnRow,
-  from: number,
   read: CheckedRead,
+  { from, beforePage }: { from: number; beforePage?: (depth: number) => void },
 ): AsyncGenerator<Turn, void, undefined> {
   for (let depth = from; depth <= tip.depth;) {
+    beforePage?.(depth);
     const to = Math.min(depth + PAGE_TURNS, tip.depth + 1);
     const page = await readPage({ kind: 'chain', tip: tip.id, from: depth, to }, read);
     yield* toTurns(page.turns, page.unshared);

@@ -110,6 +110,22 @@ describe('events of the store', () => {
 });
 
 describe('events of a context', () => {
+  it('say how many turns are yet to come when they are many', async () => {
+    const rig = await serveHttp();
+    const { id } = await rig.store.contexts.create();
+    await rig.store.contexts.appendBatch(
+      id,
+      Array.from({ length: 300 }, () => note),
+    );
+    const { events, stop } = await listen(rig, '/v1/contexts/1/events');
+    const seen = await take(events, 301);
+    expect(seen[0]).toEqual({ event: 'behind', data: { turns: 300 } });
+    expect(seen.slice(1).map((event) => event.id)).toEqual(
+      Array.from({ length: 300 }, (_, at) => String(at + 1)),
+    );
+    stop();
+  });
+
   it('are its turns, with those that are open on request, and end when it is removed', async () => {
     const rig = await serveHttp();
     const { store } = rig;

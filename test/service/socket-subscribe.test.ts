@@ -1,4 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+} from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
 import { toReqId } from '../../src/wire/frame.ts';
 import { decodeHead } from '../../src/wire/head.ts';
@@ -80,6 +89,50 @@ describe('SUBSCRIBE', () => {
     const turns = heard.filter((text) => text !== 'caught-up');
     expect(turns).toEqual(Array.from({ length: 200 }, (_, index) => `turn ${index}`));
     expect(heard.indexOf('caught-up')).toBeGreaterThanOrEqual(20);
+  });
+
+  it('reads what came meanwhile together, however many turns it was', async () => {
+    await subscribe(0n);
+    expect(await hear(1)).toEqual(['caught-up']);
+    const { engine } = server.served;
+    const walkBack = engine.walkBack.bind(engine);
+    let [calls, goOn]: [number, () => void] = [0, () => undefined];
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    engine.walkBack = async (...args) => {
+      calls += 1;
+      await held;
+      return walkBack(...args);
+    };
+    onTestFinished(() => {
+      engine.walkBack = walkBack;
+    });
+    for (let index = 0; index < 200; index += 1) writer.request(...appendOf(context, `${index}`));
+    for (let index = 0; index < 200; index += 1) await writer.next();
+    goOn();
+    expect(await hear(200)).toEqual(Array.from({ length: 200 }, (_, index) => `turn ${index}`));
+    expect(calls).toBeLessThan(10);
+  });
+
+  it('ends with 429 when changes went by unheard, as on a database', async () => {
+    const { engine } = server.served;
+    const listen = engine.subscribe.bind(engine);
+    let miss: () => void = () => undefined;
+    engine.subscribe = (listener, missed = () => undefined) => {
+      miss = missed;
+      return listen(listener);
+    };
+    onTestFinished(() => {
+      engine.subscribe = listen;
+    });
+    await subscribe(0n);
+    expect(await hear(1)).toEqual(['caught-up']);
+    await append(writer, context, 'one');
+    expect(await hear(1)).toEqual(['turn one']);
+    miss();
+    const frame = await reader.next();
+    expect(errorIn(frame)).toMatchObject({ code: 429, quipu: { name: 'UNAVAILABLE' } });
   });
 
   it('begins after a turn, or now', async () => {

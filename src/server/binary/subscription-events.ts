@@ -4,8 +4,8 @@ import type { PatchRow, TurnRow } from '../../engine/rows.ts';
 import { Bell } from '../../base/bell.ts';
 
 export type SubscriptionEvent =
-  /** It became the head. */
-  | { readonly kind: 'turn'; readonly row: TurnRow }
+  /** It became the head; `sealed`: it was open before. */
+  | { readonly kind: 'turn'; readonly row: TurnRow; readonly sealed: boolean }
   | { readonly kind: 'opened'; readonly row: TurnRow }
   | { readonly kind: 'delta'; readonly delta: TurnDelta }
   /** On any turn of the store. */
@@ -40,9 +40,11 @@ export class SubscriptionEvents {
 
   note(change: Change): void {
     const { context, openTurns, patches } = this.#filter;
-    for (const row of change.turns) if (row.context === context) this.#add({ kind: 'turn', row });
+    for (const row of change.turns) if (row.context === context) this.#addTurn(row);
     if (openTurns) this.#noteOpen(change);
-    for (const row of change.sealed) if (row.context === context) this.#add({ kind: 'turn', row });
+    for (const row of change.sealed) {
+      if (row.context === context) this.#add({ kind: 'turn', row, sealed: true });
+    }
     if (patches) for (const patch of change.patches) this.#add({ kind: 'patch', patch });
     if (change.removedContexts.includes(context)) this.#add({ kind: 'removed' });
     if (this.#bytes > this.#maxBytes) this.#onOverflow();
@@ -78,6 +80,15 @@ export class SubscriptionEvents {
       if (this.#openTurn !== undefined && this.#openTurn !== delta.turn) continue;
       this.#add({ kind: 'delta', delta });
     }
+  }
+
+  /** A head that only grew is one event: the turns up to it are found by walking back, many at a time. */
+  #addTurn(row: TurnRow): void {
+    const last = this.#events.at(-1);
+    const event = { kind: 'turn', row, sealed: false } as const;
+    if (last?.kind === 'turn' && !last.sealed && last.row.id === row.parent) {
+      this.#events[this.#events.length - 1] = event;
+    } else this.#add(event);
   }
 
   #add(event: SubscriptionEvent): void {

@@ -1,5 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
+import { keepOldest } from '../../context/cut-page.ts';
 import { viewTurns, walkDepths } from '../../context/read-turns.ts';
 import type { TurnDelta } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -28,6 +29,8 @@ import { isOwnFault, tooMuch, toWireError } from './wire-error.ts';
 const NO_BYTES = new Uint8Array();
 /** Records read at a time. */
 const CHAIN_TURNS = 64;
+/** Payloads read at a time; a larger one is read alone. */
+const CHAIN_BYTES = 262_144;
 
 export interface SubscriptionPlan extends EventFilter {
   readonly payloads: boolean;
@@ -63,7 +66,10 @@ export class Subscription implements LongTask {
     this.#events = new SubscriptionEvents(plan, subscriptionBytes, () => {
       this.cancel(tooMuch('the subscriber is too slow; subscribe again after the last turn'));
     });
-    this.#stopListening = engine.subscribe((change) => this.#events.note(change));
+    this.#stopListening = engine.subscribe(
+      (change) => this.#events.note(change),
+      () => this.cancel(tooMuch('changes went by unheard; subscribe again after the last turn')),
+    );
   }
 
   /** Begins to send what comes after `after`, given what the context was like since then. */
@@ -124,7 +130,7 @@ export class Subscription implements LongTask {
     if (row.parent !== this.#last.id) {
       const common = await this.#commonWith(row);
       from = common.depth + 1;
-      if (this.#last !== BEFORE_ROOT) {
+      if (this.#last !== BEFORE_ROOT && common.id !== this.#last.id) {
         const head = { head: row.id, headDepth: row.depth };
         await this.#push({ kind: 'head', common: common.id, ...head });
       }
@@ -147,9 +153,13 @@ export class Subscription implements LongTask {
     for (let depth = from; depth <= tip.depth && !this.#over; depth += CHAIN_TURNS) {
       const end = Math.min(depth + CHAIN_TURNS - 1, tip.depth);
       const rows = await walkDepths(this.#engine, tip.id, depth, end);
-      for (const view of await viewTurns(this.#engine, rows, 'latest')) {
-        const [turn] = await toSentTurns(this.#engine, [view], this.#plan.payloads);
-        if (turn !== undefined) await this.#push({ kind: 'turn', ...turn });
+      for (let views = await viewTurns(this.#engine, rows, 'latest'); views.length > 0;) {
+        const group = keepOldest(views, CHAIN_BYTES);
+        views = views.slice(group.length);
+        await this.#session.room();
+        for (const turn of await toSentTurns(this.#engine, group, this.#plan.payloads)) {
+          await this.#push({ kind: 'turn', ...turn });
+        }
       }
     }
     this.#last = tip;

@@ -10,27 +10,32 @@ export class ChangeQueue {
   readonly #maxBytes: number;
   #changes: Change[] = [];
   #bytes = 0;
-  #overflowed = false;
+  #missed = false;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
   add(change: Change): void {
-    if (this.#overflowed) return;
+    if (this.#missed) return;
     this.#bytes += sizeOf(change);
     // One change always fits, however large it is.
     if (this.#bytes > this.#maxBytes && this.#changes.length > 0) {
-      this.#overflowed = true;
-      this.#changes = [];
+      this.noteMissed();
       return;
     }
     this.#changes.push(change);
   }
 
-  /** What came since the last call. UNAVAILABLE once some of it had to be dropped. */
+  /** Some changes will never be here. */
+  noteMissed(): void {
+    this.#missed = true;
+    this.#changes = [];
+  }
+
+  /** What came since the last call. UNAVAILABLE once some of it is missing. */
   take(): readonly Change[] {
-    if (this.#overflowed) {
+    if (this.#missed) {
       throw new QuipuError('UNAVAILABLE', 'changes came faster than they were read', {
         what: 'subscription',
       });

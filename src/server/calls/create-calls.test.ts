@@ -149,6 +149,22 @@ describe('calls from outside', () => {
     });
   });
 
+  it('end a subscription when changes went by unheard, so that the client looks for itself', async () => {
+    const { engine, calls } = await start();
+    let miss: () => void = () => undefined;
+    engine.subscribe = (_listener, missed = () => undefined) => {
+      miss = missed;
+      return () => undefined;
+    };
+    const handler = calls.get('engine.subscribe');
+    if (handler?.kind !== 'stream') throw new TypeError('expected a stream');
+    const items = handler.run([], CALLER)[Symbol.asyncIterator]();
+    await items.next();
+    const next = items.next();
+    miss();
+    await expect(next).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
   it('begin a subscription by saying that it is live', async () => {
     const { engine, calls } = await start();
     const handler = calls.get('engine.subscribe');

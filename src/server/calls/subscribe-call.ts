@@ -26,10 +26,16 @@ async function* tellChanges(
   const bell = new Bell();
   const queue = new ChangeQueue(QUEUE_BYTES_MAX);
   const ring = (): void => bell.ring();
-  const stop = engine.subscribe((change) => {
-    queue.add(change);
-    bell.ring();
-  });
+  const stop = engine.subscribe(
+    (change) => {
+      queue.add(change);
+      bell.ring();
+    },
+    () => {
+      queue.noteMissed();
+      bell.ring();
+    },
+  );
   signal.addEventListener('abort', ring);
   try {
     yield { live: true };

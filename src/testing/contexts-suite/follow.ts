@@ -39,6 +39,21 @@ function describeLive(target: ContextsTarget): void {
     expect(payloadsOf(await others)).toEqual(['x']);
   });
 
+  it('says how far behind a reader is', async () => {
+    const { contexts, id } = await openWith(target, 0);
+    const notes = Array.from({ length: 599 }, (_, n) => ({ type: 'note', payload: n + 1 }));
+    await contexts.appendBatch(id, notes);
+    const behind: number[] = [];
+    const onBehind = (turns: number): number => behind.push(turns);
+    const turns = iterate((signal) => contexts.follow(id, { signal, onBehind, payload: false }));
+    await take(turns, 300);
+    await contexts.append(id, { type: 'note', payload: 600 });
+    expect((await take(turns, 301)).map((turn) => turn.depth)).toEqual(
+      Array.from({ length: 301 }, (_, n) => 300 + n),
+    );
+    expect(behind).toEqual([600, 344]);
+  });
+
   it('has no gap and no repetition under load', async () => {
     const { contexts, id } = await openWith(target, 0, 1, 2);
     const writer = appendAll(

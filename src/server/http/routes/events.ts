@@ -75,7 +75,7 @@ export const eventRoutes: readonly Route[] = [
     }),
     answer: {
       status: 200,
-      what: 'Events `turn` (and `open`) with a turn, `began` after "head", `end` when the context is removed',
+      what: 'Events `turn` (and `open`) with a turn, `began` after "head", `behind` with how many turns are yet to come when they are many, `end` when the context is removed',
       type: 'text/event-stream',
     },
     async run({ params: { id }, query, request }) {
@@ -122,7 +122,13 @@ async function* followed(
 ): AsyncGenerator<SentEvent, void, undefined> {
   // Whoever began now and is cut off before the first turn must come back to this place.
   if (began !== undefined) yield { id: String(began), event: 'began', data: {} };
-  for await (const turn of world.served.store.contexts.follow(id, options)) {
+  let behind = 0;
+  const onBehind = (turns: number): void => {
+    behind = turns;
+  };
+  for await (const turn of world.served.store.contexts.follow(id, { ...options, onBehind })) {
+    if (behind > 0) yield { event: 'behind', data: { turns: behind } };
+    behind = 0;
     if (turn.state === 'open') yield { event: 'open', data: turn };
     else yield { id: String(turn.id), event: 'turn', data: turn };
   }
