@@ -41,7 +41,11 @@ export async function readPieceList(
   engine: Engine,
   hash: string,
 ): Promise<readonly ArchivePiece[]> {
-  return parseBoundedJson(await mustRead(engine, hash)) as readonly ArchivePiece[];
+  return parsePieceList(await mustRead(engine, hash));
+}
+
+export function parsePieceList(text: string): readonly ArchivePiece[] {
+  return parseBoundedJson(text) as readonly ArchivePiece[];
 }
 
 async function readPiece(engine: Engine, hash: string): Promise<readonly string[]> {

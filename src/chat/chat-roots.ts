@@ -5,8 +5,7 @@ import type { Root, RootSource } from '../engine/roots.ts';
 import { openArchive, readPieceList } from './archive-lines.ts';
 import { logLines, readLines } from './chat-lines.ts';
 import type { ChatLines } from './chat-lines.ts';
-import { isHeld } from './hold-blobs.ts';
-import type { Held } from './hold-blobs.ts';
+import { isHeld, parseHeld } from './hold-blobs.ts';
 import { walkChatIds } from './list-chats.ts';
 import type { Archive } from './meta.ts';
 import { readMeta } from './meta.ts';
@@ -32,7 +31,7 @@ export function chatRoots(engine: Engine, clock: () => number): RootSource {
     *rootsIn({ docs }): Generator<Root, void, undefined> {
       for (const { name, content } of docs) {
         if (!name.startsWith(HELD_FOLDER)) continue;
-        for (const hash of (JSON.parse(content) as Held).hashes) yield { blob: toHash(hash) };
+        for (const blob of parseHeld(content).hashes) yield { blob };
       }
     },
   };
@@ -45,8 +44,8 @@ async function* heldRoots(engine: Engine, nowMs: number): AsyncGenerator<Root, v
     for (const name of names) {
       const doc = await engine.getDoc(name);
       if (doc === undefined) continue;
-      const held = JSON.parse(doc.content) as Held;
-      if (isHeld(held, nowMs)) for (const hash of held.hashes) yield { blob: toHash(hash) };
+      const held = parseHeld(doc.content);
+      if (isHeld(held, nowMs)) for (const blob of held.hashes) yield { blob };
     }
     after = names.at(-1);
     if (after === undefined) return;

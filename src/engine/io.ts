@@ -53,6 +53,8 @@ export interface Io {
   syncDir(path: string): Promise<void>;
   /** Room left for new bytes on the file system of `path`. */
   freeBytes(path: string): Promise<number>;
+  /** The path without links; what is not there counts as no link. Absent where there are none. */
+  realpath?(path: string): Promise<string>;
   /**
    * Takes the exclusive lock at `path`, held until `release` or the death of the process.
    * Throws LOCKED, with whatever the holder left in `owner`, when someone else has it.

@@ -67,7 +67,7 @@ export class LocalTransport implements Transport {
 
   #caller(signal: AbortSignal | undefined): Caller {
     const signals = [this.#end.signal, ...(signal === undefined ? [] : [signal])];
-    const identity = { name: 'this process', scope: 'admin' } as const;
+    const identity = { name: 'this process', scope: 'admin', owner: true } as const;
     return { identity, signal: AbortSignal.any(signals) };
   }
 }

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 import { closeAll } from '../engine/files/close-all.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
 import type { FilesEngineOptions } from '../engine/files/open-files-engine.ts';
-import { openAccess } from '../server/access.ts';
+import { ownerAccess } from '../server/access.ts';
 import type { BinaryServer } from '../server/binary/binary-server.ts';
 import { listenAt } from '../server/binary/listen-at.ts';
 import type { CallTable } from '../server/call-handler.ts';
@@ -114,7 +114,7 @@ export class OwnedStore {
     const { BinaryServer } = await import('../server/binary/binary-server.ts');
     const binary = new BinaryServer({ served: this, calls });
     this.#server.off('connection', this.#keepWaiting);
-    binary.attach(this.#server, openAccess);
+    binary.attach(this.#server, ownerAccess);
     for (const socket of this.#early.splice(0)) {
       if (!socket.destroyed) this.#server.emit('connection', socket);
     }

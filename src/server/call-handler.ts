@@ -1,4 +1,4 @@
-import type { Identity, Scope } from './access.ts';
+import type { Identity, Needed } from './access.ts';
 
 // A verb of the store that travels by name: CALL on the binary protocol, POST /v1/call/<name> on HTTP.
 // Arguments and results are plain data and byte arrays, as wire/call-values.ts packs them.
@@ -11,7 +11,7 @@ export interface Caller {
 }
 
 interface Handler {
-  readonly needs: Scope;
+  readonly needs: Needed;
 }
 
 /** One answer. */

@@ -1,4 +1,4 @@
-import { openAccess } from './access.ts';
+import { ownerAccess } from './access.ts';
 import type { Access } from './access.ts';
 import { BinaryServer } from './binary/binary-server.ts';
 import type { Listening } from './binary/binary-server.ts';
@@ -69,7 +69,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
   return {
     async listenLocally(folder) {
       // Who can reach it can read the files, too.
-      const listen = (path: string): Promise<Listening> => binary.listen({ path }, openAccess);
+      const listen = (path: string): Promise<Listening> => binary.listen({ path }, ownerAccess);
       const bound = await bindSocket(folder, 'safe', listen);
       if (bound === undefined) log.warn({}, 'other processes must use an address: no socket here');
     },

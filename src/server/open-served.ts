@@ -19,13 +19,18 @@ export async function openServed(place: string): Promise<Opened> {
     // Loaded now: few servers have a database.
     const { openPostgresEngine } = await import('../engine/postgres/open-postgres-engine.ts');
     const engine = await openPostgresEngine(place);
-    const store = createStore(engine, { queues: { database: engine.database } });
+    const store = createStore(engine, { queues: { database: engine.database }, served: true });
     return { engine, store, name: nameOfPlace(place), folder: undefined };
   }
   const engine = await openFolder(place);
   const folder = resolve(place);
   const queues = { folder: join(folder, 'queues') };
-  return { engine, store: createStore(engine, { folder, queues }), name: place, folder };
+  return {
+    engine,
+    store: createStore(engine, { folder, queues, served: true }),
+    name: place,
+    folder,
+  };
 }
 
 /** A server answers for the store, so it must be its owner. */

@@ -8,6 +8,7 @@ import { recoverHeader } from './keep/recover-header.ts';
 import { Registry } from './keep/registry.ts';
 import { removeSession } from './keep/remove-session.ts';
 import { tidySessions } from './keep/tidy-sessions.ts';
+import { standingOf } from './keep/own-file.ts';
 import { readHeader, withFile } from './log/open-session-file.ts';
 import { artifactsFolderOf } from './log/session-names.ts';
 import { SessionShelf } from './session-shelf.ts';
@@ -61,7 +62,10 @@ export function createSessions({ assertOpen, onClose, ...given }: SessionsOption
       return moveSession(world, record, target);
     },
     async remove(session) {
-      await removeSession(world, await find('remove', session));
+      const record = await find('remove', session);
+      // Whose files those are nobody knows, so they stay.
+      if ((await standingOf(world, record)) === 'unproved') await world.registry.remove(record.id);
+      else await removeSession(world, record);
     },
     async recoverHeader(file) {
       assertOpen('sessions.recoverHeader');
@@ -70,8 +74,11 @@ export function createSessions({ assertOpen, onClose, ...given }: SessionsOption
     async resolve(url, { session, ...range } = {}) {
       assertOpen('sessions.resolve');
       if (session === undefined) return resolveUrl(shelf.sources(), url, range);
-      const folder = artifactsFolderOf((await find('resolve', session)).file);
-      const own = folder === undefined ? undefined : { io: world.io, folder, inMemory: false };
+      const record = await find('resolve', session);
+      const folder = artifactsFolderOf(record.file);
+      const isOwn = (await standingOf(world, record)) === 'own';
+      const own =
+        folder === undefined || !isOwn ? undefined : { io: world.io, folder, inMemory: false };
       return resolveUrl(shelf.sources(own), url, range);
     },
     async export(session, folder) {
@@ -91,16 +98,16 @@ export function createSessions({ assertOpen, onClose, ...given }: SessionsOption
 }
 
 async function listSessions(
-  { io, registry }: SessionsWorld,
+  world: SessionsWorld,
   limit: number,
   after: string | undefined,
 ): Promise<SessionsPage> {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIST_MAX) {
     throw invalid('limit', `is a whole number from 1 to ${LIST_MAX}, got ${String(limit)}`);
   }
-  const { records, cursor } = await registry.list(limit, after);
+  const { records, cursor } = await world.registry.list(limit, after);
   const items: SessionSummary[] = [];
-  for (const record of records) items.push(await summarize(io, record));
+  for (const record of records) items.push(await summarize(world, record));
   return { items, ...(cursor !== undefined && { cursor }) };
 }
 

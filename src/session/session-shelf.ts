@@ -13,6 +13,7 @@ import { persistEntry } from './entries/persist-entry.ts';
 import { SESSION_VERSION, newSessionId, toLine } from './entries/session-entry.ts';
 import type { SessionEntry, SessionHeader } from './entries/session-entry.ts';
 import { currentFile } from './keep/registry.ts';
+import { assertOwn } from './keep/own-file.ts';
 import type { SessionRecord } from './keep/registry.ts';
 import { referencesIn } from './keep/scan-references.ts';
 import { SessionRefs } from './keep/session-refs.ts';
@@ -191,7 +192,7 @@ export class SessionShelf implements SessionKeeper {
       putBlobs: inMemory ? undefined : (blobs, references) => refs.put(blobs, references),
       locate: async () => {
         const known = await registry.get(record.id);
-        return known && currentFile(io, known);
+        return known && currentFile(io, await assertOwn(this.#world, known));
       },
       now: () => new Date(clock()).toISOString(),
     });

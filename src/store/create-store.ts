@@ -22,6 +22,8 @@ export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPa
   readonly clock?: () => number;
   /** The folder of the store, where it is on this machine. */
   readonly folder?: string;
+  /** True for the store of a server: what its clients ask for stays in its folder. */
+  readonly served?: boolean;
   /** Who does what cannot be done through the engine alone, when that is in another process. */
   readonly elsewhere?: StoreElsewhere;
   /** Where the queues are. Absent: there is no place for any. */
@@ -31,10 +33,19 @@ export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPa
 /** A store over an engine, which it owns from now on and closes with itself. */
 export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   const lifetime = new Lifetime();
-  const { clock = Date.now, elsewhere, folder, queues, ...contextsOptions } = options;
+  const {
+    clock = Date.now,
+    elsewhere,
+    folder,
+    queues,
+    served = false,
+    ...contextsOptions
+  } = options;
   const erase = eraseVerbs(engine, lifetime, clock);
   const readPage = elsewhere && { readPage: elsewhere.readPage };
-  const sessions = sessionsDoor({ engine, lifetime, clock, folder });
+  // A folder that another process owns is on this machine, and its sessions with it.
+  const away = elsewhere !== undefined && folder === undefined;
+  const sessions = sessionsDoor({ engine, lifetime, clock, folder, served, away });
   let closing: Promise<void> | undefined;
   let workflows: Promise<Workflows> | undefined;
 

@@ -5,11 +5,12 @@ import type { Engine } from '../engine/engine.ts';
 import { plainFilesIo } from '../engine/files/plain-files-io.ts';
 import type { RootSource } from '../engine/roots.ts';
 import { workflowRoots } from '../workflow/workflow-roots.ts';
+import { awayRoots } from '../session/keep/away-sessions.ts';
 import { sessionRoots } from '../session/keep/session-roots.ts';
 import type { Store } from './store.ts';
 
 /** Whatever a store has that is not named here is a kind of thread, and must say what it needs. */
-type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'watch' | 'close' | symbol>;
+export type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'watch' | 'close' | symbol>;
 
 /** Events carry their contents themselves. */
 const NO_ROOTS: RootSource = {
@@ -20,13 +21,14 @@ const NO_ROOTS: RootSource = {
 
 /** Everything that a collection must not touch, from all who need something. */
 export function rootSources(engine: Engine, clock: () => number = Date.now): readonly RootSource[] {
-  const sources: Record<KindName | 'pins', RootSource> = {
+  const sources: Record<KindName | 'pins' | 'away', RootSource> = {
     chats: chatRoots(engine, clock),
     contexts: contextRoots(engine),
     workflows: workflowRoots(engine),
     pins: pinRoots(engine),
     queues: NO_ROOTS,
     sessions: sessionRoots(engine, plainFilesIo),
+    away: awayRoots(engine, plainFilesIo),
   };
   return Object.values(sources);
 }

@@ -9,6 +9,10 @@ export interface SessionsPlace {
   readonly clock: () => number;
   /** The folder of the store, where it is on this machine. */
   readonly folder: string | undefined;
+  /** The engine is a server's, and session files are kept here. */
+  readonly away: boolean;
+  /** Whoever asks is a client of this process. */
+  readonly served: boolean;
 }
 
 /** Sessions, loaded with the first call: most processes never have one. */
@@ -35,15 +39,18 @@ export function sessionsDoor(place: SessionsPlace): Sessions {
   };
 }
 
-async function loadSessions({ engine, lifetime, clock, folder }: SessionsPlace): Promise<Sessions> {
-  const [{ createSessions }, { plainFilesIo }] = await Promise.all([
+async function loadSessions(place: SessionsPlace): Promise<Sessions> {
+  const { lifetime, clock, folder } = place;
+  const [{ createSessions }, { awayView }, { plainFilesIo }] = await Promise.all([
     import('../session/create-sessions.ts'),
+    import('../session/keep/away-sessions.ts'),
     import('../engine/files/plain-files-io.ts'),
   ]);
   return createSessions({
     io: plainFilesIo,
-    engine,
+    engine: place.away ? awayView(place.engine) : place.engine,
     clock,
+    confined: place.served,
     root: folder === undefined ? undefined : join(folder, 'sessions'),
     assertOpen: (what) => lifetime.assertOpen(what),
     onClose: (hook) => lifetime.onClose(hook),

@@ -8,7 +8,7 @@ import type { SocketAddress } from '../../src/client/socket/dial.ts';
 import { SocketTransport } from '../../src/client/socket/socket-transport.ts';
 import type { Transport } from '../../src/client/transport.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { openAccess } from '../../src/server/access.ts';
+import { ownerAccess } from '../../src/server/access.ts';
 import type { Access } from '../../src/server/access.ts';
 import { BinaryServer } from '../../src/server/binary/binary-server.ts';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
@@ -24,11 +24,11 @@ const GRACE_MS = 100;
 const pem = (name: string): string =>
   readFileSync(new URL(`./tls/${name}.pem`, import.meta.url), 'utf8');
 
-/** Lets in who has the token, with every right. */
+/** Lets in who has the token, with every right: here it is about the way, and not about who may name what. */
 export const tokenAccess: Access = {
   tokensNeeded: true,
   identify: async (token) =>
-    token === TEST_TOKEN ? { name: 'tester', scope: 'admin' } : undefined,
+    token === TEST_TOKEN ? { name: 'tester', scope: 'admin', owner: true } : undefined,
 };
 
 /** A server over `engine` and the transport to it. Closing the transport closes both, and the engine. */
@@ -41,7 +41,7 @@ export async function serveEngine(
   const served = { engine, store };
   const calls = createCalls(served);
   if (way === 'http') {
-    const server = createHttpServer({ served, calls, access: openAccess });
+    const server = createHttpServer({ served, calls, access: ownerAccess });
     const { url } = await server.listen(0, '127.0.0.1');
     const transport = new HttpTransport(url, { timeoutMs: TIMEOUT_MS });
     return closing(transport, async () => {
@@ -76,12 +76,12 @@ export async function connectTo(
 async function listen(server: BinaryServer, way: Exclude<Way, 'http'>): Promise<SocketAddress> {
   if (way === 'unix') {
     const path = join(mkdtempSync(join(tmpdir(), 'quipu-')), 'quipu.sock');
-    await server.listen({ path }, openAccess);
+    await server.listen({ path }, ownerAccess);
     return { kind: 'unix', path };
   }
   const at = { host: '127.0.0.1', port: 0 };
   if (way === 'tcp') {
-    const { port = 0 } = await server.listen(at, openAccess);
+    const { port = 0 } = await server.listen(at, ownerAccess);
     return { kind: 'tcp', host: '127.0.0.1', port };
   }
   const tls = { cert: pem('cert'), key: pem('key') };

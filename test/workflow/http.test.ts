@@ -76,7 +76,9 @@ describe('workflows over HTTP', () => {
   });
 
   it('gives a client everything, also to run a bundle where the client is', async () => {
-    const { url } = await serveHttp();
+    const identity = { name: 'admin', scope: 'admin', handlers: true } as const;
+    const access = { tokensNeeded: false, identify: async () => identity };
+    const { url } = await serveHttp({ access });
     await using store = await openStore(url);
     await store.workflows.bundles.add(`
       export const descriptor = { name: 'far', roles: { a: {} } };

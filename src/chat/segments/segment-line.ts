@@ -40,7 +40,8 @@ export function parseSegmentLine(line: string | undefined): SegmentLine | undefi
   const { made_by, begin, segment, overview, messages, touches, ids, begun, refs, damaged } = value;
   const isHash = (text: unknown): text is string =>
     typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
-  const isCount = (count: unknown): count is number => Number.isSafeInteger(count);
+  const isCount = (count: unknown): count is number =>
+    Number.isSafeInteger(count) && (count as number) >= 0;
   if (typeof made_by !== 'string' || !isCount(begin) || !isCount(segment) || !isCount(begun)) {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
 import type { Io } from '../io.ts';
 import { takeExclusiveLock } from './exclusive-lock.ts';
@@ -16,6 +17,18 @@ export const plainFilesIo: Io = {
     if (stat === undefined) return undefined;
     const kind = stat.isFile() ? 'file' : stat.isDirectory() ? 'folder' : 'other';
     return { kind, size: stat.size, changedMs: stat.ctimeMs };
+  },
+
+  async realpath(path) {
+    const rest: string[] = [];
+    for (let at = resolve(path); ; at = dirname(at)) {
+      try {
+        return join(fs.realpathSync(at), ...rest);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(at) === at) throw error;
+        rest.unshift(basename(at));
+      }
+    }
   },
 
   async lock(path) {

@@ -1,7 +1,7 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { Frame } from '../../wire/frame.ts';
 import { countingFlags } from '../../wire/request-flags.ts';
-import { assertAllowed } from './assert-allowed.ts';
+import { assertAllowed } from '../access.ts';
 import { Request } from './request.ts';
 import type { Job, MessageHandler } from './request.ts';
 import type { Session } from './session.ts';

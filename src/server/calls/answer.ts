@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import type { Scope } from '../access.ts';
+import type { Needed } from '../access.ts';
 import type { AnswerHandler, Caller, StreamHandler } from '../call-handler.ts';
 import { parseArgs } from './check-args.ts';
 
 export type NamedHandler<H> = readonly [method: string, handler: H];
 
 interface Rules<T> {
-  readonly needs: Scope;
+  readonly needs: Needed;
   /** Of the array of arguments. */
   readonly args: z.ZodType<T>;
 }

@@ -19,6 +19,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { assertJsonLine, assertJsonText } from '../../engine/json-text.ts';
 import { assertName } from '../../engine/names.ts';
 import { RAW_BYTES_MAX } from '../../wire/limits.ts';
+import type { Identity } from '../access.ts';
 import {
   bytes,
   contextId,
@@ -32,6 +33,7 @@ import {
   turnIdOrNone,
   u32,
 } from './check-args.ts';
+import { checkRecords } from './remote-records.ts';
 
 /** A schema that knows every field: one that is added to the contract does not compile until it is here. */
 type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };
@@ -104,9 +106,13 @@ const schema = z.tuple([z.strictObject(batchFields)]) as unknown as z.ZodType<[B
 
 /**
  * A batch from outside as one the engine may trust: every hash is that of its bytes, every size that of
- * its blob, every text and name one that can be kept.
+ * its blob, every text and name one that can be kept, and that `identity` may write.
  */
-export async function checkBatch(engine: Engine, args: readonly unknown[]): Promise<Batch> {
+export async function checkBatch(
+  engine: Engine,
+  args: readonly unknown[],
+  identity: Identity,
+): Promise<Batch> {
   const [batch] = parseArgs(schema, args, 'engine.commit');
   if (batch.idempotency?.key === '') throw invalid('key', 'is empty');
   const sizes = checkBlobs(batch.blobs ?? []);
@@ -118,6 +124,7 @@ export async function checkBatch(engine: Engine, args: readonly unknown[]): Prom
     assertName(name, 'document name');
     if (content !== undefined) assertJsonText(content, 'content');
   }
+  await checkRecords(engine, batch, identity);
   const { turns = [], seals = [], patches = [] } = batch;
   for (const used of [...turns, ...seals, ...patches]) await checkSize(engine, sizes, used);
   if (batch.contexts === undefined) return batch;

@@ -17,7 +17,7 @@ export function createCalls(served: Served): CallTable {
     {
       kind: 'answer',
       needs: 'write',
-      run: async (args) => engine.commit(await checkBatch(engine, args)),
+      run: async (args, { identity }) => engine.commit(await checkBatch(engine, args, identity)),
     },
   ];
   return new Map([

@@ -3,7 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Context as HonoContext } from 'hono';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { allows } from '../access.ts';
+import { assertAllowed } from '../access.ts';
 import type { Identity } from '../access.ts';
 import { PREFLIGHT_HEADERS, corsHeaders, guardRequest } from './guard.ts';
 import type { GuardRules } from './guard.ts';
@@ -154,10 +154,8 @@ async function identify(
       {},
     );
   }
-  if (allows(identity, route.needs)) return identity;
-  throw new QuipuError('FORBIDDEN', `this takes a token with the scope ${route.needs}`, {
-    scope: route.needs,
-  });
+  assertAllowed(identity, route.needs);
+  return identity;
 }
 
 function queryOf(context: HonoContext<Env>): Record<string, string> {

@@ -64,7 +64,13 @@ describe('the description of the API', () => {
     const text = readFileSync(new URL('../../../docs/reference/http.md', import.meta.url), 'utf8');
     const rows = [...text.matchAll(/^\| `([A-Z]+ \/\S*)` \| ([\w ]+) \|/gm)];
     const written = rows.map(([, route, scope]) => `${route} ${scope}`);
-    const scopes = { nobody: 'none', read: 'read', write: 'write', admin: 'admin' };
+    const scopes = {
+      nobody: 'none',
+      read: 'read',
+      write: 'write',
+      admin: 'admin',
+      handlers: 'handlers',
+    };
     const expected = routes.map(({ method, path, name, needs }) => {
       const scope = name === 'call' ? 'its own' : scopes[needs];
       return `${method.toUpperCase()} ${path} ${scope}`;

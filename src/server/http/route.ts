@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { Identity, Scope } from '../access.ts';
+import type { Identity, Needed } from '../access.ts';
 import type { HttpWorld } from './http-world.ts';
 
 // A route says what it takes and gives before it says what it does: input is checked by the same
@@ -59,7 +59,7 @@ interface RouteWords {
   readonly name: string;
   readonly summary: string;
   /** `nobody` asks who is calling. */
-  readonly needs: Scope | 'nobody';
+  readonly needs: Needed | 'nobody';
   readonly headers?: Readonly<Record<string, string>>;
   readonly answer: RouteAnswer;
 }

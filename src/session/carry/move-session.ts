@@ -175,6 +175,7 @@ async function finish(
   return { id, file: to };
 }
 
-function hiddenOf(file: string): string {
+/** Where the session file waits while the new place comes to count. */
+export function hiddenOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.moved`);
 }

@@ -9,6 +9,7 @@ import { readBackward } from '../log/read-lines.ts';
 import { artifactsFolderOf } from '../log/session-names.ts';
 import type { SessionDetails, SessionSummary } from '../sessions.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
+import { standingOf } from './own-file.ts';
 import { currentFile } from './registry.ts';
 import type { SessionRecord } from './registry.ts';
 import { SessionRefs } from './session-refs.ts';
@@ -17,9 +18,16 @@ import { SessionRefs } from './session-refs.ts';
 const TAIL_BYTES = 64 * 1024;
 
 /** Reads the header and a little of the end, whatever the size. What cannot be read is said to be so. */
-export async function summarize(io: Io, record: SessionRecord): Promise<SessionSummary> {
-  const file = await currentFile(io, record);
+export async function summarize(
+  world: SessionsWorld,
+  record: SessionRecord,
+): Promise<SessionSummary> {
+  const { io } = world;
   const { id } = record;
+  if ((await standingOf(world, record)) === 'foreign') {
+    return { id, file: record.file, available: false };
+  }
+  const file = await currentFile(io, record);
   try {
     return await withFile(io, file, 'read', async (opened) => {
       const { header, end } = await readHeader(opened, file);
@@ -43,11 +51,13 @@ async function lastTimestamp(file: IoFile, from: number, to: number): Promise<st
 }
 
 export async function describeSession(
-  { io, engine }: SessionsWorld,
+  world: SessionsWorld,
   record: SessionRecord,
 ): Promise<SessionDetails> {
-  const summary = await summarize(io, record);
-  const folder = artifactsFolderOf(summary.file);
+  const { io, engine } = world;
+  const summary = await summarize(world, record);
+  const isOwn = (await standingOf(world, record)) === 'own';
+  const folder = isOwn ? artifactsFolderOf(summary.file) : undefined;
   const artifacts = folder === undefined ? undefined : new Artifacts(io, folder);
   const names = (await artifacts?.listFiles()) ?? [];
   const outputs = names.map(agentIdOf).filter((id) => id !== undefined);

@@ -4,6 +4,7 @@ import { settleMove } from '../carry/move-session.ts';
 import { noSession, readHeader, withFile } from '../log/open-session-file.ts';
 import { parseSessionName } from '../log/session-names.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
+import { assertOwn, standingOf } from './own-file.ts';
 import type { SessionRecord } from './registry.ts';
 import { scanReferences } from './scan-references.ts';
 import { SessionRefs } from './session-refs.ts';
@@ -16,6 +17,8 @@ export async function findSession(world: SessionsWorld, session: string): Promis
   if (typeof session !== 'string' || session === '') {
     throw invalid('session', 'is the id of a session or the path of its file');
   }
+  if (world.confined === true && isPath(session))
+    throw invalid('session', 'is the id of a session');
   return isPath(session) ? findByPath(world, resolve(session)) : findById(world, session);
 }
 
@@ -28,7 +31,7 @@ async function findById(world: SessionsWorld, id: string): Promise<SessionRecord
   if (record === undefined) {
     throw new QuipuError('NOT_FOUND', `there is no session ${id}`, { what: 'session', id });
   }
-  return settleMove(world, record);
+  return settleMove(world, await assertOwn(world, record));
 }
 
 async function findByPath(world: SessionsWorld, file: string): Promise<SessionRecord> {
@@ -36,11 +39,13 @@ async function findByPath(world: SessionsWorld, file: string): Promise<SessionRe
   if ((await io.stat(file)) === undefined) {
     const known = await registry.get(parseSessionName(file)?.id ?? '');
     if (known === undefined) throw noSession(file);
-    return settleMove(world, known);
+    return settleMove(world, await assertOwn(world, known));
   }
   const { header } = await withFile(io, file, 'read', (opened) => readHeader(opened, file));
   const known = await registry.get(header.id);
   if (known === undefined) return register(world, header.id, file);
+  // A record that names what is not its own says nothing about this file.
+  if ((await standingOf(world, known)) === 'foreign') return register(world, header.id, file);
   const settled = await settleMove(world, known);
   if (settled.file === file || known.movingTo === file || known.file === file) return settled;
   // The one it was is gone: this is where somebody put it.

@@ -7,7 +7,7 @@ export type RefsPage = Readonly<Record<string, string | null>>;
 /** References on one page: each new one rewrites its page, so pages are short. */
 export const REFS_PER_PAGE = 32;
 
-export function parseRefsPage(row: DocRow): RefsPage {
+export function parseRefsPage(row: Pick<DocRow, 'name' | 'content'>): RefsPage {
   try {
     const page: unknown = JSON.parse(row.content);
     if (typeof page === 'object' && page !== null && !Array.isArray(page)) return page as RefsPage;

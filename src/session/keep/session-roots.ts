@@ -13,9 +13,10 @@ const PAGE_DOCS = 1000;
 
 /**
  * Every blob that a session refers to: those that the store was told of, and those in the files themselves, because
- * other programs write lines there. While a file cannot be read, whatever a line could name stays.
+ * other programs write lines there. While a file cannot be read, whatever a line could name stays. `hasFiles` is false for
+ * files that are on other machines.
  */
-export function sessionRoots(engine: Engine, io: Io): RootSource {
+export function sessionRoots(engine: Engine, io: Io, hasFiles = true): RootSource {
   const files = new FilesInUse(engine, io);
   return {
     kind: 'sessions',
@@ -25,8 +26,10 @@ export function sessionRoots(engine: Engine, io: Io): RootSource {
         for (const [sha256, of] of unresolvedOf(row)) files.want(sha256, of);
       }
       const registry = new Registry(engine);
-      for await (const record of registry.all()) yield* files.take(record);
-      for await (const record of registry.copies()) yield* files.take(record);
+      if (hasFiles) {
+        for await (const record of registry.all()) yield* files.take(record);
+        for await (const record of registry.copies()) yield* files.take(record);
+      }
       yield* files.resolve();
       yield* files.keepAll();
     },
@@ -35,7 +38,7 @@ export function sessionRoots(engine: Engine, io: Io): RootSource {
         if (row.name.startsWith(REFS_PREFIX)) {
           for (const [sha256, of] of unresolvedOf(row)) files.want(sha256, of);
         } else if (row.name.startsWith(SESSIONS_PREFIX) || row.name.startsWith(COPIES_PREFIX)) {
-          files.hear(parseRecord(row));
+          if (hasFiles) files.hear(parseRecord(row));
         }
       }
       return docs

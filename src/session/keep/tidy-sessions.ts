@@ -4,6 +4,7 @@ import { artifactsFolderOf } from '../log/session-names.ts';
 import type { SessionSummary, TidyOptions, TidyReport } from '../sessions.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
 import { summarize, treeBytes } from './describe-session.ts';
+import { standingOf } from './own-file.ts';
 import type { SessionRecord } from './registry.ts';
 import { removeSession } from './remove-session.ts';
 
@@ -43,8 +44,10 @@ export async function tidySessions(
   const sessions: Weighed[] = [];
   const missing: SessionRecord[] = [];
   for await (const record of registry.all()) {
-    const summary = await summarize(io, record);
-    if ((await io.stat(summary.file)) === undefined)
+    const summary = await summarize(world, record);
+    const isForeign = (await standingOf(world, record)) === 'foreign';
+    // What is there instead is somebody else's.
+    if (isForeign || (await io.stat(summary.file)) === undefined)
       missing.push({ ...record, file: summary.file });
     // One that is there and cannot be read is kept, and not counted.
     else if (summary.available)

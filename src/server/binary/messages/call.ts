@@ -2,7 +2,7 @@ import { QuipuError, invalid } from '../../../base/errors.ts';
 import { decodeCall, encodeCallReply } from '../../../wire/call.ts';
 import { fromCall, toCall } from '../../../wire/call-values.ts';
 import type { AnswerHandler, CallTable, StreamHandler, UploadHandler } from '../../call-handler.ts';
-import { assertAllowed } from '../assert-allowed.ts';
+import { assertAllowed } from '../../access.ts';
 import { CallStream } from '../call-stream.ts';
 import type { Job, MessageHandler, Reply, Request } from '../request.ts';
 import type { Session } from '../session.ts';

@@ -5,7 +5,7 @@ import { fromCall, toCall } from '../../../wire/call-values.ts';
 import type { Parts } from '../../../wire/byte-writer.ts';
 import { METHOD_BYTES_MAX } from '../../../wire/limits.ts';
 import { encodeStream } from '../../../wire/stream.ts';
-import { allows } from '../../access.ts';
+import { assertAllowed } from '../../access.ts';
 import { isOwnFault, toWireError } from '../../binary/wire-error.ts';
 import type { CallHandler, Caller, StreamHandler, UploadHandler } from '../../call-handler.ts';
 import { withHeartbeats } from '../heartbeat.ts';
@@ -42,12 +42,7 @@ export const callRoutes: readonly Route[] = [
           found,
         });
       }
-      if (!allows(request.identity, handler.needs)) {
-        const { needs: scope } = handler;
-        throw new QuipuError('FORBIDDEN', `${method} takes a token with the scope ${scope}`, {
-          scope,
-        });
-      }
+      assertAllowed(request.identity, handler.needs);
       return runCall(handler, request);
     },
   }),

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { QuipuError } from '../../../base/errors.ts';
 import type { RedactOptions } from '../../../chat/chats.ts';
-import { allows } from '../../access.ts';
+import { assertAllowed } from '../../access.ts';
 import { chatId } from '../chat-schemas.ts';
 import { given } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';
@@ -34,7 +33,7 @@ export const chatRedactionRoutes: readonly Route[] = [
     body,
     answer,
     async run({ params: { id, message }, body: wish, request }) {
-      assertMay(wish.erase === true && !allows(request.identity, 'admin'));
+      if (wish.erase === true) assertAllowed(request.identity, 'admin');
       const chat = await request.world.served.store.chats.open(id);
       return jsonReply(await chat.redact(message, given(wish) as RedactOptions));
     },
@@ -50,15 +49,9 @@ export const chatRedactionRoutes: readonly Route[] = [
     body,
     answer,
     async run({ params: { id, batch }, body: wish, request }) {
-      assertMay(wish.erase === true && !allows(request.identity, 'admin'));
+      if (wish.erase === true) assertAllowed(request.identity, 'admin');
       const chat = await request.world.served.store.chats.open(id);
       return jsonReply(await chat.redactBatch(batch, given(wish) as RedactOptions));
     },
   }),
 ];
-
-function assertMay(isRefused: boolean): void {
-  if (!isRefused) return;
-  const message = 'erasing takes a token with the scope admin';
-  throw new QuipuError('FORBIDDEN', message, { scope: 'admin' });
-}

@@ -1,0 +1,176 @@
+import { toHash } from '../../base/brand.ts';
+import { invalid, isQuipuError, QuipuError } from '../../base/errors.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
+import { parsePieceList, readPieceList } from '../../chat/archive-lines.ts';
+import { parseHeld } from '../../chat/hold-blobs.ts';
+import { parseMeta } from '../../chat/meta.ts';
+import { parseSegmentLine } from '../../chat/segments/segment-line.ts';
+import { parsePins } from '../../context/pin-list.ts';
+import { readTurnNote } from '../../context/plan-seal.ts';
+import type { Batch, BlobPut } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { checkAwayRefs, isAwayRecord } from '../../session/keep/away-sessions.ts';
+import type { KindName } from '../../store/root-sources.ts';
+import { parseRegistry } from '../../workflow/registry.ts';
+import { parseHistoryLine, parseIndex, parseObject } from '../../workflow/thread-index.ts';
+import { parseNote } from '../../workflow/thread-note.ts';
+import { assertAllowed } from '../access.ts';
+import type { Identity, Needed } from '../access.ts';
+
+// What a commit from outside may write beside turns and blobs. Kinds of thread run in the client, so their documents and
+// logs come over the wire; whoever has a token can make one up. So each name is one that a kind writes there, each text is
+// one that this kind can read, and what the server or its owner takes for the truth (where a file is, what was
+// erased, which patch a key stands for) is written by the server's own verbs alone and stands in no row.
+
+interface Place {
+  readonly engine: Engine;
+  /** Those that come with it. */
+  readonly blobs: readonly BlobPut[];
+  readonly name: string;
+  /** What the brackets of the pattern hold. */
+  readonly id: string;
+}
+
+interface Rule {
+  readonly names: RegExp;
+  /** Of a document its content, of a log each line, all of them JSON. Throws for what its kind would not write. */
+  readonly check: (text: string, place: Place) => unknown;
+  /** Beyond the scope that a commit takes. */
+  readonly needs?: Needed;
+}
+
+interface KindRules {
+  readonly docs: readonly Rule[];
+  readonly logs: readonly Rule[];
+}
+
+const RULES: Readonly<Record<KindName | 'pins', KindRules>> = {
+  contexts: { docs: [{ names: /^turn-notes\/([1-9]\d*)\.json$/, check: checkTurnNote }], logs: [] },
+  pins: { docs: [{ names: /^pins\/turns\.json$/, check: parsePins }], logs: [] },
+  chats: {
+    docs: [
+      { names: /^chats\/session-(\w{1,128})\.meta\.json$/, check: checkChatMeta },
+      { names: /^chats-held\/[0-9a-z]{26}\.json$/, check: parseHeld },
+    ],
+    logs: [
+      // Chats read any line, and say which ones are no events.
+      { names: /^chats\/session-\w{1,128}\.events\.ndjson$/, check: () => undefined },
+      { names: /^chats-cache\/session-\w{1,128}\.ndjson$/, check: checkSegment },
+    ],
+  },
+  workflows: {
+    docs: [
+      // Whoever runs a workflow runs the module that this names.
+      { names: /^workflows\/workflow\.yaml$/, check: parseRegistry, needs: 'handlers' },
+      {
+        names: /^workflows\/bundles\/[0-9a-f]{64}\/threads\.json$/,
+        check: (text, { name }) => parseIndex(name, text),
+      },
+      {
+        names: /^workflows\/threads\/[0-9A-Z]{26}\.json$/,
+        check: (text, { name }) => parseNote(name, text),
+      },
+    ],
+    logs: [
+      {
+        names: /^workflows\/bundles\/[0-9a-f]{64}\/history\/\d{4}-\d\d-\d\d\.jsonl$/,
+        check: (text, { name }) => parseHistoryLine(name, text),
+      },
+      {
+        names: /^workflows\/bundles\/[0-9a-f]{64}\/[0-9A-Z]{26}\.info\.jsonl$/,
+        check: (text, { name }) => parseObject(name, text),
+      },
+    ],
+  },
+  sessions: {
+    // Sessions whose files a client keeps. Those of the server are in other documents.
+    docs: [
+      {
+        names: /^away\/session(?:-copies)?\/[\w-]{1,128}$/,
+        check: (text) => isAwayRecord(text) || refuse('is no record of a session'),
+      },
+      {
+        names: /^away\/session-refs\/[\w-]{1,128}\/\d{6}$/,
+        check: (content, { name }) => checkAwayRefs({ name, content }),
+      },
+    ],
+    logs: [],
+  },
+  queues: { docs: [], logs: [] },
+};
+
+const ALL = Object.values(RULES);
+
+/** FORBIDDEN for a name that `identity` may not write, INVALID for a text that its kind could not read. */
+export async function checkRecords(
+  engine: Engine,
+  { blobs = [], docs = [], logs = [] }: Batch,
+  identity: Identity,
+): Promise<void> {
+  if (identity.owner === true) return;
+  for (const { name, content } of docs) {
+    const find = findRule('docs', name, identity);
+    if (content !== undefined) await checkText(find, content, { engine, blobs, name });
+  }
+  for (const change of logs) {
+    const { name } = change;
+    const find = findRule('logs', name, identity);
+    if (change.do === 'remove') continue;
+    for (const line of change.lines) await checkText(find, line, { engine, blobs, name });
+  }
+}
+
+function findRule(list: keyof KindRules, name: string, identity: Identity): Rule {
+  const rule = ALL.flatMap((kind) => kind[list]).find(({ names }) => names.test(name));
+  if (rule === undefined) {
+    const what = list === 'docs' ? 'document' : 'log';
+    const message = `a commit over the network may not write the ${what} ${name}: clients write those of chats, workflows, pins, notes of turns and sessions of their own; use the verb that makes it, or open the folder of the store`;
+    throw new QuipuError('FORBIDDEN', message, { scope: 'owner' });
+  }
+  if (rule.needs !== undefined) assertAllowed(identity, rule.needs);
+  return rule;
+}
+
+async function checkText(
+  { names, check }: Rule,
+  text: string,
+  place: Omit<Place, 'id'>,
+): Promise<void> {
+  const [, id = ''] = names.exec(place.name) ?? [];
+  try {
+    await check(text, { ...place, id });
+  } catch (error) {
+    // A kind calls it corrupt when it finds it in a store; here it is refused before it is in one.
+    const isWrong = isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'INVALID');
+    if (!isWrong && !isQuipuError(error, 'NOT_FOUND') && !(error instanceof SyntaxError))
+      throw error;
+    throw invalid(place.name, `would hold what cannot be read there: ${error.message}`);
+  }
+}
+
+function refuse(problem: string): never {
+  throw invalid('content', problem);
+}
+
+function checkTurnNote(text: string): void {
+  if (readTurnNote(text) === undefined) refuse('has no reason');
+}
+
+async function checkChatMeta(text: string, { engine, blobs, id }: Place): Promise<void> {
+  const { meta, problem } = parseMeta(id, text);
+  if (problem !== undefined) refuse(problem.message);
+  for (const hash of meta.past_archives ?? []) toHash(hash);
+  if (meta.archive === undefined) return;
+  const archive = toHash(meta.archive.hash);
+  const put = blobs.find(({ hash }) => hash === archive);
+  const pieces =
+    put === undefined
+      ? await readPieceList(engine, archive)
+      : parsePieceList(decodeUtf8(put.bytes));
+  if (!Array.isArray(pieces)) refuse('names an archive that is no list of pieces');
+  for (const piece of pieces) toHash((piece as { hash?: string } | null)?.hash ?? '');
+}
+
+function checkSegment(text: string): void {
+  if (parseSegmentLine(text) === undefined) refuse('is no line about a segment');
+}

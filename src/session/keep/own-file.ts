@@ -1,0 +1,76 @@
+import { basename, dirname, resolve, sep } from 'node:path';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import type { Io } from '../../engine/io.ts';
+import { hiddenOf } from '../carry/move-session.ts';
+import { readHeader, withFile } from '../log/open-session-file.ts';
+import { artifactsFolderOf, parseSessionName } from '../log/session-names.ts';
+import type { SessionsWorld } from '../sessions-world.ts';
+import type { SessionRecord } from './registry.ts';
+
+// Where a session is stands in a document, and a document may come from anywhere: from another version, from a copy of another
+// store, from a client with a token. So no path in one is used before it has been looked at here.
+
+/** `unproved`: nothing there says whose it is, so nothing there may be removed or shown. */
+export type Standing = 'own' | 'unproved' | 'foreign';
+
+type OwnWorld = Pick<SessionsWorld, 'io' | 'root' | 'confined'>;
+
+/**
+ * What is in the store's folder of sessions is its own. What a user put elsewhere must say itself that it is this session, by
+ * its header or, for one that has none to read, by its name; on a server nothing elsewhere counts.
+ */
+export async function standingOf(world: OwnWorld, record: SessionRecord): Promise<Standing> {
+  const { id, file, movingTo } = record;
+  if (movingTo === undefined) return standingAt(world, id, file);
+  // A move keeps the name, and so the name of the artifacts that go with it.
+  if (basename(movingTo) !== basename(file)) return 'foreign';
+  const places = [file, movingTo, hiddenOf(file)];
+  const found = await Promise.all(places.map((path) => standingAt(world, id, path)));
+  if (found.includes('foreign')) return 'foreign';
+  return found.includes('own') ? 'own' : 'unproved';
+}
+
+/** FORBIDDEN for a record that names what is not its own. */
+export async function assertOwn(world: OwnWorld, record: SessionRecord): Promise<SessionRecord> {
+  if ((await standingOf(world, record)) !== 'foreign') return record;
+  const where =
+    world.confined === true
+      ? 'not in the folder of sessions of this store; use it where its file is'
+      : 'not this session; open the file by its path, or forget the record with sessions.tidy';
+  const message = `what the store notes as the file of session ${record.id}, ${record.file}, is ${where}`;
+  throw new QuipuError('FORBIDDEN', message, { scope: 'owner' });
+}
+
+async function standingAt(
+  { io, root, confined }: OwnWorld,
+  id: string,
+  path: string,
+): Promise<Standing> {
+  const kind = (await io.stat(path))?.kind;
+  const folder = artifactsFolderOf(path);
+  const beside = folder === undefined ? undefined : (await io.stat(folder))?.kind;
+  // A link leads to what nobody looked at.
+  if (kind === 'other' || beside === 'other') return 'foreign';
+  if (root !== undefined && (await isInside(io, root, path))) return 'own';
+  if (confined === true) return 'foreign';
+  const said = kind === 'file' ? await idIn(io, path) : undefined;
+  if (said !== undefined) return said === id ? 'own' : 'foreign';
+  return parseSessionName(path)?.id === id ? 'own' : 'unproved';
+}
+
+async function isInside(io: Io, root: string, path: string): Promise<boolean> {
+  const real = (place: string): Promise<string> =>
+    io.realpath?.(place) ?? Promise.resolve(resolve(place));
+  const [top, folder] = [await real(root), await real(dirname(path))];
+  return folder === top || folder.startsWith(top + sep);
+}
+
+/** Undefined when no header can be read. */
+async function idIn(io: Io, path: string): Promise<string | undefined> {
+  try {
+    return (await withFile(io, path, 'read', (file) => readHeader(file, path))).header.id;
+  } catch (error) {
+    if (isQuipuError(error)) return undefined;
+    throw error;
+  }
+}

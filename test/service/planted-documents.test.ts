@@ -1,0 +1,249 @@
+import { existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { picture } from '../../src/testing/session-suite/fixture.ts';
+import { toHash } from '../../src/base/brand.ts';
+import { isQuipuError } from '../../src/base/errors.ts';
+import type { Batch } from '../../src/engine/batch.ts';
+import { serveForAttack, WAYS } from './attack-rig.ts';
+import type { AttackOptions, AttackRig, Way } from './attack-rig.ts';
+
+// A client may write what is its own, and nothing that the server or its owner takes for the truth: no path, no
+// program, no note of what was erased. Each document is planted over each protocol, and what it would have done is tried.
+
+const HASH = 'ab'.repeat(32);
+const THREAD = '01arz3ndektsv4rrffq69g5fav'.toUpperCase();
+
+/** Documents and logs that must be refused, and what each would have been good for. */
+function plants(outside: string): Record<string, Batch> {
+  const doc = (name: string, content: unknown, publish = false): Batch => ({
+    docs: [{ name, content: JSON.stringify(content), publish }],
+  });
+  const log = (name: string, ...lines: unknown[]): Batch => ({
+    logs: [{ do: 'append', name, lines: lines.map((line) => JSON.stringify(line)) }],
+  });
+  const file = join(outside, 'notes.jsonl');
+  return {
+    'a session that is a foreign file': doc('session/evil', { id: 'evil', file }),
+    'a session that moves': doc('session/moves', {
+      id: 'moves',
+      file: '/no.jsonl',
+      movingTo: file,
+    }),
+    'the references of a session of the server': doc('session-refs/evil/000000', {}),
+    'the end of those references': {
+      docs: [{ name: 'session-refs/evil/000000', content: undefined }],
+    },
+    'references that stop every collection': doc('away/session-refs/x/000000', { x: 'no blob' }),
+    'a record of a session that is none': doc('away/session/x', { id: 7 }),
+    'a program for everyone': doc(
+      'workflows/workflow.yaml',
+      { workflows: { deploy: { versions: [{ hash: HASH, since: 1 }] } } },
+      true,
+    ),
+    'the end of all programs': { docs: [{ name: 'workflows/workflow.yaml', content: undefined }] },
+    'an index that cannot be read': doc(`workflows/bundles/${HASH}/threads.json`, { x: 1 }, true),
+    'a note that cannot be read': doc(`workflows/threads/${THREAD}.json`, { bundle: '../..' }),
+    'a history that cannot be read': log(`workflows/bundles/${HASH}/history/2026-01-01.jsonl`, {}),
+    'another file among the workflows': doc('workflows/bundles/x.json', {}, true),
+    'pins that cannot be read': doc('pins/turns.json', { pins: 'none' }),
+    'other pins': doc('pins/other.json', {}),
+    'a chat with an archive that is none': doc(
+      'chats/session-c.meta.json',
+      { session_id: 'c', archive: { hash: '../../x', lines: 1, bytes: 1 } },
+      true,
+    ),
+    'a chat that is about another': doc('chats/session-c.meta.json', { session_id: 'd' }, true),
+    'another file among the chats': log('chats/x', 1),
+    'folds of a chat that cannot be read': log('chats-cache/session-c.ndjson', { segment: 1 }),
+    'blobs that are held for ever': doc('chats-held/x.json', { at: 'never', hashes: ['no'] }),
+    'a key that stands for a patch': doc(`patch-keys/1/${HASH}`, { payload: HASH, after: 0 }),
+    'the list of what was erased': log('erased/blobs.jsonl', { hash: HASH }),
+    'the end of that list': { logs: [{ do: 'remove', name: 'erased/blobs.jsonl' }] },
+    'a log of its own': log('logs/mine', 1),
+    'a document of its own': doc('mine', 1),
+    'the events of a queue': doc('queues/inbox/events.db', {}, true),
+    'what SQLite left of the lock': doc('lock.db-journal', {}, true),
+    'the tokens, on a disk without case': doc('Tokens.json', { version: 1, tokens: [] }, true),
+    'a reason of a turn that is none': doc('turn-notes/1.json', { reason: 7 }),
+  };
+}
+
+/** What was planted after all. */
+async function plantAll({ client, outside }: AttackRig, way: Way): Promise<string[]> {
+  const { engine } = client(way);
+  const accepted: string[] = [];
+  for (const [what, batch] of Object.entries(plants(outside))) {
+    try {
+      await engine.commit(batch);
+      accepted.push(what);
+    } catch (error) {
+      const isRefusal = isQuipuError(error, 'FORBIDDEN') || isQuipuError(error, 'INVALID');
+      if (!isRefusal) throw error;
+    }
+  }
+  return accepted;
+}
+
+describe('a token that may write', () => {
+  it.each(WAYS)('plants no document that others trust, over %s', async (way) => {
+    const rig = await serveForAttack();
+    await rig.served.store.queues
+      .open('inbox')
+      .then((queue) => queue.push({ source: 'self', type: 'message', content: 'acknowledged' }));
+    expect(await plantAll(rig, way)).toEqual([]);
+    const { store, engine } = rig.served;
+    expect(await engine.listDocs('', 100)).toEqual([]);
+    expect(await engine.listLogs('', 100)).toEqual([]);
+    const inbox = await store.queues.open('inbox');
+    expect(await inbox.peek({ lastEventId: 0 })).toMatchObject([{ content: 'acknowledged' }]);
+    expect(await store.maintain.gc()).toBeDefined();
+  });
+
+  it.each(WAYS)('would plant them if every name were let pass, over %s', async (way) => {
+    const careless: AttackOptions['careless'] = (identity) => ({ ...identity, owner: true });
+    expect((await plantAll(await serveForAttack({ careless }), way)).length).toBeGreaterThan(20);
+  });
+});
+
+/** Records that an older version, or a copy of another store, may have in it: each leads out of the folder. */
+function strayRecords({ folder, outside }: AttackRig): Record<string, object> {
+  const real = join(outside, 'real.jsonl');
+  writeFileSync(real, '{"type":"session","version":3,"id":"real","timestamp":"","cwd":"/"}\n');
+  symlinkSync(outside, join(folder, 'sessions', 'link'));
+  symlinkSync(real, join(folder, 'sessions', 'linked.jsonl'));
+  writeFileSync(
+    join(folder, 'sessions', 'artifacts.jsonl'),
+    '{"type":"session","id":"artifacts"}\n',
+  );
+  symlinkSync(join(outside, 'notes'), join(folder, 'sessions', 'artifacts'));
+  return {
+    stray: { file: join(outside, 'notes.jsonl') },
+    real: { file: real },
+    missing: { file: join(outside, 'gone', 'notes.jsonl') },
+    climbing: { file: join(folder, 'sessions', '..', '..', 'outside', 'notes.jsonl') },
+    link: { file: join(folder, 'sessions', 'link', 'notes.jsonl') },
+    linked: { file: join(folder, 'sessions', 'linked.jsonl') },
+    artifacts: { file: join(folder, 'sessions', 'artifacts.jsonl') },
+    moving: { file: join(folder, 'sessions', 'no.jsonl'), movingTo: join(outside, 'notes.jsonl') },
+    moved: { file: join(outside, 'notes.jsonl'), movingTo: join(folder, 'sessions', 'x.jsonl') },
+    near: { file: join(folder, 'sessions', 'notes.jsonl'), movingTo: join(outside, 'notes.jsonl') },
+  };
+}
+
+/** Everything that a client can ask of a session. */
+const REQUESTS: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+  ['GET', ''],
+  ['GET', '/entries'],
+  ['GET', '/resource?url=agent://0-Plan'],
+  ['GET', '/resource?url=artifact://0'],
+  ['POST', '/entries', { type: 'message' }],
+  ['POST', '/artifacts', { text: 'x' }],
+  ['POST', '/fork', {}],
+  ['DELETE', ''],
+];
+
+function treeOf(path: string): string[] {
+  const names = readdirSync(path, { recursive: true, withFileTypes: true });
+  return names
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => `${file} ${readFileSync(file, 'utf8')}`)
+    .toSorted();
+}
+
+/** What a client got, or changed, of files outside of the store. */
+async function tryStrays(rig: AttackRig): Promise<string[]> {
+  const { served, outside } = rig;
+  await (await served.store.sessions.create()).close();
+  const strays = Object.entries(strayRecords(rig));
+  const before = treeOf(outside);
+  const harm: string[] = [];
+  for (const [method, path, body] of REQUESTS) {
+    for (const [id, record] of strays) {
+      const content = JSON.stringify({ id, ...record });
+      await served.engine.commit({ docs: [{ name: `session/${id}`, content }] });
+      const answer = await rig.fetch(method, `/v1/sessions/${id}${path}`, body);
+      const text = await answer.text();
+      const what = `${method} ${path} of ${id}`;
+      if (answer.ok || text.includes('SECRET')) harm.push(`${what}: ${answer.status}`);
+      if (treeOf(outside).join() !== before.join()) return [...harm, `${what} changed files`];
+    }
+  }
+  return harm;
+}
+
+describe('a session record that leads out of the store', () => {
+  it('gives a client nothing to read, to write or to remove', async () => {
+    const rig = await serveForAttack();
+    expect(await tryStrays(rig)).toEqual([]);
+    const { items } = (await (await rig.fetch('GET', '/v1/sessions')).json()) as {
+      items: { id: string; available: boolean }[];
+    };
+    expect(items.filter(({ available }) => available)).toHaveLength(1);
+    const { sessions } = rig.served.store;
+    await expect(sessions.open(join(rig.outside, 'real.jsonl'))).rejects.toThrow('id of a session');
+  });
+
+  it('would, on a server that did not confine them', async () => {
+    expect(await tryStrays(await serveForAttack({ confined: false }))).not.toEqual([]);
+  });
+
+  it('costs its owner nothing, and can be forgotten', async () => {
+    const rig = await serveForAttack({ confined: false });
+    const { engine, store } = rig.served;
+    await (await store.sessions.create()).close();
+    const strays = Object.entries(strayRecords(rig));
+    for (const [id, record] of strays) {
+      const content = JSON.stringify({ id, ...record });
+      await engine.commit({ docs: [{ name: `session/${id}`, content }] });
+    }
+    const before = treeOf(rig.outside).filter((file) => !file.includes('real.jsonl'));
+    for (const [id] of strays) {
+      const found = await store.sessions.resolve('agent://0-Plan', { session: id }).catch(String);
+      expect(String(found)).not.toContain('SECRET');
+      await store.sessions.remove(id).catch(() => undefined);
+    }
+    await store.sessions.tidy({ maxBytes: 0, drafts: true, forgetMissing: true });
+    expect(treeOf(rig.outside)).toEqual(before);
+    expect((await store.sessions.list()).items).toEqual([]);
+  });
+});
+
+describe('what a client does with its own token', () => {
+  it.each(WAYS)('is let through for every kind, over %s', async (way) => {
+    const { client, served, outside } = await serveForAttack();
+    const { store } = client(way);
+    // Contexts, with a turn that is given up and one that is pinned.
+    const context = await store.contexts.create();
+    const turn = await store.contexts.append(context.id, { type: 't', payload: 'x' });
+    await store.contexts.pin(turn.id);
+    const open = await store.contexts.open(context.id, { type: 't' });
+    await open.abort('enough');
+    // Chats, with a payload in a blob, an archive and its way back.
+    const chat = await store.chats.open((await store.chats.create({ title: 'c' })).id);
+    const events = Array.from({ length: 1100 }, (_, n) => ({
+      type: 'message_completed',
+      payload: { message_id: `m${n}`, role: 'user', content: `${n}` },
+    }));
+    await chat.append(events);
+    await chat.add({ role: 'user', content: 'x'.repeat(100_000) });
+    expect((await chat.messages()).messages.at(-1)?.content).toHaveLength(100_000);
+    await chat.archive();
+    await chat.unarchive();
+    // Workflows.
+    const thread = await store.workflows.start({ name: 'w', prompt: 'p', bundle: toHash(HASH) });
+    await store.workflows.step(thread.id, { role: 'r', content: 'c' });
+    await store.workflows.end(thread.id, { summary: 'done' });
+    // Sessions, with a picture.
+    const session = await store.sessions.create({ folder: join(outside, 'mine') });
+    await session.append(picture(Buffer.alloc(5000, 2)));
+    await served.store.maintain.gc({ graceMs: 0 });
+    expect((await session.load()).unresolved).toEqual([]);
+    const { file } = await store.sessions.details(session.id);
+    await store.sessions.move(session.id, join(outside, 'there'));
+    await store.sessions.remove(session.id);
+    expect(existsSync(file)).toBe(false);
+    expect((await served.store.sessions.list()).items).toEqual([]);
+  });
+});
