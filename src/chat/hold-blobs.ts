@@ -37,7 +37,9 @@ export function parseHeld(content: string): Held {
   const value: unknown = JSON.parse(content);
   const { at, hashes } = (isObject(value) ? value : {}) as { at?: unknown; hashes?: unknown };
   const isTime = typeof at === 'string' && !Number.isNaN(Date.parse(at));
-  if (isTime && Array.isArray(hashes)) return { at, hashes: hashes.map((hash) => toHash(hash)) };
+  if (isTime && Array.isArray(hashes)) {
+    return { at, hashes: (hashes as string[]).map((hash) => toHash(hash)) };
+  }
   const message = 'a document of held blobs does not say which, or since when';
   throw new QuipuError('CORRUPT', message, { file: HELD_FOLDER, offset: 0 });
 }

@@ -201,7 +201,7 @@ describe('a session record that leads out of the store', () => {
     const before = treeOf(rig.outside).filter((file) => !file.includes('real.jsonl'));
     for (const [id] of strays) {
       const found = await store.sessions.resolve('agent://0-Plan', { session: id }).catch(String);
-      expect(String(found)).not.toContain('SECRET');
+      expect(JSON.stringify(found)).not.toContain('SECRET');
       await store.sessions.remove(id).catch(() => undefined);
     }
     await store.sessions.tidy({ maxBytes: 0, drafts: true, forgetMissing: true });
