@@ -11,6 +11,8 @@ export interface Context {
   readonly base: TurnId;
   /** The turn being streamed into, or 0. */
   readonly openTurn: TurnId;
+  /** Of the head: 2 while a turn is being streamed, 4 for a fork. Other bits may come. */
+  readonly flags: number;
   /** Unix time in milliseconds. */
   readonly createdAt: number;
   /** Time of the last append, seal or creation. */
@@ -29,6 +31,7 @@ export interface ContextJson {
   headDepth: number;
   base: string;
   openTurn: string;
+  flags: number;
   createdAt: number;
   updatedAt: number;
   title?: string;

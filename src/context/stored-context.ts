@@ -1,5 +1,7 @@
+import { NO_TURN } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import type { ContextRow } from '../engine/rows.ts';
+import { ContextFlag } from '../format/context-flags.ts';
 import type { Context, ContextJson } from './context.ts';
 
 /** A context as the engine had it. It does not move when the context does. */
@@ -9,6 +11,7 @@ export class StoredContext implements Context {
   readonly headDepth: number;
   readonly base: TurnId;
   readonly openTurn: TurnId;
+  readonly flags: number;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly title?: string;
@@ -23,6 +26,9 @@ export class StoredContext implements Context {
     this.headDepth = row.headDepth;
     this.base = row.base;
     this.openTurn = row.openTurn;
+    this.flags =
+      (row.openTurn === NO_TURN ? 0 : ContextFlag.OPEN) |
+      (row.base === NO_TURN ? 0 : ContextFlag.FORKED);
     this.createdAt = row.createdAt;
     this.updatedAt = row.updatedAt;
     if (title !== undefined) this.title = title;
@@ -39,6 +45,7 @@ export class StoredContext implements Context {
       headDepth: this.headDepth,
       base: String(this.base),
       openTurn: String(this.openTurn),
+      flags: this.flags,
       createdAt: this.createdAt,
       updatedAt: this.updatedAt,
       ...(title !== undefined && { title }),

@@ -1,5 +1,6 @@
 import type { ContextId, TurnId } from '../base/brand.ts';
 import { readU64, toBuffer, writeU64 } from './bytes.ts';
+import { ContextFlag } from './context-flags.ts';
 import { isSealed, seal } from './crc-seal.ts';
 
 // heads.tbl: the record of context n is at n * 64.                      docs/format/heads.md
@@ -8,8 +9,6 @@ import { isSealed, seal } from './crc-seal.ts';
 // | u64      | u64   | u64   | u64   | u64        | u64        | u32   | u32   | u32        | u32   |
 // little-endian; flags: 1 removed, the rest zero; crc32 covers 0..60
 export const HEAD_RECORD_BYTES = 64;
-
-const FLAG_REMOVED = 1;
 
 export interface HeadRecord {
   readonly id: ContextId;
@@ -41,7 +40,7 @@ export function encodeHeadRecord(
   writeU64(buffer, record.createdAt, at + 32);
   writeU64(buffer, record.updatedAt, at + 40);
   buffer.writeUInt32LE(record.headDepth, at + 48);
-  buffer.writeUInt32LE(record.removed ? FLAG_REMOVED : 0, at + 52);
+  buffer.writeUInt32LE(record.removed ? ContextFlag.REMOVED : 0, at + 52);
   buffer.writeUInt32LE(record.openBytes, at + 56);
   seal(buffer, at, at + HEAD_RECORD_BYTES);
   return buffer;
@@ -60,7 +59,7 @@ export function decodeHeadRecord(bytes: Uint8Array): HeadRecord | undefined {
   const openTurn = readU64(buffer, 24);
   const createdAt = readU64(buffer, 32);
   const updatedAt = readU64(buffer, 40);
-  if (flags > FLAG_REMOVED || id === undefined || head === undefined) return undefined;
+  if (flags > ContextFlag.REMOVED || id === undefined || head === undefined) return undefined;
   if (base === undefined || openTurn === undefined) return undefined;
   if (createdAt === undefined || updatedAt === undefined) return undefined;
 
@@ -73,6 +72,6 @@ export function decodeHeadRecord(bytes: Uint8Array): HeadRecord | undefined {
     openBytes: buffer.readUInt32LE(56),
     createdAt,
     updatedAt,
-    removed: flags === FLAG_REMOVED,
+    removed: flags === ContextFlag.REMOVED,
   };
 }

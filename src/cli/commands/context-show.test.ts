@@ -13,7 +13,12 @@ it('prints the facts that are there', async () => {
       'updated  2023-11-14T22:13:20Z\nmeta     {"n":1}\n',
     err: '',
   });
-  expect((await rig.run('context', 'show', '2')).out).toContain('forked from  1\n');
+  const forked = await rig.run('context', 'show', '2');
+  expect(forked.out).toContain('forked from  1\n');
+  expect(forked.out).toContain('flags        4 (forked)\n');
+  expect(JSON.parse((await rig.run('context', 'show', '1', '--json')).out)).toMatchObject({
+    flags: 0,
+  });
 });
 
 it('says which context is missing', async () => {

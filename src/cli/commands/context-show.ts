@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ContextId } from '../../base/brand.ts';
 import { NO_TURN } from '../../base/brand.ts';
 import type { Context } from '../../context/context.ts';
+import { ContextFlag } from '../../format/context-flags.ts';
 import { defineCommand, withIo } from '../command.ts';
 import { mustGetContext } from '../must-get.ts';
 import { parseContextId } from '../parse-argument.ts';
@@ -24,6 +25,14 @@ export function contextShow(world: World): Command {
     );
 }
 
+function toFlags(flags: number): string {
+  const names = [
+    ...((flags & ContextFlag.OPEN) === 0 ? [] : ['open']),
+    ...((flags & ContextFlag.FORKED) === 0 ? [] : ['forked']),
+  ];
+  return `${flags} (${names.join(', ')})`;
+}
+
 function toContextFacts(context: Context): string {
   const { title, kind, labels, meta } = context;
   return toFacts([
@@ -34,6 +43,7 @@ function toContextFacts(context: Context): string {
     ['head', context.head === NO_TURN ? 'none' : `${context.head} at depth ${context.headDepth}`],
     ...(context.base === NO_TURN ? [] : [['forked from', String(context.base)] as const]),
     ...(context.openTurn === NO_TURN ? [] : [['open turn', String(context.openTurn)] as const]),
+    ...(context.flags === 0 ? [] : [['flags', toFlags(context.flags)] as const]),
     ['created', toTime(context.createdAt)],
     ['updated', toTime(context.updatedAt)],
     ...(meta === undefined ? [] : [['meta', JSON.stringify(meta)] as const]),

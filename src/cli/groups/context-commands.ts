@@ -2,6 +2,7 @@ import type { Build } from '../build.ts';
 import { contextAppendBatch } from '../commands/context-append-batch.ts';
 import { contextAppend } from '../commands/context-append.ts';
 import { contextBefore } from '../commands/context-before.ts';
+import { contextChain } from '../commands/context-chain.ts';
 import { contextCreate } from '../commands/context-create.ts';
 import { contextDiff } from '../commands/context-diff.ts';
 import { contextErase } from '../commands/context-erase.ts';
@@ -36,6 +37,7 @@ export const contextCommands: readonly Build[] = [
   contextBefore,
   contextRange,
   contextTurn,
+  contextChain,
   contextFork,
   contextDiff,
   contextPatch,

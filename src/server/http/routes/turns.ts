@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { QuipuError, invalid } from '../../../base/errors.ts';
+import { encodeUtf8 } from '../../../base/utf8.ts';
 import type { AppendOptions, Contexts, NewTurn, TurnPage } from '../../../context/contexts.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
 import type { Turn } from '../../../context/turn.ts';
@@ -116,6 +117,28 @@ export const turnRoutes: readonly Route[] = [
 
   defineRoute({
     method: 'get',
+    path: '/v1/turns/:id/chain',
+    name: 'getChain',
+    summary: 'The whole chain up to a turn, from its root, whatever contexts lead to it',
+    needs: 'read',
+    params: z.strictObject({ id: turnId }),
+    query: z.strictObject(readQuery),
+    answer: {
+      status: 200,
+      what: 'A turn a line, as JSON; older first. The answer is made as it is read',
+      type: 'application/x-ndjson',
+    },
+    async run({ params: { id }, query, request }) {
+      const { contexts } = request.world.served.store;
+      const turns = contexts.chain(id, readOptions(query))[Symbol.asyncIterator]();
+      // A turn that is missing is an error of the request, so it is found before the answer begins.
+      const first = await turns.next();
+      return { type: 'application/x-ndjson', body: toLines(first, turns) };
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
     path: '/v1/turns/:id/diff/:other',
     name: 'diffTurns',
     summary: 'Where two turns part, and the turns after that on either side',
@@ -141,6 +164,19 @@ export const turnRoutes: readonly Route[] = [
     },
   }),
 ];
+
+async function* toLines(
+  first: IteratorResult<Turn>,
+  rest: AsyncIterator<Turn>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) {
+      yield encodeUtf8(`${JSON.stringify(next.value)}\n`);
+    }
+  } finally {
+    await rest.return?.();
+  }
+}
 
 type PageQuery = z.output<typeof pageQuery>;
 

@@ -1,0 +1,34 @@
+import type { TurnId } from '../base/brand.ts';
+import type { ReadOptions } from '../context/contexts.ts';
+import type { Store } from '../store/store.ts';
+import { openOutput } from './output.ts';
+import { startProgress } from './progress-line.ts';
+import { toReadOptions } from './read-options.ts';
+import type { World } from './world.ts';
+
+export interface ExportOptions extends ReadOptions {
+  readonly out?: string;
+}
+
+/** The turns from the root to `tip`, one JSON object a line, to standard output or a file. */
+export async function exportChain(
+  world: World,
+  store: Store,
+  tip: { readonly id: TurnId; readonly depth: number } | undefined,
+  options: ExportOptions,
+): Promise<void> {
+  await using output = await openOutput(world, options.out);
+  const progress = startProgress(world);
+  try {
+    const turns = tip === undefined ? [] : store.contexts.chain(tip.id, toReadOptions(options));
+    for await (const turn of turns) {
+      await output.write(`${JSON.stringify(turn)}\n`);
+      // A bar in the middle of what is printed would only disturb.
+      if (options.out !== undefined)
+        progress.report(turn.depth + 1, (tip?.depth ?? 0) + 1, 'turns');
+    }
+  } finally {
+    progress.end();
+  }
+  await output.complete();
+}
