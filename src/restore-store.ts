@@ -24,7 +24,7 @@ export async function restoreStore(
   const report = await restoreFiles(nodeIo, from, to, progress);
   const queues = join(from, 'queues');
   if (!existsSync(queues)) return report;
-  const { copyQueues } = await import('./queue/queue-upkeep.ts');
+  const { copyQueues } = await import('./queue/copy-queues.ts');
   const { files, bytes } = await copyQueues(queues, join(to, 'queues'));
   return { ...report, files: report.files + files, copiedBytes: report.copiedBytes + bytes };
 }

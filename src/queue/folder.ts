@@ -43,6 +43,12 @@ export function mustBeQueue(path: string): QueueFolder {
   throw noQueue(folder.path);
 }
 
+/** Also one that has lost its database: its mirror is there. */
+export function mustHaveBeenQueue(path: string): QueueFolder {
+  const folder = queueFolder(path);
+  return existsSync(folder.mirror) ? folder : mustBeQueue(path);
+}
+
 export function noQueue(path: string): QuipuError<'NOT_FOUND'> {
   return new QuipuError('NOT_FOUND', `${path} is not a thread directory`, {
     what: 'thread',
@@ -74,9 +80,18 @@ function nearestThere(path: string): string {
 
 /** The names of the queues in a folder of queues. */
 export function listQueueFolders(parent: string): string[] {
+  return listFolders(parent, (folder) => existsSync(folder.database));
+}
+
+/** The names of those that were queues: they have a mirror, and no database. */
+export function listLostQueues(parent: string): string[] {
+  return listFolders(parent, ({ database, mirror }) => !existsSync(database) && existsSync(mirror));
+}
+
+function listFolders(parent: string, isOne: (folder: QueueFolder) => boolean): string[] {
   try {
     return readdirSync(parent)
-      .filter((name) => isQueueFolder(join(parent, name)))
+      .filter((name) => isOne(queueFolder(join(parent, name))))
       .toSorted();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import { QuipuError } from '../base/errors.ts';
 import { EventMirror } from './files/event-mirror.ts';
-import { RuntimeLog } from './files/runtime-log.ts';
+import { RuntimeLog, warn } from './files/runtime-log.ts';
 import { noQueue } from './folder.ts';
 import type { QueueFolder } from './folder.ts';
+import { isBehindMirror, mendEvents } from './mend-events.ts';
 import { QueueDatabase } from './sqlite/queue-database.ts';
 import { inQueueWords } from './sqlite/queue-error.ts';
 
@@ -84,15 +85,23 @@ export class OpenParts {
     if (found.ino !== this.#parts?.inode) {
       this.close();
       const database = inQueueWords(folder.path, () => new QueueDatabase(folder.database));
-      this.#parts = {
-        database,
-        mirror: new EventMirror(folder, database, this.#now),
-        log: new RuntimeLog(folder, database, this.#now),
-        inode: found.ino,
-      };
+      const log = new RuntimeLog(folder, database, this.#now);
+      const mirror = new EventMirror(folder, database, this.#now);
+      this.#parts = { database, mirror, log, inode: found.ino };
+      // A database that lost its end, or all, must not give ids again that were given.
+      if (isBehindMirror(folder, database)) this.mend();
     }
     this.#limit?.used(this);
     return this.#parts;
+  }
+
+  /** Takes from the mirror what the database lacks. False when that is nothing. */
+  mend(): boolean {
+    const { database, log } = this.get();
+    const mended = inQueueWords(this.#folder.path, () => mendEvents(this.#folder, database));
+    if (mended === 0) return false;
+    log.write(warn(`events.db had lost or damaged events; ${mended} were taken from events.jsonl`));
+    return true;
   }
 
   /** For good. */

@@ -33,6 +33,8 @@ import type {
 import { isSubscribed, noFences, noSubscription } from './queue-refusals.ts';
 import { readInfo } from './read-info.ts';
 import { BOOKMARK_WORTH, readMatches, startFor } from './scan.ts';
+import { isEventDamage } from './sqlite/event-damage.ts';
+import type { Inserted } from './sqlite/event-inserter.ts';
 import { compileStored, compileText } from './sqlite/queue-database.ts';
 import { inQueueWords, isFatal, toQueueError } from './sqlite/queue-error.ts';
 import { WakeUp } from './wake-up.ts';
@@ -198,20 +200,20 @@ export class SqliteQueue implements Queue {
       // Counting the log's lines costs a page: the first push of a process counts, and then some at a time.
       this.#uncounted += 1;
       const counted = this.#pushes % COUNT_EVERY === 0 ? this.#uncounted : 0;
-      const ids = database.insert(events, created_at, counted);
+      const stored = database.insert(events, created_at, counted);
       this.#pushes += 1;
       this.#uncounted -= counted;
       // From here on the events are there, whatever happens to what people read.
-      log.writeLater(pushedLine(events, ids));
+      log.writeLater(pushedLine(events, stored));
       try {
-        mirror.catchUp({ events, firstId: ids[0] ?? 0, createdAt: created_at });
+        mirror.catchUp(stored);
       } catch (error) {
         const text = `events.jsonl is behind, and is caught up with the next push: ${(error as Error).message}`;
         log.write(warn(`push: ${text}`));
         this.#options.warn(text);
       }
       if (this.#options.wakes && database.hasSubscriptions()) this.#wakeUp.ask();
-      return ids;
+      return events.map((_, at) => stored.firstId + at);
     } catch (error) {
       throw this.#inTheLog(error);
     }
@@ -230,7 +232,8 @@ export class SqliteQueue implements Queue {
     try {
       return await this.#parts.use(work);
     } catch (error) {
-      throw this.#inTheLog(error);
+      if (!isEventDamage(error) || !this.#parts.mend()) throw this.#inTheLog(error);
+      return this.#inWords(work);
     }
   }
 
@@ -244,11 +247,14 @@ export class SqliteQueue implements Queue {
   }
 }
 
-function pushedLine(events: readonly CheckedEvent[], ids: readonly number[]): LogLine {
+function pushedLine(
+  events: readonly CheckedEvent[],
+  { firstId, lastId }: Pick<Inserted, 'firstId' | 'lastId'>,
+): LogLine {
   const [first] = events;
   if (first !== undefined && events.length === 1) {
     const subtype = first.subtype === null ? '' : ` subtype=${first.subtype}`;
-    return info(`push: source=${first.source} type=${first.type}${subtype} id=${ids[0] ?? ''}`);
+    return info(`push: source=${first.source} type=${first.type}${subtype} id=${firstId}`);
   }
-  return info(`push: events=${events.length} id=${ids[0] ?? ''}-${ids.at(-1) ?? ''}`);
+  return info(`push: events=${events.length} id=${firstId}-${lastId}`);
 }

@@ -7,7 +7,7 @@ import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
 import type { RetainReport } from '../maintain/retain-contexts.ts';
 import type { RetentionPolicy } from '../maintain/retention.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
-import type { QueueProblem } from '../queue/queue-upkeep.ts';
+import type { QueueProblem } from '../queue/verify-queues.ts';
 import type { Maintain, Stats } from './maintain.ts';
 import { folderOf } from './store-queues.ts';
 import type { QueuesPlace } from './store-queues.ts';
@@ -60,7 +60,8 @@ export function createMaintain(place: MaintainPlace): Maintain {
       lifetime.assertOpen('maintain.verify');
       const { verifyStore } = await import('../maintain/verify-store.ts');
       const report = await verifyStore(engine, options);
-      const damaged = (await checkQueuesAt(queues)).map(({ queue, what }) => ({
+      const lost = options.repair === true ? await repairQueuesAt(queuesFolder) : [];
+      const damaged = [...lost, ...(await checkQueuesAt(queues))].map(({ queue, what }) => ({
         what,
         file: queuesFolder === undefined ? 'queue_events' : `queues/${queue}/events.db`,
         offset: 0,
@@ -76,7 +77,7 @@ export function createMaintain(place: MaintainPlace): Maintain {
       if (typeof to !== 'string' || to === '') throw invalid('to', 'names a folder');
       const report = await engine.upkeep.backup(to, progress);
       if (queuesFolder === undefined) return report;
-      const { copyQueues } = await import('../queue/queue-upkeep.ts');
+      const { copyQueues } = await import('../queue/copy-queues.ts');
       const { files, bytes } = await copyQueues(queuesFolder, join(to, 'queues'));
       return { ...report, files: report.files + files, copiedBytes: report.copiedBytes + bytes };
     },
@@ -96,10 +97,17 @@ export function createMaintain(place: MaintainPlace): Maintain {
   };
 }
 
+/** What could not be mended. */
+async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[]> {
+  if (folder === undefined) return [];
+  const { repairQueues } = await import('../queue/repair-queue.ts');
+  return repairQueues(folder);
+}
+
 async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {
   if (place === undefined || 'queues' in place) return [];
   if ('folder' in place) {
-    const { checkQueues } = await import('../queue/queue-upkeep.ts');
+    const { checkQueues } = await import('../queue/verify-queues.ts');
     return checkQueues(place.folder);
   }
   const { checkPostgresQueues } = await import('../queue/postgres/check-queues.ts');

@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createQueueFolder, queueFolder } from '../../dist/queue/folder.js';
 import { createQueues } from '../../dist/queue/create-queues.js';
-import { copyQueues } from '../../dist/queue/queue-upkeep.js';
+import { copyQueues } from '../../dist/queue/copy-queues.js';
 import { SqliteQueue } from '../../dist/queue/sqlite-queue.js';
 
 const [root = ''] = process.argv.slice(2);

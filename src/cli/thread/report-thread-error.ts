@@ -19,7 +19,8 @@ const SUGGESTIONS: Partial<Record<ErrorCode, string>> = {
   DISK_FULL: 'free some space and try again; nothing was stored',
   READ_ONLY: 'check the owner and mode of the directory and of the files in it',
   LOCKED: 'try again',
-  CORRUPT: 'restore the directory from a backup',
+  CORRUPT:
+    'run: thread verify --thread <path> --repair, which takes what it can from events.jsonl; or restore a backup',
   IO: 'check the disk and the permissions',
 };
 

@@ -241,6 +241,7 @@ describe('thread', () => {
       'unsubscribe',
       'info',
       'dispatch',
+      'verify',
       'help',
     ]);
     for (const name of names.slice(0, -1)) {

@@ -8,6 +8,7 @@ import { pop } from './commands/pop.ts';
 import { push } from './commands/push.ts';
 import { subscribe } from './commands/subscribe.ts';
 import { unsubscribe } from './commands/unsubscribe.ts';
+import { verify } from './commands/verify.ts';
 import type { ThreadWorld } from './thread-world.ts';
 
 const COMMANDS: readonly ((world: ThreadWorld, verbose: boolean) => Command)[] = [
@@ -19,6 +20,7 @@ const COMMANDS: readonly ((world: ThreadWorld, verbose: boolean) => Command)[] =
   unsubscribe,
   info,
   dispatch,
+  verify,
 ];
 
 const END = `

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { createQueueFolder, isQueueFolder, listQueueFolders, queueFolder } from '../folder.ts';
 import type { QueueEvent } from '../queue.ts';
-import { checkQueues } from '../queue-upkeep.ts';
-import type { QueueProblem } from '../queue-upkeep.ts';
-import { readMatches } from '../scan.ts';
+import { checkQueues } from '../verify-queues.ts';
+import type { QueueProblem } from '../verify-queues.ts';
 import { QueueDatabase } from '../sqlite/queue-database.ts';
 import { toQueueError } from '../sqlite/queue-error.ts';
 import { hasMoved } from './copy-refusals.ts';
@@ -36,7 +35,7 @@ export class FolderRecords implements QueueRecords {
 
   async events(queue: string, after: number): Promise<readonly QueueEvent[]> {
     return this.#use(queue, (database) =>
-      readMatches(database, undefined, { after, ...COPY_PAGE }),
+      database.rows({ after, through: database.newestId() }, COPY_PAGE.limit, COPY_PAGE.maxBytes),
     );
   }
 

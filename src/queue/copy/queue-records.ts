@@ -1,5 +1,5 @@
 import type { QueueEvent, Subscription } from '../queue.ts';
-import type { QueueProblem } from '../queue-upkeep.ts';
+import type { QueueProblem } from '../verify-queues.ts';
 
 // The queues of a store as a copy sees them, whatever keeps them: what can be read of one, and how one becomes the
 // copy of another with the same ids and times.

@@ -2,7 +2,7 @@ import { readSync } from 'node:fs';
 
 const PIECE_BYTES = 64 * 1024;
 /** A line is one event in JSON, whose escapes take up to six bytes for one of the content. */
-const LINE_BYTES_MAX = 64 << 20;
+export const LINE_BYTES_MAX: number = 64 << 20;
 const LINE_FEED = 0x0a;
 
 export interface Tail {

@@ -1,5 +1,5 @@
 import type { Database } from '../../postgres/database.ts';
-import type { QueueProblem } from '../queue-upkeep.ts';
+import type { QueueProblem } from '../verify-queues.ts';
 import { hasQueueTables } from './has-queue-tables.ts';
 
 /** What one statement counts. */

@@ -12,7 +12,7 @@ import type {
   QueueState,
 } from '../copy/queue-records.ts';
 import type { QueueEvent } from '../queue.ts';
-import type { QueueProblem } from '../queue-upkeep.ts';
+import type { QueueProblem } from '../verify-queues.ts';
 import { readMatches } from '../scan.ts';
 import { checkPostgresQueues } from './check-queues.ts';
 import { columnsOf, EventTable } from './event-table.ts';

@@ -1,45 +1,53 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CheckedEvent } from '../check-input.ts';
+import { LineEncoder } from '../event-line.ts';
 
 /** Rows in one statement: a statement for each row takes half as long again. */
 const ROWS = 200;
+/** Lines of more than this are not kept in memory beside their events. */
+const LINES_BYTES_MAX = 64 << 20;
+
+type Value = string | number | null;
+
+/** What was inserted. Ids follow one another. */
+export interface Inserted {
+  readonly firstId: number;
+  readonly lastId: number;
+  /** Of the first events, as they are written to the mirror, and how many of them. */
+  readonly lines: readonly Buffer[];
+  readonly lined: number;
+}
 
 export class EventInserter {
   readonly #one: Statement;
   readonly #many: Statement;
 
   constructor(database: Database) {
-    const insert = 'INSERT INTO events (created_at, source, type, subtype, content) VALUES ';
-    const row = '(?, ?, ?, ?, ?)';
+    const insert = 'INSERT INTO events (created_at, source, type, subtype, content, sum) VALUES ';
+    const row = '(?, ?, ?, ?, ?, ?)';
     this.#one = database.prepare(insert + row);
     this.#many = database.prepare(insert + Array(ROWS).fill(row).join(', '));
   }
 
-  /** Inside a transaction, so that ids follow one another. */
-  insert(events: readonly CheckedEvent[], createdAt: string): number[] {
-    let last = 0;
+  /** Inside a transaction, after the event with the id `newest`. */
+  insert(events: readonly CheckedEvent[], createdAt: string, newest: number): Inserted {
+    const lines = new LineEncoder(LINES_BYTES_MAX, events.length);
+    let last = newest;
+    let values: Value[] = [];
+    const flush = (statement: Statement): void => {
+      last = Number(statement.run(values).lastInsertRowid);
+      values = [];
+    };
+    const odd = events.length % ROWS;
     let done = 0;
-    while (events.length - done >= ROWS) {
-      const values: (string | null)[] = [];
-      for (let at = done; at < done + ROWS; at += 1) addRow(values, events[at], createdAt);
-      last = Number(this.#many.run(values).lastInsertRowid);
-      done += ROWS;
+    for (const { source, type, subtype, content } of events) {
+      done += 1;
+      const event = { id: newest + done, created_at: createdAt, source, type, subtype, content };
+      values.push(createdAt, source, type, subtype, content, lines.add(event));
+      if (done <= odd) flush(this.#one);
+      else if ((done - odd) % ROWS === 0) flush(this.#many);
     }
-    for (; done < events.length; done += 1) {
-      const values: (string | null)[] = [];
-      addRow(values, events[done], createdAt);
-      last = Number(this.#one.run(values).lastInsertRowid);
-    }
-    const first = last - events.length + 1;
-    return events.map((_, index) => first + index);
+    if (last !== newest + events.length) throw new TypeError('events got ids that are not theirs');
+    return { firstId: newest + 1, lastId: last, lines: lines.chunks, lined: lines.kept };
   }
-}
-
-function addRow(
-  values: (string | null)[],
-  event: CheckedEvent | undefined,
-  createdAt: string,
-): void {
-  if (event === undefined) throw new TypeError('an event is missing');
-  values.push(createdAt, event.source, event.type, event.subtype, event.content);
 }

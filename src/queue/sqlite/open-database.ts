@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import { sumOf } from '../event-line.ts';
 import { syncPath } from '../files/sync-path.ts';
+import type { QueueEvent } from '../queue.ts';
 import { BOOKKEEPING, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 /** How long one call waits for other processes. */
@@ -16,8 +18,7 @@ export function openDatabase(path: string): Database.Database {
   const database = new Database(path, { fileMustExist: true, timeout: BUSY_MS });
   try {
     setPragmas(database);
-    if (database.pragma('user_version', { simple: true }) !== SCHEMA_VERSION)
-      addBookkeeping(database);
+    if (!isWhole(database)) makeWhole(database);
     return database;
   } catch (error) {
     database.close();
@@ -37,10 +38,7 @@ export function createDatabase(path: string): boolean {
     const database = new Database(partial, { timeout: BUSY_MS });
     try {
       setPragmas(database);
-      database.transaction(() => {
-        database.exec(SCHEMA);
-        addBookkeeping(database);
-      })();
+      makeWhole(database);
     } finally {
       // The log goes into the file when the last one closes it.
       database.close();
@@ -65,9 +63,41 @@ function setPragmas(database: Database.Database): void {
   database.pragma('synchronous = FULL');
 }
 
-function addBookkeeping(database: Database.Database): void {
-  database.transaction(() => {
-    database.exec(BOOKKEEPING);
-    database.pragma(`user_version = ${SCHEMA_VERSION}`);
-  })();
+/** The tables that a queue cannot do without. Others made them, perhaps, or a crash kept them from being made. */
+const TABLES = ['events', 'subscriptions', 'consumer_progress'];
+
+function isWhole(database: Database.Database): boolean {
+  if (database.pragma('user_version', { simple: true }) !== SCHEMA_VERSION) return false;
+  const marks = TABLES.map(() => '?').join(', ');
+  const count = database
+    .prepare(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN (${marks})`)
+    .pluck();
+  return count.get(...TABLES) === TABLES.length;
+}
+
+/** Adds what a database lacks: all of it to one that is empty, checksums to one of an earlier version. */
+function makeWhole(database: Database.Database): void {
+  database
+    .transaction(() => {
+      database.exec(SCHEMA);
+      database.exec(BOOKKEEPING);
+      const columns = database.pragma('table_info(events)') as { name: string }[];
+      if (!columns.some(({ name }) => name === 'sum')) {
+        database.exec('ALTER TABLE events ADD COLUMN sum INTEGER');
+        sealEvents(database);
+      }
+      database.pragma(`user_version = ${SCHEMA_VERSION}`);
+    })
+    .immediate();
+}
+
+/** Gives a checksum to the events at the end that have none: other programs insert such. */
+export function sealEvents(database: Database.Database): void {
+  // It takes part in a statement, and so is known to this connection alone.
+  database.function('event_sum', { deterministic: true, varargs: true }, (...fields: unknown[]) => {
+    const [id, created_at, source, type, subtype, content] = fields as [number, ...string[]];
+    return sumOf({ id, created_at, source, type, subtype, content } as QueueEvent);
+  });
+  database.exec(`UPDATE events SET sum = event_sum(id, created_at, source, type, subtype, content)
+    WHERE sum IS NULL AND id > (SELECT coalesce(max(id), 0) FROM events WHERE sum IS NOT NULL)`);
 }

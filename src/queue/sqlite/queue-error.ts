@@ -16,6 +16,10 @@ export function toQueueError(error: unknown, path: string): Error {
     const damaged = `events.db in ${path} is damaged: ${message}`;
     return new QuipuError('CORRUPT', damaged, { file: 'events.db', offset: 0 }, why);
   }
+  if (code === 'SQLITE_ERROR') {
+    const strange = `events.db in ${path} is not a thread's: ${message}`;
+    return new QuipuError('CORRUPT', strange, { file: 'events.db', offset: 0 }, why);
+  }
   const missing = code === 'ENOENT' ? 'gone' : undefined;
   switch (troubleOf(code) ?? findTrouble(path) ?? missing) {
     case 'full':

@@ -2,7 +2,7 @@
 
 /** The tables that other programs may read. */
 export const SCHEMA = `
-CREATE TABLE events (
+CREATE TABLE IF NOT EXISTS events (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   created_at TEXT    NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
   source     TEXT    NOT NULL,
@@ -10,15 +10,15 @@ CREATE TABLE events (
   subtype    TEXT,
   content    TEXT    NOT NULL
 );
-CREATE INDEX idx_events_source ON events(source);
-CREATE INDEX idx_events_type   ON events(type);
-CREATE TABLE subscriptions (
+CREATE INDEX IF NOT EXISTS idx_events_source ON events(source);
+CREATE INDEX IF NOT EXISTS idx_events_type   ON events(type);
+CREATE TABLE IF NOT EXISTS subscriptions (
   consumer_id  TEXT NOT NULL,
   handler_cmd  TEXT NOT NULL,
   filter       TEXT,
   PRIMARY KEY (consumer_id)
 );
-CREATE TABLE consumer_progress (
+CREATE TABLE IF NOT EXISTS consumer_progress (
   consumer_id   TEXT NOT NULL PRIMARY KEY,
   last_acked_id INTEGER NOT NULL DEFAULT 0,
   updated_at    TEXT NOT NULL
@@ -26,8 +26,8 @@ CREATE TABLE consumer_progress (
 `;
 
 /**
- * Bookkeeping of this implementation, added to a database that has only the tables above. All of it may be
- * deleted: bookmarks save reading, failures are for people, and line counts begin anew.
+ * Bookkeeping of this implementation, added to a database that has only the tables above. It may be emptied: bookmarks
+ * save reading, failures are for people, line counts begin anew, and losses are noticed again.
  */
 export const BOOKKEEPING = `
 CREATE TABLE IF NOT EXISTS consumer_bookmarks (
@@ -47,7 +47,14 @@ CREATE TABLE IF NOT EXISTS file_lines (
   lines INTEGER NOT NULL
 );
 INSERT OR IGNORE INTO file_lines (name, lines) VALUES ('events.jsonl', 0), ('thread.log', 0);
+CREATE TABLE IF NOT EXISTS event_losses (
+  first_id INTEGER NOT NULL PRIMARY KEY,
+  last_id  INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS damaged_events (
+  id INTEGER NOT NULL, created_at, source, type, subtype, content, sum
+);
 `;
 
-/** The number that says that the bookkeeping is there. */
-export const SCHEMA_VERSION = 1;
+/** The number that says that the bookkeeping and the checksums are there. */
+export const SCHEMA_VERSION = 2;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { toLine } from '../../../queue/files/event-mirror.ts';
+import { toLine } from '../../../queue/event-line.ts';
 import { LIMIT_DEFAULT } from '../../../queue/limits.ts';
 import type { PeekOptions } from '../../../queue/queue.ts';
 import {

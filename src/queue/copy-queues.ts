@@ -6,13 +6,8 @@ import { syncPath } from './files/sync-path.ts';
 import { listQueueFolders, queueFolder } from './folder.ts';
 import { toQueueError } from './sqlite/queue-error.ts';
 
-// What keeps queues healthy. Only the database counts: the mirror is written again from it, and logs, locks and
-// what was put aside are of one machine and one time.
-
-export interface QueueProblem {
-  readonly queue: string;
-  readonly what: string;
-}
+// Backups of queues. Only the database counts: the mirror is written again from it, and logs, locks and what was put aside
+// are of one machine and one time.
 
 export interface QueueCopies {
   readonly files: number;
@@ -53,27 +48,5 @@ async function copyDatabase(from: string, to: string): Promise<void> {
     await database.backup(to);
   } finally {
     database.close();
-  }
-}
-
-/** Reads every database and tells what is wrong. */
-export function checkQueues(parent: string): QueueProblem[] {
-  return listQueueFolders(parent).flatMap((queue) => {
-    const { database } = queueFolder(join(parent, queue));
-    return findDamage(database).map((what) => ({ queue, what }));
-  });
-}
-
-function findDamage(path: string): string[] {
-  try {
-    const database = new Database(path, { fileMustExist: true, readonly: true });
-    try {
-      const found = database.pragma('integrity_check(10)') as { integrity_check: string }[];
-      return found.map((row) => row.integrity_check).filter((what) => what !== 'ok');
-    } finally {
-      database.close();
-    }
-  } catch (error) {
-    return [(error as Error).message];
   }
 }

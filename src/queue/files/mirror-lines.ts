@@ -1,0 +1,112 @@
+import { closeSync, fstatSync, openSync, readSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { readLine } from '../event-line.ts';
+import type { QueueFolder } from '../folder.ts';
+import type { QueueEvent } from '../queue.ts';
+import { LINE_BYTES_MAX, readTail } from './read-tail.ts';
+
+// What the mirror says: events.jsonl and the older files, as one list of lines. Anyone may have damaged them, so a line
+// counts only where it stands in its place, next to its neighbour.
+
+const PIECE_BYTES = 1 << 20;
+const LINE_FEED = 0x0a;
+const BEGINNING = /^\{"id":(\d{1,16}),/;
+
+/** The oldest first. */
+function mirrorFiles({ path, mirror }: QueueFolder): string[] {
+  const old = readdirSync(path).filter((name) => /^events-\d{8}-\d{6}(?:-\d+)?\.jsonl$/.test(name));
+  const byAge = old.toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1));
+  // Of one second, those with a number are younger.
+  const stamp = (name: string): string => name.slice(0, 'events-YYYYMMDD-HHmmss'.length);
+  byAge.sort((a, b) => (stamp(a) < stamp(b) ? -1 : stamp(a) > stamp(b) ? 1 : 0));
+  return [...byAge.map((name) => join(path, name)), mirror];
+}
+
+/** The last event it knows of, as its last line says, which may be untrue; 0 for none. */
+export function mirrorEnd(folder: QueueFolder): number {
+  const end = endOf(folder.mirror);
+  if (end > 0) return end;
+  return mirrorFiles(folder).reduce((last, path) => Math.max(last, endOf(path)), 0);
+}
+
+function endOf(path: string): number {
+  const file = tryOpen(path);
+  if (file === undefined) return 0;
+  try {
+    const tail = readTail(file, fstatSync(file).size);
+    if (tail !== undefined) return tail.id;
+    // Its last line is no event: the last one that is.
+    let last = 0;
+    for (const line of linesOf(file)) last = idOf(line) ?? last;
+    return last;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The events with these ids that stand in their places, with the checksums of their lines. */
+export function* mirroredEvents(
+  folder: QueueFolder,
+  isWanted: (id: number) => boolean,
+): Generator<{ event: QueueEvent; sum: number }, void, undefined> {
+  let before = 0;
+  /** One that comes after another than its neighbour. */
+  let doubtful: { event: QueueEvent; sum: number } | undefined;
+  for (const path of mirrorFiles(folder)) {
+    const file = tryOpen(path);
+    if (file === undefined) continue;
+    try {
+      for (const line of linesOf(file)) {
+        const id = idOf(line);
+        if (id === undefined) continue;
+        if (doubtful?.event.id === id - 1) yield doubtful;
+        doubtful = undefined;
+        const found = isWanted(id) ? readLine(line) : undefined;
+        if (found !== undefined && id === before + 1) yield found;
+        else doubtful = found;
+        before = id;
+      }
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+function idOf(line: Uint8Array): number | undefined {
+  const [, id] = BEGINNING.exec(Buffer.from(line.subarray(0, 40)).toString('latin1')) ?? [];
+  return id === undefined ? undefined : Number(id);
+}
+
+/** Those that were finished. */
+function* linesOf(file: number): Generator<Buffer, void, undefined> {
+  let rest: Buffer = Buffer.alloc(0);
+  for (let at = 0; ;) {
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
+    const read = readSync(file, piece, 0, PIECE_BYTES, at);
+    if (read === 0) return;
+    at += read;
+    rest =
+      rest.length === 0 ? piece.subarray(0, read) : Buffer.concat([rest, piece.subarray(0, read)]);
+    let start = 0;
+    for (let end = rest.indexOf(LINE_FEED); end !== -1; end = rest.indexOf(LINE_FEED, start)) {
+      yield rest.subarray(start, end);
+      start = end + 1;
+    }
+    rest = rest.subarray(start);
+    // No line of ours is as long.
+    if (rest.length > LINE_BYTES_MAX) rest = Buffer.alloc(0);
+  }
+}
+
+/** Undefined when there is none, or something else under its name. */
+function tryOpen(path: string): number | undefined {
+  try {
+    const file = openSync(path, 'r');
+    if (fstatSync(file).isFile()) return file;
+    closeSync(file);
+    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,243 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { CheckedEvent } from '../check-input.ts';
+import { sumOf } from '../event-line.ts';
+import type { CompiledFilter } from '../filter/compile-filter.ts';
+import type { QueueEvent } from '../queue.ts';
+import type { EventReader, IdRange } from '../scan.ts';
+import { damagedEvent, missingEvents } from './event-damage.ts';
+import { EventInserter } from './event-inserter.ts';
+import type { Inserted } from './event-inserter.ts';
+import { openDatabase, sealEvents } from './open-database.ts';
+
+// Invariants
+// - Calls are synchronous, so nothing of this process comes between the statements of one call.
+// - Writes are transactions that begin by taking the write lock: they wait for others, and never fail half-way
+//   because another process wrote between their first read and their first write.
+// - Ids have no gaps but those in event_losses, and every event of ours has the checksum of its line. So an event that
+//   is missing is noticed where it is passed, and one that is not what was pushed where it is read.
+
+/** A row. Without a checksum it was inserted by another program. */
+export interface StoredEvent extends QueueEvent {
+  readonly sum: number | null;
+}
+
+/** A connection to events.db, and what is done with events on it. */
+export class EventTable implements EventReader<CompiledFilter> {
+  readonly #database: Database;
+  readonly #inserter: EventInserter;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(path: string) {
+    this.#database = openDatabase(path);
+    this.#inserter = new EventInserter(this.#database);
+  }
+
+  /**
+   * `work` as one transaction that keeps every other writer, of any process, out. Also the lock for what is
+   * not in the database but must not be done twice at once.
+   */
+  exclusively<T>(work: () => T): T {
+    if (this.#database.inTransaction) return work();
+    // As better-sqlite3's own `transaction`, which makes a new function each time: a tenth of a push.
+    this.prepare('BEGIN IMMEDIATE').run();
+    try {
+      const result = work();
+      this.prepare('COMMIT').run();
+      return result;
+    } finally {
+      // After a full disk SQLite may have rolled back by itself.
+      if (this.#database.inTransaction) this.prepare('ROLLBACK').run();
+    }
+  }
+
+  /** On the disk when it returns. */
+  insert(events: readonly CheckedEvent[], createdAt: string): Inserted {
+    return this.exclusively(() => {
+      if (this.#hasUnsealed()) sealEvents(this.#database);
+      return this.#inserter.insert(events, createdAt, this.newestId());
+    });
+  }
+
+  #hasUnsealed(): boolean {
+    const sql = 'SELECT sum IS NULL FROM events ORDER BY id DESC LIMIT 1';
+    return this.prepare(sql).pluck().get() === 1;
+  }
+
+  /** Puts events where they are missing or damaged. Inside a transaction. */
+  restore(events: readonly QueueEvent[]): void {
+    const insert = this.prepare(`INSERT OR REPLACE INTO events
+      (id, created_at, source, type, subtype, content, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    for (const event of events) {
+      const { id, created_at, source, type, subtype, content } = event;
+      insert.run(id, created_at, source, type, subtype, content, sumOf(event));
+    }
+  }
+
+  /** Events of another queue as they are, and that it has given ids up to `lastId`. What it lacks is not missing here. */
+  adopt(events: readonly QueueEvent[], lastId: number): void {
+    this.exclusively(() => {
+      let known = this.newestId();
+      this.restore(events);
+      for (const { id } of [...events, { id: lastId + 1 }]) {
+        if (id > known + 1) this.noteLoss({ after: known, through: id - 1 });
+        known = id;
+      }
+      if (lastId <= this.newestId()) return;
+      // Its last events were deleted by hand.
+      this.prepare("DELETE FROM sqlite_sequence WHERE name = 'events'").run();
+      this.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?)").run(lastId);
+    });
+  }
+
+  newestId(): number {
+    // The counter and not the table: ids are never given twice, also when events were deleted by hand.
+    return this.number(`SELECT max((SELECT coalesce(max(id), 0) FROM events),
+      (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'))`);
+  }
+
+  countEvents(): number {
+    return this.number('SELECT count(*) FROM events');
+  }
+
+  /**
+   * Events after `after` up to `through` that match. CORRUPT when one of them is not what was pushed, or when one is
+   * missing among those it looked at.
+   */
+  matches(
+    range: IdRange,
+    filter: CompiledFilter | undefined,
+    limit: number,
+    maxBytes: number,
+  ): QueueEvent[] {
+    const { events, reached } = this.#read(range, filter, limit, maxBytes);
+    const seen = { after: range.after, through: reached };
+    if (!this.#isComplete(seen, filter === undefined ? events.length : this.#countRows(seen))) {
+      throw missingEvents(seen);
+    }
+    return events;
+  }
+
+  /** All of them, of those that are there. CORRUPT when one is not what was pushed. */
+  rows(range: IdRange, limit: number, maxBytes: number = Infinity): QueueEvent[] {
+    return this.#read(range, undefined, limit, maxBytes).events;
+  }
+
+  /** Every row there is, damaged or not, with its checksum. */
+  stored(range: IdRange): IterableIterator<StoredEvent> {
+    const sql = `SELECT id, created_at, source, type, subtype, content, sum FROM events NOT INDEXED
+      WHERE id > ? AND id <= ? ORDER BY id`;
+    return this.prepare(sql).iterate(range.after, range.through) as IterableIterator<StoredEvent>;
+  }
+
+  /** `reached`: up to where it looked. */
+  #read(
+    range: IdRange,
+    filter: CompiledFilter | undefined,
+    limit: number,
+    maxBytes: number,
+  ): { events: QueueEvent[]; reached: number } {
+    const where = filter === undefined ? '' : ` AND ${filter.sql}`;
+    // Without an index, so that one which is damaged hides no event.
+    const select = this.prepare(
+      `SELECT id, created_at, source, type, subtype, content, sum FROM events NOT INDEXED
+       WHERE id > ? AND id <= ?${where} ORDER BY id ASC LIMIT ?`,
+      filter === undefined,
+    );
+    const values = [range.after, range.through, ...(filter?.params ?? []), limit];
+    const events: QueueEvent[] = [];
+    let bytes = 0;
+    for (const { sum, ...event } of select.iterate(...values) as Iterable<StoredEvent>) {
+      if (sum !== null && sum !== sumOf(event)) throw damagedEvent(event.id);
+      events.push(event);
+      bytes += event.content.length;
+      if (events.length === limit || bytes > maxBytes) return { events, reached: event.id };
+    }
+    return { events, reached: range.through };
+  }
+
+  #countRows({ after, through }: IdRange): number {
+    const sql = 'SELECT count(*) FROM events NOT INDEXED WHERE id > ? AND id <= ?';
+    return this.number(sql, after, through);
+  }
+
+  /** Whether `rows` rows are all there should be. */
+  #isComplete({ after, through }: IdRange, rows: number): boolean {
+    return rows === through - after || rows + this.#lostIn(after, through) === through - after;
+  }
+
+  #lostIn(after: number, through: number): number {
+    return this.number(
+      `SELECT coalesce(sum(min(last_id, ?) - max(first_id, ?) + 1), 0) FROM event_losses
+       WHERE first_id <= ? AND last_id > ?`,
+      through,
+      after + 1,
+      through,
+      after,
+    );
+  }
+
+  /** Events that are lost for good, and known to be. */
+  losses(): IdRange[] {
+    const sql = 'SELECT first_id - 1 AS after, last_id AS through FROM event_losses ORDER BY 1';
+    return this.prepare(sql).all() as IdRange[];
+  }
+
+  noteLoss({ after, through }: IdRange): void {
+    const sql = 'INSERT OR REPLACE INTO event_losses (first_id, last_id) VALUES (?, ?)';
+    this.prepare(sql).run(after + 1, through);
+  }
+
+  forgetLosses(): void {
+    this.prepare('DELETE FROM event_losses').run();
+  }
+
+  /** Takes a damaged event out of the way of the others. */
+  putAside(id: number): void {
+    const columns = 'id, created_at, source, type, subtype, content, sum';
+    this.prepare(
+      `INSERT INTO damaged_events (${columns}) SELECT ${columns} FROM events WHERE id = ?`,
+    ).run(id);
+    this.prepare('DELETE FROM events WHERE id = ?').run(id);
+  }
+
+  /** How many match, counted up to `limit`, without reading them. */
+  countMatches(range: IdRange, filter: CompiledFilter | undefined, limit: number): number {
+    const where = filter === undefined ? '' : ` AND ${filter.sql}`;
+    const values = [range.after, range.through, ...(filter?.params ?? []), limit];
+    return this.number(
+      `SELECT count(*) FROM
+         (SELECT 1 FROM events WHERE id > ? AND id <= ?${where} LIMIT ?)`,
+      ...values,
+    );
+  }
+
+  /** The first that matches, if any. */
+  firstMatch(range: IdRange, filter: CompiledFilter | undefined): number | undefined {
+    const where = filter === undefined ? '' : ` AND ${filter.sql}`;
+    const first = this.prepare(
+      `SELECT id FROM events WHERE id > ? AND id <= ?${where} ORDER BY id ASC LIMIT 1`,
+      filter === undefined,
+    ).get(range.after, range.through, ...(filter?.params ?? [])) as { id: number } | undefined;
+    return first?.id;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#database.close();
+  }
+
+  protected number(sql: string, ...values: unknown[]): number {
+    return this.prepare(sql, !sql.includes('LIMIT'))
+      .pluck()
+      .get(...values) as number;
+  }
+
+  /** Statements of this class are kept; those with a filter in them are as many as there are filters. */
+  protected prepare(sql: string, keep = true): Statement {
+    const known = this.#statements.get(sql);
+    if (known !== undefined && !known.busy) return known;
+    const statement = this.#database.prepare(sql);
+    if (keep) this.#statements.set(sql, statement);
+    return statement;
+  }
+}
