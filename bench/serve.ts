@@ -14,6 +14,7 @@ const server = await startServer({
   tcpPort: 0,
   tokenFile: tokenFileOf(store),
   allowAnonymous: false,
+  allowHandlers: false,
   origins: [],
   limits: {},
   demo: false,

@@ -20,9 +20,13 @@ beforeEach(() => {
 
 const write = (text: string): void => void (logged += text);
 
-function choose(host: string, allowAnonymous = false): Promise<ChosenAccess> {
+function choose(
+  host: string,
+  allowAnonymous = false,
+  allowHandlers = false,
+): Promise<ChosenAccess> {
   const log = createLog({ level: 'info', forPeople: true, write });
-  return chooseAccess({ host, tokenFile, allowAnonymous, log });
+  return chooseAccess({ host, tokenFile, allowAnonymous, allowHandlers, log });
 }
 
 async function createToken(): Promise<void> {

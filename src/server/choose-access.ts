@@ -10,6 +10,8 @@ export interface AccessOptions {
   readonly tokenFile: string;
   /** Let everyone in who can connect, wherever they are. */
   readonly allowAnonymous: boolean;
+  /** Let those who show a token with the scope admin bring programs that others run. */
+  readonly allowHandlers: boolean;
   readonly log: Log;
 }
 
@@ -26,9 +28,15 @@ export interface ChosenAccess {
  * reach while there are no tokens: nobody should find out later that the store was open to all.
  */
 export async function chooseAccess(options: AccessOptions): Promise<ChosenAccess> {
-  const { host, tokenFile: path, allowAnonymous, log } = options;
+  const { host, tokenFile: path, allowAnonymous, allowHandlers, log } = options;
   if (allowAnonymous) {
-    const told = `ANYONE who can reach ${host} may read, write and erase (--allow-anonymous)`;
+    if (allowHandlers) {
+      throw invalid(
+        '--allow-handlers',
+        'is for who shows a token: with --allow-anonymous everyone would have a shell of this user; leave out one of them',
+      );
+    }
+    const told = `ANYONE who can reach ${host} may read, write and erase, and bring no handlers (--allow-anonymous)`;
     if (!isLoopback(host)) log.warn({ host }, told);
     return { access: openAccess, told, close: () => undefined };
   }
@@ -36,6 +44,7 @@ export async function chooseAccess(options: AccessOptions): Promise<ChosenAccess
   const access = await TokenAccess.open({
     path,
     needed: !local,
+    handlers: allowHandlers,
     onTrouble: (err) => log.error({ err, path }, 'nobody is let in: the tokens cannot be read'),
   });
   if (!local && access.tokenCount === 0) {
@@ -45,8 +54,9 @@ export async function chooseAccess(options: AccessOptions): Promise<ChosenAccess
       `${host} can be reached from elsewhere, and there are no tokens in ${path}; create one with "quipu token create <name>", or say --allow-anonymous on a network that you trust`,
     );
   }
-  const told = access.tokensNeeded
+  const who = access.tokensNeeded
     ? `by token, ${access.tokenCount} known`
     : 'anyone on this machine, until there is a token';
+  const told = allowHandlers ? `${who}; who is admin by token may bring handlers` : who;
   return { access, told, close: () => access.close() };
 }

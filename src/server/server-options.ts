@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly tcpPort: number;
   readonly tokenFile: string;
   readonly allowAnonymous: boolean;
+  /** Let those who show a token with the scope admin bring programs that others run. */
+  readonly allowHandlers: boolean;
   /** Origins whose pages may use HTTP. */
   readonly origins: readonly string[];
   readonly tls?: TlsFiles;

@@ -6,6 +6,8 @@ import { openStore } from '../../src/open-store.ts';
 import type { NewEvent, Queue, QueueEvent } from '../../src/queue/queue.ts';
 import { restoreStore } from '../../src/restore-store.ts';
 import { startServer } from '../../src/server/start-server.ts';
+import { changeTokenFile } from '../../src/server/tokens/token-file.ts';
+import { toTokenRecord } from '../../src/server/tokens/token.ts';
 import type { Store } from '../../src/store/store.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 
@@ -51,15 +53,22 @@ async function useQueues(store: Store): Promise<unknown> {
   return store.queues.list();
 }
 
-async function serve(folder: string): Promise<{ http: string; tcp: string }> {
+/** Handlers are for who is admin by token. */
+const TOKEN = 'a-token';
+
+async function serve(
+  folder: string,
+  allowHandlers = false,
+): Promise<{ http: string; tcp: string }> {
   const quiet = (): void => undefined;
   const server = await startServer({
     store: folder,
     host: '127.0.0.1',
     httpPort: 0,
     tcpPort: 0,
-    tokenFile: join(folder, 'tokens.json'),
+    tokenFile: join(folder, '../tokens.json'),
     allowAnonymous: false,
+    allowHandlers,
     origins: [],
     limits: {},
     demo: false,
@@ -113,7 +122,7 @@ describe('queues of a store', () => {
 
   it('work over the binary protocol and HTTP', async () => {
     for (const kind of ['tcp', 'http'] as const) {
-      const address = (await serve(makeFolder()))[kind];
+      const address = (await serve(join(makeFolder(), 'store')))[kind];
       await using store = await openStore(address);
       expect(await useQueues(store)).toEqual(LISTED);
     }
@@ -122,7 +131,11 @@ describe('queues of a store', () => {
 
 describe('HTTP', () => {
   it('has routes for queues, and follows them as events', async () => {
-    const { http } = await serve(makeFolder());
+    const folder = makeFolder();
+    const record = toTokenRecord(TOKEN, { name: 'admin', scope: 'admin', createdAt: 1 });
+    await changeTokenFile(join(folder, 'tokens.json'), () => [record]);
+    const { http } = await serve(join(folder, 'store'), true);
+    const authorization = `Bearer ${TOKEN}`;
     const ask = async (
       method: string,
       path: string,
@@ -130,7 +143,7 @@ describe('HTTP', () => {
     ): Promise<[number, unknown]> => {
       const response = await fetch(`${http}/v1/queues${path}`, {
         method,
-        headers: { 'Content-Type': 'application/json' },
+        headers: { 'Content-Type': 'application/json', authorization },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       const text = await response.text();
@@ -174,7 +187,7 @@ describe('HTTP', () => {
 
     const stop = new AbortController();
     const follow = await fetch(`${http}/v1/queues/inbox/follow`, {
-      headers: { 'Last-Event-ID': '2' },
+      headers: { 'Last-Event-ID': '2', authorization },
       signal: stop.signal,
     });
     await ask('POST', '/inbox/events', event('live'));

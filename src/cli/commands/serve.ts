@@ -26,6 +26,7 @@ interface Options extends TokenFileOption {
   readonly port: number;
   readonly tcpPort: number;
   readonly allowAnonymous?: boolean;
+  readonly allowHandlers?: boolean;
   readonly allowOrigin?: readonly string[];
   readonly tlsCert?: string;
   readonly tlsKey?: string;
@@ -50,6 +51,7 @@ export function serve(world: World): Command {
     .option('--port <n>', 'for HTTP; 0 for any that is free', parsePort, 7410)
     .option('--tcp-port <n>', 'for the binary protocol; 0 for any that is free', parsePort, 7411)
     .option('--allow-anonymous', 'let in everyone who can connect, wherever they are')
+    .option('--allow-handlers', 'let admins by token bring programs: handlers, bundles')
     .option(
       '--allow-origin <origin>',
       'let pages of this origin use HTTP; repeat for more',
@@ -132,6 +134,7 @@ function toServerOptions(io: CommandIo, options: Options): Omit<ServerOptions, '
     tcpPort: options.tcpPort,
     tokenFile: tokenFile === undefined ? ownTokens : resolve(cwd, tokenFile),
     allowAnonymous: options.allowAnonymous ?? false,
+    allowHandlers: options.allowHandlers ?? false,
     origins: options.allowOrigin ?? [],
     demo: options.demo ?? false,
     version: readVersion(),

@@ -115,13 +115,13 @@ describe('calls from outside', () => {
       'engine.reindex',
       'maintain.gc',
       'maintain.retain',
-      'queues.subscribe',
       'queues.unsubscribe',
       'upkeep.backup',
       'upkeep.check',
       'upkeep.eraseBlob',
       'upkeep.eraseLines',
     ]);
+    expect(needs('handlers')).toEqual(['queues.subscribe']);
   });
 
   it('give a long log in answers that are not too long', async () => {

@@ -39,7 +39,7 @@ const subscription = z.strictObject({
 
 /**
  * The verbs of queues by the name of the queue. Whoever subscribes a handler has it run here, as a command of this
- * machine, so that takes the scope of who may do anything.
+ * machine, and so has a shell: that takes a right of its own.
  */
 export function queueCalls({ store }: Served): NamedHandler<AnswerHandler>[] {
   const { queues } = store;
@@ -72,7 +72,7 @@ export function queueCalls({ store }: Served): NamedHandler<AnswerHandler>[] {
     ),
     answer(
       'queues.subscribe',
-      { needs: 'admin', args: z.tuple([text, subscription]) },
+      { needs: 'handlers', args: z.tuple([text, subscription]) },
       async ([name, given]) => (await open(name)).subscribe(given),
     ),
     answer(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Needed } from '../access.ts';
 import { errorJson } from './schemas.ts';
 import type { InputObject, Route } from './route.ts';
 
@@ -48,7 +49,7 @@ function describeRoute(route: Route): object {
     operationId: name,
     summary,
     ...(needs !== 'nobody' && {
-      description: `Needs the scope \`${needs}\`.`,
+      description: describeNeed(needs),
       security: [{ token: [] }],
     }),
     ...(parameters.length > 0 && { parameters }),
@@ -114,4 +115,9 @@ function describeBody({ body }: Route): object | undefined {
 function toSchema(schema: z.ZodType, io: 'input' | 'output'): object {
   const { $schema: _, ...plain } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return plain;
+}
+
+function describeNeed(needs: Needed): string {
+  if (needs !== 'handlers') return `Needs the scope \`${needs}\`.`;
+  return 'Needs the scope `admin`, on a server that was started with --allow-handlers.';
 }

@@ -20,6 +20,8 @@ export interface TokenAccessOptions {
   readonly path: string;
   /** True: also while the file has no tokens. False: from the first token on. */
   readonly needed: boolean;
+  /** True: a token with the scope admin also lets bring programs that others run. Default false. */
+  readonly handlers?: boolean;
   readonly pollMs?: number;
   readonly now?: () => number;
   /** Told once of each new trouble with the file. */
@@ -89,7 +91,7 @@ export class TokenAccess implements Access {
     const { name, scope, sha256 } = record;
     let entry = this.#identities.get(sha256);
     if (entry === undefined) {
-      entry = admit(name, scope);
+      entry = admit(name, scope, scope === 'admin' && this.#options.handlers === true);
       this.#identities.set(sha256, entry);
     }
     return entry.identity;
@@ -147,9 +149,9 @@ interface Admitted {
   readonly end: AbortController;
 }
 
-function admit(name: string, scope: Scope): Admitted {
+function admit(name: string, scope: Scope, handlers = false): Admitted {
   const end = new AbortController();
   // One for each connection, and there may be many.
   setMaxListeners(0, end.signal);
-  return { identity: { name, scope, ended: end.signal }, end };
+  return { identity: { name, scope, handlers, ended: end.signal }, end };
 }

@@ -62,7 +62,7 @@ export const queueConsumerRoutes: readonly Route[] = [
     path: '/v1/queues/:name/consumers/:consumer',
     name: 'subscribeConsumer',
     summary: 'Register a consumer. Its handler is a command that the server runs',
-    needs: 'admin',
+    needs: 'handlers',
     params,
     body: {
       json: z.strictObject({ handler: z.string(), filter: z.string().nullable().optional() }),
