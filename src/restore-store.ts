@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { invalid } from './base/errors.ts';
 import { restoreStore as restoreFiles } from './engine/files/backup/restore-store.ts';
 import { nodeIo } from './engine/files/node-io.ts';
@@ -21,10 +21,35 @@ export async function restoreStore(
   ] as const) {
     if (typeof path !== 'string' || path === '') throw invalid(what, 'names a folder');
   }
-  const report = await restoreFiles(nodeIo, from, to, progress);
+  let report = await restoreFiles(nodeIo, from, to, progress);
+  const add = ({ files, bytes }: { readonly files: number; readonly bytes: number }): void => {
+    report = { ...report, files: report.files + files, copiedBytes: report.copiedBytes + bytes };
+  };
   const queues = join(from, 'queues');
-  if (!existsSync(queues)) return report;
-  const { copyQueues } = await import('./queue/copy-queues.ts');
-  const { files, bytes } = await copyQueues(queues, join(to, 'queues'));
-  return { ...report, files: report.files + files, copiedBytes: report.copiedBytes + bytes };
+  if (existsSync(queues)) {
+    const { copyQueues } = await import('./queue/copy-queues.ts');
+    add(await copyQueues(queues, join(to, 'queues')));
+  }
+  if (existsSync(join(from, 'sessions'))) add(await restoreSessionFiles(from, to));
+  return report;
+}
+
+async function restoreSessionFiles(
+  from: string,
+  to: string,
+): Promise<{ readonly files: number; readonly bytes: number }> {
+  const [{ openFilesEngine }, { plainFilesIo }, { Registry }, { restoreSessions }] =
+    await Promise.all([
+      import('./engine/files/open-files-engine.ts'),
+      import('./engine/files/plain-files-io.ts'),
+      import('./session/keep/registry.ts'),
+      import('./session/keep/backup-sessions.ts'),
+    ]);
+  const engine = await openFilesEngine(to);
+  try {
+    const world = { io: plainFilesIo, registry: new Registry(engine) };
+    return await restoreSessions(world, resolve(from, 'sessions'), resolve(to, 'sessions'));
+  } finally {
+    await engine.close();
+  }
 }

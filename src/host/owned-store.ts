@@ -65,6 +65,7 @@ export class OwnedStore {
   ) {
     this.engine = engine;
     this.store = createStore(engine, {
+      folder: resolve(folder),
       queues: { folder: join(resolve(folder), 'queues') },
       ...(clock !== undefined && { clock }),
     });

@@ -27,7 +27,7 @@ export interface SessionsOptions extends Omit<SessionsWorld, 'registry'> {
 }
 
 export function createSessions({ assertOpen, onClose, ...given }: SessionsOptions): Sessions {
-  const world: SessionsWorld = { ...given, registry: new Registry(given.engine) };
+  const world: SessionsWorld = { ...given, registry: new Registry(given.engine, given.host) };
   const shelf = new SessionShelf(world);
   onClose(() => shelf.closeAll());
   const find = async (what: string, session: string): ReturnType<typeof findSession> => {

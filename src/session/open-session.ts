@@ -19,6 +19,7 @@ import type {
   SessionView,
   SinkRequest,
 } from './session.ts';
+import { readSums } from './sums/file-sums.ts';
 import { OutputSink } from './sink/output-sink.ts';
 import type { LineRange } from './urls/read-range.ts';
 import type { Resource } from './urls/resolve-url.ts';
@@ -205,8 +206,10 @@ export class OpenSession implements Session {
   }
 
   async #toLog(file: IoFile): Promise<OpenLog> {
-    const { header, end } = await readHeader(file, this.parts.writer.file);
-    return { file, header, from: end, to: await file.size() };
+    const { io, writer } = this.parts;
+    const path = writer.file;
+    const { header, end } = await readHeader(file, path);
+    return { file, path, header, from: end, to: await file.size(), sums: await readSums(io, path) };
   }
 
   #reader({ hydrate = true }: SessionReadOptions): ReadBlob | undefined {

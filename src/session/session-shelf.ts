@@ -24,6 +24,8 @@ import { artifactsFolderOf, toSessionName } from './log/session-names.ts';
 import { makeFolders, writeAll, writeWhole } from './log/write-file.ts';
 import { OpenSession } from './open-session.ts';
 import type { SessionKeeper } from './open-session.ts';
+import { coverSeen } from './sums/cover-seen.ts';
+import { NO_SUMS } from './sums/file-sums.ts';
 import { RamIo } from './ram-io.ts';
 import type { Session } from './session.ts';
 import type { NewSession, SessionOptions } from './sessions.ts';
@@ -92,9 +94,11 @@ export class SessionShelf implements SessionKeeper {
       await registry.remove(header.id);
       throw error;
     }
+    await coverSeen(io, file);
   }
 
   async open(record: SessionRecord, options: SessionOptions): Promise<Session> {
+    await coverSeen(this.#world.io, record.file);
     return this.#start(this.#world.io, record, options);
   }
 
@@ -223,7 +227,8 @@ function readEnds(io: Io, path: string): Promise<Ends> {
   return withFile(io, path, 'read', async (file) => {
     const { header, end } = await readHeader(file, path);
     const size = await file.size();
-    const log = { file, header, from: end, to: size };
+    // Only where to go on: whoever reads is told whether it is what was written.
+    const log = { file, path, header, from: end, to: size, sums: NO_SUMS };
     const reading = { readBlob: undefined, isEnough: (taken: number) => taken > 0 };
     const { entries } = await readLastEntries(log, reading, new ReadNotes());
     return { header, size, leaf: entries.at(-1)?.id ?? null };

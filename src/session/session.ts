@@ -22,6 +22,8 @@ export interface LoadedEntry {
   readonly entry: SessionEntry;
   /** References left in it because their blob is missing. Not to be sent to a model. */
   readonly unresolved: readonly string[];
+  /** What is odd about it: a blob that is missing, a line that is not what was written. */
+  readonly warnings: readonly SessionWarning[];
 }
 
 /** Entries in the order of the file, with all that was odd about them. */

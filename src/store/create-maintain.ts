@@ -19,11 +19,13 @@ export interface MaintainPlace {
   /** The folder of the store, where it is on this machine. */
   readonly folder: string | undefined;
   readonly queues: QueuesPlace | undefined;
+  /** The engine is a server's, and session files are kept here. */
+  readonly away: boolean;
 }
 
 /** What takes a module of its own is loaded when it is asked for: most processes never do. */
 export function createMaintain(place: MaintainPlace): Maintain {
-  const { engine, lifetime, clock, folder, queues } = place;
+  const { engine, lifetime, clock, folder, queues, away } = place;
   const queuesFolder = folderOf(queues);
   return {
     async stats(): Promise<Stats> {
@@ -68,18 +70,17 @@ export function createMaintain(place: MaintainPlace): Maintain {
         id: queue,
         severity: 'lost' as const,
       }));
-      if (damaged.length === 0) return report;
-      return { ...report, ok: false, problems: [...report.problems, ...damaged] };
+      const { findSessionProblems } = await import('./session-upkeep.ts');
+      const more = await findSessionProblems(engine, { away, known: report.problems });
+      const problems = [...damaged, ...more];
+      if (problems.length === 0) return report;
+      return { ...report, ok: false, problems: [...report.problems, ...problems] };
     },
 
     async backup(to: string, progress?: Progress): Promise<BackupReport> {
       lifetime.assertOpen('maintain.backup');
       if (typeof to !== 'string' || to === '') throw invalid('to', 'names a folder');
-      const report = await engine.upkeep.backup(to, progress);
-      if (queuesFolder === undefined) return report;
-      const { copyQueues } = await import('../queue/copy-queues.ts');
-      const { files, bytes } = await copyQueues(queuesFolder, join(to, 'queues'));
-      return { ...report, files: report.files + files, copiedBytes: report.copiedBytes + bytes };
+      return addFiles(place, to, await engine.upkeep.backup(to, progress));
     },
 
     async retain(
@@ -102,6 +103,29 @@ async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[
   if (folder === undefined) return [];
   const { repairQueues } = await import('../queue/repair-queue.ts');
   return repairQueues(folder);
+}
+
+/** What does not go through the engine goes into a backup after it. */
+async function addFiles(
+  { engine, folder, queues }: MaintainPlace,
+  to: string,
+  { files, copiedBytes, reusedBytes }: BackupReport,
+): Promise<BackupReport> {
+  const sum = { files, copiedBytes, reusedBytes };
+  const queuesFolder = folderOf(queues);
+  if (queuesFolder !== undefined) {
+    const { copyQueues } = await import('../queue/copy-queues.ts');
+    const copied = await copyQueues(queuesFolder, join(to, 'queues'));
+    sum.files += copied.files;
+    sum.copiedBytes += copied.bytes;
+  }
+  if (folder !== undefined) {
+    const { copySessions } = await import('./session-upkeep.ts');
+    const copied = await copySessions(engine, folder, to);
+    sum.files += copied.files;
+    sum.copiedBytes += copied.bytes;
+  }
+  return sum;
 }
 
 async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {

@@ -96,7 +96,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     },
     chats: lazyChats(loadChats),
     maintain: {
-      ...createMaintain({ engine, lifetime, clock, folder, queues }),
+      ...createMaintain({ engine, lifetime, clock, folder, queues, away }),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),
     },
     watch(filter = {}, options = {}) {

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Lifetime } from '../base/lifetime.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -51,6 +52,7 @@ async function loadSessions(place: SessionsPlace): Promise<Sessions> {
     engine: place.away ? awayView(place.engine) : place.engine,
     clock,
     confined: place.served,
+    host: folder === undefined ? hostname() : undefined,
     root: folder === undefined ? undefined : join(folder, 'sessions'),
     assertOpen: (what) => lifetime.assertOpen(what),
     onClose: (hook) => lifetime.onClose(hook),

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { Io, IoFile } from '../../engine/io.ts';
+import { coverFile } from '../sums/file-sums.ts';
 import { draftPathOf } from '../log/write-file.ts';
 
 /** A file that is being written and has no name that anyone would look for. */
@@ -40,6 +41,7 @@ export async function openDraft(io: Io, path: string, id: string): Promise<Artif
       }
       await io.rename(draft, path);
       await io.syncDir(dirname(path));
+      await coverFile(io, path, false).catch(() => undefined);
       // A second file that cannot be removed is in the way and no more.
       await dropScratch().catch(() => undefined);
     },

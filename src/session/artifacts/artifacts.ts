@@ -3,6 +3,7 @@ import { QuipuError, invalid } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Io } from '../../engine/io.ts';
 import { isErrno, toFileError, writeAll, writeWhole } from '../log/write-file.ts';
+import { coverFile } from '../sums/file-sums.ts';
 import { openDraft } from './artifact-draft.ts';
 import type { ArtifactDraft } from './artifact-draft.ts';
 import {
@@ -61,7 +62,7 @@ export class Artifacts {
   async save(text: string, toolType: string): Promise<SavedArtifact> {
     if (typeof text !== 'string') throw invalid('text', `is a string, got ${typeof text}`);
     const saved = await this.allocate(toolType);
-    await writeWhole(this.#io, saved.path, (file) => writeAll(file, encodeUtf8(text), 0));
+    await this.#write(saved.path, text);
     return saved;
   }
 
@@ -90,8 +91,13 @@ export class Artifacts {
     if ((await this.#io.stat(path)) !== undefined) {
       throw invalid('id', `has its output already: ${id}; allocate another one`);
     }
-    await writeWhole(this.#io, path, (file) => writeAll(file, encodeUtf8(text), 0));
+    await this.#write(path, text);
     return { id, path };
+  }
+
+  async #write(path: string, text: string): Promise<void> {
+    await writeWhole(this.#io, path, (file) => writeAll(file, encodeUtf8(text), 0));
+    await coverFile(this.#io, path, false).catch(() => undefined);
   }
 
   /** Where the session of an agent is kept. */

@@ -1,7 +1,8 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createSha256 } from '../../base/hash.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { isErrno, makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
+import { SUMS_FOLDER, sumsOf } from '../sums/file-sums.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -15,7 +16,7 @@ export interface CarryOptions {
 
 /**
  * Gives every file of a folder, and of those in it, a place in another one. What is there already is not
- * touched. Hidden files belong to the folder itself and stay behind. Durable when it resolves.
+ * touched. Hidden files belong to the folder itself and stay behind, but for checksums. Durable when it resolves.
  */
 export async function carryFolder(
   io: Io,
@@ -25,7 +26,7 @@ export async function carryFolder(
 ): Promise<void> {
   await makeFolders(io, to);
   for (const name of await io.list(from)) {
-    if (name.startsWith('.')) continue;
+    if (name.startsWith('.') && name !== SUMS_FOLDER) continue;
     const source = join(from, name);
     const target = join(to, name);
     const kind = (await io.stat(source))?.kind;
@@ -69,6 +70,14 @@ export async function copyFile(from: FilePlace, to: FilePlace): Promise<void> {
   } finally {
     await source.close();
   }
+}
+
+/** The same for the checksums of a file, where there are any. */
+export async function copySums(from: FilePlace, to: FilePlace): Promise<void> {
+  const [source, target] = [sumsOf(from.path), sumsOf(to.path)];
+  if ((await from.io.stat(source)) === undefined) return;
+  await makeFolders(to.io, dirname(target));
+  await copyFile({ io: from.io, path: source }, { io: to.io, path: target });
 }
 
 /** Copies a part of a file, and gives the SHA-256 of it. */

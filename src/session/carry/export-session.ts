@@ -12,7 +12,7 @@ import { withFileLock } from '../log/with-file-lock.ts';
 import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
 import type { ExportReport } from '../sessions.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
-import { carryFolder, copyFile } from './carry-folder.ts';
+import { carryFolder, copyFile, copySums } from './carry-folder.ts';
 
 // A session on its way to another machine: its file, its artifacts, and `blobs/<sha256>` for each picture.
 
@@ -29,7 +29,9 @@ export async function exportSession(
   await makeFolders(io, join(folder, BLOBS));
   // No line is written meanwhile, so that none is copied in half.
   const refs = await withFileLock(io, lockOf(file), async () => {
-    await copyFile({ io, path: file }, { io, path: join(folder, basename(file)) });
+    const copy = { io, path: join(folder, basename(file)) };
+    await copyFile({ io, path: file }, copy);
+    await copySums({ io, path: file }, copy);
     const artifacts = artifactsFolderOf(file);
     if (artifacts !== undefined && (await io.stat(artifacts))?.kind === 'folder') {
       await carryFolder(io, artifacts, join(folder, basename(artifacts)), { shares: () => false });
@@ -88,6 +90,7 @@ export async function importSession(
     await new Artifacts(io, place).raiseCounters(await new Artifacts(io, artifacts).counters());
   }
   await copyFile({ io, path: from }, { io, path: file });
+  await copySums({ io, path: from }, { io, path: file });
   return { id: header.id, file };
 }
 

@@ -15,6 +15,8 @@ import { readForward } from '../log/read-lines.ts';
 import { artifactsFolderOf, lockOf, toSessionName } from '../log/session-names.ts';
 import { withFileLock } from '../log/with-file-lock.ts';
 import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
+import { coverSeen } from '../sums/cover-seen.ts';
+import { carrySums, removeSums } from '../sums/file-sums.ts';
 import { carryFolder, copyBytes } from './carry-folder.ts';
 import { removeTree } from './remove-tree.ts';
 
@@ -75,7 +77,11 @@ export async function forkSession(
         await registry.put({ id, file: newFile });
         const wanted = options.artifacts ?? true;
         const carried = await carryArtifacts(io, { file, newFile, wanted });
-        await writeWhole(io, newFile, (target) => writeParts(source, target, fresh, parts));
+        const line = encodeUtf8(`${toLine(fresh)}\n`);
+        await writeWhole(io, newFile, (target) => writeParts(source, target, line, parts));
+        if (options.at === undefined) {
+          await carrySums(io, { from: file, to: newFile }, [line]).catch(() => undefined);
+        } else await coverSeen(io, newFile);
         return { id, oldFile: file, newFile, ...carried };
       } catch (error) {
         await clear(world, id, newFile);
@@ -90,6 +96,7 @@ async function clear({ io, registry }: ForkWorld, id: string, file: string): Pro
   const folder = artifactsFolderOf(file);
   if (folder !== undefined) await removeTree(io, folder).catch(() => undefined);
   await io.remove(file).catch(() => undefined);
+  await removeSums(io, file).catch(() => undefined);
   await registry.remove(id).catch(() => undefined);
 }
 
@@ -101,10 +108,9 @@ interface Part {
 async function writeParts(
   source: IoFile,
   target: IoFile,
-  header: SessionHeader,
+  line: Uint8Array,
   parts: readonly Part[],
 ): Promise<void> {
-  const line = encodeUtf8(`${toLine(header)}\n`);
   await writeAll(target, line, 0);
   let at = line.length;
   for (const { from, to } of parts) {

@@ -10,6 +10,7 @@ import { readHeader, withFile } from '../log/open-session-file.ts';
 import { artifactsFolderOf, lockOf, tornFileOf } from '../log/session-names.ts';
 import { withFileLock } from '../log/with-file-lock.ts';
 import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
+import { carrySums, removeSums } from '../sums/file-sums.ts';
 import { carryFolder, copyBytes } from './carry-folder.ts';
 import { removeCarried, removeTree } from './remove-tree.ts';
 
@@ -141,6 +142,7 @@ async function writeMoved(
       await writeAll(target, line, 0);
       await copyBytes(source, { target, from: end, to: size, at: line.length });
     });
+    await carrySums(io, { from, to }, [line]).catch(() => undefined);
   });
 }
 
@@ -152,6 +154,7 @@ async function undo(world: MoveWorld, record: SessionRecord, to: string): Promis
     await io.syncDir(dirname(file));
   }
   await io.remove(to);
+  await removeSums(io, to);
   const [source, target] = [artifactsFolderOf(file), artifactsFolderOf(to)];
   if (source !== undefined && target !== undefined) await removeCarried(io, source, target);
   await registry.put(record);
@@ -171,6 +174,7 @@ async function finish(
   for (const path of [hiddenOf(from), tornFileOf(from)]) {
     await io.remove(path).catch(() => undefined);
   }
+  await removeSums(io, from).catch(() => undefined);
   await registry.put({ id, file: to });
   return { id, file: to };
 }

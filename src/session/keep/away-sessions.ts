@@ -70,7 +70,7 @@ export function checkAwayRefs(row: Pick<DocRow, 'name' | 'content'>): void {
 export function isAwayRecord(content: string): boolean {
   const record: unknown = JSON.parse(content);
   if (typeof record !== 'object' || record === null) return false;
-  const { id, file, movingTo = '', ...more } = record as Record<string, unknown>;
-  const isText = [id, file, movingTo].every((text) => typeof text === 'string');
+  const { id, file, movingTo = '', host = '', ...more } = record as Record<string, unknown>;
+  const isText = [id, file, movingTo, host].every((text) => typeof text === 'string');
   return isText && Object.keys(more).length === 0;
 }

@@ -3,6 +3,7 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 
 export const SESSIONS_PREFIX = 'session/';
 export const REFS_PREFIX = 'session-refs/';
+const SEEN_PREFIX = 'session-seen/';
 export const COPIES_PREFIX = 'session-copies/';
 
 /** The session's id where it can be part of a name. Those made here can; those of others may be anything. */
@@ -13,6 +14,10 @@ function keyOf(id: string): string {
 
 export function sessionDoc(id: string): string {
   return SESSIONS_PREFIX + keyOf(id);
+}
+
+export function seenDoc(id: string): string {
+  return SEEN_PREFIX + keyOf(id);
 }
 
 export function refsPrefix(id: string): string {

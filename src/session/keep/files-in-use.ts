@@ -4,9 +4,11 @@ import type { Io, IoStat } from '../../engine/io.ts';
 import type { Root } from '../../engine/roots.ts';
 import { withFile } from '../log/open-session-file.ts';
 import { artifactsFolderOf, tornFileOf } from '../log/session-names.ts';
-import { currentFile } from './registry.ts';
+import { Registry, currentFile } from './registry.ts';
 import type { SessionRecord } from './registry.ts';
 import { scanReferences } from './scan-references.ts';
+import { isSameFile, readSearched, rememberSearched } from './searched-files.ts';
+import type { Searched } from './searched-files.ts';
 
 export interface UnreadFile {
   readonly id: string;
@@ -17,6 +19,14 @@ export interface UnreadFile {
 interface Seen {
   readonly of: string;
   readonly stat: IoStat | undefined;
+}
+
+/** One session while its files are read. */
+interface Reading {
+  readonly id: string;
+  readonly known: Searched;
+  readonly searched: Map<string, IoStat>;
+  readonly references: Set<string>;
 }
 
 /** What the files of sessions refer to, for the time of one collection: read once, and then what is new in them. */
@@ -46,18 +56,24 @@ export class FilesInUse {
   }
 
   /** Everything that a session refers to: in its file, in what a crash cut off, and in its artifacts. */
-  async *take(record: SessionRecord): AsyncGenerator<Root> {
+  async *take(record: SessionRecord, remembers = true): AsyncGenerator<Root> {
     const { id } = record;
     const file = await currentFile(this.#io, record);
+    const known = await readSearched(this.#engine, id);
+    const reading: Reading = { id, known, searched: new Map(), references: new Set() };
     try {
-      yield* this.#read(file, id);
-      yield* this.#read(tornFileOf(file), id, true);
+      yield* this.#read(file, reading);
+      yield* this.#read(tornFileOf(file), reading, true);
       const folder = artifactsFolderOf(file);
-      if (folder !== undefined) yield* this.#readFolder(folder, id);
+      if (folder !== undefined) yield* this.#readFolder(folder, reading);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       this.unread.push({ id, file, why });
+      return;
     }
+    // A copy is looked at with its session, and remembered with none.
+    const current = remembers ? await new Registry(this.#engine).get(id) : undefined;
+    if (current?.file === record.file) await rememberSearched(this.#engine, reading);
   }
 
   /** The blobs that the store has by now of those it had not. */
@@ -75,13 +91,13 @@ export class FilesInUse {
     for (const record of this.#heard.splice(0)) {
       // Noted before it is written: a file that is not there yet refers to nothing that was not noted, too.
       const isThere = (await this.#io.stat(await currentFile(this.#io, record))) !== undefined;
-      if (isThere) yield* this.take(record);
+      if (isThere) yield* this.take(record, false);
       else this.#heard.push(record);
     }
     for (const [path, { of, stat }] of this.#seen) {
       const now = await this.#io.stat(path);
       // One that is gone was read before, and what it referred to stays this time.
-      if (now?.kind === 'file' && !isSame(now, stat)) yield* this.#read(path, of, true);
+      if (now?.kind === 'file' && !isSameFile(now, stat)) yield* this.#scan(path, of, now);
     }
     yield* this.resolve();
     yield* this.keepAll();
@@ -97,31 +113,42 @@ export class FilesInUse {
     }
   }
 
-  async *#readFolder(folder: string, of: string): AsyncGenerator<Root> {
+  async *#readFolder(folder: string, reading: Reading): AsyncGenerator<Root> {
     if ((await this.#io.stat(folder))?.kind !== 'folder') return;
     for (const name of await this.#io.list(folder)) {
       if (name.startsWith('.')) continue;
       const path = join(folder, name);
       const kind = (await this.#io.stat(path))?.kind;
-      if (kind === 'folder') yield* this.#readFolder(path, of);
-      else if (kind === 'file') yield* this.#read(path, of, true);
+      if (kind === 'folder') yield* this.#readFolder(path, reading);
+      else if (kind === 'file') yield* this.#read(path, reading, true);
     }
   }
 
-  async *#read(path: string, of: string, mayBeGone = false): AsyncGenerator<Root> {
+  async *#read(path: string, reading: Reading, mayBeGone = false): AsyncGenerator<Root> {
     const stat = await this.#io.stat(path);
-    const known = this.#seen.get(path)?.stat;
-    if ((stat === undefined && mayBeGone) || (known !== undefined && isSame(known, stat))) return;
+    if (stat === undefined && mayBeGone) return;
+    if (stat !== undefined) reading.searched.set(path, stat);
+    if (isSameFile(reading.known.get(path), stat)) {
+      // What it refers to is noted with the session.
+      this.#seen.set(path, { of: reading.id, stat });
+      return;
+    }
+    yield* this.#scan(path, reading.id, stat, reading.references);
+  }
+
+  async *#scan(
+    path: string,
+    of: string,
+    stat: IoStat | undefined,
+    references?: Set<string>,
+  ): AsyncGenerator<Root> {
     const found = await withFile(this.#io, path, 'read', (file) => scanReferences(file));
     this.#seen.set(path, { of, stat });
     for (const sha256 of found) {
+      references?.add(sha256);
       const blob = await this.#engine.findBySha256(sha256);
       if (blob === undefined) this.want(sha256, of);
       else yield { blob, of };
     }
   }
-}
-
-function isSame(one: IoStat, other: IoStat | undefined): boolean {
-  return one.size === other?.size && one.changedMs === other.changedMs;
 }

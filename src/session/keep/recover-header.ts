@@ -9,6 +9,7 @@ import { readHeader, withFile } from '../log/open-session-file.ts';
 import { lockOf, parseSessionName } from '../log/session-names.ts';
 import { withFileLock } from '../log/with-file-lock.ts';
 import { writeAll, writeWhole } from '../log/write-file.ts';
+import { carrySums, readSums } from '../sums/file-sums.ts';
 
 /** Every byte that was there stays, behind the new header. A header that can be read is left as it is. */
 export async function recoverHeader(io: Io, given: string): Promise<SessionHeader> {
@@ -28,10 +29,15 @@ export async function recoverHeader(io: Io, given: string): Promise<SessionHeade
       };
       const line = encodeUtf8(`${toLine(header)}\n`);
       const size = await file.size();
+      const [first] = (await readSums(io, path)).ranges;
+      const lost = Buffer.alloc(Math.min(size, first?.end ?? 0));
+      await file.read(lost, 0);
       await writeWhole(io, path, async (target) => {
         await writeAll(target, line, 0);
         await copyBytes(file, { target, from: 0, to: size, at: line.length });
       });
+      // What the header was is taken as it is; the lines after it are what they were.
+      await carrySums(io, { from: path, to: path }, [line, lost]).catch(() => undefined);
       return header;
     }),
   );

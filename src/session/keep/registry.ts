@@ -3,7 +3,7 @@ import type { DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import type { DocRow } from '../../engine/rows.ts';
-import { COPIES_PREFIX, SESSIONS_PREFIX, copyDoc, sessionDoc } from './doc-names.ts';
+import { COPIES_PREFIX, SESSIONS_PREFIX, copyDoc, seenDoc, sessionDoc } from './doc-names.ts';
 import { SessionRefs } from './session-refs.ts';
 
 /** What the store knows of a session: where its file is, whatever folder that may be. */
@@ -12,6 +12,8 @@ export interface SessionRecord {
   readonly file: string;
   /** A move is under way: once `file` is gone, this is the session. */
   readonly movingTo?: string;
+  /** The machine that has the file, where the store is not one with it. */
+  readonly host?: string;
 }
 
 export interface RecordPage {
@@ -24,9 +26,12 @@ const PAGE_RECORDS = 500;
 /** Which sessions there are. */
 export class Registry {
   readonly #engine: Engine;
+  readonly #host: string | undefined;
 
-  constructor(engine: Engine) {
+  /** `host`: the name of this machine, for a store whose sessions may be on several. */
+  constructor(engine: Engine, host?: string) {
     this.#engine = engine;
+    this.#host = host;
   }
 
   async get(id: string): Promise<SessionRecord | undefined> {
@@ -36,7 +41,8 @@ export class Registry {
 
   async put(record: SessionRecord): Promise<void> {
     const { id, file, movingTo } = record;
-    const content = JSON.stringify({ id, file, ...(movingTo !== undefined && { movingTo }) });
+    const host = this.#host;
+    const content = JSON.stringify({ id, file, movingTo, host });
     await this.#engine.commit({ docs: [{ name: sessionDoc(id), content }] });
   }
 
@@ -55,7 +61,9 @@ export class Registry {
 
   /** Forgets the session and lets go of its blobs, at once. */
   async remove(id: string): Promise<void> {
-    const names = [sessionDoc(id), ...(await new SessionRefs(this.#engine, id).names())];
+    const refs = await new SessionRefs(this.#engine, id).names();
+    const hasSeen = (await this.#engine.getDoc(seenDoc(id))) !== undefined;
+    const names = [sessionDoc(id), ...refs, ...(hasSeen ? [seenDoc(id)] : [])];
     const docs = names.map((name): DocChange => ({ name, content: undefined }));
     await this.#engine.commit({ docs });
   }
@@ -102,10 +110,15 @@ export async function currentFile(io: Io, record: SessionRecord): Promise<string
 }
 
 export function parseRecord(row: DocRow): SessionRecord {
-  const { id, file, movingTo } = JSON.parse(row.content) as Partial<SessionRecord>;
+  const { id, file, movingTo, host } = JSON.parse(row.content) as Partial<SessionRecord>;
   if (typeof id !== 'string' || typeof file !== 'string') {
     const message = `the document ${row.name} does not say where its session is`;
     throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
   }
-  return { id, file, ...(typeof movingTo === 'string' && { movingTo }) };
+  return {
+    id,
+    file,
+    ...(typeof movingTo === 'string' && { movingTo }),
+    ...(typeof host === 'string' && { host }),
+  };
 }

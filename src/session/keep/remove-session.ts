@@ -4,6 +4,7 @@ import { removeTree } from '../carry/remove-tree.ts';
 import { artifactsFolderOf, lockOf, tornFileOf } from '../log/session-names.ts';
 import { withFileLock } from '../log/with-file-lock.ts';
 import { makeFolders, toFileError } from '../log/write-file.ts';
+import { removeSums } from '../sums/file-sums.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
 import { childrenOf } from './child-sessions.ts';
 import type { SessionRecord } from './registry.ts';
@@ -17,6 +18,7 @@ export async function removeSession(world: SessionsWorld, record: SessionRecord)
     try {
       await io.remove(file);
       await io.remove(tornFileOf(file));
+      await removeSums(io, file);
       await io.syncDir(dirname(file));
     } catch (error) {
       throw toFileError(error, file);

@@ -28,7 +28,7 @@ export function sessionRoots(engine: Engine, io: Io, hasFiles = true): RootSourc
       const registry = new Registry(engine);
       if (hasFiles) {
         for await (const record of registry.all()) yield* files.take(record);
-        for await (const record of registry.copies()) yield* files.take(record);
+        for await (const record of registry.copies()) yield* files.take(record, false);
       }
       yield* files.resolve();
       yield* files.keepAll();

@@ -6,6 +6,7 @@ import { persistEntry } from '../entries/persist-entry.ts';
 import { referencesIn } from '../keep/scan-references.ts';
 import { toLine } from '../entries/session-entry.ts';
 import type { NewEntry, SessionEntry } from '../entries/session-entry.ts';
+import { coverFile } from '../sums/file-sums.ts';
 import { appendLines } from './append-lines.ts';
 import type { PendingLine } from './append-lines.ts';
 import { LINE_BYTES_MAX } from './read-lines.ts';
@@ -113,9 +114,14 @@ export class EntryWriter {
 
   /** Follows a session that was moved meanwhile. */
   async #write(lines: readonly PendingLine[]): Promise<number> {
-    const { io, locate } = this.#options;
+    const { io, locate, putBlobs } = this.#options;
     const write = (knownSize: number): Promise<number> =>
-      withFileLock(io, lockOf(this.file), () => appendLines(io, this.file, { lines, knownSize }));
+      withFileLock(io, lockOf(this.file), async () => {
+        const size = await appendLines(io, this.file, { lines, knownSize });
+        // The lines are durable; without their checksums they are taken as they are seen next.
+        if (putBlobs !== undefined) await coverFile(io, this.file).catch(() => undefined);
+        return size;
+      });
     try {
       return await write(this.#knownSize);
     } catch (error) {

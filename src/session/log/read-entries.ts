@@ -5,6 +5,8 @@ import { migrateEntry } from '../entries/migrate-entry.ts';
 import type { SessionEntry, SessionHeader } from '../entries/session-entry.ts';
 import { isHeader } from '../entries/session-entry.ts';
 import type { LoadedEntry, SessionView } from '../session.ts';
+import { findChanged } from '../sums/file-sums.ts';
+import type { Span, Sums } from '../sums/file-sums.ts';
 import { parseLine } from './parse-line.ts';
 import { readBackward, readForward } from './read-lines.ts';
 import type { Line } from './read-lines.ts';
@@ -15,6 +17,8 @@ export interface OpenLog {
   readonly header: SessionHeader;
   readonly from: number;
   readonly to: number;
+  readonly path: string;
+  readonly sums: Sums;
 }
 
 export interface Reading {
@@ -43,13 +47,24 @@ export async function* readAllEntries(
   notes: ReadNotes,
 ): AsyncGenerator<LoadedEntry, void, undefined> {
   let index = 0;
+  // The header is read beside the entries, and is no less than they are.
+  const changed = await findChanged(log.file, log.sums, { from: 0, to: Infinity });
+  for (const span of changed) notes.warnings.push(toWarning(log.path, span));
   for await (const line of readForward(log.file, log.from, log.to)) {
+    const span = changed.find(({ from, to }) => from < line.end && line.start < to);
+    const odd = span === undefined ? [] : [toWarning(log.path, span)];
     for (const record of recordsOf(line, notes)) {
       index++;
       const entry = migrateEntry(record, { version: log.header.version, index });
-      yield await load(entry, readBlob, notes);
+      const loaded = await load(entry, readBlob, notes);
+      yield { ...loaded, warnings: [...odd, ...loaded.warnings] };
     }
   }
+}
+
+function toWarning(path: string, { from, to }: Span): SessionWarning {
+  const about = `bytes ${from} to ${to} of ${path}`;
+  return { message: 'Session lines changed after they were written', about };
 }
 
 export interface LastReading extends Reading {
@@ -74,6 +89,9 @@ export async function readLastEntries(
     cursor = start;
     const wanted = wants === undefined ? entries.toReversed() : entries.toReversed().filter(wants);
     for (const entry of wanted) taken.push((await load(entry, readBlob, notes)).entry);
+  }
+  for (const span of await findChanged(log.file, log.sums, { from: cursor, to: Infinity })) {
+    notes.warnings.push(toWarning(log.path, span));
   }
   return notes.view(taken.toReversed(), cursor > log.from ? cursor : undefined);
 }
@@ -117,8 +135,10 @@ async function load(
   readBlob: ReadBlob | undefined,
   notes: ReadNotes,
 ): Promise<LoadedEntry> {
-  if (readBlob === undefined) return { entry, unresolved: [] };
-  const loaded = await hydrateEntry(entry, readBlob, (warning) => notes.warnings.push(warning));
+  if (readBlob === undefined) return { entry, unresolved: [], warnings: [] };
+  const warnings: SessionWarning[] = [];
+  const loaded = await hydrateEntry(entry, readBlob, (warning) => warnings.push(warning));
+  notes.warnings.push(...warnings);
   for (const ref of loaded.unresolved) notes.unresolved.add(ref);
-  return loaded;
+  return { ...loaded, warnings };
 }

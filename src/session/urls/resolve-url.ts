@@ -1,9 +1,10 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { agentIdOf, artifactIdOf, compareAgentIds } from '../artifacts/artifact-names.ts';
 import { isErrno, toFileError } from '../log/write-file.ts';
+import { findChanged, readSums } from '../sums/file-sums.ts';
 import { parseInternalUrl } from './parse-url.ts';
 import { extract, parseQuery } from './query.ts';
 import { checkLineRange, readLineRange } from './read-range.ts';
@@ -45,7 +46,7 @@ export async function resolveUrl(
     const found = await findArtifact(sources, wanted.id);
     const name = `Artifact ${wanted.id}`;
     const text = await readText(found, { name, range: isRange ? range : undefined });
-    return { url, contentType: 'text/plain', ...text, notes: found.notes };
+    return { url, contentType: 'text/plain', ...text, notes: [...found.notes, ...text.notes] };
   }
   const { id, query } = wanted;
   if (query !== undefined && isRange) {
@@ -55,10 +56,10 @@ export async function resolveUrl(
   const steps = query === undefined ? [] : parseQuery(query);
   const found = await findAgentOutput(sources, id);
   const text = await readText(found, { name: `Output ${id}`, range: isRange ? range : undefined });
-  if (query === undefined) return { url, contentType: 'text/markdown', ...text, notes: [] };
+  if (query === undefined) return { url, contentType: 'text/markdown', ...text };
   const value = extract(parseJson(id, text.content), steps) ?? null;
   const content = JSON.stringify(value, null, 2);
-  const notes = [`Extracted: ${query}`];
+  const notes = [`Extracted: ${query}`, ...text.notes];
   return { url, contentType: 'application/json', content, size: text.size, notes };
 }
 
@@ -135,19 +136,31 @@ async function listSources(sources: readonly UrlSource[], what: string): Promise
 async function readText(
   { io, path }: Found,
   { name, range }: { name: string; range: LineRange | undefined },
-): Promise<{ content: string; size: number }> {
+): Promise<{ content: string; size: number; notes: readonly string[] }> {
   const file = await io.open(path, 'read');
   try {
     const size = await file.size();
-    if (range !== undefined) return { content: await readLineRange(file, range), size };
+    if (range !== undefined) {
+      // A large one is not read as a whole for a few lines of it.
+      const notes = size > RESOLVE_BYTES_MAX ? [] : await changesOf(io, path, file);
+      return { content: await readLineRange(file, range), size, notes };
+    }
     if (size > RESOLVE_BYTES_MAX) {
       const message = `${name} is ${size} bytes; full resolution is limited to ${RESOLVE_BYTES_MAX} bytes. Read it in parts with offset and limit.`;
       throw new QuipuError('TOO_LARGE', message, { what: name, limit: RESOLVE_BYTES_MAX, size });
     }
-    return { content: (await readWhole(file, size)).toString('utf8'), size };
+    const content = (await readWhole(file, size)).toString('utf8');
+    return { content, size, notes: await changesOf(io, path, file) };
   } finally {
     await file.close();
   }
+}
+
+async function changesOf(io: Io, path: string, file: IoFile): Promise<string[]> {
+  const changed = await findChanged(file, await readSums(io, path), { from: 0, to: Infinity });
+  return changed.map(
+    ({ from, to }) => `${basename(path)} changed after it was written, in bytes ${from} to ${to}`,
+  );
 }
 
 async function readWhole(file: IoFile, size: number): Promise<Buffer> {

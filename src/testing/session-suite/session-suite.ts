@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { besideSuite } from './beside.ts';
+import { changedSuite } from './changed.ts';
 import { damageSuite } from './damage.ts';
 import { factsSuite } from './facts.ts';
 import { keepingSuite } from './keeping.ts';
@@ -13,6 +14,7 @@ export function sessionSuite(target: StoreTarget): void {
     keepingSuite(target);
     factsSuite(target);
     damageSuite(target);
+    changedSuite(target);
     besideSuite(target);
   });
 }

@@ -1,0 +1,177 @@
+import { dirname, isAbsolute, join, relative } from 'node:path';
+import { QuipuError } from '../../base/errors.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Io } from '../../engine/io.ts';
+import { carryFolder, copyFile, copySums } from '../carry/carry-folder.ts';
+import { removeTree } from '../carry/remove-tree.ts';
+import { withFile } from '../log/open-session-file.ts';
+import { artifactsFolderOf, lockOf, tornFileOf } from '../log/session-names.ts';
+import { withFileLock } from '../log/with-file-lock.ts';
+import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
+import { coverSeen } from '../sums/cover-seen.ts';
+import { coveredBy, findChanged, readSums, removeSums, sumsOf } from '../sums/file-sums.ts';
+import { standingOf } from './own-file.ts';
+import { currentFile } from './registry.ts';
+import type { Registry, SessionRecord } from './registry.ts';
+
+// Sessions in a backup: `sessions/<path>` for a file that is in the folder of sessions of the store, and
+// `sessions/elsewhere/<its whole path>` for any other, each with its artifacts and checksums. `sessions/backup.json`
+// says which is which; it comes last, so that what it names is there.
+
+const LIST = 'backup.json';
+
+export interface SessionCopies {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+interface CopyWorld {
+  readonly io: Io;
+  readonly registry: Registry;
+}
+
+/** Where a session is below the folder of sessions of a copy. */
+type Places = Readonly<Record<string, string>>;
+
+/**
+ * Copies the files of every session on this machine; those that are the same in an earlier backup stay. What is not
+ * as it was written is not copied over an earlier copy: the others are, and then this throws CORRUPT.
+ */
+export async function backUpSessions(
+  { io, registry }: CopyWorld,
+  root: string,
+  to: string,
+): Promise<SessionCopies> {
+  const before = await readPlaces(io, to);
+  const places: Record<string, string> = {};
+  const sum = { files: 0, bytes: 0 };
+  let damaged: QuipuError<'CORRUPT'> | undefined;
+  for await (const record of registry.all()) {
+    const file = await currentFile(io, record);
+    const place = placeOf(root, file);
+    const known = before[record.id];
+    // A file that is gone or damaged stays in the backup as it was.
+    if (known !== undefined) places[record.id] = known;
+    if ((await io.stat(file)) === undefined) continue;
+    if ((await standingOf({ io, root }, record)) === 'foreign') continue;
+    await coverSeen(io, file);
+    const problem = await findProblem(io, file);
+    damaged ??= problem;
+    if (problem !== undefined) continue;
+    places[record.id] = place;
+    const copied = await copySession(io, file, join(to, place));
+    sum.files += copied.files;
+    sum.bytes += copied.bytes;
+  }
+  if (Object.keys(places).length === 0 && Object.keys(before).length === 0) return sum;
+  await removeOthers(io, to, { before, places });
+  await makeFolders(io, to);
+  const bytes = encodeUtf8(`${JSON.stringify(places)}\n`);
+  await writeWhole(io, join(to, LIST), (file) => writeAll(file, bytes, 0));
+  if (damaged !== undefined) throw damaged;
+  return sum;
+}
+
+/** Puts the sessions of a backup into the folder of a new store, which then knows them there. */
+export async function restoreSessions(
+  { io, registry }: CopyWorld,
+  from: string,
+  root: string,
+): Promise<SessionCopies> {
+  const sum = { files: 0, bytes: 0 };
+  for (const [id, place] of Object.entries(await readPlaces(io, from))) {
+    const [source, file] = [join(from, place), join(root, place)];
+    const record: SessionRecord | undefined = await registry.get(id);
+    if (record === undefined || !isBelow(root, file)) continue;
+    const problem = await findProblem(io, source);
+    if (problem !== undefined) throw problem;
+    const copied = await copySession(io, source, file);
+    sum.files += copied.files;
+    sum.bytes += copied.bytes;
+    await registry.put({ id, file });
+  }
+  return sum;
+}
+
+function placeOf(root: string, file: string): string {
+  return isBelow(root, file) ? relative(root, file) : join('elsewhere', relative('/', file));
+}
+
+function isBelow(root: string, file: string): boolean {
+  const path = relative(root, file);
+  return path !== '' && !path.startsWith('..') && !isAbsolute(path);
+}
+
+async function copySession(io: Io, from: string, to: string): Promise<SessionCopies> {
+  return withFileLock(io, lockOf(from), async () => {
+    const sum = { files: 0, bytes: 0 };
+    await makeFolders(io, dirname(to));
+    for (const [source, target] of [
+      [from, to],
+      [tornFileOf(from), tornFileOf(to)],
+    ] as const) {
+      if ((await io.stat(source)) === undefined || (await isSame(io, source, target))) continue;
+      await copyFile({ io, path: source }, { io, path: target });
+      await copySums({ io, path: source }, { io, path: target });
+      sum.files += 1;
+      sum.bytes += (await io.stat(target))?.size ?? 0;
+    }
+    const [artifacts, place] = [artifactsFolderOf(from), artifactsFolderOf(to)];
+    if (artifacts === undefined || place === undefined) return sum;
+    if ((await io.stat(artifacts))?.kind === 'folder') {
+      await carryFolder(io, artifacts, place, { shares: () => false });
+    }
+    return sum;
+  });
+}
+
+/** The copy has all bytes, and both were written as the same ones. */
+async function isSame(io: Io, from: string, to: string): Promise<boolean> {
+  const [size, copied] = [(await io.stat(from))?.size, (await io.stat(to))?.size];
+  if (size !== copied) return false;
+  const [sums, others] = [await readSums(io, from), await readSums(io, to)];
+  if (coveredBy(sums) !== size) return false;
+  return JSON.stringify(sums) === JSON.stringify(others);
+}
+
+async function findProblem(io: Io, path: string): Promise<QuipuError<'CORRUPT'> | undefined> {
+  const sums = await readSums(io, path);
+  const [span] = await withFile(io, path, 'read', (file) =>
+    findChanged(file, sums, { from: 0, to: Infinity }),
+  );
+  if (span === undefined) return undefined;
+  const message = `${path} is not what was written, in bytes ${span.from} to ${span.to}, and was not copied; an earlier copy stays as it is. "quipu verify" says more. If the change was meant, remove ${sumsOf(path)} and try again`;
+  return new QuipuError('CORRUPT', message, { file: path, offset: span.from });
+}
+
+/** What the backup had of sessions that are no more, or that are somewhere else by now. */
+async function removeOthers(
+  io: Io,
+  to: string,
+  { before, places }: { before: Places; places: Places },
+): Promise<void> {
+  const kept = new Set(Object.values(places));
+  for (const place of Object.values(before)) {
+    if (kept.has(place) || !isBelow(to, join(to, place))) continue;
+    const file = join(to, place);
+    for (const path of [file, tornFileOf(file)]) await io.remove(path);
+    await removeSums(io, file);
+    const folder = artifactsFolderOf(file);
+    if (folder !== undefined) await removeTree(io, folder);
+  }
+}
+
+async function readPlaces(io: Io, folder: string): Promise<Places> {
+  const path = join(folder, LIST);
+  if ((await io.stat(path)) === undefined) return {};
+  const text = await withFile(io, path, 'read', async (file) => {
+    const bytes = Buffer.alloc(await file.size());
+    return bytes.subarray(0, await file.read(bytes, 0)).toString('utf8');
+  });
+  try {
+    return JSON.parse(text) as Places;
+  } catch (error) {
+    const message = `${path} is damaged: it does not say which sessions are in the backup`;
+    throw new QuipuError('CORRUPT', message, { file: path, offset: 0 }, { cause: error });
+  }
+}

@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { isQuipuError } from '../../base/errors.ts';
+import type { Io } from '../../engine/io.ts';
+import type { Problem } from '../../engine/upkeep.ts';
+import { readHeader, withFile } from '../log/open-session-file.ts';
+import { artifactsFolderOf, isSessionName } from '../log/session-names.ts';
+import { SUMS_FOLDER, coveredBy, findChanged, readSums, sumsOf } from '../sums/file-sums.ts';
+import { currentFile } from './registry.ts';
+import type { Registry, SessionRecord } from './registry.ts';
+
+export interface SessionsHere {
+  readonly io: Io;
+  readonly registry: Registry;
+  /** The name of this machine. */
+  readonly host: string;
+}
+
+/** Compares every file of every session that is kept on this machine with what is known of it. Changes nothing. */
+export async function* checkSessions(here: SessionsHere): AsyncGenerator<Problem> {
+  const { io, registry } = here;
+  const seen = new Set<string>();
+  for await (const record of registry.all()) {
+    if (record.host !== undefined && record.host !== here.host) continue;
+    const file = await currentFile(io, record);
+    yield* checkSession(io, { ...record, file }, seen);
+  }
+  for await (const record of registry.copies()) {
+    // Nobody asked for a copy to be kept: one that is gone is nobody's loss.
+    if ((await io.stat(record.file)) !== undefined) yield* checkSession(io, record, seen);
+  }
+}
+
+async function* checkSession(
+  io: Io,
+  { id, file }: SessionRecord,
+  seen: Set<string>,
+): AsyncGenerator<Problem> {
+  if (!seen.has(file)) yield* checkFile(io, { id, file, isSession: true });
+  seen.add(file);
+  const folder = artifactsFolderOf(file);
+  if (folder !== undefined) yield* checkFolder(io, { id, folder }, seen);
+}
+
+async function* checkFolder(
+  io: Io,
+  { id, folder }: { id: string; folder: string },
+  seen: Set<string>,
+): AsyncGenerator<Problem> {
+  if ((await io.stat(folder))?.kind !== 'folder') return;
+  for (const name of await io.list(folder)) {
+    const path = join(folder, name);
+    const isFolder = (await io.stat(path))?.kind === 'folder';
+    if (isFolder && name !== SUMS_FOLDER) yield* checkFolder(io, { id, folder: path }, seen);
+    if (!isFolder || name !== SUMS_FOLDER) continue;
+    // Whatever has checksums was there once.
+    for (const known of await io.list(path)) {
+      const file = join(folder, known);
+      if (known.startsWith('.') || seen.has(file)) continue;
+      seen.add(file);
+      yield* checkFile(io, { id, file, isSession: isSessionName(known) });
+    }
+  }
+}
+
+interface Checked {
+  readonly id: string;
+  readonly file: string;
+  readonly isSession: boolean;
+}
+
+async function* checkFile(io: Io, { id, file, isSession }: Checked): AsyncGenerator<Problem> {
+  const lost = (offset: number, what: string): Problem => ({
+    what,
+    file,
+    offset,
+    id,
+    severity: 'lost',
+  });
+  const sums = await readSums(io, file);
+  if (sums.damaged) {
+    const what = `its checksums in ${sumsOf(file)} are damaged; remove that file, and they are made again`;
+    yield lost(0, what);
+  }
+  try {
+    yield* await withFile(io, file, 'read', async (opened) => {
+      const changed = await findChanged(opened, sums, { from: 0, to: coveredBy(sums) });
+      const found = changed.map(({ from, to }) => lost(from, toChange(file, from, to)));
+      if (found.length === 0 && isSession) await readHeader(opened, file);
+      return found;
+    });
+  } catch (error) {
+    if (!isQuipuError(error)) throw error;
+    const gone = isQuipuError(error, 'NOT_FOUND');
+    const hint = 'restore it from a backup, or forget it: quipu session gc --forget-missing';
+    yield lost(0, gone ? `the file is gone; ${hint}` : error.message);
+  }
+}
+
+function toChange(file: string, from: number, to: number): string {
+  return `bytes ${from} to ${to} are not what was written; restore the file from a backup, or, if the change was meant, remove ${sumsOf(file)}`;
+}

@@ -1,0 +1,32 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Engine } from '../engine/engine.ts';
+import { plainFilesIo } from '../engine/files/plain-files-io.ts';
+import type { Problem } from '../engine/upkeep.ts';
+import { awayView } from '../session/keep/away-sessions.ts';
+import { backUpSessions } from '../session/keep/backup-sessions.ts';
+import type { SessionCopies } from '../session/keep/backup-sessions.ts';
+import { checkSessions } from '../session/keep/check-sessions.ts';
+import { Registry } from '../session/keep/registry.ts';
+
+/** What is wrong with the files of sessions on this machine, beyond `known`. */
+export async function findSessionProblems(
+  engine: Engine,
+  { away, known }: { readonly away: boolean; readonly known: readonly Problem[] },
+): Promise<Problem[]> {
+  const registry = new Registry(away ? awayView(engine) : engine);
+  const here = { io: plainFilesIo, registry, host: hostname() };
+  const said = new Set(known.map(({ file, offset }) => `${offset} ${file}`));
+  const found: Problem[] = [];
+  for await (const problem of checkSessions(here)) {
+    // Whoever answers for the store may be on this machine, too.
+    if (!said.has(`${problem.offset} ${problem.file}`)) found.push(problem);
+  }
+  return found;
+}
+
+/** Of the store in `folder`, for a backup at `to`. */
+export function copySessions(engine: Engine, folder: string, to: string): Promise<SessionCopies> {
+  const world = { io: plainFilesIo, registry: new Registry(engine) };
+  return backUpSessions(world, join(folder, 'sessions'), join(to, 'sessions'));
+}
