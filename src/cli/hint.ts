@@ -1,5 +1,6 @@
 import type { QuipuError } from '../base/errors.ts';
 import { isQuipuError } from '../base/errors.ts';
+import { outputHint } from './process-streams.ts';
 
 /** What to type next, where the command line knows better than the message. */
 export function toHint(error: QuipuError): string | undefined {
@@ -18,5 +19,5 @@ export function toHint(error: QuipuError): string | undefined {
   if (isQuipuError(error, 'INVALID') && error.data.what === 'payload') {
     return 'say what the payload is with: --encoding text, json, msgpack or bytes';
   }
-  return undefined;
+  return outputHint(error);
 }

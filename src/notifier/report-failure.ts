@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { isQuipuError } from '../base/errors.ts';
 import { EXIT_CODE } from '../cli/exit-code.ts';
 import { escapeControls } from '../cli/plain-text.ts';
+import { outputHint } from '../cli/process-streams.ts';
 import { toQuipuError } from '../engine/files/io-error.ts';
 import { Refused } from './refused.ts';
 import type { World } from './world.ts';
@@ -39,7 +40,8 @@ function tell(thrown: unknown): Told {
     return { error: `internal error: ${where}`, suggestion: 'please report it', code: 1 };
   }
   const code = EXIT_CODE[known.code];
-  return { error: known.message, suggestion: suggest(code, known.code), code };
+  const suggestion = outputHint(known) ?? suggest(code, known.code);
+  return { error: known.message, suggestion, code };
 }
 
 function suggest(exit: 1 | 2, code: string): string {

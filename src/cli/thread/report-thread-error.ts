@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { isQuipuError } from '../../base/errors.ts';
 import type { ErrorCode, QuipuError } from '../../base/errors.ts';
 import { escapeControls } from '../plain-text.ts';
+import { outputHint } from '../process-streams.ts';
 import type { ThreadWorld } from './thread-world.ts';
 
 const USAGE = 2;
@@ -47,7 +48,8 @@ function toTold(thrown: unknown): Told {
   return { error: message, suggestion: suggestionFor(thrown), exit };
 }
 
-function suggestionFor({ code, data }: QuipuError): string {
+function suggestionFor(error: QuipuError): string {
+  const { code, data } = error;
   const what = 'what' in data ? data.what : '';
   const id = 'id' in data ? data.id : '';
   if (code === 'NOT_FOUND' && what === 'thread') return `run first: thread init ${id}`;
@@ -58,7 +60,7 @@ function suggestionFor({ code, data }: QuipuError): string {
     return `run first: thread unsubscribe --consumer ${id}, then subscribe again`;
   }
   if (code === 'EXISTS') return 'use it as it is, or choose another directory';
-  return SUGGESTIONS[code] ?? 'see thread --help';
+  return outputHint(error) ?? SUGGESTIONS[code] ?? 'see thread --help';
 }
 
 function isBrokenPipe(error: unknown): boolean {
