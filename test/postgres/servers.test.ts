@@ -177,3 +177,50 @@ it('keeps a streamed turn in its tree, however far its parent is from where it j
   expect(await a.walkBack(toTurnId(8), 9)).toHaveLength(8);
   expect((await a.upkeep.check({ repair: false })).problems).toEqual([]);
 });
+
+/** What is left of the changes of the first of two servers, a while after it is gone, for the other one to clear away. */
+async function leaveChanges(losesTimers: boolean): Promise<number> {
+  const { a, b } = await openTwo();
+  const { id } = await createContext(a);
+  await append(a, id, 'one');
+  await a.close();
+  await run(b, `UPDATE changes SET at = at - interval '2 minutes'`);
+  // Neither of them commits any more.
+  if (!losesTimers) vi.advanceTimersByTime(15_000);
+  const count = async (): Promise<number> =>
+    Number((await runSql(schemas.urlOf(b), 'SELECT count(*) FROM changes'))[0]!['count']);
+  await vi.waitFor(async () => expect(await count()).toBe(0), 1000).catch(() => undefined);
+  return count();
+}
+
+it('clears changes away that are old, also when nobody commits', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(await leaveChanges(false)).toBe(0);
+});
+
+it('would leave them if nobody looked after them', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(await leaveChanges(true)).toBe(2);
+});
+
+it('clears nothing away that is young, or that a collection has to know of', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { a } = await openTwo();
+  await createContext(a);
+  const collection = await new Ears().start(a, 0);
+  await createContext(a);
+  await run(a, `UPDATE changes SET at = at - interval '2 minutes'`);
+  vi.advanceTimersByTime(15_000);
+  await append(a, (await createContext(a)).id, 'later');
+  const count = `SELECT count(*)::int AS count FROM changes`;
+  expect(await runSql(schemas.urlOf(a), count)).toEqual([{ count: 4 }]);
+  await collection.end();
+  vi.advanceTimersByTime(15_000);
+  await vi.waitFor(
+    async () => expect(await runSql(schemas.urlOf(a), count)).toEqual([{ count: 2 }]),
+    PATIENCE,
+  );
+});

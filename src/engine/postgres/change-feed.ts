@@ -18,18 +18,24 @@ export const CHANGES_AT_ONCE = 256;
 /** More than this went by since this process last looked: it is not told one by one. */
 const CATCH_UP_MAX = 1024;
 /** Changes are kept a minute at least; who is away for longer is told that something went by. */
-const KEEP_MS = 60_000;
 const PRUNE_EVERY_MS = 15_000;
+const PRUNE_ROWS = 4096;
 
 export const READ_CHANGES: Statement = {
   name: 'read-changes',
   text: 'SELECT seq, change FROM quipu.changes WHERE seq > $1 ORDER BY seq LIMIT $2',
 };
 export const READ_SEQ: Statement = { name: 'read-seq', text: 'SELECT seq, store FROM quipu.clock' };
-/** None while a collection runs, which has to know of every commit since it began. */
+/**
+ * None while a collection runs, which has to know of every commit since it began. A look reads
+ * the oldest rows alone, by their number, however many there are.
+ */
 const PRUNE: Statement = {
   name: 'prune-changes',
-  text: `DELETE FROM quipu.changes WHERE seq <= $1 AND NOT EXISTS (${HOLDER.text})`,
+  text: `WITH old AS (SELECT o.seq FROM (SELECT seq, at FROM quipu.changes ORDER BY seq LIMIT $1) o
+      WHERE o.at < now() - interval '1 minute' AND NOT EXISTS (${HOLDER.text})),
+    gone AS (DELETE FROM quipu.changes c USING old WHERE c.seq = old.seq RETURNING 1)
+    SELECT count(*) AS gone FROM gone`,
 };
 
 export class ChangeFeed {
@@ -43,19 +49,24 @@ export class ChangeFeed {
   /** The last commit that listeners were told of. */
   #told = 0;
   #running: Promise<void> | undefined;
-  #marks: { readonly seq: number; readonly atMs: number }[] = [];
+  #closed = false;
+  readonly #timer: NodeJS.Timeout;
+  #pruning: Promise<void> | undefined;
 
   constructor(database: Database, channel: string, seq: number) {
     this.#database = database;
     this.#channel = channel;
     this.#known = seq;
+    this.#timer = setInterval(() => this.#pruneNow(), PRUNE_EVERY_MS);
+    this.#timer.unref();
+    // Commands come and go before a timer ends.
+    this.#pruneNow();
   }
 
   /** A commit of this process, or one it heard of. */
   note(seq: number): void {
     this.#known = Math.max(this.#known, seq);
     this.#bell.ring();
-    this.#prune(Date.now());
   }
 
   add(listener: (change: Change) => void, missed: (() => void) | undefined): () => void {
@@ -77,10 +88,13 @@ export class ChangeFeed {
 
   /** Nobody is told of anything any more. */
   async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
     this.#listeners.clear();
     this.#missed.clear();
     this.#bell.ring();
     await this.#running;
+    await this.#pruning;
   }
 
   async #run(): Promise<void> {
@@ -129,15 +143,18 @@ export class ChangeFeed {
     for (const missed of this.#missed) missed();
   }
 
-  /** What this process knew a minute ago is old enough to go. */
-  #prune(nowMs: number): void {
-    const newest = this.#marks.at(-1);
-    if (newest !== undefined && nowMs - newest.atMs < PRUNE_EVERY_MS) return;
-    this.#marks.push({ seq: this.#known, atMs: nowMs });
-    const old = this.#marks.findLast(({ atMs }) => nowMs - atMs >= KEEP_MS);
-    if (old === undefined) return;
-    this.#marks = this.#marks.filter(({ atMs }) => atMs > old.atMs);
-    // What stays because of a failure goes next time.
-    this.#database.query(PRUNE, [old.seq]).catch(() => undefined);
+  #pruneNow(): void {
+    // What stays because of a failure, as on a standby, goes next time.
+    this.#pruning ??= this.#prune()
+      .catch(() => undefined)
+      .finally(() => (this.#pruning = undefined));
+  }
+
+  /** Whoever is there does it, also when nobody commits: what a server that is gone left is nobody else's. */
+  async #prune(): Promise<void> {
+    for (;;) {
+      const [row] = await this.#database.query<{ gone: number }>(PRUNE, [PRUNE_ROWS]);
+      if (this.#closed || (row?.gone ?? 0) < PRUNE_ROWS) return;
+    }
   }
 }
