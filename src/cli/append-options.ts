@@ -9,9 +9,11 @@ export interface PlaceFlags {
   readonly expectHead?: TurnId;
 }
 
-export interface AppendFlags extends PlaceFlags {
+export interface KeyFlag {
   readonly key?: string;
 }
+
+export interface AppendFlags extends PlaceFlags, KeyFlag {}
 
 export function addPlaceOptions(command: Command): Command {
   return command
@@ -23,17 +25,23 @@ export function addPlaceOptions(command: Command): Command {
     );
 }
 
-export function addAppendOptions(command: Command): Command {
-  return addPlaceOptions(command).option(
-    '--key <text>',
-    'sending the same key again gives the first result again',
-  );
+export function addKeyOption(command: Command): Command {
+  return command.option('--key <text>', 'sending the same key again gives the first result again');
 }
 
-export function toAppendOptions({ parent, expectHead, key }: AppendFlags): AppendOptions {
+export function toKey({ key }: KeyFlag): { idempotencyKey?: string } {
+  return key === undefined ? {} : { idempotencyKey: key };
+}
+
+export function addAppendOptions(command: Command): Command {
+  return addKeyOption(addPlaceOptions(command));
+}
+
+export function toAppendOptions(flags: AppendFlags): AppendOptions {
+  const { parent, expectHead } = flags;
   return {
     ...(parent !== undefined && { parent }),
     ...(expectHead !== undefined && { expectedHead: expectHead }),
-    ...(key !== undefined && { idempotencyKey: key }),
+    ...toKey(flags),
   };
 }

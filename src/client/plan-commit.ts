@@ -13,6 +13,7 @@ export function repetitionOf(batch: Batch): Repetition {
   const { contexts = [], turns = [], opens = [], patches = [], logs = [], docs = [] } = batch;
   // With a known key nothing of the batch is done again, whatever else it holds.
   if (batch.idempotency !== undefined && turns.length > 0) return 'same';
+  if (contexts.some((change) => change.do === 'create' && change.key !== undefined)) return 'same';
   const compared = [
     ...turns.map((turn) => turn.expectedHead !== undefined),
     ...opens.map((open) => open.expectedHead !== undefined),

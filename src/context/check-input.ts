@@ -65,7 +65,7 @@ export function checkPlacement(options: OpenTurnOptions): Placement {
   };
 }
 
-export function checkKey(options: AppendOptions): string | undefined {
+export function checkKey(options: Pick<AppendOptions, 'idempotencyKey'>): string | undefined {
   const { idempotencyKey } = options;
   if (idempotencyKey === undefined) return undefined;
   return checkBounded(idempotencyKey, 'idempotencyKey', KEY_BYTES_MAX);

@@ -2,14 +2,15 @@ import { toContextId, toTurnId } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
 import type { ContextChange } from '../engine/batch.ts';
-import { checkList } from './check-input.ts';
+import type { ContextMeta } from '../engine/rows.ts';
+import { checkKey, checkList } from './check-input.ts';
 import { checkDetails, mergeDetails } from './context-details.ts';
 import type { Context } from './context.ts';
 import type { ContextsWorld } from './contexts-world.ts';
 import type {
-  ContextDetails,
   ContextUpdate,
   Contexts,
+  ForkOptions,
   ListOptions,
   NewContext,
   Page,
@@ -33,12 +34,12 @@ export function contextVerbs({ engine, lifetime }: ContextsWorld): ContextVerbs 
     async create(options: NewContext = {}): Promise<Context> {
       lifetime.assertOpen('contexts.create');
       const base = options.base === undefined ? {} : { base: toTurnId(options.base) };
-      return change({ do: 'create', ...base, meta: checkDetails(options) });
+      return change({ do: 'create', ...base, ...forkDetails(options) });
     },
 
-    async fork(turn: TurnId, options: ContextDetails = {}): Promise<Context> {
+    async fork(turn: TurnId, options: ForkOptions = {}): Promise<Context> {
       lifetime.assertOpen('contexts.fork');
-      return change({ do: 'create', base: toTurnId(turn), meta: checkDetails(options) });
+      return change({ do: 'create', base: toTurnId(turn), ...forkDetails(options) });
     },
 
     async get(id: ContextId): Promise<Context | undefined> {
@@ -70,6 +71,11 @@ export function contextVerbs({ engine, lifetime }: ContextsWorld): ContextVerbs 
       await engine.commit({ contexts: [{ do: 'remove', context: toContextId(id) }] });
     },
   };
+}
+
+function forkDetails(options: ForkOptions): { meta: ContextMeta; key?: string } {
+  const key = checkKey(options);
+  return { meta: checkDetails(options), ...(key !== undefined && { key }) };
 }
 
 function noContext(id: ContextId): QuipuError<'NOT_FOUND'> {

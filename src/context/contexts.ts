@@ -22,7 +22,12 @@ export interface ContextDetails {
   readonly meta?: unknown;
 }
 
-export interface NewContext extends ContextDetails {
+export interface ForkOptions extends ContextDetails {
+  /** The same key with the same turn and details gives the first context again, as it is then. */
+  readonly idempotencyKey?: string;
+}
+
+export interface NewContext extends ForkOptions {
   /** Start at this turn: a fork. Nothing is copied. */
   readonly base?: TurnId;
 }
@@ -147,7 +152,7 @@ export interface TurnEraseReport {
 export interface Contexts {
   create(options?: NewContext): Promise<Context>;
   /** A new context whose head is `turn`. Constant time, nothing is copied. */
-  fork(turn: TurnId, options?: ContextDetails): Promise<Context>;
+  fork(turn: TurnId, options?: ForkOptions): Promise<Context>;
   get(id: ContextId): Promise<Context | undefined>;
   /** Most recently used first. */
   list(options?: ListOptions): Promise<Page<Context>>;

@@ -27,7 +27,17 @@ export interface BlobPut {
 export type ContextRef = ContextId | { readonly created: number };
 
 export type ContextChange =
-  | { readonly do: 'create'; readonly base?: TurnId; readonly meta?: ContextMeta }
+  | {
+      readonly do: 'create';
+      readonly base?: TurnId;
+      readonly meta?: ContextMeta;
+      /**
+       * Scope (base, key), for a batch that holds nothing else. A key seen before with the same metadata gives its context
+       * again, as it is now, and stores nothing; with other metadata it is IDEMPOTENCY_CONFLICT. A key lives as long
+       * as its context.
+       */
+      readonly key?: string;
+    }
   /** Replaces the metadata as a whole. */
   | { readonly do: 'describe'; readonly context: ContextId; readonly meta: ContextMeta }
   | { readonly do: 'remove'; readonly context: ContextId };
@@ -138,7 +148,7 @@ export interface Batch {
 export interface Committed {
   /** Rises with every commit that changed something; commits are acknowledged in this order. */
   readonly seq: number;
-  /** True when an idempotency key was known: the turns are those of the first time. */
+  /** True when an idempotency key was known: the turns or the context are those of the first time. */
   readonly replayed: boolean;
   /** Created and described contexts. */
   readonly contexts: readonly ContextRow[];

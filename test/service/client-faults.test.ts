@@ -106,6 +106,25 @@ describe('a connection cut while an append is on its way', () => {
     }),
   );
 
+  it(
+    'makes a context once that has a key, and knows that it did',
+    undisturbed(10, async () => {
+      const store = await connect();
+      const before = await countContexts();
+      proxy.cuts.splice(0, Infinity, {
+        requestBytes: Infinity,
+        replyBytes: proxy.passed.reply + 1,
+      });
+      proxy.cutAll();
+      await sleep(20);
+      const idempotencyKey = `once ${before}`;
+      const { id } = await store.contexts.create({ title: 'once', idempotencyKey });
+      expect(proxy.cuts).toEqual([]);
+      expect(await countContexts()).toBe(before + 1);
+      expect(await server.store.contexts.get(id)).toMatchObject({ title: 'once' });
+    }),
+  );
+
   it('keeps hundreds that are on their way apart', async () => {
     const store = await connect(15_000);
     const { id } = await server.store.contexts.create();

@@ -24,6 +24,21 @@ interface PageBody {
 const note = (n: number): object => ({ type: 'note', payload: { n } });
 
 describe('contexts and turns over HTTP', () => {
+  it('forks and creates once for a key', async () => {
+    const { send } = await serveHttp();
+    const keyed = { headers: { 'Idempotency-Key': 'job-7' } };
+    for (let times = 0; times < 2; times += 1) {
+      expect(await json(send('POST', '/v1/contexts', {}, keyed), 201)).toMatchObject({ id: '1' });
+    }
+    await json(send('POST', '/v1/contexts/1/turns', note(1)), 201);
+    for (let times = 0; times < 2; times += 1) {
+      const made = send('POST', '/v1/turns/1/fork', { title: 'two' }, keyed);
+      expect(await json(made, 201)).toMatchObject({ id: '2', title: 'two' });
+    }
+    await json(send('POST', '/v1/turns/1/fork', { title: 'three' }, keyed), 409);
+    expect(await json(send('POST', '/v1/turns/1/fork'), 201)).toMatchObject({ id: '3' });
+  });
+
   it('creates, appends, reads in pages, forks and diffs', async () => {
     const { get, send } = await serveHttp();
     const made = await send('POST', '/v1/contexts', { title: 'one', labels: ['a'] });

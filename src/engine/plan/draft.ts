@@ -73,6 +73,8 @@ export interface CommittedView {
   /** The first file-system root that the turn was given. */
   firstFsRoot(turn: number): Promise<Hash | undefined>;
   findDoc(name: string): DocState | undefined;
+  getDoc(name: string): Promise<{ readonly content: string } | undefined>;
+  getContextMeta(id: number): Promise<ContextMeta>;
   getLogState(name: string): Promise<LogState | undefined>;
   /** Also true for one that is damaged. */
   hasLog(name: string): Promise<boolean>;
@@ -208,6 +210,20 @@ export class Draft {
 
   firstFsRoot(turn: number): Hash | undefined {
     return this.#need(`root ${turn}`, () => this.view.firstFsRoot(turn));
+  }
+
+  /** The text of a document; undefined for one that never was or was removed. */
+  readDoc(name: string): string | undefined {
+    const drafted = this.docs.get(name);
+    if (drafted !== undefined) return drafted.record.content;
+    return this.#need(`doc ${name}`, async () => (await this.view.getDoc(name))?.content);
+  }
+
+  getMeta(id: ContextId): ContextMeta {
+    const number = Number(id);
+    return (
+      this.metas.get(number) ?? this.#need(`meta ${number}`, () => this.view.getContextMeta(number))
+    );
   }
 
   getLogState(name: string): LogState | undefined {

@@ -1,6 +1,7 @@
-import type { TurnRow } from '../rows.ts';
+import type { ContextRow, TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { findFirst } from './find-first.ts';
+import { findFork, keyedCreate } from './find-fork.ts';
 import { planAdoption } from './plan-adoption.ts';
 import { planContext } from './plan-contexts.ts';
 import { planFsRoot } from './plan-fs-roots.ts';
@@ -17,7 +18,10 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
   const { rest } = batch;
   const { idempotency: key } = rest;
   const first = key === undefined ? undefined : findFirst(draft, key, rest.turns ?? []);
-  if (first?.turns !== undefined) return replay(first.turns);
+  if (first?.turns !== undefined) return replay({ turns: first.turns });
+  const keyed = keyedCreate(rest, batch.blobs.length);
+  const forked = keyed && findFork(draft, keyed);
+  if (forked !== undefined) return replay({ contexts: [forked] });
   const hash = first?.hash;
   const report = new Report();
   for (const blob of batch.blobs) planBlob(draft, blob, report);
@@ -51,12 +55,16 @@ function planBlob(draft: Draft, blob: PreparedBlob, report: Report): void {
   report.changed = true;
 }
 
-function replay(turns: readonly TurnRow[]): Planned {
-  const nothing = { contexts: [], opened: [], sealed: [], logs: [], docs: [] };
+function replay(found: {
+  readonly contexts?: readonly ContextRow[];
+  readonly turns?: readonly TurnRow[];
+}): Planned {
+  const { contexts = [], turns = [] } = found;
+  const nothing = { opened: [], sealed: [], logs: [], docs: [] };
   const overlays = { patches: [], fsRoots: [] };
   return {
     changed: false,
-    toCommitted: (seq) => ({ seq, replayed: true, turns, ...nothing, ...overlays }),
+    toCommitted: (seq) => ({ seq, replayed: true, contexts, turns, ...nothing, ...overlays }),
     toChange: () => undefined,
   };
 }

@@ -1,10 +1,12 @@
 import { type ContextId, NO_TURN, type TurnId } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
+import { encodeForkKey, type ForkKey, forkKeyName, toForkKey } from '../../format/fork-key.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { ContextChange, ContextRef } from '../batch.ts';
 import type { ContextMeta } from '../rows.ts';
 import type { Draft } from './draft.ts';
+import { currentDoc } from './plan-records.ts';
 import type { Report } from './report.ts';
 import type { StoredTurn } from './stored-turn.ts';
 
@@ -43,6 +45,15 @@ function planCreate(
   draft.heads.set(Number(id), head);
   report.created.push(id);
   sayMeta(draft, head, meta, report);
+  if (change.key !== undefined) noteKey(draft, forkKeyName(base, change.key), toForkKey(id, meta));
+}
+
+/** Nobody hears of it: it is how the store remembers, and no document of anybody. */
+function noteKey(draft: Draft, name: string, key: ForkKey): void {
+  const version = (currentDoc(draft, name)?.version ?? 0) + 1;
+  const content = encodeForkKey(key);
+  const record = { name, version, createdAt: draft.nowMs, content, published: false };
+  draft.docs.set(name, { record });
 }
 
 export function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, report: Report): void {

@@ -76,7 +76,12 @@ const doc = {
 /** What users say about a context has rules of its own, see `checkDetails`. */
 const meta = z.looseObject({});
 const contexts = z.discriminatedUnion('do', [
-  z.strictObject({ do: z.literal('create'), base: turnId.optional(), meta: meta.optional() }),
+  z.strictObject({
+    do: z.literal('create'),
+    base: turnId.optional(),
+    meta: meta.optional(),
+    key: shortText.optional(),
+  }),
   z.strictObject({ do: z.literal('describe'), context: contextId, meta }),
   z.strictObject({ do: z.literal('remove'), context: contextId }),
 ]);
@@ -158,6 +163,7 @@ async function checkSize(
 }
 
 function checkContext(change: ContextChange): ContextChange {
+  if (change.do === 'create' && change.key === '') throw invalid('key', 'is empty');
   if (change.do === 'remove' || change.meta === undefined) return change;
   for (const name of Object.keys(change.meta)) {
     if (!['title', 'kind', 'labels', 'meta'].includes(name)) {

@@ -5,11 +5,12 @@ import type { HttpRequest } from './route.ts';
 
 /** What the headers of an append say about when it may happen. */
 export function appendConditions(request: HttpRequest): AppendOptions {
+  return { ...headCondition(request), ...keyCondition(request) };
+}
+
+export function keyCondition(request: HttpRequest): { idempotencyKey?: string } {
   const idempotencyKey = request.header('idempotency-key');
-  return {
-    ...headCondition(request),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-  };
+  return idempotencyKey === undefined ? {} : { idempotencyKey };
 }
 
 /** `If-Match: "17"`: the head must be turn 17; `"0"`: the context must be empty. */

@@ -49,6 +49,22 @@ function describeCreation(target: ContextsTarget): void {
     });
   });
 
+  it('forks once for a key, however often it is sent', async () => {
+    const { contexts, ids } = await openWith(target, 'a', 'b');
+    const options = { title: 'branch', idempotencyKey: 'job-7' };
+    const first = await contexts.fork(present(ids[1]), options);
+    const again = await contexts.fork(present(ids[1]), options);
+    expect(again).toMatchObject({ id: first.id, title: 'branch' });
+    expect((await contexts.fork(present(ids[0]), options)).id).not.toBe(first.id);
+    await failure(
+      contexts.fork(present(ids[1]), { idempotencyKey: 'job-7' }),
+      'IDEMPOTENCY_CONFLICT',
+    );
+    await failure(contexts.fork(present(ids[1]), { idempotencyKey: '' }), 'INVALID');
+    const made = await contexts.create({ idempotencyKey: 'new' });
+    expect((await contexts.create({ idempotencyKey: 'new' })).id).toBe(made.id);
+  });
+
   it('removes a context and leaves its turns to the forks', async () => {
     const { contexts, id, ids } = await openWith(target, 'a', 'b');
     const fork = await contexts.fork(present(ids[1]));

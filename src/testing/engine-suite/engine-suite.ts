@@ -7,6 +7,7 @@ import { concurrencySuite } from './concurrency.ts';
 import { contextSuite } from './contexts.ts';
 import { docSuite } from './docs.ts';
 import type { EngineTarget } from './engine-target.ts';
+import { forkKeySuite } from './fork-keys.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { lifecycleSuite } from './lifecycle.ts';
 import { logSuite } from './logs.ts';
@@ -33,6 +34,7 @@ export function engineSuite(target: EngineTarget): void {
     docSuite(target);
     atomicitySuite(target);
     idempotencySuite(target);
+    forkKeySuite(target);
     concurrencySuite(target);
     subscriptionSuite(target);
     lifecycleSuite(target);

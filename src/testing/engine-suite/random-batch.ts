@@ -46,7 +46,9 @@ const MAKERS = {
       how % 2 === 0
         ? { meta: { title: titleOf(text), kind: `k${how % 3}`, labels: [`l${at % 3}`] } }
         : {};
-    batch.contexts.push({ do: 'create', ...base, ...meta });
+    // One with a key is alone in its batch, or the batch is refused.
+    const key = how % 5 === 4 ? { key: `k${at % 3}` } : {};
+    batch.contexts.push({ do: 'create', ...base, ...meta, ...key });
   },
   describe({ state, batch, taken }: Making, { at, how, text }: Draw): void {
     const context = pickContext(state, at);

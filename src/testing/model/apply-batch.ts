@@ -9,6 +9,7 @@ import { applyFsRoot } from './apply-fs-roots.ts';
 import { applyBlob, applyDoc, applyLog } from './apply-records.ts';
 import { applyAppend, applyDelta, applyOpen, applyPatch, applySeal } from './apply-turns.ts';
 import { Draft } from './draft.ts';
+import { findFork } from './fork-keys.ts';
 import type { ModelState } from './model-state.ts';
 
 /** `change` is undefined when there is nothing for listeners to hear. */
@@ -22,6 +23,11 @@ export function applyBatch(state: ModelState, batch: Batch, clockMs: number): Ap
   if (batch.idempotency !== undefined) {
     const turns = findFirst(state, batch.idempotency, batch.turns ?? []);
     if (turns !== undefined) return { committed: replay(state.seq, turns), change: undefined };
+  }
+
+  const forked = findFork(state, batch);
+  if (forked !== undefined) {
+    return { committed: { ...replay(state.seq, []), contexts: [forked] }, change: undefined };
   }
 
   // A clock that jumps back stands still here until it has caught up.

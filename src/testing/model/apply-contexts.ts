@@ -3,6 +3,7 @@ import { canonicalJson } from '../../base/canonical-json.ts';
 import type { ContextChange } from '../../engine/batch.ts';
 import type { ContextMeta, ContextRow } from '../../engine/rows.ts';
 import type { Draft } from './draft.ts';
+import { noteFork } from './fork-keys.ts';
 
 export function applyContext(draft: Draft, change: ContextChange): void {
   switch (change.do) {
@@ -39,6 +40,7 @@ function create(draft: Draft, change: ContextChange & { readonly do: 'create' })
   draft.createdContexts.push(row.id);
   draft.saidContexts.push(row.id);
   draft.movedContexts.add(row.id);
+  noteFork(draft, change, row);
 }
 
 /** What is kept is what JSON keeps; the caller's object stays the caller's. */

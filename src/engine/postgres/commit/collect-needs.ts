@@ -1,5 +1,6 @@
-import type { Hash } from '../../../base/brand.ts';
+import { type Hash, NO_TURN } from '../../../base/brand.ts';
 import { hexOf } from '../../../base/hex.ts';
+import { forkKeyName } from '../../../format/fork-key.ts';
 import type { Adoption } from '../../adoption.ts';
 import type { Idempotency } from '../../batch.ts';
 import type { PreparedBatch } from '../../plan/planned.ts';
@@ -54,6 +55,9 @@ function collectContexts(needs: Needs, { rest }: PreparedBatch): void {
   for (const change of rest.contexts ?? []) {
     if (change.do !== 'create') needs.contexts.add(Number(change.context));
     else if (change.base !== undefined) needs.turns.add(Number(change.base));
+    if (change.do === 'create' && change.key !== undefined) {
+      needs.docs.add(forkKeyName(change.base ?? NO_TURN, change.key));
+    }
   }
   for (const { context, parent, fsRoot } of [...(rest.turns ?? []), ...(rest.opens ?? [])]) {
     if (typeof context === 'bigint') needs.contexts.add(Number(context));

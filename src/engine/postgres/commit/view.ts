@@ -8,7 +8,9 @@ import type { Sql } from '../../../postgres/sql.ts';
 import type { CommittedView, DocState, FileKind, OpenTurn } from '../../plan/draft.ts';
 import type { LogState } from '../../plan/log-state.ts';
 import type { PreparedBatch } from '../../plan/planned.ts';
+import type { ContextMeta } from '../../rows.ts';
 import { type ContextColumns, toHeadRecord } from '../read/context-rows.ts';
+import { GET_DOC } from '../read/record-statements.ts';
 import { toTreeTurn, type TreeTurn, type TurnColumns } from '../read/turn-rows.ts';
 import { collectNeeds } from './collect-needs.ts';
 import { Known } from './known.ts';
@@ -177,6 +179,16 @@ export class View implements CommittedView {
 
   findDoc(name: string): DocState | undefined {
     return this.#docs.need(name);
+  }
+
+  async getDoc(name: string): Promise<{ content: string } | undefined> {
+    const [row] = await this.#sql.query<{ content: string }>(GET_DOC, [name]);
+    return row;
+  }
+
+  async getContextMeta(id: number): Promise<ContextMeta> {
+    const columns = await this.#contexts.get(id);
+    return JSON.parse(columns?.meta ?? '{}') as ContextMeta;
   }
 
   async getLogState(name: string): Promise<LogState | undefined> {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
 import type { Context } from '../../../context/context.ts';
 import type { ContextUpdate, ListOptions, NewContext } from '../../../context/contexts.ts';
-import { given } from '../conditions.ts';
+import { given, keyCondition } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';
 import type { Reply, Route } from '../route.ts';
 import {
@@ -16,6 +16,7 @@ import {
 
 const params = z.strictObject({ id: contextId });
 const details = z.strictObject(detailsShape);
+const KEY = 'The same key with the same turn and details gives the first context again';
 
 export const contextRoutes: readonly Route[] = [
   defineRoute({
@@ -48,6 +49,7 @@ export const contextRoutes: readonly Route[] = [
     name: 'createContext',
     summary: 'Create a context, empty or at a turn',
     needs: 'write',
+    headers: { 'Idempotency-Key': KEY },
     body: {
       json: z.strictObject({ ...detailsShape, base: turnId.optional() }),
       optional: true,
@@ -55,7 +57,7 @@ export const contextRoutes: readonly Route[] = [
     },
     answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ body, request }) {
-      const options = given(body) as NewContext;
+      const options = { ...(given(body) as NewContext), ...keyCondition(request) };
       return created(await request.world.served.store.contexts.create(options));
     },
   }),
@@ -122,11 +124,12 @@ export const contextRoutes: readonly Route[] = [
     summary: 'A new context whose head is this turn; nothing is copied',
     needs: 'write',
     params: z.strictObject({ id: turnId }),
+    headers: { 'Idempotency-Key': KEY },
     body: { json: details, optional: true, example: { title: 'another way' } },
     answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ params: { id }, body, request }) {
       const { contexts } = request.world.served.store;
-      return created(await contexts.fork(id, given(body) as NewContext));
+      return created(await contexts.fork(id, { ...given(body), ...keyCondition(request) }));
     },
   }),
 ];
