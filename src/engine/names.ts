@@ -43,22 +43,28 @@ const FILE_FOLDERS: ReadonlySet<string> = new Set([
  * joined by `/`. Such a name is a safe relative path, and sorts alike by bytes and by characters.
  */
 export function assertName(name: string, what = 'name'): void {
+  const problem = problemOf(name);
+  if (problem !== undefined) throw invalid(what, problem);
+}
+
+/** False for what cannot be the name of anything: asking the disk for it could lead out of the store. */
+export function isName(name: string): boolean {
+  return problemOf(name) === undefined;
+}
+
+function problemOf(name: string): string | undefined {
   if (name.length === 0 || name.length > NAME_CHARS_MAX) {
-    throw invalid(what, `has 1 to ${NAME_CHARS_MAX} characters, got ${name.length}`);
+    return `has 1 to ${NAME_CHARS_MAX} characters, got ${name.length}`;
   }
   const segments = name.split('/');
   for (const segment of segments) {
     if (segment === '.' || segment === '..' || !/^[A-Za-z0-9._-]+$/.test(segment)) {
-      throw invalid(
-        what,
-        `is made of letters, digits, ".", "_" and "-" in segments joined by "/", got ${JSON.stringify(name)}`,
-      );
+      return `is made of letters, digits, ".", "_" and "-" in segments joined by "/", got ${JSON.stringify(name)}`;
     }
   }
   const [first = ''] = segments;
-  if (RESERVED.has(first.toLowerCase().replace(BESIDE, ''))) {
-    throw invalid(what, `starts with ${JSON.stringify(first)}, which the store keeps for itself`);
-  }
+  if (!RESERVED.has(first.toLowerCase().replace(BESIDE, ''))) return undefined;
+  return `starts with ${JSON.stringify(first)}, which the store keeps for itself`;
 }
 
 /** The check of a name, of those that `assertName` takes, that is also to be a plain file. */

@@ -20,6 +20,6 @@ export interface Bundles {
   history(name: string): Promise<readonly BundleVersion[]>;
   /** Lets the name stand for an earlier bundle again; default the one before. */
   rollback(name: string, hash?: string): Promise<RegisteredBundle>;
-  /** Takes the name out of the registry. Threads that were started with its bundles stay. */
+  /** Takes the name out of the registry. Threads that were started with its bundles stay, and nobody runs them. */
   remove(name: string): Promise<void>;
 }

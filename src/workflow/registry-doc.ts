@@ -57,9 +57,19 @@ export async function changeRegistry(
   }
 }
 
+/**
+ * The one door to the code of a bundle. A thread names any hash, and whoever may write can put any bytes; what is run
+ * is what somebody registered, who may do that.
+ */
 export async function readBundleSource(engine: Engine, hash: Hash): Promise<Uint8Array> {
+  const { registry } = await readRegistry(engine);
+  const versions = [...registry.values()].flatMap((registered) => registered.versions);
+  if (!versions.some((version) => version.hash === hash)) {
+    const message = `no workflow is registered with the bundle ${hash}, so it is not run; if you trust it, register it with "quipu workflow add"`;
+    throw new QuipuError('NOT_FOUND', message, { what: 'bundle', id: hash });
+  }
   const bytes = await engine.getBlob(hash);
   if (bytes !== undefined) return bytes;
-  const message = `there is no bundle ${hash}: the thread was started without one, or it was collected`;
+  const message = `there is no bundle ${hash}: it was erased; register it again with "quipu workflow add"`;
   throw new QuipuError('NOT_FOUND', message, { what: 'bundle', id: hash });
 }

@@ -247,3 +247,50 @@ describe('what a client does with its own token', () => {
     expect((await served.store.sessions.list()).items).toEqual([]);
   });
 });
+
+describe('a thread whose bundle a client brought', () => {
+  const MODULE = `
+    export const descriptor = { name: 'evil', roles: { a: {} } };
+    export const roles = { a: () => 'owned' };
+    export const table = { __start__: 'a', a: '__end__' };`;
+
+  it.each(WAYS)('is run by nobody before its owner registers it, over %s', async (way) => {
+    const { client, served } = await serveForAttack();
+    const { store } = client(way);
+    const { hash: bundle } = await store.blobs.put(Buffer.from(MODULE));
+    const thread = await store.workflows.start({ name: 'deploy', prompt: 'p', bundle });
+    const { workflows } = served.store;
+    await expect(workflows.resume(thread.id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(await workflows.get(thread.id)).toMatchObject({ state: 'active', head: thread.head });
+    await workflows.bundles.add(MODULE);
+    expect(await workflows.resume(thread.id)).toMatchObject({ summary: 'owned' });
+  });
+});
+
+describe('the name of a queue', () => {
+  it.each(WAYS)('leads to no other folder, over %s', async (way) => {
+    const { client, served } = await serveForAttack();
+    const { store } = client(way);
+    for (const name of ['..', '.', '../outside', 'a/../../outside', '/x', '', 'a\\b']) {
+      await expect(store.queues.open(name)).rejects.toMatchObject({ code: 'INVALID' });
+    }
+    expect(await served.store.queues.list()).toEqual([]);
+  });
+});
+
+describe('a token that may read', () => {
+  it.each(WAYS)('learns nothing of files by the names of logs, over %s', async (way) => {
+    const { client, served, folder } = await serveForAttack();
+    writeFileSync(join(folder, 'tokens.json'), 'SECRET');
+    const { engine } = client(way, 'read');
+    const names = ['../outside/notes.jsonl', 'tokens.json', 'FORMAT', 'turns/types.jsonl'];
+    for (const name of [...names, '../../../../../../etc/passwd', '/etc/passwd']) {
+      for (const reader of [engine, served.engine]) {
+        expect(await reader.getLog(name)).toBeUndefined();
+        expect(await reader.readLog(name, 0, 10)).toEqual([]);
+        expect(await reader.salvageLog(name, 0, 10)).toBeUndefined();
+        expect(await reader.getDoc(name)).toBeUndefined();
+      }
+    }
+  });
+});

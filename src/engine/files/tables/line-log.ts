@@ -2,6 +2,7 @@ import { crc32 } from '../../../base/crc.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 import type { LogState } from '../../plan/log-state.ts';
+import { isName } from '../../names.ts';
 import { corrupt } from '../io-error.ts';
 import { extentsFile } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
@@ -14,6 +15,7 @@ const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 
 /** Undefined when nothing has extents of that name. */
 export async function readLogState(files: StoreFiles, name: string): Promise<LogState | undefined> {
+  if (!isName(name)) return undefined;
   const extentBytes = await files.size(extentsFile(name));
   const bytes = await files.size(name);
   if (extentBytes === 0) return undefined;
@@ -31,6 +33,7 @@ export async function hasLog(
   name: string,
   isDoc: () => boolean,
 ): Promise<boolean> {
+  if (!isName(name)) return false;
   if ((await files.size(extentsFile(name))) > 0) return true;
   // A plain file without extents is a published document, or a log that lost them.
   return (await files.size(name)) > 0 && !isDoc();
