@@ -20,6 +20,12 @@ const world: World = {
   get zone() {
     return localZoneName();
   },
+  platform: process.platform,
+  programs: {
+    node: process.execPath,
+    notifier: fileURLToPath(import.meta.url),
+    thread: fileURLToPath(new URL('../cli/thread/main.js', import.meta.url)),
+  },
   now: Date.now,
   async spawn(argv, log) {
     const file = openSync(log, 'a', 0o600);

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { readVersion } from '../cli/version.ts';
+import { install } from './commands/install.ts';
 import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
 import { stop } from './commands/stop.ts';
@@ -16,7 +17,7 @@ type Build = (world: World) => Command;
 
 const TASK: readonly Build[] = [taskAdd, taskList, taskRemove, taskRetry];
 const TIMER: readonly Build[] = [timerAdd, timerList, timerRemove];
-const DAEMON: readonly Build[] = [start, stop, status];
+const DAEMON: readonly Build[] = [start, stop, status, install];
 
 const EXAMPLES = `
 Examples:

@@ -9,6 +9,9 @@ export interface World {
   readonly userHome: string;
   /** The zone whose clocks this machine shows. */
   readonly zone: string;
+  readonly platform: string;
+  /** Where they are: the program that runs scripts, and the scripts. */
+  readonly programs: { readonly node: string; readonly notifier: string; readonly thread: string };
   now(): number;
   /** Begins this program with these words in a process that outlives this one; its complaints go to `log`. */
   spawn(argv: readonly string[], log: string): Promise<void>;

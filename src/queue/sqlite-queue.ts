@@ -7,6 +7,7 @@ import {
   checkSubscription,
 } from './check-input.ts';
 import type { CheckedEvent } from './check-input.ts';
+import { isHeld, readLock } from './dispatch/consumer-lock.ts';
 import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
 import { failure, info, logUncounted, warn } from './files/runtime-log.ts';
 import type { LogLine } from './files/runtime-log.ts';
@@ -150,6 +151,14 @@ export class SqliteQueue implements Queue {
     return this.#inWords(({ database, log }) =>
       dispatch({ folder: this.folder, database, log, supervisor }),
     );
+  }
+
+  /** Whether there is a consumer whose handler does not run. One that runs looks again before it lets go. */
+  hasIdleConsumers(): boolean {
+    return inQueueWords(this.folder.path, () => {
+      const consumers = this.#parts.get().database.subscriptions();
+      return consumers.some(({ consumer_id }) => !isHeld(readLock(this.folder, consumer_id)));
+    });
   }
 
   follow(options: QueueFollowOptions = {}): AsyncIterable<QueueEvent> {

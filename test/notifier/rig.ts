@@ -27,6 +27,7 @@ export class NotifierRig implements AsyncDisposable {
   readonly env: Record<string, string>;
   /** What `run` was asked to start in the background. */
   readonly spawned: (readonly string[])[] = [];
+  platform = 'linux';
   now: number = Date.parse('2026-11-16T08:00:00Z');
 
   constructor(env: Record<string, string> = {}) {
@@ -58,6 +59,12 @@ export class NotifierRig implements AsyncDisposable {
       cwd: this.folder,
       userHome: this.folder,
       zone: 'UTC',
+      platform: this.platform,
+      programs: {
+        node: '/usr/bin/node',
+        notifier: '/opt/a b/notifier.js',
+        thread: '/opt/a b/thread.js',
+      },
       now: () => this.now,
       spawn: async (words) => {
         this.spawned.push(words);

@@ -29,7 +29,7 @@ class Rig {
       },
       stdin: pieces(Buffer.from(input)),
       // Says that the task is queued, and does nothing.
-      env: { ...process.env, THREAD_NOTIFIER: '/bin/true' },
+      env: { ...process.env, THREAD_NOTIFIER: '/bin/true', NOTIFIER_HOME: join(this.cwd, 'spool') },
       cwd: this.cwd,
       script: 'thread',
       execPath: process.execPath,

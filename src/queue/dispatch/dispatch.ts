@@ -11,6 +11,7 @@ import { findPending } from '../scan.ts';
 import type { Bookmark } from '../scan.ts';
 import { compileStored } from '../sqlite/queue-database.ts';
 import type { QueueDatabase } from '../sqlite/queue-database.ts';
+import { forgetAsked } from './asked.ts';
 import { isHeld, newToken, readLock, writeLock } from './consumer-lock.ts';
 import { markOfChild } from './process-life.ts';
 
@@ -48,6 +49,8 @@ interface Look {
  */
 export async function dispatch(world: DispatchWorld): Promise<DispatchReport> {
   const { database, log } = world;
+  // Before it looks: whoever pushes from now on asks for the next one.
+  forgetAsked(world.folder);
   const looks: Look[] = [];
   for (const subscription of database.subscriptions()) {
     const seen = await look(database, subscription);

@@ -1,10 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { invalid } from '../../../base/errors.ts';
-import { info, warn } from '../../../queue/files/runtime-log.ts';
-import { askNotifier } from '../../../queue/notifier.ts';
 import type { EventType, NewEvent } from '../../../queue/queue.ts';
-import type { SqliteQueue } from '../../../queue/sqlite-queue.ts';
 import {
   defineThreadCommand,
   onThread,
@@ -15,6 +12,7 @@ import {
 import type { ThreadOptions } from '../define-command.ts';
 import { readEvents } from '../../read-events.ts';
 import type { ThreadWorld } from '../thread-world.ts';
+import { wake } from '../wake.ts';
 
 interface Options extends ThreadOptions {
   readonly source?: string;
@@ -31,7 +29,7 @@ export function push(world: ThreadWorld, verbose: boolean): Command {
       {
         summary: 'Append an event, or a batch of events from standard input.',
         more: [
-          'The event is on the disk before the command says so. Then the notifier is asked to dispatch; if that\nfails, the handlers are started from here, with a warning.',
+          'The event is on the disk before the command says so. Then handlers are woken, and nobody waits for them: the\nnotifier is asked to dispatch, in the background; if that fails, the handlers are started without it.',
           'Sources: external:<channel_type>:<channel_id>:<session_type>:<session_id>:<peer_id>,\ninternal:<session_type>:<session_id>:<agent_id>, self, or a plain name.',
           'With --batch every line of standard input is an object with "source", "type", "content" and, if you like,\n"subtype". All lines are stored, or none.',
         ],
@@ -55,13 +53,13 @@ export function push(world: ThreadWorld, verbose: boolean): Command {
         const events = await readEvents(world.stdin);
         const ids = await queue.pushBatch(events);
         await world.out(options.json === true ? `${JSON.stringify({ ids })}\n` : toText(ids));
-        await wake(world, queue, events.at(-1)?.source ?? '');
+        wake(world, queue, events.at(-1)?.source ?? '');
         return;
       }
       const event = toEvent(options);
       const id = await queue.push(event);
       await world.out(options.json === true ? `${JSON.stringify({ id })}\n` : toText([id]));
-      await wake(world, queue, event.source);
+      wake(world, queue, event.source);
     });
   });
 }
@@ -81,24 +79,6 @@ function toEvent({ source, type, subtype, content }: Options): NewEvent {
 function toText(ids: readonly number[]): string {
   if (ids.length === 1) return `Pushed event ${ids[0] ?? ''}\n`;
   return `Pushed ${ids.length} events (${ids[0] ?? ''}-${ids.at(-1) ?? ''})\n`;
-}
-
-/** What is stored stays stored: whatever fails here is a warning. */
-async function wake(world: ThreadWorld, queue: SqliteQueue, author: string): Promise<void> {
-  const notified = await askNotifier(queue.folder, author, world);
-  if (notified.outcome === 'queued') {
-    const state = notified.exit === 0 ? 'queued' : 'already queued';
-    queue.log(info(`push: notifier task=${notified.task} ${state}`));
-    return;
-  }
-  const { task, reason } = notified;
-  queue.log(warn(`push: notifier task=${task} failed: ${reason}; dispatching from here`));
-  world.err(`Warning: the notifier failed (${reason}); handlers are started from here\n`);
-  try {
-    await queue.dispatch();
-  } catch (error) {
-    world.err(`Warning: handlers were not started: ${(error as Error).message}\n`);
-  }
 }
 
 function parseType(text: string): string {

@@ -7,6 +7,7 @@ import {
   withQueue,
 } from '../define-command.ts';
 import type { ThreadOptions } from '../define-command.ts';
+import { noteThread } from '../known-threads.ts';
 import type { ThreadWorld } from '../thread-world.ts';
 
 interface Options extends ThreadOptions {
@@ -41,7 +42,11 @@ export function subscribe(world: ThreadWorld, verbose: boolean): Command {
       parseFilled,
     );
   return withJson(command).action(async (options: Options) => {
-    const row = await withQueue(world, options, (queue) => queue.subscribe(options));
+    const row = await withQueue(world, options, async (queue) => {
+      const subscribed = await queue.subscribe(options);
+      noteThread(world, queue.folder.path);
+      return subscribed;
+    });
     const text = `Subscribed ${row.consumer_id}\n`;
     await world.out(options.json === true ? `${JSON.stringify(row)}\n` : text);
   });

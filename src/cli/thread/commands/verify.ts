@@ -3,8 +3,6 @@ import type { Command } from 'commander';
 import { QuipuError } from '../../../base/errors.ts';
 import { mustHaveBeenQueue } from '../../../queue/folder.ts';
 import { inQueueWords } from '../../../queue/sqlite/queue-error.ts';
-import { repairQueue } from '../../../queue/repair-queue.ts';
-import { verifyQueue } from '../../../queue/verify-queues.ts';
 import { defineThreadCommand, onThread, withJson } from '../define-command.ts';
 import type { ThreadOptions } from '../define-command.ts';
 import type { ThreadWorld } from '../thread-world.ts';
@@ -28,6 +26,9 @@ export function verify(world: ThreadWorld, verbose: boolean): Command {
     ),
   ).option('--repair', 'mend what can be mended');
   return withJson(command).action(async (options: Options) => {
+    // Other commands need not load them.
+    const { repairQueue } = await import('../../../queue/repair-queue.ts');
+    const { verifyQueue } = await import('../../../queue/verify-queues.ts');
     const folder = mustHaveBeenQueue(resolve(world.cwd, options.thread));
     const lost =
       options.repair === true ? inQueueWords(folder.path, () => repairQueue(folder)) : [];

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ThreadWorld } from './thread-world.ts';
+
+// Which threads have consumers, for `dispatch --all`: a file for each, beside the spool of the notifier that wakes them. A
+// thread is its directory and needs no entry; without one it is only not woken after a restart of the machine.
+
+function placeOf({ env }: ThreadWorld): string | undefined {
+  const { NOTIFIER_HOME: named, HOME: home } = env;
+  if (named !== undefined && named !== '') return join(named, 'threads');
+  return home === undefined || home === ''
+    ? undefined
+    : join(home, '.local/share/notifier/threads');
+}
+
+function entryOf(place: string, path: string): string {
+  return join(place, createHash('sha256').update(path).digest('hex').slice(0, 32));
+}
+
+/** Never fails what it comes with. */
+export function noteThread(world: ThreadWorld, path: string): void {
+  const place = placeOf(world);
+  if (place === undefined) return;
+  try {
+    const entry = entryOf(place, path);
+    if (existsSync(entry)) return;
+    mkdirSync(place, { recursive: true, mode: 0o700 });
+    writeFileSync(entry, path, { mode: 0o600 });
+  } catch (error) {
+    const why = (error as Error).message;
+    world.err(`Warning: ${path} will not be found by thread dispatch --all (${why})\n`);
+  }
+}
+
+/** Their directories, some of which may be gone. */
+export function knownThreads(world: ThreadWorld): string[] {
+  const place = placeOf(world);
+  if (place === undefined || !existsSync(place)) return [];
+  const paths = readdirSync(place).map((name) => readFileSync(join(place, name), 'utf8'));
+  // One that was cut off by a crash is no path.
+  return paths.filter((path) => existsSync(entryOf(place, path))).toSorted();
+}
+
+export function forgetThread(world: ThreadWorld, path: string): void {
+  const place = placeOf(world);
+  if (place !== undefined) rmSync(entryOf(place, path), { force: true });
+}

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { askForDispatch } from '../../queue/dispatch/asked.ts';
+import { info, warn } from '../../queue/files/runtime-log.ts';
+import { askNotifier } from '../../queue/notifier.ts';
+import type { NotifierWorld } from '../../queue/notifier.ts';
+import type { SqliteQueue } from '../../queue/sqlite-queue.ts';
+import { noteThread } from './known-threads.ts';
+import type { ThreadWorld } from './thread-world.ts';
+
+/** Beside this file, in the built package. */
+const WAKER: string = fileURLToPath(new URL('./waker-main.js', import.meta.url));
+
+/**
+ * Sees to it that handlers run for what was pushed, and waits for nobody. Those that run look again before they end; a
+ * dispatch that was asked for and has not begun will see it; else a process is started that asks the notifier. One that
+ * somebody named is asked for every push.
+ */
+export function wake(world: ThreadWorld, queue: SqliteQueue, author: string): void {
+  const hasIdle = queue.hasIdleConsumers();
+  const isNamed = (world.env['THREAD_NOTIFIER'] ?? '') !== '';
+  if (!isNamed && !(hasIdle && askForDispatch(queue.folder, Date.now()))) return;
+  // Also one that was subscribed to by other means.
+  if (hasIdle) noteThread(world, queue.folder.path);
+  const args = [WAKER, queue.folder.path, author, world.script];
+  const child = spawn(world.execPath, args, {
+    cwd: world.cwd,
+    env: world.env,
+    detached: true,
+    stdio: 'ignore',
+  });
+  child.on('error', (error) => {
+    world.err(`Warning: nobody was woken (${error.message}) - run: thread dispatch\n`);
+  });
+  child.unref();
+}
+
+/** Asks the notifier, and starts the handlers from here when that fails. */
+export async function askOrDispatch(
+  queue: SqliteQueue,
+  author: string,
+  world: NotifierWorld,
+): Promise<void> {
+  const notified = await askNotifier(queue.folder, author, world);
+  if (notified.outcome === 'queued') {
+    const state = notified.exit === 0 ? 'queued' : 'already queued';
+    queue.log(info(`push: notifier task=${notified.task} ${state}`));
+    return;
+  }
+  const { task, reason } = notified;
+  queue.log(warn(`push: notifier task=${task} failed: ${reason}; dispatching from here`));
+  try {
+    await queue.dispatch();
+  } catch (error) {
+    queue.log(warn(`push: handlers were not started: ${(error as Error).message}`));
+  }
+}
