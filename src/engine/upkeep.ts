@@ -117,12 +117,12 @@ export interface CheckReport {
   readonly problems: readonly Problem[];
   /** Problems beyond the ones listed. */
   readonly more: number;
-  /** Set aside by a repair: files below `quarantine/` that hold the damaged bytes. */
+  /** Set aside by a repair: files below `quarantine/` that hold damaged bytes. The problems are told all the same. */
   readonly quarantined: readonly string[];
 }
 
 export interface CheckOptions {
-  /** Rebuild accelerators; copy damaged records to `quarantine/`. Nothing is deleted. */
+  /** Make again what can be made again; copy damaged records to `quarantine/` first. What is lost is told again. */
   readonly repair: boolean;
   readonly progress?: Progress;
 }

@@ -2,7 +2,7 @@ import type { Engine, Progress } from '../engine/engine.ts';
 import type { CheckReport } from '../engine/upkeep.ts';
 
 export interface VerifyOptions {
-  /** Build accelerators anew and copy damaged records to `quarantine/`. Nothing is deleted. */
+  /** Make again what can be made again, and copy damaged records to `quarantine/`. */
   readonly repair?: boolean;
   readonly progress?: Progress;
 }

@@ -56,9 +56,7 @@ export class MapShelf implements Shelf {
     for (const { turn, seq } of batch.patches) {
       this.#patches.set(turn, (this.#patches.get(turn) ?? new Set()).add(seq));
     }
-    for (const { id, head, updatedAt, removed } of batch.contexts) {
-      this.#context(id).place = { head, updatedAt, removed };
-    }
+    for (const { id, ...place } of batch.contexts) this.#context(id).place = place;
     for (const { id, kind, labels } of batch.contextMeta) {
       Object.assign(this.#context(id), { kind, labels });
     }

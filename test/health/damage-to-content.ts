@@ -185,7 +185,10 @@ const index: Damage[] = [
     shelf.apply({ ...batch, blobs: [blob] });
   }),
   inIndex('a context elsewhere', ({ shelf }, batch) => {
-    shelf.apply({ ...batch, contexts: [{ id: 1, head: 3, updatedAt: 5, removed: false }] });
+    shelf.apply({
+      ...batch,
+      contexts: [{ id: 1, head: 3, base: 0, createdAt: 1, updatedAt: 5, removed: false }],
+    });
   }),
   inIndex('an old version of a document', ({ shelf }, batch) => {
     const doc = { name: 'settings.json', offset: 32, length: 50, version: 1, removed: false };

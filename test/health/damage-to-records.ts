@@ -29,7 +29,7 @@ function forgeHead(name: string, id: number, change: (record: Buffer) => void): 
     await planter.settle();
     await planter.forge(HEADS, place, change);
   };
-  return { name, file: HEADS, offset: place.offset, forged: true, plant };
+  return { name, file: HEADS, offset: place.offset, forged: true, stale: true, plant };
 }
 
 function forgePatch(name: string, seq: number, change: (record: Buffer) => void): Damage {
@@ -45,7 +45,7 @@ function forgeAlias(name: string, change: (record: Buffer) => void): Damage {
 }
 
 const journal: Damage[] = [
-  flip('FORMAT changed', 'FORMAT', 0, 12),
+  { ...flip('FORMAT changed', 'FORMAT', 0, 12), stale: true },
   { ...flip('checkpoint a changed', 'journal/checkpoint-a', 0, 40), stale: true },
   { ...flip('checkpoint b changed', 'journal/checkpoint-b', 0, 40), stale: true },
   { ...flip('mark changed', 'journal/mark', 0, 9), stale: true },
@@ -72,9 +72,10 @@ function lastFrame(segment: Buffer): number {
   return best.at;
 }
 
-const headers: Damage[] = [TURNS, HEADS, PATCHES, ALIASES, 'docs/docs.log'].map((file) =>
-  flip(`header of ${file} changed`, file, 0, 9),
-);
+const headers: Damage[] = [TURNS, HEADS, PATCHES, ALIASES, 'docs/docs.log'].map((file) => ({
+  ...flip(`header of ${file} changed`, file, 0, 9),
+  stale: true,
+}));
 
 const turns: Damage[] = [
   flip('declared type changed', 'turns/types.jsonl', 0, 30),
@@ -110,7 +111,7 @@ const turns: Damage[] = [
 ];
 
 const heads: Damage[] = [
-  flip('head changed', HEADS, 64, 64 + 10),
+  { ...flip('head changed', HEADS, 64, 64 + 10), stale: true },
   {
     ...forgeHead('older head brought back', 1, (record) => {
       record.writeUInt32LE(19, 8);
@@ -144,6 +145,7 @@ const openTurns: Damage[] = [
     file: 'turns/open/8',
     offset: 0,
     forged: true,
+    stale: true,
     plant: (planter) => planter.write('turns/open/8', 0, planter.read(OPEN)),
   },
 ];

@@ -19,6 +19,7 @@ import {
   writeDelta,
 } from '../../src/testing/engine-suite/fixture.ts';
 import { MapShelf } from '../../src/testing/map-shelf.ts';
+import { textOf } from '../crash/read-text.ts';
 
 export const ROOT = '/data/store';
 /** The pack that is closed; the others still take records. */
@@ -164,11 +165,7 @@ export async function readEverything(engine: Engine): Promise<Map<string, string
   const answers = new Map<string, string>();
   const ask = async (name: string, read: () => Promise<unknown>): Promise<void> => {
     try {
-      const answer = await read();
-      answers.set(
-        name,
-        JSON.stringify(answer, (_, value: unknown) => readable(value)) ?? 'nothing',
-      );
+      answers.set(name, textOf(await read()));
     } catch (error) {
       if (!isQuipuError(error)) throw error;
       if (error.code !== 'CORRUPT') answers.set(name, error.code);
@@ -201,10 +198,4 @@ export async function readEverything(engine: Engine): Promise<Map<string, string
     await ask(`lines of ${name}`, () => engine.readLog(name, 0, 100));
   }
   return answers;
-}
-
-function readable(value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value);
-  if (value instanceof Uint8Array) return hashBytes(value);
-  return value;
 }

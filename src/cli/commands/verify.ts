@@ -13,8 +13,11 @@ export function verify(world: World): Command {
     'quipu verify --json',
     'quipu verify --repair',
   ])
-    .option('--repair', 'build accelerators anew, copy damaged records to quarantine/')
-    .addHelpText('after', '\nExit code 0: all is well. 1: it is not. Nothing is ever deleted.')
+    .option('--repair', 'make again what can be made again, copy damaged records to quarantine/')
+    .addHelpText(
+      'after',
+      '\nExit code 0: all can be read. 1: it cannot. Nothing is deleted that is not copied before.',
+    )
     .action(
       withIo(world, async (io, { repair = false }: { readonly repair?: boolean }) => {
         await using store = await io.openStore();

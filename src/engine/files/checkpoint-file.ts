@@ -1,4 +1,5 @@
 import { decodeCheckpoint, encodeCheckpoint } from '../../format/checkpoint.ts';
+import type { FormatFile } from '../../format/format-file.ts';
 import type { Age } from './collect/ages.ts';
 import { corrupt } from './io-error.ts';
 import type { JournalPlace } from './journal.ts';
@@ -7,7 +8,8 @@ import { writeAndSync } from './write-fully.ts';
 import type { Tails } from './tails.ts';
 
 // A checkpoint says: everything up to frame `seq` is on the disk in its own file, and this is how long
-// the files are. Two files are written in turn, so a checkpoint torn by a crash leaves the one before.
+// the files are. It is written to two files, one after the other: one that a crash tore leaves the one before, and
+// whichever file is lost later, the other has it.
 
 export const CHECKPOINT_FILES = ['journal/checkpoint-a', 'journal/checkpoint-b'] as const;
 
@@ -23,6 +25,8 @@ export interface CheckpointBody {
   readonly tails: Tails;
   /** How far the packs reached at earlier times; oldest first. */
   readonly ages: readonly Age[];
+  /** What FORMAT says, for the day that FORMAT is damaged. Missing in what older versions wrote. */
+  readonly store?: FormatFile;
   /** Erased bytes may still stand in the journal, which must be overwritten before anything else. */
   readonly scrub: boolean;
 }
@@ -33,47 +37,44 @@ export interface Checkpoint {
   readonly body: CheckpointBody;
 }
 
-/**
- * The newest intact checkpoint, durable. A store without one is damaged. A process that died, or whose
- * sync failed, may have left one that only reads see; it is written once more, because the next
- * checkpoint goes over the one before it. The rest of one that a power cut tore is written over at once:
- * two good ones are safer than one, and nobody takes the rest for damage.
- */
-export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
+/** The newest intact checkpoint; undefined when there is none. */
+export async function findCheckpoint(files: StoreFiles): Promise<Checkpoint | undefined> {
   let newest: Checkpoint | undefined;
-  let newestBytes: Uint8Array = new Uint8Array();
-  let torn = false;
   for (const name of CHECKPOINT_FILES) {
     const length = Math.min(await files.size(name), CHECKPOINT_BYTES_MAX);
-    const bytes = await files.read(name, 0, length);
-    const found = decodeCheckpoint(bytes);
-    torn ||= found === undefined && length > 0;
+    const found = decodeCheckpoint(await files.read(name, 0, length));
     if (found === undefined) continue;
     if (newest === undefined || found.generation > newest.generation) {
       newest = { ...found, body: found.body as CheckpointBody };
-      newestBytes = bytes;
     }
   }
-  if (newest !== undefined) {
-    await writeBytes(files, newest.generation, newestBytes);
-    if (!torn) return newest;
-    const again = { ...newest, generation: newest.generation + 1 };
-    await writeCheckpoint(files, again);
-    return again;
-  }
-  throw corrupt(CHECKPOINT_FILES[0], 0, 'neither checkpoint can be read');
+  return newest;
 }
 
-/** Durable when it resolves. It goes to the file that does not hold the generation before it. */
+/**
+ * The newest intact checkpoint, durable. A store without one is damaged. A process that died, or whose
+ * sync failed, may have left one that only reads see, or one file without it; so it is written once more to both.
+ */
+export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
+  const newest = await findCheckpoint(files);
+  if (newest === undefined) throw corrupt(CHECKPOINT_FILES[0], 0, 'neither checkpoint can be read');
+  // First where it is: the other file may hold the only one that is durable.
+  await writeTo(files, newest, newest.generation);
+  await writeTo(files, newest, newest.generation + 1);
+  return newest;
+}
+
+/** Durable when it resolves: in one file before the other one is touched. */
 export async function writeCheckpoint(files: StoreFiles, checkpoint: Checkpoint): Promise<void> {
-  await writeBytes(files, checkpoint.generation, encodeCheckpoint(checkpoint));
+  const { format: store } = files;
+  const body = store === undefined ? checkpoint.body : { ...checkpoint.body, store };
+  for (const turn of [0, 1]) {
+    await writeTo(files, { ...checkpoint, body }, checkpoint.generation + turn);
+  }
 }
 
-async function writeBytes(files: StoreFiles, generation: number, bytes: Uint8Array): Promise<void> {
-  const path = files.pathOf(fileOf(generation));
-  await writeAndSync(files.io, path, { bytes, position: 0 });
-}
-
-function fileOf(generation: number): (typeof CHECKPOINT_FILES)[number] {
-  return CHECKPOINT_FILES[generation % 2 === 1 ? 0 : 1];
+/** To the first file for an odd number, to the second for an even one. */
+async function writeTo(files: StoreFiles, checkpoint: Checkpoint, number: number): Promise<void> {
+  const path = files.pathOf(CHECKPOINT_FILES[number % 2 === 1 ? 0 : 1]);
+  await writeAndSync(files.io, path, { bytes: encodeCheckpoint(checkpoint), position: 0 });
 }

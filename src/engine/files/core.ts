@@ -17,10 +17,11 @@ import type { StoredTurn } from '../plan/stored-turn.ts';
 import { countGroup } from './plan/count-group.ts';
 import { contextDoc, type EncodedGroup } from './plan/encode-group.ts';
 import { DamageReport } from './recovery/damage.ts';
+import { indexHead } from './recovery/index-writes.ts';
 import type { StoreFiles } from './store-files.ts';
 import { DocBases } from './tables/doc-bases.ts';
 import { type DocPlace, readDoc } from './tables/doc-log.ts';
-import { HeadTable } from './tables/head-table.ts';
+import { HeadTable, withOpen } from './tables/head-table.ts';
 import { hasLog, readLogState } from './tables/line-log.ts';
 import { firstFsRoot, newestPatch, readFsRoots, readPatches } from './tables/patch-table.ts';
 import { TurnTable } from './tables/turn-table.ts';
@@ -122,7 +123,8 @@ export class Core implements CommittedView {
 
   async getHead(id: number): Promise<HeadRecord | undefined> {
     if (id < 1 || id >= this.tails.nextContext) return undefined;
-    return this.heads.get(id, (context) => this.index.getContext(context));
+    const head = await this.heads.get(id, (context) => this.index.getContext(context));
+    return withOpen(head, this.openTurns);
   }
 
   peekSealedTurn(id: number): StoredTurn | undefined {
@@ -271,7 +273,7 @@ export class Core implements CommittedView {
     for (const [sha256, hash] of draft.sha256.entries()) index.addSha256(sha256, hash);
     for (const [id, turn] of draft.turns.entries()) this.#absorbTurn(id, turn);
     index.count(countGroup(draft, group.blobs));
-    for (const [id, head] of draft.heads.entries()) this.#absorbHead(id, head);
+    for (const [, head] of draft.heads.entries()) this.absorbHead(head);
     for (const [id, open] of draft.opens.entries()) {
       if (open.closed) this.openTurns.delete(id);
       else this.openTurns.set(id, open.turn);
@@ -291,9 +293,8 @@ export class Core implements CommittedView {
     if (turn.idempotency !== undefined) this.index.addKey(turn.idempotency, id);
   }
 
-  #absorbHead(id: number, head: HeadRecord): void {
-    const { removed, updatedAt } = head;
+  absorbHead(head: HeadRecord): void {
     this.heads.put(head);
-    this.index.setContext(id, { head: Number(head.head), updatedAt, removed });
+    indexHead(this.index, head);
   }
 }

@@ -1,11 +1,12 @@
-import { encodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
+import { OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
 import { encodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import { CHECKPOINT_FILES, writeCheckpoint } from './checkpoint-file.ts';
 import { ageOf } from './collect/ages.ts';
 import { SEGMENTS } from './journal.ts';
-import { FOLDERS, FORMAT_FILE, TYPES_FILE } from './names.ts';
+import { makeFolder } from './make-folder.ts';
+import { FOLDERS, FORMAT_FILE, JOURNAL_FOLDER, TYPES_FILE } from './names.ts';
 import { MARK_FILE } from './read-journal.ts';
-import { HEADED_FILES } from './recovery/file-lengths.ts';
+import { HEADED_FILES, headerOf } from './recovery/file-lengths.ts';
 import type { StoreFiles } from './store-files.ts';
 import { writeFully } from './write-fully.ts';
 import { syncFile, syncFolder } from './sync-failure.ts';
@@ -34,11 +35,10 @@ export interface NewStore {
  * it is not a store yet, and creating it again starts over.
  */
 export async function createFiles(files: StoreFiles, said: NewStore): Promise<void> {
+  const { store, createdAt } = said;
+  files.format = { format: STORE_FORMAT, createdAt, store };
   for (const folder of FOLDERS) await files.io.mkdir(files.pathOf(folder));
-  for (const { name, magic, recordBytes } of HEADED_FILES) {
-    const size = recordBytes === 0 ? OPEN_FILE_HEADER_BYTES : recordBytes;
-    await writeNew(files, name, encodeFileHeader({ magic, recordBytes, kind: 0, number: 0 }, size));
-  }
+  for (const headed of HEADED_FILES) await writeNew(files, headed.name, headerOf(headed));
   for (const name of [TYPES_FILE, MARK_FILE, ...SEGMENTS, ...CHECKPOINT_FILES]) {
     await writeNew(files, name, new Uint8Array());
   }
@@ -49,11 +49,26 @@ export async function createFiles(files: StoreFiles, said: NewStore): Promise<vo
   await writeCheckpoint(files, { generation: 1, seq: 0, body });
   for (const folder of ['', ...FOLDERS]) await syncFolder(files.io, files.pathOf(folder));
 
-  const { store, createdAt } = said;
   const aside = `${FORMAT_FILE}.new`;
-  await writeNew(files, aside, encodeFormatFile({ format: STORE_FORMAT, createdAt, store }));
+  await writeNew(files, aside, encodeFormatFile(files.format));
   await files.io.rename(files.pathOf(aside), files.pathOf(FORMAT_FILE));
   await syncFolder(files.io, files.pathOf(''));
+}
+
+/**
+ * Folders and files that a store always has, and that say nothing when they are empty: someone may have deleted one, or
+ * copied the store with a tool that leaves out empty folders.
+ */
+export async function makeMissing(files: StoreFiles): Promise<void> {
+  for (const folder of FOLDERS) {
+    if ((await files.io.stat(files.pathOf(folder))) !== undefined) continue;
+    await makeFolder(files.io, files.pathOf(folder));
+  }
+  for (const name of [MARK_FILE, ...SEGMENTS, ...CHECKPOINT_FILES]) {
+    if ((await files.io.stat(files.pathOf(name))) !== undefined) continue;
+    await writeNew(files, name, new Uint8Array());
+    await syncFolder(files.io, files.pathOf(JOURNAL_FOLDER));
+  }
 }
 
 async function writeNew(files: StoreFiles, name: string, bytes: Uint8Array): Promise<void> {

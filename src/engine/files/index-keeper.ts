@@ -2,7 +2,8 @@ import { QuipuError } from '../../base/errors.ts';
 import type { Progress } from '../engine.ts';
 import type { Core } from './core.ts';
 import { Index } from './index/store-index.ts';
-import { type Shelf, ShelfDamaged } from './index/shelf.ts';
+import { type ContextPlace, type Shelf, ShelfDamaged } from './index/shelf.ts';
+import type { Rebuild } from './recovery/rebuild.ts';
 import { rebuildIndex } from './recovery/rebuild-index.ts';
 
 /** Where shelves come from. A new one is built aside and then takes the place of the old one. */
@@ -12,6 +13,8 @@ export interface ShelfSource {
   create(inMemory?: boolean): Shelf;
   install(fresh: Shelf, old: Shelf): Shelf;
 }
+
+type Known = Pick<Rebuild, 'isUsed' | 'seen'>;
 
 interface BetweenGroups {
   exclusively<T>(work: () => Promise<T>): Promise<T>;
@@ -72,40 +75,48 @@ export class IndexKeeper {
     return true;
   }
 
-  /** Builds an index that is in step anew; which packs it has places in is believed. */
+  /** Builds an index that is in step anew; which packs it has places in, and where contexts are, is believed. */
   async reindex(progress?: Progress): Promise<void> {
+    const { index } = this.#core;
     let used: ReadonlySet<number> | undefined;
-    await this.rebuild(progress, (pack) => (used ??= packsOf(this.#core.index)).has(pack));
+    await this.rebuild(progress, {
+      isUsed: (pack) => (used ??= packsOf(index)).has(pack),
+      seen: (context) => contextOf(index, context),
+    });
+  }
+
+  /** When there is no index, or one that cannot be in step; one that has seen everything but damage is believed. */
+  async renew(): Promise<void> {
+    if (this.#shelf.positions()['seq'] === this.#seq()) await this.reindex();
+    else await this.rebuild();
   }
 
   /**
    * Reads the whole store. Readers use the old index until the new one is whole. `isUsed` tells what is
-   * known of a pack that does not say itself whether it counts.
+   * known of a pack that does not say itself whether it counts, `seen` where a context is whose head is damaged.
    */
-  async rebuild(
-    progress?: Progress,
-    isUsed: (pack: number) => boolean = () => false,
-  ): Promise<void> {
+  async rebuild(progress?: Progress, known: Partial<Known> = {}): Promise<void> {
     try {
-      await this.#buildIn(this.#source.create(), progress, isUsed);
+      await this.#buildIn(this.#source.create(), progress, known);
     } catch (error) {
       // What the store's own files say has a code.
       if (error instanceof QuipuError) throw error;
-      await this.#buildIn(this.#source.create(true), progress, isUsed);
+      await this.#buildIn(this.#source.create(true), progress, known);
     }
   }
 
   async #buildIn(
     fresh: Shelf,
     progress: Progress | undefined,
-    isUsed: (pack: number) => boolean,
+    { isUsed = () => false, seen }: Partial<Known>,
   ): Promise<void> {
     const core = this.#core;
     const { files, tails } = core;
     try {
       const index = this.#wrap(fresh);
       const isOpenTurn = (id: number): boolean => core.openTurns.has(id);
-      core.damage = await rebuildIndex({ files, tails, index, progress, isOpenTurn, isUsed });
+      const from = { files, tails, index, progress, isOpenTurn, isUsed, seen };
+      core.damage = await rebuildIndex(from);
       index.flush(true);
     } catch (error) {
       fresh.close();
@@ -126,6 +137,15 @@ export class IndexKeeper {
       damaged: this.#core.damage.places.length > 0 ? 1 : 0,
     });
     return new Index({ shelf, positions });
+  }
+}
+
+function contextOf(index: Index, context: number): ContextPlace | undefined {
+  try {
+    return index.getContext(context);
+  } catch (error) {
+    if (error instanceof ShelfDamaged) return undefined;
+    throw error;
   }
 }
 

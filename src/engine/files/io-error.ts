@@ -51,13 +51,31 @@ export function unknownOutcome(error: unknown, path: string): QuipuError<'IO'> {
   );
 }
 
-/** Damage found at a place. `what` completes the sentence "<file> at byte <offset>: …". */
-export function corrupt(file: string, offset: number, what: string): QuipuError<'CORRUPT'> {
+/** For what can be made again from the rest of the store. */
+export const REPAIR = 'run "quipu verify --repair", which makes it again';
+
+/** Damage found at a place. `what` completes the sentence "<file> at byte <offset>: …", `advice` says what to do. */
+export function corrupt(
+  file: string,
+  offset: number,
+  what: string,
+  advice = 'restore the file from a backup',
+): QuipuError<'CORRUPT'> {
   return new QuipuError(
     'CORRUPT',
-    `${file} at byte ${offset}: ${what}. Nothing was changed; restore the file from a backup`,
+    `${file} at byte ${offset}: ${what}. Nothing was changed; ${advice}`,
     { file, offset },
   );
+}
+
+/** For those who go on without what is damaged; whoever asks for it, and a check, is told. */
+export async function unlessCorrupt<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof QuipuError && error.code === 'CORRUPT') return undefined;
+    throw error;
+  }
 }
 
 export function notFound(what: string, id: bigint): QuipuError<'NOT_FOUND'> {

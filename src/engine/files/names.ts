@@ -11,13 +11,18 @@ export const ALIASES_FILE = 'blobs/aliases.log';
 export const COLLECTED_FILE = 'turns/collected.map';
 export const ERASED_FILE = 'blobs/erased.log';
 export const DOCS_FILE = 'docs/docs.log';
+/** Only in a backup. */
+export const NOTE_FILE = 'backup.json';
+/** Tells a folder in which a restore did not finish. */
+export const UNFINISHED_FILE = 'restore.unfinished';
+export const JOURNAL_FOLDER = 'journal';
 export const OPEN_FOLDER = 'turns/open';
 export const PACKS_FOLDER = 'blobs';
 export const EXTENTS_FOLDER = 'extents';
 
 /** Folders made when a store is created, parents first. */
 export const FOLDERS: readonly string[] = [
-  'journal',
+  JOURNAL_FOLDER,
   PACKS_FOLDER,
   'turns',
   OPEN_FOLDER,

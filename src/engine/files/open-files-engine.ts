@@ -1,10 +1,13 @@
 import { resolve } from 'node:path';
 import { ulid } from 'ulid';
 import { QuipuError, invalid } from '../../base/errors.ts';
+import { OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
+import { encodeFormatFile } from '../../format/format-file.ts';
 import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { Engine } from '../engine.ts';
 import type { Io } from '../io.ts';
+import { findCheckpoint } from './checkpoint-file.ts';
 import { closeAll } from './close-all.ts';
 import { createFiles } from './create-files.ts';
 import { FilesEngine } from './files-engine.ts';
@@ -12,17 +15,21 @@ import type { ShelfSource } from './index-keeper.ts';
 import { sqliteShelves } from './index/sqlite-shelves.ts';
 import { corrupt, toQuipuError } from './io-error.ts';
 import {
+  DOCS_FILE,
   FORMAT_FILE,
   HEADS_FILE,
   INDEX_FILE,
   LOCK_FILE,
+  NOTE_FILE,
   PACKS_FOLDER,
   TURNS_FILE,
+  UNFINISHED_FILE,
 } from './names.ts';
 import { makeFolder } from './make-folder.ts';
 import { nodeIo } from './node-io.ts';
 import { openWriter } from './open-writer.ts';
 import { OWNER_FILE, describeOwner } from './owner-note.ts';
+import { FROM_BACKUP } from './read-format.ts';
 import { StoreFiles } from './store-files.ts';
 import { SyncFailure, syncFolder } from './sync-failure.ts';
 
@@ -112,6 +119,7 @@ async function findStore(files: StoreFiles): Promise<'store' | 'missing' | 'empt
   const names = await files.io.list(files.root);
   if (names.includes(FORMAT_FILE)) return 'store';
   if (names.length === 0) return 'empty';
+  if (await holdsData(files, names)) throw await missingFormat(files, names);
   const ours = new Set([
     'journal',
     'blobs',
@@ -128,13 +136,29 @@ async function findStore(files: StoreFiles): Promise<'store' | 'missing' | 'empt
       `must be an empty folder or a store, and ${files.root} has other files in it`,
     );
   }
-  // FORMAT is written last, so a store that holds anything has lost it.
-  const holds =
-    (await files.size(TURNS_FILE)) > TURN_RECORD_BYTES ||
-    (await files.size(HEADS_FILE)) > HEAD_RECORD_BYTES;
-  const packs = names.includes(PACKS_FOLDER) ? await files.io.list(files.pathOf(PACKS_FOLDER)) : [];
-  if (holds || packs.some((name) => name.endsWith('.pack'))) {
-    throw corrupt(FORMAT_FILE, 0, 'the file is missing from a store that holds data');
-  }
   return 'unfinished';
+}
+
+/** FORMAT is written last, so a store that holds anything has lost it. */
+async function holdsData(files: StoreFiles, names: readonly string[]): Promise<boolean> {
+  const packs = names.includes(PACKS_FOLDER) ? await files.io.list(files.pathOf(PACKS_FOLDER)) : [];
+  return (
+    packs.some((name) => name.endsWith('.pack')) ||
+    (await files.size(TURNS_FILE)) > TURN_RECORD_BYTES ||
+    (await files.size(HEADS_FILE)) > HEAD_RECORD_BYTES ||
+    (await files.size(DOCS_FILE)) > OPEN_FILE_HEADER_BYTES
+  );
+}
+
+/** The line is told, and not put back: a backup or a restore that did not finish lacks it, too, and on purpose. */
+async function missingFormat(files: StoreFiles, names: readonly string[]): Promise<Error> {
+  const what = 'the file is missing from a store that holds data';
+  if (names.includes(NOTE_FILE) || names.includes(UNFINISHED_FILE)) {
+    return invalid('store', `must be whole, and what was copied to ${files.root} did not finish`);
+  }
+  const said = (await findCheckpoint(files))?.body.store;
+  if (said === undefined) return corrupt(FORMAT_FILE, 0, what, FROM_BACKUP);
+  const line = Buffer.from(encodeFormatFile(said)).toString().trimEnd();
+  const advice = `put it back as a file of this one line, with a line feed behind it: ${line}`;
+  return corrupt(FORMAT_FILE, 0, what, advice);
 }

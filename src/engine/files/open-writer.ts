@@ -1,3 +1,4 @@
+import { NOTHING_COLLECTED } from '../../format/collected-map.ts';
 import { frameSaltOf } from '../../format/format-file.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import { decodeMark, MARK_BYTES } from '../../format/mark.ts';
@@ -5,9 +6,10 @@ import type { IoFile, IoLock } from '../io.ts';
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint-file.ts';
 import { closeAll } from './close-all.ts';
 import { Core } from './core.ts';
+import { makeMissing } from './create-files.ts';
 import { IndexKeeper, type ShelfSource } from './index-keeper.ts';
 import { ErasedBlobs } from './erase/erased-blobs.ts';
-import { corrupt } from './io-error.ts';
+import { corrupt, unlessCorrupt } from './io-error.ts';
 import { Journal, type JournalOptions, SEGMENTS } from './journal.ts';
 import { leaveMark } from './leave-mark.ts';
 import { packFile, packNumber } from './names.ts';
@@ -42,15 +44,18 @@ export interface OpenWriterOptions {
  */
 export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const { files, shelves, cacheBytes, durability, lock, clock, checkpointMs } = options;
-  files.frameSalt = frameSaltOf((await readFormat(files)).store);
+  files.format = await readFormat(files);
+  files.frameSalt = frameSaltOf(files.format.store);
+  await makeMissing(files);
   const before = await readCheckpoint(files);
   const replayed = await replayJournal(files, before);
   if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(replayed.tails));
-  await checkFiles(files, replayed.tails);
+  await checkFiles(files);
   const types = await TypeTable.load(files, replayed.tails.typesBytes);
   const core = new Core({ files, types, tails: replayed.tails, cacheBytes });
   await findAbandoned(core);
-  core.collected = await readCollected(files);
+  // Without the list, turns that were collected can be seen again, until the next collection takes them again.
+  core.collected = (await unlessCorrupt(() => readCollected(files))) ?? NOTHING_COLLECTED;
   core.erased = await ErasedBlobs.load(files);
 
   let indexed = replayed.seq;
@@ -139,7 +144,7 @@ async function catchUpIndex(catchUp: CatchUp): Promise<void> {
     );
   }
   if (covered === undefined || covered < before.seq || covered > replayed.seq) {
-    await keeper.rebuild();
+    await keeper.renew();
     return;
   }
   if (covered === replayed.seq) return;

@@ -1,17 +1,25 @@
 import { QuipuError } from '../../base/errors.ts';
 import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import type { FormatFile } from '../../format/format-file.ts';
+import { findCheckpoint } from './checkpoint-file.ts';
 import { corrupt } from './io-error.ts';
 import { FORMAT_FILE } from './names.ts';
 import type { StoreFiles } from './store-files.ts';
 
+/** It is written once, when the store is made. */
+export const FROM_BACKUP = 'copy it from any backup of this store: it never changes';
+
 /** FORMAT is one short line. */
 const FORMAT_BYTES_MAX = 4096;
 
-/** What the store says of itself. UNSUPPORTED when it is newer than this code. */
+/**
+ * What the store says of itself: in FORMAT, or, when that is damaged, in its checkpoint. UNSUPPORTED when it is newer
+ * than this code. Without FORMAT nothing is taken for a store: a backup or a restore that did not finish has none.
+ */
 export async function readFormat(files: StoreFiles): Promise<FormatFile> {
-  const format = decodeFormatFile(await files.read(FORMAT_FILE, 0, FORMAT_BYTES_MAX));
-  if (format === undefined) throw corrupt(FORMAT_FILE, 0, 'the file is damaged');
+  const found = decodeFormatFile(await files.read(FORMAT_FILE, 0, FORMAT_BYTES_MAX));
+  const format = found ?? (await findCheckpoint(files))?.body.store;
+  if (format === undefined) throw corrupt(FORMAT_FILE, 0, 'the file is damaged', FROM_BACKUP);
   if (format.format <= STORE_FORMAT) return format;
   throw new QuipuError(
     'UNSUPPORTED',

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import type { FormatFile } from '../../format/format-file.ts';
 import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import type { Io, IoFile } from '../io.ts';
@@ -25,7 +26,9 @@ const LATE_HEADS = 1024;
 export class StoreFiles {
   readonly io: Io;
   readonly root: string;
-  /** Of the journal in this folder; known once FORMAT has been read. */
+  /** What the store says of itself; known once FORMAT has been read. */
+  format: FormatFile | undefined;
+  /** Of the journal in this folder; known with `format`. */
   frameSalt = 0;
   readonly #handles: FileHandles;
   readonly #dirty = new Set<string>();

@@ -1,27 +1,26 @@
 import { OWNER_FILE, describeOwner } from '../owner-note.ts';
 import { relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
-import { decodeFormatFile } from '../../../format/format-file.ts';
 import type { IoLock } from '../../io.ts';
 import type { Checkpoint } from '../checkpoint-file.ts';
-import { corrupt } from '../io-error.ts';
 import { makeFolder } from '../make-folder.ts';
 import {
   FOLDERS,
   FORMAT_FILE,
   INDEX_FILE,
   LOCK_FILE,
+  NOTE_FILE,
   packFile,
   packNumber,
   PACKS_FOLDER,
 } from '../names.ts';
+import { readFormat } from '../read-format.ts';
 import { fileLengths } from '../recovery/file-lengths.ts';
 import { StoreFiles } from '../store-files.ts';
 import { syncFolder } from '../sync-failure.ts';
 import {
   type BackupNote,
   type BackupState,
-  NOTE_FILE,
   readNote,
   sameTails,
   writeNote,
@@ -50,9 +49,10 @@ export interface BackupFolder {
 export async function openBackupFolder(store: StoreFiles, path: string): Promise<BackupFolder> {
   const { io } = store;
   assertApart('backup', store.root, path);
-  const id = await readStoreId(store);
+  const id = (await readFormat(store)).store;
   const files = new StoreFiles(io, path);
   // A copy has the id of its store, and so its salt.
+  files.format = store.format;
   files.frameSalt = store.frameSalt;
   const found = await findBackup(files, id);
   if (found === undefined) await makeFolder(io, path);
@@ -147,12 +147,6 @@ async function findBackup(files: StoreFiles, id: string): Promise<BackupNote | u
 export function assertApart(what: string, folder: string, path: string): void {
   if (relative(folder, path).split(sep)[0] === '..') return;
   throw invalid(what, `must go to another folder, and ${path} is in ${folder}`);
-}
-
-export async function readStoreId(files: StoreFiles): Promise<string> {
-  const format = decodeFormatFile(await files.read(FORMAT_FILE, 0, 4096));
-  if (format === undefined) throw corrupt(FORMAT_FILE, 0, 'the file is damaged');
-  return format.store;
 }
 
 /** Someone may have opened the copy; the index made then knows nothing of what comes now. */

@@ -2,6 +2,7 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../base/crc.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
 import { parseCanonicalLine } from '../../../format/canonical-line.ts';
+import { NOTE_FILE } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
 import { syncFile, syncFolder } from '../sync-failure.ts';
 import type { Tails } from '../tails.ts';
@@ -11,7 +12,6 @@ import { writeFully } from '../write-fully.ts';
 // by a rename. It is only a note: whether the folder can be opened is for FORMAT and the checkpoint to
 // say, and a note that is behind them costs time, never content.
 
-export const NOTE_FILE = 'backup.json';
 const NOTE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A pack that no longer grows, whole and durable in the copy. */

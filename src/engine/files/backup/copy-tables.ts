@@ -6,7 +6,7 @@ import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
 import { corrupt } from '../io-error.ts';
 import { ALIASES_FILE, PATCHES_FILE, TURNS_FILE, TYPES_FILE } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
-import { TypeTable } from '../tables/type-table.ts';
+import { typeLinesIn } from '../tables/type-table.ts';
 import type { Tails } from '../tails.ts';
 import { breathe, type CopyJob } from './copy-job.ts';
 
@@ -99,7 +99,11 @@ function isRecord(record: Buffer, bytes: number): boolean {
 
 async function copyTypes({ from, into }: CopyJob, start: number, end: number): Promise<void> {
   if (start === end) return;
-  await TypeTable.load(from, end);
+  const types = await from.read(TYPES_FILE, 0, end);
+  if (types.length < end) throw corrupt(TYPES_FILE, types.length, 'the end of the file is gone');
+  for (const { line, offset } of typeLinesIn(types)) {
+    if (line === undefined) throw corrupt(TYPES_FILE, offset, 'this line is not a declared type');
+  }
   await into.put(TYPES_FILE, start, await from.read(TYPES_FILE, start, end - start));
 }
 

@@ -1,7 +1,9 @@
+import { encodeFormatFile } from '../../../format/format-file.ts';
 import type { Checkpoint } from '../checkpoint-file.ts';
 import { CHECKPOINT_FILES, writeCheckpoint } from '../checkpoint-file.ts';
 import { SEGMENTS } from '../journal.ts';
 import { FOLDERS, FORMAT_FILE } from '../names.ts';
+import { readFormat } from '../read-format.ts';
 import { MARK_FILE } from '../read-journal.ts';
 import { fileLengths } from '../recovery/file-lengths.ts';
 import { cutToTails, replayJournal } from '../recovery/replay.ts';
@@ -63,7 +65,8 @@ export async function finishNew(
   await cutToTails(files, fileLengths(state.tails));
   await writeNote(files, { ...folder.note, next: state });
   await layJournal(files, { seq: state.seq, tails: state.tails, ages: writer.ages });
-  await replaceFile(files, FORMAT_FILE, await writer.core.files.read(FORMAT_FILE, 0, 4096));
+  const format = await readFormat(writer.core.files);
+  await replaceFile(files, FORMAT_FILE, encodeFormatFile(format));
   await settleNote(folder, state);
 }
 

@@ -1,5 +1,5 @@
 import { describeOwner } from '../owner-note.ts';
-import { frameSaltOf } from '../../../format/format-file.ts';
+import { encodeFormatFile, frameSaltOf } from '../../../format/format-file.ts';
 import { resolve } from 'node:path';
 import { invalid, isQuipuError, QuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
@@ -11,7 +11,7 @@ import type { Io, IoLock } from '../../io.ts';
 import type { BackupReport } from '../../upkeep.ts';
 import type { Checkpoint } from '../checkpoint-file.ts';
 import { readCollected } from '../collect/collected-turns.ts';
-import { ErasedBlobs } from '../erase/erased-blobs.ts';
+import { readErased } from '../erase/erased-blobs.ts';
 import { makeFolder } from '../make-folder.ts';
 import { corrupt, toQuipuError } from '../io-error.ts';
 import {
@@ -22,17 +22,20 @@ import {
   FOLDERS,
   FORMAT_FILE,
   LOCK_FILE,
+  NOTE_FILE,
   OPEN_FOLDER,
   openTurnFile,
   packFile,
   TURNS_FILE,
+  UNFINISHED_FILE,
 } from '../names.ts';
 import { readAbandoned } from '../open-turn-file.ts';
 import { StoreFiles } from '../store-files.ts';
 import { readLogState } from '../tables/line-log.ts';
 import { SyncFailure } from '../sync-failure.ts';
-import { assertApart, isAsGoodAsEmpty, readStoreId } from './backup-folder.ts';
-import { type BackupNote, NOTE_FILE, readNote, replaceFile, sameTails } from './backup-note.ts';
+import { readFormat } from '../read-format.ts';
+import { assertApart, isAsGoodAsEmpty } from './backup-folder.ts';
+import { type BackupNote, readNote, replaceFile, sameTails } from './backup-note.ts';
 import { copyDocs, copyPublished, type Published } from './copy-docs.ts';
 import { copyHeads } from './copy-heads.ts';
 import type { CopyJob } from './copy-job.ts';
@@ -47,8 +50,6 @@ import { settle } from './settle.ts';
 // A backup becomes a store again. Every record is checked on its way, so a damaged backup is refused
 // with the place; FORMAT comes last, so a restore that did not finish cannot be opened.
 
-/** Tells a folder in which a restore did not finish. */
-const MARKER = 'restore.unfinished';
 const MARKER_TEXT =
   'A restore began here and did not finish. Delete this folder and begin again.\n';
 
@@ -63,7 +64,9 @@ export async function restoreStore(
   try {
     assertApart('store', source.root, target.root);
     await assertBackup(source);
-    source.frameSalt = frameSaltOf(await readStoreId(source));
+    source.format = await readFormat(source);
+    target.format = source.format;
+    source.frameSalt = frameSaltOf(source.format.store);
     target.frameSalt = source.frameSalt;
     await assertEmpty(target);
     const reading = await tryLock(source);
@@ -94,7 +97,7 @@ async function restore(
   await makeFolder(io, target.root);
   const lock = await io.lock(target.pathOf(LOCK_FILE), describeOwner());
   try {
-    await replaceFile(target, MARKER, encodeUtf8(MARKER_TEXT));
+    await replaceFile(target, UNFINISHED_FILE, encodeUtf8(MARKER_TEXT));
     for (const folder of FOLDERS) await io.mkdir(target.pathOf(folder));
     const into = new CopySink(target);
     await assertComplete(source, note, checkpoint);
@@ -102,8 +105,8 @@ async function restore(
     await into.sync();
     const { tails, ages } = checkpoint.body;
     await layJournal(target, { seq: checkpoint.seq, tails, ages });
-    await replaceFile(target, FORMAT_FILE, await source.read(FORMAT_FILE, 0, 4096));
-    await io.remove(target.pathOf(MARKER));
+    await replaceFile(target, FORMAT_FILE, encodeFormatFile(await readFormat(source)));
+    await io.remove(target.pathOf(UNFINISHED_FILE));
     return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes: 0 };
   } finally {
     await target.close();
@@ -130,7 +133,7 @@ async function copyAll(job: CopyJob, { body }: Checkpoint): Promise<void> {
   for (const [name, place] of published) {
     if (place !== undefined) await copyPublished(job, name, place);
   }
-  await ErasedBlobs.load(from);
+  for await (const _ of readErased(from)) continue;
   await copySmall(job, ERASED_FILE, false);
   await readCollected(from);
   await copySmall(job, COLLECTED_FILE, false);
@@ -192,7 +195,7 @@ async function assertBackup(files: StoreFiles): Promise<void> {
   if (!names.includes(FORMAT_FILE)) {
     throw invalid('backup', `must be whole, and the one at ${root} did not finish; run it again`);
   }
-  await readStoreId(files);
+  await readFormat(files);
 }
 
 async function assertEmpty({ io, root }: StoreFiles): Promise<void> {

@@ -45,7 +45,17 @@ function problemOf(
   if (wrong === undefined) return head && staleContext(check, links, head);
   const offset = id * HEAD_RECORD_BYTES;
   const place = { file: HEADS_FILE, offset, id: String(id), length: HEAD_RECORD_BYTES };
-  return { what: wrong, ...place, severity: 'lost' };
+  if (check.core.index.getContext(id) !== undefined) {
+    return { what: wrong, ...place, severity: 'stale', remedy: 'head' };
+  }
+  return { what: `${wrong}; ${restOf(links, id)}`, ...place, severity: 'lost', remedy: 'head' };
+}
+
+/** What a repair can and cannot know when the index has nothing to say of the context. */
+function restOf(links: TurnLinks, id: number): string {
+  return links.newestIn(id) === 0
+    ? 'it has no turn of its own to make it again from'
+    : 'its turns can give it back, but not when it was made, nor what it was forked from: its first turn stands for both';
 }
 
 function wrongPlace(

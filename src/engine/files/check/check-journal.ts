@@ -21,13 +21,9 @@ export async function checkJournal(check: Check): Promise<void> {
   const format = decodeFormatFile(await files.read(FORMAT_FILE, 0, 4096));
   if (format === undefined) {
     const length = await files.size(FORMAT_FILE);
-    findings.add({
-      what: 'the file is damaged',
-      file: FORMAT_FILE,
-      offset: 0,
-      severity: 'lost',
-      length,
-    });
+    const what = `the file is ${length === 0 ? 'gone' : 'damaged'}; the checkpoint says the same`;
+    const about = { file: FORMAT_FILE, offset: 0, length };
+    findings.add({ what, ...about, severity: 'stale', remedy: 'format' });
   }
   const newest = await checkCheckpoints(check);
   await writer.exclusively(() => checkFrames(check, newest));

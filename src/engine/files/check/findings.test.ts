@@ -4,13 +4,13 @@ import { Findings, type Found, staleIndex } from './findings.ts';
 const found: Found = { what: 'damaged', file: 'a', offset: 1, severity: 'lost', length: 2 };
 
 describe('findings', () => {
-  it('hold a problem once, and none that was set aside', () => {
+  it('hold a problem once, also one that was set aside, and that one last', () => {
     const findings = new Findings(undefined, (problem) => problem.file === 'known');
     findings.add(found);
     findings.add({ ...found });
     findings.add({ ...found, file: 'known' });
     findings.add(staleIndex('wrong'));
-    expect(findings.found.map(({ file }) => file)).toEqual(['a', 'index.db']);
+    expect(findings.found.map(({ file }) => file)).toEqual(['a', 'index.db', 'known']);
   });
 
   it('count what they do not hold', () => {

@@ -2,7 +2,7 @@ import type { Progress } from '../../engine.ts';
 import type { CheckCounts, Problem } from '../../upkeep.ts';
 
 /** What a repair does about a problem, beyond setting the bytes of a damaged record aside. */
-export type Remedy = 'index' | 'publish' | 'journal';
+export type Remedy = 'index' | 'publish' | 'journal' | 'head' | 'header' | 'format' | 'stray';
 
 export interface Found extends Problem {
   /** How many bytes from `offset` on are damaged; 0 when the record itself is intact. */
@@ -32,18 +32,20 @@ export class Findings {
   readonly #progress: Progress | undefined;
   readonly #isSetAside: (problem: Problem) => boolean;
   readonly #found: Map<string, Found> = new Map();
+  /** Kept apart, so that a repair gets to what is behind them. */
+  readonly #setAside: Map<string, Found> = new Map();
   #more = 0;
   #totalBytes = 0;
   #untold = 0;
 
-  /** `isSetAside` knows the problems that an earlier repair has dealt with. */
+  /** `isSetAside` knows the problems whose bytes an earlier repair has copied; they are told all the same. */
   constructor(progress: Progress | undefined, isSetAside: (problem: Problem) => boolean) {
     this.#progress = progress;
     this.#isSetAside = isSetAside;
   }
 
   get found(): readonly Found[] {
-    return [...this.#found.values()];
+    return [...this.#found.values(), ...this.#setAside.values()];
   }
 
   get more(): number {
@@ -52,8 +54,9 @@ export class Findings {
 
   add(problem: Found): void {
     const key = `${problem.file} ${problem.offset} ${problem.what} ${problem.id ?? ''}`;
-    if (this.#found.has(key) || this.#isSetAside(problem)) return;
-    if (this.#found.size < FOUND_MAX) this.#found.set(key, problem);
+    const found = this.#isSetAside(problem) ? this.#setAside : this.#found;
+    if (found.has(key)) return;
+    if (found.size < FOUND_MAX) found.set(key, problem);
     else this.#more += 1;
   }
 

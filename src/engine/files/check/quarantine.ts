@@ -54,19 +54,20 @@ export class Quarantine {
     return [...this.#copies.keys()];
   }
 
-  /** Set aside before. What is only stale is never accepted: it can be made right. */
+  /** Its bytes were copied before. What is only stale is copied each time: it was made right in between. */
   has(problem: Problem): boolean {
     return problem.severity === 'lost' && this.#known.has(keyOf(problem));
   }
 
   /** Copies the bytes of each problem and then lists them all. */
   async setAside(found: readonly Found[], nowMs: number): Promise<void> {
-    if (found.length === 0) return;
+    const fresh = found.filter((problem) => !this.has(problem));
+    if (fresh.length === 0) return;
     const { io } = this.#files;
     await io.mkdir(this.#files.pathOf(QUARANTINE_FOLDER));
     await syncFolder(io, this.#files.pathOf(''));
     const entries: Entry[] = [];
-    for (const { remedy: _, ...problem } of found) {
+    for (const { remedy: _, ...problem } of fresh) {
       const copied = await this.#copy(problem);
       const copy = copied === undefined ? {} : { copy: copied };
       entries.push({ ...problem, when: new Date(nowMs).toISOString(), ...copy });

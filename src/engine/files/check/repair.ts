@@ -1,7 +1,12 @@
-import { extentsFile } from '../names.ts';
+import { encodeFormatFile } from '../../../format/format-file.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import { extentsFile, FORMAT_FILE } from '../names.ts';
+import { readFormat } from '../read-format.ts';
 import type { Writer } from '../writer.ts';
 import { publishedContent } from './check-docs.ts';
 import type { Found, Remedy } from './findings.ts';
+import { HEADED_FILES, headerOf } from '../recovery/file-lengths.ts';
+import { mendHeads } from './mend-heads.ts';
 import { mendLog } from './mend-log.ts';
 import type { Quarantine } from './quarantine.ts';
 
@@ -17,10 +22,18 @@ export async function repair(
   const having = (remedy: Remedy): readonly Found[] =>
     found.filter((problem) => problem.remedy === remedy);
   const lost = found.filter(({ severity }) => severity === 'lost');
-  await quarantine.setAside([...lost, ...having('publish')], Date.now());
+  const heads = having('head');
+  const anew = (['publish', 'header', 'format', 'stray'] as const).flatMap(having);
+  const written = [...anew, ...heads];
+  await quarantine.setAside([...new Set([...lost, ...written])], Date.now());
   for (const name of damagedLogs(lost)) await mendLog(writer, name, quarantine);
+  for (const { file } of having('header')) await mendHeader(writer, file);
+  if (having('format').length > 0) await mendFormat(writer);
+  for (const { file } of having('stray')) await store(writer, { kind: 'remove', path: file });
+  await mendHeads(writer, new Set(heads.map(({ id }) => Number(id))));
   // Only when it is wrong: building it again from damaged files finds less than an index from before.
-  if (having('index').length > 0) await writer.reindex();
+  const outdated = heads.length > 0 && writer.core.damage.places.length > 0;
+  if (outdated || having('index').length > 0) await writer.reindex();
   for (const { file } of having('publish')) await publish(writer, file);
   // Two frames and two checkpoints: each of the two checkpoint files is written anew.
   for (let times = 0; having('journal').length > 0 && times < 2; times += 1) {
@@ -34,6 +47,22 @@ function damagedLogs(lost: readonly Found[]): Set<string> {
     id !== undefined && (file === id || file === extentsFile(id)) ? [id] : [],
   );
   return new Set(names);
+}
+
+/** How a file begins never changes. */
+async function mendHeader(writer: Writer, name: string): Promise<void> {
+  const headed = HEADED_FILES.find((file) => file.name === name);
+  if (headed === undefined) return;
+  await store(writer, { kind: 'bytes', path: name, offset: 0, data: headerOf(headed) });
+}
+
+async function mendFormat(writer: Writer): Promise<void> {
+  const data = encodeFormatFile(await readFormat(writer.core.files));
+  await store(writer, { kind: 'whole', path: FORMAT_FILE, data });
+}
+
+async function store(writer: Writer, write: JournalWrite): Promise<void> {
+  await writer.exclusively(() => writer.storeWrites([write]));
 }
 
 async function publish(writer: Writer, name: string): Promise<void> {

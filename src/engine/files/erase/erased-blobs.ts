@@ -10,17 +10,28 @@ import type { StoreFiles } from '../store-files.ts';
 
 const PAGE_RECORDS = 4096;
 
-/** Everything that was ever erased, oldest first, from record `from` on. */
+/** Everything that was ever erased, oldest first, from record `from` on. Throws at a record that is damaged. */
 export async function* readErased(files: StoreFiles, from = 0): AsyncGenerator<ErasedRecord> {
+  for await (const { record, offset } of slotsOf(files, from)) {
+    if (record === undefined) throw corrupt(ERASED_FILE, offset, 'the record here is damaged');
+    yield record;
+  }
+}
+
+interface ErasedSlot {
+  readonly offset: number;
+  /** Undefined when it is damaged. */
+  readonly record: ErasedRecord | undefined;
+}
+
+async function* slotsOf(files: StoreFiles, from: number): AsyncGenerator<ErasedSlot> {
   const count = Math.floor((await files.size(ERASED_FILE)) / ERASED_RECORD_BYTES);
   for (let first = from; first < count; first += PAGE_RECORDS) {
     const length = Math.min(PAGE_RECORDS, count - first) * ERASED_RECORD_BYTES;
     const bytes = await files.read(ERASED_FILE, first * ERASED_RECORD_BYTES, length);
     for (let at = 0; at < length; at += ERASED_RECORD_BYTES) {
       const record = decodeErasedRecord(bytes.subarray(at, at + ERASED_RECORD_BYTES));
-      const offset = first * ERASED_RECORD_BYTES + at;
-      if (record === undefined) throw corrupt(ERASED_FILE, offset, 'the record here is damaged');
-      yield record;
+      yield { record, offset: first * ERASED_RECORD_BYTES + at };
     }
   }
 }
@@ -32,7 +43,10 @@ export class ErasedBlobs implements Iterable<Hash> {
 
   static async load(files: StoreFiles): Promise<ErasedBlobs> {
     const erased = new ErasedBlobs();
-    for await (const { hash } of readErased(files)) erased.add(hash);
+    for await (const { record } of slotsOf(files, 0)) {
+      if (record !== undefined) erased.#hashes.add(record.hash);
+      erased.#records += 1;
+    }
     return erased;
   }
 

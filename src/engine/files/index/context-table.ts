@@ -12,8 +12,8 @@ import type { ContextPageQuery, ContextPlace, ShelfBatch } from './shelf.ts';
 
 export const CONTEXT_TABLES_SQL = `
   CREATE TABLE contexts (
-    id INTEGER PRIMARY KEY, head INTEGER, updated_at INTEGER NOT NULL, removed INTEGER NOT NULL,
-    kind TEXT, labels TEXT NOT NULL, sum INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, head INTEGER, base INTEGER NOT NULL, created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL, removed INTEGER NOT NULL, kind TEXT, labels TEXT NOT NULL, sum INTEGER NOT NULL
   );
   CREATE TABLE listing (
     tag TEXT NOT NULL, updated_at INTEGER NOT NULL, id INTEGER NOT NULL,
@@ -26,6 +26,8 @@ const ALL_TAG = 'all';
 interface Row {
   id: number;
   head: number | null;
+  base: number;
+  created_at: number;
   updated_at: number;
   removed: number;
   kind: string | null;
@@ -50,7 +52,7 @@ export class ContextTable {
     this.#all = db.prepare('SELECT * FROM contexts');
     this.#put = db.prepare(
       `INSERT OR REPLACE INTO contexts
-       VALUES (@id, @head, @updated_at, @removed, @kind, @labels, @sum)`,
+       VALUES (@id, @head, @base, @created_at, @updated_at, @removed, @kind, @labels, @sum)`,
     );
     this.#list = db.prepare(
       `SELECT updated_at, id FROM listing WHERE tag = ? AND (updated_at, id) < (?, ?)
@@ -79,8 +81,9 @@ export class ContextTable {
       rows.set(id, { before, after });
       return after;
     };
-    for (const { id, head, updatedAt, removed } of batch.contexts) {
-      Object.assign(rowOf(id), { head, updated_at: updatedAt, removed: removed ? 1 : 0 });
+    for (const { id, head, base, createdAt, updatedAt, removed } of batch.contexts) {
+      const times = { created_at: createdAt, updated_at: updatedAt };
+      Object.assign(rowOf(id), { head, base, ...times, removed: removed ? 1 : 0 });
     }
     for (const { id, kind, labels } of batch.contextMeta) {
       Object.assign(rowOf(id), { kind: kind ?? null, labels: JSON.stringify(labels) });
@@ -91,7 +94,9 @@ export class ContextTable {
   find(id: number): ContextPlace | undefined {
     const row = this.#read(id);
     if (row === undefined || row.head === null) return undefined;
-    return { head: row.head, updatedAt: row.updated_at, removed: row.removed === 1 };
+    const { head, base } = row;
+    const times = { createdAt: row.created_at, updatedAt: row.updated_at };
+    return { head, base, ...times, removed: row.removed === 1 };
   }
 
   list(query: ContextPageQuery): number[] {
@@ -135,11 +140,13 @@ export class ContextTable {
 }
 
 function unknownContext(id: number): Row {
-  return { id, head: null, updated_at: 0, removed: 0, kind: null, labels: '[]' };
+  const nothing = { head: null, base: 0, created_at: 0, updated_at: 0, removed: 0 };
+  return { id, ...nothing, kind: null, labels: '[]' };
 }
 
 function columns(row: Row): (number | string | null)[] {
-  return [row.id, row.head, row.updated_at, row.removed, row.kind, row.labels];
+  const { id, head, base, created_at, updated_at, removed, kind, labels } = row;
+  return [id, head, base, created_at, updated_at, removed, kind, labels];
 }
 
 function checked(row: SummedRow): Row {

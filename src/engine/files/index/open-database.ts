@@ -9,7 +9,7 @@ import { RUN_TABLES_SQL } from './run-tables.ts';
 import { ShelfDamaged } from './shelf.ts';
 
 /** Rises when a table or an entry changes; there is no migration, the file is made anew. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 /** Chunks are read once and are not worth a large cache; contexts, names and the inner pages are. */
 const CACHE_KIB = 16 * 1024;

@@ -138,7 +138,14 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
     shelf = open();
     shelf.apply(
       shelfBatch({
-        contexts: [1, 2, 3, 4].map((id) => ({ id, head: id, updatedAt: 1000, removed: false })),
+        contexts: [1, 2, 3, 4].map((id) => ({
+          id,
+          head: id,
+          base: 0,
+          createdAt: 1,
+          updatedAt: 1000,
+          removed: false,
+        })),
         contextMeta: [
           { id: 1, kind: 'chat', labels: ['red', 'red', 'blue'] },
           { id: 2, kind: 'chat', labels: ['red'] },
@@ -150,8 +157,18 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
   afterEach(() => shelf.close());
 
   it('are listed newest first, then by falling id, in pages', () => {
-    shelf.apply(shelfBatch({ contexts: [{ id: 2, head: 9, updatedAt: 2e12, removed: false }] }));
-    expect(shelf.getContext(2)).toEqual({ head: 9, updatedAt: 2e12, removed: false });
+    shelf.apply(
+      shelfBatch({
+        contexts: [{ id: 2, head: 9, base: 0, createdAt: 1, updatedAt: 2e12, removed: false }],
+      }),
+    );
+    expect(shelf.getContext(2)).toEqual({
+      head: 9,
+      base: 0,
+      createdAt: 1,
+      updatedAt: 2e12,
+      removed: false,
+    });
     expect(shelf.listContexts({ limit: 2 })).toEqual([2, 4]);
     expect(shelf.listContexts({ limit: 9, before: { updatedAt: 1000, id: 4 } })).toEqual([3, 1]);
     expect(shelf.listContexts({ limit: 0 })).toEqual([]);
@@ -172,7 +189,11 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
   });
 
   it('are not listed once removed', () => {
-    shelf.apply(shelfBatch({ contexts: [{ id: 3, head: 3, updatedAt: 1000, removed: true }] }));
+    shelf.apply(
+      shelfBatch({
+        contexts: [{ id: 3, head: 3, base: 0, createdAt: 1, updatedAt: 1000, removed: true }],
+      }),
+    );
     expect(shelf.listContexts({ limit: 9 })).toEqual([4, 2, 1]);
     expect(shelf.listContexts({ limit: 9, label: 'red' })).toEqual([2, 1]);
     expect(shelf.getContext(3)?.removed).toBe(true);
@@ -182,7 +203,11 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
     shelf.apply(shelfBatch({ contextMeta: [{ id: 8, kind: 'chat', labels: ['red'] }] }));
     expect(shelf.getContext(8)).toBeUndefined();
     expect(shelf.listContexts({ limit: 9, label: 'red' })).toEqual([3, 2, 1]);
-    shelf.apply(shelfBatch({ contexts: [{ id: 8, head: 0, updatedAt: 1, removed: false }] }));
+    shelf.apply(
+      shelfBatch({
+        contexts: [{ id: 8, head: 0, base: 0, createdAt: 1, updatedAt: 1, removed: false }],
+      }),
+    );
     expect(shelf.listContexts({ limit: 9, label: 'red' })).toEqual([3, 2, 1, 8]);
   });
 });

@@ -45,8 +45,11 @@ export interface PlaceRef {
   readonly offset: number;
 }
 
+/** All of its head that no other file could give back: what `heads.tbl` lost is made again from here. */
 export interface ContextPlace {
   readonly head: number;
+  readonly base: number;
+  readonly createdAt: number;
   readonly updatedAt: number;
   readonly removed: boolean;
 }

@@ -28,7 +28,14 @@ function sampleBatch(from: number, to: number): ShelfBatch {
   return shelfBatch({
     blobs: numbers.map((n) => samplePlace(n)),
     keys: numbers.map((n) => ({ key: sampleKey(n), turn: n })),
-    contexts: numbers.map((n) => ({ id: n + 1, head: n, updatedAt: n, removed: false })),
+    contexts: numbers.map((n) => ({
+      id: n + 1,
+      head: n,
+      base: 0,
+      createdAt: 1,
+      updatedAt: n,
+      removed: false,
+    })),
     contextMeta: numbers.map((n) => ({ id: n + 1, kind: 'chat', labels: [`l${n % 3}`] })),
     docs: numbers.map((n) => ({
       name: `d/${n}`,

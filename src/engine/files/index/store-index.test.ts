@@ -52,7 +52,13 @@ function take(index: Index, model: Shelf, todo: Step): void {
     index.addPatch(todo.n, todo.seq);
     apply({ patches: [{ turn: todo.n, seq: todo.seq }] });
   } else if (todo.do === 'context') {
-    const place = { head: todo.n, updatedAt: todo.at, removed: todo.removed };
+    const place = {
+      head: todo.n,
+      base: 0,
+      createdAt: 1,
+      updatedAt: todo.at,
+      removed: todo.removed,
+    };
     index.setContext(todo.n, place);
     apply({ contexts: [{ id: todo.n, ...place }] });
   } else if (todo.do === 'tags') {
@@ -156,7 +162,7 @@ describe('index', () => {
     const index = new Index({ shelf, positions: () => ({ turns }), flushLimit: 2 });
     index.count({ turns: 1, blobBytes: 10 });
     turns = 1;
-    index.setContext(1, { head: 1, updatedAt: 1, removed: false });
+    index.setContext(1, { head: 1, base: 0, createdAt: 1, updatedAt: 1, removed: false });
     index.maybeFlush();
     expect(shelf.positions()).toEqual({});
     index.count({ turns: 1, blobBytes: -4 });

@@ -1,6 +1,7 @@
 import { ALIAS_RECORD_BYTES } from '../../../format/alias-record.ts';
 import {
   decodeFileHeader,
+  encodeFileHeader,
   FILE_MAGIC,
   type FileMagic,
   OPEN_FILE_HEADER_BYTES,
@@ -21,14 +22,25 @@ import {
 import type { StoreFiles } from '../store-files.ts';
 import type { Tails } from '../tails.ts';
 
+export interface HeadedFile {
+  readonly name: string;
+  readonly magic: FileMagic;
+  readonly recordBytes: number;
+}
+
 /** The store's single files and what their headers say. */
-export const HEADED_FILES: readonly { name: string; magic: FileMagic; recordBytes: number }[] = [
+export const HEADED_FILES: readonly HeadedFile[] = [
   { name: TURNS_FILE, magic: FILE_MAGIC.turns, recordBytes: TURN_RECORD_BYTES },
   { name: HEADS_FILE, magic: FILE_MAGIC.heads, recordBytes: HEAD_RECORD_BYTES },
   { name: PATCHES_FILE, magic: FILE_MAGIC.patches, recordBytes: PATCH_RECORD_BYTES },
   { name: ALIASES_FILE, magic: FILE_MAGIC.aliases, recordBytes: ALIAS_RECORD_BYTES },
   { name: DOCS_FILE, magic: FILE_MAGIC.docs, recordBytes: 0 },
 ];
+
+export function headerOf({ magic, recordBytes }: Omit<HeadedFile, 'name'>): Uint8Array {
+  const size = recordBytes === 0 ? OPEN_FILE_HEADER_BYTES : recordBytes;
+  return encodeFileHeader({ magic, recordBytes, kind: 0, number: 0 }, size);
+}
 
 /** How long each file is by its tail. The end of turns.log may belong to turns still open. */
 export function fileLengths(tails: Tails): Map<string, number> {
@@ -44,18 +56,15 @@ export function fileLengths(tails: Tails): Map<string, number> {
   return lengths;
 }
 
-/** Refuses a store with a file that is shorter than it was, or is another kind of file. */
-export async function checkFiles(files: StoreFiles, tails: Tails): Promise<void> {
-  for (const { name, magic, recordBytes } of HEADED_FILES) {
-    const length = recordBytes === 0 ? OPEN_FILE_HEADER_BYTES : recordBytes;
-    const header = decodeFileHeader(await files.read(name, 0, length));
-    if (header?.magic !== magic || header.recordBytes !== recordBytes) {
-      throw corrupt(name, 0, 'the header of the file is damaged');
-    }
-  }
-  for (const [name, length] of fileLengths(tails)) {
-    const size = await files.size(name);
-    if (size < length && name !== TURNS_FILE)
-      throw corrupt(name, size, `the file should have ${length} bytes`);
+/**
+ * Refuses a store in which one kind of file stands in the place of another. Damage is no reason: whoever asks for what
+ * is damaged or gone is told so, and the rest can be read.
+ */
+export async function checkFiles(files: StoreFiles): Promise<void> {
+  for (const headed of HEADED_FILES) {
+    const right = headerOf(headed);
+    const header = decodeFileHeader(await files.read(headed.name, 0, right.length));
+    if (header === undefined || header.magic === headed.magic) continue;
+    throw corrupt(headed.name, 0, `the file is of another kind: ${header.magic}`);
   }
 }

@@ -19,6 +19,7 @@ import {
   type TurnRecord,
 } from '../../../format/turn-record.ts';
 import type { ContextMeta } from '../../rows.ts';
+import type { ContextPlace } from '../index/shelf.ts';
 import { countOf, type Index } from '../index/store-index.ts';
 import {
   ALIASES_FILE,
@@ -69,8 +70,12 @@ export function indexTurn(index: Index, turn: TurnRecord | undefined): void {
 
 export function indexHead(index: Index, head: HeadRecord | undefined): void {
   if (head === undefined) return;
-  const { removed, updatedAt } = head;
-  index.setContext(Number(head.id), { head: Number(head.head), updatedAt, removed });
+  index.setContext(Number(head.id), toContextPlace(head));
+}
+
+export function toContextPlace(head: HeadRecord): ContextPlace {
+  const { createdAt, updatedAt, removed } = head;
+  return { head: Number(head.head), base: Number(head.base), createdAt, updatedAt, removed };
 }
 
 /** False when `bytes` are not an intact record. */

@@ -57,7 +57,12 @@ async function rebuildHeads(rebuild: Rebuild): Promise<void> {
     next: rebuild.tails.nextContext,
     take: (index, bytes, id) => {
       const head = decodeHeadRecord(bytes);
-      if (head === undefined || Number(head.id) !== id) return false;
+      if (head === undefined || Number(head.id) !== id) {
+        // It cannot be read, and stays damaged; but a repair can make it again from this.
+        const seen = rebuild.seen?.(id);
+        if (seen !== undefined) index.setContext(id, seen);
+        return false;
+      }
       // Where the context really got to is for its turns to say: a slot can be intact and old.
       indexHead(index, { ...head, head: head.base });
       return true;

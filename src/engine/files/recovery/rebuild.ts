@@ -1,4 +1,5 @@
 import type { Progress } from '../../engine.ts';
+import type { ContextPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
 import type { StoreFiles } from '../store-files.ts';
 import type { Tails } from '../tails.ts';
@@ -15,4 +16,6 @@ export interface Rebuild {
   readonly isOpenTurn: (id: number) => boolean;
   /** True for a pack that blobs were found in before. */
   readonly isUsed: (pack: number) => boolean;
+  /** What is known of a context whose head is damaged. */
+  readonly seen?: ((context: number) => ContextPlace | undefined) | undefined;
 }

@@ -4,8 +4,8 @@ import {
   HEAD_RECORD_BYTES,
   type HeadRecord,
 } from '../../../format/head-record.ts';
-import { corrupt } from '../io-error.ts';
-import { HEADS_FILE } from '../names.ts';
+import { corrupt, REPAIR } from '../io-error.ts';
+import { HEADS_FILE, openTurnFile } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
 
 const CACHED_HEAD_BYTES = 256;
@@ -38,7 +38,7 @@ export class HeadTable {
     const offset = id * HEAD_RECORD_BYTES;
     const record = decodeHeadRecord(await this.#files.read(HEADS_FILE, offset, HEAD_RECORD_BYTES));
     if (record === undefined || record.id !== BigInt(id)) {
-      throw corrupt(HEADS_FILE, offset, `the head of context ${id} is damaged`);
+      throw corrupt(HEADS_FILE, offset, `the head of context ${id} is damaged`, REPAIR);
     }
     // An intact slot can still be an old one that a disk brought back: what was seen of the
     // context elsewhere must agree.
@@ -48,6 +48,7 @@ export class HeadTable {
         HEADS_FILE,
         offset,
         `context ${id} is at turn ${record.head}, but ${expected.removed ? 'was removed' : `got to turn ${expected.head}`}`,
+        REPAIR,
       );
     }
     // It may have moved while the slot was read.
@@ -60,6 +61,16 @@ export class HeadTable {
   put(record: HeadRecord): void {
     this.#heads.set(Number(record.id), record);
   }
+}
+
+/** The head, if the turn that it calls open is: else its file was damaged, and nobody goes on with it. */
+export function withOpen(head: HeadRecord, openTurns: ReadonlyMap<number, unknown>): HeadRecord {
+  const { id, openTurn, removed } = head;
+  if (openTurn === 0n || removed || openTurns.has(Number(openTurn))) return head;
+  const what = `the file of turn ${openTurn}, which is open in context ${id}, is damaged or gone`;
+  const advice =
+    'restore it from a backup, or run "quipu verify --repair", which gives that turn up';
+  throw corrupt(openTurnFile(Number(openTurn)), 0, what, advice);
 }
 
 function isOld(record: HeadRecord, seen: SeenContext): boolean {

@@ -6,7 +6,6 @@ import {
   type TypeLine,
   typeTag,
 } from '../../../format/type-line.ts';
-import { corrupt } from '../io-error.ts';
 import { TYPES_FILE } from '../names.ts';
 import type { StoreFiles } from '../store-files.ts';
 
@@ -15,6 +14,28 @@ const TYPES_MAX = 65_536;
 
 const LINE_BREAK = 0x0a;
 
+/** A line of the file; `line` is missing when it declares nothing. */
+export interface FoundTypeLine {
+  readonly line?: TypeLine;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** What was declared after the file was cut begins behind zeros, and counts. */
+export function* typeLinesIn(bytes: Uint8Array): Generator<FoundTypeLine> {
+  for (let offset = 0; offset < bytes.length;) {
+    const found = bytes.indexOf(LINE_BREAK, offset) + 1;
+    const end = found === 0 ? bytes.length : found;
+    const zeros = bytes.subarray(offset, end).lastIndexOf(0) + 1;
+    if (zeros > 0) yield { offset, length: zeros };
+    offset += zeros;
+    const line = decodeTypeLine(bytes.subarray(offset, end));
+    const length = end - offset;
+    if (length > 0) yield { ...(line && { line }), offset, length };
+    offset = end;
+  }
+}
+
 /** Declared types, all in memory: turn records carry only the tag. */
 export class TypeTable {
   readonly #byTag: Map<string, DeclaredType> = new Map();
@@ -22,18 +43,11 @@ export class TypeTable {
   readonly #tags: Map<string, Map<number, string>> = new Map();
   #tagCount = 0;
 
+  /** Lines that are damaged are passed over: turns of their types are CORRUPT until the type is declared again. */
   static async load(files: StoreFiles, bytes: number): Promise<TypeTable> {
     const table = new TypeTable();
-    const content = await files.read(TYPES_FILE, 0, bytes);
-    if (content.length < bytes) {
-      throw corrupt(TYPES_FILE, content.length, `the file should have ${bytes} bytes`);
-    }
-    for (let at = 0; at < bytes;) {
-      const end = content.indexOf(LINE_BREAK, at) + 1;
-      const line = end === 0 ? undefined : decodeTypeLine(content.subarray(at, end));
-      if (line === undefined) throw corrupt(TYPES_FILE, at, 'this line is not a declared type');
-      table.add(line);
-      at = end;
+    for (const { line } of typeLinesIn(await files.read(TYPES_FILE, 0, bytes))) {
+      if (line !== undefined) table.add(line);
     }
     return table;
   }

@@ -1,0 +1,77 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
+import { damagesOf, FILE_KINDS, makeScene, meet } from './file-damage.ts';
+import type { FileDamage, Scene, Verdict } from './file-damage.ts';
+
+// Invariant: whichever file of a store is damaged, however, what is read is what was stored or CORRUPT, and `verify` is
+// ok only when everything can be read; also after a repair. Method: `file-damage.ts`. The soak has more of each.
+
+let closed: Scene;
+let killed: Scene;
+
+beforeAll(async () => {
+  closed = await makeScene('closed');
+  killed = await makeScene('killed');
+});
+
+const ENDS: readonly Verdict[] = ['harmless', 'rebuilt', 'lost in part'];
+/** What else becomes of a file that is damaged while everything else is whole. */
+const OTHER_ENDS: Readonly<Record<string, readonly Verdict[]>> = {
+  journal: [...ENDS, 'not opened'],
+  FORMAT: ['rebuilt', 'not opened'],
+  checkpoint: ['harmless'],
+  mark: ['harmless'],
+  heads: ['harmless', 'rebuilt'],
+  'published document': ['harmless', 'rebuilt'],
+  index: ['harmless'],
+  lock: ['harmless'],
+  owner: ['harmless'],
+};
+
+/** What a killed store needs, and a closed one does not. */
+const AFTER_A_KILL = new Set(['journal', 'checkpoint', 'mark', 'heads', 'open turn', 'owner']);
+
+function quick(scene: Scene): FileDamage[] {
+  return [...damagesOf(scene, 1)].filter(({ what }) => !/emptied|by a byte/.test(what));
+}
+
+async function meetAll(scene: Scene, damages: readonly FileDamage[]): Promise<Set<string>> {
+  const kinds = new Set<string>();
+  for (const damage of damages) {
+    const verdict = await meet(scene, damage);
+    const ends = OTHER_ENDS[damage.kind] ?? ENDS;
+    expect(ends, `${damage.file}, ${damage.what}`).toContain(verdict);
+    kinds.add(damage.kind);
+  }
+  return kinds;
+}
+
+describe('a damaged file', { timeout: 120_000 }, () => {
+  it('is detected, harmless or rebuilt, and verify says so', async () => {
+    const kinds = new Set([
+      ...(await meetAll(closed, quick(closed))),
+      ...(await meetAll(
+        killed,
+        quick(killed).filter(({ kind }) => AFTER_A_KILL.has(kind)),
+      )),
+    ]);
+    expect([...kinds].sort()).toEqual(Object.keys(FILE_KINDS).sort());
+  });
+
+  it('is caught when verify forgets what cannot be read after a repair', async () => {
+    const zeroed = [...damagesOf(closed, 0)].find(
+      ({ kind, what }) => kind === 'pack' && what === 'zeroed',
+    );
+    if (zeroed === undefined) throw new Error('no pack was zeroed');
+    const forgetful = (store: Store): Store => {
+      const { maintain } = store;
+      const verify: typeof maintain.verify = async (options) => {
+        const report = await maintain.verify(options);
+        return { ...report, ok: report.quarantined.length > 0 || report.ok };
+      };
+      return { ...store, maintain: { ...maintain, verify } };
+    };
+    await expect(meet(closed, zeroed, forgetful)).rejects.toThrow('verify is ok, and');
+    expect(await meet(closed, zeroed)).toBe('lost in part');
+  });
+});
