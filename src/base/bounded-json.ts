@@ -26,16 +26,18 @@ export interface Excess {
   readonly size: number;
 }
 
-/** The value of a JSON text. Throws a plain Error when the text is not JSON or is over `VALUE_BOUNDS`. */
+/** The value of a JSON text. Throws a SyntaxError when the text is not JSON or is over `VALUE_BOUNDS`. */
 export function parseBoundedJson(text: string): unknown {
   const excess = findExcess(text, VALUE_BOUNDS);
-  if (excess !== undefined) throw overBounds(excess.of);
+  if (excess !== undefined) throw new OverBounds(excess.of);
   return JSON.parse(text) as unknown;
 }
 
-export function overBounds(of: keyof ValueBounds): RangeError {
-  const unit = of === 'depth' ? 'levels' : 'values';
-  return new RangeError(`it has more than ${VALUE_BOUNDS[of]} ${unit}`);
+/** A kind of SyntaxError: whoever is ready for a text that is not JSON is ready for this one, too. */
+export class OverBounds extends SyntaxError {
+  constructor(of: keyof ValueBounds) {
+    super(`it has more than ${VALUE_BOUNDS[of]} ${of === 'depth' ? 'levels' : 'values'}`);
+  }
 }
 
 /**

@@ -40,13 +40,8 @@ async function readPayload(engine: Engine, { hash }: PayloadRef): Promise<JsonOb
     return isObject(value) ? value : undefined;
   } catch (error) {
     if (isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'CORRUPT')) return undefined;
-    // SyntaxError or RangeError: the log names a blob that is something else.
-    if (
-      error instanceof SyntaxError ||
-      error instanceof RangeError ||
-      isQuipuError(error, 'INVALID')
-    )
-      return undefined;
+    // SyntaxError: the log names a blob that is something else.
+    if (error instanceof SyntaxError || isQuipuError(error, 'INVALID')) return undefined;
     throw error;
   }
 }

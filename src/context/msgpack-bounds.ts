@@ -1,4 +1,4 @@
-import { overBounds, VALUE_BOUNDS } from '../base/bounded-json.ts';
+import { OverBounds, VALUE_BOUNDS } from '../base/bounded-json.ts';
 
 // A MessagePack header claims a count before its elements come, and decoders allocate by it: five bytes claim an
 // array of four billion. This walk allocates one stack of `depth` numbers, whatever the bytes say.
@@ -33,13 +33,13 @@ export function checkMsgpackBounds(bytes: Uint8Array): void {
     }
     open[open.length - 1] = left - 1;
     values += 1;
-    if (values > VALUE_BOUNDS.values) throw overBounds('values');
+    if (values > VALUE_BOUNDS.values) throw new OverBounds('values');
     const { body, children } = readHeader(view, at);
     at += body;
     // Each value to come takes a byte at least.
     if (at + children > bytes.length) throw new RangeError('it claims more than its bytes hold');
     if (children === 0) continue;
-    if (open.length > VALUE_BOUNDS.depth) throw overBounds('depth');
+    if (open.length > VALUE_BOUNDS.depth) throw new OverBounds('depth');
     open.push(children);
   }
 }

@@ -1,4 +1,4 @@
-import { parseBoundedJson } from '../base/bounded-json.ts';
+import { OverBounds, parseBoundedJson } from '../base/bounded-json.ts';
 import { toHash } from '../base/brand.ts';
 import type { Hash } from '../base/brand.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -24,7 +24,7 @@ export function parseRefs(bytes: Uint8Array): readonly Hash[] {
     value = parseBoundedJson(text);
   } catch (error) {
     // Over the bounds: too much to look into, so every hash in it counts.
-    if (error instanceof RangeError) return hashesIn(text);
+    if (error instanceof OverBounds) return hashesIn(text);
     // Not JSON, so no node.
     return [];
   }
