@@ -9,6 +9,7 @@ const ALONE = [
   'src/session/sink/output-sink.test.ts',
   'src/wire/frame-reader.test.ts',
   'test/hostile/decoders.test.ts',
+  'test/service/http-flood.test.ts',
   'test/service/socket-flood.test.ts',
   'test/wire/fuzz.test.ts',
 ];

@@ -17,7 +17,8 @@ import {
 
 /** Read options with the defaults filled in. */
 export interface CheckedRead {
-  readonly payload: boolean;
+  /** A number: those of at most so many bytes. */
+  readonly payload: boolean | number;
   readonly as: 'latest' | 'original' | number;
   readonly maxBytes: number;
 }
@@ -32,8 +33,10 @@ export function checkRead(
   maxBytesDefault: number = PAGE_BYTES_DEFAULT,
 ): CheckedRead {
   const { payload = true, as = 'latest', maxBytes = maxBytesDefault } = options;
-  if (typeof payload !== 'boolean')
-    throw invalid('payload', `is a boolean, got ${kindOf(payload)}`);
+  if (typeof payload === 'number') checkCount(payload, 'payload', Number.MAX_SAFE_INTEGER);
+  else if (typeof payload !== 'boolean') {
+    throw invalid('payload', `is a boolean or a number of bytes, got ${kindOf(payload)}`);
+  }
   if (as !== 'latest' && as !== 'original' && !(Number.isSafeInteger(as) && as >= 0)) {
     throw invalid('as', `is 'latest', 'original' or a patch's sequence number, got ${String(as)}`);
   }

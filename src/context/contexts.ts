@@ -84,8 +84,8 @@ export interface AppendOptions extends OpenTurnOptions {
 }
 
 export interface ReadOptions {
-  /** Default true. False reads records alone. */
-  readonly payload?: boolean;
+  /** Default true. False reads records alone, a number only payloads of at most so many bytes. */
+  readonly payload?: boolean | number;
   /** Patches in force: the newest (default), none, or those up to a sequence number. */
   readonly as?: 'latest' | 'original' | number;
   /**

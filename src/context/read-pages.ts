@@ -84,7 +84,7 @@ async function readDepths(
 
   const rows = await walkDepths(engine, tip, page.from, pageEnd - 1);
   const views = await viewTurns(engine, rows, read.as);
-  const kept = read.payload ? keepOldest(views, read.maxBytes) : views;
+  const kept = read.payload === false ? views : keepOldest(views, read.maxBytes);
   const nextDepth = page.from + kept.length;
   return {
     turns: await loadTurns(engine, kept, read.payload),
@@ -103,7 +103,7 @@ interface PageBack {
 async function readBack(engine: Engine, page: PageBack, read: CheckedRead): Promise<LoadedPage> {
   const rows = await walkUpTo(engine, page.from, page.n);
   const views = await viewTurns(engine, rows, read.as);
-  const kept = read.payload ? keepNewest(views, read.maxBytes) : views;
+  const kept = read.payload === false ? views : keepNewest(views, read.maxBytes);
   const oldest = kept[0]?.row;
   return {
     turns: await loadTurns(engine, kept, read.payload),

@@ -92,14 +92,20 @@ function flagRoots(rows: readonly TurnRow[], roots: readonly FsRootRow[]): reado
 export async function loadTurns(
   engine: Engine,
   views: readonly TurnView[],
-  payload: boolean,
+  payload: CheckedRead['payload'],
 ): Promise<LoadedTurn[]> {
-  if (!payload) return views.map(withoutPayload);
+  if (payload === false) return views.map(withoutPayload);
   // Waiting for 64 payloads that are all at hand took longer than finding them.
-  const atHand = views.map((view) => loadAtHand(engine, view));
+  const atHand = views.map((view) =>
+    isWanted(payload, view.size) ? loadAtHand(engine, view) : withoutPayload(view),
+  );
   if (atHand.every((turn) => turn !== undefined)) return atHand;
   const fetched: Fetched = new Map();
   return Promise.all(views.map(async (view, i) => atHand[i] ?? loadLater(engine, view, fetched)));
+}
+
+function isWanted(payload: CheckedRead['payload'], size: number): boolean {
+  return typeof payload === 'number' ? size <= payload : payload;
 }
 
 /** Most turns of a page are what they were when they were appended, and were read lately. */
@@ -143,7 +149,8 @@ export async function readTurn(
   if (open !== undefined) {
     const [flagged = open.row] = flagRoots([open.row], await engine.getFsRoots([id]));
     const view = { ...viewTurn(flagged, undefined), size: open.bytes.length };
-    return toTurns([{ view, bytes: read.payload ? open.bytes : undefined, reason: undefined }])[0];
+    const shown = isWanted(read.payload, view.size) ? open.bytes : undefined;
+    return toTurns([{ view, bytes: shown, reason: undefined }])[0];
   }
   // One that was open a moment ago was sealed between the two reads.
   const sealed = isOpen(row) ? await mustGetTurn(engine, id) : row;

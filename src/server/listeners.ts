@@ -2,6 +2,7 @@ import { ownerAccess } from './access.ts';
 import type { Access } from './access.ts';
 import { BinaryServer } from './binary/binary-server.ts';
 import type { Listening } from './binary/binary-server.ts';
+import { ByteBudget } from './byte-budget.ts';
 import { createCalls } from './calls/create-calls.ts';
 import { createHttpServer } from './http/create-http-server.ts';
 import { toListenError } from './listen-error.ts';
@@ -34,6 +35,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
   const { served, access, tls } = behind;
   const { connections, bodyBytes, pendingBytes, answerMs, stallMs, idleMs } = limits;
   const calls = createCalls(served);
+  const budget = new ByteBudget();
   const metrics = createMetrics({ served, ofProcess: true });
   const ofBoth = {
     ...(connections !== undefined && { connections }),
@@ -42,6 +44,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
   const http = createHttpServer({
     served,
     calls,
+    budget,
     access,
     log,
     metrics,
@@ -59,6 +62,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
   const binary = new BinaryServer({
     served,
     calls,
+    budget,
     hooks: bothHooks(metrics.binaryHooks, logHooks(log)),
     limits: {
       ...ofBoth,

@@ -219,4 +219,40 @@ describe('a reader that reads nothing', () => {
       expect(received).toBeLessThan(RECEIVED_MAX);
     }),
   );
+
+  it(
+    'makes room for one that reads, and comes back to where it was',
+    { timeout: 60_000 },
+    async () => {
+      const rig = await serveHttp({ limits: { answerBytes: 1_500_000 } });
+      const { store, port } = rig;
+      const { id } = await store.contexts.create();
+      for (let n = 0; n < 12; n += 1) {
+        await store.contexts.append(id, { type: 'note', payload: `${n} `.padEnd(1_000_000, 'x') });
+      }
+      const stalled = connect(port, '127.0.0.1').pause();
+      stalled.on('error', () => undefined);
+      stalled.write('GET /v1/contexts/1/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      // It holds the room as soon as nothing of an event goes any further.
+      await rig.get('/v1/contexts/1/turns').then((page) => page.text());
+      const reader = await listen(rig, '/v1/contexts/1/events');
+      expect((await take(reader.events, 12)).map((seen) => seen.id)).toEqual(ids(1, 12));
+      reader.stop();
+      let text = '';
+      for await (const piece of stalled) text += String(piece);
+      const taken = [...text.matchAll(/^id: (\d+)\nevent: turn\ndata: .*\n\n/gm)].map(
+        ([, one]) => one!,
+      );
+      expect(taken).toEqual(ids(1, taken.length));
+      expect(taken.length).toBeLessThan(12);
+      const again = await listen(rig, '/v1/contexts/1/events', taken.at(-1));
+      const rest = await take(again.events, 12 - taken.length);
+      expect(rest.map((seen) => seen.id)).toEqual(ids(taken.length + 1, 12));
+      again.stop();
+    },
+  );
 });
+
+function ids(from: number, to: number): string[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
+}

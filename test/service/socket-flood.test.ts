@@ -1,20 +1,15 @@
-import { fork } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
-import { projectPath } from '../support/project.ts';
+import { FloodServer, MIB } from './flood-rig.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { append, appendOf, createContext, lastOf } from './socket-verbs.ts';
 
 // What floods may cost: a bounded amount of the server's memory, and its other clients nothing they notice.
 
-const MIB = 1024 * 1024;
 /** One client of 64 MiB at most in requests, as much in replies, and room for the collector to be late. */
 const GROWTH_MAX = 150 * MIB;
 /** Unless the machine is so slow, or does so much else, that a hundred appends in a row take a tenth of it. */
@@ -23,46 +18,23 @@ const BURSTS_MAX = 10;
 
 vi.setConfig({ testTimeout: 60_000 });
 
-let server: ChildProcess;
-let port: number;
-let guardedPort: number;
+let server: FloodServer;
 let neighbour: SocketPeer;
-const flooding: Socket[] = [];
 
 beforeAll(async () => {
-  server = fork(projectPath('test/service/socket-flood-server.mjs'), { execArgv: ['--expose-gc'] });
-  const [ports] = (await once(server, 'message')) as [{ port: number; guardedPort: number }];
-  ({ port, guardedPort } = ports);
+  server = await FloodServer.start();
 });
-afterAll(async () => {
-  server.disconnect();
-  await once(server, 'exit');
-});
+afterAll(() => server[Symbol.asyncDispose]());
 beforeEach(async () => {
-  neighbour = await SocketPeer.openQuipu(port);
+  neighbour = await SocketPeer.openQuipu(server.ports.port);
 });
 afterEach(() => {
   neighbour.close();
-  for (const socket of flooding.splice(0)) socket.destroy();
+  server.cut();
 });
 
-async function look(): Promise<{ rss: number; connections: number }> {
-  server.send('look');
-  const [seen] = (await once(server, 'message')) as [{ rss: number; connections: number }];
-  return seen;
-}
-
-async function floodFrom(count: number, to = port): Promise<Socket[]> {
-  for (let index = 0; index < count; index += 1) {
-    const socket = connect({ port: to, host: '127.0.0.1' });
-    socket.on('error', () => undefined);
-    flooding.push(socket);
-    // All at once would only test how long the queue of the operating system is.
-    if (index % 100 === 99) await once(socket, 'connect');
-  }
-  const late = flooding.filter((socket) => socket.connecting);
-  await Promise.all(late.map((socket) => once(socket, 'connect')));
-  return flooding;
+function floodFrom(count: number, to = server.ports.port): Promise<Socket[]> {
+  return server.connect(count, '', to);
 }
 
 /** The median time of an append by a well-behaved neighbour, while `until` has not come. */
@@ -96,9 +68,9 @@ async function timeOfBurst(): Promise<number> {
 /** What a flood did to others: nothing, if all is well. */
 async function harmOf(flood: () => Promise<unknown>): Promise<string[]> {
   const burstMs = await timeOfBurst();
-  const before = (await look()).rss;
+  const before = (await server.look()).rss;
   const median = await medianDuring(flood());
-  const growth = (await look()).rss - before;
+  const growth = (await server.look()).rss - before;
   const medianMax = Math.max(MEDIAN_MS_MAX, BURSTS_MAX * burstMs);
   return [
     ...(growth < GROWTH_MAX ? [] : [`the server grew by ${Math.round(growth / MIB)} MiB`]),
@@ -110,7 +82,7 @@ it('2,000 idle connections', async () => {
   expect(await harmOf(() => floodFrom(2000))).toEqual([]);
   // Those that the operating system has taken on its behalf still have to be accepted.
   const expectAll = async (): Promise<void> =>
-    expect((await look()).connections).toBeGreaterThan(2000);
+    expect((await server.look()).connections).toBeGreaterThan(2000);
   await vi.waitFor(expectAll, { timeout: 45_000 });
 });
 
@@ -123,7 +95,6 @@ it('10,000 pipelined requests for large pages, whose replies nobody reads', asyn
   const frame = encodeFrame(type, 0, toReqId(1n), ...parts);
   const harm = await harmOf(async () => {
     const [socket] = await floodFrom(1);
-    socket!.pause();
     for (let index = 0; index < 10_000; index += 1) socket!.write(frame);
     await sleep(500);
   });
@@ -136,7 +107,6 @@ it('10,000 pipelined appends, whose replies nobody reads', async () => {
   const frame = encodeFrame(type, 0, toReqId(1n), ...parts);
   const harm = await harmOf(async () => {
     const [socket] = await floodFrom(1);
-    socket!.pause();
     for (let index = 0; index < 10_000; index += 1) socket!.write(frame);
     await sleep(500);
   });
@@ -161,7 +131,7 @@ it('500 connections with a wrong token, or with none and a large frame', async (
   const header = Buffer.from(encodeFrame(MessageType.PUT_BLOB, 0, toReqId(1n)));
   header.writeUInt32LE(FRAME_PAYLOAD_MAX);
   const harm = await harmOf(async () => {
-    const sockets = await floodFrom(500, guardedPort);
+    const sockets = await floodFrom(500, server.ports.guardedPort);
     for (const [index, socket] of sockets.entries()) {
       socket.on('end', () => socket.end()).resume();
       socket.write(index % 2 === 0 ? hello : Buffer.concat([header, Buffer.alloc(100_000)]));

@@ -2,7 +2,7 @@ import type { Server, Socket } from 'node:net';
 import type { Access } from '../access.ts';
 import type { CallTable } from '../call-handler.ts';
 import type { Served } from '../served.ts';
-import { ByteBudget } from './byte-budget.ts';
+import { ByteBudget } from '../byte-budget.ts';
 import { Connection } from './connection.ts';
 import type { BinaryHooks } from './hooks.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
@@ -20,6 +20,8 @@ export interface BinaryServerOptions {
   readonly calls: CallTable;
   /** Each one has a default. */
   readonly limits?: Partial<BinaryLimits>;
+  /** Default: one of its own, of `limits.totalBytes`. */
+  readonly budget?: ByteBudget;
   readonly hooks?: BinaryHooks;
   /** Above 0, and new for each connection. Default: counted from 1. */
   readonly nextSessionId?: () => bigint;
@@ -61,7 +63,7 @@ export class BinaryServer {
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#messages = createMessages(served.engine, calls);
-    this.#budget = new ByteBudget(this.#limits.totalBytes);
+    this.#budget = options.budget ?? new ByteBudget(this.#limits.totalBytes);
     if (leaseMs === Infinity) return;
     const session = { id: 0n, remote: '', identity: undefined, tag: '' };
     const failed = (error: unknown): void => options.hooks?.failed?.(error, session);

@@ -1,5 +1,5 @@
 import type { Access } from '../access.ts';
-import type { ByteBudget } from './byte-budget.ts';
+import type { ByteBudget } from '../byte-budget.ts';
 import type { BinaryHooks } from './hooks.ts';
 import type { BinaryLimits } from './limits.ts';
 import type { MessageTable } from './request.ts';

@@ -1,5 +1,7 @@
 // How much one client may take of the server. Limits of single messages are those of the protocol.
 
+import { TOTAL_BYTES } from '../byte-budget.ts';
+
 export interface BinaryLimits {
   /** Connections at a time, over all listeners. One more is told 503 and closed. */
   readonly connections: number;
@@ -33,7 +35,7 @@ export const DEFAULT_LIMITS: BinaryLimits = {
   connections: 1024,
   pipelinedRequests: 1024,
   pipelinedBytes: 64 * MIB,
-  totalBytes: 512 * MIB,
+  totalBytes: TOTAL_BYTES,
   unsentBytes: MIB,
   subscriptionBytes: 8 * MIB,
   streams: 256,

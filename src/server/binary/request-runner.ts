@@ -1,5 +1,5 @@
 import type { LongTasks } from './long-tasks.ts';
-import { ReadsAtOnce } from './reads-at-once.ts';
+import { ReadsAtOnce } from '../reads-at-once.ts';
 import { successReply } from './ready-replies.ts';
 import type { ReadyReply, Ticket } from './reply-queue.ts';
 import type { Job, Reply } from './request.ts';

@@ -22,7 +22,7 @@ const request = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('chain'), tip: turnId, from: count, to: count }),
 ]) as unknown as z.ZodType<PageRequest>;
 const read = z.strictObject({
-  payload: z.boolean(),
+  payload: z.union([z.boolean(), count]),
   as: z.union([z.literal(['latest', 'original']), count]),
   maxBytes: count,
 }) as unknown as z.ZodType<CheckedRead>;

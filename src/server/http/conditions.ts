@@ -22,13 +22,16 @@ export function headCondition(request: HttpRequest): OpenTurnOptions {
   return { expectedHead: toTurnId(BigInt(id), true) };
 }
 
+/** How turns are asked for over HTTP. */
+export type TurnsRead = Pick<ReadOptions, 'as' | 'maxBytes'> & { readonly payload?: boolean };
+
 interface ReadQuery {
   readonly payload?: boolean | undefined;
   readonly as?: 'latest' | 'original' | number | undefined;
   readonly maxBytes?: number | undefined;
 }
 
-export function readOptions({ payload, as, maxBytes }: ReadQuery): ReadOptions {
+export function readOptions({ payload, as, maxBytes }: ReadQuery): TurnsRead {
   return {
     ...(payload !== undefined && { payload }),
     ...(as !== undefined && { as }),

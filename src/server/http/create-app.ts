@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
 import type { Context as HonoContext } from 'hono';
 import { QuipuError, invalid } from '../../base/errors.ts';
@@ -9,15 +10,22 @@ import { PREFLIGHT_HEADERS, corsHeaders, guardRequest } from './guard.ts';
 import type { GuardRules } from './guard.ts';
 import { checkInput, errorReply } from './http-error.ts';
 import type { HttpWorld } from './http-world.ts';
+import { Pace } from './pace.ts';
 import { parseJson, readBody } from './read-body.ts';
+import { RequestRoom } from './request-room.ts';
 import type { Exchange, HttpRequest, Reply, Route } from './route.ts';
-import { toResponse } from './send-reply.ts';
+import { sendReply } from './send-reply.ts';
 
 interface Env {
   Bindings: HttpBindings;
 }
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;
+const STREAMED: ReadonlySet<string> = new Set([
+  'application/octet-stream',
+  'application/x-ndjson',
+  'text/event-stream',
+]);
 const NOBODY: Identity = { name: 'nobody', scope: 'read' };
 
 export function createApp(
@@ -47,7 +55,8 @@ async function answer(
   const startedMs = performance.now();
   const given = incoming.headers['x-request-id'];
   const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
-  const facts: Facts = { id, caller: NOBODY.name };
+  const pace = new Pace(outgoing);
+  const facts: Facts = { id, caller: NOBODY.name, pace };
   let reply: Reply;
   try {
     guardRequest(incoming, rules);
@@ -85,9 +94,14 @@ async function answer(
   );
   const headers = { ...reply.headers, ...corsHeaders(incoming, rules), 'X-Request-Id': id };
   if (world.stopping.aborted) Object.assign(headers, { Connection: 'close' });
-  return toResponse({ ...reply, headers }, incoming, (error) => {
+  try {
+    await sendReply({ ...reply, headers }, incoming, outgoing, pace);
+  } catch (error) {
     if (!outgoing.destroyed) world.log.warn({ id, err: error }, 'an answer broke off');
-  });
+    // One that is half there must not look complete.
+    socket.destroy();
+  }
+  return RESPONSE_ALREADY_SENT;
 }
 
 /** Only names from here: what clients make up would fill the memory of the metrics. */
@@ -99,6 +113,7 @@ function kindOf(context: HonoContext<Env>, { calls }: HttpWorld, route: Route | 
 
 interface Facts {
   readonly id: string;
+  readonly pace: Pace;
   /** Known once it was asked. */
   caller: string;
 }
@@ -122,11 +137,14 @@ async function carryOut(
     abort();
   });
   if (ends.some((signal) => signal.aborted)) abort();
+  const { signal } = gone;
+  const room = new RequestRoom(world.room, { pace: facts.pace, signal });
   const request: HttpRequest = {
     world,
     identity,
-    signal: gone.signal,
+    signal,
     incoming,
+    room,
     header: (name) => context.req.header(name),
   };
   const exchange: Exchange<unknown, unknown, unknown> = {
@@ -136,7 +154,15 @@ async function carryOut(
     request,
   };
   incoming.socket.setTimeout(isStreamedIn(route, request) ? world.limits.stallMs : 0);
-  return route.run(exchange);
+  const run = (): Promise<Reply> | Reply => route.run(exchange);
+  const reply = await (isMadeWhole(route) ? room.make(run) : run());
+  room.keep(reply);
+  return reply;
+}
+
+/** A read whose answer is there at once: how large it is nobody knows before. */
+function isMadeWhole({ method, needs, answer: { type = '' } }: Route): boolean {
+  return method === 'get' && needs !== 'nobody' && !STREAMED.has(type);
 }
 
 async function identify(
@@ -171,8 +197,7 @@ function queryOf(context: HonoContext<Env>): Record<string, string> {
 async function readInput(route: Route, request: HttpRequest): Promise<unknown> {
   const { body } = route;
   if (body?.json === undefined || isStreamedIn(route, request)) return undefined;
-  const { incoming, world } = request;
-  const bytes = await readBody(incoming, world.limits.bodyBytes);
+  const bytes = await readBody(request, request.world.limits.bodyBytes);
   if (bytes.length === 0 && body.optional === true) return checkInput(body.json, {}, 'body');
   return checkInput(body.json, parseJson(bytes), 'body');
 }

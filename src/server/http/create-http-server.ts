@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer as createPlain } from 'node:http';
 import type { Server } from 'node:http';
 import { createServer as createTls } from 'node:https';
@@ -5,16 +6,19 @@ import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { invalid } from '../../base/errors.ts';
 import type { Access } from '../access.ts';
+import { ByteBudget } from '../byte-budget.ts';
 import type { CallTable } from '../call-handler.ts';
 import type { Log } from '../log.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import type { Served } from '../served.ts';
+import { AnswerRoom } from './answer-room.ts';
 import { createApp } from './create-app.ts';
 import { errorReply } from './http-error.ts';
 import { HEADER_BYTES_MAX, HTTP_LIMITS } from './http-limits.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { HttpWorld } from './http-world.ts';
+import { inLine } from './request-line.ts';
 import { createRoutes } from './routes/create-routes.ts';
 
 export interface HttpServerOptions {
@@ -23,6 +27,8 @@ export interface HttpServerOptions {
   readonly calls: CallTable;
   readonly access: Access;
   readonly limits?: Partial<HttpLimits>;
+  /** Default: one of its own. */
+  readonly budget?: ByteBudget;
   /** Default: nothing is logged. */
   readonly log?: Log;
   readonly metrics?: Metrics;
@@ -59,11 +65,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const stopping = new AbortController();
   const metrics = options.metrics ?? createMetrics({ served });
   const { signal } = stopping;
+  // Every request listens.
+  setMaxListeners(Infinity, signal);
+  const { budget = new ByteBudget() } = options;
   const world: HttpWorld = {
     served,
     calls,
     access,
     limits,
+    budget,
+    room: new AnswerRoom(budget, limits.answerBytes),
     log,
     metrics,
     version,
@@ -82,13 +93,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     // Node looks for late headers this often: by itself every 30 s.
     connectionsCheckingInterval: Math.min(limits.headersMs, LOOK_MS),
   };
+  const take = inLine((incoming, outgoing) => void listener(incoming, outgoing));
   const server =
     tls === undefined
-      ? createPlain(settings, (incoming, outgoing) => void listener(incoming, outgoing))
-      : createTls(
-          { ...settings, ...tls, handshakeTimeout: limits.headersMs },
-          (incoming, outgoing) => void listener(incoming, outgoing),
-        );
+      ? createPlain(settings, take)
+      : createTls({ ...settings, ...tls, handshakeTimeout: limits.headersMs }, take);
   applyLimits(server, limits);
   countConnections(server, metrics);
   let closing: Promise<void> | undefined;

@@ -15,10 +15,13 @@ export interface SentEvent {
 const HEARTBEAT = encodeUtf8(': still here\n\n');
 
 /**
- * Server-sent events, pulled as fast as the client takes them. The last one is `end` when the source
+ * Server-sent events, pulled as fast as the client takes them; large ones may be encoded already. The last one is `end` when the source
  * came to its end, `error` when it failed, and none when the server stops: then the client comes back.
  */
-export function eventReply(events: AsyncIterable<SentEvent>, request: HttpRequest): Reply {
+export function eventReply(
+  events: AsyncIterable<SentEvent | Uint8Array>,
+  request: HttpRequest,
+): Reply {
   return {
     type: 'text/event-stream',
     headers: { 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
@@ -27,14 +30,15 @@ export function eventReply(events: AsyncIterable<SentEvent>, request: HttpReques
 }
 
 async function* toPieces(
-  events: AsyncIterable<SentEvent>,
+  events: AsyncIterable<SentEvent | Uint8Array>,
   { world, signal, identity }: HttpRequest,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   // A comment at once, so that the client knows it is connected before anything happens.
   yield HEARTBEAT;
   try {
     for await (const event of withHeartbeats(events, world.limits.heartbeatMs)) {
-      yield event === undefined ? HEARTBEAT : encodeEvent(event);
+      if (event === undefined) yield HEARTBEAT;
+      else yield event instanceof Uint8Array ? event : encodeEvent(event);
     }
     if (!signal.aborted) yield encodeEvent({ event: 'end', data: {} });
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { invalid, isQuipuError } from '../../base/errors.ts';
-import { WIRE_CODE, safeDetail } from '../../wire/error-codes.ts';
+import { TOO_MANY, WIRE_CODE, safeDetail } from '../../wire/error-codes.ts';
 import { jsonReply } from './route.ts';
 import type { Reply } from './route.ts';
 
@@ -28,7 +28,8 @@ export function errorReply(error: unknown, hadIfMatch = false): Reply {
   if (!isQuipuError(error)) return jsonReply(json, { status: 500 });
   const { code } = error;
   const moved = code === 'HEAD_MOVED' && hadIfMatch;
-  const status = moved ? PRECONDITION_FAILED : WIRE_CODE[code];
+  const isTooMuch = isQuipuError(error, 'UNAVAILABLE') && error.data.what === 'connection';
+  const status = moved ? PRECONDITION_FAILED : isTooMuch ? TOO_MANY : WIRE_CODE[code];
   const headers = code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
   return jsonReply(json, { status, headers });
 }

@@ -3,6 +3,8 @@ export interface HttpLimits {
   /** Of a request's body, except where it is stored as it comes in. */
   readonly bodyBytes: number;
   readonly connections: number;
+  /** Large answers that all clients together are given at a time, or one that is larger by itself. */
+  readonly answerBytes: number;
   /** For the headers of a request to arrive, also the first one: who says nothing is cut off after this, too. */
   readonly headersMs: number;
   /** A client that sends no more of its body, or takes no more of its answer, for this long is cut off. */
@@ -15,6 +17,7 @@ export interface HttpLimits {
 
 export const HTTP_LIMITS: HttpLimits = {
   bodyBytes: 64 * 1024 * 1024,
+  answerBytes: 32 * 1024 * 1024,
   connections: 1024,
   headersMs: 10_000,
   stallMs: 60_000,

@@ -1,8 +1,10 @@
 import type { Access } from '../access.ts';
+import type { ByteBudget } from '../byte-budget.ts';
 import type { CallTable } from '../call-handler.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import type { Served } from '../served.ts';
+import type { AnswerRoom } from './answer-room.ts';
 import type { HttpLimits } from './http-limits.ts';
 
 /** What the whole HTTP server works with. */
@@ -11,6 +13,10 @@ export interface HttpWorld {
   readonly calls: CallTable;
   readonly access: Access;
   readonly limits: HttpLimits;
+  /** Shared with the other protocol of the server. */
+  readonly budget: ByteBudget;
+  /** Counts against the budget. */
+  readonly room: AnswerRoom;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly version: string;

@@ -2,16 +2,34 @@ import type { IncomingMessage } from 'node:http';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import { checkJsonBounds } from '../../wire/json-bounds.ts';
+import { tooMuch } from '../binary/wire-error.ts';
+import type { HttpRequest } from './route.ts';
 
-/** The whole body, if it is no longer than `limit`; one that says it is longer is not read at all. */
-export async function readBody(incoming: IncomingMessage, limit: number): Promise<Uint8Array> {
+/** Bodies up to here are taken also when the server holds too much already. */
+const SMALL_BODY_BYTES = 1024 * 1024;
+
+/**
+ * The whole body, if it is no longer than `limit`; one that says it is longer is not read at all. It counts against the
+ * budget of the server until the request is over.
+ */
+export async function readBody(
+  { incoming, world: { budget }, signal }: HttpRequest,
+  limit: number,
+): Promise<Uint8Array> {
   const declared = Number(incoming.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit, declared);
   const pieces: Uint8Array[] = [];
   let size = 0;
+  signal.addEventListener('abort', () => budget.add(-size), { once: true });
   for await (const piece of readPieces(incoming)) {
+    // Over: what it had is counted no more.
+    if (signal.aborted) throw gone();
     size += piece.length;
+    budget.add(piece.length);
     if (size > limit) throw tooLarge(limit, size);
+    if (size > SMALL_BODY_BYTES && budget.isSpent) {
+      throw tooMuch('the server holds too many large requests; try again');
+    }
     pieces.push(piece);
   }
   const [only] = pieces;
@@ -27,13 +45,13 @@ export async function* readPieces(
     const pieces = incoming.iterator({ destroyOnReturn: false });
     for await (const piece of pieces) yield piece as Uint8Array;
   } catch (error) {
-    throw new QuipuError(
-      'CLOSED',
-      'the client went away before its request was complete',
-      { what: 'request' },
-      { cause: error },
-    );
+    throw gone(error);
   }
+}
+
+function gone(cause?: unknown): QuipuError<'CLOSED'> {
+  const message = 'the client went away before its request was complete';
+  return new QuipuError('CLOSED', message, { what: 'request' }, { cause });
 }
 
 /** Refuses JSON that takes far more memory than bytes before it is parsed. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Identity, Needed } from '../access.ts';
 import type { HttpWorld } from './http-world.ts';
+import type { RequestRoom } from './request-room.ts';
 
 // A route says what it takes and gives before it says what it does: input is checked by the same
 // schemas that describe it in /openapi.json, so the description cannot lag behind.
@@ -13,6 +14,8 @@ export interface HttpRequest {
   /** Aborts when the client is gone or the server stops. */
   readonly signal: AbortSignal;
   readonly incoming: IncomingMessage;
+  /** The memory that its answer takes. */
+  readonly room: RequestRoom;
   header(name: string): string | undefined;
 }
 
@@ -21,7 +24,7 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   /** Default `application/json`. */
   readonly type?: string;
-  /** Text is compressed where the client takes that; an iterable is sent as it is pulled. */
+  /** JSON and text are compressed where the client takes that; an iterable is sent as it is pulled. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
 

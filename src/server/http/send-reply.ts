@@ -1,95 +1,77 @@
-import { promisify } from 'node:util';
-import zlib from 'node:zlib';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { chooseCoding, compressed } from './coding.ts';
+import type { Pace } from './pace.ts';
 import type { Reply } from './route.ts';
 
 /** Less is not worth the time. */
 const COMPRESS_FROM_BYTES = 1024;
+/** Written at a time, so that it shows whether the client takes anything. */
+const PART_BYTES = 65_536;
+const JSON_TYPE = 'application/json';
 
-type Squeeze = (bytes: Uint8Array) => Promise<Uint8Array>;
+type Headers = Record<string, string>;
+type Body = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** What this Node can compress with, best first. */
-const CODINGS: readonly (readonly [name: string, squeeze: Squeeze])[] = [
-  ...builtinZstd(zlib),
-  ['gzip', promisify<Uint8Array, Buffer>(zlib.gzip)],
-];
-
-/** What a client gets for a reply; `incoming` is cut off when the body cannot be completed. */
-export async function toResponse(
+/** Resolves when the client has the answer, or is gone. Rejects when the body cannot be completed. */
+export async function sendReply(
   reply: Reply,
   incoming: IncomingMessage,
-  onBroken: (error: unknown) => void,
-): Promise<Response> {
-  const { status = 200, headers: given = {}, type = 'application/json', body } = reply;
-  const headers = new Headers({ 'X-Content-Type-Options': 'nosniff', ...given });
-  if (body !== undefined) headers.set('Content-Type', type);
-  if (typeof body === 'string') {
-    return textResponse(body, incoming.headers['accept-encoding'] ?? '', { status, headers });
+  outgoing: ServerResponse,
+  pace: Pace,
+): Promise<void> {
+  const { status = 200, type = JSON_TYPE } = reply;
+  const headers: Headers = { 'X-Content-Type-Options': 'nosniff', ...reply.headers };
+  const body = await encodeBody(reply, incoming.headers['accept-encoding'] ?? '', headers);
+  if (body !== undefined) headers['Content-Type'] = type;
+  if (isWhole(body)) headers['Content-Length'] ??= String(body.length);
+  else if (body === undefined && status >= 200 && status !== 204 && status !== 304) {
+    headers['Content-Length'] ??= '0';
   }
-  if (body === undefined || body instanceof Uint8Array) {
-    return new Response(body, { status, headers });
-  }
-  return new Response(toStream(body, incoming, onBroken), { status, headers });
+  if (!outgoing.destroyed) outgoing.writeHead(status, headers);
+  if (body === undefined || incoming.method === 'HEAD') outgoing.end();
+  else if (isWhole(body) && body.length <= PART_BYTES) outgoing.end(body);
+  else await writeBody(isWhole(body) ? only(body) : body, outgoing, pace);
 }
 
-async function textResponse(
-  text: string,
+/** Compressed where the client takes that, which the headers then say. */
+async function encodeBody(
+  { body, type = JSON_TYPE }: Reply,
   accepted: string,
-  init: { status: number; headers: Headers },
-): Promise<Response> {
-  const bytes = Buffer.from(text);
-  const coding = bytes.length < COMPRESS_FROM_BYTES ? undefined : chooseCoding(accepted);
-  init.headers.append('Vary', 'Accept-Encoding');
-  if (coding === undefined) return new Response(bytes, init);
-  const [name, squeeze] = coding;
-  init.headers.set('Content-Encoding', name);
-  return new Response(await squeeze(bytes), init);
+  headers: Headers,
+): Promise<Body | undefined> {
+  const isPieces = typeof body === 'object' && !(body instanceof Uint8Array);
+  if (typeof body !== 'string' && !(isPieces && type === JSON_TYPE)) return body;
+  const vary = headers['Vary'];
+  headers['Vary'] = vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`;
+  const bytes = isPieces ? undefined : Buffer.from(body);
+  const isShort = bytes !== undefined && bytes.length < COMPRESS_FROM_BYTES;
+  const coding = isShort ? undefined : chooseCoding(accepted);
+  if (coding === undefined) return bytes ?? (body as AsyncIterable<Uint8Array>);
+  headers['Content-Encoding'] = coding.name;
+  return isPieces ? compressed(body, coding) : coding.whole(bytes as Uint8Array);
 }
 
-function chooseCoding(accepted: string): (typeof CODINGS)[number] | undefined {
-  const names = accepted
-    .split(',')
-    .map((part) => part.trim().toLowerCase())
-    .filter((part) => !/;\s*q=0(?:\.0*)?$/.test(part))
-    .map((part) => part.split(';')[0]);
-  return CODINGS.find(([name]) => names.includes(name));
-}
-
-/** `node:zlib` has zstd from Node 22.15 on; the types of Node 20 do not know it. */
-function builtinZstd(from: object): [string, Squeeze][] {
-  if (!('zstdCompress' in from)) return [];
-  const { zstdCompress } = from as { zstdCompress: typeof zlib.gzip };
-  return [['zstd', promisify<Uint8Array, Buffer>(zstdCompress)]];
-}
-
-/**
- * One piece at a time, when the socket has room. A body that fails half way must not look complete, so
- * the connection goes with it.
- */
-function toStream(
+/** The next piece is asked for when the last one has left. */
+async function writeBody(
   pieces: AsyncIterable<Uint8Array>,
-  incoming: IncomingMessage,
-  onBroken: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const next = await iterator.next();
-          if (next.done === true) controller.close();
-          else controller.enqueue(next.value);
-        } catch (error) {
-          onBroken(error);
-          incoming.socket.destroy();
-          controller.close();
-        }
-      },
-      cancel() {
-        // The source may be waiting for something that never comes; its signal has been aborted.
-        void iterator.return?.().catch(() => undefined);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  outgoing: ServerResponse,
+  pace: Pace,
+): Promise<void> {
+  outgoing.flushHeaders();
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += PART_BYTES) {
+      if (outgoing.destroyed) return;
+      outgoing.write(piece.subarray(at, at + PART_BYTES));
+      await pace.drained();
+    }
+  }
+  outgoing.end();
+}
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  yield bytes;
+}
+
+function isWhole(body: Body | undefined): body is Uint8Array {
+  return body instanceof Uint8Array;
 }

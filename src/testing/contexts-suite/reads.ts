@@ -92,6 +92,19 @@ function describePages(target: ContextsTarget): void {
     for (const turn of turns) expect([turn.payload, turn.bytes]).toEqual([undefined, undefined]);
     expect(turns[0]?.toJSON()).not.toHaveProperty('payload');
   });
+
+  it('leaves large payloads out when asked', async () => {
+    const { contexts, id } = await openWith(target, 'abc', 'abcd', 'ab');
+    const sizes = (await contexts.last(id, 3)).turns.map(({ size }) => size);
+    const most = present(sizes[0]);
+    const { turns } = await contexts.last(id, 3, { payload: most });
+    expect(turns.map(({ size }) => size)).toEqual(sizes);
+    expect(payloadsOf(turns)).toEqual(['abc', undefined, 'ab']);
+    const large = present(turns[1]);
+    expect((await contexts.turn(large.id, { payload: most }))?.payload).toBeUndefined();
+    expect((await contexts.turn(large.id, { payload: most + 1 }))?.payload).toBe('abcd');
+    await failure(contexts.last(id, 3, { payload: -1 }), 'INVALID');
+  });
 }
 
 function describeByteLimits(target: ContextsTarget): void {

@@ -51,10 +51,14 @@ export const callRoutes: readonly Route[] = [
 async function runCall(handler: CallHandler, request: HttpRequest): Promise<Reply> {
   const caller: Caller = { identity: request.identity, signal: request.signal };
   if (handler.kind === 'upload') return runUpload(handler, request, caller);
-  const args = toArguments(await readBody(request.incoming, request.world.limits.bodyBytes));
+  const args = toArguments(await readBody(request, request.world.limits.bodyBytes));
   // The body is in, and an answer may take its time.
   request.incoming.socket.setTimeout(0);
-  if (handler.kind === 'answer') return answer(await handler.run(args, caller));
+  if (handler.kind === 'answer') {
+    const run = async (): Promise<Reply> => answer(await handler.run(args, caller));
+    // Writes are many at a time, or they could not share a sync; their answers are small.
+    return handler.needs === 'read' ? request.room.make(run) : run();
+  }
   return { type: TYPE, body: streamed(handler, args, request, caller) };
 }
 

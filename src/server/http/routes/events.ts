@@ -4,12 +4,15 @@ import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { QuipuError, invalid } from '../../../base/errors.ts';
 import type { FollowOptions } from '../../../context/contexts.ts';
 import type { StoreEvent, WatchFilter } from '../../../store/watch-event.ts';
+import type { Turn } from '../../../context/turn.ts';
 import { readOptions } from '../conditions.ts';
-import { eventReply, resumeAt } from '../event-stream.ts';
+import type { TurnsRead } from '../conditions.ts';
+import { encodeEvent, eventReply, resumeAt } from '../event-stream.ts';
 import type { SentEvent } from '../event-stream.ts';
 import { defineRoute } from '../route.ts';
 import type { HttpRequest, Route } from '../route.ts';
 import { contextId, flag, readQuery } from '../schemas.ts';
+import { isLarge, readAhead, wholeTurn } from '../turn-answer.ts';
 
 const KINDS = [
   'context.created',
@@ -82,14 +85,13 @@ export const eventRoutes: readonly Route[] = [
       const head = (await request.world.served.engine.getHead(id))?.head;
       if (head === undefined) throw noContext(id);
       const after = resumeAt(request, query.after);
-      const options: FollowOptions = {
-        ...readOptions(query),
+      const from = {
         signal: request.signal,
         after: after === 'head' ? head : toAfter(after),
         openTurns: query.open ?? false,
       };
       const began = after === 'head' ? head : undefined;
-      return eventReply(followed(request, id, options, began), request);
+      return eventReply(followed(request, id, { ...from, ...readOptions(query) }, began), request);
     },
   }),
 ];
@@ -115,23 +117,31 @@ function toEventJson(data: object): object {
 
 /** Only a sealed turn is a place to go on from: one told as open comes again. */
 async function* followed(
-  { world }: HttpRequest,
+  request: HttpRequest,
   id: ContextId,
-  options: FollowOptions,
+  options: FollowOptions & TurnsRead,
   began: TurnId | undefined,
-): AsyncGenerator<SentEvent, void, undefined> {
+): AsyncGenerator<SentEvent | Uint8Array, void, undefined> {
   // Whoever began now and is cut off before the first turn must come back to this place.
   if (began !== undefined) yield { id: String(began), event: 'began', data: {} };
   let behind = 0;
   const onBehind = (turns: number): void => {
     behind = turns;
   };
-  for await (const turn of world.served.store.contexts.follow(id, { ...options, onBehind })) {
+  const { contexts } = request.world.served.store;
+  for await (const turn of contexts.follow(id, { ...readAhead(options), onBehind })) {
     if (behind > 0) yield { event: 'behind', data: { turns: behind } };
     behind = 0;
-    if (turn.state === 'open') yield { event: 'open', data: turn };
-    else yield { id: String(turn.id), event: 'turn', data: turn };
+    if (options.payload === false || !isLarge(turn)) yield toTurnEvent(turn);
+    else {
+      yield* wholeTurn(turn, options, request, (found) => encodeEvent(toTurnEvent(found)));
+    }
   }
+}
+
+function toTurnEvent(turn: Turn): SentEvent {
+  if (turn.state === 'open') return { event: 'open', data: turn };
+  return { id: String(turn.id), event: 'turn', data: turn };
 }
 
 function toAfter(text: string | undefined): NonNullable<FollowOptions['after']> {

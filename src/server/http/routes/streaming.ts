@@ -70,7 +70,7 @@ export const streamingRoutes: readonly Route[] = [
       example: { size: 120 },
     },
     async run({ params: { id }, query: { offset }, request }) {
-      const bytes = await readBody(request.incoming, PAYLOAD_BYTES_MAX);
+      const bytes = await readBody(request, PAYLOAD_BYTES_MAX);
       assertPayloadFits(offset + bytes.length, PAYLOAD_BYTES_MAX);
       await request.world.served.engine.commit({ deltas: [{ turn: id, offset, bytes }] });
       return jsonReply({ size: offset + bytes.length });

@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { QuipuError, invalid } from '../../../base/errors.ts';
-import { encodeUtf8 } from '../../../base/utf8.ts';
-import type { AppendOptions, Contexts, NewTurn, TurnPage } from '../../../context/contexts.ts';
+import type {
+  AppendOptions,
+  Contexts,
+  NewTurn,
+  ReadOptions,
+  TurnPage,
+} from '../../../context/contexts.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
 import type { Turn } from '../../../context/turn.ts';
 import { appendConditions, given, readOptions } from '../conditions.ts';
@@ -18,6 +23,8 @@ import {
   turnId,
   turnJson,
 } from '../schemas.ts';
+import { chainReply, pageReply, smallPayloads, turnReply } from '../turn-answer.ts';
+import type { PageSource } from '../turn-answer.ts';
 
 const LIMIT_DEFAULT = 50;
 
@@ -51,8 +58,8 @@ export const turnRoutes: readonly Route[] = [
       example: { turns: [EXAMPLE_TURN], cursor: '2', headDepth: 1 },
     },
     async run({ params: { id }, query, request }) {
-      const { cursor, ...page } = await readPage(request.world.served.store.contexts, id, query);
-      return jsonReply({ ...page, ...(cursor !== undefined && { cursor: String(cursor) }) });
+      const source = pageSource(request.world.served.store.contexts, id, query);
+      return pageReply(source, readOptions(query), request);
     },
   }),
 
@@ -108,8 +115,10 @@ export const turnRoutes: readonly Route[] = [
     query: z.strictObject(readQuery),
     answer: { status: 200, what: 'The turn', json: turnJson, example: EXAMPLE_TURN },
     async run({ params: { id }, query, request }) {
-      const turn = await request.world.served.store.contexts.turn(id, readOptions(query));
-      if (turn !== undefined) return jsonReply(turn);
+      const { contexts } = request.world.served.store;
+      const asked = readOptions(query);
+      const turn = await contexts.turn(id, smallPayloads(asked));
+      if (turn !== undefined) return turnReply(turn, asked, request);
       const data = { what: 'turn', id: String(id) };
       throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, data);
     },
@@ -128,13 +137,7 @@ export const turnRoutes: readonly Route[] = [
       what: 'A turn a line, as JSON; older first. The answer is made as it is read',
       type: 'application/x-ndjson',
     },
-    async run({ params: { id }, query, request }) {
-      const { contexts } = request.world.served.store;
-      const turns = contexts.chain(id, readOptions(query))[Symbol.asyncIterator]();
-      // A turn that is missing is an error of the request, so it is found before the answer begins.
-      const first = await turns.next();
-      return { type: 'application/x-ndjson', body: toLines(first, turns) };
-    },
+    run: ({ params: { id }, query, request }) => chainReply(id, readOptions(query), request),
   }),
 
   defineRoute({
@@ -165,40 +168,32 @@ export const turnRoutes: readonly Route[] = [
   }),
 ];
 
-async function* toLines(
-  first: IteratorResult<Turn>,
-  rest: AsyncIterator<Turn>,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  try {
-    for (let next = first; next.done !== true; next = await rest.next()) {
-      yield encodeUtf8(`${JSON.stringify(next.value)}\n`);
-    }
-  } finally {
-    await rest.return?.();
-  }
-}
-
 type PageQuery = z.output<typeof pageQuery>;
 
-async function readPage(
+function pageSource(
   contexts: Contexts,
   id: z.output<typeof contextId>,
   query: PageQuery,
-): Promise<TurnPage> {
+): PageSource {
   const { limit = LIMIT_DEFAULT, before, from, to } = query;
-  const options = readOptions(query);
   if (from === undefined && to === undefined) {
-    if (before === undefined) return contexts.last(id, limit, options);
-    return contexts.before(id, before, limit, options);
+    const read = (options: ReadOptions): Promise<TurnPage> =>
+      before === undefined
+        ? contexts.last(id, limit, options)
+        : contexts.before(id, before, limit, options);
+    return { read, wanted: limit, keeps: 'newest' };
   }
   if (from === undefined || to === undefined || before !== undefined) {
     throw invalid('from', 'and to go together, and not with before');
   }
   // A range is as long as a page may be; `nextDepth` says where the next one begins.
   const end = Math.min(to, from + limit);
-  const page = await contexts.range(id, from, end, options);
-  const isCut = page.nextDepth === undefined && end < to && end <= page.headDepth;
-  return isCut ? { ...page, nextDepth: end } : page;
+  const read = async (options: ReadOptions): Promise<TurnPage> => {
+    const page = await contexts.range(id, from, end, options);
+    const isCut = page.nextDepth === undefined && end < to && end <= page.headDepth;
+    return isCut ? { ...page, nextDepth: end } : page;
+  };
+  return { read, wanted: end - from, keeps: 'oldest' };
 }
 
 interface RawQuery {
@@ -212,7 +207,7 @@ async function rawTurn(
   request: HttpRequest,
 ): Promise<NewTurn> {
   if (type === undefined) throw invalid('type', 'of the turn is needed in the query');
-  const payload = await readBody(request.incoming, PAYLOAD_BYTES_MAX);
+  const payload = await readBody(request, PAYLOAD_BYTES_MAX);
   return { type, encoding: name, payload, ...given({ version }) };
 }
 

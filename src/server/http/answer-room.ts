@@ -1,0 +1,152 @@
+import { QuipuError } from '../../base/errors.ts';
+import { ReadsAtOnce } from '../reads-at-once.ts';
+import type { ByteBudget } from '../byte-budget.ts';
+import type { Pace } from './pace.ts';
+
+// The memory that answers take, from when they are made until the client has them.
+// Invariants
+// - Who waits holds nothing. First come, first served, by those whose size is known and by the others.
+// - Answers of a known size hold `most` bytes together, or one of them more than that alone. One begins at a turn of
+//   the event loop: those that find everything in memory would else follow each other before anybody else is heard.
+// - How large another answer is shows when it is there. So few are made at a time when the last ones were large,
+//   and none while those that are made and not taken hold `MADE_BYTES`.
+// - While somebody waits, a client that takes nothing for `PATIENCE_MS` of an answer that holds room is cut off.
+
+const MADE_BYTES = 128 * 1024 * 1024;
+/** Smaller answers do not count: a connection has one at a time. */
+export const LARGE_BYTES: number = 256 * 1024;
+const PATIENCE_MS = 2000;
+const LOOK_MS = 500;
+
+/** Who asks. */
+export interface Asker {
+  readonly pace: Pace;
+  readonly signal: AbortSignal;
+}
+
+interface Waiting {
+  readonly fits: () => boolean;
+  readonly begin: () => void;
+}
+
+export class AnswerRoom {
+  readonly #budget: ByteBudget;
+  readonly #most: number;
+  readonly #reads = new ReadsAtOnce();
+  readonly #holders = new Map<symbol, Pace>();
+  readonly #known: Waiting[] = [];
+  readonly #unknown: Waiting[] = [];
+  #held = 0;
+  #making = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #advancing = false;
+
+  constructor(budget: ByteBudget, most: number) {
+    this.#budget = budget;
+    this.#most = most;
+  }
+
+  /** Room for what takes `bytes`; call the result when it has left. CLOSED when the client goes first. */
+  async hold(bytes: number, asker: Asker): Promise<() => void> {
+    await this.#wait(this.#known, asker.signal, {
+      fits: () => this.#held === 0 || this.#held + bytes <= this.#most,
+      begin: () => this.#count(bytes),
+    });
+    return this.#holder(bytes, asker.pace);
+  }
+
+  /** A turn to make an answer of unknown size; call the result, with that size, when it is made. */
+  async make({ signal }: Asker): Promise<(bytes?: number) => void> {
+    await this.#wait(this.#unknown, signal, {
+      fits: () => this.#making < this.#reads.count && this.#held < MADE_BYTES,
+      begin: () => {
+        this.#making += 1;
+      },
+    });
+    let isOver = false;
+    return (bytes) => {
+      if (bytes !== undefined) this.#reads.note(bytes);
+      if (isOver) return;
+      isOver = true;
+      this.#making -= 1;
+      this.#advance();
+    };
+  }
+
+  /** Counts an answer that is made; call the result when it has left. */
+  keep(bytes: number, pace: Pace): () => void {
+    this.#count(bytes);
+    return this.#holder(bytes, pace);
+  }
+
+  #holder(bytes: number, pace: Pace): () => void {
+    const key = Symbol();
+    this.#holders.set(key, pace);
+    return () => {
+      if (!this.#holders.delete(key)) return;
+      this.#count(-bytes);
+      this.#advance();
+    };
+  }
+
+  #count(bytes: number): void {
+    this.#held += bytes;
+    this.#budget.add(bytes);
+  }
+
+  async #wait(line: Waiting[], signal: AbortSignal, { fits, begin }: Waiting): Promise<void> {
+    if (signal.aborted) throw gone();
+    if (line === this.#unknown && line.length === 0 && fits()) {
+      begin();
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        line.splice(line.indexOf(waiting), 1);
+        reject(gone());
+        this.#advance();
+      };
+      const waiting: Waiting = {
+        fits,
+        begin: () => {
+          signal.removeEventListener('abort', leave);
+          begin();
+          resolve();
+        },
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      line.push(waiting);
+      this.#advance();
+      this.#timer ??= setInterval(() => this.#cutStalled(), LOOK_MS).unref();
+    });
+  }
+
+  /** Lets those begin who can, one of each kind at a turn of the event loop. */
+  #advance(): void {
+    if (this.#advancing) return;
+    this.#advancing = true;
+    setImmediate(() => {
+      this.#advancing = false;
+      const began = [this.#known, this.#unknown].filter((line) => line[0]?.fits() === true);
+      for (const line of began) line.shift()?.begin();
+      if (began.length > 0) this.#advance();
+      else if (this.#known.length + this.#unknown.length === 0) {
+        clearInterval(this.#timer);
+        this.#timer = undefined;
+      }
+    });
+  }
+
+  #cutStalled(): void {
+    const nowMs = performance.now();
+    for (const pace of this.#holders.values()) {
+      if (pace.stalledMs(nowMs) > PATIENCE_MS) pace.cut();
+    }
+  }
+}
+
+function gone(): QuipuError<'CLOSED'> {
+  return new QuipuError('CLOSED', 'the client went away before its answer was made', {
+    what: 'request',
+  });
+}

@@ -1,0 +1,65 @@
+import { LARGE_BYTES } from './answer-room.ts';
+import type { AnswerRoom, Asker } from './answer-room.ts';
+
+interface Answer {
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** The memory that the answer to one request takes. */
+export class RequestRoom {
+  readonly #room: AnswerRoom;
+  readonly #asker: Asker;
+  /** What to call when parts of the answer have left. */
+  readonly #parts = new Set<() => void>();
+  #made: ((bytes?: number) => void) | undefined;
+
+  constructor(room: AnswerRoom, asker: Asker) {
+    this.#room = room;
+    this.#asker = asker;
+    // Also for what was made and never sent.
+    asker.signal.addEventListener('abort', () => {
+      for (const left of this.#parts) left();
+    });
+  }
+
+  /** Makes an answer whose size nobody knows, when it is its turn. */
+  async make<A extends Answer>(run: () => Promise<A> | A): Promise<A> {
+    const made = await this.#room.make(this.#asker);
+    this.#made = made;
+    try {
+      const reply = await run();
+      made(sizeOf(reply));
+      return reply;
+    } finally {
+      made();
+    }
+  }
+
+  /**
+   * Room for a part of the answer that takes `bytes`; call the result when it has left. The answer is no longer
+   * one of unknown size.
+   */
+  async hold(bytes: number): Promise<() => void> {
+    this.#made?.();
+    return this.#part(await this.#room.hold(bytes, this.#asker));
+  }
+
+  /** Counts an answer that is made, until the client has it or is gone. */
+  keep(reply: Answer): void {
+    const size = sizeOf(reply);
+    if (size > LARGE_BYTES) this.#part(this.#room.keep(size, this.#asker.pace));
+  }
+
+  #part(release: () => void): () => void {
+    const left = (): void => {
+      if (this.#parts.delete(left)) release();
+    };
+    this.#parts.add(left);
+    if (this.#asker.signal.aborted) left();
+    return left;
+  }
+}
+
+function sizeOf({ body }: Answer): number {
+  return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
+}

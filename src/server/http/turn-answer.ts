@@ -1,0 +1,191 @@
+import type { TurnId } from '../../base/brand.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { ReadOptions, TurnPage } from '../../context/contexts.ts';
+import { keepNewest, keepOldest } from '../../context/cut-page.ts';
+import { PAGE_BYTES_DEFAULT } from '../../context/limits.ts';
+import { toTurns } from '../../context/loaded-page.ts';
+import { readPage } from '../../context/read-pages.ts';
+import type { Turn } from '../../context/turn.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { TurnsRead } from './conditions.ts';
+import { jsonReply } from './route.ts';
+import type { HttpRequest, Reply } from './route.ts';
+
+// Turns as JSON. Small payloads are read with their records. Large ones are read when there is room for them and the
+// client takes them, so that a page of any size costs a few payloads at a time.
+
+/** A payload up to here comes with its record. */
+const SMALL_PAYLOAD_BYTES = 65_536;
+/** A page whose payloads have more is streamed, in parts of so many. */
+const PART_BYTES = 262_144;
+
+/** What a page is read with. */
+export interface PageSource {
+  readonly read: (options: ReadOptions) => Promise<TurnPage>;
+  /** Turns that were asked for. */
+  readonly wanted: number;
+  /** The end that stays when a page is cut for its bytes. */
+  readonly keeps: 'newest' | 'oldest';
+}
+
+/** What is kept of a turn until its part of the page is sent. */
+interface Planned {
+  readonly id: TurnId;
+  readonly depth: number;
+  readonly size: number;
+}
+
+/** The turns of a page, and where it goes on. */
+interface PagePlan extends Omit<TurnPage, 'turns'> {
+  readonly turns: readonly Planned[];
+}
+
+export async function pageReply(
+  { read, wanted, keeps }: PageSource,
+  asked: TurnsRead,
+  request: HttpRequest,
+): Promise<Reply> {
+  const { payload = true, maxBytes = PAGE_BYTES_DEFAULT } = asked;
+  if (!payload) return jsonReply(toPageJson(await read(asked)));
+  const small = Math.min(maxBytes, PART_BYTES);
+  const page = await read({ ...smallPayloads(asked), maxBytes: small });
+  const hasMore = (page.cursor ?? page.nextDepth) !== undefined;
+  const isCut = hasMore && page.turns.length < wanted && small < maxBytes;
+  if (!isCut && !page.turns.some(isLarge)) return jsonReply(toPageJson(page));
+  const bare = await read({ ...asked, payload: false });
+  const parts = pageParts(planPage(bare, maxBytes, keeps), asked, request);
+  return { body: await begun(parts) };
+}
+
+/** One turn, whose payload is read when there is room for it. */
+export async function turnReply(
+  turn: Turn,
+  asked: TurnsRead,
+  request: HttpRequest,
+): Promise<Reply> {
+  if (asked.payload === false || !isLarge(turn)) return jsonReply(turn);
+  const pieces = wholeTurn(turn, asked, request, (found) => encodeUtf8(JSON.stringify(found)));
+  return { body: await begun(pieces) };
+}
+
+/** The turns up to one as lines, older first, made as the client takes them. */
+export async function chainReply(
+  tip: TurnId,
+  asked: TurnsRead,
+  request: HttpRequest,
+): Promise<Reply> {
+  return { type: 'application/x-ndjson', body: await begun(chainLines(tip, asked, request)) };
+}
+
+async function* chainLines(
+  tip: TurnId,
+  asked: TurnsRead,
+  request: HttpRequest,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const toLine = (turn: Turn): Uint8Array => encodeUtf8(`${JSON.stringify(turn)}\n`);
+  for await (const turn of request.world.served.store.contexts.chain(tip, readAhead(asked))) {
+    if (asked.payload === false || !isLarge(turn)) yield toLine(turn);
+    else yield* wholeTurn(turn, asked, request, toLine);
+  }
+}
+
+/** What to read turns with that may turn out to be large. */
+export function smallPayloads<R extends TurnsRead>(asked: R): Omit<R, 'payload'> & ReadOptions {
+  return asked.payload === false ? asked : { ...asked, payload: SMALL_PAYLOAD_BYTES };
+}
+
+/** The same for a stream of turns, of which little is held ahead of the client. */
+export function readAhead<R extends TurnsRead>(asked: R): Omit<R, 'payload'> & ReadOptions {
+  return { ...smallPayloads(asked), maxBytes: SMALL_PAYLOAD_BYTES };
+}
+
+/** Its payload was left out for its size. */
+export function isLarge({ size }: { readonly size: number }): boolean {
+  return size > SMALL_PAYLOAD_BYTES;
+}
+
+/** A turn that is large, in bytes as `encode` shows it, while the client takes them. */
+export async function* wholeTurn(
+  { id, size }: Planned,
+  { as = 'latest' }: TurnsRead,
+  { room, world }: HttpRequest,
+  encode: (turn: Turn) => Uint8Array,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { contexts } = world.served.store;
+  const left = await room.hold(size);
+  try {
+    // Nothing but the bytes is kept: those wait for the client.
+    yield await contexts.turn(id, { as }).then((turn) => encode(turn as Turn));
+  } finally {
+    left();
+  }
+}
+
+/** What `maxBytes` leaves of a page that was read without payloads. */
+function planPage(page: TurnPage, maxBytes: number, keeps: PageSource['keeps']): PagePlan {
+  const { turns, headDepth } = page;
+  const keep = keeps === 'newest' ? keepNewest : keepOldest;
+  const kept = keep(turns, maxBytes).map(({ id, depth, size }) => ({ id, depth, size }));
+  const [first] = kept;
+  if (kept.length === turns.length || first === undefined) return { ...page, turns: kept };
+  return keeps === 'newest'
+    ? { turns: kept, headDepth, cursor: first.id }
+    : { turns: kept, headDepth, nextDepth: first.depth + kept.length };
+}
+
+async function* pageParts(
+  { turns, ...page }: PagePlan,
+  asked: TurnsRead,
+  request: HttpRequest,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let before = '{"turns":[';
+  for (let at = 0; at < turns.length;) {
+    const part = keepOldest(turns.slice(at), PART_BYTES);
+    const left = await request.room.hold(part.reduce((sum, { size }) => sum + size, 0));
+    const start = before;
+    const encode = (found: readonly Turn[]): Uint8Array =>
+      encodeUtf8(start + found.map((turn) => JSON.stringify(turn)).join(','));
+    try {
+      yield await encodeTurns(request.world.served.engine, part, asked, encode);
+    } finally {
+      left();
+    }
+    before = ',';
+    at += part.length;
+  }
+  yield encodeUtf8(`],${JSON.stringify(toPageJson(page)).slice(1)}`);
+}
+
+/** Sealed turns that follow each other. */
+async function encodeTurns(
+  engine: Engine,
+  part: readonly Planned[],
+  { as = 'latest' }: TurnsRead,
+  encode: (turns: readonly Turn[]) => Uint8Array,
+): Promise<Uint8Array> {
+  const [first, last] = [part[0], part.at(-1)];
+  if (first === undefined || last === undefined) return encode([]);
+  const { turns, unshared } = await readPage(
+    engine,
+    { kind: 'chain', tip: last.id, from: first.depth, to: last.depth + 1 },
+    { payload: true, as, maxBytes: Number.MAX_SAFE_INTEGER },
+  );
+  return encode(toTurns(turns, unshared));
+}
+
+function toPageJson<P extends Omit<TurnPage, 'turns'>>({ cursor, ...page }: P): object {
+  return { ...page, ...(cursor !== undefined && { cursor: String(cursor) }) };
+}
+
+/** With its first piece made: what fails before that is an error of the request, and not of the connection. */
+async function begun<T>(pieces: AsyncGenerator<T, void, undefined>): Promise<AsyncIterable<T>> {
+  const first = await pieces.next();
+  return (async function* () {
+    try {
+      if (first.done !== true) yield first.value;
+      yield* pieces;
+    } finally {
+      await pieces.return();
+    }
+  })();
+}

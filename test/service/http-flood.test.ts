@@ -1,0 +1,55 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { FloodServer, MIB, closed, getOf } from './flood-rig.ts';
+
+// What clients that ask for much and take little may cost: a bounded amount of the server's memory, and the others
+// nothing they notice. The long runs are in test/soak/hostile-clients.test.ts.
+
+/** Room for answers, the cache of the store, and for the collector to be late. Without bounds it is many times that. */
+const GROWTH_MAX = 250 * MIB;
+/** On a machine that is slow and does much else. */
+const PULSE_MS_MAX = 5000;
+
+let server: FloodServer;
+/** Ten turns of a megabyte. */
+let large: string;
+let before: number;
+
+beforeAll(async () => {
+  server = await FloodServer.start();
+  large = await server.fill(10, 1_000_000);
+  before = (await server.look()).rss;
+});
+afterEach(() => server.cut());
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** Since the store was filled: what a process has occupied at most only grows. */
+async function growth(): Promise<number> {
+  return (await server.settled()).peak - before;
+}
+
+it('40 connections that ask for two large pages at once, take nothing, and go', async () => {
+  await server.connect(40, getOf(`${large}/turns`).repeat(2));
+  expect(await server.pulseMs()).toBeLessThan(PULSE_MS_MAX);
+  expect(await growth()).toBeLessThan(GROWTH_MAX);
+  server.cut();
+  expect(await server.pulseMs()).toBeLessThan(PULSE_MS_MAX);
+});
+
+it('40 event streams that nobody reads, with a request for a large page behind each', async () => {
+  await server.connect(40, getOf(`${large}/events?payload=false`) + getOf(`${large}/turns`));
+  expect(await server.pulseMs()).toBeLessThan(PULSE_MS_MAX);
+  expect(await growth()).toBeLessThan(GROWTH_MAX);
+});
+
+it('40 event streams of large turns that nobody reads', async () => {
+  await server.connect(40, getOf(`${large}/events`));
+  expect(await server.pulseMs()).toBeLessThan(PULSE_MS_MAX);
+  expect(await growth()).toBeLessThan(GROWTH_MAX);
+});
+
+it('20 connections that send a thousand requests in one breath', async () => {
+  const sockets = await server.connect(20, getOf('/v1/events') + getOf('/').repeat(1000));
+  await Promise.all(sockets.map(closed));
+  expect(await server.pulseMs()).toBeLessThan(PULSE_MS_MAX);
+  expect(await growth()).toBeLessThan(GROWTH_MAX);
+});
