@@ -27,7 +27,7 @@ export interface OpenOptions extends ConnectOptions {
   /** False: have the directory alone, so that other processes get LOCKED. Default true. */
   readonly share?: boolean;
   /**
-   * How long to wait for a process that has the directory and does not answer for it. Default 10 seconds, and
+   * How long to wait for a process that has the directory and does not answer for it. Default 30 seconds, and
    * no time at all for one that does not share it.
    */
   readonly waitMs?: number;

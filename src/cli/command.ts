@@ -6,7 +6,7 @@ import { isAddress, locateNewStore, locateStore } from './locate-store.ts';
 import { parseSeconds } from './parse-argument.ts';
 import type { World } from './world.ts';
 
-const WAIT_SECONDS = 10;
+const WAIT_SECONDS = 30;
 
 /** What the options of every command come to. */
 export interface CommandIo {

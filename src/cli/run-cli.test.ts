@@ -112,7 +112,7 @@ describe('the store', () => {
     };
     await rig.run('checkpoint');
     await rig.run('checkpoint', '--wait', '0');
-    expect(waits).toEqual([10_000, 0]);
+    expect(waits).toEqual([30_000, 0]);
     const locked = new QuipuError('LOCKED', 'in use', { what: 'store', owner: 'process 1' });
     rig.open = () => Promise.reject(locked);
     expect(await rig.run('checkpoint')).toMatchObject({

@@ -21,18 +21,18 @@ export interface HostOptions extends Omit<FilesEngineOptions, 'shares' | 'io' | 
   readonly durability: 'safe' | 'unsafe';
   /** For a request to another process with all its attempts. */
   readonly timeoutMs: number;
-  /** How long to wait for an owner that does not answer. Default 10 s, or nothing for one that never will. */
+  /** How long to wait for an owner that does not answer. Default 30 s, or nothing for one that never will. */
   readonly waitMs?: number;
 }
 
-const WAIT_MS = 10_000;
+const WAIT_MS = 30_000;
 /** For a note that was left by someone else than the one who has the lock now. */
 const NOTE_STALE_MS = 200;
-/** One connection; an owner that is busy or stuck is asked again after it. */
-const CONNECT_MS = 2000;
+/** Of a connection, however little is left to wait. */
 const CONNECT_MS_MIN = 500;
 const FIRST_PAUSE_MS = 15;
-const PAUSE_MS_MAX = 100;
+/** Those who ask again and again take the processor from the one they wait for: 50 of them made it ten times slower. */
+const PAUSE_MS_MAX = 1000;
 /** A client may be the next owner. What it needs then is loaded beforehand, unless it is gone by that time. */
 const PREPARE_MS = 1000;
 
@@ -114,7 +114,8 @@ export class Host {
       const locked = await this.#tryToOwn(create);
       if (locked === undefined) return this.#local;
       const leftMs = Math.ceil(startedAt + this.#waitMs() - performance.now());
-      const connectMs = Math.min(CONNECT_MS, Math.max(CONNECT_MS_MIN, leftMs));
+      // Once: an owner that is busy gets to it, and one that goes away cuts the connection.
+      const connectMs = Math.max(CONNECT_MS_MIN, leftMs);
       this.#socket ??= await this.#openSocket();
       const silence = await this.#tryToConnect(this.#socket, connectMs);
       if (silence === undefined) return this.#socket;
