@@ -1,5 +1,8 @@
 import { invalid } from '../base/errors.ts';
 
+/** The log in which it stands which blobs were erased, when and why. */
+export const ERASURES_LOG = 'erased/blobs.jsonl';
+
 const NAME_CHARS_MAX = 512;
 
 /** First segments that the store keeps for itself, in lower case: some file systems know no other. */

@@ -2,11 +2,9 @@ import type { Hash, TurnId } from '../base/brand.ts';
 import { hashBytes } from '../base/hash.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 import type { Batch, PatchAppend } from '../engine/batch.ts';
+import { ERASURES_LOG } from '../engine/names.ts';
 import type { PatchRow } from '../engine/rows.ts';
 import { Encoding } from '../format/encoding.ts';
-
-/** Where it stands which blobs were erased, when and why. */
-export const ERASURES_LOG = 'erased/blobs.jsonl';
 
 export interface Erasure {
   readonly hashes: readonly Hash[];

@@ -100,7 +100,15 @@ export class FaultLife {
     }
     this.#broken = false;
     const text = await this.#read();
-    if (text !== undefined) this.#oracle.settle(text);
+    if (text === undefined) return;
+    // On a full disk it is there to be read: what must be written first is written later, or by the next one.
+    if (!this.#oracle.promised.includes(text) && (await this.#oracle.mayShowOpen(text))) {
+      this.#failures += 1;
+      await this.#process.kill();
+      this.#engine = undefined;
+      return;
+    }
+    this.#oracle.settle(text);
   }
 
   async #reopen(how: 'reopen' | 'kill'): Promise<void> {

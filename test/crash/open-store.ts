@@ -7,6 +7,8 @@ export const STORE = '/store';
 
 /** Two frames at most: a workload of some commits changes segments again and again. */
 const SEGMENT_BYTES = 8 * 1024;
+/** Enough for the frames of these workloads, and quickly copied. */
+const RESERVE_BYTES = 64 * 1024;
 
 // Every opening reads some pages of 4 KiB, each into a new buffer: shared pools save a tenth of its time.
 Buffer.poolSize = 64 * 1024;
@@ -24,5 +26,6 @@ export function openStore(
     segmentBytes,
     checkpointMs: Infinity,
     cacheBytes: 1024 * 1024,
+    reserveBytes: RESERVE_BYTES,
   });
 }

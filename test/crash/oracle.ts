@@ -92,6 +92,16 @@ export class Oracle {
     this.#tell();
   }
 
+  /** Whether a store that could be opened, and had no room to end its open turns, may show this. */
+  async mayShowOpen(text: string): Promise<boolean> {
+    for (const { state } of this.#candidates) {
+      const shown = new ModelEngine();
+      copyInto(state, shown.state);
+      if ((await readText(shown)) === text) return true;
+    }
+    return false;
+  }
+
   /** The store is open and shows `text`: from now on that is what must survive. */
   settle(text: string): void {
     const found = this.#candidates.find((candidate) => candidate.text === text);

@@ -51,17 +51,28 @@ export async function findCheckpoint(files: StoreFiles): Promise<Checkpoint | un
   return newest;
 }
 
-/**
- * The newest intact checkpoint, durable. A store without one is damaged. A process that died, or whose
- * sync failed, may have left one that only reads see, or one file without it; so it is written once more to both.
- */
-export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
+/** The newest intact checkpoint. A store without one is damaged. */
+export async function mustFindCheckpoint(files: StoreFiles): Promise<Checkpoint> {
   const newest = await findCheckpoint(files);
   if (newest === undefined) throw corrupt(CHECKPOINT_FILES[0], 0, 'neither checkpoint can be read');
+  return newest;
+}
+
+/** As `mustFindCheckpoint`, and durable. */
+export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
+  const newest = await mustFindCheckpoint(files);
+  await secureCheckpoint(files, newest);
+  return newest;
+}
+
+/**
+ * A process that died, or whose sync failed, may have left one that only reads see, or one file without it; so it
+ * is written once more to both.
+ */
+export async function secureCheckpoint(files: StoreFiles, newest: Checkpoint): Promise<void> {
   // First where it is: the other file may hold the only one that is durable.
   await writeTo(files, newest, newest.generation);
   await writeTo(files, newest, newest.generation + 1);
-  return newest;
 }
 
 /** Durable when it resolves: in one file before the other one is touched. */

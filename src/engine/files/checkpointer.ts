@@ -67,6 +67,11 @@ export class Checkpointer {
     return this.#last.body.clean;
   }
 
+  /** An opening that had found no room wrote this one later. */
+  goOnFrom(checkpoint: Checkpoint): void {
+    this.#last = checkpoint;
+  }
+
   /** Everything visible now needs no journal when it resolves. */
   async run(options: CheckpointOptions = {}): Promise<void> {
     const mine = this.#running.then(() => this.#run(options));

@@ -17,6 +17,7 @@ it('tells every commit of a group that could not even be planned, and lets go of
     throw new Error('nothing was planned');
   };
   const target: CommitTarget = {
+    isShortOfRoom: false,
     startDraft() {
       throw new Error('no clock');
     },

@@ -3,6 +3,7 @@ import type { Committed } from '../batch.ts';
 import { type Draft, NotInMemory } from '../plan/draft.ts';
 import { planBatch } from '../plan/plan-batch.ts';
 import type { Planned } from '../plan/planned.ts';
+import type { FrameOptions } from './frames.ts';
 import type { Squeezer } from './squeeze/squeezer.ts';
 import { isPlanned, type PlannedCommit, type Submission, WaitingCommit } from './waiting-commit.ts';
 
@@ -29,9 +30,10 @@ export interface CommitTarget {
   startDraft(): Draft;
   /**
    * Makes the draft durable and visible; returns its frame number. Throws, and changes nothing, otherwise.
-   * `waiting` is called once the disk has the frame to work on. `alone`: nobody else waits for anything.
    */
-  store(draft: Draft, alone: boolean, waiting: () => void): Promise<number>;
+  store(draft: Draft, options: FrameOptions): Promise<number>;
+  /** Those that make room are stored apart from the others: only they can be. */
+  readonly isShortOfRoom: boolean;
   /** Does what could be done after the last group was acknowledged. */
   finish(): Promise<void>;
   /** Resolves when every commit that was sent at the same time is here. */
@@ -138,6 +140,7 @@ export class Committer {
     let count = 0;
     for (const waiting of this.#queue) {
       if (count > 0 && (count === most || !waiting.isReady)) break;
+      if (this.#target.isShortOfRoom && waiting.makesRoom !== this.#queue[0]?.makesRoom) break;
       bytes += waiting.storedBytes;
       if (count > 0 && bytes > GROUP_BYTES_MAX) break;
       count += 1;
@@ -178,7 +181,7 @@ export class Committer {
         }
       }
       const changed = group.some(({ planned }) => planned?.changed === true);
-      const seq = changed ? await this.#store(draft, group.length) : this.#lastSeq;
+      const seq = changed ? await this.#store(draft, group) : this.#lastSeq;
       this.#acknowledgeLast();
       const ready = group.filter(isPlanned);
       this.#lastDone = () => this.#acknowledge(ready, seq);
@@ -192,9 +195,11 @@ export class Committer {
     }
   }
 
-  async #store(draft: Draft, batches: number): Promise<number> {
-    const alone = batches === 1 && this.#queue.length === 0 && this.#unacknowledged === 0;
-    const frame = await this.#target.store(draft, alone, () => this.#acknowledgeLast());
+  async #store(draft: Draft, group: readonly WaitingCommit[]): Promise<number> {
+    const alone = group.length === 1 && this.#queue.length === 0 && this.#unacknowledged === 0;
+    const makesRoom = group.every((waiting) => waiting.makesRoom);
+    const waiting = (): void => this.#acknowledgeLast();
+    const frame = await this.#target.store(draft, { alone, makesRoom, waiting });
     return frame * GROUP_BATCHES_MAX;
   }
 

@@ -1,12 +1,14 @@
 import Database from 'better-sqlite3';
+import { makePrivate } from './make-private.ts';
 
 // An SQLite lock on a file that holds nothing. The kernel lets go of it on any death of the process, so it
 // is never stale, and SQLite also keeps two openings in one process apart, which bare POSIX locks do not.
 
 /** Takes the lock, waiting at most `waitMs`; the result gives it back. Undefined when another has it. */
 export function takeExclusiveLock(path: string, waitMs: number): (() => void) | undefined {
-  const db = new Database(path, { timeout: waitMs });
-  if (!succeeds(db, 'BEGIN EXCLUSIVE')) return undefined;
+  const db = openLock(path, waitMs);
+  // Nothing is ever written, so nothing has to be kept beside it, for which a full disk would have no room.
+  if (!succeeds(db, 'PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')) return undefined;
   return () => {
     db.close();
   };
@@ -14,10 +16,15 @@ export function takeExclusiveLock(path: string, waitMs: number): (() => void) | 
 
 /** Whether someone has the lock. Those who ask do not get into each other's way. */
 export function isLockTaken(path: string): boolean {
-  const db = new Database(path, { timeout: 0 });
+  const db = openLock(path, 0);
   const free = succeeds(db, 'SELECT 1 FROM sqlite_schema');
   if (free) db.close();
   return !free;
+}
+
+function openLock(path: string, waitMs: number): Database.Database {
+  makePrivate(path);
+  return new Database(path, { timeout: waitMs });
 }
 
 /** False, with the database closed, when another process is in the way. */

@@ -40,6 +40,26 @@ export function toQuipuError(error: unknown, path: string): Error {
   return new QuipuError('IO', `${path}: ${errno}; ${hint}`, { path, errno }, cause);
 }
 
+/** Whether room is all that was missing. */
+export function isNoRoom(error: unknown): boolean {
+  const errno = errnoOf((error as NodeJS.ErrnoException | undefined)?.code);
+  return errno === 'DISK_FULL' || (errno !== undefined && FULL.has(errno));
+}
+
+/** Undefined when there is no room for it; `onFull` is called then. */
+export async function ifRoom<T>(
+  work: () => Promise<T>,
+  onFull: () => void = () => undefined,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isNoRoom(error)) throw error;
+    onFull();
+    return undefined;
+  }
+}
+
 /** A write whose fate nobody knows: it may be there when the store is opened again, or not. */
 export function unknownOutcome(error: unknown, path: string): QuipuError<'IO'> {
   const errno = (error as NodeJS.ErrnoException | undefined)?.code ?? 'EIO';

@@ -201,9 +201,18 @@ export class Journal {
     const length = this.#lengths[this.#segment];
     if (needed <= length) return;
     const step = Math.min(this.#options.growBytes, this.#options.segmentBytes - length);
-    const grown = Math.max(length + step, needed);
-    await writeFully(file, new Uint8Array(grown - length), length);
-    this.#lengths[this.#segment] = grown;
+    const grow = async (to: number): Promise<void> => {
+      await writeFully(file, new Uint8Array(to - length), length);
+      this.#lengths[this.#segment] = to;
+    };
+    const ahead = Math.max(length + step, needed);
+    try {
+      await grow(ahead);
+    } catch (error) {
+      // On a disk that is nearly full, what this frame needs will do.
+      if (ahead === needed) throw error;
+      await grow(needed);
+    }
   }
 }
 

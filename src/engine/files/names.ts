@@ -16,6 +16,8 @@ export const NOTE_FILE = 'backup.json';
 /** Tells a folder in which a restore did not finish. */
 export const UNFINISHED_FILE = 'restore.unfinished';
 export const JOURNAL_FOLDER = 'journal';
+/** Holds nothing; see reserve.ts. */
+export const RESERVE_FILE = 'journal/reserve';
 export const OPEN_FOLDER = 'turns/open';
 export const PACKS_FOLDER = 'blobs';
 export const EXTENTS_FOLDER = 'extents';

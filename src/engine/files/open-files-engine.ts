@@ -47,6 +47,8 @@ export interface FilesEngineOptions {
   readonly segmentBytes?: number;
   /** A checkpoint at the latest this long after a commit. Default 5 s. */
   readonly checkpointMs?: number;
+  /** Room kept for what makes room on a full disk; 0: none. Default 4 MiB. */
+  readonly reserveBytes?: number;
   /** The disk, and the index beside it; tests bring their own. */
   readonly io?: Io;
   readonly shelves?: ShelfSource;
@@ -54,6 +56,8 @@ export interface FilesEngineOptions {
 
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 const GROW_BYTES = 1024 * 1024;
+/** As much as a group of commits may bring: that may be what waits for room to be written. */
+const RESERVE_BYTES = 4 * 1024 * 1024;
 
 /** Opens the store in folder `dir`, and owns it until it is closed. */
 export async function openFilesEngine(
@@ -99,6 +103,7 @@ export async function openFilesEngine(
         cacheBytes: options.cacheBytes ?? 64 * 1024 * 1024,
         clock: options.clock ?? Date.now,
         checkpointMs: options.checkpointMs ?? 5000,
+        reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
       });
       return new FilesEngine(writer);
     } catch (error) {

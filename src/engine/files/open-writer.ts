@@ -3,24 +3,36 @@ import { frameSaltOf } from '../../format/format-file.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
 import { decodeMark, MARK_BYTES } from '../../format/mark.ts';
 import type { IoFile, IoLock } from '../io.ts';
-import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint-file.ts';
+import {
+  type Checkpoint,
+  mustFindCheckpoint,
+  secureCheckpoint,
+  writeCheckpoint,
+} from './checkpoint-file.ts';
 import { closeAll } from './close-all.ts';
 import { Core } from './core.ts';
 import { makeMissing } from './create-files.ts';
 import { IndexKeeper, type ShelfSource } from './index-keeper.ts';
 import { ErasedBlobs } from './erase/erased-blobs.ts';
-import { corrupt, unlessCorrupt } from './io-error.ts';
+import { corrupt, ifRoom, unlessCorrupt } from './io-error.ts';
 import { Journal, type JournalOptions, SEGMENTS } from './journal.ts';
 import { leaveMark } from './leave-mark.ts';
 import { packFile, packNumber } from './names.ts';
 import { readFormat } from './read-format.ts';
-import { MARK_FILE } from './read-journal.ts';
+import { MARK_FILE, secureLastFrame } from './read-journal.ts';
 import { findAbandoned, sealAbandoned } from './recovery/abandoned-turns.ts';
 import { readCollected } from './collect/collected-turns.ts';
 import { checkFiles, fileLengths } from './recovery/file-lengths.ts';
 import { indexPackItem, indexWrite } from './recovery/index-writes.ts';
 import { listPacks } from './recovery/rebuild-packs.ts';
-import { cutToTails, readFramesAfter, replayJournal, type Replayed } from './recovery/replay.ts';
+import {
+  cutToTails,
+  readFramesAfter,
+  replayJournal,
+  type Replayed,
+  startOf,
+} from './recovery/replay.ts';
+import { Reserve } from './reserve.ts';
 import { scanPack } from './scan-pack.ts';
 import type { StoreFiles } from './store-files.ts';
 import { TypeTable } from './tables/type-table.ts';
@@ -35,20 +47,23 @@ export interface OpenWriterOptions {
   readonly cacheBytes: number;
   readonly clock: () => number;
   readonly checkpointMs: number;
+  /** Kept for what makes room on a full disk. Default 0. */
+  readonly reserveBytes?: number;
 }
 
 /**
  * From files on the disk to a store that takes commits. In this order, because each step trusts the
  * ones before it: replay the journal, make the result durable, load what must be in memory, bring the
- * index up to date, end the turns that a crash left open.
+ * index up to date, end the turns that a crash left open. On a full disk the store is opened all the same:
+ * what needs room is done before the first commit.
  */
 export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
-  const { files, shelves, cacheBytes, durability, lock, clock, checkpointMs } = options;
+  const { files, shelves, cacheBytes, durability } = options;
   files.format = await readFormat(files);
   files.frameSalt = frameSaltOf(files.format.store);
   await makeMissing(files);
-  const before = await readCheckpoint(files);
-  const replayed = await replayJournal(files, before);
+  const opening = await replay(files);
+  const { before, replayed } = opening;
   if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(replayed.tails));
   await checkFiles(files);
   const types = await TypeTable.load(files, replayed.tails.typesBytes);
@@ -65,29 +80,32 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   try {
     const onIndexed = (seq: number): void => void (indexed = seq);
     await catchUpIndex({ files, core, keeper, before, replayed, onIndexed });
-    const checkpoint = await settle(options, core, before, replayed);
+    const settled = await ifRoom(() => settle(opening, core, durability));
     await removeOrphanPacks(files, replayed.tails.nextPack);
 
+    const checkpoint = settled ?? before;
     const journal = await Journal.open(files, options.journal, checkpoint.body.journal);
     opened.push(journal);
     const mark = await openMark(files, replayed.seq);
     opened.push(mark);
-    const { seq } = replayed;
-    const writer = new Writer({
+    const writer: Writer = new Writer({
+      ...options,
       core,
       journal,
       mark,
       keeper,
       checkpoint,
-      seq,
-      lock,
-      clock,
-      durability,
-      checkpointMs,
+      seq: replayed.seq,
+      reserve: new Reserve(files, options.reserveBytes ?? 0),
+      settle: settled === undefined ? () => settle(opening, core, durability) : undefined,
+      onSettled: () => sealAbandoned(writer),
     });
     currentSeq = () => writer.seq;
-    if (checkpoint.body.scrub) await writer.scrubJournal();
-    await sealAbandoned(writer);
+    if (settled === undefined) return writer;
+    await ifRoom(async () => {
+      if (checkpoint.body.scrub) await writer.scrubJournal();
+      await sealAbandoned(writer);
+    });
     return writer;
   } catch (error) {
     await closeAll(opened.map((held) => () => held.close())).catch(() => undefined);
@@ -103,13 +121,37 @@ async function openMark(files: StoreFiles, seq: number): Promise<IoFile> {
   return mark;
 }
 
-/** What was replayed is made durable before anyone can see it, and the journal starts anew. */
+interface Opening {
+  readonly before: Checkpoint;
+  readonly replayed: Replayed;
+  /** Not everything could be made durable: `secure` has to do it before the journal may go. */
+  readonly isFull: boolean;
+  readonly secure: () => Promise<void>;
+}
+
+async function replay(files: StoreFiles): Promise<Opening> {
+  const before = await mustFindCheckpoint(files);
+  let isFull = false;
+  const onFull = (): void => void (isFull = true);
+  await ifRoom(() => secureCheckpoint(files, before), onFull);
+  const replayed = await replayJournal(files, before, { onFull });
+  const secure = async (): Promise<void> => {
+    await secureCheckpoint(files, before);
+    if (before.body.durability === 'safe') await secureLastFrame(files, startOf(before));
+    await files.catchUp();
+  };
+  return { before, replayed, isFull, secure };
+}
+
+/** What was replayed is made durable before anything is built on it, and the journal starts anew. */
 async function settle(
-  { files, durability }: OpenWriterOptions,
+  { before, replayed, isFull, secure }: Opening,
   core: Core,
-  before: Checkpoint,
-  { seq, tails, any, erased }: Replayed,
+  durability: 'safe' | 'unsafe',
 ): Promise<Checkpoint> {
+  const { files } = core;
+  const { seq, tails, any, erased } = replayed;
+  if (isFull || files.behind) await secure();
   if (!any) return before;
   await files.syncAll();
   await core.index.sync();

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { isNoRoom } from './io-error.ts';
 
 // What the owner of a folder leaves for those who find it locked: who it is, and how to reach it. Only the
 // lock decides who owns it; a note may be of one who is gone.
@@ -33,7 +34,18 @@ export function describeOwner(own: OwnWords = {}): string {
 
 /** Only for who holds the lock. */
 export function writeOwnerNote(folder: string, own: OwnWords): void {
-  fs.writeFileSync(join(folder, OWNER_FILE), describeOwner(own), { mode: 0o600 });
+  leaveNote(folder, describeOwner(own));
+}
+
+/** As `writeOwnerNote`. On a full disk there is none: others take the owner for one who shares, and find its socket. */
+export function leaveNote(folder: string, text: string): void {
+  const path = join(folder, OWNER_FILE);
+  try {
+    fs.writeFileSync(path, text, { mode: 0o600 });
+  } catch (error) {
+    if (!isNoRoom(error)) throw error;
+    fs.rmSync(path, { force: true });
+  }
 }
 
 /** Undefined when there is none, or none that makes sense: the owner may be about to write it. */

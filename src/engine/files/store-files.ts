@@ -8,7 +8,7 @@ import { toQuipuError } from './io-error.ts';
 import { LateRecords } from './late-records.ts';
 import { HEADS_FILE } from './names.ts';
 import { syncFile, syncFolder } from './sync-failure.ts';
-import { mayWait, readThrough, sizeThrough } from './waiting-writes.ts';
+import { mayWait, namesThrough, readThrough, sizeThrough } from './waiting-writes.ts';
 import { writeFully } from './write-fully.ts';
 
 // The store's files as the rest of the engine sees them: by name relative to the store's folder.
@@ -81,6 +81,14 @@ export class StoreFiles {
     } catch (error) {
       throw toQuipuError(error, this.pathOf(name));
     }
+  }
+
+  /** The names in a folder, also in one that is to be made for what waits; undefined when it is missing. */
+  async list(folder: string): Promise<string[] | undefined> {
+    const path = this.pathOf(folder);
+    const isThere = (await this.io.stat(path)) !== undefined;
+    const names = namesThrough(this.#waiting, folder, isThere ? await this.io.list(path) : []);
+    return isThere || names.length > 0 ? names : undefined;
   }
 
   #unwritten(name: string, waiting: readonly JournalWrite[]): readonly JournalWrite[] {
@@ -288,6 +296,5 @@ export class StoreFiles {
 }
 
 function folderOf(name: string): string {
-  const folder = dirname(name);
-  return folder === '.' ? '' : folder;
+  return dirname(`/${name}`).slice(1);
 }

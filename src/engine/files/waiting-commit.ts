@@ -1,5 +1,6 @@
 import type { Committed } from '../batch.ts';
 import type { Planned, PreparedBatch } from '../plan/planned.ts';
+import { makesRoom } from './plan/makes-room.ts';
 import type { SqueezeJob } from './squeeze/squeezer.ts';
 
 /** A batch, and those of its blobs that are still being squeezed. */
@@ -34,6 +35,10 @@ export class WaitingCommit {
     this.submission = submission;
     this.resolve = resolve;
     this.reject = reject;
+  }
+
+  get makesRoom(): boolean {
+    return makesRoom(this.submission.batch);
   }
 
   get isReady(): boolean {

@@ -41,21 +41,39 @@ export function readThrough(
   let filled = got;
   for (const write of waiting) {
     if (write.path !== name) continue;
-    if (write.kind === 'remove') filled = 0;
-    if (write.kind !== 'bytes') continue;
-    const end = Math.min(into.length, write.offset + write.data.length - position);
+    if (write.kind === 'remove' || write.kind === 'whole') filled = 0;
+    if (write.kind === 'remove' || write.kind === 'extent') continue;
+    const offset = write.kind === 'whole' ? 0 : write.offset;
+    const end = Math.min(into.length, offset + write.data.length - position);
     if (end > filled) {
       // What a file grows by reads as zeros where nothing was written.
       into.fill(0, filled, end);
       filled = end;
     }
-    const from = Math.max(position, write.offset);
-    const to = Math.min(position + into.length, write.offset + write.data.length);
+    const from = Math.max(position, offset);
+    const to = Math.min(position + into.length, offset + write.data.length);
     if (from < to) {
-      into.set(write.data.subarray(from - write.offset, to - write.offset), from - position);
+      into.set(write.data.subarray(from - offset, to - offset), from - position);
     }
   }
   return filled;
+}
+
+/** The names in a folder, which has `names` now, once everything that waits is written; sorted. */
+export function namesThrough(
+  waiting: readonly JournalWrite[],
+  folder: string,
+  names: readonly string[],
+): string[] {
+  const through = new Set(names);
+  for (const { kind, path } of waiting) {
+    if (!path.startsWith(`${folder}/`)) continue;
+    const [name = '', ...below] = path.slice(folder.length + 1).split('/');
+    if (kind === 'bytes' || kind === 'whole') through.add(name);
+    // A folder stays when what was in it goes.
+    if (kind === 'remove' && below.length === 0) through.delete(name);
+  }
+  return [...through].sort();
 }
 
 /** The size of the file `name`, which has `size` bytes now, once everything that waits is written. */

@@ -1,5 +1,5 @@
 import { storeClosed } from '../../base/errors.ts';
-import { encodeFrame, type JournalWrite } from '../../format/journal-frame.ts';
+import type { JournalWrite } from '../../format/journal-frame.ts';
 import type { Batch, Committed } from '../batch.ts';
 import type { BlobSource, BlobStored, Progress } from '../engine.ts';
 import type { IoFile, IoLock } from '../io.ts';
@@ -15,8 +15,10 @@ import type { Checkpoint } from './checkpoint-file.ts';
 import { Committer, type CommitTarget } from './committer.ts';
 import type { Core } from './core.ts';
 import type { IndexKeeper } from './index-keeper.ts';
-import type { Journal, JournalPlace } from './journal.ts';
-import { leaveMark } from './leave-mark.ts';
+import { ifRoom } from './io-error.ts';
+import type { Journal } from './journal.ts';
+import { Frames, type FrameOptions } from './frames.ts';
+import type { Reserve } from './reserve.ts';
 import { advanceTails } from './tails.ts';
 import { Squeezer } from './squeeze/squeezer.ts';
 import { UpkeepLock } from './upkeep-lock.ts';
@@ -40,13 +42,15 @@ export interface WriterParts {
   readonly durability: 'safe' | 'unsafe';
   /** A checkpoint at the latest this long after a commit; Infinity: by size alone. */
   readonly checkpointMs: number;
+  readonly reserve: Reserve;
+  /** Where the opening could not be finished for lack of room. */
+  readonly settle: (() => Promise<Checkpoint>) | undefined;
+  readonly onSettled: () => Promise<void>;
 }
 
 export class Writer implements CommitTarget {
   readonly core: Core;
   readonly durability: 'safe' | 'unsafe';
-  /** Counts the beginnings and ends of groups on their way to be seen; odd in between. */
-  moves = 0;
   readonly bulk: BulkPacks;
   /** Blobs that puts under way rely on. */
   readonly held: HeldBlobs = new HeldBlobs();
@@ -58,9 +62,7 @@ export class Writer implements CommitTarget {
   readonly #intake: BlobIntake;
   readonly #squeezer: Squeezer = new Squeezer();
   readonly #upkeep: UpkeepLock = new UpkeepLock();
-  #seq: number;
-  /** Where the journal goes on after frame `#seq`. */
-  #place: JournalPlace;
+  readonly #frames: Frames;
   #closed = false;
   /** Commits with large blobs that are not decided yet. */
   #preparing = 0;
@@ -70,38 +72,58 @@ export class Writer implements CommitTarget {
     this.core = core;
     this.durability = durability;
     this.#parts = parts;
-    this.#seq = parts.seq;
-    this.#place = journal.place;
     this.#committer = new Committer(this, this.#squeezer, parts.seq);
-    const applied = () => ({ seq: this.#seq, place: this.#place, tails: core.tails });
+    const applied = () => ({ seq: this.seq, place: this.#frames.place, tails: core.tails });
     const { clock } = parts;
     const kept = { core, journal, durability, applied, clock };
     this.#checkpointer = new Checkpointer(kept, parts.checkpoint);
+    const checkpointer = this.#checkpointer;
+    this.#frames = new Frames({ ...parts, files: core.files, checkpointer });
     this.#timer = new CheckpointTimer(parts.checkpointMs, () => this.#checkpointer.run());
     const state = { tails: () => core.tails.packs, newPack: core.newPack };
     this.bulk = new BulkPacks(core.files, state, journal);
     const store = {
       hasBlob: core.hasLasting.bind(core),
-      lease: () => this.bulk.lease(),
+      lease: async () => {
+        await parts.reserve.fill();
+        return this.bulk.lease();
+      },
       underWay: () => this.#committer.underWay,
     };
     this.#intake = new BlobIntake(store, this.held, this.#squeezer);
   }
 
   get journalState(): { frames: number; broken: boolean } {
-    return { frames: this.#seq - this.#checkpointer.seq, broken: !!this.#parts.journal.broken };
+    return { frames: this.seq - this.#checkpointer.seq, broken: !!this.#parts.journal.broken };
   }
 
   /** The last frame that is visible. */
   get seq(): number {
-    return this.#seq;
+    return this.#frames.seq;
+  }
+
+  /** Counts the beginnings and ends of groups on their way to be seen; odd in between. */
+  get moves(): number {
+    return this.#frames.moves;
+  }
+
+  get isShortOfRoom(): boolean {
+    return this.#parts.reserve.isShort;
   }
 
   /** Throws at once when nothing is accepted any more. */
   commit(batch: Batch): Promise<Committed> {
     this.#assertAccepting();
+    if (!this.#frames.isSettled) return this.#commitLate(batch);
     const prepared = this.#intake.prepareBatch(batch);
     return prepared instanceof Promise ? this.#submitLater(prepared) : this.submit(prepared);
+  }
+
+  /** After the opening is finished, if there is room for that by now. What makes room goes on without. */
+  async #commitLate(batch: Batch): Promise<Committed> {
+    await ifRoom(() => this.exclusively(() => this.#frames.settle()));
+    await this.#frames.finished;
+    return this.submit(await this.#intake.prepareBatch(batch));
   }
 
   async #submitLater(prepared: Promise<Prepared>): Promise<Committed> {
@@ -134,12 +156,12 @@ export class Writer implements CommitTarget {
     return this.core.startDraft(this.#parts.clock());
   }
 
-  async store(draft: Draft, alone: boolean, waiting: () => void): Promise<number> {
+  async store(draft: Draft, options: FrameOptions): Promise<number> {
     const { core } = this;
-    await this.#prepareToStore();
+    await this.#frames.prepare(options.makesRoom);
     const group = encodeGroup(draft, core.tails, core.newPack, core);
-    await this.#storeFrame(group.writes, () => core.absorb(draft, group), { alone, waiting });
-    return this.#seq;
+    await this.#frames.store(group.writes, () => core.absorb(draft, group), options);
+    return this.seq;
   }
 
   async finish(): Promise<void> {
@@ -160,11 +182,12 @@ export class Writer implements CommitTarget {
    * within `exclusively`; what `absorb` does to memory and index is visible with the frame.
    */
   async storeWrites(writes: readonly JournalWrite[], absorb?: () => void): Promise<void> {
-    await this.#prepareToStore();
-    await this.#storeFrame(writes, () => {
+    await this.#frames.prepare(true);
+    const take = (): void => {
       this.core.tails = writes.reduce(advanceTails, this.core.tails);
       absorb?.();
-    });
+    };
+    await this.#frames.store(writes, take, { makesRoom: true });
     this.#parts.keeper.rest(this.mendBetween);
   }
 
@@ -190,37 +213,6 @@ export class Writer implements CommitTarget {
     return this.#upkeep.take(what);
   }
 
-  async #prepareToStore(): Promise<void> {
-    if (this.#parts.journal.broken !== undefined) throw this.#parts.journal.broken;
-    await this.core.files.catchUp();
-    await this.#checkpointer.begin();
-  }
-
-  async #storeFrame(
-    writes: readonly JournalWrite[],
-    absorb: () => void,
-    { alone = false, waiting }: { alone?: boolean; waiting?: () => void } = {},
-  ): Promise<void> {
-    const { journal } = this.#parts;
-    const seq = this.#seq + 1;
-    const frame = encodeFrame(seq, writes, this.core.files.frameSalt);
-    if (journal.mustCheckpoint(frame.length, this.#checkpointer.seq))
-      await this.#checkpointer.run();
-    this.moves += 1;
-    try {
-      const appended = journal.append(seq, frame, alone);
-      waiting?.();
-      await appended;
-      await this.core.files.apply(writes, alone);
-      await leaveMark(this.#parts.mark, seq);
-      this.#seq = seq;
-      this.#place = journal.place;
-      absorb();
-    } finally {
-      this.moves += 1;
-    }
-  }
-
   announce(numbered: readonly { planned: Planned; seq: number }[]): void {
     if (this.listeners.some) {
       for (const { planned, seq } of numbered) {
@@ -230,7 +222,7 @@ export class Writer implements CommitTarget {
     }
     this.#parts.keeper.rest(this.mendBetween);
     // A checkpoint per segment keeps the other segment free without making a commit wait.
-    if (this.#place.segment !== this.#checkpointer.place.segment) this.#timer.runNow();
+    if (this.#frames.place.segment !== this.#checkpointer.place.segment) this.#timer.runNow();
     else this.#timer.start();
   }
 
@@ -243,6 +235,7 @@ export class Writer implements CommitTarget {
 
   async checkpoint(): Promise<void> {
     await this.#committer.settled();
+    await this.#frames.settle();
     await this.#checkpointer.run();
   }
 
@@ -260,11 +253,13 @@ export class Writer implements CommitTarget {
    * checkpoints a crash leaves a note that this is still to be done.
    */
   async scrubJournal(): Promise<void> {
-    await this.exclusively(async () => {
+    const scrub = async (): Promise<void> => {
+      await this.#frames.settle();
       await this.#checkpointer.run({ scrub: true });
       await this.#parts.journal.scrub();
       await this.#checkpointer.run({ scrub: false });
-    });
+    };
+    await this.exclusively(() => this.#frames.withRoom(true, scrub));
   }
 
   async reindex(progress?: Progress): Promise<void> {
@@ -280,17 +275,18 @@ export class Writer implements CommitTarget {
     await this.#committer.drain();
     const { journal, keeper, mark, lock } = this.#parts;
     const finish = async (): Promise<void> => {
-      // A store that could not sync keeps its journal: the next opening replays it.
-      if (journal.broken !== undefined || this.#checkpointer.clean) return;
-      journal.rewind();
-      this.#place = journal.place;
+      // A store that could not sync, or has no room, keeps its journal: the next opening replays it.
+      if (journal.broken !== undefined) return;
+      await this.#frames.settle();
+      if (this.#checkpointer.clean) return;
+      this.#frames.rewind();
       await this.#checkpointer.run({ clean: true });
       await journal.trim();
     };
     const handles = [this.#squeezer, keeper, mark, journal, this.core.files].map(
       (held) => () => held.close(),
     );
-    await closeAll([finish, ...handles, () => lock.release()]);
+    await closeAll([() => ifRoom(finish), ...handles, () => lock.release()]);
   }
 
   #assertAccepting(): void {

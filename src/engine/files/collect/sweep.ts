@@ -3,6 +3,7 @@ import { encodeCollectedMap, isCollected } from '../../../format/collected-map.t
 import type { Progress } from '../../engine.ts';
 import type { SweepPlan, SweepReport } from '../../upkeep.ts';
 import type { BlobPlace } from '../index/shelf.ts';
+import { isNoRoom } from '../io-error.ts';
 import { COLLECTED_FILE } from '../names.ts';
 import { closePack } from '../plan/encode-packs.ts';
 import type { Writer } from '../writer.ts';
@@ -30,6 +31,11 @@ export interface SweepOptions {
 }
 
 type Report = { -readonly [Key in keyof SweepReport]: SweepReport[Key] };
+
+function skip(report: Report, { deadBytes }: PackUse): void {
+  report.skippedForSpace += 1;
+  report.keptDeadBytes += deadBytes;
+}
 
 /** Carries a plan out, pack by pack. Each pack is left behind in one frame, or not at all. */
 export class Sweep {
@@ -136,16 +142,21 @@ export class Sweep {
       const known = places.get(use.pack);
       const isReady = (await this.#hasRoomFor(use)) && (await this.#close(use.pack));
       if (known === undefined || !isReady) {
-        report.skippedForSpace += 1;
-        report.keptDeadBytes += use.deadBytes;
+        skip(report, use);
         continue;
       }
       const isLive = (hash: Hash, offset: number): boolean => this.#isKept(hash, use.pack, offset);
       const options = { plan, isLive, recent, places: known, way };
-      const { removedBlobs, freedBytes } = await rewritePack(this.#writer, use.pack, options);
+      try {
+        const { removedBlobs, freedBytes } = await rewritePack(this.#writer, use.pack, options);
+        report.removedBlobs += removedBlobs;
+        report.freedBytes += freedBytes;
+      } catch (error) {
+        // Others took the room meanwhile; another pack may need less.
+        if (!isNoRoom(error)) throw error;
+        skip(report, use);
+      }
       places.delete(use.pack);
-      report.removedBlobs += removedBlobs;
-      report.freedBytes += freedBytes;
       onDone();
     }
   }

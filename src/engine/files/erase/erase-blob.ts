@@ -15,7 +15,8 @@ import { overwriteRecords } from './overwrite-records.ts';
 // A blob and its chunks go in one frame. Only when they are too much for one do chunks go first: then a
 // crash leaves the list, and whoever erases the blob again finds the other chunks by it.
 
-const FRAME_BYTES_MAX = 16 * 1024 * 1024;
+/** Small enough for the reserve: on a full disk the frame of an erasure goes there. */
+const FRAME_BYTES_MAX = 1024 * 1024;
 
 export async function eraseBlob(writer: Writer, hash: Hash): Promise<void> {
   await writer.upkeep('erasing', async () => {

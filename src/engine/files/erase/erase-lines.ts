@@ -16,7 +16,8 @@ import type { Writer } from '../writer.ts';
 // Before, so that a crash leaves nothing in the journal whatever checkpoint it comes after; and after,
 // because the frames that overwrite an extent hold its other lines as they are now.
 
-const FRAME_BYTES_MAX = 16 * 1024 * 1024;
+/** Small enough for the reserve: on a full disk the frame of an erasure goes there. */
+const FRAME_BYTES_MAX = 1024 * 1024;
 
 export async function eraseLines(
   writer: Writer,

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import type { Database as Db } from 'better-sqlite3';
-import { closeSync, openSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
+import { makePrivate } from '../make-private.ts';
 import { cleanMarkPath } from './clean-mark.ts';
 import { CONTEXT_TABLES_SQL } from './context-table.ts';
 import { MANIFEST_SQL, ManifestTable } from './manifest.ts';
@@ -28,8 +29,7 @@ const BUSY_MS = 500;
 export const MEMORY = ':memory:';
 
 export function openDatabase(path: string): Db {
-  // SQLite itself would let others read it.
-  if (path !== MEMORY) closeSync(openSync(path, 'a', 0o600));
+  if (path !== MEMORY) makePrivate(path);
   const db = new Database(path, { timeout: BUSY_MS });
   try {
     // First: a database that nobody shares needs no second file, nor the room for it.

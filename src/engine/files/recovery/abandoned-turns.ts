@@ -6,6 +6,7 @@ import type { Core } from '../core.ts';
 import { unlessCorrupt } from '../io-error.ts';
 import { OPEN_FOLDER, openTurnNumber, TURNS_FILE } from '../names.ts';
 import { readAbandoned, readOpenText } from '../open-turn-file.ts';
+import { listFolder } from '../walk-folder.ts';
 import type { Writer } from '../writer.ts';
 
 // Turns that were open when the store was last in use. Nobody can go on writing to them: they are
@@ -16,7 +17,7 @@ import type { Writer } from '../writer.ts';
  * belongs to no turn without a record, is passed over: a check tells of it, and whoever asks for its turn.
  */
 export async function findAbandoned(core: Core): Promise<void> {
-  for (const name of await core.files.io.list(core.files.pathOf(OPEN_FOLDER))) {
+  for (const name of await listFolder(core.files, OPEN_FOLDER)) {
     const id = openTurnNumber(`${OPEN_FOLDER}/${name}`);
     if (id === undefined || !(await mayBeOpen(core, id))) continue;
     const found = await unlessCorrupt(() => readAbandoned(core.files, id));

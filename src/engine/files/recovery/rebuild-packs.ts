@@ -3,6 +3,7 @@ import { encodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 import { PACKS_FOLDER, packFile, packNumber } from '../names.ts';
 import { type PackItem, scanPack } from '../scan-pack.ts';
 import type { StoreFiles } from '../store-files.ts';
+import { listFolder } from '../walk-folder.ts';
 import { indexPackItem } from './index-writes.ts';
 import type { Rebuild } from './rebuild.ts';
 
@@ -33,7 +34,7 @@ export async function rebuildPacks(rebuild: Rebuild): Promise<void> {
 }
 
 export async function listPacks(files: StoreFiles): Promise<number[]> {
-  const names = await files.io.list(files.pathOf(PACKS_FOLDER));
+  const names = await listFolder(files, PACKS_FOLDER);
   return names.flatMap((name) => packNumber(`${PACKS_FOLDER}/${name}`) ?? []).sort((a, b) => a - b);
 }
 

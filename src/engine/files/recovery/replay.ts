@@ -1,8 +1,8 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Checkpoint } from '../checkpoint-file.ts';
-import { corrupt, toQuipuError } from '../io-error.ts';
+import { corrupt, ifRoom, toQuipuError } from '../io-error.ts';
 import { ERASED_FILE } from '../names.ts';
-import { markedSeq, readJournal, secureLastFrame } from '../read-journal.ts';
+import { type JournalStart, markedSeq, readJournal, secureLastFrame } from '../read-journal.ts';
 import type { StoreFiles } from '../store-files.ts';
 import { advanceTails, type Tails } from '../tails.ts';
 
@@ -16,27 +16,43 @@ export interface Replayed {
   readonly erased: boolean;
 }
 
+export interface ReplayOptions {
+  /** Called when there is no room for something: it is left to wait. Without it, that is a failure. */
+  readonly onFull?: () => void;
+}
+
 /**
  * Applies every frame after the checkpoint to the files, again if need be: a frame says which bytes
  * stand where, so doing it twice changes nothing. The files are not synced yet.
  */
-export async function replayJournal(files: StoreFiles, checkpoint: Checkpoint): Promise<Replayed> {
+export async function replayJournal(
+  files: StoreFiles,
+  checkpoint: Checkpoint,
+  { onFull }: ReplayOptions = {},
+): Promise<Replayed> {
+  const left = (work: () => Promise<void>): Promise<void> =>
+    onFull === undefined ? work() : ifRoom(work, onFull);
   const { seq, body } = checkpoint;
   let { tails } = body;
   let erased = false;
   // A clean closing is believed, unless something was acknowledged after it.
   if (body.clean && (await markedSeq(files)) <= seq)
     return { seq, tails, any: false, erased: false };
-  const start = { ...body.journal, seq, synced: body.durability === 'safe' };
-  if (start.synced) await secureLastFrame(files, start);
+  const start = startOf(checkpoint);
+  if (start.synced) await left(() => secureLastFrame(files, start));
   const last = await readJournal(files, start, async (_, writes) => {
     await checkExtents(files, writes);
     await files.apply(writes);
-    await files.catchUp();
+    await left(() => files.catchUp());
     tails = writes.reduce(advanceTails, tails);
     erased ||= writes.some(({ path }) => path === ERASED_FILE);
   });
   return { seq: last, tails, any: true, erased };
+}
+
+/** Where the frames after a checkpoint begin. */
+export function startOf({ seq, body }: Checkpoint): JournalStart {
+  return { ...body.journal, seq, synced: body.durability === 'safe' };
 }
 
 /** Calls back for every frame after `seq`, which must not be before the checkpoint. */
@@ -46,9 +62,7 @@ export async function readFramesAfter(
   seq: number,
   onFrame: (frame: number, writes: readonly JournalWrite[]) => Promise<void>,
 ): Promise<void> {
-  const { body } = checkpoint;
-  const start = { ...body.journal, seq: checkpoint.seq, synced: body.durability === 'safe' };
-  await readJournal(files, start, async (frame, writes) => {
+  await readJournal(files, startOf(checkpoint), async (frame, writes) => {
     if (frame > seq) await onFrame(frame, writes);
   });
 }
