@@ -109,6 +109,13 @@ export type { Artifacts, SavedArtifact } from './session/artifacts/artifacts.ts'
 export type { ForkReport, SessionForkOptions } from './session/carry/fork-session.ts';
 export type { MoveReport } from './session/carry/move-session.ts';
 export type { SessionWarning } from './session/entries/hydrate-entry.ts';
+export {
+  prepareEntryForPersistence,
+  prepareEntryForPersistenceSync,
+  resolveBlobRefsInEntries,
+  resolveBlobRefsInEntriesSync,
+} from './session/entries/seed-names.ts';
+export type { EntryBlobs } from './session/entries/seed-names.ts';
 export type { NewEntry, SessionEntry, SessionHeader } from './session/entries/session-entry.ts';
 export type {
   LoadedEntry,

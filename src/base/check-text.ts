@@ -5,9 +5,14 @@ export function assertWellFormed(text: string, what: string): void {
   if (/\p{Surrogate}/u.test(text)) throw invalid(what, 'has a lone surrogate and no UTF-8 form');
 }
 
-/** Text for people to read in a list: bounded, and on one line. */
-export function checkLine(text: unknown, what: string, maxChars: number): string {
+export function checkString(text: unknown, what: string): string {
   if (typeof text !== 'string') throw invalid(what, `is a string, got ${kindOf(text)}`);
+  return text;
+}
+
+/** Text for people to read in a list: bounded, and on one line. */
+export function checkLine(given: unknown, what: string, maxChars: number): string {
+  const text = checkString(given, what);
   if (text.length > maxChars) {
     throw invalid(what, `has at most ${maxChars} characters, got ${text.length}`);
   }
@@ -17,8 +22,8 @@ export function checkLine(text: unknown, what: string, maxChars: number): string
 }
 
 /** Text that is not empty and takes at most `maxBytes` in UTF-8. */
-export function checkBounded(text: unknown, what: string, maxBytes: number): string {
-  if (typeof text !== 'string') throw invalid(what, `is a string, got ${kindOf(text)}`);
+export function checkBounded(given: unknown, what: string, maxBytes: number): string {
+  const text = checkString(given, what);
   const bytes = Buffer.byteLength(text);
   if (bytes < 1 || bytes > maxBytes) {
     throw invalid(what, `takes 1 to ${maxBytes} bytes, got ${bytes}`);

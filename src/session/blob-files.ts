@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { invalid } from '../base/errors.ts';
 import { sha256Hex } from '../base/hash.ts';
 import type { SessionWarning } from './entries/hydrate-entry.ts';
 import { toBlobReference } from './entries/blob-reference.ts';
@@ -29,6 +30,7 @@ export class BlobFiles {
   }
 
   putSync(bytes: Uint8Array): BlobFile {
+    if (!(bytes instanceof Uint8Array)) throw invalid('bytes', 'are a Uint8Array');
     const hash = sha256Hex(bytes);
     const path = join(this.folder, hash);
     // Another length is a torn file of somebody's: then it is written anew.
@@ -44,6 +46,10 @@ export class BlobFiles {
 
   /** Null when it is missing. What is there and not what its name says counts as missing. */
   async get(hash: string): Promise<Uint8Array | null> {
+    return this.getSync(hash);
+  }
+
+  getSync(hash: string): Uint8Array | null {
     if (!isHash(hash)) return null;
     let bytes: Uint8Array;
     try {

@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
+import { checkString } from '../base/check-text.ts';
 import { invalid } from '../base/errors.ts';
 import { exportSession, importSession } from './carry/export-session.ts';
-import { moveSession } from './carry/move-session.ts';
+import { toTarget } from './carry/move-session.ts';
 import { describeSession, summarize } from './keep/describe-session.ts';
 import { findSession } from './keep/find-session.ts';
 import { recoverHeader } from './keep/recover-header.ts';
@@ -9,7 +9,6 @@ import { Registry } from './keep/registry.ts';
 import { removeSession } from './keep/remove-session.ts';
 import { tidySessions } from './keep/tidy-sessions.ts';
 import { standingOf } from './keep/own-file.ts';
-import { readHeader, withFile } from './log/open-session-file.ts';
 import { artifactsFolderOf } from './log/session-names.ts';
 import { SessionShelf } from './session-shelf.ts';
 import type { Sessions, SessionSummary, SessionsPage, TidyOptions } from './sessions.ts';
@@ -52,14 +51,9 @@ export function createSessions({ assertOpen, onClose, ...given }: SessionsOption
     async fork(session, options = {}) {
       return shelf.forkFile((await find('fork', session)).file, options);
     },
-    async move(session, folder, { cwd } = {}) {
-      const record = await find('move', session);
-      const { file } = record;
-      const { header } = await withFile(world.io, file, 'read', (opened) =>
-        readHeader(opened, file),
-      );
-      const target = { folder: resolve(folder), cwd: cwd ?? header.cwd };
-      return moveSession(world, record, target);
+    async move(session, to, { cwd } = {}) {
+      const target = toTarget(to, cwd);
+      return shelf.moveFile(await find('move', session), target);
     },
     async remove(session) {
       const record = await find('remove', session);
@@ -105,6 +99,7 @@ async function listSessions(
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIST_MAX) {
     throw invalid('limit', `is a whole number from 1 to ${LIST_MAX}, got ${String(limit)}`);
   }
+  if (after !== undefined) checkString(after, 'cursor');
   const { records, cursor } = await world.registry.list(limit, after);
   const items: SessionSummary[] = [];
   for (const record of records) items.push(await summarize(world, record));

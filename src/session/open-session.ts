@@ -1,10 +1,12 @@
 import type { Engine } from '../engine/engine.ts';
 import type { Io, IoFile } from '../engine/io.ts';
+import { checkString } from '../base/check-text.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import type { ArtifactDraft } from './artifacts/artifact-draft.ts';
 import type { Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
 import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
-import type { MoveReport } from './carry/move-session.ts';
+import type { MoveReport, MoveTarget } from './carry/move-session.ts';
+import { toTarget } from './carry/move-session.ts';
 import type { ReadBlob } from './entries/hydrate-entry.ts';
 import type { NewEntry, SessionEntry, SessionHeader } from './entries/session-entry.ts';
 import type { EntryWriter } from './log/entry-writer.ts';
@@ -30,7 +32,7 @@ const MEMORY_ARTIFACT_BYTES = 8_388_608;
 /** What a session asks of those who keep all of them. */
 export interface SessionKeeper {
   fork(session: OpenSession, options: SessionForkOptions): Promise<ForkReport>;
-  move(session: OpenSession, folder: string, cwd: string | undefined): Promise<MoveReport>;
+  move(session: OpenSession, target: MoveTarget): Promise<MoveReport>;
   persist(session: OpenSession, folder: string | undefined): Promise<Session>;
   resolve(session: OpenSession, url: string, range: LineRange): Promise<Resource>;
   release(session: OpenSession): void;
@@ -92,9 +94,10 @@ export class OpenSession implements Session {
     await this.parts.writer.flush();
   }
 
-  setLeaf(id: string | null): void {
+  async setLeaf(id: string | null): Promise<void> {
+    this.#assertOpen('setLeaf');
     if (id !== null && (typeof id !== 'string' || id === '')) throw invalid('id', 'names an entry');
-    this.parts.writer.leaf = id;
+    await this.parts.writer.setLeaf(id);
   }
 
   async *entries(options: SessionReadOptions = {}): AsyncGenerator<LoadedEntry, void, undefined> {
@@ -124,15 +127,20 @@ export class OpenSession implements Session {
     if (!Number.isSafeInteger(count) || count < 0) {
       throw invalid('count', `is a whole number from 0, got ${String(count)}`);
     }
+    const { before } = options;
+    if (before !== undefined && (!Number.isSafeInteger(before) || before < 0)) {
+      throw invalid('before', `is the cursor of another page, got ${String(before)}`);
+    }
     return this.#read((log) => {
-      const to = Math.max(log.from, Math.min(log.to, options.before ?? log.to));
+      const to = Math.max(log.from, Math.min(log.to, before ?? log.to));
       const isEnough = (taken: number): boolean => taken >= count;
       const reading = { readBlob: this.#reader(options), isEnough };
       return readLastEntries({ ...log, to }, reading, new ReadNotes());
     });
   }
 
-  branch(leaf?: string, options: SessionReadOptions = {}): Promise<SessionView> {
+  async branch(leaf?: string, options: SessionReadOptions = {}): Promise<SessionView> {
+    if (leaf !== undefined) checkString(leaf, 'leaf');
     return this.#read(async (log) => {
       // A parent stands before its children, so one way back through the file is enough.
       let next: string | null = leaf ?? this.leaf;
@@ -160,6 +168,7 @@ export class OpenSession implements Session {
 
   sink({ toolType = 'tool', spill = true, ...options }: SinkRequest = {}): OutputSink {
     this.#assertOpen('sink');
+    checkString(toolType, 'toolType');
     const cap = this.parts.inMemory ? { artifactMaxBytes: MEMORY_ARTIFACT_BYTES } : {};
     const artifact = async (): Promise<ArtifactDraft> => {
       await this.parts.writer.follow();
@@ -177,9 +186,12 @@ export class OpenSession implements Session {
     return this.parts.keeper.fork(this, options);
   }
 
-  moveTo(folder: string, options: { readonly cwd?: string } = {}): Promise<MoveReport> {
+  async moveTo(
+    to: string | { readonly cwd: string },
+    options: { readonly cwd?: string } = {},
+  ): Promise<MoveReport> {
     this.#assertOpen('moveTo');
-    return this.parts.keeper.move(this, folder, options.cwd);
+    return this.parts.keeper.move(this, toTarget(to, options.cwd));
   }
 
   persist(options: { readonly folder?: string } = {}): Promise<Session> {

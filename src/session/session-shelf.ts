@@ -1,13 +1,13 @@
 import { dirname, join, resolve } from 'node:path';
+import { checkString } from '../base/check-text.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
-import { sha256Hex } from '../base/hash.ts';
 import type { Io } from '../engine/io.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
 import { forkSession } from './carry/fork-session.ts';
 import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
 import { moveSession } from './carry/move-session.ts';
-import type { MoveReport } from './carry/move-session.ts';
+import type { MoveReport, MoveTarget } from './carry/move-session.ts';
 import { persistSession } from './carry/persist-session.ts';
 import { persistEntry } from './entries/persist-entry.ts';
 import { SESSION_VERSION, newSessionId, toLine } from './entries/session-entry.ts';
@@ -20,7 +20,7 @@ import { SessionRefs } from './keep/session-refs.ts';
 import { EntryWriter } from './log/entry-writer.ts';
 import { readHeader, withFile } from './log/open-session-file.ts';
 import { ReadNotes, readLastEntries } from './log/read-entries.ts';
-import { artifactsFolderOf, toSessionName } from './log/session-names.ts';
+import { artifactsFolderOf, slugOf, toSessionName } from './log/session-names.ts';
 import { makeFolders, writeAll, writeWhole } from './log/write-file.ts';
 import { OpenSession } from './open-session.ts';
 import type { SessionKeeper } from './open-session.ts';
@@ -45,6 +45,7 @@ export class SessionShelf implements SessionKeeper {
 
   async create(options: NewSession): Promise<Session> {
     const { clock, io } = this.#world;
+    checkNew(options);
     const timestamp = new Date(clock()).toISOString();
     const cwd = options.cwd ?? process.cwd();
     const id = newSessionId(clock());
@@ -98,6 +99,7 @@ export class SessionShelf implements SessionKeeper {
   }
 
   async open(record: SessionRecord, options: SessionOptions): Promise<Session> {
+    checkRedact(options.redact);
     await coverSeen(this.#world.io, record.file);
     return this.#start(this.#world.io, record, options);
   }
@@ -125,24 +127,39 @@ export class SessionShelf implements SessionKeeper {
     });
   }
 
-  forkFile(file: string, options: SessionForkOptions): Promise<ForkReport> {
+  async forkFile(file: string, options: SessionForkOptions): Promise<ForkReport> {
+    for (const name of ['at', 'cwd'] as const) {
+      if (options[name] !== undefined) checkString(options[name], name);
+    }
     const now = new Date(this.#world.clock()).toISOString();
-    const folder = options.folder === undefined ? {} : { folder: resolve(options.folder) };
+    const given = options.folder;
+    const folder = given === undefined ? {} : { folder: this.folderFor(given, '') };
     return forkSession(this.#world, file, { ...options, ...folder, now });
   }
 
-  async move(session: OpenSession, folder: string, cwd: string | undefined): Promise<MoveReport> {
+  async move(session: OpenSession, { folder, cwd }: MoveTarget): Promise<MoveReport> {
     const { writer, inMemory } = session.parts;
     if (inMemory) throw onlyInMemory('moveTo');
     return writer.quiet(async () => {
       await writer.follow();
       const record = { id: session.id, file: writer.file };
-      const target = { folder: resolve(folder), cwd: cwd ?? session.header.cwd };
+      const about = cwd ?? session.header.cwd;
+      const target = { folder: this.folderFor(folder, about), cwd: about };
       const report = await moveSession(this.#world, record, target);
       writer.file = report.to;
       session.header = { ...session.header, cwd: target.cwd };
       return report;
     });
+  }
+
+  /** One that need not be open. */
+  async moveFile(record: SessionRecord, { folder, cwd }: MoveTarget): Promise<MoveReport> {
+    const { io } = this.#world;
+    const { header } = await withFile(io, record.file, 'read', (file) =>
+      readHeader(file, record.file),
+    );
+    const about = cwd ?? header.cwd;
+    return moveSession(this.#world, record, { folder: this.folderFor(folder, about), cwd: about });
   }
 
   async persist(session: OpenSession, folder: string | undefined): Promise<Session> {
@@ -235,6 +252,18 @@ function readEnds(io: Io, path: string): Promise<Ends> {
   });
 }
 
+function checkNew({ cwd, header, redact }: NewSession): void {
+  if (cwd !== undefined) checkString(cwd, 'cwd');
+  checkRedact(redact);
+  const isFields = typeof header === 'object' && header !== null && !Array.isArray(header);
+  if (header !== undefined && !isFields) throw invalid('header', 'is an object');
+}
+
+function checkRedact(redact: unknown): void {
+  if (redact !== undefined && typeof redact !== 'function')
+    throw invalid('redact', 'is a function');
+}
+
 function toOpen(session: Session): OpenSession {
   if (session instanceof OpenSession) return session;
   throw invalid('parent', 'is a session that this store opened');
@@ -257,15 +286,4 @@ async function* entriesOf(session: OpenSession): AsyncGenerator<SessionEntry> {
 function onlyInMemory(verb: string): QuipuError<'UNSUPPORTED'> {
   const message = `session.${verb} needs files; call session.persist() first`;
   return new QuipuError('UNSUPPORTED', message, { what: verb, found: 'a session in memory' });
-}
-
-const SLUG_CHARS_MAX = 120;
-
-/** A folder as one name: readable, and one of its own for each. */
-function slugOf(cwd: string): string {
-  const slug = resolve(cwd)
-    .replaceAll(/^[/\\]+|[/\\]+$/g, '')
-    .replaceAll(/[^A-Za-z0-9._-]+/g, '-');
-  if (slug.length <= SLUG_CHARS_MAX) return `--${slug}--`;
-  return `--${slug.slice(-SLUG_CHARS_MAX)}-${sha256Hex(encodeUtf8(cwd)).slice(0, 8)}--`;
 }

@@ -55,14 +55,14 @@ export interface Session {
   readonly artifacts: Artifacts;
 
   /**
-   * Durable when it resolves. If it rejects, the entry waits, and is written with the next one or by `flush`: do not
+   * Durable when it resolves. An id that is taken is INVALID, a parent that is not there NOT_FOUND. If it rejects otherwise, the entry waits, and is written with the next one or by `flush`: do not
    * append it again.
    */
   append(entry: NewEntry): Promise<SessionEntry>;
   /** Writes what waits. */
   flush(): Promise<void>;
-  /** Go on from another entry, or from the beginning. */
-  setLeaf(id: string | null): void;
+  /** Go on from another entry, or from the beginning. NOT_FOUND for one that is not there. */
+  setLeaf(id: string | null): Promise<void>;
 
   /** Everything, one entry at a time, whatever the size of the file. */
   entries(options?: SessionReadOptions): AsyncIterable<LoadedEntry>;
@@ -80,8 +80,11 @@ export interface Session {
   resolve(url: string, range?: LineRange): Promise<Resource>;
 
   fork(options?: SessionForkOptions): Promise<ForkReport>;
-  /** To another folder, with its artifacts. */
-  moveTo(folder: string, options?: { readonly cwd?: string }): Promise<MoveReport>;
+  /** To another folder, with its artifacts; for `{ cwd }` to the one where a session about that would begin. */
+  moveTo(
+    to: string | { readonly cwd: string },
+    options?: { readonly cwd?: string },
+  ): Promise<MoveReport>;
   /** Makes a session in memory one with a file, under the same ids. */
   persist(options?: { readonly folder?: string }): Promise<Session>;
   /** Writes what waits, and takes its artifacts out of what addresses lead to. Idempotent. */

@@ -97,7 +97,12 @@ export interface Sessions {
   list(options?: { readonly limit?: number; readonly cursor?: string }): Promise<SessionsPage>;
   details(session: string): Promise<SessionDetails>;
   fork(session: string, options?: SessionForkOptions): Promise<ForkReport>;
-  move(session: string, folder: string, options?: { readonly cwd?: string }): Promise<MoveReport>;
+  /** To another folder; for `{ cwd }` to the one where a session about that would begin. */
+  move(
+    session: string,
+    to: string | { readonly cwd: string },
+    options?: { readonly cwd?: string },
+  ): Promise<MoveReport>;
   /** File and artifacts; blobs go with the next collection, unless something else refers to them. */
   remove(session: string): Promise<void>;
   /** Puts a header, made from the name of the file, before what cannot be opened without one. */

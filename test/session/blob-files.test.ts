@@ -1,6 +1,13 @@
 import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  prepareEntryForPersistence,
+  prepareEntryForPersistenceSync,
+  resolveBlobRefsInEntries,
+  resolveBlobRefsInEntriesSync,
+} from '../../src/index.ts';
 import { BlobFiles } from '../../src/session/blob-files.ts';
 import { useSessionRig } from './rig.ts';
 
@@ -47,5 +54,37 @@ describe('blobs as files', () => {
     expect(fs.existsSync(draft)).toBe(false);
     expect(fs.existsSync(path)).toBe(true);
     await expect(store.blobs.path('0'.repeat(64))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('hold the pictures of entries, there and back, by the names that programs know', async () => {
+    const blobs = new BlobFiles(fs.mkdtempSync(join(tmpdir(), 'quipu-seed-')));
+    onTestFinished(() => fs.rmSync(blobs.folder, { recursive: true }));
+    const data = Buffer.alloc(900, 7).toString('base64');
+    const url = `data:image/png;base64,${data}`;
+    const toEntry = (): object => ({
+      type: 'message',
+      partialJson: '{',
+      content: [{ type: 'image', data }, { image_url: { url } }],
+    });
+    const { partialJson: _, ...whole } = toEntry() as Record<string, unknown>;
+    const given = toEntry();
+    const written = [
+      await prepareEntryForPersistence(given, blobs),
+      prepareEntryForPersistenceSync(given, blobs),
+    ];
+    expect(given).toEqual(toEntry());
+    expect(written[0]).toEqual(written[1]);
+    expect(JSON.stringify(written)).not.toContain(data);
+    expect(await resolveBlobRefsInEntries([written[0]!], blobs)).toEqual([]);
+    expect(resolveBlobRefsInEntriesSync([written[1]!], blobs)).toEqual([]);
+    expect(written).toEqual([whole, whole]);
+    const lost = `blob:sha256:${'f'.repeat(64)}`;
+    const entry = { type: 'image', data: lost };
+    const said: string[] = [];
+    const warn = ({ message }: { message: string }): unknown => said.push(message);
+    expect(await resolveBlobRefsInEntries([entry], blobs, warn)).toEqual([lost]);
+    expect(resolveBlobRefsInEntriesSync([entry], blobs, warn)).toEqual([lost]);
+    expect(said).toEqual(Array(2).fill('Blob not found for image reference'));
+    expect(entry.data).toBe(lost);
   });
 });

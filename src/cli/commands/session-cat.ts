@@ -37,7 +37,10 @@ async function* chosen(
 ): AsyncGenerator<SessionEntry> {
   const hydrate = !raw;
   if (last === undefined && branch === undefined) {
-    for await (const { entry } of session.entries({ hydrate })) yield entry;
+    for await (const { entry, warnings } of session.entries({ hydrate })) {
+      yield entry;
+      for (const { message, about } of warnings) world.err(`${message}: ${about}\n`);
+    }
     return;
   }
   const view =

@@ -86,3 +86,19 @@ it('gives a file without a header a new one', async () => {
   expect((await rig.run('session', 'cat', name)).out).toContain('"a"');
   expect(await rig.feed('{', 'session', 'append', name)).toMatchObject({ code: 2 });
 });
+
+it('says on standard error which pictures are missing, and moves to the folder of another project', async () => {
+  using rig = new CliRig({ onDisk: true });
+  const id = await begin(rig);
+  const lost = 'f'.repeat(64);
+  const entry = JSON.stringify({ type: 'x', image_url: `blob:sha256:${lost}` });
+  expect(await rig.run('session', 'append', id, '--entry', entry)).toMatchObject({ code: 0 });
+  const { code, err } = await rig.run('session', 'cat', id);
+  expect({ code, err }).toEqual({
+    code: 0,
+    err: `Blob not found for persisted image data URL: ${lost}\n`,
+  });
+  const moved = await rig.run('session', 'move', id, '--cwd', '/elsewhere');
+  expect(moved.out).toContain('/sessions/--elsewhere--/');
+  expect(await rig.run('session', 'move', id)).toMatchObject({ code: 2 });
+});

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { checkString } from '../../base/check-text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Io } from '../../engine/io.ts';
@@ -54,13 +55,14 @@ export class Artifacts {
 
   /** An id and a path that nobody else gets. The file is the caller's to write, once. */
   async allocate(toolType: string): Promise<SavedArtifact> {
+    checkString(toolType, 'toolType');
     const id = String(await this.#ids.takeArtifact());
     return { id, path: join(this.folder, toArtifactName(id, toolType)) };
   }
 
   /** The id is returned only once the whole text is durable. */
   async save(text: string, toolType: string): Promise<SavedArtifact> {
-    if (typeof text !== 'string') throw invalid('text', `is a string, got ${typeof text}`);
+    checkString(text, 'text');
     const saved = await this.allocate(toolType);
     await this.#write(saved.path, text);
     return saved;
@@ -80,6 +82,9 @@ export class Artifacts {
 
   /** Ids for several agents at once, with indices that follow each other. */
   async allocateAgents(names: readonly string[], parentId?: string): Promise<string[]> {
+    const given: unknown = names;
+    if (!Array.isArray(given)) throw invalid('names', 'is a list of texts');
+    for (const name of given) checkString(name, 'name');
     if (parentId !== undefined) checkAgentId(parentId);
     const first = await this.#ids.takeAgents(parentId, names.length);
     return names.map((name, at) => toAgentId(parentId, first + at, name));
@@ -88,6 +93,7 @@ export class Artifacts {
   /** Writes the output of an agent, once: a second one needs another id. */
   async saveAgentOutput(id: string, text: string): Promise<SavedArtifact> {
     const path = join(this.folder, `${checkAgentId(id)}.md`);
+    checkString(text, 'text');
     if ((await this.#io.stat(path)) !== undefined) {
       throw invalid('id', `has its output already: ${id}; allocate another one`);
     }
@@ -123,6 +129,7 @@ export class Artifacts {
 }
 
 function checkAgentId(id: string): string {
+  checkString(id, 'id');
   if (/^\d+-[A-Za-z0-9_-]{1,64}(?:\.\d+-[A-Za-z0-9_-]{1,64})*$/.test(id)) return id;
   throw new QuipuError('INVALID', `"${id}" is no id of an agent output, such as 0-Plan.1-Check`, {
     what: 'id',

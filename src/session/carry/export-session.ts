@@ -1,4 +1,5 @@
 import { basename, join, resolve } from 'node:path';
+import { checkString } from '../../base/check-text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import type { Io } from '../../engine/io.ts';
@@ -24,7 +25,7 @@ export async function exportSession(
   given: string,
 ): Promise<ExportReport> {
   const { io, engine } = world;
-  const folder = resolve(given);
+  const folder = resolve(checkString(given, 'folder'));
   await assertEmpty(io, folder);
   await makeFolders(io, join(folder, BLOBS));
   // No line is written meanwhile, so that none is copied in half.
@@ -65,7 +66,7 @@ export async function importSession(
   folderFor: (cwd: string) => string,
 ): Promise<SessionRecord> {
   const { io, engine, registry } = world;
-  const source = resolve(given);
+  const source = resolve(checkString(given, 'folder'));
   const name = (await io.list(source)).find(isSessionName);
   if (name === undefined) throw invalid('folder', `has a session in it, and ${source} has none`);
   const from = join(source, name);

@@ -156,8 +156,12 @@ async function carryArtifacts(
 ): Promise<{ artifactsCopied: boolean; warning?: string }> {
   const [from, to] = [artifactsFolderOf(file), artifactsFolderOf(newFile)];
   if (from === undefined || to === undefined) return { artifactsCopied: false };
-  if ((await io.stat(from))?.kind !== 'folder') return { artifactsCopied: false };
-  if (!wanted) return { artifactsCopied: false };
+  const kind = (await io.stat(from))?.kind;
+  if (kind === undefined || !wanted) return { artifactsCopied: false };
+  if (kind !== 'folder') {
+    const warning = `the artifacts of ${file} were not copied: ${from} is no folder`;
+    return { artifactsCopied: false, warning };
+  }
   const counters = await new Artifacts(io, from).counters();
   const target = new Artifacts(io, to);
   try {

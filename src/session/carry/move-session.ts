@@ -1,4 +1,5 @@
 import { basename, dirname, join } from 'node:path';
+import { checkString } from '../../base/check-text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Io } from '../../engine/io.ts';
@@ -30,6 +31,28 @@ export interface MoveWorld {
 export interface MoveReport {
   readonly from: string;
   readonly to: string;
+}
+
+/** Where a session is to go. Without a folder: to where one about `cwd` would begin. */
+export interface MoveTarget {
+  readonly folder?: string;
+  readonly cwd?: string;
+}
+
+/** What callers may say. */
+export function toTarget(
+  to: string | { readonly cwd: string },
+  about: string | undefined,
+): MoveTarget {
+  const given: unknown = to;
+  const isOptions = typeof given === 'object' && given !== null;
+  const cwd = isOptions ? (given as { cwd?: unknown }).cwd : about;
+  if (cwd !== undefined) checkString(cwd, 'cwd');
+  if (isOptions && cwd !== undefined) return { cwd: cwd as string };
+  if (typeof given !== 'string' || given === '') {
+    throw invalid('folder', 'is the path of a folder, or { cwd }');
+  }
+  return { folder: given, ...(about !== undefined && { cwd: about }) };
 }
 
 export async function moveSession(

@@ -31,6 +31,14 @@ export async function hydrateEntry<T>(
   read: ReadBlob,
   warn: (warning: SessionWarning) => void,
 ): Promise<Hydrated<T>> {
+  const wanted = findReferences(entry, warn);
+  return wanted.length === 0
+    ? { entry, unresolved: [] }
+    : restoreBlobs(entry, await readAll(wanted, read), warn);
+}
+
+/** The SHA-256 of each blob that an entry needs to be as it was. */
+export function findReferences(entry: unknown, warn: (warning: SessionWarning) => void): string[] {
   const wanted = new Set<string>();
   rewriteStrings(entry, {
     text(text, place) {
@@ -42,9 +50,15 @@ export async function hydrateEntry<T>(
       return text;
     },
   });
-  if (wanted.size === 0) return { entry, unresolved: [] };
+  return [...wanted];
+}
 
-  const found = await readAll([...wanted], read);
+/** Puts these blobs where their references are. */
+export function restoreBlobs<T>(
+  entry: T,
+  found: ReadonlyMap<string, Uint8Array>,
+  warn: (warning: SessionWarning) => void,
+): Hydrated<T> {
   const unresolved = new Set<string>();
   const whole = rewriteStrings(entry, {
     text(text, place) {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { checkString } from '../../base/check-text.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
@@ -13,7 +14,7 @@ import { carrySums, readSums } from '../sums/file-sums.ts';
 
 /** Every byte that was there stays, behind the new header. A header that can be read is left as it is. */
 export async function recoverHeader(io: Io, given: string): Promise<SessionHeader> {
-  const path = resolve(given);
+  const path = resolve(checkString(given, 'file'));
   return withFileLock(io, lockOf(path), () =>
     withFile(io, path, 'read', async (file) => {
       const found = await tryHeader(file, path);

@@ -24,8 +24,9 @@ export async function appendLines(
 ): Promise<number> {
   return withFile(io, path, 'write', async (file) => {
     const size = await repairTail(io, path, file);
-    const there = await idsFrom(file, Math.min(knownSize, size), size);
-    const missing = lines.filter(({ id }) => !there.has(id));
+    const span = { from: Math.min(knownSize, size), to: size };
+    const there = await findLines(file, span, new Set(lines.map(({ line }) => line)));
+    const missing = lines.filter(({ line }) => !there.has(line));
     if (missing.length === 0) return size;
     const bytes = encodeUtf8(missing.map(({ line }) => `${line}\n`).join(''));
     try {
@@ -68,11 +69,16 @@ async function keepTorn(io: Io, path: string, bytes: Uint8Array): Promise<void> 
   }
 }
 
-async function idsFrom(file: IoFile, from: number, to: number): Promise<ReadonlySet<unknown>> {
-  const ids = new Set<unknown>();
-  for await (const line of readForward(file, from, to)) {
-    if (line.bytes === undefined) continue;
-    for (const record of parseLine(line.bytes).records) ids.add(record['id']);
+/** Those of these lines that stand in a part of the file, to the letter. */
+async function findLines(
+  file: IoFile,
+  { from, to }: { readonly from: number; readonly to: number },
+  wanted: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for await (const { bytes } of readForward(file, from, to)) {
+    const text = bytes === undefined ? '' : Buffer.from(bytes).toString('utf8');
+    if (wanted.has(text)) found.add(text);
   }
-  return ids;
+  return found;
 }

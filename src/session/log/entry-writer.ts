@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { checkString, kindOf } from '../../base/check-text.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import type { Io } from '../../engine/io.ts';
 import type { BlobToPut } from '../entries/blob-reference.ts';
@@ -7,6 +8,7 @@ import { referencesIn } from '../keep/scan-references.ts';
 import { toLine } from '../entries/session-entry.ts';
 import type { NewEntry, SessionEntry } from '../entries/session-entry.ts';
 import { coverFile } from '../sums/file-sums.ts';
+import { EntryIds } from './entry-ids.ts';
 import { appendLines } from './append-lines.ts';
 import type { PendingLine } from './append-lines.ts';
 import { LINE_BYTES_MAX } from './read-lines.ts';
@@ -46,6 +48,8 @@ interface Waiting extends PendingLine {
 export class EntryWriter {
   readonly #options: EntryWriterOptions;
   readonly #waiting: Waiting[] = [];
+  readonly #ids: EntryIds;
+  #accepting: Promise<unknown> = Promise.resolve();
   #tail: Promise<unknown> = Promise.resolve();
   #knownSize: number;
   file: string;
@@ -53,21 +57,60 @@ export class EntryWriter {
 
   constructor(options: EntryWriterOptions) {
     this.#options = options;
+    this.#ids = new EntryIds(options.io);
     this.#knownSize = options.size;
     this.file = options.file;
     this.leaf = options.leaf;
   }
 
   async append(given: NewEntry): Promise<SessionEntry> {
+    const entry = await this.#inOrder(() => this.#accept(given));
+    await this.flush();
+    return entry;
+  }
+
+  /** NOT_FOUND for an entry that is not there. */
+  setLeaf(id: string | null): Promise<void> {
+    return this.#inOrder(async () => {
+      if (id !== null && !(await this.#isThere(id))) throw noEntry(id);
+      this.leaf = id;
+    });
+  }
+
+  /** One after the other, in the order of the calls: each builds on the leaf that the one before it made. */
+  #inOrder<T>(step: () => Promise<T>): Promise<T> {
+    const mine = this.#accepting.then(step, step);
+    this.#accepting = mine;
+    return mine;
+  }
+
+  async #accept(given: NewEntry): Promise<SessionEntry> {
     const entry = this.#complete(given);
+    await this.#check(given, entry.id);
     if (this.#waiting.length >= PENDING_MAX) {
       const message = `${this.#waiting.length} entries wait to be written; make room, then flush`;
       throw new QuipuError('UNAVAILABLE', message, { what: 'session' });
     }
     this.#waiting.push(this.#toWaiting(entry));
     this.leaf = entry.id;
-    await this.flush();
     return entry;
+  }
+
+  /** A disk that cannot be read refuses nothing: the entry waits, as it does for one that cannot be written. */
+  async #check(given: NewEntry, id: string): Promise<void> {
+    const unknown = (isThere: boolean) => (): boolean => isThere;
+    if (given.id !== undefined && (await this.#isThere(id).catch(unknown(false)))) {
+      throw invalid('id', `is one that no other entry has, and there is an entry ${id}`);
+    }
+    const { parentId } = given;
+    if (typeof parentId !== 'string') return;
+    if (!(await this.#isThere(parentId).catch(unknown(true)))) throw noEntry(parentId);
+  }
+
+  async #isThere(id: string): Promise<boolean> {
+    if (this.#waiting.some((waiting) => waiting.id === id)) return true;
+    await this.follow();
+    return this.#ids.has(this.file, id);
   }
 
   /** One after the other; whoever comes while a write is under way shares the next one. */
@@ -134,13 +177,16 @@ export class EntryWriter {
   }
 
   #complete(given: NewEntry): SessionEntry {
-    if (typeof given !== 'object' || given === null) throw invalid('entry', 'is an object');
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      throw invalid('entry', `is an object, got ${kindOf(given)}`);
+    }
     if (typeof given.type !== 'string' || given.type === '' || given.type === 'session') {
       throw invalid('type', 'is a text such as "message", and not "session"');
     }
     const { id = randomBytes(8).toString('hex'), parentId = this.leaf } = given;
     if (typeof id !== 'string' || id === '') throw invalid('id', 'is a text that is not empty');
-    const timestamp = given.timestamp ?? this.#options.now();
+    if (parentId !== null) checkString(parentId, 'parentId');
+    const timestamp = checkString(given.timestamp ?? this.#options.now(), 'timestamp');
     const entry = { ...given, id, parentId, timestamp };
     return this.#options.redact?.(entry) ?? entry;
   }
@@ -156,6 +202,10 @@ export class EntryWriter {
     }
     return { id: entry.id, line, blobs };
   }
+}
+
+function noEntry(id: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no entry ${id}`, { what: 'entry', id });
 }
 
 function toJsonLine(entry: SessionEntry): string {

@@ -1,6 +1,9 @@
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { sha256Hex } from '../../base/hash.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
 
 const SUFFIX = '.jsonl';
+const SLUG_CHARS_MAX = 120;
 
 /** `<timestamp>_<id>.jsonl`, with the characters that file systems dislike turned into hyphens. */
 export function toSessionName(id: string, timestamp: string): string {
@@ -33,4 +36,13 @@ export function lockOf(file: string): string {
 /** Where bytes go that a crash cut short. */
 export function tornFileOf(file: string): string {
   return `${file}.torn`;
+}
+
+/** A folder as one name: readable, and one of its own for each. */
+export function slugOf(cwd: string): string {
+  const slug = resolve(cwd)
+    .replaceAll(/^[/\\]+|[/\\]+$/g, '')
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '-');
+  if (slug.length <= SLUG_CHARS_MAX) return `--${slug}--`;
+  return `--${slug.slice(-SLUG_CHARS_MAX)}-${sha256Hex(encodeUtf8(cwd)).slice(0, 8)}--`;
 }

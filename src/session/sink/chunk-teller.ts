@@ -1,10 +1,15 @@
-/** Tells a listener of text as it comes, at most once in `throttleMs`, and loses none of it. */
+/**
+ * Tells a listener of text as it comes, at most once in `throttleMs`, and loses none of it. What the listener throws is
+ * kept for whoever asks, and stops nobody.
+ */
 export class ChunkTeller {
   readonly #tell: (text: string) => void;
   readonly #throttleMs: number;
   #pending = '';
   #lastMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  /** What the listener threw first. */
+  error: string | undefined;
 
   constructor(tell: (text: string) => void, throttleMs: number) {
     this.#tell = tell;
@@ -24,7 +29,11 @@ export class ChunkTeller {
     this.discard();
     if (text === '') return;
     this.#lastMs = performance.now();
-    this.#tell(text);
+    try {
+      this.#tell(text);
+    } catch (error) {
+      this.error ??= error instanceof Error ? error.message : String(error);
+    }
   }
 
   discard(): void {

@@ -234,6 +234,23 @@ describe('OutputSink', () => {
     expect(fits.artifact).toBe('abcdefghijkl');
   });
 
+  it('loses nothing to a listener that throws, now or later', async () => {
+    for (const chunkThrottleMs of [0, 1]) {
+      let calls = 0;
+      const onChunk = (): void => {
+        calls++;
+        throw new Error('no ears');
+      };
+      const sink = new OutputSink({ onChunk, chunkThrottleMs });
+      await sink.push('one ');
+      await sink.push(Buffer.from('two '));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      await sink.push('three');
+      expect(await sink.dump()).toMatchObject({ output: 'one two three', chunkError: 'no ears' });
+      expect(calls).toBeGreaterThan(1);
+    }
+  });
+
   it('ignores what comes after the end', async () => {
     const sink = new OutputSink();
     await sink.push('a');

@@ -1,3 +1,4 @@
+import { checkString } from '../../base/check-text.ts';
 import { invalid } from '../../base/errors.ts';
 import { ChunkTeller } from './chunk-teller.ts';
 import { ColumnCap } from './column-cap.ts';
@@ -54,6 +55,9 @@ export class OutputSink {
   /** Takes the chunk at once. Wait for the result before the next one, or a slow disk fills the memory. */
   push(chunk: string | Uint8Array): Promise<void> {
     if (this.#state !== 'open') return DONE;
+    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) {
+      throw invalid('chunk', `is a text or bytes, got ${typeof chunk}`);
+    }
     if (typeof chunk === 'string') this.#pushText(this.#takeFragment() + chunk);
     else this.#pushBytes(chunk);
     return this.#spill?.room() ?? DONE;
@@ -62,6 +66,7 @@ export class OutputSink {
   /** Shows `text` instead of what came so far. The file, if there is one, keeps what it has. */
   replace(text: string): void {
     if (this.#state !== 'open') return;
+    checkString(text, 'text');
     this.#teller?.discard();
     this.#fragment = EMPTY;
     this.#sanitizer.end();
@@ -75,6 +80,7 @@ export class OutputSink {
 
   /** What came of it. A notice is put in front. Later pushes are ignored. */
   dump(notice?: string): Promise<OutputSummary> {
+    if (notice !== undefined) checkString(notice, 'notice');
     this.#dumping ??= this.#dump(notice);
     return this.#dumping;
   }
@@ -123,6 +129,7 @@ export class OutputSink {
       columnDroppedBytes: this.#columns?.droppedBytes ?? 0,
       columnMax: maxColumns,
       ...end,
+      ...(this.#teller?.error !== undefined && { chunkError: this.#teller.error }),
     };
   }
 
@@ -196,5 +203,10 @@ function checkOptions(options: SinkOptions): void {
   for (const [name, amount] of Object.entries(amounts)) {
     if (Number.isFinite(amount) && amount >= 0) continue;
     throw invalid(name, `is a number from 0, got ${String(amount)}`);
+  }
+  for (const name of ['onChunk', 'artifact'] as const) {
+    const value: unknown = options[name];
+    if (value === undefined || typeof value === 'function') continue;
+    throw invalid(name, `is a function, got ${typeof value}`);
   }
 }

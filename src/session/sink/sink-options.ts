@@ -39,6 +39,8 @@ export interface OutputSummary {
   readonly artifactId?: string;
   /** Which step of writing the file failed. What is shown is right all the same. */
   readonly artifactError?: string;
+  /** What `onChunk` threw first. Nothing of the output is missing for it. */
+  readonly chunkError?: string;
 }
 
 /** Tells a reader what is missing, and where all of it is. Undefined when nothing is. */

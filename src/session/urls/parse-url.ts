@@ -1,3 +1,4 @@
+import { checkString } from '../../base/check-text.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { decodePercent, pathToQuery } from './query.ts';
 
@@ -12,6 +13,7 @@ export type InternalUrl =
 
 /** Says what an address asks for, whether or not it is there. */
 export function parseInternalUrl(url: string): InternalUrl {
+  checkString(url, 'url');
   const [, scheme = '', rest = ''] = /^([^:/]*):(?:\/\/)?([^]*)$/.exec(url) ?? ['', url];
   if (url.startsWith('artifact://')) return parseArtifact(rest);
   if (url.startsWith('agent://')) return parseAgent(rest);

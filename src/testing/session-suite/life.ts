@@ -45,7 +45,7 @@ export function lifeSuite(target: StoreTarget): void {
       const { begin } = await openSessions(target);
       const session = await begin();
       const [a, b] = [await session.append(message('a')), await session.append(message('b'))];
-      session.setLeaf(a.id);
+      await session.setLeaf(a.id);
       const c = await session.append(message('c'));
       expect(c.parentId).toBe(a.id);
       expect((await session.branch()).entries).toEqual([a, c]);

@@ -6,6 +6,7 @@ import { damageSuite } from './damage.ts';
 import { factsSuite } from './facts.ts';
 import { keepingSuite } from './keeping.ts';
 import { lifeSuite } from './life.ts';
+import { refusalsSuite } from './refusals.ts';
 
 /** What every store does with sessions, whose files are on this machine wherever the store is. */
 export function sessionSuite(target: StoreTarget): void {
@@ -16,5 +17,6 @@ export function sessionSuite(target: StoreTarget): void {
     damageSuite(target);
     changedSuite(target);
     besideSuite(target);
+    refusalsSuite(target);
   });
 }
