@@ -10,7 +10,9 @@ export const databaseRow: Row = {
     const found = await bench.inTurn(['database'], { size, from, payloadBytes });
     const { perSecond = 0, byHandPerSecond = 0, share = 0 } = found;
     const { lastP50Ms = 0, lastByHandP50Ms = 0, shallowP50Ms = 0, deepP50Ms = 0 } = found;
+    const { shortP50Ms = 0, shortByHandP50Ms = 0 } = found;
     const slower = lastP50Ms / lastByHandP50Ms;
+    const shortSlower = shortP50Ms / shortByHandP50Ms;
     const deeper = Math.max(shallowP50Ms / deepP50Ms, deepP50Ms / shallowP50Ms);
     return {
       findings: [
@@ -27,6 +29,13 @@ export const databaseRow: Row = {
           measured: times(slower),
           must: '<= 2x',
           met: slower <= 2,
+        },
+        {
+          work: 'last 20 turns with payloads, PostgreSQL, p50',
+          answers: { quipu: ms(shortP50Ms), postgres: ms(shortByHandP50Ms) },
+          measured: times(shortSlower),
+          must: '<= 2x',
+          met: shortSlower <= 2,
         },
         {
           work: `64 turns at the root of ${count(from)}, and near the head, PostgreSQL, p50`,

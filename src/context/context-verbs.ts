@@ -1,6 +1,5 @@
 import { toContextId, toTurnId } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
-import { QuipuError } from '../base/errors.ts';
 import type { ContextChange } from '../engine/batch.ts';
 import type { ContextMeta } from '../engine/rows.ts';
 import { checkKey, checkList } from './check-input.ts';
@@ -16,6 +15,7 @@ import type {
   Page,
 } from './contexts.ts';
 import { only } from './only.ts';
+import { noContext } from './read-turns.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import { StoredContext } from './stored-context.ts';
 
@@ -76,11 +76,4 @@ export function contextVerbs({ engine, lifetime }: ContextsWorld): ContextVerbs 
 function forkDetails(options: ForkOptions): { meta: ContextMeta; key?: string } {
   const key = checkKey(options);
   return { meta: checkDetails(options), ...(key !== undefined && { key }) };
-}
-
-function noContext(id: ContextId): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no context ${id}`, {
-    what: 'context',
-    id: String(id),
-  });
 }

@@ -1,8 +1,9 @@
 import { NO_TURN } from '../base/brand.ts';
-import type { ContextId, TurnId } from '../base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeadRow } from '../engine/rows.ts';
+import type { TurnView } from './apply-patches.ts';
 import type { CheckedRead } from './check-input.ts';
 import { keepNewest, keepOldest } from './cut-page.ts';
 import { PAGE_TURNS_MAX } from './limits.ts';
@@ -11,6 +12,8 @@ import {
   loadTurns,
   mustGetHead,
   mustGetTurn,
+  noContext,
+  toViews,
   viewTurns,
   walkDepths,
   walkUpTo,
@@ -43,6 +46,12 @@ async function readLast(
   { context, n }: { readonly context: ContextId; readonly n: number },
   read: CheckedRead,
 ): Promise<LoadedPage> {
+  if (engine.readLast !== undefined && n > 0) {
+    const last = await engine.readLast(context, n, read.payload === false ? 0 : read.maxBytes);
+    if (last === undefined) throw noContext(context);
+    const views = toViews(last.turns.toReversed(), last, read.as);
+    return toPageBack(engine, { views, headDepth: last.headDepth, blobs: last.blobs }, read);
+  }
   const head = await mustGetHead(engine, context);
   return readBack(engine, { from: head.head, n, headDepth: head.headDepth }, read);
 }
@@ -103,13 +112,30 @@ interface PageBack {
 async function readBack(engine: Engine, page: PageBack, read: CheckedRead): Promise<LoadedPage> {
   const rows = await walkUpTo(engine, page.from, page.n);
   const views = await viewTurns(engine, rows, read.as);
+  return toPageBack(engine, { views, headDepth: page.headDepth }, read);
+}
+
+interface PageViews {
+  /** Older first. */
+  readonly views: readonly TurnView[];
+  readonly headDepth: number;
+  /** Payloads that are at hand, when the engine gave some along. */
+  readonly blobs?: ReadonlyMap<Hash, Uint8Array>;
+}
+
+async function toPageBack(
+  engine: Engine,
+  { views, headDepth, blobs }: PageViews,
+  read: CheckedRead,
+): Promise<LoadedPage> {
   const kept = read.payload === false ? views : keepNewest(views, read.maxBytes);
   const oldest = kept[0]?.row;
+  const peek = blobs && ((hash: Hash): Uint8Array | undefined => blobs.get(hash));
   return {
-    turns: await loadTurns(engine, kept, read.payload),
+    turns: await loadTurns(engine, kept, read.payload, peek),
     cursor: oldest === undefined || oldest.parent === NO_TURN ? undefined : oldest.id,
     nextDepth: undefined,
-    headDepth: page.headDepth,
+    headDepth,
   };
 }
 

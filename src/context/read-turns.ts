@@ -3,7 +3,7 @@ import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
 import type { ErrorData } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { FsRootRow, HeadRow, TurnRow } from '../engine/rows.ts';
+import type { FsRootRow, HeadRow, PatchRow, TurnRow } from '../engine/rows.ts';
 import { TurnFlag } from '../format/turn-flags.ts';
 import { applyPatches, viewTurn } from './apply-patches.ts';
 import type { TurnView } from './apply-patches.ts';
@@ -16,10 +16,17 @@ import type { Turn } from './turn.ts';
 /** Payloads on their way, each asked for once. */
 type Fetched = Map<Hash, Promise<Uint8Array | undefined>>;
 
+/** Payloads that are at hand. */
+type Peek = (hash: Hash) => Uint8Array | undefined;
+
 export async function mustGetHead(engine: Engine, id: ContextId): Promise<HeadRow> {
   const head = await engine.getHead(id);
   if (head !== undefined) return head;
-  throw new QuipuError('NOT_FOUND', `there is no context ${id}`, {
+  throw noContext(id);
+}
+
+export function noContext(id: ContextId): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no context ${id}`, {
     what: 'context',
     id: String(id),
   });
@@ -72,11 +79,19 @@ export async function viewTurns(
 ): Promise<TurnView[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  if (as === 'original') return applyPatches(flagRoots(rows, await engine.getFsRoots(ids)), [], as);
+  if (as === 'original') return toViews(rows, { fsRoots: await engine.getFsRoots(ids) }, as);
   // Asked together: an engine far away answers both at once.
-  const [roots, patches] = await Promise.all([engine.getFsRoots(ids), engine.getPatches(ids)]);
-  const flagged = flagRoots(rows, roots);
-  return applyPatches(flagged, patches, as);
+  const [fsRoots, patches] = await Promise.all([engine.getFsRoots(ids), engine.getPatches(ids)]);
+  return toViews(rows, { fsRoots, patches }, as);
+}
+
+/** The same with all that lies over the turns at hand. */
+export function toViews(
+  rows: readonly TurnRow[],
+  over: { readonly fsRoots: readonly FsRootRow[]; readonly patches?: readonly PatchRow[] },
+  as: CheckedRead['as'],
+): TurnView[] {
+  return applyPatches(flagRoots(rows, over.fsRoots), over.patches ?? [], as);
 }
 
 /** A record says whether its turn came with a file-system root; one may have been attached since. */
@@ -93,11 +108,12 @@ export async function loadTurns(
   engine: Engine,
   views: readonly TurnView[],
   payload: CheckedRead['payload'],
+  peek: Peek = (hash) => engine.peekBlob?.(hash),
 ): Promise<LoadedTurn[]> {
   if (payload === false) return views.map(withoutPayload);
   // Waiting for 64 payloads that are all at hand took longer than finding them.
   const atHand = views.map((view) =>
-    isWanted(payload, view.size) ? loadAtHand(engine, view) : withoutPayload(view),
+    isWanted(payload, view.size) ? loadAtHand(peek, view) : withoutPayload(view),
   );
   if (atHand.every((turn) => turn !== undefined)) return atHand;
   const fetched: Fetched = new Map();
@@ -109,12 +125,12 @@ function isWanted(payload: CheckedRead['payload'], size: number): boolean {
 }
 
 /** Most turns of a page are what they were when they were appended, and were read lately. */
-function loadAtHand(engine: Engine, view: TurnView): LoadedTurn | undefined {
+function loadAtHand(peek: Peek, view: TurnView): LoadedTurn | undefined {
   const { row, patch, payload } = view;
   if (patch !== undefined || payload === undefined || (row.flags & TurnFlag.ABORTED) !== 0) {
     return undefined;
   }
-  const bytes = engine.peekBlob?.(payload);
+  const bytes = peek(payload);
   return bytes && { view, bytes, reason: undefined };
 }
 

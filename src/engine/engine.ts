@@ -96,6 +96,18 @@ export interface Found {
   readonly patches: readonly PatchRow[];
 }
 
+/** The newest turns of a context, and what there is to know of them: all of one moment. */
+export interface LastTurns {
+  readonly headDepth: number;
+  /** Newest first. */
+  readonly turns: readonly TurnRow[];
+  /** Those on these turns, by rising sequence number. */
+  readonly patches: readonly PatchRow[];
+  readonly fsRoots: readonly FsRootRow[];
+  /** Payloads that came along, to be shared; not all of a large page do, and none that is damaged or gone. */
+  readonly blobs: ReadonlyMap<Hash, Uint8Array>;
+}
+
 /** An open turn with the bytes acknowledged so far. */
 export interface OpenTurnRow {
   readonly row: TurnRow;
@@ -161,6 +173,11 @@ export interface Engine {
   getTurn(id: TurnId): Promise<TurnRow | undefined>;
   /** `from` and up to `limit - 1` of its ancestors, newest first. NOT_FOUND when `from` is missing. */
   walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]>;
+  /**
+   * The newest `limit` turns (at least one) up to the head in one question, with up to about `maxBytes` of payloads.
+   * Undefined for a missing context. An engine that has all of it near at hand has no such method.
+   */
+  readLast?(context: ContextId, limit: number, maxBytes: number): Promise<LastTurns | undefined>;
   /** The ancestor of `turn` (or itself) at `depth`, in O(log n) record reads. */
   ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined>;
   /** The deepest turn that both have as ancestor or are; undefined for separate trees. */

@@ -22,7 +22,8 @@ afterEach(() => {
 });
 
 /** They have one row, or a few, or are read to their end by design. */
-const SMALL = /on (?:clock|servers|open_turns|uploads|pg_\w+|unnest|n|w|found|walk|climb|pair)\b/;
+const SMALL =
+  /on (?:clock|servers|open_turns|uploads|pg_\w+|unnest|n|w|found|walk|climb|pair|c|context)\b/;
 /** Collections empty a table; checks and statistics read what there is. */
 const WHOLE = new Set(['drop-notes', 'drop-changes', 'stats', 'forget-servers', 'drop-uploads']);
 
@@ -50,6 +51,7 @@ async function catchStatements(url: string): Promise<Map<string, string>> {
   await Promise.all([
     engine.getTurn(one.id),
     engine.walkBack(open.id, 9),
+    engine.readLast(id, 9, 1000),
     engine.ancestorAt(open.id, 1),
     engine.commonAncestor(one.id, turns[0]!.id),
     engine.getHead(id),

@@ -11,6 +11,7 @@ import type {
   Engine,
   EngineCapabilities,
   EngineStats,
+  LastTurns,
   Found,
   OpenTurnRow,
   Tips,
@@ -33,6 +34,7 @@ import type { ChangeFeed } from './change-feed.ts';
 import type { GroupCommitter } from './commit/group-committer.ts';
 import { prepareBatch, prepareSource } from './intake.ts';
 import type { Presence } from './presence.ts';
+import { LastTurnsReader } from './read/last-turns.ts';
 import { listContexts } from './read/list-contexts.ts';
 import { RecordReader } from './read/record-reader.ts';
 import { TurnReader } from './read/turn-reader.ts';
@@ -62,6 +64,7 @@ export class PostgresEngine implements Engine {
   readonly #parts: EngineParts;
   readonly #blobs: BlobReader;
   readonly #turns: TurnReader;
+  readonly #lastTurns: LastTurnsReader;
   readonly #records: RecordReader;
   #closing: Promise<void> | undefined;
 
@@ -71,6 +74,7 @@ export class PostgresEngine implements Engine {
     this.upkeep = parts.upkeep;
     this.#blobs = new BlobReader(database, parts.cacheBytes);
     this.#turns = new TurnReader(database);
+    this.#lastTurns = new LastTurnsReader(database, this.#blobs);
     this.#records = new RecordReader(database);
   }
 
@@ -163,6 +167,11 @@ export class PostgresEngine implements Engine {
   async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
     this.#assertOpen('walkBack');
     return this.#turns.walkBack(from, limit);
+  }
+
+  async readLast(...asked: Parameters<LastTurnsReader['read']>): Promise<LastTurns | undefined> {
+    this.#assertOpen('readLast');
+    return this.#lastTurns.read(...asked);
   }
 
   async ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined> {

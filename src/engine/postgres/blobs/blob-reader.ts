@@ -79,6 +79,25 @@ export class BlobReader {
     return { hash, size: row.size, storedSize: row.stored_size, chunks };
   }
 
+  /** Those whose bytes are kept here. */
+  atHand(hashes: readonly Hash[]): Hash[] {
+    return hashes.filter((hash) => this.#cache.get(hash) !== undefined);
+  }
+
+  /** The bytes of a blob that is there, as they were read or are kept; undefined for what has to be asked for. */
+  take(hash: Hash, read: Piece | undefined): Uint8Array | undefined {
+    const kept = this.#cache.get(hash);
+    if (kept !== undefined || read === undefined) return kept;
+    try {
+      const bytes = whole(read, hash);
+      this.#cache.set(hash, bytes);
+      return bytes;
+    } catch {
+      // Whoever asks for it by itself is told what is wrong with it.
+      return undefined;
+    }
+  }
+
   async view(hash: Hash): Promise<Uint8Array | undefined> {
     const row = await this.#find(hash);
     if (row === undefined) return undefined;

@@ -27,7 +27,7 @@ export interface PatchColumns {
   readonly created_at: number;
 }
 
-interface OverlayColumns extends PatchColumns {
+export interface OverlayColumns extends PatchColumns {
   readonly fs_root: boolean;
 }
 
@@ -89,16 +89,7 @@ export class RecordReader {
   }
 
   async getFsRoots(turns: readonly TurnId[]): Promise<FsRootRow[]> {
-    const rows = await this.#overlays(turns);
-    // They come by rising number: the last one that a turn was given stays.
-    const newest = new Map(rows.filter((row) => row.fs_root).map((row) => [row.turn, row]));
-    return [...newest.values()]
-      .toSorted((a, b) => a.seq - b.seq)
-      .map(({ turn, payload, seq }) => ({
-        turn: BigInt(turn) as TurnId,
-        root: bytesToHash(payload),
-        seq,
-      }));
+    return toFsRoots(await this.#overlays(turns));
   }
 
   /** Patches and file-system roots. A page asks for both at the same moment, and gets one answer. */
@@ -194,6 +185,18 @@ export class RecordReader {
 
 function missingLine(nth: number): LogDamage {
   return { file: 'log_lines', offset: nth, bytes: 0, what: `line ${nth} is gone` };
+}
+
+/** Of rows by rising number: the last root that a turn was given counts. */
+export function toFsRoots(rows: readonly OverlayColumns[]): FsRootRow[] {
+  const newest = new Map(rows.filter((row) => row.fs_root).map((row) => [row.turn, row]));
+  return [...newest.values()]
+    .toSorted((a, b) => a.seq - b.seq)
+    .map(({ turn, payload, seq }) => ({
+      turn: BigInt(turn) as TurnId,
+      root: bytesToHash(payload),
+      seq,
+    }));
 }
 
 export function toPatchRow(columns: PatchColumns): PatchRow {

@@ -105,19 +105,7 @@ export class TurnReader {
   async walkBack(from: TurnId, limit: number): Promise<TurnRow[]> {
     // At least the turn itself: whether it is there decides what the answer is.
     const rows = await this.#database.query<TurnColumns>(WALK_BACK, [from, toCount(limit)]);
-    if (rows.length === 0) {
-      throw new QuipuError('NOT_FOUND', `there is no turn ${from}`, {
-        what: 'turn',
-        id: String(from),
-      });
-    }
-    const last = rows.at(-1);
-    if (limit > rows.length && last !== undefined && last.depth > 0) {
-      throw new QuipuError('CORRUPT', `turn ${last.parent}, the parent of ${last.id}, is gone`, {
-        file: 'turns',
-        offset: last.parent,
-      });
-    }
+    assertWhole(rows, from, limit);
     return rows.slice(0, Math.max(0, limit)).map(toTurnRow);
   }
 
@@ -149,6 +137,22 @@ export class TurnReader {
     const [columns] = await this.#database.query<TurnColumns>(statement, values);
     return columns && toTurnRow(columns);
   }
+}
+
+/** NOT_FOUND without the turn that a walk begins at, CORRUPT when it ends before a root. */
+export function assertWhole(rows: readonly TurnColumns[], from: TurnId, limit: number): void {
+  const last = rows.at(-1);
+  if (last === undefined) {
+    throw new QuipuError('NOT_FOUND', `there is no turn ${from}`, {
+      what: 'turn',
+      id: String(from),
+    });
+  }
+  if (limit <= rows.length || last.depth === 0) return;
+  throw new QuipuError('CORRUPT', `turn ${last.parent}, the parent of ${last.id}, is gone`, {
+    file: 'turns',
+    offset: last.parent,
+  });
 }
 
 function toCount(limit: number): number {
