@@ -219,7 +219,8 @@ export interface Contexts {
   /**
    * What is there, then what comes, without gap and without repetition, until the signal aborts, the
    * context is removed or the store closes. When the head moves to another branch, the turns after
-   * the common ancestor follow: a turn whose parent is not the one yielded before says so.
+   * the common ancestor follow: a turn whose parent is not the one yielded before says so. Branches that the
+   * head has left again while a reader was more than 10,000 moves behind, or was cut off, may be left out.
    */
   follow(id: ContextId, options?: FollowOptions): AsyncIterable<Turn>;
   /** The bytes of an open turn: what is there, then what comes, until it is sealed. */
