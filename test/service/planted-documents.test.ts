@@ -1,4 +1,11 @@
-import { existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { picture } from '../../src/testing/session-suite/fixture.ts';
@@ -110,6 +117,9 @@ describe('a token that may write', () => {
 function strayRecords({ folder, outside }: AttackRig): Record<string, object> {
   const real = join(outside, 'real.jsonl');
   writeFileSync(real, '{"type":"session","version":3,"id":"real","timestamp":"","cwd":"/"}\n');
+  const kept = join(folder, 'sessions', 'kept');
+  mkdirSync(kept);
+  writeFileSync(join(kept, 'notes.jsonl'), '{"type":"session","version":3,"id":"undone"}\n');
   symlinkSync(outside, join(folder, 'sessions', 'link'));
   symlinkSync(real, join(folder, 'sessions', 'linked.jsonl'));
   writeFileSync(
@@ -127,6 +137,7 @@ function strayRecords({ folder, outside }: AttackRig): Record<string, object> {
     artifacts: { file: join(folder, 'sessions', 'artifacts.jsonl') },
     moving: { file: join(folder, 'sessions', 'no.jsonl'), movingTo: join(outside, 'notes.jsonl') },
     moved: { file: join(outside, 'notes.jsonl'), movingTo: join(folder, 'sessions', 'x.jsonl') },
+    undone: { file: join(kept, 'notes.jsonl'), movingTo: join(outside, 'notes.jsonl') },
     near: { file: join(folder, 'sessions', 'notes.jsonl'), movingTo: join(outside, 'notes.jsonl') },
   };
 }
@@ -199,6 +210,9 @@ describe('a session record that leads out of the store', () => {
       await engine.commit({ docs: [{ name: `session/${id}`, content }] });
     }
     const before = treeOf(rig.outside).filter((file) => !file.includes('real.jsonl'));
+    const backup = join(rig.folder, '..', 'backup');
+    await store.maintain.backup(backup);
+    expect(treeOf(backup).join()).not.toContain('SECRET');
     for (const [id] of strays) {
       const found = await store.sessions.resolve('agent://0-Plan', { session: id }).catch(String);
       expect(JSON.stringify(found)).not.toContain('SECRET');

@@ -9,7 +9,7 @@ import { parsePins } from '../../context/pin-list.ts';
 import { readTurnNote } from '../../context/plan-seal.ts';
 import type { Batch, BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { checkAwayRefs, isAwayRecord } from '../../session/keep/away-sessions.ts';
+import { awayDocs } from '../../session/keep/away-sessions.ts';
 import type { KindName } from '../../store/root-sources.ts';
 import { parseRegistry } from '../../workflow/registry.ts';
 import { parseHistoryLine, parseIndex, parseObject } from '../../workflow/thread-index.ts';
@@ -84,16 +84,10 @@ const RULES: Readonly<Record<KindName | 'pins', KindRules>> = {
   },
   sessions: {
     // Sessions whose files a client keeps. Those of the server are in other documents.
-    docs: [
-      {
-        names: /^away\/session(?:-copies)?\/[\w-]{1,128}$/,
-        check: (text) => isAwayRecord(text) || refuse('is no record of a session'),
-      },
-      {
-        names: /^away\/session-refs\/[\w-]{1,128}\/\d{6}$/,
-        check: (content, { name }) => checkAwayRefs({ name, content }),
-      },
-    ],
+    docs: awayDocs().map(({ names, check }) => ({
+      names,
+      check: (content, { name }) => check({ name, content }),
+    })),
     logs: [],
   },
   queues: { docs: [], logs: [] },

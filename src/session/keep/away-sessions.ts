@@ -4,7 +4,9 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import type { RootSource } from '../../engine/roots.ts';
 import type { DocRow } from '../../engine/rows.ts';
+import type { SessionPrefix } from './doc-names.ts';
 import { parseRefsPage } from './refs-page.ts';
+import { parseRecord } from './registry.ts';
 import { sessionRoots } from './session-roots.ts';
 
 // Sessions whose files are with a client of a server. What is noted about them stands below a folder of its own, because a path
@@ -58,19 +60,34 @@ export function awayRoots(engine: Engine, io: Io): RootSource {
   };
 }
 
-/** CORRUPT for what is no page of references. */
-export function checkAwayRefs(row: Pick<DocRow, 'name' | 'content'>): void {
-  const names = Object.entries(parseRefsPage(row)).flat();
-  if (names.every((name) => name === null || /^[0-9a-f]{64}$/.test(String(name)))) return;
-  const message = `the document ${row.name} names something that is no blob`;
-  throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
+/** A document that a client may write: how its name goes on, and what throws CORRUPT when its content is something else. */
+interface AwayDoc {
+  readonly rest: string;
+  readonly check: (row: Pick<DocRow, 'name' | 'content'>) => unknown;
 }
 
-/** Whether a client could read it as the record of a session. */
-export function isAwayRecord(content: string): boolean {
-  const record: unknown = JSON.parse(content);
-  if (typeof record !== 'object' || record === null) return false;
-  const { id, file, movingTo = '', host = '', ...more } = record as Record<string, unknown>;
-  const isText = [id, file, movingTo, host].every((text) => typeof text === 'string');
-  return isText && Object.keys(more).length === 0;
+const KEY = '[A-Za-z0-9_-]{1,128}';
+
+const AWAY_DOCS: Readonly<Record<SessionPrefix, AwayDoc | undefined>> = {
+  'session/': { rest: KEY, check: parseRecord },
+  'session-copies/': { rest: KEY, check: parseRecord },
+  'session-refs/': { rest: `${KEY}/\\d{6}`, check: checkRefs },
+  // Collections write it, and those are made where the data is.
+  'session-seen/': undefined,
+};
+
+/** The names of all of them, each with its check. */
+export function awayDocs(): { names: RegExp; check: AwayDoc['check'] }[] {
+  return Object.entries(AWAY_DOCS).flatMap(([prefix, doc]) => {
+    if (doc === undefined) return [];
+    return [{ names: new RegExp(`^${AWAY}${prefix}${doc.rest}$`), check: doc.check }];
+  });
+}
+
+function checkRefs(row: Pick<DocRow, 'name' | 'content'>): void {
+  const names = Object.entries(parseRefsPage(row)).flat();
+  const isPage = names.every((name) => name === null || /^[0-9a-f]{64}$/.test(String(name)));
+  if (isPage) return;
+  const message = `the document ${row.name} names something that is no blob`;
+  throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
 }

@@ -53,7 +53,7 @@ export async function backUpSessions(
     // A file that is gone or damaged stays in the backup as it was.
     if (known !== undefined) places[record.id] = known;
     if ((await io.stat(file)) === undefined) continue;
-    if ((await standingOf({ io, root }, record)) === 'foreign') continue;
+    if ((await standingOf({ io, root }, record)) !== 'own') continue;
     await coverSeen(io, file);
     const problem = await findProblem(io, file);
     damaged ??= problem;

@@ -25,9 +25,15 @@ export async function standingOf(world: OwnWorld, record: SessionRecord): Promis
   // A move keeps the name, and so the name of the artifacts that go with it.
   if (basename(movingTo) !== basename(file)) return 'foreign';
   const places = [file, movingTo, hiddenOf(file)];
-  const found = await Promise.all(places.map((path) => standingAt(world, id, path)));
-  if (found.includes('foreign')) return 'foreign';
-  return found.includes('own') ? 'own' : 'unproved';
+  let standing: Standing = 'unproved';
+  for (const path of places) {
+    const found = await standingAt(world, id, path);
+    // A move writes its files whole, header first: one without is not of this move.
+    const isOther = found === 'unproved' && (await world.io.stat(path)) !== undefined;
+    if (found === 'foreign' || isOther) return 'foreign';
+    if (found === 'own') standing = 'own';
+  }
+  return standing;
 }
 
 /** FORBIDDEN for a record that names what is not its own. */

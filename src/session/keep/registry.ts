@@ -109,7 +109,7 @@ export async function currentFile(io: Io, record: SessionRecord): Promise<string
   return (await io.stat(movingTo)) === undefined ? file : movingTo;
 }
 
-export function parseRecord(row: DocRow): SessionRecord {
+export function parseRecord(row: Pick<DocRow, 'name' | 'content'>): SessionRecord {
   const { id, file, movingTo, host } = JSON.parse(row.content) as Partial<SessionRecord>;
   if (typeof id !== 'string' || typeof file !== 'string') {
     const message = `the document ${row.name} does not say where its session is`;
