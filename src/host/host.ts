@@ -108,11 +108,18 @@ export class Host {
   }
 
   async #elect(create: boolean): Promise<Transport> {
-    const startedAt = performance.now();
+    let startedAt = performance.now();
+    let owner: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
       this.#assertOpen();
       const locked = await this.#tryToOwn(create);
       if (locked === undefined) return this.#local;
+      const { pid, since } = readOwnerNote(this.#folder) ?? {};
+      // Another one than before: where owners come and go, everyone's turn comes.
+      if (pid !== undefined && owner !== `${pid} ${since}`) {
+        owner = `${pid} ${since}`;
+        startedAt = performance.now();
+      }
       const leftMs = Math.ceil(startedAt + this.#waitMs() - performance.now());
       // Once: an owner that is busy gets to it, and one that goes away cuts the connection.
       const connectMs = Math.max(CONNECT_MS_MIN, leftMs);

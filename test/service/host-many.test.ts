@@ -1,9 +1,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
+import { writeOwnerNote } from '../../src/engine/files/owner-note.ts';
 import { OwnedStore } from '../../src/host/owned-store.ts';
 import { openStore } from '../../src/open-store.ts';
 import { newFolder } from './host-rig.ts';
@@ -42,6 +44,20 @@ describe('those who wait for an owner', () => {
     await expect(openStore(folder, { waitMs: 2500 })).rejects.toMatchObject({ code: 'LOCKED' });
     expect(tries.mock.calls.length).toBeLessThan(14);
   });
+});
+
+it('waits anew for each owner: where they come and go, all get their turn', async () => {
+  const engine = await own();
+  const opening = openStore(folder, { waitMs: 2000 });
+  opening.catch(() => undefined);
+  await sleep(1500);
+  // As one does that takes over, between two looks of the one that waits.
+  writeOwnerNote(folder, { shares: true });
+  await sleep(1500);
+  await engine.close();
+  const store = await opening;
+  expect(await store.contexts.list()).toEqual({ items: [] });
+  await store.close();
 });
 
 describe('a lock that is deleted under its owner', () => {
