@@ -64,9 +64,11 @@ export interface MessageQuery {
   readonly limit?: number;
 }
 
-/** The newest messages that were asked for, in order. */
+/** The newest messages that were asked for, in order, with events that cannot be read where they stand. */
 export interface MessagePage {
   readonly messages: readonly ChatMessage[];
+  /** What is wrong with the chat as a whole, where something is: messages may be missing at its end. */
+  readonly damage?: readonly ChatProblem[];
   /** For the page before this one, when there is one. */
   readonly before?: number;
 }

@@ -1,5 +1,6 @@
 import { invalid } from '../base/errors.ts';
 import type { ChatHandle } from './chat-handle.ts';
+import type { ChatView } from './chat-view.ts';
 import { checkBranch, checkCount } from './check-query.ts';
 import type { Chat, MessagePage, MessageQuery } from './chats.ts';
 import { findPart, visibleIn, walkBack } from './find-messages.ts';
@@ -9,6 +10,7 @@ import { checkId } from './names.ts';
 import { MAIN_BRANCH } from './payloads.ts';
 import type { MessagePart } from './projections/message-part.ts';
 import type { ChatMessage } from './projections/message.ts';
+import { toDamaged } from './projections/message.ts';
 import { searchMessages } from './search-messages.ts';
 
 type MessageVerbs = Pick<Chat, 'message' | 'messages' | 'search'>;
@@ -38,13 +40,13 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
           if (messages.length === limit || bytes > PAGE_BYTES_MAX) {
             const oldest = messages.at(-1)?.seq ?? before;
             const rest = oldest === Infinity ? {} : { before: oldest };
-            return { messages: messages.toReversed(), ...rest };
+            return { ...toPage(view, messages, { after: oldest, before }), ...rest };
           }
           const message = await load(part);
           bytes += message.content.length;
           messages.push(message);
         }
-        return { messages: messages.toReversed() };
+        return toPage(view, messages, { after: 0, before });
       });
     },
 
@@ -57,4 +59,20 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
       return searchMessages(handle, { text, branch: checkBranch(branch), limit, before });
     },
   };
+}
+
+/** Messages, newest first, become a page, with what cannot be read between them. */
+function toPage(
+  { overview, damage }: ChatView,
+  newestFirst: readonly ChatMessage[],
+  { after, before }: { readonly after: number; readonly before: number },
+): MessagePage {
+  // What is kept of a message shows it also when its line was damaged later.
+  const shown = new Set(newestFirst.map(({ seq }) => seq));
+  const holes = overview.problems
+    .filter(({ kind, seq }) => kind === 'unreadable' && seq > after && seq < before)
+    .filter(({ seq }) => !shown.has(seq))
+    .map(toDamaged);
+  const messages = [...newestFirst, ...holes].toSorted((a, b) => a.seq - b.seq);
+  return { messages, ...(damage.length > 0 && before === Infinity && { damage }) };
 }

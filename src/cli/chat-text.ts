@@ -32,7 +32,9 @@ export async function readText(io: CommandIo, { text, stdin, file }: TextOptions
 
 /** A message for people: who and when, and its text, which cannot take over the terminal. */
 export function showMessage(message: ChatMessage): string {
-  const { id, role, at, state, edits, redacted, attachments, content } = message;
+  const { id, role, at, state, edits, redacted, attachments, content, damaged } = message;
+  if (damaged !== undefined)
+    return `${escapeControls(`(event ${message.seq} cannot be read: ${damaged})`)}\n`;
   const notes = [
     ...(edits > 0 ? ['edited'] : []),
     ...(state === 'streaming' ? ['not completed'] : []),

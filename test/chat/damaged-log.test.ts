@@ -116,6 +116,14 @@ describe.each(DAMAGES)('a log with $what', ({ file = LOG, damage, left, problems
     expect(await textsOf(chat)).toEqual(left);
     const found = await chat.problems();
     expect(found.map(({ seq }) => seq)).toEqual(problems);
+    // Each stands where it would be read, and what is wrong with the whole is said with the newest page.
+    const page = await chat.messages();
+    const holes = page.messages.filter((message) => message.damaged !== undefined);
+    expect(holes.map(({ seq }) => seq)).toEqual(problems.filter((seq) => seq > 0));
+    expect(page.messages.map(({ seq }) => seq)).toEqual(
+      page.messages.map(({ seq }) => seq).toSorted((a, b) => a - b),
+    );
+    expect(page.damage?.map(({ seq }) => seq)).toEqual(problems.filter((seq) => seq === 0));
     expect(found.every(({ kind }) => kind === 'unreadable')).toBe(true);
     expect((await chat.status()).problems).toBe(problems.length);
     expect((await store.chats.list()).items.map(({ id }) => id)).toEqual(['c1', 'c2']);

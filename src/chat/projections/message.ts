@@ -1,3 +1,4 @@
+import type { ChatProblem } from '../event.ts';
 import { MAIN_BRANCH } from '../payloads.ts';
 import type { AttachmentPart, MessagePart, Text } from './message-part.ts';
 
@@ -21,6 +22,14 @@ export interface ChatMessage {
   readonly attachments: readonly Attachment[];
   /** Its text was too long for the log, and the blob that has it cannot be found. */
   readonly missing?: true;
+  /** Stands for an event that cannot be read, and says why; nobody knows what message it was, or whether it was one. */
+  readonly damaged?: string;
+}
+
+/** In the place of an event that cannot be read. */
+export function toDamaged({ seq, message }: ChatProblem): ChatMessage {
+  const unknown = { id: '', at: '', role: '', branch: '', content: '' };
+  return { ...unknown, seq, state: 'complete', edits: 0, attachments: [], damaged: message };
 }
 
 /** The texts to be joined for what a message says now: an edit wins over all, then its completion. */

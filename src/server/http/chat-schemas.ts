@@ -38,6 +38,7 @@ export const messageJson: z.ZodType = z.strictObject({
   redacted: z.strictObject({ reason: z.string(), erased: z.boolean() }).optional(),
   attachments: z.array(z.looseObject({ id: z.string(), hash: z.string() })),
   missing: z.literal(true).optional(),
+  damaged: z.string().optional(),
 });
 
 export const eventJson: z.ZodType = z

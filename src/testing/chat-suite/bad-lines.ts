@@ -116,6 +116,14 @@ export function badLinesSuite(target: StoreTarget): void {
       expect(await textsOf(damaged)).toEqual(
         Array.from({ length: 20 }, (_, n) => `${n}`).filter((n) => n !== '7'),
       );
+      // Where it would stand, on whatever page that is, and once.
+      const shown: unknown[] = [];
+      for (let before: number | undefined = Infinity; before !== undefined;) {
+        const page = await damaged.messages({ limit: 3, ...(before !== Infinity && { before }) });
+        shown.unshift(...page.messages.map(({ seq, damaged: why }) => [seq, why !== undefined]));
+        ({ before } = page);
+      }
+      expect(shown).toEqual(Array.from({ length: 20 }, (_, n) => [n + 1, n === 7]));
       await expect(damaged.archive()).rejects.toMatchObject({ code: 'CORRUPT' });
       await expect(again.store.maintain.gc({ graceMs: 0 })).rejects.toMatchObject({
         code: 'CORRUPT',

@@ -20,7 +20,8 @@ export async function textsOf(chat: Chat, branch: string = 'main'): Promise<stri
   let before: number | undefined;
   do {
     const page = await chat.messages({ branch, limit: 1000, ...(before && { before }) });
-    texts.unshift(...page.messages.map(({ content }) => content));
+    const read = page.messages.filter(({ damaged }) => damaged === undefined);
+    texts.unshift(...read.map(({ content }) => content));
     ({ before } = page);
   } while (before !== undefined);
   return texts;

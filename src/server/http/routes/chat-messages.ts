@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
 import type { NewMessage } from '../../../chat/chats.ts';
-import { EXAMPLE_EVENT, EXAMPLE_MESSAGE, chatId, eventJson, messageJson } from '../chat-schemas.ts';
+import {
+  EXAMPLE_EVENT,
+  EXAMPLE_MESSAGE,
+  chatId,
+  eventJson,
+  messageJson,
+  problemJson,
+} from '../chat-schemas.ts';
 import { given } from '../conditions.ts';
 import { readPieces } from '../read-body.ts';
 import { defineRoute, jsonReply } from '../route.ts';
@@ -29,6 +36,7 @@ export const chatMessageRoutes: readonly Route[] = [
       what: 'A page; `before` leads to the one before it',
       json: z.strictObject({
         messages: z.array(messageJson),
+        damage: z.array(problemJson).optional(),
         before: z.int().min(1).optional(),
       }),
       example: { messages: [EXAMPLE_MESSAGE] },
