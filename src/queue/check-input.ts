@@ -2,6 +2,7 @@ import { QuipuError, invalid, isQuipuError } from '../base/errors.ts';
 import {
   BATCH_BYTES_MAX,
   BATCH_EVENTS_MAX,
+  CONSUMER_BYTES_MAX,
   CONSUMER_CHARS_MAX,
   CONTENT_BYTES_MAX,
   HANDLER_BYTES_MAX,
@@ -51,7 +52,6 @@ function checkContent(content: unknown): string {
 /** Each checked; an error says which one it means. */
 export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
   if (!Array.isArray(events)) throw invalid('events', 'is an array');
-  if (events.length === 0) throw invalid('batch', 'is empty; give at least one event');
   if (events.length > BATCH_EVENTS_MAX) {
     throw tooLarge('batch', BATCH_EVENTS_MAX, events.length, 'events');
   }
@@ -93,18 +93,19 @@ export function checkQueueName(name: unknown): string {
   );
 }
 
+/** Any text that can be the name of a file: `run/<consumer>.lock`. */
 export function checkConsumer(consumer: unknown): string {
   if (
     typeof consumer === 'string' &&
     consumer.length <= CONSUMER_CHARS_MAX &&
-    /^[a-z0-9._-]+$/.test(consumer) &&
-    !consumer.startsWith('-')
+    Buffer.byteLength(consumer) <= CONSUMER_BYTES_MAX &&
+    /^[^-/\\\p{Cc}\p{Surrogate}][^/\\\p{Cc}\p{Surrogate}]*$/u.test(consumer)
   ) {
     return consumer;
   }
   throw invalid(
     'consumer',
-    `is 1 to ${CONSUMER_CHARS_MAX} of the characters a-z 0-9 . _ - and does not start with a hyphen, got ${JSON.stringify(consumer)}`,
+    `is a name of 1 to ${CONSUMER_CHARS_MAX} characters and at most ${CONSUMER_BYTES_MAX} bytes, without slashes and control characters, that does not start with a hyphen; got ${JSON.stringify(consumer)}`,
   );
 }
 
@@ -140,13 +141,10 @@ export function checkWhole(what: string, value: number, max: number): void {
   throw invalid(what, `is a whole number from 1 to ${max}, got ${String(value)}`);
 }
 
-/** `newest`: the id of the newest event; nobody can have handled a later one. */
-export function checkLastEventId(id: unknown, newest: number): number {
-  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 0) {
-    throw invalid('last event id', `is a whole number from 0, got ${JSON.stringify(id)}`);
-  }
-  if (id <= newest) return id;
-  throw invalid('last event id', `${id} is past the newest event, which is ${newest}`);
+/** One past the newest is no mistake: there is nothing after it yet. */
+export function checkLastEventId(id: unknown): number {
+  if (typeof id === 'number' && Number.isSafeInteger(id) && id >= 0) return id;
+  throw invalid('last event id', `is a whole number from 0, got ${JSON.stringify(id)}`);
 }
 
 /** The number of a lease, where one is given. */

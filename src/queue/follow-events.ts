@@ -30,9 +30,7 @@ export async function* followEvents<F>(
   filter: F | undefined,
   { lastEventId = 0, signal }: QueueFollowOptions,
 ): AsyncGenerator<QueueEvent, void, undefined> {
-  let after = await followed.use(async (reader) =>
-    checkLastEventId(lastEventId, await reader.newestId()),
-  );
+  let after = checkLastEventId(lastEventId);
   const isOver = (): boolean => signal?.aborted === true;
   while (!isOver()) {
     const awaitNews = followed.watch();

@@ -5,6 +5,8 @@ export const CONTENT_BYTES_MAX: number = 8 << 20;
 export const SOURCE_BYTES_MAX = 1024;
 export const HANDLER_BYTES_MAX: number = 16 * 1024;
 export const CONSUMER_CHARS_MAX = 128;
+/** A name of a file has 255, and more is put behind this one. */
+export const CONSUMER_BYTES_MAX = 200;
 /** A batch is one transaction and stands in memory until it is written. */
 export const BATCH_EVENTS_MAX = 1_000_000;
 export const BATCH_BYTES_MAX: number = 256 << 20;

@@ -29,7 +29,7 @@ export interface QueueEvent {
 }
 
 export interface NewSubscription {
-  /** `[a-z0-9._-]+` */
+  /** Any text that can be a name: no slashes, no control characters, no hyphen first. */
   readonly consumer: string;
   /** A command of one line for the shell, run when there are events to handle. */
   readonly handler: string;

@@ -89,7 +89,8 @@ export class SqliteQueue implements Queue {
   }
 
   async pushBatch(events: readonly NewEvent[]): Promise<number[]> {
-    return this.#intake.add(checkBatch(events));
+    const checked = checkBatch(events);
+    return checked.length === 0 ? [] : this.#intake.add(checked);
   }
 
   async pop(consumer: string, options: PopOptions): Promise<QueueEvent[]> {
@@ -102,8 +103,9 @@ export class SqliteQueue implements Queue {
         if (found === undefined) throw noSubscription(name);
         const compiled = compileStored(found);
         const last = database.newestId();
-        const id = checkLastEventId(options.lastEventId, last);
-        database.acknowledge(name, id, this.#time());
+        const id = checkLastEventId(options.lastEventId);
+        // Nobody has handled what is not there yet: it must wake this one when it comes.
+        database.acknowledge(name, Math.min(id, last), this.#time());
         return { subscription: found, filter: compiled, acked: id, newest: last };
       });
       const after = startFor(acked, database.bookmark(name));
@@ -119,7 +121,7 @@ export class SqliteQueue implements Queue {
     const page = checkPage(options);
     const filter = compileText(options.filter);
     return this.#inWords(({ database }) => {
-      const after = checkLastEventId(options.lastEventId, database.newestId());
+      const after = checkLastEventId(options.lastEventId);
       return readMatches(database, filter, { after, ...page });
     });
   }

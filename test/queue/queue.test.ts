@@ -68,7 +68,7 @@ describe('a queue in a folder', () => {
     const database = new Database(queueFolder(path).database);
     database.exec(SCHEMA);
     database.exec(`INSERT INTO events (source, type, content) VALUES ('self', 'message', 'old');
-      INSERT INTO subscriptions VALUES ('pasted', 'true', 'length(content) > 1')`);
+      INSERT INTO subscriptions VALUES ('pasted', 'true', 'hex(content) > 1')`);
     database.close();
     const queue = openQueue(path);
     await queue.push(message('new'));

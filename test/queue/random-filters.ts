@@ -61,6 +61,7 @@ const not = fc.constantFrom('', 'NOT ', 'not ');
 const test = fc.oneof(
   fc.tuple(text, operator, text).map((parts) => parts.join(' ')),
   fc.tuple(number, operator, number).map((parts) => parts.join('')),
+  fc.tuple(text, fc.constantFrom('IS', 'is NOT'), text).map((parts) => parts.join(' ')),
   fc
     .tuple(text, not, fc.constantFrom('LIKE', 'GLOB', 'like'), pattern)
     .map(([left, no, op, right]) => `${left} ${no}${op} ${quote(right.join(''))}`),

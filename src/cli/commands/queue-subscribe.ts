@@ -18,7 +18,7 @@ export function queueSubscribe(world: World): Command {
     ],
   )
     .argument('<queue>', 'its name')
-    .argument('<consumer>', 'a name of the characters a-z 0-9 . _ -')
+    .argument('<consumer>', 'a name, without slashes')
     .requiredOption('--handler <cmd>', 'a command for the shell, run where the store is')
     .option('--filter <condition>', 'which events (default: all)')
     .action(

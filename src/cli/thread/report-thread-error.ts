@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { isQuipuError } from '../../base/errors.ts';
 import type { ErrorCode, QuipuError } from '../../base/errors.ts';
+import { quoteForShell } from '../../queue/notifier.ts';
 import { escapeControls } from '../plain-text.ts';
 import { outputHint } from '../process-streams.ts';
 import type { ThreadWorld } from './thread-world.ts';
@@ -15,29 +16,32 @@ interface Told {
 }
 
 const SUGGESTIONS: Partial<Record<ErrorCode, string>> = {
-  INVALID: 'see thread --help, or thread <command> --help --verbose',
   TOO_LARGE: 'push less at a time, or put large data elsewhere and push a reference to it',
   DISK_FULL: 'free some space and try again; nothing was stored',
   READ_ONLY: 'check the owner and mode of the directory and of the files in it',
   LOCKED: 'try again',
-  CORRUPT:
-    'run: thread verify --thread <path> --repair, which takes what it can from events.jsonl; or restore a backup',
   IO: 'check the disk and the permissions',
 };
 
+/** The command line that went wrong. */
+export interface ThreadCall {
+  readonly world: ThreadWorld;
+  readonly argv: readonly string[];
+}
+
 /** `Error: <what went wrong> - <how to fix>`, or the two as JSON, on standard error. */
-export function reportThreadError(thrown: unknown, json: boolean, world: ThreadWorld): number {
+export function reportThreadError(thrown: unknown, json: boolean, call: ThreadCall): number {
   if (isBrokenPipe(thrown)) return 0;
-  const { error, suggestion, exit } = toTold(thrown);
-  if (json) world.err(`${JSON.stringify({ error, suggestion })}\n`);
-  else world.err(`Error: ${escapeControls(error)} - ${suggestion}\n`);
+  const { error, suggestion, exit } = toTold(thrown, call.argv);
+  if (json) call.world.err(`${JSON.stringify({ error, suggestion })}\n`);
+  else call.world.err(`Error: ${escapeControls(error)} - ${suggestion}\n`);
   return exit;
 }
 
-function toTold(thrown: unknown): Told {
+function toTold(thrown: unknown, argv: readonly string[]): Told {
   if (thrown instanceof CommanderError) {
     const error = thrown.message.replace(/^error: /, '');
-    return { error, suggestion: SUGGESTIONS.INVALID ?? '', exit: USAGE };
+    return { error, suggestion: suggestUsage(error, argv), exit: USAGE };
   }
   if (!isQuipuError(thrown)) {
     const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
@@ -45,21 +49,41 @@ function toTold(thrown: unknown): Told {
   }
   const { code, message } = thrown;
   const exit = code === 'INVALID' || code === 'TOO_LARGE' ? USAGE : LOGIC;
-  return { error: message, suggestion: suggestionFor(thrown), exit };
+  const suggestion =
+    code === 'INVALID' ? suggestUsage(message, argv) : suggestionFor(thrown, threadIn(argv));
+  return { error: message, suggestion, exit };
 }
 
-function suggestionFor(error: QuipuError): string {
+/** What to add, where something is missing, and where to find what there is. */
+function suggestUsage(error: string, [command = '']: readonly string[]): string {
+  const help = /^[a-z]+$/.test(command) ? `thread ${command} --help --verbose` : 'thread --help';
+  const [, missing] =
+    /^required option '(--[^']+)' (?:is not given|not specified)/.exec(error) ?? [];
+  return missing === undefined ? `see ${help}` : `add ${missing}; see ${help}`;
+}
+
+/** As it was given, for commands that are to be run in the same place. */
+function threadIn(argv: readonly string[]): string {
+  const at = argv.indexOf('--thread');
+  const given = at === -1 ? argv.find((word) => word.startsWith('--thread=')) : argv[at + 1];
+  return `--thread ${given === undefined ? '<path>' : quoteForShell(given.replace(/^--thread=/, ''))}`;
+}
+
+function suggestionFor(error: QuipuError, thread: string): string {
   const { code, data } = error;
   const what = 'what' in data ? data.what : '';
-  const id = 'id' in data ? data.id : '';
+  const id = quoteForShell('id' in data ? String(data.id) : '');
   if (code === 'NOT_FOUND' && what === 'thread') return `run first: thread init ${id}`;
   if (code === 'NOT_FOUND' && what === 'subscription') {
-    return `subscribe it with: thread subscribe --consumer ${id} --handler <cmd>`;
+    return `subscribe it with: thread subscribe ${thread} --consumer ${id} --handler <cmd>`;
   }
   if (code === 'EXISTS' && what === 'subscription') {
-    return `run first: thread unsubscribe --consumer ${id}, then subscribe again`;
+    return `run first: thread unsubscribe ${thread} --consumer ${id}, then subscribe again`;
   }
   if (code === 'EXISTS') return 'use it as it is, or choose another directory';
+  if (code === 'CORRUPT') {
+    return `run: thread verify ${thread} --repair, which takes what it can from events.jsonl; or restore a backup`;
+  }
   return outputHint(error) ?? SUGGESTIONS[code] ?? 'see thread --help';
 }
 

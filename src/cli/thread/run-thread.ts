@@ -14,6 +14,6 @@ export async function runThread(argv: readonly string[], world: ThreadWorld): Pr
   return runProgram(createThreadProgram(world, verbose), words, {
     out: (data) => world.out(data),
     err: (text) => world.err(text),
-    report: (error, json) => reportThreadError(error, json, world),
+    report: (error, json) => reportThreadError(error, json, { world, argv }),
   });
 }

@@ -15,6 +15,10 @@ export interface SqlDialect {
   placeholder(index: number): string;
   column(name: string): string;
   value(value: Value, bind: Bind): string;
+  /** Throws INVALID where there is no such function. */
+  call(name: string, args: readonly string[]): string;
+  /** Whether both are the same, or both NULL. */
+  same(left: string, right: string): string;
   /** `%` and `_`. Upper and lower case of ASCII letters are the same. */
   like(left: string, test: LikeTest, bind: Bind): string;
   /** `*`, `?` and `[…]`, with case. */
@@ -34,8 +38,11 @@ export function compileFilter(filter: Filter, dialect: SqlDialect, before = 0): 
     params.push(value);
     return dialect.placeholder(before + params.length);
   };
-  const operand = (given: Operand): string =>
-    given.kind === 'column' ? dialect.column(given.name) : dialect.value(given.value, bind);
+  const operand = (given: Operand): string => {
+    if (given.kind === 'column') return dialect.column(given.name);
+    if (given.kind === 'call') return dialect.call(given.name, given.args.map(operand));
+    return dialect.value(given.value, bind);
+  };
   const write = (part: Filter): string => {
     switch (part.kind) {
       case 'and':
@@ -60,6 +67,8 @@ export function compileFilter(filter: Filter, dialect: SqlDialect, before = 0): 
           `${left} BETWEEN ${operand(part.low)} AND ${operand(part.high)}`,
         );
       }
+      case 'same':
+        return negate(part.negated, dialect.same(operand(part.left), operand(part.right)));
       case 'null':
         return `(${operand(part.left)} IS ${part.negated ? 'NOT ' : ''}NULL)`;
     }

@@ -14,7 +14,26 @@ export type Value = string | number | bigint;
 
 export type Operand =
   | { readonly kind: 'column'; readonly name: string }
-  | { readonly kind: 'value'; readonly value: Value };
+  | { readonly kind: 'value'; readonly value: Value }
+  | { readonly kind: 'call'; readonly name: string; readonly args: readonly Operand[] };
+
+type Type = 'number' | 'text';
+
+/** The functions that a filter may call, what they take and what they give. `any`: what stands in the JSON. */
+export const FUNCTIONS: Readonly<
+  Record<
+    string,
+    { readonly takes: readonly Type[]; readonly optional?: Type; readonly gives: Type | 'any' }
+  >
+> = {
+  json_extract: { takes: ['text', 'text'], gives: 'any' },
+  length: { takes: ['text'], gives: 'number' },
+  lower: { takes: ['text'], gives: 'text' },
+  upper: { takes: ['text'], gives: 'text' },
+  trim: { takes: ['text'], gives: 'text' },
+  instr: { takes: ['text', 'text'], gives: 'number' },
+  substr: { takes: ['text', 'number'], optional: 'number', gives: 'text' },
+};
 
 export type CompareOp = '=' | '<>' | '<' | '<=' | '>' | '>=';
 
@@ -53,9 +72,17 @@ export type Filter =
       readonly low: Operand;
       readonly high: Operand;
     }
+  /** As `compare` with `=`, and NULL is the same as NULL. */
+  | {
+      readonly kind: 'same';
+      readonly negated: boolean;
+      readonly left: Operand;
+      readonly right: Operand;
+    }
   | { readonly kind: 'null'; readonly negated: boolean; readonly left: Operand };
 
-export function typeOf(operand: Operand): 'number' | 'text' {
+export function typeOf(operand: Operand): Type | 'any' {
   if (operand.kind === 'column') return COLUMNS[operand.name] ?? 'text';
+  if (operand.kind === 'call') return FUNCTIONS[operand.name]?.gives ?? 'any';
   return typeof operand.value === 'string' ? 'text' : 'number';
 }

@@ -1,6 +1,6 @@
 import { invalid } from '../../base/errors.ts';
 import { FILTER_CHARS_MAX, FILTER_DEPTH_MAX, FILTER_TERMS_MAX } from '../limits.ts';
-import { COLUMNS, typeOf } from './filter.ts';
+import { COLUMNS, FUNCTIONS, typeOf } from './filter.ts';
 import type { CompareOp, Filter, Operand, Value } from './filter.ts';
 import { refuse, toTokens } from './tokens.ts';
 import type { Token } from './tokens.ts';
@@ -12,8 +12,8 @@ import type { Token } from './tokens.ts';
 //   not     = NOT not | '(' or ')' | test
 //   test    = operand ( compare operand | [NOT] LIKE text [ESCAPE text] | [NOT] GLOB text
 //                     | [NOT] IN '(' value {',' value} ')' | [NOT] BETWEEN operand AND operand
-//                     | IS [NOT] NULL | ISNULL | NOTNULL | NOT NULL )
-//   operand = column | value
+//                     | IS [NOT] (NULL | operand) | ISNULL | NOTNULL | NOT NULL )
+//   operand = column | value | function '(' operand {',' operand} ')'
 //
 // It binds as SQL does, and means what SQL means by it. Both sides of a test have the same type, so that no
 // database converts one into the other in a way of its own.
@@ -105,17 +105,16 @@ class FilterParser {
     }
     if (this.#takeWord('isnull')) return { kind: 'null', negated: false, left };
     if (this.#takeWord('notnull')) return { kind: 'null', negated: true, left };
-    if (this.#takeWord('is')) return this.#isNull(left);
+    if (this.#takeWord('is')) return this.#is(left);
     const negated = this.#takeWord('not');
     if (negated && this.#takeWord('null')) return { kind: 'null', negated, left };
     return this.#wordTest(left, negated);
   }
 
-  #isNull(left: Operand): Filter {
+  #is(left: Operand): Filter {
     const negated = this.#takeWord('not');
     if (this.#takeWord('null')) return { kind: 'null', negated, left };
-    const token = this.#peek();
-    throw refuse(token.at, `expected NULL after IS, got ${show(token)}; compare values with =`);
+    return { kind: 'same', negated, left, right: this.#operandLike(left) };
   }
 
   #wordTest(left: Operand, negated: boolean): Filter {
@@ -151,7 +150,8 @@ class FilterParser {
     const token = this.#take();
     if (token.kind !== 'text')
       throw refuse(token.at, `expected a text after ${word}, got ${show(token)}`);
-    if (typeOf(left) !== 'text') throw refuse(token.at, `${word} is for texts, and id is a number`);
+    if (typeOf(left) === 'number')
+      throw refuse(token.at, `${word} is for texts, and id is a number`);
     return token.text;
   }
 
@@ -167,13 +167,42 @@ class FilterParser {
     this.#next += 1;
     if (Object.hasOwn(COLUMNS, token.text)) return { kind: 'column', name: token.text };
     const follows = this.#peek();
-    if (follows.kind === 'symbol' && follows.text === '(') {
-      throw refuse(token.at, `functions are not part of a filter, got ${show(token)}`);
-    }
+    if (follows.kind === 'symbol' && follows.text === '(') return this.#call(token);
     throw refuse(
       token.at,
       `there is no column ${show(token)}; the columns are ${Object.keys(COLUMNS).join(', ')}`,
     );
+  }
+
+  #call(token: Token): Operand {
+    const known = Object.hasOwn(FUNCTIONS, token.text) ? FUNCTIONS[token.text] : undefined;
+    if (known === undefined) {
+      const names = Object.keys(FUNCTIONS).join(', ');
+      throw refuse(token.at, `there is no function ${show(token)} in a filter; there are ${names}`);
+    }
+    this.#depth += 1;
+    if (this.#depth > FILTER_DEPTH_MAX) {
+      throw refuse(token.at, `a filter nests at most ${FILTER_DEPTH_MAX} deep`);
+    }
+    this.#expectSymbol('(');
+    const args: Operand[] = [];
+    for (const type of known.takes) {
+      if (args.length > 0) this.#expectSymbol(',');
+      args.push(this.#argument(type));
+    }
+    if (known.optional !== undefined && this.#takeSymbol(',')) {
+      args.push(this.#argument(known.optional));
+    }
+    if (token.text === 'json_extract') assertJsonArgs(token, args);
+    this.#expectSymbol(')');
+    this.#depth -= 1;
+    return { kind: 'call', name: token.text, args };
+  }
+
+  #argument(type: 'number' | 'text'): Operand {
+    const { at } = this.#peek();
+    const sample: Operand = { kind: 'value', value: type === 'text' ? '' : 0 };
+    return sameType(sample, this.#operand(), at);
   }
 
   #operandLike(left: Operand): Operand {
@@ -234,9 +263,21 @@ class FilterParser {
   }
 }
 
+/** A path that SQLite could not read would fail where the filter is used. */
+const JSON_PATH = /^\$(?:\.(?:[A-Za-z_][A-Za-z0-9_]*|"[^"\\]*")|\[(?:#-)?[0-9]{1,9}\])*$/;
+
+function assertJsonArgs({ at }: Token, [from, path]: readonly Operand[]): void {
+  if (from?.kind !== 'column') throw refuse(at, 'json_extract takes a column, such as content');
+  const text = path?.kind === 'value' ? String(path.value) : '';
+  if (!JSON_PATH.test(text)) {
+    throw refuse(at, `json_extract takes a path such as '$.kind' or '$.items[0].name'`);
+  }
+}
+
 function sameType(left: Operand, right: Operand, at: number): Operand {
   const wanted = typeOf(left);
-  if (typeOf(right) === wanted) return right;
+  const given = typeOf(right);
+  if (given === wanted || given === 'any' || wanted === 'any') return right;
   const advice = wanted === 'text' ? `a text in single quotes` : 'a number without quotes';
   throw refuse(at, `expected ${advice}`);
 }

@@ -4,6 +4,12 @@ export const sqliteDialect: SqlDialect = {
   placeholder: () => '?',
   column: (name) => name,
   value: (value, bind) => bind(value),
+  // Content need not be JSON, and SQLite fails on what is none.
+  call: (name, args) =>
+    name === 'json_extract'
+      ? `CASE WHEN json_valid(${args[0] ?? ''}) THEN json_extract(${args.join(', ')}) END`
+      : `${name}(${args.join(', ')})`,
+  same: (left, right) => `${left} IS ${right}`,
   like: (left, { pattern, escape }, bind) =>
     `${left} LIKE ${bind(pattern)}${escape === undefined ? '' : ` ESCAPE ${bind(escape)}`}`,
   glob: (left, pattern, bind) => `${left} GLOB ${bind(pattern)}`,

@@ -1,7 +1,6 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Statement } from '../../postgres/sql.ts';
-import { checkLastEventId } from '../check-input.ts';
 import type { Subscription } from '../queue.ts';
 import { isSubscribed, noSubscription, noSuchQueue } from '../queue-refusals.ts';
 import type { Bookmark, Known } from '../scan.ts';
@@ -14,10 +13,10 @@ import { fromStored } from './stored-text.ts';
 /** An acknowledgement counts when nobody holds the lease, or when it is the holder's. */
 const ACKNOWLEDGE: Statement = {
   name: 'queue-acknowledge',
-  text: `UPDATE quipu.queue_consumers AS consumer SET last_acked_id = $3, updated_at = ${SQL_NOW}
+  text: `UPDATE quipu.queue_consumers AS consumer SET last_acked_id = least($3, queues.last_id), updated_at = ${SQL_NOW}
     FROM quipu.queues
     WHERE consumer.queue = $1 AND consumer.consumer_id = $2 AND handler_cmd IS NOT NULL
-      AND queues.queue = $1 AND queues.last_id >= $3
+      AND queues.queue = $1
       AND CASE WHEN $4::bigint IS NULL THEN NOT ${SQL_LEASED}
           ELSE fence = $4 AND holder IS NOT NULL END
     RETURNING filter, bookmark_from, bookmark_to, last_id`,
@@ -113,17 +112,16 @@ export class ConsumerTable {
         const { filter, last_id } = row;
         return { filter, bookmark: bookmarkOf(row), newest: last_id };
       }
-      await this.#refuse(consumer, id, fence);
+      await this.#refuse(consumer, fence);
       if (attempt >= ATTEMPTS) throw isLeased(consumer, 'others');
     }
   }
 
   /** Throws why the acknowledgement was refused. Returns when there is no reason any more. */
-  async #refuse(consumer: string, id: number, fence: number | undefined): Promise<void> {
+  async #refuse(consumer: string, fence: number | undefined): Promise<void> {
     const [row] = await this.#database.query<LookRow>(LOOK, [this.#queue, consumer]);
     if (row === undefined) throw noSuchQueue(this.#queue);
     if (!row.subscribed) throw noSubscription(consumer);
-    checkLastEventId(id, row.last_id);
     const isStale = fence !== undefined && (fence !== row.fence || row.holder === null);
     if (isStale) throw isFencedOff(consumer, fence);
     if (fence === undefined && row.leased) throw isLeased(consumer, row.holder ?? '');

@@ -1,3 +1,4 @@
+import { invalid } from '../../base/errors.ts';
 import type { SqlDialect } from '../filter/compile-filter.ts';
 import type { Value } from '../filter/filter.ts';
 import { readGlob, readLike } from '../filter/pattern.ts';
@@ -13,6 +14,12 @@ export const postgresDialect: SqlDialect = {
   placeholder: (index) => `$${index}`,
   column: (name) => name,
   value: (value, bind) => sqlValue(value, bind),
+
+  call(name) {
+    throw invalid('filter', `calls ${name}, and queues on PostgreSQL have no functions in filters`);
+  },
+
+  same: (left, right) => `${left} IS NOT DISTINCT FROM ${right}`,
 
   like(left, { pattern, escape }, bind) {
     const pieces = readLike(pattern, escape);

@@ -10,6 +10,7 @@ import {
   checkPage,
   checkSubscription,
 } from '../check-input.ts';
+import { compileFilter } from '../filter/compile-filter.ts';
 import type { Filter } from '../filter/filter.ts';
 import { parseFilter } from '../filter/parse-filter.ts';
 import { followEvents, untilClosed } from '../follow-events.ts';
@@ -31,6 +32,7 @@ import { WakeUp } from '../wake-up.ts';
 import { ConsumerTable } from './consumer-table.ts';
 import { EventTable } from './event-table.ts';
 import { giveTries } from './give-tries.ts';
+import { postgresDialect } from './postgres-dialect.ts';
 import type { QueueRings } from './queue-rings.ts';
 import { readInfo } from './read-info.ts';
 
@@ -77,14 +79,15 @@ export class PostgresQueue implements Queue {
 
   async pushBatch(events: readonly NewEvent[]): Promise<number[]> {
     this.#assertOpen();
-    return this.#intake.add(checkBatch(events));
+    const checked = checkBatch(events);
+    return checked.length === 0 ? [] : this.#intake.add(checked);
   }
 
   async pop(consumer: string, options: PopOptions): Promise<QueueEvent[]> {
     this.#assertOpen();
     const page = checkPage(options);
     const consumer_id = checkConsumer(consumer);
-    const acked = checkLastEventId(options.lastEventId, Infinity);
+    const acked = checkLastEventId(options.lastEventId);
     const fence = checkFence(options.fence);
     const { filter, bookmark, newest } = await this.#consumers.acknowledge(
       consumer_id,
@@ -104,13 +107,16 @@ export class PostgresQueue implements Queue {
     this.#assertOpen();
     const page = checkPage(options);
     const filter = toFilter(options.filter);
-    const after = checkLastEventId(options.lastEventId, await this.#events.newestId());
+    const after = checkLastEventId(options.lastEventId);
     return readMatches(this.#events, filter, { after, ...page });
   }
 
   async subscribe(given: NewSubscription): Promise<Subscription> {
     this.#assertOpen();
     const subscription = checkSubscription(given);
+    // Throws where it asks for what this database has not.
+    if (subscription.filter !== null)
+      compileFilter(parseFilter(subscription.filter), postgresDialect);
     await this.#consumers.subscribe(subscription);
     this.#ringing.ask();
     return subscription;

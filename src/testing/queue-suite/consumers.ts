@@ -22,7 +22,7 @@ export function consumerSuite(target: QueueTarget): void {
       ]);
     });
 
-    it('are refused when there is none, when there is one, and past the end', async () => {
+    it('are refused when there is none and when there is one, and get nothing past the end', async () => {
       const queue = await openQueue(target);
       await failure(queue.pop('w', { lastEventId: 0 }), 'NOT_FOUND');
       await failure(queue.unsubscribe('w'), 'NOT_FOUND');
@@ -31,9 +31,14 @@ export function consumerSuite(target: QueueTarget): void {
       await failure(queue.subscribe({ consumer: 'w', handler: 'false' }), 'EXISTS');
       await failure(queue.subscribe({ consumer: 'a/b', handler: 'true' }), 'INVALID');
       await failure(queue.subscribe({ consumer: 'x', handler: 'true', filter: '1' }), 'INVALID');
-      await failure(queue.pop('w', { lastEventId: 1 }), 'INVALID');
+      await failure(queue.pop('w', { lastEventId: -1 }), 'INVALID');
       await failure(queue.pop('w', { lastEventId: 0, limit: 0 }), 'INVALID');
       expect((await queue.info()).progress).toMatchObject([{ updated_at: null }]);
+      expect(await queue.peek({ lastEventId: 9 })).toEqual([]);
+      expect(await queue.pop('w', { lastEventId: 9 })).toEqual([]);
+      // What comes later is not acknowledged by that.
+      await queue.push(message('a'));
+      expect((await queue.info()).progress).toMatchObject([{ last_acked_id: 0, lag: 1 }]);
       await queue.unsubscribe('w');
       expect((await queue.info()).subscriptions).toEqual([]);
     });

@@ -50,7 +50,7 @@ export function eventSuite(target: QueueTarget): void {
     it('are stored all of a batch or none, and no id is lost', async () => {
       const queue = await openQueue(target);
       await failure(queue.pushBatch([message('a'), { ...message('b'), source: '' }]), 'INVALID');
-      await failure(queue.pushBatch([]), 'INVALID');
+      expect(await queue.pushBatch([])).toEqual([]);
       await failure(queue.push({ ...message('a'), subtype: 'No' }), 'INVALID');
       expect(await queue.push(message('c'))).toBe(1);
     });
@@ -99,7 +99,7 @@ export function eventSuite(target: QueueTarget): void {
       await other.push(message('3', 'a'));
       await following;
       expect(seen).toEqual(['1', '3', '4']);
-      const past = queue.follow({ lastEventId: 9 })[Symbol.asyncIterator]();
+      const past = queue.follow({ lastEventId: -1 })[Symbol.asyncIterator]();
       await failure(past.next(), 'INVALID');
     });
   });

@@ -45,7 +45,7 @@ export function push(world: ThreadWorld, verbose: boolean): Command {
     .option('--source <name>', 'where it comes from', parseFilled)
     .option('--type <type>', 'message or record', parseType)
     .option('--subtype <subtype>', 'a lower-case word', parseFilled)
-    .option('--content <data>', 'the payload', parseFilled)
+    .option('--content <data>', 'the payload')
     .option('--batch', 'read one JSON object a line from standard input');
   return withJson(command).action(async (options: Options) => {
     await withQueue(world, options, async (queue) => {
@@ -53,7 +53,8 @@ export function push(world: ThreadWorld, verbose: boolean): Command {
         const events = await readEvents(world.stdin);
         const ids = await queue.pushBatch(events);
         await world.out(options.json === true ? `${JSON.stringify({ ids })}\n` : toText(ids));
-        wake(world, queue, events.at(-1)?.source ?? '');
+        const last = events.at(-1);
+        if (last !== undefined) wake(world, queue, last.source);
         return;
       }
       const event = toEvent(options);
@@ -78,6 +79,7 @@ function toEvent({ source, type, subtype, content }: Options): NewEvent {
 
 function toText(ids: readonly number[]): string {
   if (ids.length === 1) return `Pushed event ${ids[0] ?? ''}\n`;
+  if (ids.length === 0) return 'Pushed 0 events\n';
   return `Pushed ${ids.length} events (${ids[0] ?? ''}-${ids.at(-1) ?? ''})\n`;
 }
 

@@ -34,7 +34,7 @@ export function subscribe(world: ThreadWorld, verbose: boolean): Command {
       verbose,
     ),
   )
-    .requiredOption('--consumer <id>', 'a name of the characters a-z 0-9 . _ -', parseFilled)
+    .requiredOption('--consumer <id>', 'a name, without slashes', parseFilled)
     .requiredOption('--handler <cmd>', 'the command', parseFilled)
     .option(
       '--filter <sql-where>',
