@@ -1,8 +1,6 @@
 import { toHash } from '../base/brand.ts';
 import { checkBounded, kindOf } from '../base/check-text.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
-import { hashBytes } from '../base/hash.ts';
-import { encodeUtf8 } from '../base/utf8.ts';
 import type { Engine } from '../engine/engine.ts';
 import { eraseArchives } from './archive.ts';
 import { blankLine } from './blank-line.ts';
@@ -31,8 +29,6 @@ const ROUNDS_MAX = 5;
 interface Target {
   readonly seq: number;
   readonly text: string;
-  /** BLAKE3 of the line as it was. */
-  readonly hash: string;
   readonly blob?: string;
 }
 
@@ -150,7 +146,8 @@ async function hide(
   const [event] = await handle.writer.decide(async () => {
     const { isHidden, isErased } = await mustKnow(handle, subject);
     found = await findTargets(handle, subject);
-    const lines = found.targets.map(({ seq, hash }) => ({ seq, hash }));
+    // No hash of what they said: it would let anyone check a guess.
+    const lines = found.targets.map(({ seq }) => ({ seq }));
     const isDone = isErased || (isHidden && lines.length === 0);
     return isDone ? [] : [redactionOf(subject, { reason, erased: true, lines })];
   });
@@ -176,8 +173,7 @@ async function findTargets({ world, view }: ChatHandle, subject: Subject): Promi
       segments.add(segmentOf(from + at + 1));
       const { text, ref } = blanked;
       if (text === line.trimEnd()) continue;
-      const hash = hashBytes(encodeUtf8(line));
-      targets.push({ seq: from + at + 1, text, hash, ...(ref && { blob: ref.hash }) });
+      targets.push({ seq: from + at + 1, text, ...(ref && { blob: ref.hash }) });
     }
     if (page.length < PAGE_LINES) return { targets, segments, unreadable };
   }

@@ -6,7 +6,7 @@ import type { CheckedRead } from './check-input.ts';
 export interface TurnView {
   readonly row: TurnRow;
   readonly encoding: number;
-  /** Undefined while the turn is open. For a tombstone the hash of what was there. */
+  /** Undefined while the turn is open, and when it was erased. For any other tombstone the hash of what is there. */
   readonly payload: Hash | undefined;
   readonly size: number;
   /** The patch in force. */
@@ -32,4 +32,9 @@ export function viewTurn(row: TurnRow, patch: PatchRow | undefined): TurnView {
   if (patch === undefined) return { row, encoding, payload, size, patch };
   if (patch.tombstone) return { row, encoding, payload, size: 0, patch };
   return { row, encoding: patch.encoding, payload: patch.payload, size: patch.size, patch };
+}
+
+/** A turn whose bytes are gone, as the tombstone says. */
+export function viewErased(row: TurnRow, tombstone: PatchRow | undefined): TurnView {
+  return { ...viewTurn(row, tombstone), payload: undefined };
 }

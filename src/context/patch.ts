@@ -8,7 +8,7 @@ export interface Patch {
   readonly turn: TurnId;
   readonly tombstone: boolean;
   readonly encoding: EncodingName | number;
-  /** The new payload; for a tombstone the reason as text. */
+  /** The new payload; for a tombstone the reason as text. Zeros when it was erased. */
   readonly payloadHash: Hash;
   readonly size: number;
   /** Unix time in milliseconds. */

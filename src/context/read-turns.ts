@@ -5,7 +5,7 @@ import type { ErrorData } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { FsRootRow, HeadRow, PatchRow, TurnRow } from '../engine/rows.ts';
 import { TurnFlag } from '../format/turn-flags.ts';
-import { applyPatches, viewTurn } from './apply-patches.ts';
+import { applyPatches, viewErased, viewTurn } from './apply-patches.ts';
 import type { TurnView } from './apply-patches.ts';
 import type { CheckedRead } from './check-input.ts';
 import { toTurns } from './loaded-page.ts';
@@ -79,19 +79,40 @@ export async function viewTurns(
 ): Promise<TurnView[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  if (as === 'original') return toViews(rows, { fsRoots: await engine.getFsRoots(ids) }, as);
   // Asked together: an engine far away answers both at once.
   const [fsRoots, patches] = await Promise.all([engine.getFsRoots(ids), engine.getPatches(ids)]);
-  return toViews(rows, { fsRoots, patches }, as);
+  return toViews(engine, { turns: rows, fsRoots, patches }, as);
 }
 
 /** The same with all that lies over the turns at hand. */
-export function toViews(
-  rows: readonly TurnRow[],
-  over: { readonly fsRoots: readonly FsRootRow[]; readonly patches?: readonly PatchRow[] },
+export async function toViews(
+  engine: Engine,
+  { turns, fsRoots, patches }: TurnsRead,
   as: CheckedRead['as'],
-): TurnView[] {
-  return applyPatches(flagRoots(rows, over.fsRoots), over.patches ?? [], as);
+): Promise<TurnView[]> {
+  const views = applyPatches(flagRoots(turns, fsRoots), patches, as);
+  const tombstones = new Map(
+    patches.flatMap((patch) => (patch.tombstone ? [[patch.turn, patch]] : [])),
+  );
+  if (tombstones.size === 0) return views;
+  return Promise.all(views.map((view) => hideErased(engine, view, tombstones.get(view.row.id))));
+}
+
+/** Turns, older first, and all that lies over them. */
+interface TurnsRead {
+  readonly turns: readonly TurnRow[];
+  readonly fsRoots: readonly FsRootRow[];
+  readonly patches: readonly PatchRow[];
+}
+
+/** Only a turn with a tombstone can have been erased. Its hash would let anyone check a guess of what was there. */
+async function hideErased(
+  engine: Engine,
+  view: TurnView,
+  tombstone: PatchRow | undefined,
+): Promise<TurnView> {
+  if (tombstone === undefined || view.payload === undefined) return view;
+  return (await engine.hasBlob(view.payload)) ? view : viewErased(view.row, tombstone);
 }
 
 /** A record says whether its turn came with a file-system root; one may have been attached since. */
@@ -213,7 +234,7 @@ async function loadErased(
   const bytes = newest && (await fetchBlob(engine, row.id, newest.payload));
   if (bytes !== undefined) {
     const reason = Buffer.from(bytes).toString('utf8');
-    return { view: viewTurn(row, newest), bytes: undefined, reason };
+    return { view: viewErased(row, newest), bytes: undefined, reason };
   }
   await mustGetTurn(engine, row.id);
   throw badPayload(row.id, `(blob ${gone}) is missing`, { file: 'blobs', offset: 0 });

@@ -17,7 +17,7 @@ export interface Turn {
   readonly version: number;
   /** The number when this version of the library has no name for it. */
   readonly encoding: EncodingName | number;
-  /** Undefined while the turn is open. For a tombstone the hash of what was there. */
+  /** Undefined while the turn is open, and when it was erased. For any other tombstone the hash of what is there. */
   readonly payloadHash: Hash | undefined;
   /** Bytes of the payload: so far while the turn is open, 0 for a tombstone. */
   readonly size: number;

@@ -1,6 +1,6 @@
 import { invalid } from '../base/errors.ts';
 
-/** The log in which it stands which blobs were erased, when and why. */
+/** The log in which it stands when blobs were erased, and why. */
 export const ERASURES_LOG = 'erased/blobs.jsonl';
 
 const NAME_CHARS_MAX = 512;

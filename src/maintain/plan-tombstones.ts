@@ -41,8 +41,8 @@ export function planTombstones(turns: PatchesOf, erasure: Erasure): Batch {
   return { blobs: [blob], patches };
 }
 
-/** What remains of erased blobs that no turn tells of. */
+/** What remains of erased blobs that no turn tells of. No hash: it would let anyone check a guess of what was there. */
 export function planErasureLines({ hashes, reason, atMs }: Erasure): Batch {
-  const lines = hashes.map((hash) => JSON.stringify({ hash, reason, erasedAt: atMs }));
+  const lines = hashes.map(() => JSON.stringify({ reason, erasedAt: atMs }));
   return { logs: [{ do: 'append', name: ERASURES_LOG, lines }] };
 }

@@ -45,7 +45,7 @@ function toTurnFacts(turn: Turn): string {
     ['encoding', String(turn.encoding)],
     ['created', toTime(turn.createdAt)],
     ['size', toSize(turn.size)],
-    ['hash', turn.payloadHash ?? 'none yet'],
+    ['hash', turn.payloadHash ?? (turn.tombstone ? 'erased' : 'none yet')],
     ['payload', toPreview(turn)],
   ]);
 }

@@ -1,5 +1,5 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import { viewTurn } from '../../context/apply-patches.ts';
+import { viewErased, viewTurn } from '../../context/apply-patches.ts';
 import type { TurnView } from '../../context/apply-patches.ts';
 import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
@@ -63,7 +63,7 @@ async function withPayload(engine: Engine, view: TurnView): Promise<SentTurn> {
   const patches = await engine.getPatches([view.row.id]);
   const tombstone = patches.findLast((patch) => patch.tombstone);
   if (tombstone === undefined) return sentTurn(view, NO_BYTES, WireTurnFlag.UNREADABLE);
-  return sentTurn(viewTurn(view.row, tombstone), NO_BYTES);
+  return sentTurn(viewErased(view.row, tombstone), NO_BYTES);
 }
 
 function sentTurn(view: TurnView, payload: Uint8Array, alsoFlags = 0): SentTurn {

@@ -15,7 +15,7 @@ export function eraseSuite(target: ContextsTarget): void {
 }
 
 function describeTurns(target: ContextsTarget): void {
-  it('leaves the hash and the reason, however the turn is read', async () => {
+  it('leaves the reason and no hash, however the turn is read', async () => {
     const { store, contexts, id, ids } = await openWith(target, 'secret', 'after');
     const turn = present(ids[0]);
     const before = present(await contexts.turn(turn));
@@ -28,8 +28,12 @@ function describeTurns(target: ContextsTarget): void {
     for (const as of ['latest', 'original', patch.seq] as const) {
       const read = present(await contexts.turn(turn, { as }));
       expect(read).toMatchObject({ tombstone: true, size: 0, reason: 'a password' });
-      expect(read).toMatchObject({ payload: undefined, payloadHash: before.payloadHash });
+      expect(read).toMatchObject({ payload: undefined, payloadHash: undefined });
+      const record = present(await contexts.turn(turn, { as, payload: false }));
+      expect(JSON.stringify(record)).not.toContain(present(before.payloadHash));
     }
+    const shown = JSON.stringify(await contexts.patches(turn));
+    expect(shown).not.toContain(patch.payloadHash);
     expect(
       (await contexts.last(id, 9, { as: 'original' })).turns.map((row) => row.payload),
     ).toEqual([undefined, 'after']);
