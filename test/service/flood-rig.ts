@@ -35,9 +35,10 @@ export class FloodServer implements AsyncDisposable {
     this.ports = ports;
   }
 
-  static async start(): Promise<FloodServer> {
+  /** `boundless`: one that answers everything at once, for those who look to see that they would notice. */
+  static async start(kind: 'bounded' | 'boundless' = 'bounded'): Promise<FloodServer> {
     const script = projectPath('test/service/flood-server.mjs');
-    const child = fork(script, { execArgv: ['--expose-gc'] });
+    const child = fork(script, [kind], { execArgv: ['--expose-gc'] });
     const [ports] = (await once(child, 'message')) as [Ports];
     return new FloodServer(child, ports);
   }

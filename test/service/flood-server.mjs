@@ -1,6 +1,7 @@
 // Serves a new store until its parent goes. Run with an IPC channel: it sends its ports, and answers every
 // message with the bytes that it occupies and has occupied at most, and the time it has worked.
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFilesEngine } from '../../dist/engine/files/open-files-engine.js';
@@ -23,7 +24,13 @@ const server = new BinaryServer({ served, calls: new Map(), limits });
 const { port } = await server.listen({ host: '127.0.0.1', port: 0 }, openAccess);
 const guarded = await server.listen({ host: '127.0.0.1', port: 0 }, access);
 const http = createHttpServer({ served, calls: createCalls(served), access: openAccess, limits });
-const { port: httpPort } = await http.listen(0, '127.0.0.1');
+const boundless = createServer((_, outgoing) => outgoing.end(Buffer.alloc(10_000_000, 1)));
+const httpPort =
+  process.argv[2] === 'boundless'
+    ? await new Promise((resolve) => {
+        boundless.listen(0, '127.0.0.1', () => resolve(boundless.address().port));
+      })
+    : (await http.listen(0, '127.0.0.1')).port;
 
 process.on('message', () => {
   globalThis.gc?.();
@@ -33,6 +40,7 @@ process.on('message', () => {
   process.send({ rss, peak, connections: server.connections, cpuMs: (user + system) / 1000 });
 });
 async function end() {
+  boundless.close();
   await Promise.all([server.close(0), http.close(0)]);
   await store.close();
   rmSync(folder, { recursive: true, force: true });

@@ -47,6 +47,13 @@ it('40 event streams of large turns that nobody reads', async () => {
   expect(await growth()).toBeLessThan(GROWTH_MAX);
 });
 
+it('is noticed when a server has no bounds', async () => {
+  await using boundless = await FloodServer.start('boundless');
+  const { rss } = await boundless.look();
+  await boundless.connect(40, getOf('/').repeat(2));
+  expect((await boundless.settled()).peak - rss).toBeGreaterThan(GROWTH_MAX);
+});
+
 it('20 connections that send a thousand requests in one breath', async () => {
   const sockets = await server.connect(20, getOf('/v1/events') + getOf('/').repeat(1000));
   await Promise.all(sockets.map(closed));

@@ -130,14 +130,15 @@ export class AnswerRoom {
       const began = [this.#known, this.#unknown].filter((line) => line[0]?.fits() === true);
       for (const line of began) line.shift()?.begin();
       if (began.length > 0) this.#advance();
-      else if (this.#known.length + this.#unknown.length === 0) {
-        clearInterval(this.#timer);
-        this.#timer = undefined;
-      }
     });
   }
 
   #cutStalled(): void {
+    if (this.#known.length + this.#unknown.length === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
     const nowMs = performance.now();
     for (const pace of this.#holders.values()) {
       if (pace.stalledMs(nowMs) > PATIENCE_MS) pace.cut();
