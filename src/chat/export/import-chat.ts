@@ -1,3 +1,4 @@
+import { OverBounds, VALUE_BOUNDS, findExcess, parseBoundedJson } from '../../base/bounded-json.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
@@ -7,7 +8,7 @@ import type { ChatsWorld } from '../chats-world.ts';
 import type { ChatEvent, JsonObject } from '../event.ts';
 import { isObject } from '../event.ts';
 import { toInfo } from '../info.ts';
-import { BATCH_EVENTS_MAX, LINE_PAYLOAD_BYTES } from '../limits.ts';
+import { BATCH_EVENTS_MAX, LINE_PAYLOAD_BYTES, PAYLOAD_BYTES_MAX } from '../limits.ts';
 import { formatMeta, newMeta, parseMeta } from '../meta.ts';
 import type { ChatMeta } from '../meta.ts';
 import { checkId, eventsLog, metaDoc } from '../names.ts';
@@ -16,6 +17,7 @@ import { formatLine } from '../read-line.ts';
 import { EXPORT_VERSION } from './export-chat.ts';
 
 const COMMIT_BYTES = 8_388_608;
+const BYTES_PER_VALUE = 8;
 
 interface ImportLine {
   readonly text: string;
@@ -40,7 +42,7 @@ export async function importChat(
   const id = checkId(given ?? said['session_id'], 'id');
   const lines = found['events'].map((item, at) => toLine(item, at + 1));
   const now = newMeta(id, '', clock());
-  const { meta } = parseMeta(id, JSON.stringify({ ...now, ...said, session_id: id }));
+  const { meta } = parseMeta(id, toText({ ...now, ...said, session_id: id }, 'meta'));
   const { past_archives: _, archive: __, archived_at: ___, ...fresh } = meta;
   const log = eventsLog(id);
   if (
@@ -102,8 +104,11 @@ function toLine(item: unknown, seq: number): ImportLine {
   if (!isWhole) throw invalid(`event ${seq}`, 'is not an event of a chat');
   if (item['seq'] !== seq) throw invalid(`event ${seq}`, `says that it is ${String(item['seq'])}`);
   const event = { schema_version, seq, event_id, at, type, payload };
-  const text = JSON.stringify(payload);
+  const text = toText(payload, `event ${seq}`);
   const size = Buffer.byteLength(text);
+  if (size > PAYLOAD_BYTES_MAX) {
+    throw invalid(`event ${seq}`, `has at most ${PAYLOAD_BYTES_MAX} bytes, got ${size}`);
+  }
   if (size <= LINE_PAYLOAD_BYTES || refOf(payload) !== undefined)
     return { text: formatLine(event) };
   const bytes = encodeUtf8(text);
@@ -112,9 +117,24 @@ function toLine(item: unknown, seq: number): ImportLine {
   return { text: formatLine(stub), blob: { hash, bytes } };
 }
 
+/** What no reader would take, or nobody could write, is refused. */
+function toText(value: object, what: string): string {
+  let text: string;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    // Too deep for the stack, or a value that holds itself.
+    const reason = error instanceof Error ? error.message : String(error);
+    throw invalid(what, `cannot be written as JSON: ${reason}`);
+  }
+  const excess = findExcess(text, VALUE_BOUNDS);
+  if (excess !== undefined) throw invalid(what, new OverBounds(excess.of).message);
+  return text;
+}
+
 function asJson(line: string): string {
   try {
-    JSON.parse(line);
+    parseBoundedJson(line);
     if (!/[\r\n]/.test(line)) return line;
   } catch {
     // SyntaxError: kept as a text.
@@ -123,6 +143,15 @@ function asJson(line: string): string {
 }
 
 function parse(text: string): unknown {
+  // Events have a value in twenty bytes or so; what has one in every other is made to take memory.
+  const values = VALUE_BOUNDS.values + text.length / BYTES_PER_VALUE;
+  const excess = findExcess(text, { ...VALUE_BOUNDS, values });
+  if (excess !== undefined) {
+    throw invalid(
+      'document',
+      `is no chat: it has too many ${excess.of === 'depth' ? 'levels' : 'values'}`,
+    );
+  }
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
