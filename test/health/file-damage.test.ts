@@ -26,6 +26,7 @@ const OTHER_ENDS: Readonly<Record<string, readonly Verdict[]>> = {
   index: ['harmless'],
   lock: ['harmless'],
   owner: ['harmless'],
+  reserve: ['harmless'],
 };
 
 /** What a killed store needs, and a closed one does not. */

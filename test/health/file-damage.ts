@@ -39,7 +39,8 @@ export const FILE_KINDS: Readonly<Record<string, RegExp>> = {
   log: /^logs\//,
   'published document': /^out\//,
   index: /^index\.db/,
-  lock: /^lock\.db/,
+  lock: /^(?:journal\/)?lock\.db/,
+  reserve: /^journal\/reserve$/,
   owner: /^owner\.json$/,
 };
 
