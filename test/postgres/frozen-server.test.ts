@@ -8,6 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
 import { projectPath } from '../support/project.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
+import { runSql } from '../support/postgres/run-sql.ts';
 import { Pooler } from '../support/postgres/pooler.ts';
 
 /*
@@ -59,6 +60,23 @@ it.each(['directly', 'by a pooler'])('lets go of the clock when it is reached %s
   holder.kill('SIGCONT');
   expect(await ended).toEqual([0, null]);
   expect(await textsOf(store, id)).toEqual(['of another', 'of the one that stood still']);
+});
+
+it('holds no clock while it thinks', async () => {
+  const url = await freshDatabase();
+  const store = await open(url);
+  const { id } = await store.contexts.create();
+  const take = (): Promise<unknown> => runSql(url, 'SELECT seq FROM clock FOR UPDATE NOWAIT');
+  const holder = await startHolder(url, id, 'thinking');
+  expect(await take()).toHaveLength(1);
+  await append(store, id);
+  const ended = once(holder, 'exit');
+  holder.kill('SIGCONT');
+  expect(await ended).toEqual([0, null]);
+  expect(await textsOf(store, id)).toEqual(['of another', 'of the one that stood still']);
+  // One that took it first is found out.
+  await startHolder(url, id, 'unbounded');
+  await expect(take()).rejects.toThrow('could not obtain lock');
 });
 
 it('would keep the clock if nobody took it away', async () => {

@@ -1,7 +1,7 @@
-// Appends to a context, and stands still as soon as it holds the clock; who lets it go on learns what became of it.
-//   holder.mjs <address> <context> bounded|unbounded
+// Appends to a context, and stands still as soon as it holds the clock, or, thinking, has looked at it.
+//   holder.mjs <address> <context> bounded|unbounded|thinking
 import { Client } from 'pg';
-import { TAKE_CLOCK } from '../../dist/engine/postgres/commit/clock.js';
+import { READ_CLOCK, TAKE_CLOCK } from '../../dist/engine/postgres/commit/clock.js';
 import { openPostgresEngine } from '../../dist/engine/postgres/open-postgres-engine.js';
 import { createStore } from '../../dist/store/create-store.js';
 import { Database } from '../../dist/postgres/database.js';
@@ -22,7 +22,7 @@ if (bounded === 'unbounded') {
   stop();
 }
 
-/** Every transaction that has taken the clock stands still once. */
+/** Somebody commits whenever it has looked at the clock, so that it takes it first; then it stands still, once. */
 class Holder extends Database {
   write(work) {
     return super.write((transaction) =>
@@ -30,6 +30,8 @@ class Holder extends Database {
         ...transaction,
         query: async (statement, values) => {
           const rows = await transaction.query(statement, values);
+          if (statement === READ_CLOCK && bounded === 'thinking') stop();
+          else if (statement === READ_CLOCK) await rival.query('UPDATE quipu.clock SET seq = seq');
           if (statement === TAKE_CLOCK) stop();
           return rows;
         },
@@ -38,7 +40,9 @@ class Holder extends Database {
   }
 }
 
+const rival = new Database(url);
 const store = createStore(await openPostgresEngine(new Holder(url, { connections: 3 })));
 const payload = 'of the one that stood still';
 await store.contexts.append(BigInt(context), { type: 'note', payload });
 await store.close();
+await rival.close();

@@ -2,6 +2,7 @@ import { QuipuError } from '../../base/errors.ts';
 import { Database, type DatabaseOptions } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { ChangeFeed, READ_SEQ } from './change-feed.ts';
+import { Rivals } from './commit/commit-group.ts';
 import { GroupCommitter } from './commit/group-committer.ts';
 import { PostgresEngine } from './postgres-engine.ts';
 import { Presence } from './presence.ts';
@@ -46,7 +47,8 @@ export async function openPostgresEngine(
         await committer.submit({ rest: {}, blobs: [], extents: [], relies: [], adoption });
       },
     });
-    const world = { database, clock, owner: presence.id, channel, ears: () => upkeep.ears };
+    const rivals = new Rivals();
+    const world = { database, clock, owner: presence.id, channel, rivals, ears: () => upkeep.ears };
     const committer = new GroupCommitter(world, (seq) => feed.note(seq));
     const engine = new PostgresEngine({ database, committer, feed, presence, upkeep, cacheBytes });
     await presence.enter();

@@ -1,3 +1,4 @@
+import { isQuipuError } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
@@ -20,6 +21,28 @@ export const TAKE_CLOCK: Statement = {
   name: 'take-clock',
   text: 'SELECT seq, next_turn, next_context, next_patch, time_ms, collection, store FROM quipu.clock FOR UPDATE',
 };
+
+/** The clock as it is, held by nobody. Its version is another one after every change of the row. */
+export const READ_CLOCK: Statement = {
+  name: 'read-clock',
+  text: `SELECT seq, next_turn, next_context, next_patch, time_ms, collection, store, xmin::text AS version
+    FROM quipu.clock`,
+};
+
+/**
+ * Takes the clock if it is of that version still. Else it fails as nothing else does here, and the transaction with it: what
+ * is sent behind it need not wait for its answer.
+ */
+export const HOLD_CLOCK: Statement = {
+  name: 'hold-clock',
+  text: 'SELECT 1 / count(*) FROM (SELECT 1 FROM quipu.clock WHERE xmin = $1::text::xid FOR UPDATE) held',
+};
+const MOVED = '22012';
+
+/** True for the failure of a transaction whose clock was of another version. */
+export function isClockMoved(error: unknown): boolean {
+  return isQuipuError(error, 'IO') && error.data.errno === MOVED;
+}
 
 /** Takes the clock of the store that was opened, and of no other. */
 export async function takeClock(database: Database, transaction: Transaction): Promise<Clock> {

@@ -16,7 +16,7 @@ import { collectNeeds } from './collect-needs.ts';
 import { Known } from './known.ts';
 import * as statements from './view-statements.ts';
 
-// The store as a group of batches finds it: it holds the clock, so nothing moves meanwhile. What the
+// The store as a group of batches finds it: nothing moves meanwhile, or the group is made anew. What the
 // batches are known to need is asked for at once; the rest when a plan comes to need it.
 
 export class View implements CommittedView {
