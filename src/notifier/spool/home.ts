@@ -42,8 +42,9 @@ export async function makeSpool(home: string): Promise<void> {
 function assertPrivate(folder: string): void {
   const { uid, mode } = statSync(folder);
   const isOwn = process.getuid === undefined || uid === process.getuid();
-  if (isOwn && (mode & 0o002) === 0) return;
-  const problem = isOwn ? 'can be written by everyone' : 'belongs to another user';
+  if (isOwn && (mode & 0o022) === 0) return;
+  const whom = (mode & 0o002) === 0 ? 'its group' : 'everyone';
+  const problem = isOwn ? `can be written by ${whom}` : 'belongs to another user';
   throw new QuipuError(
     'FORBIDDEN',
     `${folder} ${problem}, who could have commands run in your name`,

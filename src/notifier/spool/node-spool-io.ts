@@ -1,5 +1,11 @@
+import { constants } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import type { SpoolIo } from './spool-io.ts';
+
+/** Far more than a record has: its command and the environment of its caller are bounded by the system. */
+const RECORD_BYTES_MAX = 16 << 20;
+/** Opening a pipe must not wait for who writes to it. */
+const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** The real disk. */
 export const nodeSpoolIo: SpoolIo = {
@@ -28,10 +34,22 @@ export const nodeSpoolIo: SpoolIo = {
     }
   },
 
-  read: (path) => orMissing(fs.readFile(path, 'utf8')),
-  writtenAt: async (path) => (await orMissing(fs.stat(path)))?.mtimeMs,
+  read: (path) => orMissing(readRecord(path)),
+  writtenAt: async (path) => (await orMissing(fs.lstat(path)))?.mtimeMs,
   list: async (path) => (await fs.readdir(path)).toSorted(),
 };
+
+/** Empty, which is no record, for what is no file, or none of a record's size. */
+async function readRecord(path: string): Promise<string> {
+  const file = await fs.open(path, READ);
+  try {
+    const found = await file.stat();
+    if (!found.isFile() || found.size > RECORD_BYTES_MAX) return '';
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
 
 async function orMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {

@@ -15,7 +15,7 @@ export interface SpoolIo {
   /** Removes a file; false when there was none. */
   remove(path: string): Promise<boolean>;
   syncFolder(path: string): Promise<void>;
-  /** Undefined when there is none. */
+  /** Undefined when there is none. Empty for a folder, a pipe, or what is far too large to be a record. */
   read(path: string): Promise<string | undefined>;
   /** When it was written, in milliseconds; undefined when there is none. */
   writtenAt(path: string): Promise<number | undefined>;
