@@ -55,7 +55,8 @@ function noFolder(path: string, cause: unknown): QuipuError<'NOT_FOUND'> {
 /** SQLite says only that it cannot open the file. */
 function isMissing(error: unknown): boolean {
   const code = (error as { code?: string }).code;
-  return code === 'ENOENT' || code === 'SQLITE_CANTOPEN' || isNoDirectory(error);
+  const isErrnoOfPlace = code === 'ENOENT' || code === 'ENOTDIR';
+  return isErrnoOfPlace || code === 'SQLITE_CANTOPEN' || isNoDirectory(error);
 }
 
 function isNoDirectory(error: unknown): boolean {
