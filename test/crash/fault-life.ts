@@ -15,6 +15,9 @@ import { readText } from './read-text.ts';
 
 export type FaultStep = Batch | 'checkpoint' | 'reopen' | 'kill';
 
+/** The room that is kept, also on a disk that fails. */
+const RESERVE_BYTES = 4096;
+
 /** What a disk that fails may make of a call. CORRUPT is not among them: nothing is damaged. */
 const HONEST = ['IO', 'DISK_FULL', 'READ_ONLY', 'CLOSED'] as const;
 
@@ -93,7 +96,12 @@ export class FaultLife {
     await this.#oracle.beginOpening();
     this.#process = new ProcessIo(this.#io);
     try {
-      this.#engine = await openStore(this.#wrap(this.#process), () => 1000);
+      this.#engine = await openStore(
+        this.#wrap(this.#process),
+        () => 1000,
+        undefined,
+        RESERVE_BYTES,
+      );
     } catch (error) {
       this.#assertHonest(error);
       return;

@@ -7,17 +7,19 @@ export const STORE = '/store';
 
 /** Two frames at most: a workload of some commits changes segments again and again. */
 const SEGMENT_BYTES = 8 * 1024;
-/** Enough for the frames of these workloads, and quickly copied. */
-const RESERVE_BYTES = 64 * 1024;
 
 // Every opening reads some pages of 4 KiB, each into a new buffer: shared pools save a tenth of its time.
 Buffer.poolSize = 64 * 1024;
 
-/** The files engine on a disk of the rig. Its index is built from the files at every opening. */
+/**
+ * The files engine on a disk of the rig. Its index is built from the files at every opening. Without a reserve, whose
+ * bytes mean nothing and differ each time: a run of crashes could not be repeated.
+ */
 export function openStore(
   io: Io,
   clock: () => number,
   segmentBytes: number = SEGMENT_BYTES,
+  reserveBytes: number = 0,
 ): Promise<Engine> {
   return openFilesEngine(STORE, {
     io,
@@ -26,6 +28,6 @@ export function openStore(
     segmentBytes,
     checkpointMs: Infinity,
     cacheBytes: 1024 * 1024,
-    reserveBytes: RESERVE_BYTES,
+    reserveBytes,
   });
 }

@@ -27,6 +27,8 @@ import { assertClean, collect, large } from './gc-scene.ts';
 
 const KEPT: ContextId = toContextId(1);
 const LEFT: ContextId = toContextId(2);
+/** Enough for the frames of these works, and quickly copied. */
+const RESERVE_BYTES = 64 * 1024;
 const REASON = { reason: 'it was a secret', everywhere: true };
 
 export interface Work {
@@ -68,7 +70,7 @@ export const WORKS: readonly Work[] = [
 /** With something to collect, and with commits that only the journal has for certain. */
 async function makeKilled(): Promise<MemoryIo> {
   const disk = new MemoryIo();
-  const engine = await openStore(disk, () => 1000);
+  const engine = await openStore(disk, () => 1000, undefined, RESERVE_BYTES);
   await createContext(engine);
   await createContext(engine);
   for (const text of ['a secret', 'kept', large(1)]) await append(engine, KEPT, text);
@@ -109,7 +111,7 @@ async function live(
 }
 
 export function open(io: Io): Promise<Engine> {
-  return openStore(io, () => 2000);
+  return openStore(io, () => 2000, undefined, RESERVE_BYTES);
 }
 
 async function outcomeOf(work: Promise<unknown>): Promise<'done' | 'full'> {
