@@ -26,7 +26,7 @@ async function takeLock(io: Io, path: string): Promise<IoLock> {
       return await io.lock(path, `process ${process.pid}`);
     } catch (error) {
       if (isMissing(error)) await makePlace(io, path, ++made);
-      else if (!isQuipuError(error, 'LOCKED') || Date.now() > until) throw error;
+      else if (!isQuipuError(error, 'LOCKED') || Date.now() > until) throw toFileError(error, path);
       // Not always the same pause: those who wait together would meet again and again.
       else await pause(pauseMs * (0.5 + Math.random()));
     }
