@@ -7,11 +7,16 @@ const READS_MAX = 16;
  * read, so this goes by the last ones: many while they are small, one by one when they are huge.
  */
 export class ReadsAtOnce {
+  readonly #most: number;
   #typicalBytes = BUILDING_BYTES;
+
+  constructor(most: number = READS_MAX) {
+    this.#most = most;
+  }
 
   get count(): number {
     const fitting = Math.floor(BUILDING_BYTES / Math.max(1, this.#typicalBytes));
-    return Math.max(1, Math.min(READS_MAX, fitting));
+    return Math.max(1, Math.min(this.#most, fitting));
   }
 
   /** A large reply counts at once, and is forgotten by and by. */

@@ -15,6 +15,8 @@ import type { Pace } from './pace.ts';
 const MADE_BYTES = 128 * 1024 * 1024;
 /** Smaller answers do not count: a connection has one at a time. */
 export const LARGE_BYTES: number = 256 * 1024;
+/** Answers of unknown size that are made at a time, however small the last ones were: the next may be the largest. */
+const MAKING_MAX = 4;
 const PATIENCE_MS = 2000;
 const LOOK_MS = 500;
 
@@ -32,7 +34,7 @@ interface Waiting {
 export class AnswerRoom {
   readonly #budget: ByteBudget;
   readonly #most: number;
-  readonly #reads = new ReadsAtOnce();
+  readonly #reads = new ReadsAtOnce(MAKING_MAX);
   readonly #holders = new Map<symbol, Pace>();
   readonly #known: Waiting[] = [];
   readonly #unknown: Waiting[] = [];
