@@ -84,11 +84,20 @@ export async function settleMove(world: MoveWorld, record: SessionRecord): Promi
     // Whoever was moving it may have come to the end while we waited.
     const now = (await registry.get(record.id)) ?? record;
     if (now.movingTo === undefined) return now;
+    // Another move began meanwhile, to a place that nobody has looked at here.
+    if (now.movingTo !== movingTo || now.file !== record.file) throw movedMeanwhile(now);
     const isMoved =
       (await io.stat(now.file)) === undefined && (await io.stat(movingTo)) !== undefined;
     if (isMoved) return finish(world, now.id, { from: now.file, to: movingTo });
     await undo(world, { id: now.id, file: now.file }, movingTo);
     return { id: now.id, file: now.file };
+  });
+}
+
+function movedMeanwhile({ id, file }: SessionRecord): QuipuError<'LOCKED'> {
+  return new QuipuError('LOCKED', `session ${id} is being moved by another process; try again`, {
+    what: file,
+    owner: 'another process',
   });
 }
 
