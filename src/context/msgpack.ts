@@ -34,6 +34,8 @@ function assertFaithful(value: unknown): void {
   } else if (isContainer(value)) {
     for (const [key, item] of Object.entries(value)) {
       assertWellFormed(key, 'a key in it');
+      // Decoders refuse it, because an assignment to it would change what an object is.
+      if (key === '__proto__') throw new TypeError('a key in it is __proto__');
       assertFaithful(item);
     }
   }

@@ -39,11 +39,14 @@ async function whileThere(name, noted) {
   while (existsSync(join(notes, name))) await setTimeout(5);
 }
 
+/** One that was killed may stay in the table of processes until its new parent has looked: that one runs no more. */
 function isAlive(pid) {
   try {
     process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch (error) {
+    // Without /proc the signal is all there is to go by.
+    return error.code === 'ENOENT' && !existsSync('/proc/self');
   }
 }
