@@ -5,7 +5,7 @@ import { packageOf, specifiersOf, unreachable } from './tidy/imports.ts';
 import { blockOf, importText, layerFolders, parseLayerBlocks } from './tidy/layers.ts';
 import { findForbidden } from './tidy/words.ts';
 
-/** Longer than 300 lines today. Names may leave this list and never join it. */
+/** Longer than 400 lines today. Names may leave this list and never join it. */
 const LONG_FILES: readonly string[] = [];
 
 /** Lowest first: a folder may import from the rows before its own. Siblings share a row. */
@@ -70,8 +70,8 @@ const texts = [...written, ...listFiles('docs', /\.md$/), ...listFiles('.ci', /.
 );
 
 describe('the tree', () => {
-  it('lets no file grow past 300 lines', () => {
-    const long = written.filter((file) => readProject(file).trimEnd().split('\n').length > 300);
+  it('lets no file grow past 400 lines', () => {
+    const long = written.filter((file) => readProject(file).trimEnd().split('\n').length > 400);
     expect(long).toEqual(LONG_FILES);
   });
 

@@ -1,7 +1,8 @@
-import type { Command } from 'commander';
+import type { Option } from 'commander';
 import type { TurnId } from '../base/brand.ts';
 import type { AppendOptions } from '../context/contexts.ts';
 import { parseTurnId, parseTurnIdOrNone } from './parse-argument.ts';
+import { option } from './verb.ts';
 
 /** Where a turn goes and when it may. */
 export interface PlaceFlags {
@@ -15,27 +16,24 @@ export interface KeyFlag {
 
 export interface AppendFlags extends PlaceFlags, KeyFlag {}
 
-export function addPlaceOptions(command: Command): Command {
-  return command
-    .option('--parent <turn>', 'go on from this turn instead of the head', parseTurnId)
-    .option(
-      '--expect-head <turn>',
-      'only if this is the head (0: only if the context is empty)',
-      parseTurnIdOrNone,
-    );
-}
+export const PLACE_OPTIONS: readonly Option[] = [
+  option('--parent <turn>', 'go on from this turn instead of the head', parseTurnId),
+  option(
+    '--expect-head <turn>',
+    'only if this is the head (0: only if the context is empty)',
+    parseTurnIdOrNone,
+  ),
+];
 
-export function addKeyOption(command: Command): Command {
-  return command.option('--key <text>', 'sending the same key again gives the first result again');
-}
+export const KEY_OPTION: readonly Option[] = [
+  option('--key <text>', 'sending the same key again gives the first result again'),
+];
 
 export function toKey({ key }: KeyFlag): { idempotencyKey?: string } {
   return key === undefined ? {} : { idempotencyKey: key };
 }
 
-export function addAppendOptions(command: Command): Command {
-  return addKeyOption(addPlaceOptions(command));
-}
+export const APPEND_OPTIONS: readonly Option[] = [...PLACE_OPTIONS, ...KEY_OPTION];
 
 export function toAppendOptions(flags: AppendFlags): AppendOptions {
   const { parent, expectHead } = flags;

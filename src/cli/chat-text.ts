@@ -1,10 +1,11 @@
-import type { Command } from 'commander';
+import type { Option } from 'commander';
 import { invalid } from '../base/errors.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
 import type { ChatMessage } from '../chat/projections/message.ts';
 import type { CommandIo } from './command.ts';
 import { readInput, readWhole } from './input.ts';
 import { escapeControls } from './plain-text.ts';
+import { option } from './verb.ts';
 
 const TEXT_BYTES_MAX = 33_554_432;
 
@@ -14,12 +15,11 @@ export interface TextOptions {
   readonly file?: string;
 }
 
-export function addTextOptions(command: Command): Command {
-  return command
-    .option('--text <text>', 'the text itself')
-    .option('--stdin', 'the text is standard input')
-    .option('--file <path>', 'the text is this file');
-}
+export const TEXT_OPTIONS: readonly Option[] = [
+  option('--text <text>', 'the text itself'),
+  option('--stdin', 'the text is standard input'),
+  option('--file <path>', 'the text is this file'),
+];
 
 /** The one text that was given. */
 export async function readText(io: CommandIo, { text, stdin, file }: TextOptions): Promise<string> {

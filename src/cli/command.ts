@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
-import { Command } from 'commander';
+import type { Option } from 'commander';
 import type { Store } from '../store/store.ts';
 import { isPostgresAddress } from '../postgres/address.ts';
 import { isAddress, locateNewStore, locateStore } from './locate-store.ts';
 import { parseSeconds } from './parse-argument.ts';
+import { option, showExamples } from './verb.ts';
+import type { Kit, Verb } from './verb.ts';
 import type { World } from './world.ts';
 
 const WAIT_SECONDS = 30;
@@ -33,38 +35,32 @@ interface CommonOptions {
   readonly wait?: number;
 }
 
-/** A command with the options that all share, and examples under its help. */
-export function defineCommand(name: string, summary: string, examples: readonly string[]): Command {
-  return addCommonOptions(new Command(name))
-    .description(summary)
-    .addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`);
+/** A verb of `quipu`. */
+export type QuipuVerb = Verb<CommandIo>;
+
+export function quipuKit(world: World): Kit<CommandIo> {
+  return {
+    common: commonOptions,
+    help: ({ more, examples }) => showExamples(examples) + (more ?? ''),
+    toIo: (command) => toCommandIo(world, command.optsWithGlobals<CommonOptions>()),
+  };
 }
 
-export function addCommonOptions(command: Command): Command {
-  return command
-    .option(
+/** The options that every verb and the program itself take; each command needs its own. */
+export function commonOptions(): readonly Option[] {
+  return [
+    option(
       '--store <place>',
       'a folder or the address of a server (default: $QUIPU_STORE, ./.quipu, ~/.quipu)',
-    )
-    .option('--token <token>', 'what to show a server (default: $QUIPU_TOKEN)')
-    .option('--json', 'print JSON, one value a line')
-    .option(
+    ),
+    option('--token <token>', 'what to show a server (default: $QUIPU_TOKEN)'),
+    option('--json', 'print JSON, one value a line'),
+    option(
       '--wait <seconds>',
       `how long to wait for a process that does not answer (default: ${WAIT_SECONDS})`,
       parseSeconds,
-    );
-}
-
-/** Gives a command's action its `CommandIo`, before the arguments and options it declared. */
-export function withIo<A extends unknown[]>(
-  world: World,
-  action: (io: CommandIo, ...given: A) => Promise<void>,
-): (...given: unknown[]) => Promise<void> {
-  return async (...given) => {
-    const command = given.at(-1) as Command;
-    const io = toCommandIo(world, command.optsWithGlobals<CommonOptions>());
-    await action(io, ...(given.slice(0, -1) as A));
-  };
+    ),
+  ];
 }
 
 function toCommandIo(world: World, options: CommonOptions): CommandIo {

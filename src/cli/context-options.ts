@@ -1,6 +1,7 @@
-import type { Command } from 'commander';
+import type { Option } from 'commander';
 import type { ContextDetails } from '../context/contexts.ts';
 import { collect, parseJson } from './parse-argument.ts';
+import { option } from './verb.ts';
 
 /** What people say about a context. */
 export interface DetailsOptions {
@@ -10,13 +11,12 @@ export interface DetailsOptions {
   readonly meta?: unknown;
 }
 
-export function addDetailsOptions(command: Command): Command {
-  return command
-    .option('--title <text>', 'a title for listings')
-    .option('--kind <word>', 'what sort of thread it is')
-    .option('--label <word>', 'a label; may be given many times', collect)
-    .option('--meta <json>', 'anything else to remember, as JSON', parseJson);
-}
+export const DETAILS_OPTIONS: readonly Option[] = [
+  option('--title <text>', 'a title for listings'),
+  option('--kind <word>', 'what sort of thread it is'),
+  option('--label <word>', 'a label; may be given many times', collect),
+  option('--meta <json>', 'anything else to remember, as JSON', parseJson),
+];
 
 export function toDetails(options: DetailsOptions): ContextDetails {
   const { title, kind, label, meta } = options;

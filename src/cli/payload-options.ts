@@ -1,10 +1,10 @@
-import type { Command } from 'commander';
 import { Option } from 'commander';
 import { invalid } from '../base/errors.ts';
 import type { EncodingName } from '../format/encoding.ts';
 import { PAYLOAD_BYTES_MAX } from '../context/limits.ts';
 import type { CommandIo } from './command.ts';
 import { readInput, readWhole } from './input.ts';
+import { option } from './verb.ts';
 
 // Where a payload comes from. Exactly one source; what it gives is stored byte for byte, after a
 // check that it is what its encoding says.
@@ -24,20 +24,18 @@ export interface PayloadGiven {
 
 const SOURCES = '--json-payload, --text, --file or --stdin';
 
-export function addPayloadOptions(command: Command): Command {
-  const encodings: EncodingName[] = ['text', 'json', 'msgpack', 'bytes'];
-  return command
-    .option('--json-payload <json>', 'the payload as JSON text')
-    .option('--text <text>', 'the payload as plain text')
-    .option('--file <path>', 'the payload is what this file holds')
-    .option('--stdin', 'the payload is what standard input gives')
-    .addOption(
-      new Option(
-        '--encoding <name>',
-        'what the payload is (default: json for --json-payload, else text)',
-      ).choices(encodings),
-    );
-}
+const ENCODINGS: EncodingName[] = ['text', 'json', 'msgpack', 'bytes'];
+
+export const PAYLOAD_OPTIONS: readonly Option[] = [
+  option('--json-payload <json>', 'the payload as JSON text'),
+  option('--text <text>', 'the payload as plain text'),
+  option('--file <path>', 'the payload is what this file holds'),
+  option('--stdin', 'the payload is what standard input gives'),
+  new Option(
+    '--encoding <name>',
+    'what the payload is (default: json for --json-payload, else text)',
+  ).choices(ENCODINGS),
+];
 
 /** Reads the one source that was named. Nothing is stored when it is not what it should be. */
 export async function readPayload(io: CommandIo, options: PayloadOptions): Promise<PayloadGiven> {

@@ -1,47 +1,61 @@
 import { Command } from 'commander';
-import type { Build } from './build.ts';
-import { addCommonOptions } from './command.ts';
+import { commonOptions, quipuKit } from './command.ts';
+import type { CommandIo } from './command.ts';
+import { toCommand, toGroup } from './verb.ts';
+import type { Noun } from './verb.ts';
 import { readVersion } from './version.ts';
 import type { World } from './world.ts';
 
-// Commands come in groups, and a group is loaded when it is named: a hundred commands took a fifth of the time of
-// each one.
-
-interface Group {
-  readonly summary: string;
-  load(): Promise<readonly Build[]>;
-}
-
-const GROUPS: Readonly<Record<string, Group>> = {
-  context: {
+export const NOUNS: readonly Noun<CommandIo>[] = [
+  {
+    name: 'context',
     summary: 'Turns and the contexts that lead to them.',
-    load: async () => (await import('./groups/context-commands.ts')).contextCommands,
+    load: async () => [
+      ...(await import('./nouns/context.ts')).contextVerbs,
+      ...(await import('./nouns/turn.ts')).turnVerbs,
+      ...(await import('./nouns/overlay.ts')).overlayVerbs,
+    ],
   },
-  workflow: {
+  {
+    name: 'workflow',
     summary: 'Threads of agents with roles, and what runs them.',
-    load: async () => (await import('./groups/workflow-commands.ts')).workflowCommands,
+    load: async () => [
+      ...(await import('./nouns/bundle.ts')).bundleVerbs,
+      ...(await import('./nouns/workflow.ts')).workflowVerbs,
+    ],
   },
-  session: {
+  {
+    name: 'session',
     summary: 'What coding agents write, with its artifacts.',
-    load: async () => (await import('./groups/session-commands.ts')).sessionCommands,
+    load: async () => [
+      ...(await import('./nouns/session.ts')).sessionVerbs,
+      ...(await import('./nouns/carry.ts')).carryVerbs,
+    ],
   },
-  chat: {
+  {
+    name: 'chat',
     summary: 'Chats: events, and the messages they tell.',
-    load: async () => (await import('./groups/chat-commands.ts')).chatCommands,
+    load: async () => [
+      ...(await import('./nouns/chat.ts')).chatVerbs,
+      ...(await import('./nouns/message.ts')).messageVerbs,
+    ],
   },
-  blob: {
+  {
+    name: 'blob',
     summary: 'Immutable bytes by their hash.',
-    load: async () => (await import('./groups/blob-commands.ts')).blobCommands,
+    load: async () => (await import('./nouns/blob.ts')).blobVerbs,
   },
-  queue: {
+  {
+    name: 'queue',
     summary: 'Events, and the handlers they wake.',
-    load: async () => (await import('./groups/queue-commands.ts')).queueCommands,
+    load: async () => (await import('./nouns/queue.ts')).queueVerbs,
   },
-  token: {
+  {
+    name: 'token',
     summary: 'Who may use a server.',
-    load: async () => (await import('./groups/token-commands.ts')).tokenCommands,
+    load: async () => (await import('./nouns/token.ts')).tokenVerbs,
   },
-};
+];
 
 const START = `
 Examples:
@@ -53,35 +67,26 @@ Exit codes: 0 done, 1 the store said no, 2 the command line or the input is wron
 
 /**
  * The tree of commands. Options before a command's name are the program's, after it the command's. When the first
- * word of the command line is the name of a group, or of a command without one, there is nothing else in it.
+ * word of the command line is the name of a noun, or of a verb of the store, there is nothing else in it.
  */
 export async function createProgram(world: World, firstWord?: string): Promise<Command> {
-  const program = addCommonOptions(new Command('quipu'))
+  const kit = quipuKit(world);
+  const program = new Command('quipu')
     .description('Durable memory for AI agents.')
     .version(readVersion())
     .enablePositionalOptions()
     .addHelpText('after', START);
-  if (firstWord !== undefined && Object.hasOwn(GROUPS, firstWord)) {
-    program.addCommand(await loadGroup(firstWord, world));
-    return program;
-  }
-  const { firstCommands, upkeepCommands } = await import('./groups/store-commands.ts');
-  const first = firstCommands.map((build) => build(world));
-  const upkeep = upkeepCommands.map((build) => build(world));
-  const isOfStore = [...first, ...upkeep].some((command) => command.name() === firstWord);
-  const groups = isOfStore ? [] : Object.keys(GROUPS);
-  for (const command of first) program.addCommand(command);
-  for (const name of groups) program.addCommand(await loadGroup(name, world));
-  for (const command of upkeep) program.addCommand(command);
-  return program;
-}
+  for (const common of commonOptions()) program.addOption(common);
+  const named = NOUNS.find(({ name }) => name === firstWord);
+  if (named !== undefined)
+    return program.addCommand(toGroup('quipu', named, await named.load(), kit));
 
-async function loadGroup(name: string, world: World): Promise<Command> {
-  const group = GROUPS[name];
-  const parent = new Command(name)
-    .description(group?.summary ?? '')
-    .enablePositionalOptions()
-    .addHelpText('after', `\nEvery command has examples: quipu ${name} <command> --help`);
-  for (const build of (await group?.load()) ?? []) parent.addCommand(build(world));
-  return parent;
+  const { firstVerbs, upkeepVerbs } = await import('./nouns/store.ts');
+  const isOfStore = [...firstVerbs, ...upkeepVerbs].some(({ name }) => name === firstWord);
+  for (const verb of firstVerbs) program.addCommand(toCommand(verb, kit));
+  for (const noun of isOfStore ? [] : NOUNS) {
+    program.addCommand(toGroup('quipu', noun, await noun.load(), kit));
+  }
+  for (const verb of upkeepVerbs) program.addCommand(toCommand(verb, kit));
+  return program;
 }

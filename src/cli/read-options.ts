@@ -1,22 +1,19 @@
-import type { Command } from 'commander';
+import type { Option } from 'commander';
 import type { ReadOptions } from '../context/contexts.ts';
 import { parseAs, parseCount } from './parse-argument.ts';
+import { option } from './verb.ts';
 
 /** The options of every command that prints turns. */
-export function addReadOptions(command: Command): Command {
-  return command
-    .option('--as <when>', 'patches in force: latest, original or the number of a patch', parseAs)
-    .option('--no-payload', 'leave the payloads out');
-}
+export const READ_OPTIONS: readonly Option[] = [
+  option('--as <when>', 'patches in force: latest, original or the number of a patch', parseAs),
+  option('--no-payload', 'leave the payloads out'),
+];
 
 /** Pages also have a limit in bytes. */
-export function addPageOptions(command: Command): Command {
-  return addReadOptions(command).option(
-    '--max-bytes <n>',
-    'end the page before its payloads exceed this',
-    parseCount,
-  );
-}
+export const PAGE_OPTIONS: readonly Option[] = [
+  ...READ_OPTIONS,
+  option('--max-bytes <n>', 'end the page before its payloads exceed this', parseCount),
+];
 
 /** Takes from a command's options what a read understands. */
 export function toReadOptions(options: ReadOptions): ReadOptions {

@@ -1,21 +1,22 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
+import type { Option } from 'commander';
 import { QuipuError, invalid } from '../base/errors.ts';
 import { tokenFileOf } from '../server/tokens/token-file.ts';
 import type { CommandIo } from './command.ts';
 import { isAddress } from './locate-store.ts';
+import { option } from './verb.ts';
 
 export interface TokenFileOption {
   readonly tokenFile?: string;
 }
 
-export function addTokenFileOption(command: Command): Command {
-  return command.option(
+export const TOKEN_FILE_OPTION: readonly Option[] = [
+  option(
     '--token-file <file>',
     "where the tokens are (default: tokens.json in the store's folder)",
-  );
-}
+  ),
+];
 
 /** The file may not be there yet; the store must be, so that a typing error makes no folder a store. */
 export function locateTokenFile(io: CommandIo, given: string | undefined): string {

@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { option, showExamples } from '../cli/verb.ts';
+import type { Kit, Verb } from '../cli/verb.ts';
 import { hasSpool, locateHome, makeSpool } from './spool/home.ts';
 import { nodeSpoolIo } from './spool/node-spool-io.ts';
 import { Spool } from './spool/spool.ts';
@@ -22,24 +23,17 @@ interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** A command with the options that all share, and examples under its help. */
-export function defineCommand(name: string, summary: string, examples: readonly string[]): Command {
-  return new Command(name)
-    .description(summary)
-    .option('--home <folder>', 'the spool (default: $NOTIFIER_HOME, ~/.local/share/notifier)')
-    .option('--json', 'print JSON, one value a line')
-    .addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`);
-}
+/** A verb of `notifier`. */
+export type NotifierVerb = Verb<CommandIo>;
 
-/** Gives a command's action its `CommandIo`, before the arguments and options it declared. */
-export function withIo<A extends unknown[]>(
-  world: World,
-  action: (io: CommandIo, ...given: A) => Promise<void>,
-): (...given: unknown[]) => Promise<void> {
-  return async (...given) => {
-    const command = given.at(-1) as Command;
-    const io = toCommandIo(world, command.opts<CommonOptions>());
-    await action(io, ...(given.slice(0, -1) as A));
+export function notifierKit(world: World): Kit<CommandIo> {
+  return {
+    common: () => [
+      option('--home <folder>', 'the spool (default: $NOTIFIER_HOME, ~/.local/share/notifier)'),
+      option('--json', 'print JSON, one value a line'),
+    ],
+    help: ({ examples }) => showExamples(examples),
+    toIo: (command) => toCommandIo(world, command.opts<CommonOptions>()),
   };
 }
 

@@ -28,7 +28,7 @@ describe('layerFolders', () => {
       'src/base/hash.ts',
       'src/engine/engine.ts',
       'src/engine/files/index/shelf.ts',
-      'src/cli/commands/stats.ts',
+      'src/cli/nouns/store.ts',
     ];
     expect(layerFolders(files)).toEqual(['base', 'cli', 'engine', 'engine/files']);
   });

@@ -1,27 +1,9 @@
 import { Command } from 'commander';
 import { readVersion } from '../version.ts';
-import { dispatch } from './commands/dispatch.ts';
-import { info } from './commands/info.ts';
-import { init } from './commands/init.ts';
-import { peek } from './commands/peek.ts';
-import { pop } from './commands/pop.ts';
-import { push } from './commands/push.ts';
-import { subscribe } from './commands/subscribe.ts';
-import { unsubscribe } from './commands/unsubscribe.ts';
-import { verify } from './commands/verify.ts';
+import { showExamples, toCommand } from '../verb.ts';
+import type { Kit } from '../verb.ts';
 import type { ThreadWorld } from './thread-world.ts';
-
-const COMMANDS: readonly ((world: ThreadWorld, verbose: boolean) => Command)[] = [
-  init,
-  push,
-  pop,
-  peek,
-  subscribe,
-  unsubscribe,
-  info,
-  dispatch,
-  verify,
-];
+import { threadVerbs } from './verbs.ts';
 
 const END = `
 More: thread --help --verbose, and thread <command> --help --verbose
@@ -42,6 +24,12 @@ export function createThreadProgram(world: ThreadWorld, verbose: boolean): Comma
     .description('Durable event queues in directories.')
     .version(readVersion())
     .addHelpText('after', verbose ? EXAMPLES + END : END);
-  for (const build of COMMANDS) program.addCommand(build(world, verbose));
+  const kit: Kit<ThreadWorld> = {
+    common: () => [],
+    toIo: () => world,
+    help: ({ name, more = '', examples }) =>
+      verbose ? more + showExamples(examples) : `\nMore: thread ${name} --help --verbose`,
+  };
+  for (const verb of threadVerbs) program.addCommand(toCommand(verb, kit));
   return program;
 }

@@ -1,0 +1,126 @@
+import { CliRig } from '../../../test/cli/rig.ts';
+import { sixTurns } from '../../../test/cli/six-turns.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+describe('quipu blob put', () => {
+  it('prints the hash of a file or of standard input', async () => {
+    using rig = new CliRig();
+    writeFileSync(join(rig.cwd, 'a.txt'), 'abc');
+    const { code, out, err } = await rig.run('blob', 'put', 'a.txt');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toBe('6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85\n');
+    const again = await rig.feed('abc', 'blob', 'put', '-', '--sha256', '--json');
+    expect(JSON.parse(again.out)).toMatchObject({
+      hash: out.trim(),
+      sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+      size: 3,
+      existed: true,
+    });
+  });
+
+  it('names a file that is missing and makes no store', async () => {
+    using rig = new CliRig();
+    expect(await rig.run('blob', 'put', 'none')).toEqual({
+      code: 1,
+      out: '',
+      err: 'quipu: there is no file none\n',
+    });
+    expect((await rig.run('stats')).err).toContain('quipu init');
+  });
+
+  it('shows a bar on a terminal', async () => {
+    using rig = new CliRig();
+    rig.isTerminal = true;
+    writeFileSync(join(rig.cwd, 'a.txt'), 'abc');
+    const { err } = await rig.run('blob', 'put', 'a.txt');
+    expect(err).toContain('100% 3 B');
+  });
+
+  it('refuses a directory and makes no store', async () => {
+    using rig = new CliRig();
+    expect(await rig.run('blob', 'put', '.')).toMatchObject({ code: 2, out: '' });
+    expect((await rig.run('stats')).err).toContain('quipu init');
+  });
+});
+
+describe('quipu blob get', () => {
+  const BYTES = Uint8Array.from({ length: 1000 }, (_, index) => index % 251);
+  let rig: CliRig;
+  let hash: string;
+  beforeEach(async () => {
+    rig = new CliRig();
+    hash = (await rig.feed(BYTES, 'blob', 'put', '-')).out.trim();
+    return () => rig[Symbol.dispose]();
+  });
+
+  it('prints the bytes, all or some', async () => {
+    await rig.run('blob', 'get', hash);
+    expect([...rig.printed]).toEqual([...BYTES]);
+    await rig.run('blob', 'get', `b3:${hash}`, '--start', '10', '--end', '20');
+    expect([...rig.printed]).toEqual([...BYTES.subarray(10, 20)]);
+  });
+
+  it('writes a file', async () => {
+    expect(await rig.run('blob', 'get', hash, '--out', 'x')).toEqual({ code: 0, out: '', err: '' });
+    expect([...readFileSync(join(rig.cwd, 'x'))]).toEqual([...BYTES]);
+  });
+
+  it('tells a missing blob from a name that is none', async () => {
+    expect(await rig.run('blob', 'get', '0'.repeat(64))).toMatchObject({ code: 1, out: '' });
+    expect(await rig.run('blob', 'get', 'nonsense')).toMatchObject({ code: 2, out: '' });
+  });
+});
+
+describe('quipu blob stat', () => {
+  it('prints sizes', async () => {
+    using rig = new CliRig();
+    const hash = (await rig.feed('abc', 'blob', 'put', '-', '--sha256')).out.trim();
+    const { code, out } = await rig.run('blob', 'stat', hash);
+    expect(code).toBe(0);
+    expect(out).toContain(`hash    ${hash}\nsize    3 B\n`);
+    const sum = 'blob:sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+    expect(JSON.parse((await rig.run('blob', 'stat', sum, '--json')).out)).toMatchObject({
+      hash,
+      size: 3,
+      chunks: 0,
+    });
+  });
+
+  it('says which blob is missing', async () => {
+    using rig = new CliRig();
+    await rig.run('init');
+    const hash = '0'.repeat(64);
+    expect(await rig.run('blob', 'stat', hash)).toEqual({
+      code: 1,
+      out: '',
+      err: `quipu: there is no blob ${hash}\n`,
+    });
+  });
+});
+
+describe('quipu blob erase', () => {
+  it('erases a blob that nobody uses', async () => {
+    using rig = new CliRig();
+    const hash = (await rig.feed('loose', 'blob', 'put', '-')).out.trim();
+    expect(await rig.run('blob', 'erase', hash, '--reason', 'why')).toEqual({
+      code: 0,
+      out: `${hash}\n`,
+      err: '',
+    });
+    expect((await rig.run('blob', 'stat', hash)).code).toBe(1);
+    expect((await rig.run('blob', 'erase', hash, '--reason', 'why')).code).toBe(1);
+  });
+
+  it('names the turns that use it', async () => {
+    using rig = new CliRig();
+    await sixTurns(rig);
+    const hash = (await rig.feed('t3', 'blob', 'put', '-')).out.trim();
+    const { code, out, err } = await rig.run('blob', 'erase', hash, '--reason', 'why');
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain('used by turns 3;');
+    const all = await rig.run('blob', 'erase', hash, '--reason', 'why', '--everywhere', '--json');
+    expect(JSON.parse(all.out)).toEqual({ hash, erased: true, usedBy: ['3'], neededBy: [] });
+  });
+});

@@ -1,0 +1,156 @@
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { BlobInfo } from '../../store/blobs.ts';
+import type { Store } from '../../store/store.ts';
+import type { QuipuVerb } from '../command.ts';
+import { stillUsed, toErasureJson } from '../erasure.ts';
+import type { ErasureOptions } from '../erasure.ts';
+import { readInput, toFileError } from '../input.ts';
+import { openOutput } from '../output.ts';
+import { parseCount } from '../parse-argument.ts';
+import { startProgress } from '../progress-line.ts';
+import { toSize } from '../quantity.ts';
+import { toFacts } from '../table.ts';
+import { argument, option, required } from '../verb.ts';
+import type { World } from '../world.ts';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+
+interface PutGiven {
+  readonly sha256?: boolean;
+}
+
+const put: QuipuVerb = {
+  name: 'put',
+  summary: 'Store a file of any size and print its BLAKE3 hash.',
+  examples: ['hash=$(quipu blob put build.log)', 'tar c src | quipu blob put - --sha256 --json'],
+  takes: [
+    argument('<file>', 'the file, or - for standard input'),
+    option('--sha256', 'also find it as blob:sha256:<hex>'),
+  ],
+  async run(io, path: string, options: PutGiven) {
+    const { world } = io;
+    const total = path === '-' ? 0 : await sizeOf(resolve(world.cwd, path), path);
+    await using store = await io.createStore();
+    const source = readInput(world, path);
+    const info = await putWatched(store, source, { ...options, total, world });
+    await (io.json ? io.printJson(info) : world.out(`${info.hash}\n`));
+  },
+};
+
+/** Asked before the store is opened, so that a wrong name leaves no empty store behind. */
+async function sizeOf(path: string, given: string): Promise<number> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw toFileError(error, given);
+  });
+  if (found.isDirectory()) throw invalid('file', `${given} is a directory`);
+  return found.size;
+}
+
+interface Watch extends PutGiven {
+  readonly total: number;
+  readonly world: World;
+}
+
+async function putWatched(
+  store: Store,
+  source: AsyncIterable<Uint8Array>,
+  { total, world, sha256 = false }: Watch,
+): Promise<BlobInfo> {
+  const progress = startProgress(world);
+  async function* counted(): AsyncIterable<Uint8Array> {
+    let done = 0;
+    for await (const piece of source) {
+      yield piece;
+      done += piece.length;
+      progress.report(done, total, toSize(done));
+    }
+  }
+  try {
+    return await store.blobs.put(counted(), { sha256 });
+  } finally {
+    progress.end();
+  }
+}
+
+interface GetGiven {
+  readonly out?: string;
+  readonly start?: number;
+  readonly end?: number;
+}
+
+const get: QuipuVerb = {
+  name: 'get',
+  summary: "Print a blob's bytes, checked against its hash.",
+  examples: [
+    'quipu blob get $hash > build.log',
+    'quipu blob get blob:sha256:$sum --out build.log',
+    'quipu blob get $hash --start 0 --end 100',
+  ],
+  takes: [
+    argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>'),
+    option('--out <file>', 'write to this file; it appears when it is complete'),
+    option('--start <n>', 'first byte (default: 0)', parseCount),
+    option('--end <n>', 'byte to stop before (default: the end)', parseCount),
+  ],
+  async run(io, ref: string, options: GetGiven) {
+    const { world } = io;
+    const { start, end } = options;
+    await using store = await io.openStore();
+    await using output = await openOutput(world, options.out);
+    const pieces = store.blobs.stream(ref, {
+      ...(start !== undefined && { start }),
+      ...(end !== undefined && { end }),
+    });
+    for await (const piece of pieces) await output.write(piece);
+    await output.complete();
+  },
+};
+
+const statVerb: QuipuVerb = {
+  name: 'stat',
+  summary: 'Show the size of a blob and what it takes in the store.',
+  examples: ['quipu blob stat $hash', 'quipu blob stat blob:sha256:$sum --json'],
+  takes: [argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>')],
+  async run(io, ref: string) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const found = await store.blobs.stat(ref);
+    if (found === undefined) {
+      throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
+    }
+    if (io.json) return await io.printJson(found);
+    return await world.out(
+      toFacts([
+        ['hash', found.hash],
+        ['size', toSize(found.size)],
+        ['stored', toSize(found.storedSize)],
+        ['chunks', found.chunks === 0 ? 'none' : String(found.chunks)],
+      ]),
+    );
+  },
+};
+
+const erase: QuipuVerb = {
+  name: 'erase',
+  summary: 'Remove the bytes of a blob for good.',
+  examples: [
+    'quipu blob erase $hash --reason "personal data"',
+    'quipu blob erase $hash --reason "personal data" --everywhere',
+  ],
+  takes: [
+    argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>'),
+    required('--reason <text>', 'why; shown in place of the payloads it was'),
+    option('--everywhere', 'also when turns use it; each of them gets a tombstone'),
+  ],
+  async run(io, ref: string, options: ErasureOptions) {
+    const { world } = io;
+    const { reason, everywhere = false } = options;
+    await using store = await io.openStore();
+    const report = await store.blobs.erase(ref, { reason, everywhere });
+    if (io.json) await io.printJson(toErasureJson(report));
+    else if (report.erased) await world.out(`${report.hash}\n`);
+    if (!report.erased) throw stillUsed([report]);
+  },
+};
+
+export const blobVerbs: readonly QuipuVerb[] = [put, get, statVerb, erase];

@@ -1,0 +1,127 @@
+import type { QuipuVerb } from '../command.ts';
+import { readInput, readWhole } from '../input.ts';
+import { parseCount } from '../parse-argument.ts';
+import { SESSION_OPTION, readGivenText, reportRun, watchRun } from '../run-workflow.ts';
+import type { RunningOptions } from '../run-workflow.ts';
+import { argument, option } from '../verb.ts';
+
+const BUNDLE_BYTES_MAX: number = 4 * 1024 * 1024;
+
+const add: QuipuVerb = {
+  name: 'add',
+  summary: 'Register a bundle, an ES module, under a name, and print its hash.',
+  examples: [
+    'quipu workflow add solve-issue.mjs',
+    'quipu workflow add solve-issue.mjs --name solve --json',
+  ],
+  takes: [
+    argument('<file>', 'the module, or - for standard input'),
+    option('--name <name>', 'another name than its descriptor has'),
+  ],
+  async run(io, file: string, { name }: { readonly name?: string }) {
+    const { world } = io;
+    const source = await readWhole(readInput(world, file), BUNDLE_BYTES_MAX);
+    await using store = await io.createStore();
+    const options = name === undefined ? {} : { name };
+    const bundle = await store.workflows.bundles.add(source, options);
+    await (io.json ? io.printJson(bundle) : world.out(`${bundle.hash}\n`));
+  },
+};
+
+const rollback: QuipuVerb = {
+  name: 'rollback',
+  summary: 'Let a name stand for an earlier bundle again, and print its hash.',
+  examples: [
+    'quipu workflow rollback solve-issue',
+    'quipu workflow rollback solve-issue --to <hash>',
+  ],
+  takes: [
+    argument('<workflow>', 'the name'),
+    option('--to <hash>', 'which bundle (default: the one before)'),
+  ],
+  async run(io, name: string, { to }: { readonly to?: string }) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const bundle = await store.workflows.bundles.rollback(name, to);
+    await (io.json ? io.printJson(bundle) : world.out(`${bundle.hash}\n`));
+  },
+};
+
+interface RunGiven extends RunningOptions {
+  readonly prompt?: string;
+  readonly promptFile?: string;
+  readonly maxRounds?: number;
+}
+
+const run: QuipuVerb = {
+  name: 'run',
+  summary: 'Run a workflow here to its end, and print the id of its thread.',
+  examples: [
+    'quipu workflow run solve-issue --prompt "the parser drops the last line"',
+    'id=$(quipu workflow run solve-issue --prompt-file issue.md)',
+  ],
+  takes: [
+    argument('<workflow>', 'the name it was added under'),
+    option('--prompt <text>', 'the task'),
+    option('--prompt-file <file>', 'the task in a file, or - for standard input'),
+    option('--max-rounds <n>', 'how many steps at most', parseCount),
+    option(...SESSION_OPTION),
+  ],
+  async run(io, name: string, options: RunGiven) {
+    const { world } = io;
+    const { prompt: text, promptFile: file, maxRounds } = options;
+    const prompt = await readGivenText(
+      world,
+      { ...(text !== undefined && { text }), ...(file !== undefined && { file }) },
+      '--prompt and --prompt-file',
+    );
+    await using store = await io.openStore();
+    const result = await store.workflows.run(name, {
+      ...watchRun(world, io.json, options),
+      prompt,
+      ...(maxRounds !== undefined && { maxRounds }),
+      onStart: (id) => io.json || world.err(`thread ${id}\n`),
+    });
+    await reportRun(io, result);
+  },
+};
+
+const resume: QuipuVerb = {
+  name: 'resume',
+  summary:
+    'Run a thread on from its last step: one that was paused, stopped, or whose process died.',
+  examples: ['quipu workflow resume 01JTHREAD1AAAAAAAAAAAAAAAA'],
+  takes: [argument('<thread>', 'thread id'), option(...SESSION_OPTION)],
+  async run(io, id: string, options: RunningOptions) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const watching = watchRun(world, io.json, options);
+    await reportRun(io, await store.workflows.resume(id, watching));
+  },
+};
+
+const pause: QuipuVerb = {
+  name: 'pause',
+  summary: 'Let whoever runs a thread stop behind the step it is at.',
+  examples: ['quipu workflow pause 01JTHREAD1AAAAAAAAAAAAAAAA'],
+  takes: [argument('<thread>', 'thread id')],
+  async run(io, id: string) {
+    await using store = await io.openStore();
+    const thread = await store.workflows.pause(id);
+    if (io.json) await io.printJson(thread);
+  },
+};
+
+const kill: QuipuVerb = {
+  name: 'kill',
+  summary: 'End a thread with return code 130; whoever runs it stops at once.',
+  examples: ['quipu workflow kill 01JTHREAD1AAAAAAAAAAAAAAAA --reason "wrong branch"'],
+  takes: [argument('<thread>', 'thread id'), option('--reason <text>', 'what the end says')],
+  async run(io, id: string, { reason }: { readonly reason?: string }) {
+    await using store = await io.openStore();
+    const step = await store.workflows.kill(id, reason);
+    if (io.json) await io.printJson(step);
+  },
+};
+
+export const bundleVerbs: readonly QuipuVerb[] = [add, rollback, run, resume, pause, kill];

@@ -1,0 +1,161 @@
+import type { TidyReport } from '../../session/sessions.ts';
+import type { QuipuVerb } from '../command.ts';
+import { parseDuration, parseSize } from '../parse-amount.ts';
+import { toSize } from '../quantity.ts';
+import { toSessionArgument } from '../session-argument.ts';
+import { argument, option } from '../verb.ts';
+import { resolve } from 'node:path';
+
+interface ForkGiven {
+  readonly at?: string;
+  readonly artifacts: boolean;
+  readonly folder?: string;
+}
+
+const fork: QuipuVerb = {
+  name: 'fork',
+  summary: 'Go on from a session in a new one, and print its id.',
+  examples: [
+    'branch=$(quipu session fork $id)',
+    'quipu session fork $id --at 5f0c --no-artifacts --json',
+  ],
+  takes: [
+    argument('<session>', 'id or path of its file'),
+    option('--at <entry>', 'keep only this entry and those that lead to it'),
+    option('--no-artifacts', 'leave the artifacts behind'),
+    option('--folder <folder>', 'where the new file goes (default: beside the old one)'),
+  ],
+  async run(io, name: string, { at, artifacts, folder }: ForkGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const report = await store.sessions.fork(toSessionArgument(world, name), {
+      artifacts,
+      ...(at !== undefined && { at }),
+      ...(folder !== undefined && { folder: resolve(world.cwd, folder) }),
+    });
+    if (report.warning !== undefined) world.err(`${report.warning}\n`);
+    await (io.json ? io.printJson(report) : world.out(`${report.id}\n`));
+  },
+};
+
+const move: QuipuVerb = {
+  name: 'move',
+  summary: 'Move a session and its artifacts to another folder.',
+  examples: [
+    'quipu session move $id ../other/sessions --cwd ../other',
+    'quipu session move $id --cwd ../other',
+  ],
+  takes: [
+    argument('<session>', 'id or path of its file'),
+    argument(
+      '[folder]',
+      'where to; may be on another device (default: inside the store, for --cwd)',
+    ),
+    option('--cwd <folder>', 'the folder the session is about from now on'),
+  ],
+  async run(io, name: string, folder: string | undefined, options: { cwd?: string }) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const about = options.cwd === undefined ? {} : { cwd: resolve(world.cwd, options.cwd) };
+    // Neither is for the call to refuse, as for anyone else.
+    const to = folder === undefined ? (about as { cwd: string }) : resolve(world.cwd, folder);
+    const report = await store.sessions.move(toSessionArgument(world, name), to, about);
+    await (io.json ? io.printJson(report) : world.out(`${report.to}\n`));
+  },
+};
+
+const exportVerb: QuipuVerb = {
+  name: 'export',
+  summary: 'Write a session, its artifacts and its blobs to a folder.',
+  examples: ['quipu session export $id ./take-along'],
+  takes: [
+    argument('<session>', 'id or path of its file'),
+    argument('<folder>', 'a new or empty folder'),
+  ],
+  async run(io, name: string, folder: string) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const to = resolve(world.cwd, folder);
+    const report = await store.sessions.export(toSessionArgument(world, name), to);
+    for (const sha256 of report.missing) world.err(`blob:sha256:${sha256} is missing\n`);
+    await (io.json ? io.printJson(report) : world.out(`${report.folder}\n`));
+  },
+};
+
+const importVerb: QuipuVerb = {
+  name: 'import',
+  summary: 'Take in a session that was exported, and print its id.',
+  examples: ['quipu session import ./take-along'],
+  takes: [
+    argument('<folder>', 'what "quipu session export" wrote'),
+    option('--folder <folder>', 'where its file goes (default: inside the store)'),
+  ],
+  async run(io, from: string, { folder }: { folder?: string }) {
+    const { world } = io;
+    await using store = await io.createStore();
+    const place = folder === undefined ? {} : { folder: resolve(world.cwd, folder) };
+    await using session = await store.sessions.import(resolve(world.cwd, from), place);
+    const { id, file } = session;
+    await (io.json ? io.printJson({ id, file }) : world.out(`${id}\n`));
+  },
+};
+
+const recover: QuipuVerb = {
+  name: 'recover',
+  summary: 'Give a session file that lost its header a new one.',
+  examples: ['quipu session recover ./2026-11-15T10-00-00-000Z_x.jsonl'],
+  takes: [argument('<file>', 'called <timestamp>_<id>.jsonl; every byte of it stays')],
+  async run(io, file: string) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const header = await store.sessions.recoverHeader(resolve(world.cwd, file));
+    await (io.json ? io.printJson(header) : world.out(`${header.id}\n`));
+  },
+};
+
+interface GcGiven {
+  readonly maxAge?: number;
+  readonly maxSize?: number;
+  readonly forgetMissing?: boolean;
+  readonly drafts?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const gc: QuipuVerb = {
+  name: 'gc',
+  summary: 'Say what sessions take, and remove what you ask to be removed.',
+  examples: ['quipu session gc', 'quipu session gc --max-age 90d --max-size 2GB --dry-run'],
+  more: '\nWithout options nothing goes. Blobs are freed by "quipu gc".',
+  takes: [
+    option('--max-age <time>', 'remove sessions whose last entry is older', parseDuration),
+    option('--max-size <size>', 'remove the oldest until the rest fits', parseSize),
+    option('--forget-missing', 'forget sessions whose file is gone, and let go of their blobs'),
+    option('--drafts', 'remove unfinished files; only while no agent is at work'),
+    option('--dry-run', 'only say what would go'),
+  ],
+  async run(io, options: GcGiven) {
+    const { world } = io;
+    const { maxAge, maxSize, forgetMissing = false, drafts = false, dryRun = false } = options;
+    await using store = await io.openStore();
+    const report = await store.sessions.tidy({
+      forgetMissing,
+      drafts,
+      dryRun,
+      ...(maxAge !== undefined && { maxAgeMs: maxAge }),
+      ...(maxSize !== undefined && { maxBytes: maxSize }),
+    });
+    await (io.json ? io.printJson({ ...report, dryRun }) : world.out(toText(report, dryRun)));
+  },
+};
+
+function toText(report: TidyReport, dryRun: boolean): string {
+  const { sessions, bytes, removed, missing, forgotten, drafts } = report;
+  const verb = dryRun ? 'would go' : 'removed';
+  const lines = removed.map(({ id, bytes: size }) => `${id}  ${toSize(size)}`);
+  const gone = missing.map(({ id, file }) => `${id}  missing: ${file}`);
+  const sum = `${sessions} sessions, ${toSize(bytes)}; ${removed.length} ${verb}`;
+  const rest = `${missing.length} missing, ${forgotten} forgotten, ${drafts} drafts`;
+  return `${[...lines, ...gone, `${sum}, ${rest}`].join('\n')}\n`;
+}
+
+export const carryVerbs: readonly QuipuVerb[] = [fork, move, exportVerb, importVerb, recover, gc];

@@ -1,0 +1,308 @@
+import { NO_TURN } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import { invalid } from '../../base/errors.ts';
+import type { Context } from '../../context/context.ts';
+import type { ContextUpdate, ListOptions, ReadOptions } from '../../context/contexts.ts';
+import { ContextFlag } from '../../format/context-flags.ts';
+import { KEY_OPTION, toKey } from '../append-options.ts';
+import type { KeyFlag } from '../append-options.ts';
+import type { QuipuVerb } from '../command.ts';
+import { DETAILS_OPTIONS, toDetails } from '../context-options.ts';
+import type { DetailsOptions } from '../context-options.ts';
+import { exportChain } from '../export-chain.ts';
+import type { ExportOptions } from '../export-chain.ts';
+import { mustGetContext, mustGetTurn } from '../must-get.ts';
+import { parseContextId, parseCount, parseTurnId } from '../parse-argument.ts';
+import { toPlainLine } from '../plain-text.ts';
+import { toTime } from '../quantity.ts';
+import { READ_OPTIONS, toReadOptions } from '../read-options.ts';
+import { toTurnLine } from '../show-turn.ts';
+import { toFacts, toTable } from '../table.ts';
+import { argument, option } from '../verb.ts';
+import { Option } from 'commander';
+
+const create: QuipuVerb = {
+  name: 'create',
+  summary: 'Create an empty context and print its id.',
+  examples: [
+    'ctx=$(quipu context create --title "fix the parser")',
+    'quipu context create --label urgent --meta \'{"repo":"quipu"}\' --json',
+  ],
+  takes: [...DETAILS_OPTIONS, ...KEY_OPTION],
+  async run(io, options: DetailsOptions & KeyFlag) {
+    const { world } = io;
+    await using store = await io.createStore();
+    const context = await store.contexts.create({ ...toDetails(options), ...toKey(options) });
+    await (io.json ? io.printJson(context) : world.out(`${context.id}\n`));
+  },
+};
+
+const TITLE_CHARS = 48;
+
+interface ListGiven extends ListOptions {
+  readonly limit: number;
+}
+
+const list: QuipuVerb = {
+  name: 'list',
+  summary: 'List contexts, the most recently used first.',
+  examples: ['quipu context list', 'quipu context list --label urgent -n 5 --json'],
+  takes: [
+    option('-n, --limit <n>', 'how many at most', parseCount, 50),
+    option('--label <word>', 'only those with this label'),
+    option('--kind <word>', 'only those of this kind'),
+    option('--cursor <text>', 'go on where the page before ended'),
+  ],
+  async run(io, options: ListGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const { items, cursor } = await store.contexts.list(toListOptions(options));
+    if (io.json) for (const context of items) await io.printJson(context);
+    else if (items.length > 0) await world.out(toContextTable(items));
+    if (cursor === undefined) return;
+    // Standard output holds contexts only, so what is needed to go on stands beside it.
+    world.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
+  },
+};
+
+function toListOptions({ limit, label, kind, cursor }: ListGiven): ListOptions {
+  return {
+    limit,
+    ...(label !== undefined && { label }),
+    ...(kind !== undefined && { kind }),
+    ...(cursor !== undefined && { cursor }),
+  };
+}
+
+function toContextTable(contexts: readonly Context[]): string {
+  const headings = ['CONTEXT', 'HEAD', 'DEPTH', 'UPDATED', 'TITLE', 'LABELS'];
+  const rows = contexts.map((context) => [
+    String(context.id),
+    String(context.head),
+    String(context.headDepth),
+    toTime(context.updatedAt),
+    toPlainLine(context.title ?? '', TITLE_CHARS),
+    context.labels.join(','),
+  ]);
+  return toTable(headings, rows, ['CONTEXT', 'HEAD', 'DEPTH']);
+}
+
+const show: QuipuVerb = {
+  name: 'show',
+  summary: 'Show what is known about a context.',
+  examples: ['quipu context show 1', 'quipu context show 1 --json'],
+  takes: [argument('<context>', 'context id', parseContextId)],
+  async run(io, id: ContextId) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const context = await mustGetContext(store, id);
+    await (io.json ? io.printJson(context) : world.out(toContextFacts(context)));
+  },
+};
+
+function toFlags(flags: number): string {
+  const names = [
+    ...((flags & ContextFlag.OPEN) === 0 ? [] : ['open']),
+    ...((flags & ContextFlag.FORKED) === 0 ? [] : ['forked']),
+  ];
+  return `${flags} (${names.join(', ')})`;
+}
+
+function toContextFacts(context: Context): string {
+  const { title, kind, labels, meta } = context;
+  return toFacts([
+    ['context', String(context.id)],
+    ...(title === undefined ? [] : [['title', title] as const]),
+    ...(kind === undefined ? [] : [['kind', kind] as const]),
+    ...(labels.length === 0 ? [] : [['labels', labels.join(', ')] as const]),
+    ['head', context.head === NO_TURN ? 'none' : `${context.head} at depth ${context.headDepth}`],
+    ...(context.base === NO_TURN ? [] : [['forked from', String(context.base)] as const]),
+    ...(context.openTurn === NO_TURN ? [] : [['open turn', String(context.openTurn)] as const]),
+    ...(context.flags === 0 ? [] : [['flags', toFlags(context.flags)] as const]),
+    ['created', toTime(context.createdAt)],
+    ['updated', toTime(context.updatedAt)],
+    ...(meta === undefined ? [] : [['meta', JSON.stringify(meta)] as const]),
+  ]);
+}
+
+const FIELDS = ['title', 'kind', 'labels', 'meta'] as const;
+
+interface UpdateGiven extends DetailsOptions {
+  readonly clear?: readonly (typeof FIELDS)[number][];
+}
+
+const update: QuipuVerb = {
+  name: 'update',
+  summary: 'Change what is said about a context; the rest stays as it is.',
+  examples: [
+    'quipu context update 1 --title "fixed the parser"',
+    'quipu context update 1 --label done --label parser --clear meta',
+  ],
+  takes: [
+    argument('<context>', 'context id', parseContextId),
+    ...DETAILS_OPTIONS,
+    new Option('--clear <field...>', 'forget these').choices(FIELDS),
+  ],
+  async run(io, id: ContextId, options: UpdateGiven) {
+    const change = toChange(options);
+    await using store = await io.openStore();
+    const context = await store.contexts.update(id, change);
+    if (io.json) await io.printJson(context);
+  },
+};
+
+function toChange(options: UpdateGiven): ContextUpdate {
+  const given = toDetails(options);
+  const { clear = [] } = options;
+  const twice = clear.find((field) => field in given);
+  if (twice !== undefined) throw invalid('--clear', `names ${twice}, which is also given a value`);
+  const change = { ...given, ...Object.fromEntries(clear.map((field) => [field, null])) };
+  if (Object.keys(change).length > 0) return change;
+  throw invalid('change', 'is missing; give --title, --kind, --label, --meta or --clear');
+}
+
+const rm: QuipuVerb = {
+  name: 'rm',
+  summary: 'Remove a context. Turns that a fork or a pin needs stay.',
+  examples: ['quipu context rm 3'],
+  takes: [argument('<context>', 'context id', parseContextId)],
+  async run(io, id: ContextId) {
+    await using store = await io.openStore();
+    await store.contexts.remove(id);
+    if (io.json) await io.printJson({ id: String(id), removed: true });
+  },
+};
+
+const fork: QuipuVerb = {
+  name: 'fork',
+  summary: 'Create a context that goes on from a turn, and print its id.',
+  examples: [
+    'branch=$(quipu context fork 12)',
+    'quipu context fork 12 --title "another way" --json',
+    'quipu context fork 12 --key job-7',
+  ],
+  takes: [
+    argument('<turn>', 'the turn to go on from', parseTurnId),
+    ...DETAILS_OPTIONS,
+    ...KEY_OPTION,
+  ],
+  async run(io, turn: TurnId, options: DetailsOptions & KeyFlag) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const context = await store.contexts.fork(turn, { ...toDetails(options), ...toKey(options) });
+    await (io.json ? io.printJson(context) : world.out(`${context.id}\n`));
+  },
+};
+
+const diff: QuipuVerb = {
+  name: 'diff',
+  summary: 'Show where two turns part, and the turns on each side.',
+  examples: ['quipu context diff 12 17', 'quipu context diff 12 17 --json'],
+  takes: [argument('<a>', 'turn id', parseTurnId), argument('<b>', 'turn id', parseTurnId)],
+  async run(io, a: TurnId, b: TurnId) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const diff = await store.contexts.diff(a, b);
+    const left = diff.left.map(String);
+    const right = diff.right.map(String);
+    const base = diff.base === undefined ? undefined : String(diff.base);
+    if (io.json) return await io.printJson({ base, left, right });
+    return await world.out(
+      toFacts([
+        ['base', base ?? 'none'],
+        ['left', left.join(' ')],
+        ['right', right.join(' ')],
+      ]),
+    );
+  },
+};
+
+interface FollowGiven extends ReadOptions {
+  readonly after?: TurnId;
+  readonly count?: number;
+}
+
+const follow: QuipuVerb = {
+  name: 'follow',
+  summary: 'Print the turns of a context, then every new one until Ctrl-C.',
+  examples: [
+    'quipu context follow 1',
+    'quipu context follow 1 --after 120 --json',
+    'quipu context follow 1 -n 3',
+  ],
+  takes: [
+    argument('<context>', 'context id', parseContextId),
+    option('--after <turn>', 'begin after this turn', parseTurnId),
+    option('-n, --count <n>', 'end after so many turns', parseCount),
+    ...READ_OPTIONS,
+  ],
+  async run(io, id: ContextId, options: FollowGiven) {
+    const { world } = io;
+    const { after, count = Infinity } = options;
+    if (count === 0) return;
+    await using store = await io.openStore();
+    const signal = world.catchInterrupt();
+    let printed = 0;
+    const turns = store.contexts.follow(id, {
+      ...toReadOptions(options),
+      ...(after !== undefined && { after }),
+      signal,
+    });
+    for await (const turn of turns) {
+      await (io.json ? io.printJson(turn) : world.out(toTurnLine(turn)));
+      printed += 1;
+      if (printed >= count) return;
+    }
+  },
+};
+
+const chain: QuipuVerb = {
+  name: 'chain',
+  summary: 'Print all turns from the root to a turn, one JSON object a line.',
+  examples: ['quipu context chain 12', 'quipu context chain 12 --no-payload --out chain.ndjson'],
+  takes: [
+    argument('<turn>', 'turn id', parseTurnId),
+    option('--out <file>', 'write to this file; it appears when it is complete'),
+    ...READ_OPTIONS,
+  ],
+  async run(io, id: TurnId, options: ExportOptions) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const tip = await mustGetTurn(store, id, { payload: false });
+    await exportChain(world, store, tip, options);
+  },
+};
+
+const exportVerb: QuipuVerb = {
+  name: 'export',
+  summary: 'Print all turns from the root to the head, one JSON object a line.',
+  examples: [
+    'quipu context export 1 > context-1.ndjson',
+    'quipu context export 1 --as original --out context-1.ndjson',
+  ],
+  takes: [
+    argument('<context>', 'context id', parseContextId),
+    option('--out <file>', 'write to this file; it appears when it is complete'),
+    ...READ_OPTIONS,
+  ],
+  async run(io, id: ContextId, options: ExportOptions) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const { head, headDepth: depth } = await mustGetContext(store, id);
+    const tip = head === NO_TURN ? undefined : { id: head, depth };
+    await exportChain(world, store, tip, options);
+  },
+};
+
+export const contextVerbs: readonly QuipuVerb[] = [
+  create,
+  list,
+  show,
+  update,
+  rm,
+  fork,
+  diff,
+  follow,
+  chain,
+  exportVerb,
+];

@@ -1,0 +1,239 @@
+import { invalid } from '../../base/errors.ts';
+import type { Answer, Question } from '../../chat/payloads.ts';
+import { TEXT_OPTIONS, readText } from '../chat-text.ts';
+import type { TextOptions } from '../chat-text.ts';
+import type { QuipuVerb } from '../command.ts';
+import { readInput } from '../input.ts';
+import { parseCount, parseJson } from '../parse-argument.ts';
+import { argument, option, required } from '../verb.ts';
+import { basename } from 'node:path';
+
+interface AppendGiven extends TextOptions {
+  readonly role: string;
+  readonly branch?: string;
+  readonly id?: string;
+  readonly expectedSeq?: number;
+}
+
+const append: QuipuVerb = {
+  name: 'append',
+  summary: 'Add a message to a chat and print its id.',
+  examples: [
+    'quipu chat append $chat --role user --text "hi"',
+    'make test 2>&1 | quipu chat append $chat --role tool --stdin',
+    'quipu chat append $chat --role user --text "or rather" --branch $branch',
+  ],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    required('--role <name>', 'who says it, such as user or assistant'),
+    ...TEXT_OPTIONS,
+    option('--branch <id>', 'the branch to say it in (default: main)'),
+    option('--id <id>', 'id of the message (default: a new one)'),
+    option('--expected-seq <n>', 'only if this is the last event', parseCount),
+  ],
+  async run(io, chatId: string, options: AppendGiven) {
+    const { world } = io;
+    const { role, branch, id, expectedSeq } = options;
+    const content = await readText(io, options);
+    await using store = await io.openStore();
+    const chat = await store.chats.open(chatId);
+    const named = { ...(branch !== undefined && { branch }), ...(id !== undefined && { id }) };
+    const message = await chat.add(
+      { role, content, ...named },
+      expectedSeq === undefined ? {} : { expectedSeq },
+    );
+    await (io.json ? io.printJson(message) : world.out(`${message.id}\n`));
+  },
+};
+
+const edit: QuipuVerb = {
+  name: 'edit',
+  summary: 'Give a message another text; the first one stays in the log.',
+  examples: ['quipu chat edit $chat $message --text "hello"'],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    argument('<message>', 'id of the message'),
+    ...TEXT_OPTIONS,
+  ],
+  async run(io, id: string, message: string, options: TextOptions) {
+    const { world } = io;
+    const content = await readText(io, options);
+    await using store = await io.openStore();
+    const event = await (await store.chats.open(id)).edit(message, content);
+    await (io.json ? io.printJson(event) : world.out(`${event.seq}\n`));
+  },
+};
+
+const fork: QuipuVerb = {
+  name: 'fork',
+  summary: 'Go on after a message in a new branch, and print its id.',
+  examples: [
+    'branch=$(quipu chat fork $chat $message)',
+    'quipu chat fork $chat $message --branch try2',
+  ],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    argument('<message>', 'id of the message it goes on from'),
+    option('--branch <id>', 'what to call it (default: a new id)'),
+  ],
+  async run(io, id: string, message: string, options: { branch?: string }) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const branch = await (await store.chats.open(id)).fork(message, options);
+    await (io.json ? io.printJson({ branch }) : world.out(`${branch}\n`));
+  },
+};
+
+interface RedactGiven {
+  readonly reason: string;
+  readonly erase?: boolean;
+  readonly everywhere?: boolean;
+  readonly batch?: boolean;
+}
+
+const redact: QuipuVerb = {
+  name: 'redact',
+  summary: 'Hide a message for good, and with --erase remove its text.',
+  examples: [
+    'quipu chat redact $chat $message --reason "a password"',
+    'quipu chat redact $chat $message --reason "a password" --erase',
+    'quipu chat redact $chat $batch --batch --reason "an address"',
+  ],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    argument('<message>', 'id of the message, or with --batch of a batch of questions'),
+    required('--reason <text>', 'why; it stays readable'),
+    option('--batch', 'hide the questions and answers of a batch'),
+    option('--erase', 'remove the text from every file of the store'),
+    option('--everywhere', 'with --erase: attachments go also when others use the same bytes'),
+  ],
+  async run(io, id: string, what: string, { batch, ...options }: RedactGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const chat = await store.chats.open(id);
+    const report = await (batch === true
+      ? chat.redactBatch(what, options)
+      : chat.redact(what, options));
+    if (io.json) {
+      await io.printJson(report);
+      return;
+    }
+    const { erasedLines, erasedBlobs, unreadableLines, kept } = report;
+    await world.out(
+      options.erase === true ? `erased ${erasedLines} lines, ${erasedBlobs} blobs\n` : 'hidden\n',
+    );
+    if (unreadableLines > 0) world.err(`${unreadableLines} damaged lines were not looked into\n`);
+    for (const hash of kept) world.err(`kept, because others use it: attachment ${hash}\n`);
+  },
+};
+
+interface AttachGiven {
+  readonly name?: string;
+  readonly mediaType?: string;
+  readonly message?: string;
+}
+
+const attach: QuipuVerb = {
+  name: 'attach',
+  summary: 'Attach a file to a chat and print the hash of its bytes.',
+  examples: [
+    'quipu chat attach $chat shot.png --media-type image/png --message $message',
+    'make 2>&1 | quipu chat attach $chat - --name build.log',
+  ],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    argument('<file>', 'the file, or "-" for standard input'),
+    option('--name <text>', 'what to call it (default: the name of the file)'),
+    option('--media-type <type>', 'what it is (default: application/octet-stream)'),
+    option('--message <id>', 'the message it belongs to'),
+  ],
+  async run(io, id: string, file: string, options: AttachGiven) {
+    const { world } = io;
+    const { name = file === '-' ? 'standard input' : basename(file) } = options;
+    await using store = await io.openStore();
+    const chat = await store.chats.open(id);
+    const attachment = await chat.attach(readInput(world, file), { ...options, name });
+    await (io.json ? io.printJson(attachment) : world.out(`${attachment.hash}\n`));
+  },
+};
+
+interface AskGiven {
+  readonly questions: unknown;
+  readonly title?: string;
+}
+
+const ask: QuipuVerb = {
+  name: 'ask',
+  summary: 'Open a batch of questions in a chat and print its id.',
+  examples: ['quipu chat ask $chat --questions \'[{"id":"q1","text":"Sure?","kind":"yes_no"}]\''],
+  more: '\nKinds: single and multiple (with options), yes_no, text.',
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    required('--questions <json>', 'a list of {id, text, kind, options}', parseJson),
+    option('--title <text>', 'what they are about'),
+  ],
+  async run(io, id: string, { questions, title }: AskGiven) {
+    const { world } = io;
+    if (!Array.isArray(questions)) throw invalid('questions', 'is a JSON list');
+    await using store = await io.openStore();
+    const chat = await store.chats.open(id);
+    const named = title === undefined ? {} : { title };
+    const batch = await chat.ask(questions as readonly Question[], named);
+    await (io.json ? io.printJson({ batch }) : world.out(`${batch}\n`));
+  },
+};
+
+const answer: QuipuVerb = {
+  name: 'answer',
+  summary: 'Answer every question of the open batch.',
+  examples: ['quipu chat answer $chat $batch --answers \'{"q1":"yes"}\''],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    argument('<batch>', 'id of the batch'),
+    required('--answers <json>', 'an object from question to answer', parseJson),
+  ],
+  async run(io, id: string, batch: string, options: { answers: unknown }) {
+    const { world } = io;
+    const { answers } = options;
+    if (typeof answers !== 'object' || answers === null || Array.isArray(answers)) {
+      throw invalid('answers', 'is a JSON object from question to answer');
+    }
+    const given = Object.entries(answers as Record<string, Answer['value']>);
+    await using store = await io.openStore();
+    const event = await (
+      await store.chats.open(id)
+    ).answer(
+      batch,
+      given.map(([question_id, value]) => ({ question_id, value })),
+    );
+    await (io.json ? io.printJson(event) : world.out(`${event.seq}\n`));
+  },
+};
+
+const dismiss: QuipuVerb = {
+  name: 'dismiss',
+  summary: 'Close the open batch of questions without answers.',
+  examples: ['quipu chat dismiss $chat $batch --reason "no longer needed"'],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    argument('<batch>', 'id of the batch'),
+    option('--reason <text>', 'why'),
+  ],
+  async run(io, id: string, batch: string, options: { reason?: string }) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const event = await (await store.chats.open(id)).dismiss(batch, options.reason);
+    await (io.json ? io.printJson(event) : world.out(`${event.seq}\n`));
+  },
+};
+
+export const messageVerbs: readonly QuipuVerb[] = [
+  append,
+  edit,
+  fork,
+  redact,
+  attach,
+  ask,
+  answer,
+  dismiss,
+];

@@ -1,0 +1,169 @@
+import type { TurnId } from '../../base/brand.ts';
+import type { QuipuVerb } from '../command.ts';
+import { stillUsed, toErasureJson } from '../erasure.ts';
+import type { ErasureOptions } from '../erasure.ts';
+import { parseCount, parseTurnId } from '../parse-argument.ts';
+import { PAYLOAD_OPTIONS, readPayload } from '../payload-options.ts';
+import type { PayloadOptions } from '../payload-options.ts';
+import { toSize, toTime } from '../quantity.ts';
+import { toTable } from '../table.ts';
+import { argument, option, required } from '../verb.ts';
+
+interface PatchGiven extends PayloadOptions {
+  readonly expectSeq?: number;
+}
+
+const patch: QuipuVerb = {
+  name: 'patch',
+  summary: 'Lay a new payload over a turn and print the number of the patch.',
+  examples: [
+    "quipu context patch 12 --text 'what I meant to say'",
+    'quipu context patch 12 --stdin --encoding json --expect-seq 0 < fixed.json',
+  ],
+  takes: [
+    argument('<turn>', 'turn id', parseTurnId),
+    option(
+      '--expect-seq <n>',
+      "only if this is the turn's newest patch (0: only if it has none)",
+      parseCount,
+    ),
+    ...PAYLOAD_OPTIONS,
+  ],
+  async run(io, id: TurnId, options: PatchGiven) {
+    const { world } = io;
+    const { payload, encoding } = await readPayload(io, options);
+    const { expectSeq: expectedSeq } = options;
+    await using store = await io.openStore();
+    const patch = await store.contexts.patch(id, payload, {
+      encoding,
+      ...(expectedSeq !== undefined && { expectedSeq }),
+    });
+    await (io.json ? io.printJson(patch) : world.out(`${patch.seq}\n`));
+  },
+};
+
+interface TombstoneGiven {
+  readonly reason: string;
+  readonly expectSeq?: number;
+}
+
+const tombstone: QuipuVerb = {
+  name: 'tombstone',
+  summary: "Hide a turn's payload and print the number of the patch.",
+  examples: ['quipu context tombstone 12 --reason "posted by mistake"'],
+  more: '\nThe bytes stay in the store, and --as original still shows them.',
+  takes: [
+    argument('<turn>', 'turn id', parseTurnId),
+    required('--reason <text>', 'why; shown in place of the payload'),
+    option(
+      '--expect-seq <n>',
+      "only if this is the turn's newest patch (0: only if it has none)",
+      parseCount,
+    ),
+  ],
+  async run(io, id: TurnId, options: TombstoneGiven) {
+    const { world } = io;
+    const { reason, expectSeq: expectedSeq } = options;
+    await using store = await io.openStore();
+    const patch = await store.contexts.tombstone(id, reason, {
+      ...(expectedSeq !== undefined && { expectedSeq }),
+    });
+    await (io.json ? io.printJson(patch) : world.out(`${patch.seq}\n`));
+  },
+};
+
+const patches: QuipuVerb = {
+  name: 'patches',
+  summary: 'List the patches on a turn, oldest first.',
+  examples: ['quipu context patches 12', 'quipu context patches 12 --json'],
+  takes: [argument('<turn>', 'turn id', parseTurnId)],
+  async run(io, id: TurnId) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const patches = await store.contexts.patches(id);
+    if (io.json) for (const patch of patches) await io.printJson(patch);
+    if (io.json || patches.length === 0) return;
+    const rows = patches.map((patch) => [
+      String(patch.seq),
+      patch.tombstone ? 'tombstone' : 'patch',
+      toTime(patch.createdAt),
+      String(patch.encoding),
+      toSize(patch.size),
+    ]);
+    await world.out(toTable(['SEQ', 'WHAT', 'CREATED', 'ENCODING', 'SIZE'], rows, ['SEQ', 'SIZE']));
+  },
+};
+
+const erase: QuipuVerb = {
+  name: 'erase',
+  summary: "Remove a turn's bytes for good; the hash and the reason stay.",
+  examples: [
+    'quipu context erase 12 --reason "a password"',
+    'quipu context erase 12 --reason "a password" --everywhere',
+  ],
+  more: '\nPrints the hashes of what was erased. There is no way back.',
+  takes: [
+    argument('<turn>', 'turn id', parseTurnId),
+    required('--reason <text>', 'why; shown in place of the payload'),
+    option('--everywhere', 'also from the other turns that use the same bytes'),
+  ],
+  async run(io, id: TurnId, options: ErasureOptions) {
+    const { world } = io;
+    const { reason, everywhere = false } = options;
+    await using store = await io.openStore();
+    const { turn, erased, blobs } = await store.contexts.erase(id, { reason, everywhere });
+    if (io.json) {
+      await io.printJson({ turn: String(turn), erased, blobs: blobs.map(toErasureJson) });
+    } else if (erased) for (const { hash } of blobs) await world.out(`${hash}\n`);
+    if (!erased) throw stillUsed(blobs, turn);
+  },
+};
+
+const pin: QuipuVerb = {
+  name: 'pin',
+  summary: 'Keep a turn and all before it, whatever becomes of its contexts.',
+  examples: ['quipu context pin 12 --reason "quoted in the report"'],
+  takes: [argument('<turn>', 'turn id', parseTurnId), option('--reason <text>', 'why')],
+  async run(io, id: TurnId, { reason }: { readonly reason?: string }) {
+    await using store = await io.openStore();
+    await store.contexts.pin(id, { ...(reason !== undefined && { reason }) });
+    if (io.json) await io.printJson({ turn: String(id), pinned: true });
+  },
+};
+
+const unpin: QuipuVerb = {
+  name: 'unpin',
+  summary: 'Let a pinned turn go when no context leads to it.',
+  examples: ['quipu context unpin 12'],
+  takes: [argument('<turn>', 'turn id', parseTurnId)],
+  async run(io, id: TurnId) {
+    await using store = await io.openStore();
+    await store.contexts.unpin(id);
+    if (io.json) await io.printJson({ turn: String(id), pinned: false });
+  },
+};
+
+const pins: QuipuVerb = {
+  name: 'pins',
+  summary: 'List the pinned turns.',
+  examples: ['quipu context pins', 'quipu context pins --json'],
+  async run(io) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const pins = (await store.contexts.pins()).map((pin) => ({ ...pin, turn: String(pin.turn) }));
+    if (io.json) for (const pin of pins) await io.printJson(pin);
+    if (io.json || pins.length === 0) return;
+    const rows = pins.map(({ turn, reason = '' }) => [turn, reason]);
+    await world.out(toTable(['TURN', 'REASON'], rows, ['TURN']));
+  },
+};
+
+export const overlayVerbs: readonly QuipuVerb[] = [
+  patch,
+  tombstone,
+  patches,
+  erase,
+  pin,
+  unpin,
+  pins,
+];

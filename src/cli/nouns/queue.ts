@@ -1,0 +1,335 @@
+import { invalid } from '../../base/errors.ts';
+import type { EventType, NewEvent, PeekOptions, WorkNote } from '../../queue/queue.ts';
+import type { QuipuVerb } from '../command.ts';
+import { collect, parseCount, parseSeconds } from '../parse-argument.ts';
+import { toTable } from '../table.ts';
+import { argument, option, required } from '../verb.ts';
+import { withQueue } from '../with-queue.ts';
+import type { World } from '../world.ts';
+
+const create: QuipuVerb = {
+  name: 'create',
+  summary: 'Make a queue, unless it is there.',
+  examples: ['quipu queue create inbox'],
+  takes: [argument('<queue>', 'its name')],
+  async run(io, name: string) {
+    const { world } = io;
+    await using store = await io.createStore();
+    await store.queues.open(name);
+    await (io.json ? io.printJson({ name }) : world.out(`${name}\n`));
+  },
+};
+
+const list: QuipuVerb = {
+  name: 'list',
+  summary: 'List the queues by name.',
+  examples: ['quipu queue list'],
+  async run(io) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const queues = await store.queues.list();
+    if (io.json) {
+      for (const queue of queues) await io.printJson(queue);
+      return;
+    }
+    if (queues.length === 0) return;
+    const rows = queues.map((queue) => [
+      queue.name,
+      String(queue.event_count),
+      String(queue.subscriptions),
+    ]);
+    await world.out(toTable(['QUEUE', 'EVENTS', 'CONSUMERS'], rows, ['EVENTS', 'CONSUMERS']));
+  },
+};
+
+const info: QuipuVerb = {
+  name: 'info',
+  summary: 'Show who is subscribed to a queue and how far each one is.',
+  examples: ['quipu queue info inbox', 'quipu queue info inbox --json'],
+  takes: [argument('<queue>', 'its name')],
+  async run(io, name: string) {
+    const { world } = io;
+    const info = await withQueue(io, name, (queue) => queue.info());
+    if (io.json) return io.printJson(info);
+    const { toQueueText } = await import('../queue-text.ts');
+    await world.out(toQueueText(info));
+  },
+};
+
+interface PushGiven {
+  readonly source?: string;
+  readonly type?: string;
+  readonly subtype?: string;
+  readonly content?: string;
+  readonly batch?: boolean;
+}
+
+const push: QuipuVerb = {
+  name: 'push',
+  summary: 'Append an event, or a batch from standard input. Prints the ids.',
+  examples: [
+    'quipu queue push inbox --source internal:dm:default:warden --type message --content hello',
+    'quipu queue push inbox --batch < events.ndjson',
+  ],
+  takes: [
+    argument('<queue>', 'its name; it is made when it is not there'),
+    option('--source <name>', 'where it comes from'),
+    option('--type <type>', 'message or record'),
+    option('--subtype <word>', 'a lower-case word'),
+    option('--content <text>', 'the payload'),
+    option('--batch', 'read one JSON object a line from standard input'),
+  ],
+  async run(io, name: string, options: PushGiven) {
+    const { world } = io;
+    const events = await readPushed(world, options);
+    await using store = await io.createStore();
+    const queue = await store.queues.open(name);
+    const ids = await queue.pushBatch(events);
+    if (!io.json) await world.out(ids.map((id) => `${id}\n`).join(''));
+    else await io.printJson(options.batch === true ? { ids } : { id: ids[0] });
+  },
+};
+
+async function readPushed(world: World, options: PushGiven): Promise<NewEvent[]> {
+  if (options.batch === true) {
+    const { readEvents } = await import('../read-events.ts');
+    return readEvents(world.stdin);
+  }
+  const { source, type, subtype, content } = options;
+  for (const [option, value] of Object.entries({ source, type, content })) {
+    if (value === undefined) throw invalid(`--${option}`, 'is needed');
+  }
+  return [
+    {
+      source: source ?? '',
+      type: type as EventType,
+      subtype: subtype ?? null,
+      content: content ?? '',
+    },
+  ];
+}
+
+interface PeekGiven {
+  readonly after: number;
+  readonly limit: number;
+  readonly filter?: string;
+}
+
+const peek: QuipuVerb = {
+  name: 'peek',
+  summary: 'Print events, one JSON object a line, and change nothing.',
+  examples: [
+    'quipu queue peek inbox',
+    `quipu queue peek inbox --after 40 --filter "source LIKE 'external:%'"`,
+  ],
+  takes: [
+    argument('<queue>', 'its name'),
+    option('--after <id>', 'begin after this event', parseCount, 0),
+    option('-n, --limit <n>', 'how many at most', parseCount, 100),
+    option('--filter <condition>', `such as "type = 'message'"`),
+  ],
+  async run(io, name: string, { after, limit, filter }: PeekGiven) {
+    const options: PeekOptions = {
+      lastEventId: after,
+      limit,
+      ...(filter !== undefined && { filter }),
+    };
+    const events = await withQueue(io, name, (queue) => queue.peek(options));
+    for (const event of events) await io.printJson(event);
+  },
+};
+
+interface SubscribeGiven {
+  readonly handler: string;
+  readonly filter?: string;
+}
+
+const subscribe: QuipuVerb = {
+  name: 'subscribe',
+  summary: 'Register a consumer and the command that handles its events.',
+  examples: [
+    'quipu queue subscribe inbox worker-1 --handler ./work.sh',
+    `quipu queue subscribe inbox reader --handler ./read.sh --filter "type = 'message'"`,
+  ],
+  takes: [
+    argument('<queue>', 'its name'),
+    argument('<consumer>', 'a name, without slashes'),
+    required('--handler <cmd>', 'a command for the shell, run where the store is'),
+    option('--filter <condition>', 'which events (default: all)'),
+  ],
+  async run(io, name: string, consumer: string, options: SubscribeGiven) {
+    const { world } = io;
+    const row = await withQueue(io, name, (queue) => queue.subscribe({ consumer, ...options }));
+    await (io.json ? io.printJson(row) : world.out(`${row.consumer_id}\n`));
+  },
+};
+
+const unsubscribe: QuipuVerb = {
+  name: 'unsubscribe',
+  summary: 'Remove a consumer. Its progress stays.',
+  examples: ['quipu queue unsubscribe inbox worker-1'],
+  takes: [argument('<queue>', 'its name'), argument('<consumer>', 'which one')],
+  async run(io, name: string, consumer: string) {
+    await withQueue(io, name, (queue) => queue.unsubscribe(consumer));
+  },
+};
+
+interface PopGiven {
+  readonly after: number;
+  readonly limit: number;
+  readonly fence?: number;
+}
+
+const pop: QuipuVerb = {
+  name: 'pop',
+  summary: 'Acknowledge what a consumer handled and print what comes next.',
+  examples: [
+    'quipu queue pop inbox worker-1 --after 0',
+    'quipu queue pop inbox worker-1 --after 42 -n 10',
+  ],
+  takes: [
+    argument('<queue>', 'its name'),
+    argument('<consumer>', 'who asks'),
+    required('--after <id>', 'the newest event that was handled, 0 for none', parseCount),
+    option('-n, --limit <n>', 'how many at most', parseCount, 100),
+    option(
+      '--fence <n>',
+      'the lease of the worker that runs this (default: $QUIPU_FENCE)',
+      parseCount,
+    ),
+  ],
+  async run(io, name: string, consumer: string, options: PopGiven) {
+    const { world } = io;
+    const { after, limit, fence = fenceOf(world, name, consumer) } = options;
+    const page = { lastEventId: after, limit, ...(fence !== undefined && { fence }) };
+    const events = await withQueue(io, name, (queue) => queue.pop(consumer, page));
+    for (const event of events) await io.printJson(event);
+  },
+};
+
+/** What a worker gave this handler, if this is about the same consumer. */
+function fenceOf({ env }: World, queue: string, consumer: string): number | undefined {
+  const { QUIPU_FENCE: fence, QUIPU_QUEUE, QUIPU_CONSUMER } = env;
+  if (fence === undefined || QUIPU_QUEUE !== queue || QUIPU_CONSUMER !== consumer) return undefined;
+  return Number(fence);
+}
+
+const dispatch: QuipuVerb = {
+  name: 'dispatch',
+  summary: 'Start the handlers that have events to handle, as a push does.',
+  examples: ['quipu queue dispatch inbox'],
+  takes: [argument('<queue>', 'its name')],
+  async run(io, name: string) {
+    const { world } = io;
+    const report = await withQueue(io, name, (queue) => queue.dispatch());
+    if (io.json) return io.printJson(report);
+    for (const consumer of report.started) await world.out(`started ${consumer}\n`);
+    for (const { consumer, reason } of report.skipped) {
+      world.err(`skipped ${consumer} (${reason})\n`);
+    }
+  },
+};
+
+interface WorkGiven {
+  readonly consumer?: readonly string[];
+  readonly once?: boolean;
+  readonly jobs?: number;
+  readonly lease?: number;
+}
+
+const work: QuipuVerb = {
+  name: 'work',
+  summary:
+    'Run the handlers of consumers here, until Ctrl-C. For queues on PostgreSQL; any number of machines may do it.',
+  examples: [
+    'quipu queue work --store postgres://db.example/agents',
+    'quipu queue work inbox outbox --jobs 8',
+    'quipu queue work inbox --consumer worker-1 --once',
+  ],
+  takes: [
+    argument('[queue...]', 'which ones (default: all)'),
+    option('--consumer <id>', 'only this consumer; may be given again', collect),
+    option('--once', 'end when there is nothing left to handle'),
+    option('-j, --jobs <n>', 'handlers at a time (default: 4)', parseCount),
+    option(
+      '--lease <seconds>',
+      'after so long without a sign of this worker, others handle its events (default: 15)',
+      parseSeconds,
+    ),
+  ],
+  async run(io, queues: readonly string[], options: WorkGiven) {
+    const { world } = io;
+    const { consumer, once, jobs, lease } = options;
+    const signal = world.catchInterrupt();
+    await using store = await io.openStore();
+    const print = async (note: WorkNote): Promise<void> => {
+      await (io.json ? io.printJson(note) : world.out(toLine(note)));
+    };
+    let printed: Promise<void> = Promise.resolve();
+    await store.queues.work({
+      signal,
+      // Handlers find the store without being told.
+      env: { QUIPU_STORE: io.place },
+      note: (note) => {
+        printed = printed.then(() => print(note));
+      },
+      ...(queues.length > 0 && { queues }),
+      ...(consumer !== undefined && { consumers: consumer }),
+      ...(once !== undefined && { once }),
+      ...(jobs !== undefined && { jobs }),
+      ...(lease !== undefined && { leaseMs: Math.round(lease * 1000) }),
+    });
+    await printed;
+  },
+};
+
+function toLine({ queue, consumer, what, text }: WorkNote): string {
+  return `${queue} ${consumer} ${what}: ${text.replaceAll(/\s+/g, ' ')}\n`;
+}
+
+interface FollowGiven {
+  readonly after: number;
+  readonly filter?: string;
+  readonly count?: number;
+}
+
+const follow: QuipuVerb = {
+  name: 'follow',
+  summary: 'Print the events of a queue, then every new one until Ctrl-C.',
+  examples: ['quipu queue follow inbox', 'quipu queue follow inbox --after 40 -n 3'],
+  takes: [
+    argument('<queue>', 'its name'),
+    option('--after <id>', 'begin after this event', parseCount, 0),
+    option('--filter <condition>', `such as "type = 'message'"`),
+    option('-n, --count <n>', 'end after so many events', parseCount),
+  ],
+  async run(io, name: string, options: FollowGiven) {
+    const { world } = io;
+    const { after, filter, count = Infinity } = options;
+    if (count === 0) return;
+    const signal = world.catchInterrupt();
+    const from = { lastEventId: after, signal, ...(filter !== undefined && { filter }) };
+    await withQueue(io, name, async (queue) => {
+      let printed = 0;
+      for await (const event of queue.follow(from)) {
+        await io.printJson(event);
+        printed += 1;
+        if (printed >= count) return;
+      }
+    });
+  },
+};
+
+export const queueVerbs: readonly QuipuVerb[] = [
+  create,
+  list,
+  info,
+  push,
+  peek,
+  subscribe,
+  unsubscribe,
+  pop,
+  dispatch,
+  work,
+  follow,
+];

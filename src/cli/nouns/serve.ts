@@ -1,0 +1,165 @@
+import type { Option } from 'commander';
+import { invalid } from '../../base/errors.ts';
+import { isPostgresAddress } from '../../postgres/address.ts';
+import { LOG_LEVELS } from '../../server/log-level.ts';
+import type { LogLevel } from '../../server/log-level.ts';
+import type { ServerOptions } from '../../server/server-options.ts';
+import type { RunningServer } from '../../server/start-server.ts';
+import { tokenFileOf } from '../../server/tokens/token-file.ts';
+import type { CommandIo, QuipuVerb } from '../command.ts';
+import { isAddress } from '../locate-store.ts';
+import { parseDuration, parseSize } from '../parse-amount.ts';
+import { collect, parseCount } from '../parse-argument.ts';
+import { toBanner } from '../serve-banner.ts';
+import { TOKEN_FILE_OPTION } from '../token-file-option.ts';
+import type { TokenFileOption } from '../token-file-option.ts';
+import { option } from '../verb.ts';
+import { readVersion } from '../version.ts';
+import { InvalidArgumentError } from 'commander';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+interface ServeGiven extends TokenFileOption {
+  readonly host: string;
+  readonly port: number;
+  readonly tcpPort: number;
+  readonly allowAnonymous?: boolean;
+  readonly allowHandlers?: boolean;
+  readonly allowOrigin?: readonly string[];
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly demo?: boolean;
+  readonly logLevel: LogLevel;
+  readonly maxConnections?: number;
+  readonly maxBody?: number;
+  readonly maxPending?: number;
+  readonly answerTimeout?: number;
+  readonly stallTimeout?: number;
+  readonly idleTimeout?: number;
+  readonly grace?: number;
+}
+
+const LIMITS: readonly Option[] = [
+  option('--max-connections <n>', 'at a time, per listener (default: 1024)', parseCount),
+  option('--max-body <size>', 'of an HTTP request (default: 64MiB)', parseSize),
+  option('--max-pending <size>', 'unanswered, per connection (default: 64MiB)', parseSize),
+  option('--answer-timeout <time>', 'for one request (default: 25s)', parseDuration),
+  option('--stall-timeout <time>', 'for a client that stops midway (default: 30s)', parseDuration),
+  option('--idle-timeout <time>', 'between HTTP requests (default: 65s)', parseDuration),
+  option('--grace <time>', 'to finish when stopping (default: 10s)', parseDuration),
+];
+
+export const serve: QuipuVerb = {
+  name: 'serve',
+  summary: 'Serve a store to other processes and machines.',
+  examples: [
+    'quipu serve',
+    'quipu serve --demo --store ./sample',
+    'quipu serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem',
+  ],
+  takes: [
+    option('--host <address>', 'where to listen', undefined, '127.0.0.1'),
+    option('--port <n>', 'for HTTP; 0 for any that is free', parsePort, 7410),
+    option('--tcp-port <n>', 'for the binary protocol; 0 for any that is free', parsePort, 7411),
+    option('--allow-anonymous', 'let in everyone who can connect, wherever they are'),
+    option('--allow-handlers', 'let admins by token bring programs: handlers, bundles'),
+    option(
+      '--allow-origin <origin>',
+      'let pages of this origin use HTTP; repeat for more',
+      collect,
+    ),
+    option('--tls-cert <file>', 'certificate (PEM); both listeners then speak TLS'),
+    option('--tls-key <file>', 'its private key (PEM)'),
+    option('--demo', 'fill an empty store with a sample first'),
+    option('--log-level <level>', 'debug, info, warn, error or silent', parseLevel, 'info'),
+    ...LIMITS,
+    ...TOKEN_FILE_OPTION,
+  ],
+  async run(io, options: ServeGiven) {
+    const { world } = io;
+    const signal = world.catchInterrupt();
+    // Loaded now: every command starts with this file, and few of them are servers.
+    const { createLog } = await import('../../server/log.ts');
+    const { startServer } = await import('../../server/start-server.ts');
+    const log = createLog({
+      level: options.logLevel,
+      forPeople: world.isTerminal,
+      write: (text) => world.err(text),
+    });
+    const server = await startServer({ ...toServerOptions(io, options), log });
+    try {
+      await tell(io, server);
+      if (!signal.aborted) await once(signal, 'abort');
+      log.info({}, 'stopping: what was begun is finished; a second signal ends it at once');
+    } finally {
+      await server.close(options.grace);
+    }
+    log.info({}, 'stopped');
+  },
+};
+
+/** The addresses alone for a program, everything for a person. */
+async function tell(io: CommandIo, server: RunningServer): Promise<void> {
+  const { store, http, tcp, tokensNeeded } = server;
+  const { program } = io.world;
+  try {
+    if (io.json) await io.printJson({ store, http, tcp, tokensNeeded });
+    else await io.world.out(toBanner({ version: readVersion(), program, ...server }));
+  } catch (error) {
+    // Nobody wants to read it; the server is not there for its first words.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+  }
+}
+
+function toServerOptions(io: CommandIo, options: ServeGiven): Omit<ServerOptions, 'log'> {
+  const { cwd } = io.world;
+  const isDatabase = isPostgresAddress(io.place);
+  if (isAddress(io.place) && !isDatabase) {
+    throw invalid('--store', 'is the address of a server; serve a folder or a database');
+  }
+  const store = /^file:/i.test(io.place) ? fileURLToPath(io.place) : io.place;
+  // A database has no folder to keep them in.
+  const ownTokens = isDatabase ? resolve(cwd, 'tokens.json') : tokenFileOf(store);
+  const { tlsCert, tlsKey, tokenFile, maxConnections, maxBody, maxPending } = options;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw invalid('--tls-cert', 'and --tls-key belong together: give both or neither');
+  }
+  const { answerTimeout, stallTimeout, idleTimeout } = options;
+  return {
+    store,
+    host: options.host,
+    httpPort: options.port,
+    tcpPort: options.tcpPort,
+    tokenFile: tokenFile === undefined ? ownTokens : resolve(cwd, tokenFile),
+    allowAnonymous: options.allowAnonymous ?? false,
+    allowHandlers: options.allowHandlers ?? false,
+    origins: options.allowOrigin ?? [],
+    demo: options.demo ?? false,
+    version: readVersion(),
+    ...(tlsCert !== undefined &&
+      tlsKey !== undefined && {
+        tls: { certFile: resolve(cwd, tlsCert), keyFile: resolve(cwd, tlsKey) },
+      }),
+    limits: {
+      ...(maxConnections !== undefined && { connections: maxConnections }),
+      ...(maxBody !== undefined && { bodyBytes: maxBody }),
+      ...(maxPending !== undefined && { pendingBytes: maxPending }),
+      ...(answerTimeout !== undefined && { answerMs: answerTimeout }),
+      ...(stallTimeout !== undefined && { stallMs: stallTimeout }),
+      ...(idleTimeout !== undefined && { idleMs: idleTimeout }),
+    },
+  };
+}
+
+function parsePort(text: string): number {
+  const port = parseCount(text);
+  if (port <= 65_535) return port;
+  throw new InvalidArgumentError('Expected a port, 0 to 65535.');
+}
+
+function parseLevel(text: string): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level !== undefined) return level;
+  throw new InvalidArgumentError(`Expected one of ${LOG_LEVELS.join(', ')}.`);
+}

@@ -1,0 +1,259 @@
+import { invalid } from '../../base/errors.ts';
+import type { NewEntry, SessionEntry } from '../../session/entries/session-entry.ts';
+import type { Session } from '../../session/session.ts';
+import type { QuipuVerb } from '../command.ts';
+import { parseCount, parseJson } from '../parse-argument.ts';
+import { toSize } from '../quantity.ts';
+import { readLines } from '../read-lines.ts';
+import { toSessionArgument } from '../session-argument.ts';
+import { toFacts, toTable } from '../table.ts';
+import { argument, option } from '../verb.ts';
+import type { World } from '../world.ts';
+import { resolve } from 'node:path';
+
+interface CreateGiven {
+  readonly cwd?: string;
+  readonly folder?: string;
+  readonly title?: string;
+}
+
+const create: QuipuVerb = {
+  name: 'create',
+  summary: 'Begin a session, and print its id.',
+  examples: [
+    'id=$(quipu session create --title "fix the parser")',
+    'quipu session create --folder ./sessions --json',
+  ],
+  takes: [
+    option('--cwd <folder>', 'the folder the session is about (default: this one)'),
+    option('--folder <folder>', 'where its file goes (default: inside the store)'),
+    option('--title <text>', 'what to call it'),
+  ],
+  async run(io, { cwd = '.', folder, title }: CreateGiven) {
+    const { world } = io;
+    await using store = await io.createStore();
+    await using session = await store.sessions.create({
+      cwd: resolve(world.cwd, cwd),
+      ...(folder !== undefined && { folder: resolve(world.cwd, folder) }),
+      ...(title !== undefined && { header: { title } }),
+    });
+    const { id, file, header } = session;
+    await (io.json ? io.printJson({ id, file, header }) : world.out(`${id}\n`));
+  },
+};
+
+const LINE_BYTES_MAX = 256 * 1024 * 1024;
+
+interface AppendGiven {
+  readonly entry?: unknown;
+}
+
+const append: QuipuVerb = {
+  name: 'append',
+  summary: 'Append entries, and print their ids.',
+  examples: [
+    `quipu session append $id --entry '{"type":"message","message":{"role":"user"}}'`,
+    'quipu session append $id < entries.jsonl',
+  ],
+  takes: [
+    argument('<session>', 'id or path of its file'),
+    option('--entry <json>', 'the entry (default: one a line on standard input)', parseJson),
+  ],
+  async run(io, name: string, { entry }: AppendGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    await using session = await store.sessions.open(toSessionArgument(world, name));
+    for await (const given of entry === undefined ? entriesOf(world) : [entry]) {
+      const { id, parentId } = await session.append(given as NewEntry);
+      await (io.json ? io.printJson({ id, parentId }) : world.out(`${id}\n`));
+    }
+  },
+};
+
+async function* entriesOf(world: World): AsyncGenerator<unknown> {
+  let number = 0;
+  for await (const bytes of readLines(world.stdin, LINE_BYTES_MAX)) {
+    number++;
+    const line = Buffer.from(bytes).toString('utf8');
+    if (line.trim() === '') continue;
+    try {
+      yield JSON.parse(line) as unknown;
+    } catch (error) {
+      throw invalid(`line ${number}`, `is not JSON: ${(error as SyntaxError).message}`);
+    }
+  }
+}
+
+interface ListGiven {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+const list: QuipuVerb = {
+  name: 'list',
+  summary: 'List the sessions that the store knows, the oldest first.',
+  examples: ['quipu session list', 'quipu session list -n 5 --json'],
+  takes: [
+    option('-n, --limit <n>', 'how many at most', parseCount, 50),
+    option('--cursor <text>', 'go on where the page before ended'),
+  ],
+  async run(io, { limit, cursor }: ListGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const page = await store.sessions.list({ limit, ...(cursor !== undefined && { cursor }) });
+    if (io.json) for (const session of page.items) await io.printJson(session);
+    else if (page.items.length > 0) {
+      const rows = page.items.map(({ id, updatedAt, sizeBytes, header, file }) => [
+        id,
+        updatedAt ?? 'not here',
+        sizeBytes === undefined ? '' : toSize(sizeBytes),
+        header?.cwd ?? file,
+      ]);
+      await world.out(toTable(['SESSION', 'UPDATED', 'SIZE', 'CWD'], rows, ['SIZE']));
+    }
+    if (page.cursor === undefined) return;
+    const more = page.cursor;
+    world.err(io.json ? `${JSON.stringify({ cursor: more })}\n` : `more: --cursor ${more}\n`);
+  },
+};
+
+const show: QuipuVerb = {
+  name: 'show',
+  summary: 'Say where a session is and what it has.',
+  examples: ['quipu session show $id'],
+  takes: [argument('<session>', 'id or path of its file')],
+  async run(io, name: string) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const details = await store.sessions.details(toSessionArgument(world, name));
+    if (io.json) {
+      await io.printJson(details);
+      return;
+    }
+    const { id, file, available, header, sizeBytes = 0 } = details;
+    await world.out(
+      toFacts([
+        ['session', id],
+        ['file', available ? file : `${file} (not here)`],
+        ['size', toSize(sizeBytes)],
+        ['cwd', header?.cwd ?? ''],
+        ['began', header?.timestamp ?? ''],
+        ['updated', details.updatedAt ?? ''],
+        ['forked from', header?.parentSession ?? ''],
+        ['artifacts', `${details.artifacts.join(' ')} (${toSize(details.artifactBytes)})`],
+        ['agent outputs', details.agentOutputs.join(' ')],
+        ['blobs', String(details.blobs)],
+      ]),
+    );
+  },
+};
+
+interface CatGiven {
+  readonly last?: number;
+  readonly branch?: string | true;
+  readonly raw?: boolean;
+}
+
+const cat: QuipuVerb = {
+  name: 'cat',
+  summary: 'Print the entries of a session, one JSON object a line.',
+  examples: [
+    'quipu session cat $id -n 50 --raw',
+    'quipu session cat ./2026-11-15T10-00-00-000Z_x.jsonl --branch',
+  ],
+  takes: [
+    argument('<session>', 'id or path of its file'),
+    option('-n, --last <n>', 'only the last n; the rest of the file is not read', parseCount),
+    option('--branch [entry]', 'only what leads to the leaf, or to this entry'),
+    option('--raw', 'leave references to blobs as they are'),
+  ],
+  async run(io, name: string, options: CatGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    await using session = await store.sessions.open(toSessionArgument(world, name));
+    for await (const entry of chosen(session, options, world)) await io.printJson(entry);
+  },
+};
+
+async function* chosen(
+  session: Session,
+  { last, branch, raw = false }: CatGiven,
+  world: World,
+): AsyncGenerator<SessionEntry> {
+  const hydrate = !raw;
+  if (last === undefined && branch === undefined) {
+    for await (const { entry, warnings } of session.entries({ hydrate })) {
+      yield entry;
+      for (const { message, about } of warnings) world.err(`${message}: ${about}\n`);
+    }
+    return;
+  }
+  const view =
+    branch === undefined
+      ? await session.last(last ?? 0, { hydrate })
+      : await session.branch(branch === true ? undefined : branch, { hydrate });
+  const { warnings, malformedLines } = view;
+  yield* last === undefined ? view.entries : view.entries.slice(-last);
+  for (const { message, about } of warnings) world.err(`${message}: ${about}\n`);
+  if (malformedLines > 0) world.err(`${malformedLines} lines could not be read\n`);
+}
+
+interface ArtifactGiven {
+  readonly offset?: number;
+  readonly limit?: number;
+}
+
+const artifact: QuipuVerb = {
+  name: 'artifact',
+  summary: 'List the artifacts of a session, or print one.',
+  examples: [
+    'quipu session artifact $id',
+    'quipu session artifact $id 0 --offset 1 --limit 100',
+    'quipu session artifact $id "agent://0-Plan?q=.steps[0]"',
+  ],
+  takes: [
+    argument('<session>', 'id or path of its file'),
+    argument('[address]', 'a number, artifact://<id> or agent://<id>'),
+    option('--offset <line>', 'the first line, counted from 1', parseCount),
+    option('--limit <lines>', 'how many lines', parseCount),
+  ],
+  async run(io, name: string, address: string | undefined, options: ArtifactGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const session = toSessionArgument(world, name);
+    if (address === undefined) {
+      const { artifacts, agentOutputs } = await store.sessions.details(session);
+      const ids = [
+        ...artifacts.map((id) => `artifact://${id}`),
+        ...agentOutputs.map((id) => `agent://${id}`),
+      ];
+      if (io.json) await io.printJson({ artifacts, agentOutputs });
+      else if (ids.length > 0) await world.out(`${ids.join('\n')}\n`);
+      return;
+    }
+    const url = /^\d+$/.test(address) ? `artifact://${address}` : address;
+    const { offset, limit } = options;
+    const resource = await store.sessions.resolve(url, {
+      session,
+      ...(offset !== undefined && { offset }),
+      ...(limit !== undefined && { limit }),
+    });
+    for (const note of resource.notes) world.err(`${note}\n`);
+    await (io.json ? io.printJson(resource) : world.out(resource.content));
+  },
+};
+
+const rm: QuipuVerb = {
+  name: 'rm',
+  summary: 'Remove a session and its artifacts; "quipu gc" then frees its blobs.',
+  examples: ['quipu session rm $id'],
+  takes: [argument('<session>', 'id or path of its file')],
+  async run(io, session: string) {
+    const { world } = io;
+    await using store = await io.openStore();
+    await store.sessions.remove(toSessionArgument(world, session));
+    if (io.json) await io.printJson({ session, removed: true });
+  },
+};
+
+export const sessionVerbs: readonly QuipuVerb[] = [create, append, list, show, cat, artifact, rm];

@@ -1,0 +1,251 @@
+import { serve } from './serve.ts';
+import { backup, gc, restore, retain, verify } from './upkeep.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import type { CopyReport, LeftOut } from '../../copy-store.ts';
+import { nameOfPlace } from '../../postgres/address.ts';
+import type { Stats } from '../../store/maintain.ts';
+import type { CommandIo, QuipuVerb } from '../command.ts';
+import { checkDisk } from '../doctor/check-disk.ts';
+import { checkHealth } from '../doctor/check-health.ts';
+import { checkClock, checkNative, checkNode, checkOpenFiles } from '../doctor/check-machine.ts';
+import { checkOpen, checkSocket } from '../doctor/check-open.ts';
+import { fail, ok, reasonOf, toFindingsTable, warn } from '../doctor/finding.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { Interrupted } from '../interrupt.ts';
+import { isAddress } from '../locate-store.ts';
+import { toSize } from '../quantity.ts';
+import { toFacts } from '../table.ts';
+import { Unhealthy } from '../unhealthy.ts';
+import { argument, option } from '../verb.ts';
+import { readVersion } from '../version.ts';
+import { withProgress } from '../with-progress.ts';
+import type { World } from '../world.ts';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const init: QuipuVerb = {
+  name: 'init',
+  summary: 'Create a store and print where it is.',
+  examples: ['quipu init', 'quipu init --store ~/.quipu'],
+  async run(io) {
+    const { world } = io;
+    const created = await createOnce(io);
+    const store = nameOfPlace(io.newPlace);
+    if (io.json) return await io.printJson({ store, created });
+    if (!created) world.err('quipu: it was there before\n');
+    return await world.out(`${store}\n`);
+  },
+};
+
+/** False when there is a store already, which then is only looked at. */
+async function createOnce(io: CommandIo): Promise<boolean> {
+  try {
+    await (await io.openStore(io.newPlace)).close();
+    return false;
+  } catch (error) {
+    if (!isQuipuError(error, 'NOT_FOUND')) throw error;
+  }
+  await (await io.createStore(io.newPlace)).close();
+  return true;
+}
+
+const stats: QuipuVerb = {
+  name: 'stats',
+  summary: 'Show counts, sizes and how much sharing saves.',
+  examples: ['quipu stats', 'quipu stats --json'],
+  async run(io) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const found = await store.maintain.stats();
+    await (io.json ? io.printJson(found) : world.out(toStatsFacts(nameOfPlace(io.place), found)));
+  },
+};
+
+function toStatsFacts(place: string, found: Stats): string {
+  return toFacts([
+    ['store', place],
+    ['engine', `${found.engine}, ${found.durability}`],
+    ['contexts', String(found.contexts)],
+    ['turns', String(found.turns)],
+    ['patches', String(found.patches)],
+    ['payloads', `${toSize(found.logicalBytes)} written`],
+    ['blobs', `${found.blobs}, ${toSize(found.blobBytes)} as ${toSize(found.storedBytes)}`],
+    ['dedup ratio', found.dedupRatio.toFixed(2)],
+    ['logs', String(found.logs)],
+    ['docs', String(found.docs)],
+    ['on disk', toSize(found.diskBytes)],
+  ]);
+}
+
+const copy: QuipuVerb = {
+  name: 'copy',
+  summary:
+    'Make one store a copy of another, with the same ids, and compare them. Run again, it goes on where it was cut off.',
+  examples: [
+    'quipu copy ./.quipu /mnt/disk/quipu',
+    'quipu copy ./.quipu postgres://quipu@db.example/quipu',
+    'quipu copy postgres://quipu@db.example/quipu ./local --json',
+  ],
+  takes: [
+    argument('<from>', 'a folder or postgres://…; it is opened alone, so stop whoever uses it'),
+    argument('<to>', 'where to: nothing there yet, or what an earlier run has left'),
+  ],
+  async run(io, from: string, to: string) {
+    const { world } = io;
+    const signal = world.catchInterrupt();
+    const onLeftOut = (leftOut: readonly LeftOut[]): void => {
+      if (!io.json) for (const item of leftOut) world.err(toNote(item));
+    };
+    const report = await withProgress(world, (progress) =>
+      world
+        .copyStore(placeOf(world, from), placeOf(world, to), { progress, signal, onLeftOut })
+        .catch((error: unknown) => {
+          if (!signal.aborted) throw error;
+          throw new Interrupted('stopped; the same command goes on from here');
+        }),
+    );
+    await (io.json ? io.printJson(report) : world.out(toCopyFacts(report)));
+  },
+};
+
+function placeOf(world: World, place: string): string {
+  return isAddress(place) || /^file:\/\//i.test(place) ? place : resolve(world.cwd, place);
+}
+
+function toNote({ what, count, why }: LeftOut): string {
+  return `not copied: ${what} (${count}): ${why}\n`;
+}
+
+function toCopyFacts(report: CopyReport): string {
+  const { turns, contexts, patches, blobs, blobBytes, logLines, docs } = report;
+  return toFacts([
+    ['turns', String(turns)],
+    ['contexts', String(contexts)],
+    ['patches', String(patches)],
+    ['blobs', `${blobs}, ${toSize(blobBytes)}`],
+    ['log lines', String(logLines)],
+    ['documents', String(docs)],
+    ['queues', `${report.queues}, ${report.queueEvents} events`],
+    ['compared', 'equal'],
+  ]);
+}
+
+interface DoctorGiven {
+  readonly server?: string;
+}
+
+const doctor: QuipuVerb = {
+  name: 'doctor',
+  summary: 'Say what is wrong with a store, this machine or a server.',
+  examples: ['quipu doctor', 'quipu doctor --server quipu://127.0.0.1:7411', 'quipu doctor --json'],
+  more: '\nExit code 0: nothing failed. 1: something did, and the line says what to do.',
+  takes: [option('--server <address>', 'look at this server instead of a store')],
+  async run(io, { server }: DoctorGiven) {
+    const { world } = io;
+    const place = server ?? io.place;
+    const machine = await lookAtMachine(io);
+    const broken = machine.some(({ grade }) => grade === 'fail');
+    const rest = broken
+      ? [warn('store', 'not looked at', 'mend what failed above first')]
+      : isAddress(place)
+        ? await lookAtServer(io, place)
+        : await lookAtFolder(io, place);
+    const findings = [...machine, ...rest];
+    if (io.json) for (const finding of findings) await io.printJson(finding);
+    else await world.out(toFindingsTable(findings));
+    const failed = findings.filter(({ grade }) => grade === 'fail').length;
+    if (failed > 0) throw new Unhealthy(`${failed} ${failed === 1 ? 'check' : 'checks'} failed`);
+  },
+};
+
+/** What must work before anything of a store can be loaded. */
+async function lookAtMachine({ world }: CommandIo): Promise<readonly Finding[]> {
+  const { machine } = world;
+  return [
+    checkNode(machine),
+    ...(await checkNative()),
+    checkOpenFiles(machine),
+    checkClock(world.now()),
+  ];
+}
+
+async function lookAtServer(io: CommandIo, address: string): Promise<readonly Finding[]> {
+  const health = /^https?:/i.test(address) ? [await checkHealth(address, readVersion())] : [];
+  if (health.some(({ grade }) => grade === 'fail')) return health;
+  return [...health, ...(await checkOpen(() => io.openStore(address)))];
+}
+
+async function lookAtFolder(io: CommandIo, folder: string): Promise<readonly Finding[]> {
+  const disk = await looking('disk', () => checkDisk(folder));
+  if (!existsSync(join(folder, 'FORMAT'))) {
+    const found = existsSync(folder) ? `${folder} is not a store` : `there is none at ${folder}`;
+    return [...disk, warn('store', found, 'create one with: quipu init, or name it with --store')];
+  }
+  // Loaded now: it hashes, and cannot be loaded where that does not work.
+  const { checkFormat, checkJournal, checkOwner, checkPermissions, checkTokens } =
+    await import('../doctor/check-folder.ts');
+  const { machine } = io.world;
+  const now = io.world.now();
+  return [
+    ok('store', folder),
+    ...disk,
+    ...(await looking('permissions', () => checkPermissions(folder, machine))),
+    ...(await looking('format', () => checkFormat(folder, now))),
+    ...(await looking('journal', () => checkJournal(folder))),
+    ...(await looking('owner', () => checkOwner(folder, machine))),
+    ...(await looking('socket', () => checkSocket(folder))),
+    ...(await looking('tokens', () => checkTokens(folder, now))),
+    ...(await checkOpen(() => io.openStore(folder))),
+  ];
+}
+
+/** A look that fails is a finding, too, and must not hide the others. */
+async function looking(
+  check: string,
+  look: () => Promise<Finding | readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  try {
+    return [await look()].flat();
+  } catch (error) {
+    return [fail(check, `cannot be looked at: ${reasonOf(error)}`, 'check the owner and mode')];
+  }
+}
+
+const checkpoint: QuipuVerb = {
+  name: 'checkpoint',
+  summary: 'Empty the journal into the files, so that opening is fast.',
+  examples: ['quipu checkpoint'],
+  async run(io) {
+    await using store = await io.openStore();
+    await store.maintain.checkpoint();
+    if (io.json) await io.printJson({ checkpointed: true });
+  },
+};
+
+const reindex: QuipuVerb = {
+  name: 'reindex',
+  summary: 'Build the index anew from what the store holds.',
+  examples: ['quipu reindex'],
+  async run(io) {
+    const { world } = io;
+    await using store = await io.openStore();
+    await withProgress(world, (report) => store.maintain.reindex(report));
+    if (io.json) await io.printJson({ reindexed: true });
+  },
+};
+
+/** What a store begins with. */
+export const firstVerbs: readonly QuipuVerb[] = [init, serve];
+
+export const upkeepVerbs: readonly QuipuVerb[] = [
+  stats,
+  gc,
+  verify,
+  backup,
+  restore,
+  copy,
+  retain,
+  checkpoint,
+  reindex,
+  doctor,
+];

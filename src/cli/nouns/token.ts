@@ -1,0 +1,106 @@
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { Scope } from '../../server/access.ts';
+import { changeTokenFile, readTokenFile } from '../../server/tokens/token-file.ts';
+import { isScope, isTokenName } from '../../server/tokens/token-list.ts';
+import { hasExpired, mintToken, toTokenRecord } from '../../server/tokens/token.ts';
+import type { QuipuVerb } from '../command.ts';
+import { parseDuration } from '../parse-amount.ts';
+import { toTime } from '../quantity.ts';
+import { toTable } from '../table.ts';
+import { TOKEN_FILE_OPTION, locateTokenFile } from '../token-file-option.ts';
+import type { TokenFileOption } from '../token-file-option.ts';
+import { argument, option } from '../verb.ts';
+import { InvalidArgumentError } from 'commander';
+
+interface CreateGiven extends TokenFileOption {
+  readonly scope?: Scope;
+  readonly expires?: number;
+}
+
+const create: QuipuVerb = {
+  name: 'create',
+  summary: 'Create a token for a server and print it, this one time.',
+  examples: [
+    'quipu token create laptop',
+    'quipu token create dashboard --scope read --expires 90d',
+  ],
+  takes: [
+    argument('<name>', 'what to call it', parseTokenName),
+    option('--scope <scope>', 'read, write (default) or admin', parseScope),
+    option(
+      '--expires <time>',
+      'good for this long, such as 90d (default: for ever)',
+      parseDuration,
+    ),
+    ...TOKEN_FILE_OPTION,
+  ],
+  async run(io, name: string, { scope = 'write', expires, tokenFile }: CreateGiven) {
+    const { world } = io;
+    if (expires === 0) throw invalid('--expires', 'is 0: such a token is never good');
+    const path = locateTokenFile(io, tokenFile);
+    const token = mintToken();
+    const createdAt = world.now();
+    const expiry = expires === undefined ? {} : { expiresAt: createdAt + Math.ceil(expires) };
+    const record = toTokenRecord(token, { name, scope, createdAt, ...expiry });
+    await changeTokenFile(path, (records) => {
+      if (records.some((other) => other.name === name)) {
+        throw invalid('name', `${name} is taken; choose another, or revoke that token first`);
+      }
+      return [...records, record];
+    });
+    if (io.json) return await io.printJson({ name, scope, token, createdAt, ...expiry });
+    world.err('quipu: this is shown once; only its hash is kept\n');
+    return await world.out(`${token}\n`);
+  },
+};
+
+function parseTokenName(text: string): string {
+  if (isTokenName(text)) return text;
+  throw new InvalidArgumentError('Expected 1 to 64 letters, digits, ".", "_", "@" or "-".');
+}
+
+function parseScope(text: string): Scope {
+  if (isScope(text)) return text;
+  throw new InvalidArgumentError('Expected read, write or admin.');
+}
+
+const list: QuipuVerb = {
+  name: 'list',
+  summary: 'List the tokens by name; the tokens themselves are not kept.',
+  examples: ['quipu token list', 'quipu token list --json'],
+  takes: [...TOKEN_FILE_OPTION],
+  async run(io, { tokenFile }: TokenFileOption) {
+    const { world } = io;
+    const records = await readTokenFile(locateTokenFile(io, tokenFile));
+    if (io.json) {
+      for (const { sha256: _, ...shown } of records) await io.printJson(shown);
+      return;
+    }
+    const rows = records.map((record) => [
+      record.name,
+      record.scope,
+      `…${record.ends}`,
+      toTime(record.createdAt),
+      record.expiresAt === undefined ? 'never' : toTime(record.expiresAt),
+      hasExpired(record, world.now()) ? 'expired' : 'good',
+    ]);
+    await world.out(toTable(['NAME', 'SCOPE', 'ENDS', 'CREATED', 'EXPIRES', 'STATE'], rows));
+  },
+};
+
+const revoke: QuipuVerb = {
+  name: 'revoke',
+  summary: 'Make a token worthless; a running server notices within a second.',
+  examples: ['quipu token revoke laptop'],
+  takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
+  async run(io, name: string, { tokenFile }: TokenFileOption) {
+    await changeTokenFile(locateTokenFile(io, tokenFile), (records) => {
+      const kept = records.filter((record) => record.name !== name);
+      if (kept.length < records.length) return kept;
+      throw new QuipuError('NOT_FOUND', `there is no token ${name}`, { what: 'token', id: name });
+    });
+    if (io.json) await io.printJson({ revoked: name });
+  },
+};
+
+export const tokenVerbs: readonly QuipuVerb[] = [create, list, revoke];

@@ -1,0 +1,269 @@
+import { NO_TURN } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import { invalid } from '../../base/errors.ts';
+import type { ReadOptions } from '../../context/contexts.ts';
+import type { OpenTurn } from '../../context/open-turn.ts';
+import type { Turn } from '../../context/turn.ts';
+import { APPEND_OPTIONS, PLACE_OPTIONS, toAppendOptions } from '../append-options.ts';
+import type { AppendFlags, PlaceFlags } from '../append-options.ts';
+import type { QuipuVerb } from '../command.ts';
+import { Interrupted, untilAborted } from '../interrupt.ts';
+import { mustGetTurn } from '../must-get.ts';
+import { parseContextId, parseCount, parseTurnId } from '../parse-argument.ts';
+import { PAYLOAD_OPTIONS, readPayload } from '../payload-options.ts';
+import type { PayloadOptions } from '../payload-options.ts';
+import { printPage } from '../print-page.ts';
+import { toSize, toTime } from '../quantity.ts';
+import { PAGE_OPTIONS, READ_OPTIONS, toReadOptions } from '../read-options.ts';
+import { printTurns, toPreview } from '../show-turn.ts';
+import { toFacts } from '../table.ts';
+import { argument, option, required } from '../verb.ts';
+import { Option } from 'commander';
+
+interface AppendGiven extends PayloadOptions, AppendFlags {
+  readonly type: string;
+  readonly typeVersion?: number;
+}
+
+const append: QuipuVerb = {
+  name: 'append',
+  summary: 'Append a turn to a context and print its id.',
+  examples: [
+    'quipu context append 1 --type chat.message --json-payload \'{"role":"user","text":"hi"}\'',
+    'turn=$(echo "long text" | quipu context append 1 --type note --stdin)',
+    'quipu context append 1 --type image.png --file shot.png --encoding bytes --key upload-7',
+  ],
+  takes: [
+    argument('<context>', 'context id', parseContextId),
+    required('--type <name>', 'what the payload is, such as chat.message'),
+    option('--type-version <n>', 'version of that type (default: 1)', parseCount),
+    ...PAYLOAD_OPTIONS,
+    ...APPEND_OPTIONS,
+  ],
+  async run(io, id: ContextId, options: AppendGiven) {
+    const { world } = io;
+    const { type, typeVersion: version } = options;
+    const given = await readPayload(io, options);
+    await using store = await io.openStore();
+    const turn = await store.contexts.append(
+      id,
+      { type, ...(version !== undefined && { version }), ...given },
+      toAppendOptions(options),
+    );
+    await (io.json ? io.printJson(turn) : world.out(`${turn.id}\n`));
+  },
+};
+
+const ABOUT = `
+Standard input has one JSON object a line: {"type", "payload"} and optionally "version" and
+"encoding" (json, text, msgpack or bytes; bytes are given as {"base64": "…"}). The lines that
+\`quipu context export\` prints are understood too. All lines are stored, or none.`;
+
+const appendBatch: QuipuVerb = {
+  name: 'append-batch',
+  summary: 'Append many turns at once and print their ids, one a line.',
+  examples: [
+    'quipu context append-batch 1 < turns.ndjson',
+    'quipu context export 1 > turns.ndjson && quipu context append-batch 2 < turns.ndjson',
+  ],
+  more: ABOUT,
+  takes: [argument('<context>', 'context id', parseContextId), ...APPEND_OPTIONS],
+  async run(io, id: ContextId, options: AppendFlags) {
+    const { world } = io;
+    // Loaded now: it hashes, and `quipu doctor` must run where that module does not load.
+    const { readBatch } = await import('../read-batch.ts');
+    const batch = await readBatch(world.stdin);
+    await using store = await io.openStore();
+    const turns = await store.contexts.appendBatch(id, batch, toAppendOptions(options));
+    for (const turn of turns) {
+      await (io.json ? io.printJson(turn) : world.out(`${turn.id}\n`));
+    }
+  },
+};
+
+interface StreamGiven extends PlaceFlags {
+  readonly type: string;
+  readonly typeVersion?: number;
+  readonly encoding: 'text' | 'bytes';
+}
+
+const stream: QuipuVerb = {
+  name: 'stream',
+  summary: 'Stream standard input into one turn and print its id at the end.',
+  examples: ['my-model --stream | quipu context stream 1 --type chat.message'],
+  more: '\nWhat came in is durable at once. Ctrl-C keeps it, in a turn that is marked as aborted.',
+  takes: [
+    argument('<context>', 'context id', parseContextId),
+    required('--type <name>', 'what the payload is, such as chat.message'),
+    option('--type-version <n>', 'version of that type (default: 1)', parseCount),
+    new Option('--encoding <name>', 'what comes in').choices(['text', 'bytes']).default('text'),
+    ...PLACE_OPTIONS,
+  ],
+  async run(io, id: ContextId, options: StreamGiven) {
+    const { world } = io;
+    const { type, typeVersion: version, encoding } = options;
+    await using store = await io.openStore();
+    const signal = world.catchInterrupt();
+    const open = await store.contexts.open(
+      id,
+      { type, ...(version !== undefined && { version }), encoding },
+      toAppendOptions(options),
+    );
+    const source = untilAborted(world.stdin, signal);
+    await feed(open, encoding === 'text' ? checkUtf8(source) : source);
+    const turn = signal.aborted ? await open.abort('interrupted') : await open.seal();
+    await (io.json ? io.printJson(turn) : world.out(`${turn.id}\n`));
+    if (signal.aborted) {
+      throw new Interrupted(`interrupted; turn ${turn.id} keeps ${turn.size} bytes as aborted`);
+    }
+  },
+};
+
+/** When the input fails, the turn ends as aborted with what came before. */
+async function feed(open: OpenTurn, source: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const piece of source) await open.write(piece);
+  } catch (error) {
+    await open.abort(error instanceof Error ? error.message : String(error));
+    throw error;
+  }
+}
+
+/** Passes the bytes on, and refuses the first piece that cannot be text. */
+async function* checkUtf8(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const check = (piece?: Uint8Array): void => {
+    try {
+      decoder.decode(piece, { stream: piece !== undefined });
+    } catch {
+      throw invalid('input', 'is not valid UTF-8; say --encoding bytes to stream other bytes');
+    }
+  };
+  for await (const piece of source) {
+    check(piece);
+    yield piece;
+  }
+  check();
+}
+
+interface LastGiven extends ReadOptions {
+  readonly limit: number;
+}
+
+const last: QuipuVerb = {
+  name: 'last',
+  summary: 'Show the newest turns of a context, from older to newer.',
+  examples: [
+    'quipu context last 1',
+    'quipu context last 1 -n 64 --json',
+    'quipu context last 1 --as original',
+  ],
+  takes: [
+    argument('<context>', 'context id', parseContextId),
+    option('-n, --limit <n>', 'how many at most', parseCount, 10),
+    ...PAGE_OPTIONS,
+  ],
+  async run(io, id: ContextId, options: LastGiven) {
+    await using store = await io.openStore();
+    const page = await store.contexts.last(id, options.limit, toReadOptions(options));
+    await printPage(io, page, `quipu context before ${id}`);
+  },
+};
+
+interface BeforeGiven extends ReadOptions {
+  readonly limit: number;
+}
+
+const before: QuipuVerb = {
+  name: 'before',
+  summary: 'Show the turns before a turn, from older to newer.',
+  examples: ['quipu context before 1 120', 'quipu context before 1 120 -n 64 --json'],
+  takes: [
+    argument('<context>', 'context id', parseContextId),
+    argument('<turn>', 'the turn that comes after them', parseTurnId),
+    option('-n, --limit <n>', 'how many at most', parseCount, 10),
+    ...PAGE_OPTIONS,
+  ],
+  async run(io, id: ContextId, turn: TurnId, options: BeforeGiven) {
+    await using store = await io.openStore();
+    const page = await store.contexts.before(id, turn, options.limit, toReadOptions(options));
+    await printPage(io, page, `quipu context before ${id}`);
+  },
+};
+
+const range: QuipuVerb = {
+  name: 'range',
+  summary: 'Show the turns of a context by depth; the first turn has depth 0.',
+  examples: ['quipu context range 1 0 10', 'quipu context range 1 1000 1064 --json'],
+  takes: [
+    argument('<context>', 'context id', parseContextId),
+    argument('<from>', 'the first depth', parseCount),
+    argument('<to>', 'the depth to stop before', parseCount),
+    ...PAGE_OPTIONS,
+  ],
+  async run(io, id: ContextId, ...rest: [number, number, ReadOptions]) {
+    const { world } = io;
+    const [from, to, options] = rest;
+    await using store = await io.openStore();
+    const page = await store.contexts.range(id, from, to, toReadOptions(options));
+    await printTurns(io, page.turns);
+    if (page.nextDepth === undefined) return;
+    const { nextDepth } = page;
+    world.err(
+      io.json
+        ? `${JSON.stringify({ nextDepth })}\n`
+        : `more: quipu context range ${id} ${nextDepth} ${to}\n`,
+    );
+  },
+};
+
+interface TurnGiven extends ReadOptions {
+  readonly raw?: boolean;
+}
+
+const turn: QuipuVerb = {
+  name: 'turn',
+  summary: 'Show one turn.',
+  examples: [
+    'quipu context turn 12',
+    'quipu context turn 12 --raw > payload.json',
+    'quipu context turn 12 --as original --json',
+  ],
+  takes: [
+    argument('<turn>', 'turn id', parseTurnId),
+    option('--raw', "print the payload's bytes and nothing else"),
+    ...READ_OPTIONS,
+  ],
+  async run(io, id: TurnId, options: TurnGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const turn = await mustGetTurn(store, id, toReadOptions(options));
+    if (options.raw === true) await world.out(turn.bytes ?? '');
+    else await (io.json ? io.printJson(turn) : world.out(toTurnFacts(turn)));
+  },
+};
+
+function toTurnFacts(turn: Turn): string {
+  return toFacts([
+    ['turn', String(turn.id)],
+    ['context', String(turn.context)],
+    ['parent', turn.parent === NO_TURN ? 'none' : String(turn.parent)],
+    ['depth', String(turn.depth)],
+    ['type', `${turn.type} version ${turn.version}`],
+    ['encoding', String(turn.encoding)],
+    ['created', toTime(turn.createdAt)],
+    ['size', toSize(turn.size)],
+    ['hash', turn.payloadHash ?? (turn.tombstone ? 'erased' : 'none yet')],
+    ['payload', toPreview(turn)],
+  ]);
+}
+
+export const turnVerbs: readonly QuipuVerb[] = [
+  append,
+  appendBatch,
+  stream,
+  last,
+  before,
+  range,
+  turn,
+];

@@ -1,0 +1,212 @@
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { GcReport } from '../../maintain/gc-report.ts';
+import type { RetainReport } from '../../maintain/retain-contexts.ts';
+import type { VerifyReport } from '../../maintain/verify-store.ts';
+import { isPostgresAddress } from '../../postgres/address.ts';
+import { toBackupFacts } from '../backup-facts.ts';
+import type { QuipuVerb } from '../command.ts';
+import { isAddress } from '../locate-store.ts';
+import { parseDuration, parseSize } from '../parse-amount.ts';
+import { parseCount } from '../parse-argument.ts';
+import { toSize, toTime } from '../quantity.ts';
+import { toFacts, toTable } from '../table.ts';
+import { argument, option } from '../verb.ts';
+import { withProgress } from '../with-progress.ts';
+import { isAbsolute, resolve } from 'node:path';
+
+interface GcGiven {
+  readonly dryRun?: boolean;
+  readonly grace?: number;
+  readonly all?: boolean;
+}
+
+const UNREAD_HINT =
+  'Until these can be read, every blob with a SHA-256 stays. Bring the files back, or forget sessions whose files are gone: quipu session gc --forget-missing\n';
+
+export const gc: QuipuVerb = {
+  name: 'gc',
+  summary: 'Free what no context, thread, pin or patch leads to any more.',
+  examples: ['quipu gc --dry-run', 'quipu gc', 'quipu gc --grace 0 --all'],
+  takes: [
+    option('--dry-run', 'only say what would go'),
+    option('--grace <time>', 'spare blobs younger than this (default: 10m)', parseDuration),
+    option('--all', 'also rewrite packs that are mostly alive, for the last dead byte'),
+  ],
+  async run(io, { dryRun = false, grace, all = false }: GcGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const report = await withProgress(world, (progress) =>
+      store.maintain.gc({
+        dryRun,
+        all,
+        progress,
+        ...(grace !== undefined && { graceMs: grace }),
+      }),
+    );
+    for (const what of report.unread) world.err(`${what}\n`);
+    if (report.unread.length > 0) world.err(UNREAD_HINT);
+    await (io.json ? io.printJson(report) : world.out(toFacts(factsOf(report))));
+  },
+};
+
+function factsOf(report: GcReport): [string, string][] {
+  const { liveBlobs, deadBlobs, deadBytes, youngBlobs, removedBlobs, freedBytes } = report;
+  const facts: [string, string][] = [
+    ['in use', `${liveBlobs} blobs`],
+    ['spared as young', `${youngBlobs} blobs`],
+  ];
+  if (report.dryRun) return [...facts, ['would go', `${deadBlobs} blobs, ${toSize(deadBytes)}`]];
+  facts.push(['removed', `${removedBlobs} blobs, ${toSize(freedBytes)} freed`]);
+  facts.push(['dead but kept', toSize(report.keptDeadBytes)]);
+  if (report.skippedForSpace > 0) {
+    facts.push(['left for lack of room', `${report.skippedForSpace} packs`]);
+  }
+  return facts;
+}
+
+export const verify: QuipuVerb = {
+  name: 'verify',
+  summary: 'Read everything and check every checksum, hash and link.',
+  examples: ['quipu verify', 'quipu verify --json', 'quipu verify --repair'],
+  more: '\nExit code 0: all can be read. 1: it cannot. Nothing is deleted that is not copied before.',
+  takes: [
+    option('--repair', 'make again what can be made again, copy damaged records to quarantine/'),
+  ],
+  async run(io, { repair = false }: { readonly repair?: boolean }) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const report = await withProgress(world, (progress) =>
+      store.maintain.verify({ repair, progress }),
+    );
+    await (io.json ? io.printJson(report) : world.out(toText(report)));
+    if (!report.ok) throw notClean(report);
+  },
+};
+
+function toText({ checked, problems, more, quarantined }: VerifyReport): string {
+  const facts = toFacts([
+    ['contexts', String(checked.contexts)],
+    ['turns', String(checked.turns)],
+    ['patches', String(checked.patches)],
+    ['blobs', String(checked.blobs)],
+    ['logs', String(checked.logs)],
+    ['docs', String(checked.docs)],
+    ['read', toSize(checked.bytes)],
+    ['problems', String(problems.length + more)],
+    ...quarantined.map((file) => ['set aside', file] as const),
+  ]);
+  if (problems.length === 0) return facts;
+  const rows = problems.map(({ severity, file, offset, id = '', what }) => [
+    severity,
+    file,
+    String(offset),
+    id,
+    what,
+  ]);
+  const table = toTable(['HOW BAD', 'FILE', 'OFFSET', 'ID', 'WHAT'], rows, ['OFFSET']);
+  return `${facts}\n${table}${more > 0 ? `and ${more} more\n` : ''}`;
+}
+
+function notClean({ problems, more }: VerifyReport): QuipuError<'CORRUPT'> {
+  const count = problems.length + more;
+  const lost = problems.filter(({ severity }) => severity === 'lost').length;
+  const advice =
+    lost === 0 && more === 0
+      ? 'nothing is lost: quipu verify --repair mends it'
+      : 'restore what is lost from a backup';
+  const { file = '', offset = 0 } = problems[0] ?? {};
+  const message = `the store has ${count} ${count === 1 ? 'problem' : 'problems'}; ${advice}`;
+  return new QuipuError('CORRUPT', message, { file, offset });
+}
+
+export const backup: QuipuVerb = {
+  name: 'backup',
+  summary: 'Copy the store into a folder; later runs copy what is new.',
+  examples: ['quipu backup /mnt/disk/quipu-backup'],
+  takes: [argument('<dir>', 'the folder; empty, missing, or a backup of this store')],
+  async run(io, dir: string) {
+    const { world } = io;
+    if (isAddress(io.place) && !isPostgresAddress(io.place) && !isAbsolute(dir)) {
+      throw invalid('<dir>', "is on the server's machine, so it must be an absolute path there");
+    }
+    await using store = await io.openStore();
+    const report = await withProgress(world, (progress) =>
+      store.maintain.backup(resolve(world.cwd, dir), progress),
+    );
+    await (io.json ? io.printJson(report) : world.out(toBackupFacts(report)));
+  },
+};
+
+export const restore: QuipuVerb = {
+  name: 'restore',
+  summary: 'Make a store from a backup, in a folder that is not there yet.',
+  examples: ['quipu restore /mnt/disk/quipu-backup ./.quipu'],
+  takes: [
+    argument('<backup>', 'the folder that "quipu backup" wrote'),
+    argument('<dir>', 'where to; nothing is ever overwritten'),
+  ],
+  async run(io, from: string, to: string) {
+    const { world } = io;
+    const report = await withProgress(world, (progress) =>
+      world.restoreStore(resolve(world.cwd, from), resolve(world.cwd, to), progress),
+    );
+    await (io.json ? io.printJson(report) : world.out(toBackupFacts(report)));
+  },
+};
+
+interface RetainGiven {
+  readonly maxAge?: number;
+  readonly maxSize?: number;
+  readonly label?: string;
+  readonly keep?: number;
+  readonly dryRun?: boolean;
+}
+
+export const retain: QuipuVerb = {
+  name: 'retain',
+  summary: 'Remove contexts by age and size; "quipu gc" then frees them.',
+  examples: [
+    'quipu retain --max-age 90d --dry-run',
+    'quipu retain --max-age 90d --max-size 2GB --label run',
+  ],
+  more: '\nContexts with the label "pinned" or with {"pinned":true} stay.',
+  takes: [
+    option('--max-age <time>', 'remove contexts not used for this long', parseDuration),
+    option('--max-size <size>', 'remove the oldest until the rest fits', parseSize),
+    option('--label <word>', 'look only at contexts with this label'),
+    option('--keep <n>', 'so many of the newest stay in any case', parseCount),
+    option('--dry-run', 'only say which would go'),
+  ],
+  async run(io, options: RetainGiven) {
+    const { world } = io;
+    const { maxAge, maxSize, label, keep, dryRun = false } = options;
+    await using store = await io.openStore();
+    const policy = {
+      ...(maxAge !== undefined && { maxAgeMs: maxAge }),
+      ...(maxSize !== undefined && { maxBytes: maxSize }),
+      ...(label !== undefined && { label }),
+      ...(keep !== undefined && { keep }),
+    };
+    const report = await store.maintain.retain(policy, { dryRun });
+    await (io.json ? io.printJson(toJson(report)) : world.out(retainToText(report)));
+  },
+};
+
+function toJson(report: RetainReport): object {
+  return { ...report, removed: report.removed.map((row) => ({ ...row, id: String(row.id) })) };
+}
+
+function retainToText({ removed, kept, pinned, dryRun }: RetainReport): string {
+  const rows = removed.map(({ id, updatedAt, bytes, title = '' }) => [
+    String(id),
+    toTime(updatedAt),
+    toSize(bytes),
+    title,
+  ]);
+  const table =
+    rows.length === 0
+      ? ''
+      : toTable(['CONTEXT', 'UPDATED', 'SIZE', 'TITLE'], rows, ['CONTEXT', 'SIZE']);
+  const verb = dryRun ? 'would go' : 'removed';
+  return `${table}${removed.length} ${verb}, ${kept} stay, ${pinned} of them pinned\n`;
+}

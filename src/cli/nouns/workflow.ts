@@ -1,0 +1,388 @@
+import { toHash } from '../../base/brand.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { Store } from '../../store/store.ts';
+import type { JsonObject } from '../../workflow/nodes.ts';
+import type { CommandIo, QuipuVerb } from '../command.ts';
+import { collect, parseCount, parseJson } from '../parse-argument.ts';
+import { toTime } from '../quantity.ts';
+import { readGivenText } from '../run-workflow.ts';
+import { isThread, toStepLine, toThreadTable } from '../show-workflow.ts';
+import { toFacts, toTable } from '../table.ts';
+import { argument, option, required } from '../verb.ts';
+
+interface ListGiven {
+  readonly all?: boolean;
+  readonly completed?: boolean;
+  readonly bundles?: boolean;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+const list: QuipuVerb = {
+  name: 'list',
+  summary: 'List threads that are under way, finished ones, or workflows.',
+  examples: [
+    'quipu workflow list',
+    'quipu workflow list --all --json',
+    'quipu workflow list --bundles',
+  ],
+  takes: [
+    option('--all', 'finished threads too'),
+    option('--completed', 'finished threads only'),
+    option('--bundles', 'the workflows that are registered, instead of threads'),
+    option('-n, --limit <n>', 'how many threads at most', parseCount, 50),
+    option('--cursor <text>', 'go on where the page before ended'),
+  ],
+  async run(io, options: ListGiven) {
+    await using store = await io.openStore();
+    await (options.bundles === true ? listBundles(io, store) : listThreads(io, store, options));
+  },
+};
+
+async function listThreads(io: CommandIo, store: Store, options: ListGiven): Promise<void> {
+  const { all = false, completed = false, limit, cursor: from } = options;
+  const { items, cursor } = await store.workflows.list({
+    state: all ? 'all' : completed ? 'completed' : 'active',
+    limit,
+    ...(from !== undefined && { cursor: from }),
+  });
+  if (io.json) for (const thread of items) await io.printJson(thread);
+  else if (items.length > 0) await io.world.out(toThreadTable(items));
+  if (cursor === undefined) return;
+  io.world.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
+}
+
+async function listBundles(io: CommandIo, store: Store): Promise<void> {
+  const bundles = await store.workflows.bundles.list();
+  if (io.json) {
+    for (const bundle of bundles) await io.printJson(bundle);
+  } else if (bundles.length > 0) {
+    const rows = bundles.map(({ name, hash, versions, description = '' }) => [
+      name,
+      hash.slice(0, 12),
+      toTime(versions.at(-1)?.since ?? 0),
+      description,
+    ]);
+    await io.world.out(toTable(['WORKFLOW', 'BUNDLE', 'SINCE', 'DESCRIPTION'], rows));
+  }
+}
+
+interface ShowGiven {
+  readonly limit: number;
+  readonly before?: string;
+  readonly context?: boolean;
+  readonly info?: boolean;
+}
+
+const show: QuipuVerb = {
+  name: 'show',
+  summary: 'Show a thread with its last steps, or what a workflow says of itself.',
+  examples: [
+    'quipu workflow show 01JTHREAD1AAAAAAAAAAAAAAAA -n 20',
+    'quipu workflow show 01JTHREAD1AAAAAAAAAAAAAAAA --context --json',
+    'quipu workflow show solve-issue',
+  ],
+  takes: [
+    argument('<thread-or-workflow>', 'thread id, or the name of a workflow'),
+    option('-n, --limit <n>', 'how many steps at most', parseCount, 50),
+    option('--before <hash>', 'the steps before this one'),
+    option('--context', 'what a model would be shown: from the last summary on'),
+    option('--info', 'its debug lines instead of its steps'),
+  ],
+  async run(io, what: string, options: ShowGiven) {
+    await using store = await io.openStore();
+    await (isThread(what) ? showThread(io, store, what, options) : showBundle(io, store, what));
+  },
+};
+
+async function showThread(
+  io: CommandIo,
+  store: Store,
+  id: string,
+  options: ShowGiven,
+): Promise<void> {
+  const { workflows } = store;
+  const thread = await workflows.get(id);
+  if (thread === undefined) {
+    throw new QuipuError('NOT_FOUND', `there is no workflow thread ${id}`, { what: 'thread', id });
+  }
+  if (options.info === true) {
+    for (const line of await workflows.info(id)) await io.printJson(line);
+    return;
+  }
+  const { limit, before } = options;
+  const shown =
+    options.context === true
+      ? await workflows.context(id)
+      : await workflows.steps(id, { limit, ...(before !== undefined && { before }) });
+  if (io.json) {
+    await io.printJson({ ...thread, ...shown });
+    return;
+  }
+  const facts: [string, string][] = [
+    ['state', thread.state],
+    ['updated', toTime(thread.updatedAt)],
+    ['head', thread.head],
+    ['start', thread.start],
+    ['bundle', thread.bundle],
+  ];
+  if ('summary' in shown && shown.summary !== undefined) facts.push(['summary', shown.summary]);
+  await io.world.out(toFacts(facts));
+  for (const step of shown.steps) await io.world.out(toStepLine(step));
+  if ('cursor' in shown) io.world.err(`more: --before ${shown.cursor}\n`);
+}
+
+async function showBundle(io: CommandIo, store: Store, name: string): Promise<void> {
+  const { bundles } = store.workflows;
+  const descriptor = await bundles.describe(name);
+  const bundle = await bundles.get(name);
+  if (io.json) {
+    await io.printJson({ ...bundle, descriptor });
+    return;
+  }
+  const roles = Object.entries(descriptor.roles).map(([role, { command, workflow, compact }]) => {
+    const way = command ?? (workflow === undefined ? 'a function' : `the workflow ${workflow}`);
+    return [`role ${role}`, compact === true ? `${way}, a summary` : way] as const;
+  });
+  await io.world.out(
+    toFacts([
+      ['bundle', bundle?.hash ?? ''],
+      ['description', descriptor.description ?? ''],
+      ['rounds', String(descriptor.maxRounds ?? 10)],
+      ...roles,
+    ]),
+  );
+}
+
+const rm: QuipuVerb = {
+  name: 'rm',
+  summary: 'Forget a thread, or take a workflow out of the registry.',
+  examples: ['quipu workflow rm 01JTHREAD1AAAAAAAAAAAAAAAA', 'quipu workflow rm solve-issue'],
+  takes: [argument('<thread-or-workflow>', 'thread id, or the name of a workflow')],
+  async run(io, what: string) {
+    await using store = await io.openStore();
+    const { workflows } = store;
+    await (isThread(what) ? workflows.remove(what) : workflows.bundles.remove(what));
+    if (io.json) await io.printJson({ removed: what });
+  },
+};
+
+const history: QuipuVerb = {
+  name: 'history',
+  summary: 'List the bundles that a name stood for, oldest first.',
+  examples: ['quipu workflow history solve-issue'],
+  takes: [argument('<workflow>', 'the name')],
+  async run(io, name: string) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const versions = await store.workflows.bundles.history(name);
+    if (io.json) {
+      for (const version of versions) await io.printJson(version);
+      return;
+    }
+    const rows = versions.map(({ hash, since }) => [toTime(since), hash]);
+    await world.out(toTable(['SINCE', 'BUNDLE'], rows));
+  },
+};
+
+const fork: QuipuVerb = {
+  name: 'fork',
+  summary: 'Go on from a step as a new thread, and print its id.',
+  examples: [
+    'quipu workflow fork 01JTHREAD1AAAAAAAAAAAAAAAA',
+    'quipu workflow fork 01JTHREAD1AAAAAAAAAAAAAAAA --at coder',
+    'quipu workflow fork 01JTHREAD1AAAAAAAAAAAAAAAA --at -2',
+  ],
+  takes: [
+    argument('<thread>', 'thread id, under way or finished'),
+    option(
+      '--at <step>',
+      'a hash, a role (its newest step), or a number from 0, from the end when negative',
+    ),
+  ],
+  async run(io, id: string, { at }: { readonly at?: string }) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const thread = await store.workflows.fork(id, at === undefined ? {} : { at: toPlace(at) });
+    await (io.json ? io.printJson(thread) : world.out(`${thread.id}\n`));
+  },
+};
+
+function toPlace(at: string): string | number {
+  return /^-?\d{1,15}$/.test(at) ? Number(at) : at;
+}
+
+interface CompactGiven {
+  readonly summary?: string;
+  readonly summaryFile?: string;
+  readonly command?: string;
+}
+
+const compact: QuipuVerb = {
+  name: 'compact',
+  summary: 'Let a summary stand for every step so far, and print the hash of the step that does.',
+  examples: [
+    'quipu workflow compact 01JTHREAD1AAAAAAAAAAAAAAAA --summary "planned and half done"',
+    'quipu workflow compact 01JTHREAD1AAAAAAAAAAAAAAAA --command "my-model --summarise"',
+  ],
+  takes: [
+    argument('<thread>', 'thread id'),
+    option('--summary <text>', 'the summary'),
+    option('--summary-file <file>', 'the summary in a file, or - for standard input'),
+    option('--command <command>', 'a shell command that reads the context and prints the summary'),
+  ],
+  async run(io, id: string, options: CompactGiven) {
+    const { world } = io;
+    const { summary: text, summaryFile: file, command } = options;
+    if (command !== undefined && (text ?? file) !== undefined) {
+      throw invalid('--command', 'stands alone, without --summary and --summary-file');
+    }
+    const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
+    const summarise =
+      command === undefined
+        ? await readGivenText(world, given, '--summary, --summary-file and --command')
+        : { command, signal: world.catchInterrupt() };
+    await using store = await io.openStore();
+    const step = await store.workflows.compact(id, summarise);
+    await (io.json ? io.printJson(step) : world.out(`${step.hash}\n`));
+  },
+};
+
+const live: QuipuVerb = {
+  name: 'live',
+  summary: 'Print the steps of a thread as they come, until it ends.',
+  examples: [
+    'quipu workflow live 01JTHREAD1AAAAAAAAAAAAAAAA',
+    'quipu workflow live 01JTHREAD1AAAAAAAAAAAAAAAA --after <hash> --json',
+  ],
+  takes: [argument('<thread>', 'thread id'), option('--after <hash>', 'begin after this step')],
+  async run(io, id: string, { after }: { readonly after?: string }) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const signal = world.catchInterrupt();
+    const options = { signal, ...(after !== undefined && { after }) };
+    for await (const step of store.workflows.live(id, options)) {
+      await (io.json ? io.printJson(step) : world.out(toStepLine(step)));
+    }
+  },
+};
+
+interface StartGiven {
+  readonly prompt?: string;
+  readonly promptFile?: string;
+  readonly bundle?: string;
+  readonly maxRounds?: number;
+}
+
+const start: QuipuVerb = {
+  name: 'start',
+  summary: 'Start a thread whose steps you record yourself, and print its id.',
+  examples: [
+    'id=$(quipu workflow start review --bundle <hash> --prompt "read this")',
+    'quipu workflow start solve-issue --prompt-file issue.md',
+  ],
+  takes: [
+    argument('<workflow>', 'its name'),
+    option('--prompt <text>', 'the task'),
+    option('--prompt-file <file>', 'the task in a file, or - for standard input'),
+    option('--bundle <hash>', 'which bundle (default: the one registered under the name)'),
+    option('--max-rounds <n>', 'how many steps at most, for whoever runs it', parseCount),
+  ],
+  async run(io, name: string, options: StartGiven) {
+    const { world } = io;
+    const { prompt: text, promptFile: file, bundle, maxRounds } = options;
+    const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
+    const prompt = await readGivenText(world, given, '--prompt and --prompt-file');
+    await using store = await io.createStore();
+    const thread = await store.workflows.start({
+      name,
+      prompt,
+      ...(bundle !== undefined && { bundle: toHash(bundle, 'bundle') }),
+      ...(maxRounds !== undefined && { maxRounds }),
+    });
+    await (io.json ? io.printJson(thread) : world.out(`${thread.id}\n`));
+  },
+};
+
+interface StepGiven {
+  readonly role: string;
+  readonly content?: string;
+  readonly contentFile?: string;
+  readonly meta?: JsonObject;
+  readonly ref?: readonly string[];
+  readonly expectedHead?: string;
+}
+
+const step: QuipuVerb = {
+  name: 'step',
+  summary: 'Record a step of a thread, and print its hash.',
+  examples: [
+    'quipu workflow step 01JTHREAD1AAAAAAAAAAAAAAAA --role coder --content "done"',
+    'quipu workflow step 01JTHREAD1AAAAAAAAAAAAAAAA --role coder --content-file - --ref <hash>',
+  ],
+  takes: [
+    argument('<thread>', 'thread id'),
+    required('--role <role>', 'who did it'),
+    option('--content <text>', 'what was said'),
+    option('--content-file <file>', 'what was said, in a file, or - for standard input'),
+    option('--meta <json>', 'structured facts', parseJson),
+    option('--ref <hash>', 'an artifact; may be given many times', collect),
+    option('--expected-head <hash>', 'only if the thread still stands there'),
+  ],
+  async run(io, id: string, options: StepGiven) {
+    const { world } = io;
+    const { role, content: text, contentFile: file, meta, ref, expectedHead } = options;
+    const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
+    const content = await readGivenText(world, given, '--content and --content-file');
+    await using store = await io.openStore();
+    const step = await store.workflows.step(id, {
+      role,
+      content,
+      ...(meta !== undefined && { meta }),
+      ...(ref !== undefined && { refs: ref }),
+      ...(expectedHead !== undefined && { expectedHead: toHash(expectedHead, 'head') }),
+    });
+    await (io.json ? io.printJson(step) : world.out(`${step.hash}\n`));
+  },
+};
+
+interface EndGiven {
+  readonly code?: number;
+  readonly summary?: string;
+}
+
+const end: QuipuVerb = {
+  name: 'end',
+  summary: 'End a thread, and print the hash of its last node.',
+  examples: [
+    'quipu workflow end 01JTHREAD1AAAAAAAAAAAAAAAA --summary "merged"',
+    'quipu workflow end 01JTHREAD1AAAAAAAAAAAAAAAA --code 1 --summary "tests fail"',
+  ],
+  takes: [
+    argument('<thread>', 'thread id'),
+    option('--code <n>', 'the return code (default: 0)', parseCount),
+    option('--summary <text>', 'how it went'),
+  ],
+  async run(io, id: string, { code, summary }: EndGiven) {
+    const { world } = io;
+    await using store = await io.openStore();
+    const step = await store.workflows.end(id, {
+      ...(code !== undefined && { returnCode: code }),
+      ...(summary !== undefined && { summary }),
+    });
+    await (io.json ? io.printJson(step) : world.out(`${step.hash}\n`));
+  },
+};
+
+export const workflowVerbs: readonly QuipuVerb[] = [
+  list,
+  show,
+  rm,
+  history,
+  fork,
+  compact,
+  live,
+  start,
+  step,
+  end,
+];

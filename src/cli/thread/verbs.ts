@@ -1,0 +1,332 @@
+import type { Option } from 'commander';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { toLine } from '../../queue/event-line.ts';
+import { createQueueFolder, isQueueFolder, mustHaveBeenQueue } from '../../queue/folder.ts';
+import { LIMIT_DEFAULT } from '../../queue/limits.ts';
+import type { EventType, NewEvent, PeekOptions } from '../../queue/queue.ts';
+import { inQueueWords } from '../../queue/sqlite/queue-error.ts';
+import { toQueueText } from '../queue-text.ts';
+import { readEvents } from '../read-events.ts';
+import { parseFilled, parseInteger, withQueue } from './thread-queue.ts';
+import type { ThreadOptions } from './thread-queue.ts';
+import { forgetThread, knownThreads, noteThread } from './known-threads.ts';
+import type { ThreadWorld } from './thread-world.ts';
+import { wake } from './wake.ts';
+import { InvalidArgumentError } from 'commander';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { argument, option, required } from '../verb.ts';
+import type { Verb } from '../verb.ts';
+
+/** A verb of `thread`. */
+export type ThreadVerb = Verb<ThreadWorld>;
+
+const THREAD: Option = required('--thread <path>', 'the thread directory', parseFilled);
+const JSON_OPTION: Option = option('--json', 'print JSON, and errors as {"error","suggestion"}');
+
+/** Shown by `--help --verbose`. */
+function paragraphs(...texts: string[]): string {
+  return texts.map((text) => `\n${text}\n`).join('');
+}
+
+const init: ThreadVerb = {
+  name: 'init',
+  summary: 'Make a directory a thread.',
+  more: paragraphs(
+    'Creates events.db, events.jsonl, run/ and logs/. The directory may exist and hold other files; one that\nis a thread already is left as it is, with exit code 1. To remove a thread, delete its directory.',
+  ),
+  examples: ['thread init ./inbox', 'thread init /var/lib/agents/admin/inbox'],
+  takes: [argument('<path>', 'the directory', parseFilled)],
+  async run(world, path: string) {
+    const folder = resolve(world.cwd, path);
+    if (!createQueueFolder(folder)) {
+      throw new QuipuError('EXISTS', `${folder} is a thread directory already`, {
+        what: 'thread',
+        id: folder,
+      });
+    }
+    await world.out(`Initialized thread ${folder}\n`);
+  },
+};
+
+interface PushGiven extends ThreadOptions {
+  readonly source?: string;
+  readonly type?: EventType;
+  readonly subtype?: string;
+  readonly content?: string;
+  readonly batch?: boolean;
+}
+
+const push: ThreadVerb = {
+  name: 'push',
+  summary: 'Append an event, or a batch of events from standard input.',
+  more: paragraphs(
+    'The event is on the disk before the command says so. Then handlers are woken, and nobody waits for them: the\nnotifier is asked to dispatch, in the background; if that fails, the handlers are started without it.',
+    'Sources: external:<channel_type>:<channel_id>:<session_type>:<session_id>:<peer_id>,\ninternal:<session_type>:<session_id>:<agent_id>, self, or a plain name.',
+    'With --batch every line of standard input is an object with "source", "type", "content" and, if you like,\n"subtype". All lines are stored, or none.',
+  ),
+  examples: [
+    'thread push --thread ./inbox --source self --type record --subtype decision --content "go on"',
+    "thread push --thread ./inbox --source internal:dm:default:warden --type message --content 'hello'",
+    'thread push --thread ./inbox --batch < events.ndjson',
+  ],
+  takes: [
+    THREAD,
+    option('--source <name>', 'where it comes from', parseFilled),
+    option('--type <type>', 'message or record', parseType),
+    option('--subtype <subtype>', 'a lower-case word', parseFilled),
+    option('--content <data>', 'the payload'),
+    option('--batch', 'read one JSON object a line from standard input'),
+    JSON_OPTION,
+  ],
+  async run(world, options: PushGiven) {
+    await withQueue(world, options, async (queue) => {
+      if (options.batch === true) {
+        const events = await readEvents(world.stdin);
+        const ids = await queue.pushBatch(events);
+        await world.out(options.json === true ? `${JSON.stringify({ ids })}\n` : toText(ids));
+        const last = events.at(-1);
+        if (last !== undefined) wake(world, queue, last.source);
+        return;
+      }
+      const event = toEvent(options);
+      const id = await queue.push(event);
+      await world.out(options.json === true ? `${JSON.stringify({ id })}\n` : toText([id]));
+      wake(world, queue, event.source);
+    });
+  },
+};
+
+function toEvent({ source, type, subtype, content }: PushGiven): NewEvent {
+  for (const [name, value] of Object.entries({ source, type, content })) {
+    if (value === undefined) throw invalid(`required option '--${name}'`, 'is not given');
+  }
+  return {
+    source: source ?? '',
+    type: type ?? 'message',
+    subtype: subtype ?? null,
+    content: content ?? '',
+  };
+}
+
+function toText(ids: readonly number[]): string {
+  if (ids.length === 1) return `Pushed event ${ids[0] ?? ''}\n`;
+  if (ids.length === 0) return 'Pushed 0 events\n';
+  return `Pushed ${ids.length} events (${ids[0] ?? ''}-${ids.at(-1) ?? ''})\n`;
+}
+
+function parseType(text: string): string {
+  if (text === 'message' || text === 'record') return text;
+  throw new InvalidArgumentError('It is message or record.');
+}
+
+interface PopGiven extends ThreadOptions {
+  readonly consumer: string;
+  readonly lastEventId: number;
+  readonly limit: number;
+}
+
+const pop: ThreadVerb = {
+  name: 'pop',
+  summary: 'Acknowledge what was handled and print what comes next.',
+  more: paragraphs(
+    '--last-event-id is the newest event that was handled, 0 for none. It is acknowledged with all before it, and\nthe events after it that match the filter of the consumer are printed, one JSON object a line.',
+    'A consumer pops, handles, pops with the last id it handled, and ends when nothing is printed. What it had\nnot acknowledged when it crashed comes again.',
+  ),
+  examples: [
+    'thread pop --thread ./inbox --consumer worker-1 --last-event-id 0',
+    'thread pop --thread ./inbox --consumer worker-1 --last-event-id 42 --limit 10',
+  ],
+  takes: [
+    THREAD,
+    required('--consumer <id>', 'who asks', parseFilled),
+    required('--last-event-id <id>', 'the newest event that was handled', parseInteger),
+    option('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
+    JSON_OPTION,
+  ],
+  async run(world, options: PopGiven) {
+    const { consumer, lastEventId, limit } = options;
+    const events = await withQueue(world, options, (queue) =>
+      queue.pop(consumer, { lastEventId, limit }),
+    );
+    for (const event of events) await world.out(toLine(event));
+  },
+};
+
+interface PeekGiven extends ThreadOptions, PeekOptions {}
+
+const peek: ThreadVerb = {
+  name: 'peek',
+  summary: 'Print events and change nothing.',
+  more: paragraphs(
+    'A filter is a condition over id, created_at, source, type, subtype and content: comparisons, LIKE, GLOB, IN,\nBETWEEN, IS NULL, AND, OR, NOT and parentheses, with texts in single quotes.',
+  ),
+  examples: [
+    'thread peek --thread ./inbox --last-event-id 0 --limit 5',
+    `thread peek --thread ./inbox --last-event-id 0 --filter "source LIKE 'external:%'"`,
+    `thread peek --thread ./inbox --last-event-id 0 --filter "type = 'record' AND subtype = 'decision'"`,
+  ],
+  takes: [
+    THREAD,
+    required('--last-event-id <id>', 'print events after this one', parseInteger),
+    option('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
+    option('--filter <sql-where>', `such as "type = 'message'"`, parseFilled),
+    JSON_OPTION,
+  ],
+  async run(world, options: PeekGiven) {
+    const events = await withQueue(world, options, (queue) => queue.peek(options));
+    for (const event of events) await world.out(toLine(event));
+  },
+};
+
+interface SubscribeGiven extends ThreadOptions {
+  readonly consumer: string;
+  readonly handler: string;
+  readonly filter?: string;
+}
+
+const subscribe: ThreadVerb = {
+  name: 'subscribe',
+  summary: 'Register a consumer: which events, and the command that handles them.',
+  more: paragraphs(
+    'The handler is a command of one line for the shell. It finds the thread and its own name in THREAD_DIR and\nTHREAD_CONSUMER, and pops until nothing is left.',
+    'A filter is a condition over id, created_at, source, type, subtype and content; see thread peek. It decides which\nevents start the handler and which ones it pops.',
+  ),
+  examples: [
+    'thread subscribe --thread ./inbox --consumer worker-1 --handler "./work.sh"',
+    `thread subscribe --thread ./inbox --consumer warden-reader --handler "./work.sh" --filter "source LIKE 'internal:%:warden'"`,
+  ],
+  takes: [
+    THREAD,
+    required('--consumer <id>', 'a name, without slashes', parseFilled),
+    required('--handler <cmd>', 'the command', parseFilled),
+    option('--filter <sql-where>', `such as "type = 'message'" (default: all events)`, parseFilled),
+    JSON_OPTION,
+  ],
+  async run(world, options: SubscribeGiven) {
+    const row = await withQueue(world, options, async (queue) => {
+      const subscribed = await queue.subscribe(options);
+      noteThread(world, queue.folder.path);
+      return subscribed;
+    });
+    const text = `Subscribed ${row.consumer_id}\n`;
+    await world.out(options.json === true ? `${JSON.stringify(row)}\n` : text);
+  },
+};
+
+interface UnsubscribeGiven extends ThreadOptions {
+  readonly consumer: string;
+}
+
+const unsubscribe: ThreadVerb = {
+  name: 'unsubscribe',
+  summary: 'Remove a consumer. Its progress stays, for when it subscribes again.',
+  more: paragraphs('A handler that runs is not stopped; it is not run again.'),
+  examples: ['thread unsubscribe --thread ./inbox --consumer worker-1'],
+  takes: [THREAD, required('--consumer <id>', 'which one', parseFilled)],
+  async run(world, options: UnsubscribeGiven) {
+    await withQueue(world, options, (queue) => queue.unsubscribe(options.consumer));
+    await world.out(`Unsubscribed ${options.consumer}\n`);
+  },
+};
+
+const info: ThreadVerb = {
+  name: 'info',
+  summary: 'Print how many events there are, who is subscribed, and how far each one is.',
+  more: paragraphs(
+    'LAG counts the events that match and are not acknowledged, up to 10,000. STATE is idle, running, or failed:\na handler that failed ten times in a row. One that runs is shown with its process, which kill -- -<process> ends.',
+  ),
+  examples: ['thread info --thread ./inbox', 'thread info --thread ./inbox --json'],
+  takes: [THREAD, JSON_OPTION],
+  async run(world, options: ThreadOptions) {
+    const found = await withQueue(world, options, (queue) => queue.info());
+    await world.out(options.json === true ? `${JSON.stringify(found)}\n` : toQueueText(found));
+  },
+};
+
+interface VerifyGiven extends ThreadOptions {
+  readonly repair?: boolean;
+}
+
+const verify: ThreadVerb = {
+  name: 'verify',
+  summary: 'Read every event and say whether all are there and what was pushed.',
+  more: paragraphs(
+    'With --repair, what is missing or damaged in events.db is taken from events.jsonl and the older files beside it. What\nis in neither is said to be lost, and no longer stops those who read. A database that cannot be read is put aside.\nNothing is deleted. Nobody may use the thread meanwhile.',
+  ),
+  examples: ['thread verify --thread ./inbox', 'thread verify --thread ./inbox --repair'],
+  takes: [THREAD, option('--repair', 'mend what can be mended'), JSON_OPTION],
+  async run(world, options: VerifyGiven) {
+    // Other commands need not load them.
+    const { repairQueue } = await import('../../queue/repair-queue.ts');
+    const { verifyQueue } = await import('../../queue/verify-queues.ts');
+    const folder = mustHaveBeenQueue(resolve(world.cwd, options.thread));
+    const lost =
+      options.repair === true ? inQueueWords(folder.path, () => repairQueue(folder)) : [];
+    const problems = await verifyQueue(folder);
+    const ok = problems.length === 0;
+    if (options.json === true) await world.out(`${JSON.stringify({ ok, lost, problems })}\n`);
+    else for (const line of [...lost, ...problems]) await world.out(`${line}\n`);
+    if (ok && options.json !== true) await world.out('ok\n');
+    if (ok) return;
+    const message = `events.db in ${folder.path} is damaged: ${problems[0] ?? ''}`;
+    throw new QuipuError('CORRUPT', message, { file: 'events.db', offset: 0 });
+  },
+};
+
+interface DispatchGiven {
+  readonly thread?: string;
+  readonly all?: boolean;
+}
+
+const dispatch: ThreadVerb = {
+  name: 'dispatch',
+  summary: 'Start the handlers of consumers that have events to handle. A push does it by itself.',
+  more: paragraphs(
+    'A consumer whose handler runs is skipped: that one is run again when it ends and there is more to do. A\nhandler that fails is run again after growing pauses; after ten failures in a row its consumer is marked\nfailed, and each dispatch gives it one try.',
+    'With --all it does so for every thread that somebody has subscribed to, as after a restart of the machine; see\nnotifier install.',
+  ),
+  examples: ['thread dispatch --thread ./inbox', 'thread dispatch --all'],
+  takes: [
+    option('--thread <path>', 'the thread directory', parseFilled),
+    option('--all', 'every thread with consumers'),
+  ],
+  async run(world, { thread, all = false }: DispatchGiven) {
+    if ((thread === undefined) !== all) {
+      throw invalid("one of the options '--thread' and '--all'", 'is needed, and not both');
+    }
+    if (thread !== undefined) return dispatchOne(world, thread, '');
+    for (const path of knownThreads(world)) await dispatchKnown(world, path);
+  },
+};
+
+async function dispatchOne(world: ThreadWorld, thread: string, prefix: string): Promise<void> {
+  const report = await withQueue(world, { thread }, (queue) => queue.dispatch());
+  for (const consumer of report.started) await world.out(`${prefix}started ${consumer}\n`);
+  for (const { consumer, reason } of report.skipped) {
+    world.err(`${prefix}skipped ${consumer} (${reason})\n`);
+  }
+}
+
+/** One that cannot be used does not stop the others. */
+async function dispatchKnown(world: ThreadWorld, path: string): Promise<void> {
+  // A disk that is not there yet may come back; a directory that is no thread any more will not.
+  if (existsSync(path) && !isQueueFolder(path)) return forgetThread(world, path);
+  try {
+    await dispatchOne(world, path, `${path}: `);
+  } catch (error) {
+    world.err(`Warning: ${path}: ${(error as Error).message}\n`);
+  }
+}
+
+export const threadVerbs: readonly ThreadVerb[] = [
+  init,
+  push,
+  pop,
+  peek,
+  subscribe,
+  unsubscribe,
+  info,
+  dispatch,
+  verify,
+];

@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseDuration } from '../../cli/parse-amount.ts';
+import { parseCount } from '../../cli/parse-argument.ts';
+import { toTime } from '../../cli/quantity.ts';
+import { toFacts } from '../../cli/table.ts';
+import { option } from '../../cli/verb.ts';
+import type { CommandIo, NotifierVerb } from '../command.ts';
+import { daemonArgv, parseLimit, readSettings } from '../daemon-settings.ts';
+import type { DaemonSettings } from '../daemon-settings.ts';
+import { isServed, readDaemonNote } from '../daemon/daemon-note.ts';
+import { isStopRequested, requestStop } from '../daemon/stop-request.ts';
+import { Refused } from '../refused.ts';
+import { spoolFile } from '../spool/home.ts';
+import { toLaunchAgent, toSystemdUnit } from '../start-unit.ts';
+import type { World } from '../world.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** A moment: those who ask whether the lock is taken touch it too. */
+const DEFAULT_WAIT_MS = 300;
+const GRACE_MS = 5000;
+const START_MS = 10_000;
+
+interface StartGiven {
+  readonly tasks?: number;
+  readonly idle?: number;
+  readonly foreground?: boolean;
+  readonly existing?: boolean;
+  readonly wait?: number;
+  readonly asked?: number;
+}
+
+const start: NotifierVerb = {
+  name: 'start',
+  summary: 'Start the daemon, if none runs. Adding a task does it, too.',
+  examples: ['notifier start', 'notifier start --tasks 8 --idle 1h', 'notifier start --foreground'],
+  takes: [
+    option('--tasks <n>', 'how many run side by side (default: $NOTIFIER_TASKS, 4)', parseLimit),
+    option(
+      '--idle <time>',
+      'leave after so long without work (default: $NOTIFIER_IDLE, 60s)',
+      parseDuration,
+    ),
+    option('--foreground', 'be the daemon, instead of starting one in the background'),
+    option('--existing', 'with --foreground: do not make a spool where there is none'),
+    option(
+      '--wait <time>',
+      'how long to wait for a daemon that is leaving (default: 300ms)',
+      parseDuration,
+    ),
+    option(
+      '--asked <ms>',
+      'with --foreground: when it was asked for, since 1970; it heeds a stop after that (default: now)',
+      parseCount,
+    ),
+  ],
+  async run(io, options: StartGiven) {
+    const { world } = io;
+    const { limit, idleMs } = readSettings(world.env);
+    const settings = { limit: options.tasks ?? limit, idleMs: options.idle ?? idleMs };
+    if (options.foreground !== true) return startDaemon(io, settings);
+    // Whoever had it started may have deleted the spool since.
+    if (options.existing === true && io.findSpool() === undefined) {
+      throw new Refused(`there is no spool at ${io.home}`, 'leave out --existing');
+    }
+    const { wait = DEFAULT_WAIT_MS, asked = world.now() } = options;
+    await beDaemon(io, { ...settings, waitMs: wait, askedAt: asked });
+  },
+};
+
+async function beDaemon(
+  io: CommandIo,
+  settings: DaemonSettings & { readonly waitMs: number; readonly askedAt: number },
+): Promise<void> {
+  const { world, home } = io;
+  const spool = await io.makeSpool();
+  const { runDaemon } = await import('../daemon/run-daemon.ts');
+  const { createLog } = await import('../daemon/daemon-log.ts');
+  const now = (): number => world.now();
+  const log = createLog(spoolFile.log(home), now);
+  const signal = world.catchInterrupt();
+  const end = await runDaemon({ spool, log, ...settings, graceMs: GRACE_MS, signal, now });
+  if (end === 'taken') {
+    throw new Refused(`another daemon serves ${home}`, 'see "notifier status"');
+  }
+}
+
+async function startDaemon(io: CommandIo, settings: DaemonSettings): Promise<void> {
+  const { world, home } = io;
+  await io.makeSpool();
+  const wasRunning = isServed(home);
+  if (!wasRunning) await world.spawn(daemonArgv(home, settings, world.now()), spoolFile.log(home));
+  for (const until = world.now() + START_MS; world.now() < until; await sleep(20)) {
+    const note = isServed(home) ? readDaemonNote(home) : undefined;
+    if (note === undefined) continue;
+    const text = wasRunning ? 'Already running' : 'Started';
+    await io.print(`${text} (process ${note.pid})\n`, { pid: note.pid, started: !wasRunning });
+    return;
+  }
+  throw new Refused('the daemon did not start', `read ${spoolFile.log(home)}`);
+}
+
+const stopDEFAULT_WAIT_MS = 15_000;
+
+const stop: NotifierVerb = {
+  name: 'stop',
+  summary: 'End the daemon and the tasks it runs; they run again with the next one.',
+  examples: ['notifier stop', 'notifier stop --wait 1m'],
+  takes: [
+    option(
+      '--wait <time>',
+      'how long to wait for its end (default: 15s)',
+      parseDuration,
+      stopDEFAULT_WAIT_MS,
+    ),
+  ],
+  async run(io, { wait }: { readonly wait: number }) {
+    const { world } = io;
+    if (io.findSpool() === undefined) {
+      await io.print('Not running\n', { stopped: false });
+      return;
+    }
+    let stopped = isServed(io.home);
+    // A file and no signal: the number of a process that died may be another's by now. Also when nobody has the
+    // lock: who gets it a moment later must find it.
+    requestStop(io.home, world.now());
+    for (const until = world.now() + wait; isServed(io.home); await sleep(20)) {
+      stopped = true;
+      if (!isStopRequested(io.home)) requestStop(io.home, world.now());
+      if (world.now() < until) continue;
+      const pid = readDaemonNote(io.home)?.pid ?? 'unknown';
+      throw new Refused(
+        `the daemon (process ${pid}) has not ended yet`,
+        'it was told to; wait longer with --wait',
+      );
+    }
+    await io.print(stopped ? 'Stopped\n' : 'Not running\n', { stopped });
+  },
+};
+
+const status: NotifierVerb = {
+  name: 'status',
+  summary: 'Say whether the daemon runs, and what there is for it.',
+  examples: ['notifier status', 'notifier status --json'],
+  async run(io) {
+    const spool = io.findSpool();
+    const running = spool !== undefined && isServed(io.home);
+    const note = running ? readDaemonNote(io.home) : undefined;
+    const count = async (state: 'pending' | 'running' | 'error' | 'timers'): Promise<number> =>
+      (await spool?.countOf(state)) ?? 0;
+    const value = {
+      home: io.home,
+      daemon: note ?? (running ? {} : null),
+      pending: await count('pending'),
+      running: running ? await count('running') : 0,
+      interrupted: running ? 0 : await count('running'),
+      error: await count('error'),
+      damaged: (await spool?.countOf('damaged')) ?? 0,
+      timers: await count('timers'),
+    };
+    const who = note === undefined ? '' : ` (process ${note.pid} since ${toTime(note.since)})`;
+    const facts = Object.entries({ ...value, daemon: running ? `running${who}` : 'not running' });
+    await io.print(toFacts(facts.map(([name, fact]) => [name, String(fact)])), value);
+  },
+};
+
+const UNIT = 'quipu-notifier';
+
+const install: NotifierVerb = {
+  name: 'install',
+  summary:
+    'Write what starts the daemon and wakes the consumers of threads after a restart of the machine.',
+  examples: ['notifier install', 'notifier install --print'],
+  takes: [option('--print', 'print it instead')],
+  async run(io, { print = false }: { readonly print?: boolean }) {
+    const { world } = io;
+    const { file, text, next } = choose(world, io.home);
+    if (print) return io.print(text, { file, text });
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    await io.print(`Wrote ${file}\nNow run: ${next}\n`, { file, next });
+  },
+};
+
+/** For a user of this system. `next`: what makes it count. */
+function choose(world: World, home: string): { file: string; text: string; next: string } {
+  const { platform, env, userHome, programs } = world;
+  if (platform === 'linux') {
+    const config = env['XDG_CONFIG_HOME'] || join(userHome, '.config');
+    const file = join(config, 'systemd', 'user', `${UNIT}.service`);
+    const next = `systemctl --user enable --now ${UNIT} && loginctl enable-linger`;
+    return { file, text: toSystemdUnit({ home, programs }), next };
+  }
+  if (platform === 'darwin') {
+    const file = join(userHome, 'Library', 'LaunchAgents', `${UNIT}.plist`);
+    return { file, text: toLaunchAgent({ home, programs }), next: `launchctl load "${file}"` };
+  }
+  throw new Refused(
+    `there is no way to do this on ${platform} yet`,
+    'have "notifier start" and "thread dispatch --all" run when the machine starts',
+  );
+}
+
+export const daemonVerbs: readonly NotifierVerb[] = [start, stop, status, install];

@@ -1,0 +1,184 @@
+import { recordCaller } from '../record-caller.ts';
+import { invalid } from '../../base/errors.ts';
+import { parseDuration } from '../../cli/parse-amount.ts';
+import { toPlainLine } from '../../cli/plain-text.ts';
+import { toTime } from '../../cli/quantity.ts';
+import { toTable } from '../../cli/table.ts';
+import { argument, option, required } from '../../cli/verb.ts';
+import type { NotifierVerb } from '../command.ts';
+import { readSettings } from '../daemon-settings.ts';
+import { isServed } from '../daemon/daemon-note.ts';
+import { ensureDaemon } from '../ensure-daemon.ts';
+import { Refused } from '../refused.ts';
+import type { Spool, TaskState } from '../spool/spool.ts';
+import { checkAuthor, checkCommand, checkId } from '../spool/task.ts';
+import type { FailedTask, Failure, Task } from '../spool/task.ts';
+import { Option } from 'commander';
+import { randomBytes } from 'node:crypto';
+
+interface AddGiven {
+  readonly command: string;
+  readonly taskId?: string;
+  readonly author?: string;
+  readonly timeout?: number;
+}
+
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+const add: NotifierVerb = {
+  name: 'add',
+  summary: 'Have a command run soon, in the background.',
+  examples: [
+    'notifier task add --command "make report"',
+    'notifier task add --task-id report --author alice --command "make report" --timeout 10m',
+  ],
+  takes: [
+    required('--command <line>', 'what to run, as a line for the shell'),
+    option('--task-id <id>', 'its name; refused while one with it is pending (default: a new one)'),
+    option('--author <name>', 'who asks for it'),
+    option('--timeout <time>', 'kill it after this long, such as 10m', parseDuration),
+  ],
+  async run(io, options: AddGiven) {
+    const { world } = io;
+    const settings = readSettings(world.env);
+    const task = {
+      id: checkId('task-id', options.taskId ?? `task-${randomBytes(6).toString('hex')}`),
+      author: checkAuthor(options.author ?? ''),
+      command: checkCommand(options.command),
+      ...recordCaller(world),
+      ...(options.timeout !== undefined && { timeoutMs: checkTimeout(options.timeout) }),
+    };
+    const spool = await io.makeSpool();
+    const added = await spool.add(task);
+    // Also when it is there already: the daemon that was to run it may have been killed.
+    await ensureDaemon(io.home, settings, world);
+    if (!added) {
+      throw new Refused(`task ${task.id} is already pending`, 'it will run; nothing to do');
+    }
+    await io.print(`Added task ${task.id}\n`, { id: task.id });
+  },
+};
+
+function checkTimeout(timeoutMs: number): number {
+  if (timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS) return Math.ceil(timeoutMs);
+  throw invalid('timeout', 'takes a time from 1ms to 24d');
+}
+
+const STATES: readonly TaskState[] = ['running', 'pending', 'error'];
+const COMMAND_CHARS = 60;
+
+/** A task as it is shown: without its environment, which may hold secrets. */
+interface Row extends Omit<Task, 'env'> {
+  /** `interrupted`: it ran when the daemon ended, and will run again. */
+  readonly state: TaskState | 'interrupted';
+  /** Of the one that runs: its process, which leads a group of all that it started, and since when. */
+  readonly pid?: number;
+  readonly startedAt?: number;
+  readonly failure?: Failure;
+}
+
+const list: NotifierVerb = {
+  name: 'list',
+  summary: 'List tasks that run, wait or failed.',
+  examples: ['notifier task list', 'notifier task list --state error --json'],
+  takes: [new Option('--state <state>', 'only these').choices(STATES)],
+  async run(io, { state }: { readonly state?: TaskState }) {
+    const { world } = io;
+    const spool = io.findSpool();
+    if (spool === undefined) return;
+    const rows: Row[] = [];
+    for (const wanted of state === undefined ? STATES : [state]) {
+      rows.push(...(await readRows(spool, wanted)));
+    }
+    if (io.json) for (const row of rows) await io.print('', row);
+    else if (rows.length > 0) await world.out(toRowTable(rows));
+  },
+};
+
+async function readRows(spool: Spool, state: TaskState): Promise<Row[]> {
+  const shown = state === 'running' && !isServed(spool.home) ? 'interrupted' : state;
+  const rows: Row[] = [];
+  for (const id of await spool.listIds(state)) {
+    const task: Task | FailedTask | undefined =
+      state === 'error' ? await spool.getFailed(id) : await spool.getTask(state, id);
+    // It may have moved on since the folder was listed.
+    if (task === undefined) continue;
+    const { env: _, ...rest } = task;
+    const run = shown === 'running' ? await spool.getRun(id) : undefined;
+    rows.push({
+      state: shown,
+      ...rest,
+      ...(run !== undefined && { pid: run.pid, startedAt: run.startedAt }),
+    });
+  }
+  return rows;
+}
+
+function toRowTable(rows: readonly Row[]): string {
+  const cells = rows.map((row) => [
+    row.id,
+    row.state,
+    row.failure === undefined ? toRun(row) : toOutcome(row.failure),
+    toTime(row.addedAt),
+    toPlainLine(row.author, 32),
+    toPlainLine(row.command, COMMAND_CHARS),
+  ]);
+  return toTable(['TASK', 'STATE', 'OUTCOME', 'ADDED', 'AUTHOR', 'COMMAND'], cells);
+}
+
+function toRun({ pid, startedAt }: Row): string {
+  return pid === undefined ? '' : `process ${pid} since ${toTime(startedAt ?? 0)}`;
+}
+
+function toOutcome({ reason, exitCode, signal }: Failure): string {
+  if (reason === 'exit') return `exit ${exitCode}`;
+  return reason === 'signal' ? (signal ?? '') : reason;
+}
+
+const remove: NotifierVerb = {
+  name: 'remove',
+  summary: 'Take back a task that waits, and forget its failure.',
+  examples: ['notifier task remove report'],
+  takes: [argument('<task-id>', 'its name')],
+  async run(io, given: string) {
+    const id = checkId('task-id', given);
+    const spool = io.findSpool();
+    const removed = [
+      (await spool?.removePending(id)) === true ? 'pending' : [],
+      (await spool?.removeFailed(id)) === true ? 'error' : [],
+    ].flat();
+    if (removed.length > 0) {
+      await io.print(`Removed task ${id} (${removed.join(', ')})\n`, { id, removed });
+      return;
+    }
+    if ((await spool?.getTask('running', id)) !== undefined) {
+      const pid = (await spool?.getRun(id))?.pid;
+      const end = pid === undefined ? 'run "notifier stop"' : `end it with: kill -- -${pid}`;
+      throw new Refused(`task ${id} is running`, `wait for its end, or ${end}`);
+    }
+    throw new Refused(`there is no task ${id}`, 'see "notifier task list"');
+  },
+};
+
+const retry: NotifierVerb = {
+  name: 'retry',
+  summary: 'Have a task that failed run again.',
+  examples: ['notifier task retry report'],
+  takes: [argument('<task-id>', 'its name')],
+  async run(io, given: string) {
+    const { world } = io;
+    const settings = readSettings(world.env);
+    const id = checkId('task-id', given);
+    const outcome = (await io.findSpool()?.retry(id)) ?? 'missing';
+    if (outcome === 'missing') {
+      throw new Refused(`there is no failed task ${id}`, 'see "notifier task list --state error"');
+    }
+    await ensureDaemon(io.home, settings, world);
+    if (outcome === 'taken') {
+      throw new Refused(`task ${id} is already pending`, 'it will run; nothing to do');
+    }
+    await io.print(`Added task ${id} again\n`, { id });
+  },
+};
+
+export const taskVerbs: readonly NotifierVerb[] = [add, list, remove, retry];

@@ -1,0 +1,106 @@
+import { recordCaller } from '../record-caller.ts';
+import { invalid } from '../../base/errors.ts';
+import { toPlainLine } from '../../cli/plain-text.ts';
+import { toTime } from '../../cli/quantity.ts';
+import { toTable } from '../../cli/table.ts';
+import { argument, option, required } from '../../cli/verb.ts';
+import type { NotifierVerb } from '../command.ts';
+import { nextTime } from '../cron/next-time.ts';
+import { parseCron } from '../cron/parse-cron.ts';
+import { openZone } from '../cron/zone.ts';
+import { readSettings } from '../daemon-settings.ts';
+import { timeAfter } from '../daemon/timer-table.ts';
+import { ensureDaemon } from '../ensure-daemon.ts';
+import { Refused } from '../refused.ts';
+import { checkAuthor, checkCommand, checkId } from '../spool/task.ts';
+import { MAX_TIMER_ID_CHARS } from '../spool/timer.ts';
+
+interface AddGiven {
+  readonly timerId: string;
+  readonly cron: string;
+  readonly command: string;
+  readonly author?: string;
+  readonly zone?: string;
+}
+
+const add: NotifierVerb = {
+  name: 'add',
+  summary: 'Have a command run at the times a cron line names.',
+  examples: [
+    'notifier timer add --timer-id nightly --cron "30 2 * * *" --command "make report"',
+    'notifier timer add --timer-id poll --cron "*/5 9-17 * * mon-fri" --zone Europe/Berlin --command ./poll',
+  ],
+  takes: [
+    required('--timer-id <id>', 'its name'),
+    required('--cron <line>', 'minute, hour, day, month and weekday'),
+    required('--command <line>', 'what to run, as a line for the shell'),
+    option('--author <name>', 'who asks for it'),
+    option('--zone <name>', "whose clocks are meant (default: this machine's)"),
+  ],
+  async run(io, options: AddGiven) {
+    const { world } = io;
+    const zone = options.zone ?? world.zone;
+    const next = nextTime(parseCron(options.cron), openZone(zone), world.now());
+    if (next === undefined) throw invalid('cron', `names no date there is: "${options.cron}"`);
+    const settings = readSettings(world.env);
+    const timer = {
+      id: checkId('timer-id', options.timerId, MAX_TIMER_ID_CHARS),
+      author: checkAuthor(options.author ?? ''),
+      command: checkCommand(options.command),
+      cron: options.cron,
+      zone,
+      ...recordCaller(world),
+    };
+    const spool = await io.makeSpool();
+    const added = await spool.addTimer(timer);
+    await ensureDaemon(io.home, settings, world);
+    if (!added) {
+      throw new Refused(
+        `there is a timer ${timer.id} already`,
+        `remove it first with "notifier timer remove ${timer.id}"`,
+      );
+    }
+    const text = `Added timer ${timer.id}, next at ${toTime(next)}\n`;
+    await io.print(text, { id: timer.id, nextAt: next });
+  },
+};
+
+const COMMAND_CHARS = 60;
+
+const list: NotifierVerb = {
+  name: 'list',
+  summary: 'List timers with their next times.',
+  examples: ['notifier timer list', 'notifier timer list --json'],
+  async run(io) {
+    const { world } = io;
+    const spool = io.findSpool();
+    const rows: string[][] = [];
+    for (const id of (await spool?.listIds('timers')) ?? []) {
+      const timer = await spool?.getTimer(id);
+      if (timer === undefined) continue;
+      const nextAt = timeAfter(timer, world.now());
+      const next = nextAt === undefined ? 'never' : toTime(nextAt);
+      const { env: _, ...shown } = timer;
+      if (io.json) await io.print('', { ...shown, nextAt: nextAt ?? null });
+      rows.push([id, timer.cron, timer.zone, next, toPlainLine(timer.command, COMMAND_CHARS)]);
+    }
+    if (io.json || rows.length === 0) return;
+    await world.out(toTable(['TIMER', 'CRON', 'ZONE', 'NEXT', 'COMMAND'], rows));
+  },
+};
+
+const remove: NotifierVerb = {
+  name: 'remove',
+  summary: 'End a timer; a task it has added already stays.',
+  examples: ['notifier timer remove nightly'],
+  takes: [argument('<timer-id>', 'its name')],
+  async run(io, given: string) {
+    const id = checkId('timer-id', given);
+    if ((await io.findSpool()?.removeTimer(id)) !== true) {
+      throw new Refused(`there is no timer ${id}`, 'see "notifier timer list"');
+    }
+    await io.print(`Removed timer ${id}\n`, { id });
+  },
+};
+
+export const timerVerbs: readonly NotifierVerb[] = [add, list, remove];
