@@ -7,7 +7,8 @@ import type { Row, RowResult } from './finding.ts';
 
 // Quipu behind a server, beside the same store embedded.
 
-const MORE_MS_MAX = 0.15;
+/** Of what the same bytes take to a server that only answers: the floor of two processes that sleep. */
+const MORE_ECHOES_MAX = 3;
 const PIPELINED_SHARE_MIN = 0.6;
 const MANY_PER_SECOND_MIN = 7000;
 const LAST_MS_MAX = 1;
@@ -19,13 +20,14 @@ export const tcpOneRow: Row = {
     const rounds = await bench.rounds('append-one', ['quipu', 'tcp'], bench.sizes.servedAppends);
     const more = difference(rounds, ['tcp', 'quipu'], 'p50Ms');
     const bare = await bench.rounds('echo', ['tcp'], bench.sizes.servedAppends);
+    const most = MORE_ECHOES_MAX * figure(bare, 'tcp', 'p50Ms');
     return {
       findings: [
         latency(rounds, 'p50Ms', {
           work: 'durable append over TCP, one after the other, p50',
           measured: `embedded ${signed(more)}`,
-          must: `<= embedded ${signed(MORE_MS_MAX)}`,
-          met: more <= MORE_MS_MAX,
+          must: `<= embedded + ${MORE_ECHOES_MAX}x the echo below (${signed(most)})`,
+          met: more <= most,
         }),
         latency(rounds, 'p99Ms', {
           work: 'durable append over TCP, one after the other, p99',

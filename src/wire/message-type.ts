@@ -26,6 +26,3 @@ export const MessageType = {
 
 /** In the header of a frame that no request waits for. */
 export const PUSHED = 1;
-
-/** In the header of a reply: no other connection has asked the server for anything lately. */
-export const ALONE = 2;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toContextId } from '../../src/base/brand.ts';
 import { encodeAppendTurn } from '../../src/wire/append-turn.ts';
-import { ALONE, MessageType } from '../../src/wire/message-type.ts';
+import { MessageType } from '../../src/wire/message-type.ts';
 import { hashBytes } from '../../src/base/hash.ts';
 import { encodeFrame } from '../../src/wire/frame.ts';
 import type { Frame } from '../../src/wire/frame.ts';
@@ -17,9 +17,8 @@ function documented(name: string): Buffer {
   return frame;
 }
 
-/** Whether a client is alone depends on how long things take. */
 function hexOf({ type, flags, reqId, payload }: Frame): string {
-  return Buffer.from(encodeFrame(type, flags & ~ALONE, reqId, payload)).toString('hex');
+  return Buffer.from(encodeFrame(type, flags, reqId, payload)).toString('hex');
 }
 
 async function expectReply(peer: SocketPeer, name: string): Promise<void> {

@@ -6,7 +6,7 @@ import { toReqId } from '../../wire/frame.ts';
 import { FrameReader } from '../../wire/frame-reader.ts';
 import type { FrameEvent } from '../../wire/frame-reader.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
-import { ALONE, MessageType, PUSHED } from '../../wire/message-type.ts';
+import { MessageType, PUSHED } from '../../wire/message-type.ts';
 import { decodeStream } from '../../wire/stream.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { fromServer, outcomeUnknown } from '../outcome.ts';
@@ -14,7 +14,6 @@ import type { Dialled } from './dial.ts';
 import { Outbox } from './outbox.ts';
 import type { Sent } from './outbox.ts';
 import type { PushedItems } from './pushed-items.ts';
-import { replyVigil } from './reply-vigil.ts';
 import type { Waiter } from './waiter.ts';
 
 // One connection to a server, until it is lost.
@@ -39,8 +38,6 @@ export class Connection {
   /** Counting up never gets near 48 bits. */
   #lastId = 0;
   #heardAt = Date.now();
-  /** The server said so with its last reply. */
-  #alone = false;
   #ended: QuipuError | undefined;
 
   /** Takes what is connected. `hello` is what it says first, and again to see if anyone is there. */
@@ -99,7 +96,6 @@ export class Connection {
     this.#ended = error;
     clearInterval(this.#pulse);
     this.#socket.destroy();
-    replyVigil.lost(this.#waiting.size);
     for (const waiter of this.#waiting.values()) waiter.fail(error);
     for (const items of this.#streams.values()) items.end(error);
     this.#waiting.clear();
@@ -125,8 +121,6 @@ export class Connection {
       this.#socket.ref();
     }
     this.#waiting.set(id, waiter);
-    // Nothing will join it: what is left to do here can be done while the server works.
-    if (replyVigil.sent(this.#alone)) this.#outbox.flush();
   }
 
   #take(chunk: Buffer): void {
@@ -156,8 +150,7 @@ export class Connection {
       return;
     }
     const waiting = this.#waiting.get(id);
-    if (this.#waiting.delete(id)) replyVigil.answered();
-    this.#alone = (event.flags & ALONE) !== 0;
+    this.#waiting.delete(id);
     if (event.type !== MessageType.ERROR) {
       waiting?.answer(event.payload);
       return;

@@ -13,7 +13,6 @@ import { createMessages } from './messages/create-messages.ts';
 import { OpenTurnLeases } from './open-turn-leases.ts';
 import { refuseConnection } from './refuse-connection.ts';
 import type { MessageTable } from './request.ts';
-import { RequestVigil } from './request-vigil.ts';
 
 export interface BinaryServerOptions {
   readonly served: Served;
@@ -51,7 +50,6 @@ export class BinaryServer {
   readonly #limits: BinaryLimits;
   readonly #messages: MessageTable;
   readonly #budget: ByteBudget;
-  readonly #vigil = new RequestVigil();
   readonly #leases: OpenTurnLeases | undefined;
   readonly #listening = new Set<Listening>();
   #sessions = 0n;
@@ -142,7 +140,6 @@ export class BinaryServer {
       hooks,
       sessionId: nextSessionId?.() ?? this.#sessions,
       budget: this.#budget,
-      vigil: this.#vigil,
     });
   }
 

@@ -3,7 +3,6 @@ import type { ByteBudget } from '../byte-budget.ts';
 import type { BinaryHooks } from './hooks.ts';
 import type { BinaryLimits } from './limits.ts';
 import type { MessageTable } from './request.ts';
-import type { RequestVigil } from './request-vigil.ts';
 
 /** What a connection has from its server. */
 export interface ConnectionWorld {
@@ -13,5 +12,4 @@ export interface ConnectionWorld {
   readonly hooks: BinaryHooks;
   readonly sessionId: bigint;
   readonly budget: ByteBudget;
-  readonly vigil: RequestVigil;
 }

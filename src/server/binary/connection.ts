@@ -6,7 +6,7 @@ import type { FrameEvent } from '../../wire/frame-reader.ts';
 import type { Frame } from '../../wire/frame.ts';
 import { decodeHello } from '../../wire/hello.ts';
 import { FRAME_PAYLOAD_MAX, FRAME_PAYLOAD_MAX_UNKNOWN } from '../../wire/limits.ts';
-import { ALONE, MessageType, PUSHED } from '../../wire/message-type.ts';
+import { MessageType, PUSHED } from '../../wire/message-type.ts';
 import type { Identity } from '../access.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import { Doorman, unauthorized } from './doorman.ts';
@@ -74,7 +74,6 @@ export class Connection implements Session {
     this.#runner = new RequestRunner({
       tasks: this.tasks,
       mayRead: () => !this.#outlet.full && this.#replies.readyBytes < READY_BYTES,
-      flags: () => this.#replyFlags(),
       answer: (ticket, reply) => this.#replies.answer(ticket, reply),
       fail: (ticket, error) => this.#fail(ticket, error),
       failed: (error) => this.failed(error),
@@ -247,12 +246,7 @@ export class Connection implements Session {
   #ticket({ type, reqId }: FrameEvent | Frame, message: string, bytes: number): Ticket {
     const ticket = new Ticket(type, reqId, message, bytes);
     this.#replies.add(ticket);
-    this.#world.vigil.asked(this.#world.sessionId);
     return ticket;
-  }
-
-  #replyFlags(): number {
-    return this.knowsQuipu && this.#world.vigil.isAlone(this.#world.sessionId) ? ALONE : 0;
   }
 
   #fail(ticket: Ticket, error: unknown): void {
@@ -260,8 +254,7 @@ export class Connection implements Session {
   }
 
   #write({ message, bytes, sinceMs }: Ticket, { frame, code }: ReadyReply): void {
-    const { vigil, sessionId } = this.#world;
-    this.#outlet.write(frame, vigil.answered(sessionId, this.#replies.length));
+    this.#outlet.write(frame);
     this.#inlet.release(bytes);
     this.#world.hooks.answered?.({
       session: this.#facts,

@@ -46,18 +46,6 @@ it('sends the frames of one moment in one write', async () => {
   expect(writes).toEqual(['a+b+c', 'd']);
 });
 
-it('sends a frame at once when nothing will join it, behind those of the same moment', async () => {
-  const { outlet, writes, finish } = rig();
-  outlet.write(frame('a'), true);
-  expect(writes).toEqual(['a']);
-  finish.shift()?.();
-  outlet.write(frame('b'));
-  outlet.write(frame('c'), true);
-  expect(writes).toEqual(['a', 'b+c']);
-  await setImmediate();
-  expect(writes).toEqual(['a', 'b+c']);
-});
-
 it('is full from the limit on until all has left', async () => {
   const { outlet, finish } = rig();
   outlet.write(frame('x'.repeat(60)));

@@ -41,8 +41,7 @@ export class Outlet {
     return this.#full;
   }
 
-  /** `now`: nothing will join it, so it need not wait for the end of this moment. */
-  write({ chunks, length }: OutgoingFrame, now = false): void {
+  write({ chunks, length }: OutgoingFrame): void {
     if (this.#closed) return;
     // Runs when everything that became ready at this moment is written.
     if (this.#chunks.length === 0 && departing.push(this.#depart) === 1) {
@@ -50,7 +49,7 @@ export class Outlet {
     }
     for (const chunk of chunks) this.#chunks.push(chunk);
     this.#bytes += length;
-    if (now || this.#bytes + this.#socket.writableLength >= this.#limit) this.#depart();
+    if (this.#bytes + this.#socket.writableLength >= this.#limit) this.#depart();
     this.#sent?.(length);
   }
 

@@ -10,8 +10,6 @@ export interface RunnerWorld {
   readonly tasks: LongTasks;
   /** False while replies pile up, so that no further reads should begin. */
   readonly mayRead: () => boolean;
-  /** Of a reply that is made now. */
-  readonly flags: () => number;
   answer(ticket: Ticket, reply: ReadyReply): void;
   fail(ticket: Ticket, error: unknown): void;
   /** For what is this side's own trouble. */
@@ -77,7 +75,7 @@ export class RequestRunner {
     let reply: ReadyReply;
     try {
       const { type, reqId } = ticket;
-      reply = successReply({ type, flags: this.#world.flags(), reqId }, made);
+      reply = successReply({ type, flags: 0, reqId }, made);
     } catch (error) {
       this.#failed(request, error);
       return;
