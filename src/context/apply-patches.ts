@@ -1,5 +1,6 @@
 import type { Hash, TurnId } from '../base/brand.ts';
 import type { PatchRow, TurnRow } from '../engine/rows.ts';
+import { NO_HASH } from '../format/patch-record.ts';
 import type { CheckedRead } from './check-input.ts';
 
 /** A turn as a read shall show it. */
@@ -28,10 +29,16 @@ export function applyPatches(
 
 /** The newest patch alone decides: a payload laid over a tombstone shows. */
 export function viewTurn(row: TurnRow, patch: PatchRow | undefined): TurnView {
-  const { encoding, payload, size } = row;
+  const { encoding, size } = row;
+  const payload = shown(row.payload);
   if (patch === undefined) return { row, encoding, payload, size, patch };
   if (patch.tombstone) return { row, encoding, payload, size: 0, patch };
-  return { row, encoding: patch.encoding, payload: patch.payload, size: patch.size, patch };
+  return { row, encoding: patch.encoding, payload: shown(patch.payload), size: patch.size, patch };
+}
+
+/** Of what was erased an engine gives no hash. */
+function shown(payload: Hash | undefined): Hash | undefined {
+  return payload === NO_HASH ? undefined : payload;
 }
 
 /** A turn whose bytes are gone, as the tombstone says. */

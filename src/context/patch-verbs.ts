@@ -11,7 +11,7 @@ import type { Patch } from './patch.ts';
 import { planPatch } from './plan-patch.ts';
 import type { PatchPlan } from './plan-patch.ts';
 import { mustGetTurn } from './read-turns.ts';
-import { showPatch, StoredPatch } from './stored-patch.ts';
+import { StoredPatch } from './stored-patch.ts';
 
 type PatchVerbs = Pick<Contexts, 'patch' | 'tombstone' | 'patches'>;
 
@@ -43,8 +43,7 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsWorld): PatchVer
     async patches(turn: TurnId): Promise<Patch[]> {
       lifetime.assertOpen('contexts.patches');
       const { id } = await mustGetTurn(engine, toTurnId(turn));
-      const rows = await engine.getPatches([id]);
-      return Promise.all(rows.map((row) => showPatch(engine, row)));
+      return (await engine.getPatches([id])).map((row) => new StoredPatch(row));
     },
   };
 }

@@ -49,7 +49,7 @@ async function readLast(
   if (engine.readLast !== undefined && n > 0) {
     const last = await engine.readLast(context, n, read.payload === false ? 0 : read.maxBytes);
     if (last === undefined) throw noContext(context);
-    const views = await toViews(engine, { ...last, turns: last.turns.toReversed() }, read.as);
+    const views = toViews({ ...last, turns: last.turns.toReversed() }, read.as);
     return toPageBack(engine, { views, headDepth: last.headDepth, blobs: last.blobs }, read);
   }
   const head = await mustGetHead(engine, context);

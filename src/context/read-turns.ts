@@ -81,21 +81,21 @@ export async function viewTurns(
   const ids = rows.map((row) => row.id);
   // Asked together: an engine far away answers both at once.
   const [fsRoots, patches] = await Promise.all([engine.getFsRoots(ids), engine.getPatches(ids)]);
-  return toViews(engine, { turns: rows, fsRoots, patches }, as);
+  return toViews({ turns: rows, fsRoots, patches }, as);
 }
 
 /** The same with all that lies over the turns at hand. */
-export async function toViews(
-  engine: Engine,
-  { turns, fsRoots, patches }: TurnsRead,
-  as: CheckedRead['as'],
-): Promise<TurnView[]> {
+export function toViews({ turns, fsRoots, patches }: TurnsRead, as: CheckedRead['as']): TurnView[] {
   const views = applyPatches(flagRoots(turns, fsRoots), patches, as);
   const tombstones = new Map(
     patches.flatMap((patch) => (patch.tombstone ? [[patch.turn, patch]] : [])),
   );
   if (tombstones.size === 0) return views;
-  return Promise.all(views.map((view) => hideErased(engine, view, tombstones.get(view.row.id))));
+  // Only a turn with a tombstone can have been erased.
+  return views.map((view) => {
+    const tombstone = view.payload === undefined ? tombstones.get(view.row.id) : undefined;
+    return tombstone === undefined ? view : viewErased(view.row, tombstone);
+  });
 }
 
 /** Turns, older first, and all that lies over them. */
@@ -103,16 +103,6 @@ interface TurnsRead {
   readonly turns: readonly TurnRow[];
   readonly fsRoots: readonly FsRootRow[];
   readonly patches: readonly PatchRow[];
-}
-
-/** Only a turn with a tombstone can have been erased. Its hash would let anyone check a guess of what was there. */
-async function hideErased(
-  engine: Engine,
-  view: TurnView,
-  tombstone: PatchRow | undefined,
-): Promise<TurnView> {
-  if (tombstone === undefined || view.payload === undefined) return view;
-  return (await engine.hasBlob(view.payload)) ? view : viewErased(view.row, tombstone);
 }
 
 /** A record says whether its turn came with a file-system root; one may have been attached since. */
@@ -165,8 +155,7 @@ async function fetchPayload(
   { row, patch, payload }: TurnView,
   fetched: Fetched,
 ): Promise<Uint8Array | undefined> {
-  if (patch?.tombstone === true) return undefined;
-  if (payload === undefined) throw new TypeError(`turn ${row.id} is sealed without a payload`);
+  if (patch?.tombstone === true || payload === undefined) return undefined;
   const known = fetched.get(payload);
   if (known !== undefined) return known;
   const bytes = fetchBlob(engine, row.id, payload);
@@ -206,7 +195,7 @@ async function loadTurn(
     if (reason === undefined) return loadErased(engine, view, patch.payload);
     return { view, bytes: undefined, reason: Buffer.from(reason).toString('utf8') };
   }
-  if (bytes === undefined) return loadErased(engine, view, view.payload ?? row.payload);
+  if (bytes === undefined) return loadErased(engine, view, view.payload);
   const isAborted = (row.flags & TurnFlag.ABORTED) !== 0;
   return { view, bytes, reason: isAborted ? await readReason(engine, row.id) : undefined };
 }
@@ -237,7 +226,8 @@ async function loadErased(
     return { view: viewErased(row, newest), bytes: undefined, reason };
   }
   await mustGetTurn(engine, row.id);
-  throw badPayload(row.id, `(blob ${gone}) is missing`, { file: 'blobs', offset: 0 });
+  const name = gone === undefined ? '' : `(blob ${gone}) `;
+  throw badPayload(row.id, `${name}is missing`, { file: 'blobs', offset: 0 });
 }
 
 /** Undefined when there is no such blob; damage names the turn that it hits. */

@@ -1,5 +1,8 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 
+// Reads give `NO_HASH`, zeros, in place of the hash of a blob that was erased and is not there again: it would let
+// anyone check a guess of what was there. `upkeep` alone shows it, because a copy and an erasure need it.
+
 /** What an engine knows of a turn. The payload itself is the blob `payload`. */
 export interface TurnRow {
   readonly id: TurnId;

@@ -5,6 +5,7 @@ import type { Batch, PatchAppend } from '../engine/batch.ts';
 import { ERASURES_LOG } from '../engine/names.ts';
 import type { PatchRow } from '../engine/rows.ts';
 import { Encoding } from '../format/encoding.ts';
+import { NO_HASH } from '../format/patch-record.ts';
 
 export interface Erasure {
   readonly hashes: readonly Hash[];
@@ -32,9 +33,8 @@ export function planTombstones(turns: PatchesOf, erasure: Erasure): Batch {
       size: bytes.length,
     };
     const shown = rows.at(-1);
-    if (shown === undefined || shown.tombstone || erasure.hashes.includes(shown.payload)) {
-      return [tombstone];
-    }
+    if (shown === undefined || shown.tombstone || shown.payload === NO_HASH) return [tombstone];
+    if (erasure.hashes.includes(shown.payload)) return [tombstone];
     const { encoding, payload, size } = shown;
     return [tombstone, { turn, tombstone: false, encoding, payload, size }];
   });

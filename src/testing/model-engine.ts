@@ -26,12 +26,14 @@ import type {
   SalvagedLog,
   TurnRow,
 } from '../engine/rows.ts';
+import { showRoots, showRows, showTurn } from '../engine/show-rows.ts';
 import { applyBatch } from './model/apply-batch.ts';
 import { applyBlob } from './model/apply-records.ts';
 import { Draft } from './model/draft.ts';
 import { listContexts } from './model/list-contexts.ts';
 import { ModelState } from './model/model-state.ts';
 import { ModelUpkeep } from './model/model-upkeep.ts';
+import { pickNames } from './model/pick-names.ts';
 import { salvageByHalves } from './model/salvage-by-halves.ts';
 import { ancestorAt, commonAncestor, walkBack } from './model/walk.ts';
 
@@ -135,22 +137,22 @@ export class ModelEngine implements Engine {
 
   async getTurn(id: TurnId): Promise<TurnRow | undefined> {
     this.#assertOpen('getTurn');
-    return this.state.getTurn(id);
+    return showTurn(this.state, this.state.getTurn(id));
   }
 
   async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
     this.#assertOpen('walkBack');
-    return walkBack(this.state, from, limit);
+    return showRows(this.state, walkBack(this.state, from, limit));
   }
 
   async ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined> {
     this.#assertOpen('ancestorAt');
-    return ancestorAt(this.state, turn, depth);
+    return showTurn(this.state, ancestorAt(this.state, turn, depth));
   }
 
   async commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined> {
     this.#assertOpen('commonAncestor');
-    return commonAncestor(this.state, a, b);
+    return showTurn(this.state, commonAncestor(this.state, a, b));
   }
 
   async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
@@ -177,13 +179,15 @@ export class ModelEngine implements Engine {
 
   async getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]> {
     this.#assertOpen('getPatches');
-    return [...this.state.patches.values()].filter((patch) => turns.includes(patch.turn));
+    const rows = [...this.state.patches.values()].filter((patch) => turns.includes(patch.turn));
+    return showRows(this.state, rows);
   }
 
   async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
     this.#assertOpen('getFsRoots');
     const roots = [...new Set(turns)].flatMap((turn) => this.state.fsRootsOf(turn).at(-1) ?? []);
-    return roots.toSorted((a, b) => a.seq - b.seq);
+    roots.sort((a, b) => a.seq - b.seq);
+    return showRoots(this.state, roots);
   }
 
   async tips(): Promise<Tips> {
@@ -201,10 +205,11 @@ export class ModelEngine implements Engine {
     this.#assertOpen('getMany');
     const contextRows = await Promise.all(contexts.map((id) => this.getContext(id)));
     const turnRows = await Promise.all(turns.map((id) => this.getTurn(id)));
+    const patchRows = patches.flatMap((seq) => this.state.patches.get(seq) ?? []);
     return {
       contexts: contextRows.filter((row) => row !== undefined),
       turns: turnRows.filter((row) => row !== undefined),
-      patches: patches.flatMap((seq) => this.state.patches.get(seq) ?? []),
+      patches: showRows(this.state, patchRows),
     };
   }
 
@@ -288,10 +293,6 @@ export class ModelEngine implements Engine {
   #assertOpen(what: string): void {
     if (this.#closed) throw new QuipuError('CLOSED', `${what} was called after close`, { what });
   }
-}
-
-function pickNames(names: Iterable<string>, prefix: string, after: string): string[] {
-  return [...names].filter((name) => name.startsWith(prefix) && name > after).toSorted();
 }
 
 function sum(numbers: readonly number[]): number {

@@ -26,14 +26,14 @@ import type {
   PatchRow,
   TurnRow,
 } from '../rows.ts';
+import { showRoots, showRows, showTurn } from '../show-rows.ts';
 import type { Upkeep } from '../upkeep.ts';
 import { readSteadily } from './blobs/read-steadily.ts';
 import { FilesUpkeep } from './files-upkeep.ts';
-import { getContext, getMany } from './get-many.ts';
+import { getContext, getHead, getMany } from './get-many.ts';
 import { notFound, toQuipuError } from './io-error.ts';
 import { listContexts } from './list-contexts.ts';
 import { readOpenText } from './open-turn-file.ts';
-import { toHeadRow } from '../plan/report.ts';
 import { readStats } from './read-stats.ts';
 import { readLines } from './tables/line-log.ts';
 import { salvageLog } from './tables/salvage-log.ts';
@@ -140,14 +140,17 @@ export class FilesEngine implements Engine {
   }
 
   async getTurn(id: TurnId): Promise<TurnRow | undefined> {
-    return this.#read('getTurn', async (core) => (await core.findTurn(Number(id)))?.row);
+    return this.#read('getTurn', async (core) =>
+      showTurn(core, (await core.findTurn(Number(id)))?.row),
+    );
   }
 
   async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
     return this.#read('walkBack', async (core) => {
       const turn = await core.findTurn(Number(from));
       if (turn === undefined) throw notFound('turn', from);
-      return chainBack(turn, limit, (id) => core.turns.peek(id) ?? this.#mustGet(id));
+      const get = (id: number) => core.turns.peek(id) ?? this.#mustGet(id);
+      return showRows(core, await chainBack(turn, limit, get));
     });
   }
 
@@ -155,7 +158,7 @@ export class FilesEngine implements Engine {
     return this.#read('ancestorAt', async (core) => {
       const from = await core.findTurn(Number(turn));
       if (from === undefined || depth < 0 || depth > from.row.depth) return undefined;
-      return (await ancestorOf(from, depth, this.#mustGet)).row;
+      return showTurn(core, (await ancestorOf(from, depth, this.#mustGet)).row);
     });
   }
 
@@ -163,7 +166,7 @@ export class FilesEngine implements Engine {
     return this.#read('commonAncestor', async (core) => {
       const [left, right] = [await core.findTurn(Number(a)), await core.findTurn(Number(b))];
       if (left === undefined || right === undefined) return undefined;
-      return (await commonAncestorOf(left, right, this.#mustGet))?.row;
+      return showTurn(core, (await commonAncestorOf(left, right, this.#mustGet))?.row);
     });
   }
 
@@ -175,10 +178,7 @@ export class FilesEngine implements Engine {
   }
 
   async getHead(id: ContextId): Promise<HeadRow | undefined> {
-    return this.#read('getHead', async (core) => {
-      const head = await core.getHead(Number(id));
-      return head === undefined || head.removed ? undefined : toHeadRow(head);
-    });
+    return this.#read('getHead', (core) => getHead(core, Number(id)));
   }
 
   async getContext(id: ContextId): Promise<ContextRow | undefined> {
@@ -190,11 +190,11 @@ export class FilesEngine implements Engine {
   }
 
   async getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]> {
-    return this.#read('getPatches', (core) => core.getPatches(turns));
+    return this.#read('getPatches', async (core) => showRows(core, await core.getPatches(turns)));
   }
 
   async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
-    return this.#read('getFsRoots', (core) => core.getFsRoots(turns));
+    return this.#read('getFsRoots', async (core) => showRoots(core, await core.getFsRoots(turns)));
   }
 
   async tips(): Promise<Tips> {

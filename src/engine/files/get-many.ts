@@ -1,13 +1,18 @@
-import type { ContextRow, PatchRow, TurnRow } from '../rows.ts';
+import type { ContextRow, HeadRow, PatchRow, TurnRow } from '../rows.ts';
 import type { Found, Wanted } from '../engine.ts';
 import { toHeadRow } from '../plan/report.ts';
+import { showRows } from '../show-rows.ts';
 import type { Core } from './core.ts';
 
 /** Undefined for a context that was removed. */
-export async function getContext(core: Core, id: number): Promise<ContextRow | undefined> {
+export async function getHead(core: Core, id: number): Promise<HeadRow | undefined> {
   const head = await core.getHead(id);
-  if (head === undefined || head.removed) return undefined;
-  return { ...toHeadRow(head), meta: await core.getContextMeta(id) };
+  return head === undefined || head.removed ? undefined : toHeadRow(head);
+}
+
+export async function getContext(core: Core, id: number): Promise<ContextRow | undefined> {
+  const head = await getHead(core, id);
+  return head && { ...head, meta: await core.getContextMeta(id) };
 }
 
 export async function getMany(core: Core, wanted: Wanted): Promise<Found> {
@@ -23,5 +28,5 @@ export async function getMany(core: Core, wanted: Wanted): Promise<Found> {
     if (turn !== undefined) turns.push(turn.row);
   }
   const patches: readonly PatchRow[] = await core.getPatchesAt(wanted.patches ?? []);
-  return { contexts, turns, patches };
+  return { contexts, turns: showRows(core, turns), patches: showRows(core, patches) };
 }

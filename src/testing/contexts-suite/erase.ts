@@ -39,7 +39,10 @@ function describeTurns(target: ContextsTarget): void {
     ).toEqual([undefined, 'after']);
     for (const { hash } of report.blobs) expect(await store.blobs.get(hash)).toBeUndefined();
     expect(await store.maintain.verify()).toMatchObject({ ok: true });
-    expect(await contexts.erase(turn, REASON)).toMatchObject({ erased: true });
+    const again = await contexts.erase(turn, REASON);
+    expect(again).toMatchObject({ erased: true });
+    const told = again.blobs.map(({ hash }) => hash);
+    for (const { hash } of report.blobs) expect(told).not.toContain(hash);
     expect(await store.maintain.gc({ graceMs: 0, all: true })).toMatchObject({ liveBlobs: 2 });
   });
 

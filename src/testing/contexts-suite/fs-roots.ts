@@ -3,6 +3,7 @@ import type { Hash } from '../../base/brand.ts';
 import { encodeMsgpack } from '../../context/msgpack.ts';
 import type { Store } from '../../store/store.ts';
 import { failure, present } from '../engine-suite/fixture.ts';
+import { NO_HASH } from '../../format/patch-record.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { openStore, openWith } from './fixture.ts';
 
@@ -192,7 +193,7 @@ function describeCollecting(target: ContextsTarget): void {
     const done = await store.blobs.erase(root, { ...reason, everywhere: true });
     expect(done).toMatchObject({ erased: true, usedBy: [turn.id] });
     expect(await contexts.turn(turn.id)).toMatchObject({ payload: 'stays', tombstone: false });
-    expect(await contexts.fsRoot(turn.id)).toBe(root);
+    expect(await contexts.fsRoot(turn.id)).toBe(NO_HASH);
     expect(await store.maintain.verify()).toMatchObject({ ok: true, problems: [] });
     await store.maintain.gc(NOW);
   });

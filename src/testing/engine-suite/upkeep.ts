@@ -1,6 +1,10 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 import { toTurnId } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { NO_HASH } from '../../format/patch-record.ts';
 import { describeWhen } from './describe-when.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
@@ -135,12 +139,43 @@ function describeErasing(target: EngineTarget): void {
     expect(await held(engine, 'secret', 'other')).toEqual(['other']);
     expect(await engine.statBlob(hash)).toBeUndefined();
     await failure(flatten(toPages(engine.readBlob(hash))), 'NOT_FOUND');
-    expect((await engine.getTurn(toTurnId(1)))?.payload).toBe(hash);
+    expect((await engine.getTurn(toTurnId(1)))?.payload).toBe(NO_HASH);
     expect(await engine.upkeep.check({ repair: false })).toMatchObject({ problems: [], more: 0 });
     await engine.reindex();
     expect(await held(engine, 'secret', 'other')).toEqual(['other']);
     await put(engine, 'secret');
     expect(await held(engine, 'secret', 'other')).toEqual(['secret', 'other']);
+    expect((await engine.getTurn(toTurnId(1)))?.payload).toBe(hash);
+  });
+
+  it('shows no hash of what was erased in any row, and all others', async () => {
+    const engine = await openEngine(target);
+    const { id } = await createContext(engine);
+    const [first, second] = [toTurnId(1), toTurnId(2)];
+    await appendAll(engine, id, ['secret', 'other']);
+    await patchTurn(engine, second, 'secret too');
+    await patchTurn(engine, second, 'shown');
+    await put(engine, 'secret tree', 'tree');
+    const root = (turn: TurnId, text: string) => ({ turn, root: blobOf(text).hash });
+    await engine.commit({ fsRoots: [root(first, 'secret tree'), root(second, 'tree')] });
+    const secrets = ['secret', 'secret too', 'secret tree'].map((text) => blobOf(text).hash);
+    for (const hash of secrets) await engine.upkeep.eraseBlob(hash);
+
+    const rows = await rowsOf(engine, id, [first, second]);
+    const shown = Object.entries(rows).filter(([, got]) =>
+      secrets.some((hash) => inspect(got, { depth: null }).includes(hash)),
+    );
+    expect(shown).toEqual([]);
+    const [secret, other] = [NO_HASH, blobOf('other').hash];
+    expect(rows.walkBack).toMatchObject([{ payload: other }, { payload: secret }]);
+    expect(rows.getMany.turns).toMatchObject([{ payload: secret }, { payload: other }]);
+    const patches = [{ payload: secret }, { payload: blobOf('shown').hash }];
+    expect(rows.getMany.patches).toMatchObject(patches);
+    expect(rows.getPatches).toMatchObject(patches);
+    expect(rows.getFsRoots).toMatchObject([{ root: secret }, { root: blobOf('tree').hash }]);
+    for (const name of ['getTurn', 'ancestorAt', 'commonAncestor'] as const) {
+      expect(rows[name]).toMatchObject({ id: first, payload: secret });
+    }
   });
 
   it('goes on writing behind what was there', async () => {
@@ -164,6 +199,20 @@ function describeErasing(target: EngineTarget): void {
     expect(await engine.hasBlob(one.hash)).toBe(false);
     expect(Buffer.compare(present(await engine.getBlob(two.hash)), longer)).toBe(0);
   });
+}
+
+/** Every read that gives rows with hashes. */
+async function rowsOf(engine: Engine, context: ContextId, [first, second]: [TurnId, TurnId]) {
+  return {
+    getTurn: await engine.getTurn(first),
+    walkBack: await engine.walkBack(second, 9),
+    readLast: await engine.readLast?.(context, 9, 0),
+    ancestorAt: await engine.ancestorAt(second, 0),
+    commonAncestor: await engine.commonAncestor(first, second),
+    getMany: await engine.getMany({ turns: [first, second], patches: [1, 2] }),
+    getPatches: await engine.getPatches([first, second]),
+    getFsRoots: await engine.getFsRoots([first, second]),
+  };
 }
 
 function describeLock(target: EngineTarget): void {

@@ -110,6 +110,10 @@ export class ModelState {
     });
   }
 
+  hasBlob(hash: Hash): boolean {
+    return this.blobs.has(hash);
+  }
+
   assertBlob(hash: Hash): void {
     if (this.blobs.has(hash)) return;
     throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });

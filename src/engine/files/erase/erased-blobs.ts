@@ -56,7 +56,7 @@ export class ErasedBlobs implements Iterable<Hash> {
   }
 
   has(hash: Hash): boolean {
-    return this.#hashes.has(hash);
+    return this.#hashes.size > 0 && this.#hashes.has(hash);
   }
 
   /** For each record: a blob that was put again can be erased again. */

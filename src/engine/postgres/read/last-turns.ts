@@ -8,7 +8,7 @@ import type { FsRootRow, PatchRow } from '../../rows.ts';
 import type { BlobReader } from '../blobs/blob-reader.ts';
 import { type OverlayColumns, toFsRoots, toPatchRow } from './record-reader.ts';
 import { assertWhole } from './turn-reader.ts';
-import { toTurnRow, type TurnColumns, turnColumns } from './turn-rows.ts';
+import { isErased, toTurnRow, type TurnColumns, turnColumns } from './turn-rows.ts';
 
 // The newest turns of a context with all that a page shows, in one question: a round trip each for the head, the
 // walk, the patches and the payloads made a page of 20 turns four times as long as it need be.
@@ -30,10 +30,12 @@ export const READ_LAST: Statement = {
       SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
         JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
     )
-    SELECT c.head AS context_head, c.head_depth, w.*, b.hash IS NOT NULL AS there, b.codec, b.size AS raw_size,
+    SELECT c.head AS context_head, c.head_depth, w.*, b.hash IS NOT NULL AS there,
+      ${isErased('w.payload')} AS erased, b.codec, b.size AS raw_size,
       CASE WHEN sum(w.size) OVER (ORDER BY w.nth) <= $3 AND b.hash <> ALL($4::bytea[]) THEN b.bytes END AS bytes,
       (SELECT json_agg(json_build_object('turn', p.turn, 'seq', p.seq, 'tombstone', p.tombstone, 'encoding', p.encoding,
-          'payload', encode(p.payload, 'hex'), 'size', p.size, 'created_at', p.created_at, 'fs_root', p.fs_root))
+          'payload', encode(p.payload, 'hex'), 'size', p.size, 'created_at', p.created_at, 'fs_root', p.fs_root,
+          'erased', ${isErased('p.payload')}))
         FROM quipu.patches p WHERE p.turn = w.id) AS overlays
     FROM context c LEFT JOIN walk w ON true LEFT JOIN quipu.blobs b ON b.hash = w.payload ORDER BY w.nth`,
 };

@@ -1,6 +1,7 @@
 import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
 import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
+import { NO_HASH } from '../../../format/patch-record.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { EngineStats, Tips } from '../../engine.ts';
 import { toHeadRow } from '../../plan/report.ts';
@@ -25,6 +26,8 @@ export interface PatchColumns {
   readonly payload: Uint8Array;
   readonly size: number;
   readonly created_at: number;
+  /** Only what readers see has it. */
+  readonly erased?: boolean;
 }
 
 export interface OverlayColumns extends PatchColumns {
@@ -192,11 +195,7 @@ export function toFsRoots(rows: readonly OverlayColumns[]): FsRootRow[] {
   const newest = new Map(rows.filter((row) => row.fs_root).map((row) => [row.turn, row]));
   return [...newest.values()]
     .toSorted((a, b) => a.seq - b.seq)
-    .map(({ turn, payload, seq }) => ({
-      turn: BigInt(turn) as TurnId,
-      root: bytesToHash(payload),
-      seq,
-    }));
+    .map((row) => ({ turn: BigInt(row.turn) as TurnId, root: toShown(row), seq: row.seq }));
 }
 
 export function toPatchRow(columns: PatchColumns): PatchRow {
@@ -205,8 +204,12 @@ export function toPatchRow(columns: PatchColumns): PatchRow {
     turn: BigInt(columns.turn) as TurnId,
     tombstone: columns.tombstone,
     encoding: columns.encoding,
-    payload: bytesToHash(columns.payload),
+    payload: toShown(columns),
     size: columns.size,
     createdAt: columns.created_at,
   };
+}
+
+function toShown({ payload, erased }: PatchColumns): Hash {
+  return erased === true ? NO_HASH : bytesToHash(payload);
 }

@@ -1,7 +1,9 @@
 import type { Statement } from '../../../postgres/sql.ts';
 import { CONTEXT_COLUMNS } from './context-rows.ts';
+import { isErased } from './turn-rows.ts';
 
-const PATCH_COLUMNS = 'turn, seq, tombstone, encoding, payload, size, created_at';
+const PATCH_COLUMNS = `p.turn, p.seq, p.tombstone, p.encoding, p.payload, p.size, p.created_at,
+  ${isErased('p.payload')} AS erased`;
 
 /** The name of a blob outlives it. */
 export const FIND_BY_SHA256: Statement = {
@@ -22,12 +24,13 @@ export const GET_CONTEXTS: Statement = {
 
 export const GET_OVERLAYS: Statement = {
   name: 'get-overlays',
-  text: `SELECT ${PATCH_COLUMNS}, fs_root FROM quipu.patches WHERE turn = ANY($1::bigint[]) ORDER BY seq`,
+  text: `SELECT ${PATCH_COLUMNS}, p.fs_root FROM quipu.patches p WHERE p.turn = ANY($1::bigint[]) ORDER BY p.seq`,
 };
 
 export const GET_PATCHES_AT: Statement = {
   name: 'get-patches-at',
-  text: `SELECT ${PATCH_COLUMNS} FROM quipu.patches WHERE seq = ANY($1::bigint[]) AND NOT fs_root ORDER BY seq`,
+  text: `SELECT ${PATCH_COLUMNS} FROM quipu.patches p
+    WHERE p.seq = ANY($1::bigint[]) AND NOT p.fs_root ORDER BY p.seq`,
 };
 
 export const TIPS: Statement = {

@@ -4,7 +4,7 @@ import type { Database } from '../../../postgres/database.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { OpenTurnRow } from '../../engine.ts';
 import type { TurnRow } from '../../rows.ts';
-import { toTurnRow, type TurnColumns, turnColumns } from './turn-rows.ts';
+import { isErased, shownColumns, toTurnRow, type TurnColumns, turnColumns } from './turn-rows.ts';
 
 // Turns by id. The way from an id to its tree is a row of its own, so that in a cluster every step of a
 // walk stays on the machine that has the tree. A walk of any length is one question.
@@ -13,12 +13,12 @@ const TREE_OF = '(SELECT x.tree FROM quipu.turn_trees x WHERE x.id = $1)';
 
 export const GET_TURN: Statement = {
   name: 'get-turn',
-  text: `SELECT ${turnColumns('t')} FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1`,
+  text: `SELECT ${shownColumns('t')} FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1`,
 };
 
 const GET_TURNS: Statement = {
   name: 'get-turns',
-  text: `SELECT ${turnColumns('t')} FROM quipu.turn_trees x JOIN quipu.turns t ON t.tree = x.tree AND t.id = x.id
+  text: `SELECT ${shownColumns('t')} FROM quipu.turn_trees x JOIN quipu.turns t ON t.tree = x.tree AND t.id = x.id
     WHERE x.id = ANY($1::bigint[]) ORDER BY x.id`,
 };
 
@@ -29,7 +29,7 @@ export const WALK_BACK: Statement = {
       UNION ALL
       SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
         JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
-    ) SELECT * FROM walk ORDER BY nth`,
+    ) SELECT w.*, ${isErased('w.payload')} AS erased FROM walk w ORDER BY w.nth`,
 };
 
 /** Which of the three pointers of turn `t` leads closest to the depth; see format/jump.ts. */
@@ -50,7 +50,7 @@ export const ANCESTOR_AT: Statement = {
       SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} FROM climb c
         JOIN quipu.turns t ON t.tree = c.tree AND t.id = c.next WHERE c.depth > $2
     )
-    SELECT ${turnColumns('t')} FROM climb c JOIN quipu.turns t ON t.tree = c.tree AND t.id = c.id
+    SELECT ${shownColumns('t')} FROM climb c JOIN quipu.turns t ON t.tree = c.tree AND t.id = c.id
       WHERE c.depth = $2`,
 };
 
@@ -76,7 +76,7 @@ export const COMMON_ANCESTOR: Statement = {
       FROM pair p JOIN quipu.turns a ON a.tree = p.tree AND a.id = p.a JOIN quipu.turns b ON b.tree = p.tree AND b.id = p.b
       WHERE p.a <> p.b
     )
-    SELECT ${turnColumns('t')} FROM pair p JOIN quipu.turns t ON t.tree = p.tree AND t.id = p.a WHERE p.a = p.b`,
+    SELECT ${shownColumns('t')} FROM pair p JOIN quipu.turns t ON t.tree = p.tree AND t.id = p.a WHERE p.a = p.b`,
 };
 
 export const GET_OPEN_TURN: Statement = {

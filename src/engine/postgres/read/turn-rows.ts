@@ -2,6 +2,7 @@ import { NO_TURN } from '../../../base/brand.ts';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import { bytesToKeyHash } from '../../../format/idempotency.ts';
+import { NO_HASH } from '../../../format/patch-record.ts';
 import type { StoredTurn } from '../../plan/stored-turn.ts';
 import type { TurnRow } from '../../rows.ts';
 
@@ -22,12 +23,25 @@ export interface TurnColumns {
   readonly jump: number;
   readonly side_jump: number;
   readonly key: Uint8Array | null;
+  /** Only what readers see has it: `shownColumns`. */
+  readonly erased?: boolean;
 }
 
 /** Of table `t`, all that `TurnColumns` has. */
 export function turnColumns(t: string): string {
   return `${t}.tree, ${t}.id, ${t}.parent, ${t}.context, ${t}.depth, ${t}.type, ${t}.version, ${t}.encoding,
     ${t}.payload, ${t}.size, ${t}.flags, ${t}.created_at, ${t}.jump, ${t}.side_jump, ${t}.key`;
+}
+
+/** True for a blob that was erased and is not there again. Most stores have erased nothing. */
+export function isErased(hash: string): string {
+  return `(EXISTS (SELECT FROM quipu.erased_blobs gone WHERE gone.hash = ${hash})
+    AND NOT EXISTS (SELECT FROM quipu.blobs there WHERE there.hash = ${hash}))`;
+}
+
+/** The same for readers, who get no hash of what was erased. */
+export function shownColumns(t: string): string {
+  return `${turnColumns(t)}, ${isErased(`${t}.payload`)} AS erased`;
 }
 
 /** A turn, and the tree that it and all that share its root stand in. */
@@ -45,7 +59,8 @@ export function toTurnRow(columns: TurnColumns): TurnRow {
     type,
     version,
     encoding,
-    payload: payload === null ? undefined : bytesToHash(payload),
+    payload:
+      payload === null ? undefined : columns.erased === true ? NO_HASH : bytesToHash(payload),
     size,
     flags,
     createdAt: columns.created_at,

@@ -6,6 +6,7 @@ import { planSeal } from '../../../context/plan-seal.ts';
 import { mustGetTurn } from '../../../context/read-turns.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { TurnRow } from '../../../engine/rows.ts';
+import { NO_HASH } from '../../../format/patch-record.ts';
 import { TurnFlag } from '../../../format/turn-flags.ts';
 import { encodeAck } from '../../../wire/ack.ts';
 import { decodeAppendDelta, encodeDeltaAck } from '../../../wire/append-delta.ts';
@@ -144,7 +145,8 @@ function sameSeal(seal: Seal, row: TurnRow): TurnRow {
   const isSame =
     (row.flags & outcomes) === (seal.outcome === 'aborted' ? TurnFlag.ABORTED : 0) &&
     row.size === seal.totalLength &&
-    (seal.hash === undefined || seal.hash === row.payload);
+    // What was erased has no hash to compare with.
+    (seal.hash === undefined || row.payload === NO_HASH || seal.hash === row.payload);
   if (isSame) return row;
   throw invalid('SEAL.turn_id', `names turn ${row.id}, which is sealed otherwise`);
 }
