@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, posix, relative, resolve } from 'node:path';
+import { dirname, join, posix, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -90,14 +90,7 @@ function folderCycles() {
     if (group === undefined) groups.push([folder]);
     else group.push(folder);
   }
-  return groups
-    .map((group) =>
-      group
-        .map((folder) => relative('.', folder))
-        .sort()
-        .join(' <-> '),
-    )
-    .sort();
+  return groups.map((group) => group.join(' <-> '));
 }
 
 /** `engine/files` and `engine/postgres` are layers of their own. */
