@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { invalid } from './base/errors.ts';
 import { restoreStore as restoreFiles } from './engine/files/backup/restore-store.ts';
-import { nodeIo } from './engine/files/node-io.ts';
+import { nodeIo } from './engine/files/disk/node-io.ts';
 import type { Progress } from './engine/progress.ts';
 import type { BackupReport } from './engine/upkeep.ts';
 
@@ -41,7 +41,7 @@ async function restoreSessionFiles(
   const [{ openFilesEngine }, { plainFilesIo }, { Registry }, { restoreSessions }] =
     await Promise.all([
       import('./engine/files/open-files-engine.ts'),
-      import('./engine/files/plain-files-io.ts'),
+      import('./engine/files/disk/plain-files-io.ts'),
       import('./session/keep/registry.ts'),
       import('./session/keep/backup-sessions.ts'),
     ]);

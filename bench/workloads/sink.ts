@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { plainFilesIo } from '../../src/engine/files/plain-files-io.ts';
+import { plainFilesIo } from '../../src/engine/files/disk/plain-files-io.ts';
 import { Artifacts } from '../../src/session/artifacts/artifacts.ts';
 import { OutputSink } from '../../src/session/sink/output-sink.ts';
 import { median } from '../figures.ts';

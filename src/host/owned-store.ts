@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { Engine } from '../engine/engine.ts';
-import { closeAll } from '../engine/files/close-all.ts';
+import { closeAll } from '../engine/files/disk/close-all.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
 import type { FilesEngineOptions } from '../engine/files/open-files-engine.ts';
 import { ownerAccess } from '../server/access.ts';

@@ -3,7 +3,7 @@ import { isQuipuError } from '../base/errors.ts';
 import { EXIT_CODE } from '../cli/exit-code.ts';
 import { escapeControls } from '../cli/plain-text.ts';
 import { outputHint } from '../cli/process-streams.ts';
-import { toQuipuError } from '../engine/files/io-error.ts';
+import { toQuipuError } from '../engine/files/disk/io-error.ts';
 import { Refused } from './refused.ts';
 import type { World } from './world.ts';
 

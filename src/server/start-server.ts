@@ -1,4 +1,4 @@
-import { closeAll } from '../engine/files/close-all.ts';
+import { closeAll } from '../engine/files/disk/close-all.ts';
 import { chooseAccess } from './choose-access.ts';
 import type { Demo } from './demo/fill-demo.ts';
 import { fillDemo } from './demo/fill-demo.ts';

@@ -2,7 +2,7 @@ import { chatRoots } from '../chat/chat-roots.ts';
 import { contextRoots } from '../context/context-roots.ts';
 import { pinRoots } from '../context/pin-roots.ts';
 import type { Engine } from '../engine/engine.ts';
-import { plainFilesIo } from '../engine/files/plain-files-io.ts';
+import { plainFilesIo } from '../engine/files/disk/plain-files-io.ts';
 import type { RootSource } from '../engine/roots.ts';
 import { workflowRoots } from '../workflow/workflow-roots.ts';
 import { awayRoots } from '../session/keep/away-sessions.ts';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Engine } from '../engine/engine.ts';
-import { plainFilesIo } from '../engine/files/plain-files-io.ts';
+import { plainFilesIo } from '../engine/files/disk/plain-files-io.ts';
 import type { Problem } from '../engine/upkeep.ts';
 import { awayView } from '../session/keep/away-sessions.ts';
 import { backUpSessions } from '../session/keep/backup-sessions.ts';

@@ -45,7 +45,7 @@ async function loadSessions(place: SessionsPlace): Promise<Sessions> {
   const [{ createSessions }, { awayView }, { plainFilesIo }] = await Promise.all([
     import('../session/create-sessions.ts'),
     import('../session/keep/away-sessions.ts'),
-    import('../engine/files/plain-files-io.ts'),
+    import('../engine/files/disk/plain-files-io.ts'),
   ]);
   return createSessions({
     io: plainFilesIo,

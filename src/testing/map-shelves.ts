@@ -1,4 +1,4 @@
-import type { ShelfSource } from '../engine/files/index-keeper.ts';
+import type { ShelfSource } from '../engine/files/index/index-keeper.ts';
 import { MapShelf } from './map-shelf.ts';
 
 /** A new, empty shelf at every opening: the engine then builds its index from the files alone. */

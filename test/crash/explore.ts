@@ -1,5 +1,5 @@
 import { createFiles } from '../../src/engine/files/create-files.ts';
-import { StoreFiles } from '../../src/engine/files/store-files.ts';
+import { StoreFiles } from '../../src/engine/files/disk/store-files.ts';
 import {
   type CrashCount,
   type CrashPoint,

@@ -1,7 +1,7 @@
 import { isQuipuError } from '../../src/base/errors.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { backupStore } from '../../src/engine/files/backup/backup-store.ts';
-import type { Writer } from '../../src/engine/files/writer.ts';
+import type { Writer } from '../../src/engine/files/commit/writer.ts';
 import { crashImages } from '../../src/testing/disk/crash-states.ts';
 import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { FaultIo } from '../../src/testing/disk/fault-io.ts';

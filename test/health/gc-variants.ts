@@ -1,7 +1,7 @@
 import type { Io, IoFile } from '../../src/engine/io.ts';
 import { packFile } from '../../src/engine/files/names.ts';
-import { walkPack } from '../../src/engine/files/recovery/rebuild-packs.ts';
-import type { Writer } from '../../src/engine/files/writer.ts';
+import { walkPack } from '../../src/engine/files/packs/rebuild-packs.ts';
+import type { Writer } from '../../src/engine/files/commit/writer.ts';
 import { encodeBlobRecord } from '../../src/format/blob-record.ts';
 import { lyingIo } from '../crash/lying-io.ts';
 

@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { plainFilesIo } from '../../src/engine/files/plain-files-io.ts';
+import { plainFilesIo } from '../../src/engine/files/disk/plain-files-io.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { checkSessions } from '../../src/session/keep/check-sessions.ts';

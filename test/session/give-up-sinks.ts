@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { expect } from 'vitest';
-import { plainFilesIo } from '../../src/engine/files/plain-files-io.ts';
+import { plainFilesIo } from '../../src/engine/files/disk/plain-files-io.ts';
 import { Artifacts } from '../../src/session/artifacts/artifacts.ts';
 import { OutputSink } from '../../src/session/sink/output-sink.ts';
 

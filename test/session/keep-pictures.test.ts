@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../src/base/hash.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { plainFilesIo } from '../../src/engine/files/plain-files-io.ts';
+import { plainFilesIo } from '../../src/engine/files/disk/plain-files-io.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { Io } from '../../src/engine/io.ts';
 import type { RootSource } from '../../src/engine/roots.ts';

@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net';
 import { existsSync } from 'node:fs';
 import { isQuipuError } from '../../base/errors.ts';
-import { readOwnerNote } from '../../engine/files/owner-note.ts';
+import { readOwnerNote } from '../../engine/files/owner/owner-note.ts';
 import { placeOf } from '../../server/local/socket-place.ts';
 import type { Store } from '../../store/store.ts';
 import type { Finding } from './finding.ts';

@@ -1,16 +1,16 @@
 import { OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
 import { encodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
-import { CHECKPOINT_FILES, writeCheckpoint } from './checkpoint-file.ts';
+import { CHECKPOINT_FILES, writeCheckpoint } from './journal/checkpoint-file.ts';
 import { ageOf } from './collect/ages.ts';
-import { SEGMENTS } from './journal.ts';
-import { makeFolder } from './make-folder.ts';
+import { SEGMENTS } from './journal/journal.ts';
+import { makeFolder } from './disk/make-folder.ts';
 import { FOLDERS, FORMAT_FILE, JOURNAL_FOLDER, TYPES_FILE } from './names.ts';
-import { MARK_FILE } from './read-journal.ts';
+import { MARK_FILE } from './journal/read-journal.ts';
 import { HEADED_FILES, headerOf } from './recovery/file-lengths.ts';
-import type { StoreFiles } from './store-files.ts';
-import { writeFully } from './write-fully.ts';
-import { syncFile, syncFolder } from './sync-failure.ts';
-import type { Tails } from './tails.ts';
+import type { StoreFiles } from './disk/store-files.ts';
+import { writeFully } from './disk/write-fully.ts';
+import { syncFile, syncFolder } from './disk/sync-failure.ts';
+import type { Tails } from './commit/tails.ts';
 
 const EMPTY: Tails = {
   nextTurn: 1,

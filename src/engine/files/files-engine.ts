@@ -28,18 +28,18 @@ import type {
 } from '../rows.ts';
 import { showRoots, showRows, showTurn } from '../show-rows.ts';
 import type { Upkeep } from '../upkeep.ts';
-import { readSteadily } from './blobs/read-steadily.ts';
+import { readSteadily } from './packs/read-steadily.ts';
 import { FilesUpkeep } from './files-upkeep.ts';
-import { getContext, getHead, getMany } from './get-many.ts';
-import { notFound, toQuipuError } from './io-error.ts';
-import { listContexts } from './list-contexts.ts';
-import { readOpenText } from './open-turn-file.ts';
+import { getContext, getHead, getMany } from './heads/get-many.ts';
+import { notFound, toQuipuError } from './disk/io-error.ts';
+import { listContexts } from './heads/list-contexts.ts';
+import { readOpenText } from './open-turns/open-turn-file.ts';
 import { readStats } from './read-stats.ts';
-import { readLines } from './tables/line-log.ts';
-import { salvageLog } from './tables/salvage-log.ts';
-import { ancestorOf, chainBack, commonAncestorOf } from './tables/ancestors.ts';
+import { readLines } from './logs/line-log.ts';
+import { salvageLog } from './logs/salvage-log.ts';
+import { ancestorOf, chainBack, commonAncestorOf } from './turns/ancestors.ts';
 import type { StoredTurn } from '../plan/stored-turn.ts';
-import type { Writer } from './writer.ts';
+import type { Writer } from './commit/writer.ts';
 
 /** The engine over a folder of files. Reads come from `Core`, everything that writes from `Writer`. */
 export class FilesEngine implements Engine {

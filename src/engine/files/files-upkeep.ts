@@ -11,8 +11,8 @@ import type {
   Upkeep,
 } from '../upkeep.ts';
 import { FilesRecords } from './files-records.ts';
-import { toQuipuError } from './io-error.ts';
-import type { Writer } from './writer.ts';
+import { toQuipuError } from './disk/io-error.ts';
+import type { Writer } from './commit/writer.ts';
 
 /**
  * Upkeep of a folder of files: each piece lives in a folder of its own beside this file. They are a third of the
@@ -38,12 +38,12 @@ export class FilesUpkeep implements Upkeep {
   }
 
   async eraseBlob(hash: Hash): Promise<void> {
-    const { eraseBlob } = await import('./erase/erase-blob.ts');
+    const { eraseBlob } = await import('./packs/erase-blob.ts');
     await eraseBlob(this.#writer, hash);
   }
 
   async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
-    const { eraseLines } = await import('./erase/erase-lines.ts');
+    const { eraseLines } = await import('./logs/erase-lines.ts');
     await eraseLines(this.#writer, log, erasures);
   }
 

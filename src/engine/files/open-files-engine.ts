@@ -7,13 +7,13 @@ import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
 import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { Engine } from '../engine.ts';
 import type { Io } from '../io.ts';
-import { findCheckpoint } from './checkpoint-file.ts';
-import { closeAll } from './close-all.ts';
+import { findCheckpoint } from './journal/checkpoint-file.ts';
+import { closeAll } from './disk/close-all.ts';
 import { createFiles } from './create-files.ts';
 import { FilesEngine } from './files-engine.ts';
-import type { ShelfSource } from './index-keeper.ts';
+import type { ShelfSource } from './index/index-keeper.ts';
 import { sqliteShelves } from './index/sqlite-shelves.ts';
-import { corrupt, toQuipuError } from './io-error.ts';
+import { corrupt, toQuipuError } from './disk/io-error.ts';
 import {
   DOCS_FILE,
   FORMAT_FILE,
@@ -25,13 +25,13 @@ import {
   TURNS_FILE,
   UNFINISHED_FILE,
 } from './names.ts';
-import { makeFolder } from './make-folder.ts';
-import { nodeIo } from './node-io.ts';
+import { makeFolder } from './disk/make-folder.ts';
+import { nodeIo } from './disk/node-io.ts';
 import { openWriter } from './open-writer.ts';
-import { OWNER_FILE, describeOwner } from './owner-note.ts';
+import { OWNER_FILE, describeOwner } from './owner/owner-note.ts';
 import { FROM_BACKUP } from './read-format.ts';
-import { StoreFiles } from './store-files.ts';
-import { SyncFailure, syncFolder } from './sync-failure.ts';
+import { StoreFiles } from './disk/store-files.ts';
+import { SyncFailure, syncFolder } from './disk/sync-failure.ts';
 
 export interface FilesEngineOptions {
   /** Make a store where there is none. Default true. */

@@ -8,35 +8,35 @@ import {
   mustFindCheckpoint,
   secureCheckpoint,
   writeCheckpoint,
-} from './checkpoint-file.ts';
-import { closeAll } from './close-all.ts';
+} from './journal/checkpoint-file.ts';
+import { closeAll } from './disk/close-all.ts';
 import { Core } from './core.ts';
 import { makeMissing } from './create-files.ts';
-import { IndexKeeper, type ShelfSource } from './index-keeper.ts';
-import { ErasedBlobs } from './erase/erased-blobs.ts';
-import { corrupt, ifRoom, unlessCorrupt } from './io-error.ts';
-import { Journal, type JournalOptions, SEGMENTS } from './journal.ts';
-import { leaveMark } from './leave-mark.ts';
+import { IndexKeeper, type ShelfSource } from './index/index-keeper.ts';
+import { ErasedBlobs } from './packs/erased-blobs.ts';
+import { corrupt, ifRoom, unlessCorrupt } from './disk/io-error.ts';
+import { Journal, type JournalOptions, SEGMENTS } from './journal/journal.ts';
+import { leaveMark } from './journal/leave-mark.ts';
 import { packFile, packNumber } from './names.ts';
 import { readFormat } from './read-format.ts';
-import { MARK_FILE, secureLastFrame } from './read-journal.ts';
-import { findAbandoned, sealAbandoned } from './recovery/abandoned-turns.ts';
-import { readCollected } from './collect/collected-turns.ts';
+import { MARK_FILE, secureLastFrame } from './journal/read-journal.ts';
+import { findAbandoned, sealAbandoned } from './open-turns/abandoned-turns.ts';
+import { readCollected } from './turns/collected-turns.ts';
 import { checkFiles, fileLengths } from './recovery/file-lengths.ts';
-import { indexPackItem, indexWrite } from './recovery/index-writes.ts';
-import { listPacks } from './recovery/rebuild-packs.ts';
+import { indexPackItem, indexWrite } from './index/index-writes.ts';
+import { listPacks } from './packs/rebuild-packs.ts';
 import {
   cutToTails,
   readFramesAfter,
   replayJournal,
   type Replayed,
   startOf,
-} from './recovery/replay.ts';
-import { Reserve } from './reserve.ts';
-import { scanPack } from './scan-pack.ts';
-import type { StoreFiles } from './store-files.ts';
-import { TypeTable } from './tables/type-table.ts';
-import { Writer } from './writer.ts';
+} from './journal/replay.ts';
+import { Reserve } from './commit/reserve.ts';
+import { scanPack } from './packs/scan-pack.ts';
+import type { StoreFiles } from './disk/store-files.ts';
+import { TypeTable } from './turns/type-table.ts';
+import { Writer } from './commit/writer.ts';
 
 export interface OpenWriterOptions {
   readonly files: StoreFiles;

@@ -1,10 +1,10 @@
 import { QuipuError } from '../../base/errors.ts';
 import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import type { FormatFile } from '../../format/format-file.ts';
-import { findCheckpoint } from './checkpoint-file.ts';
-import { corrupt } from './io-error.ts';
+import { findCheckpoint } from './journal/checkpoint-file.ts';
+import { corrupt } from './disk/io-error.ts';
 import { FORMAT_FILE } from './names.ts';
-import type { StoreFiles } from './store-files.ts';
+import type { StoreFiles } from './disk/store-files.ts';
 
 /** It is written once, when the store is made. */
 export const FROM_BACKUP = 'copy it from any backup of this store: it never changes';

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import { isLockTaken } from '../../engine/files/exclusive-lock.ts';
+import { isLockTaken } from '../../engine/files/disk/exclusive-lock.ts';
 import { spoolFile } from '../spool/home.ts';
 
 /** What the daemon says about itself. Only the lock says whether there is one. */

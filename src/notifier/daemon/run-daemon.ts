@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { takeExclusiveLock } from '../../engine/files/exclusive-lock.ts';
+import { takeExclusiveLock } from '../../engine/files/disk/exclusive-lock.ts';
 import { spoolFile } from '../spool/home.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { DaemonOptions } from './daemon.ts';

@@ -53,9 +53,9 @@ function assertPrivate(folder: string): void {
 }
 
 async function makeFolders(home: string): Promise<void> {
-  const { makeFolder } = await import('../../engine/files/make-folder.ts');
-  const { nodeIo } = await import('../../engine/files/node-io.ts');
-  const { toQuipuError } = await import('../../engine/files/io-error.ts');
+  const { makeFolder } = await import('../../engine/files/disk/make-folder.ts');
+  const { nodeIo } = await import('../../engine/files/disk/node-io.ts');
+  const { toQuipuError } = await import('../../engine/files/disk/io-error.ts');
   const { nodeSpoolIo } = await import('./node-spool-io.ts');
   try {
     for (const folder of FOLDERS) await makeFolder(nodeIo, join(home, folder));

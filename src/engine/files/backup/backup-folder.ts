@@ -1,9 +1,9 @@
-import { OWNER_FILE, describeOwner } from '../owner-note.ts';
+import { OWNER_FILE, describeOwner } from '../owner/owner-note.ts';
 import { relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
 import type { IoLock } from '../../io.ts';
-import type { Checkpoint } from '../checkpoint-file.ts';
-import { makeFolder } from '../make-folder.ts';
+import type { Checkpoint } from '../journal/checkpoint-file.ts';
+import { makeFolder } from '../disk/make-folder.ts';
 import {
   FOLDERS,
   FORMAT_FILE,
@@ -16,8 +16,8 @@ import {
 } from '../names.ts';
 import { readFormat } from '../read-format.ts';
 import { fileLengths } from '../recovery/file-lengths.ts';
-import { StoreFiles } from '../store-files.ts';
-import { syncFolder } from '../sync-failure.ts';
+import { StoreFiles } from '../disk/store-files.ts';
+import { syncFolder } from '../disk/sync-failure.ts';
 import {
   type BackupNote,
   type BackupState,

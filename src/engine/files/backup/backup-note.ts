@@ -3,10 +3,10 @@ import { crc32 } from '../../../base/crc.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
 import { parseCanonicalLine } from '../../../format/canonical-line.ts';
 import { NOTE_FILE } from '../names.ts';
-import type { StoreFiles } from '../store-files.ts';
-import { syncFile, syncFolder } from '../sync-failure.ts';
-import type { Tails } from '../tails.ts';
-import { writeFully } from '../write-fully.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { syncFile, syncFolder } from '../disk/sync-failure.ts';
+import type { Tails } from '../commit/tails.ts';
+import { writeFully } from '../disk/write-fully.ts';
 
 // backup.json: what a folder holds of which store. One line of canonical JSON with a checksum, replaced
 // by a rename. It is only a note: whether the folder can be opened is for FORMAT and the checkpoint to

@@ -1,7 +1,7 @@
 import type { BackupReport } from '../../upkeep.ts';
 import type { Progress } from '../../progress.ts';
 import { ERASED_RECORD_BYTES, type ErasedRecord } from '../../../format/erased-record.ts';
-import { readErased } from '../erase/erased-blobs.ts';
+import { readErased } from '../packs/erased-blobs.ts';
 import {
   COLLECTED_FILE,
   ERASED_FILE,
@@ -11,18 +11,18 @@ import {
   packNumber,
 } from '../names.ts';
 import { fileLengths } from '../recovery/file-lengths.ts';
-import { listPacks } from '../recovery/rebuild-packs.ts';
-import { readCollected } from '../collect/collected-turns.ts';
-import type { Tails } from '../tails.ts';
-import type { Writer } from '../writer.ts';
+import { listPacks } from '../packs/rebuild-packs.ts';
+import { readCollected } from '../turns/collected-turns.ts';
+import type { Tails } from '../commit/tails.ts';
+import type { Writer } from '../commit/writer.ts';
 import type { BackupFolder } from './backup-folder.ts';
 import { type BackupState, type CopiedPack, writeNote } from './backup-note.ts';
-import { copyDocs, copyPublished, type Published } from './copy-docs.ts';
-import { copyHeads } from './copy-heads.ts';
+import { copyDocs, copyPublished, type Published } from '../docs/copy-docs.ts';
+import { copyHeads } from '../heads/copy-heads.ts';
 import type { CopyJob } from './copy-job.ts';
-import { type CopiedLogs, copyLogs } from './copy-logs.ts';
+import { type CopiedLogs, copyLogs } from '../logs/copy-logs.ts';
 import { type Moment, takeMoment } from './copy-moment.ts';
-import { copyPack, listSpans, type PackSpan } from './copy-packs.ts';
+import { copyPack, listSpans, type PackSpan } from '../packs/copy-packs.ts';
 import type { CopySink } from './copy-sink.ts';
 import { copySmall } from './copy-small.ts';
 import { copyTables, copyTurn, emptyTurn, isEmptyTurn } from './copy-tables.ts';

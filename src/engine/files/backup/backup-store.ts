@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import { isQuipuError, QuipuError } from '../../../base/errors.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
-import { corrupt, toQuipuError } from '../io-error.ts';
-import { SyncFailure } from '../sync-failure.ts';
-import type { Writer } from '../writer.ts';
+import { corrupt, toQuipuError } from '../disk/io-error.ts';
+import { SyncFailure } from '../disk/sync-failure.ts';
+import type { Writer } from '../commit/writer.ts';
 import {
   type BackupFolder,
   closeBackupFolder,
@@ -15,7 +15,7 @@ import {
 import { BackupRun } from './backup-run.ts';
 import { CopySink } from './copy-sink.ts';
 import { finishAtOnce, finishNew } from './finish-backup.ts';
-import { RedoFrame, RedoFull } from './redo-frame.ts';
+import { RedoFrame, RedoFull } from '../journal/redo-frame.ts';
 
 // Backs a live store up into a folder, which then is a store itself.
 // Invariants

@@ -1,5 +1,5 @@
 import type { Progress } from '../../progress.ts';
-import type { StoreFiles } from '../store-files.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
 import type { CopySink } from './copy-sink.ts';
 
 /** What every part of copying works with. */

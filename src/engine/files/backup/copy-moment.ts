@@ -1,10 +1,10 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { HEADS_FILE, openTurnFile } from '../names.ts';
-import { openFileBytes } from '../open-turn-file.ts';
-import type { Tails } from '../tails.ts';
-import type { Writer } from '../writer.ts';
-import { readHeads } from './copy-heads.ts';
-import { type CopiedLog, type CopiedLogs, copyLog, removeLog } from './copy-logs.ts';
+import { openFileBytes } from '../open-turns/open-turn-file.ts';
+import type { Tails } from '../commit/tails.ts';
+import type { Writer } from '../commit/writer.ts';
+import { readHeads } from '../heads/copy-heads.ts';
+import { type CopiedLog, type CopiedLogs, copyLog, removeLog } from '../logs/copy-logs.ts';
 import type { SeenChanges } from './watch-changes.ts';
 
 /** The store at one moment: how far its files reach, and what changed in place shortly before. */

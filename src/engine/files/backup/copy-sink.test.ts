@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
-import { StoreFiles } from '../store-files.ts';
+import { StoreFiles } from '../disk/store-files.ts';
 import { CopySink } from './copy-sink.ts';
-import { RedoFrame } from './redo-frame.ts';
+import { RedoFrame } from '../journal/redo-frame.ts';
 
 const BYTES = Buffer.from('0123456789');
 

@@ -1,6 +1,6 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { StoreFiles } from '../store-files.ts';
-import type { RedoFrame } from './redo-frame.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import type { RedoFrame } from '../journal/redo-frame.ts';
 
 // Where copied bytes go. What the copy shows in its present state is changed only through the redo
 // frame; what lies beyond the lengths it goes by is written straight to its place. Without a frame the

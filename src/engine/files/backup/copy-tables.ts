@@ -3,11 +3,11 @@ import { isZero, toBuffer } from '../../../format/bytes.ts';
 import { isSealed } from '../../../format/crc-seal.ts';
 import { PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
 import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
-import { corrupt } from '../io-error.ts';
+import { corrupt } from '../disk/io-error.ts';
 import { ALIASES_FILE, PATCHES_FILE, TURNS_FILE, TYPES_FILE } from '../names.ts';
-import type { StoreFiles } from '../store-files.ts';
-import { typeLinesIn } from '../tables/type-table.ts';
-import type { Tails } from '../tails.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { typeLinesIn } from '../turns/type-table.ts';
+import type { Tails } from '../commit/tails.ts';
 import { breathe, type CopyJob } from './copy-job.ts';
 
 // Tables of equal records, which only grow. Every record is checked on its way: a backup must not take

@@ -1,4 +1,4 @@
-import { describeOwner } from '../owner-note.ts';
+import { describeOwner } from '../owner/owner-note.ts';
 import { encodeFormatFile, frameSaltOf } from '../../../format/format-file.ts';
 import { resolve } from 'node:path';
 import { invalid, isQuipuError, QuipuError } from '../../../base/errors.ts';
@@ -9,11 +9,11 @@ import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
 import type { Progress } from '../../progress.ts';
 import type { Io, IoLock } from '../../io.ts';
 import type { BackupReport } from '../../upkeep.ts';
-import type { Checkpoint } from '../checkpoint-file.ts';
-import { readCollected } from '../collect/collected-turns.ts';
-import { readErased } from '../erase/erased-blobs.ts';
-import { makeFolder } from '../make-folder.ts';
-import { corrupt, toQuipuError } from '../io-error.ts';
+import type { Checkpoint } from '../journal/checkpoint-file.ts';
+import { readCollected } from '../turns/collected-turns.ts';
+import { readErased } from '../packs/erased-blobs.ts';
+import { makeFolder } from '../disk/make-folder.ts';
+import { corrupt, toQuipuError } from '../disk/io-error.ts';
 import {
   COLLECTED_FILE,
   ERASED_FILE,
@@ -29,18 +29,18 @@ import {
   TURNS_FILE,
   UNFINISHED_FILE,
 } from '../names.ts';
-import { readAbandoned } from '../open-turn-file.ts';
-import { StoreFiles } from '../store-files.ts';
-import { readLogState } from '../tables/line-log.ts';
-import { SyncFailure } from '../sync-failure.ts';
+import { readAbandoned } from '../open-turns/open-turn-file.ts';
+import { StoreFiles } from '../disk/store-files.ts';
+import { readLogState } from '../logs/line-log.ts';
+import { SyncFailure } from '../disk/sync-failure.ts';
 import { readFormat } from '../read-format.ts';
 import { assertApart, isAsGoodAsEmpty } from './backup-folder.ts';
 import { type BackupNote, readNote, replaceFile, sameTails } from './backup-note.ts';
-import { copyDocs, copyPublished, type Published } from './copy-docs.ts';
-import { copyHeads } from './copy-heads.ts';
+import { copyDocs, copyPublished, type Published } from '../docs/copy-docs.ts';
+import { copyHeads } from '../heads/copy-heads.ts';
 import type { CopyJob } from './copy-job.ts';
-import { copyLog, listLogs } from './copy-logs.ts';
-import { copyPack, listSpans } from './copy-packs.ts';
+import { copyLog, listLogs } from '../logs/copy-logs.ts';
+import { copyPack, listSpans } from '../packs/copy-packs.ts';
 import { CopySink } from './copy-sink.ts';
 import { copySmall } from './copy-small.ts';
 import { copyTables } from './copy-tables.ts';

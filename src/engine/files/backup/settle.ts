@@ -3,10 +3,10 @@ import {
   type CheckpointBody,
   readCheckpoint,
   writeCheckpoint,
-} from '../checkpoint-file.ts';
+} from '../journal/checkpoint-file.ts';
 import { fileLengths } from '../recovery/file-lengths.ts';
-import { cutToTails, replayJournal } from '../recovery/replay.ts';
-import type { StoreFiles } from '../store-files.ts';
+import { cutToTails, replayJournal } from '../journal/replay.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
 import { type BackupNote, sameTails } from './backup-note.ts';
 
 /** Where a store that was closed cleanly goes on: away from the frame of the next backup. */

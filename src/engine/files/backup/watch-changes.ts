@@ -1,5 +1,5 @@
 import type { Change } from '../../batch.ts';
-import type { Writer } from '../writer.ts';
+import type { Writer } from '../commit/writer.ts';
 
 /** What commits changed in place while the copy was made. */
 export interface SeenChanges {

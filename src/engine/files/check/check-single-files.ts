@@ -2,7 +2,7 @@ import { decodeCollectedMap } from '../../../format/collected-map.ts';
 import { decodeErasedRecord, ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
 import { COLLECTED_FILE, ERASED_FILE, HEADS_FILE, TURNS_FILE, TYPES_FILE } from '../names.ts';
 import { fileLengths, HEADED_FILES, headerOf } from '../recovery/file-lengths.ts';
-import { typeLinesIn } from '../tables/type-table.ts';
+import { typeLinesIn } from '../turns/type-table.ts';
 import type { Check } from './check.ts';
 
 /** How the single files begin, how long they are, and the declared types. */

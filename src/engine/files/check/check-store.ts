@@ -1,26 +1,26 @@
 import type { CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
 import { ShelfDamaged } from '../index/shelf.ts';
-import { toQuipuError } from '../io-error.ts';
+import { toQuipuError } from '../disk/io-error.ts';
 import { PACKS_FOLDER } from '../names.ts';
 import { fileLengths } from '../recovery/file-lengths.ts';
-import { SyncFailure } from '../sync-failure.ts';
-import type { Writer } from '../writer.ts';
+import { SyncFailure } from '../disk/sync-failure.ts';
+import type { Writer } from '../commit/writer.ts';
 import { BlobVerdicts, type Check, takeSnapshot } from './check.ts';
-import { checkAliases } from './check-aliases.ts';
-import { checkChunkLists } from './check-chunk-lists.ts';
-import { checkDocs } from './check-docs.ts';
+import { checkAliases } from '../packs/check-aliases.ts';
+import { checkChunkLists } from '../packs/check-chunk-lists.ts';
+import { checkDocs } from '../docs/check-docs.ts';
 import { checkCollected, checkErased, checkHeaders, checkTypes } from './check-single-files.ts';
-import { checkHeads } from './check-heads.ts';
-import { checkJournal } from './check-journal.ts';
-import { checkLogs } from './check-logs.ts';
-import { checkOpenTurns } from './check-open-turns.ts';
-import { checkPacks } from './check-packs.ts';
-import { checkPatches } from './check-patches.ts';
-import { checkTurns } from './check-turns.ts';
+import { checkHeads } from '../heads/check-heads.ts';
+import { checkJournal } from '../journal/check-journal.ts';
+import { checkLogs } from '../logs/check-logs.ts';
+import { checkOpenTurns } from '../open-turns/check-open-turns.ts';
+import { checkPacks } from '../packs/check-packs.ts';
+import { checkPatches } from '../patches/check-patches.ts';
+import { checkTurns } from '../turns/check-turns.ts';
 import { Findings, type Found, staleIndex } from './findings.ts';
 import { Quarantine } from './quarantine.ts';
 import { repair } from './repair.ts';
-import { walkFolder } from '../walk-folder.ts';
+import { walkFolder } from '../disk/walk-folder.ts';
 
 /**
  * Reads the whole store and says what is wrong with it, beside readers and writers. With `repair` the

@@ -1,11 +1,11 @@
 import type { Hash } from '../../../base/brand.ts';
 import type { Core } from '../core.ts';
 import type { Totals } from '../index/shelf.ts';
-import type { StoreFiles } from '../store-files.ts';
-import type { Tails } from '../tails.ts';
-import type { Writer } from '../writer.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import type { Tails } from '../commit/tails.ts';
+import type { Writer } from '../commit/writer.ts';
 import type { Findings } from './findings.ts';
-import type { KnownBlobs } from './known-blobs.ts';
+import type { KnownBlobs } from '../packs/known-blobs.ts';
 
 // What every part of a check works with. A check runs beside writers: it looks at what the snapshot
 // covers, and whatever looks wrong and could have moved meanwhile is looked at again while no commit

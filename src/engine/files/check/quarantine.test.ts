@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
-import { StoreFiles } from '../store-files.ts';
+import { StoreFiles } from '../disk/store-files.ts';
 import type { Found } from './findings.ts';
 import { Quarantine } from './quarantine.ts';
 

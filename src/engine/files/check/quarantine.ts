@@ -1,7 +1,7 @@
 import type { Problem } from '../../upkeep.ts';
-import type { StoreFiles } from '../store-files.ts';
-import { writeFully } from '../write-fully.ts';
-import { syncFile, syncFolder } from '../sync-failure.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { writeFully } from '../disk/write-fully.ts';
+import { syncFile, syncFolder } from '../disk/sync-failure.ts';
 import type { Found } from './findings.ts';
 
 // What a repair set aside: the bytes of damaged records, as they were found, and a list of what was

@@ -2,12 +2,12 @@ import { encodeFormatFile } from '../../../format/format-file.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { extentsFile, FORMAT_FILE } from '../names.ts';
 import { readFormat } from '../read-format.ts';
-import type { Writer } from '../writer.ts';
-import { publishedContent } from './check-docs.ts';
+import type { Writer } from '../commit/writer.ts';
+import { publishedContent } from '../docs/check-docs.ts';
 import type { Found, Remedy } from './findings.ts';
 import { HEADED_FILES, headerOf } from '../recovery/file-lengths.ts';
-import { mendHeads } from './mend-heads.ts';
-import { mendLog } from './mend-log.ts';
+import { mendHeads } from '../heads/mend-heads.ts';
+import { mendLog } from '../logs/mend-log.ts';
 import type { Quarantine } from './quarantine.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Tails } from '../tails.ts';
+import type { Tails } from '../commit/tails.ts';
 
 // How old a blob is, without a timestamp in its record: every checkpoint notes how far the packs
 // reached, and whatever lies before a note is at least as old as the note.

@@ -1,8 +1,8 @@
 import { BlobCodec } from '../../../format/blob-record.ts';
-import { overwriteRecords } from '../erase/overwrite-records.ts';
+import { overwriteRecords } from '../packs/overwrite-records.ts';
 import type { SweepPlan } from '../../upkeep.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import type { Writer } from '../writer.ts';
+import type { Writer } from '../commit/writer.ts';
 
 // The list of a large blob lies in another pack than its chunks, and that pack may be mostly alive and
 // stay. So dead lists go before any chunk does: a list is never without its chunks, whatever is

@@ -3,7 +3,7 @@ import { decodePatchRecord, PATCH_RECORD_BYTES } from '../../../format/patch-rec
 import { decodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
 import type { PatchEdge, TurnEdge } from '../../upkeep.ts';
 import type { Core } from '../core.ts';
-import { corrupt } from '../io-error.ts';
+import { corrupt } from '../disk/io-error.ts';
 import { PATCHES_FILE, TURNS_FILE } from '../names.ts';
 
 // Which turn or patch uses which blob, read straight through the files in large pieces.

@@ -10,8 +10,8 @@ import type {
   SweepReport,
   TurnEdge,
 } from '../../upkeep.ts';
-import { toQuipuError } from '../io-error.ts';
-import type { Writer } from '../writer.ts';
+import { toQuipuError } from '../disk/io-error.ts';
+import type { Writer } from '../commit/writer.ts';
 import { type Age, ageBefore, ageOf, wasThere } from './ages.ts';
 import { readPatchEdges, readTurnEdges } from './edges.ts';
 import { GiveWay } from './give-way.ts';

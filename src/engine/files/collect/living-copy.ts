@@ -1,12 +1,12 @@
 import { isQuipuError } from '../../../base/errors.ts';
 import { BLOB_HEADER_BYTES, BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { BulkLease } from '../blobs/bulk-packs.ts';
+import type { BulkLease } from '../packs/bulk-packs.ts';
 import { packFile } from '../names.ts';
-import { closePack, PACK_BYTES } from '../plan/encode-packs.ts';
+import { closePack, PACK_BYTES } from '../packs/encode-packs.ts';
 import type { ChunkPlace } from '../../plan/prepared-blob.ts';
-import type { PackItem } from '../scan-pack.ts';
-import type { Writer } from '../writer.ts';
+import type { PackItem } from '../packs/scan-pack.ts';
+import type { Writer } from '../commit/writer.ts';
 import type { GiveWay } from './give-way.ts';
 
 /** Small enough that taking a slice into the index delays commits by a few milliseconds at most. */

@@ -1,11 +1,11 @@
 import type { Hash } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
-import { eachPackItem } from '../check/each-pack-item.ts';
+import { eachPackItem } from '../packs/each-pack-item.ts';
 import type { SweepPlan } from '../../upkeep.ts';
-import { corrupt } from '../io-error.ts';
+import { corrupt } from '../disk/io-error.ts';
 import { packFile } from '../names.ts';
-import { type PackItem, scanPack } from '../scan-pack.ts';
-import type { Writer } from '../writer.ts';
+import { type PackItem, scanPack } from '../packs/scan-pack.ts';
+import type { Writer } from '../commit/writer.ts';
 import type { GiveWay } from './give-way.ts';
 import { type BlobItem, LivingCopy } from './living-copy.ts';
 import type { PackPlaces } from './pack-places.ts';

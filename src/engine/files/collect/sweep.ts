@@ -3,10 +3,10 @@ import { encodeCollectedMap, isCollected } from '../../../format/collected-map.t
 import type { Progress } from '../../engine.ts';
 import type { SweepPlan, SweepReport } from '../../upkeep.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import { isNoRoom } from '../io-error.ts';
+import { isNoRoom } from '../disk/io-error.ts';
 import { COLLECTED_FILE } from '../names.ts';
-import { closePack } from '../plan/encode-packs.ts';
-import type { Writer } from '../writer.ts';
+import { closePack } from '../packs/encode-packs.ts';
+import type { Writer } from '../commit/writer.ts';
 import { type Age, wasThere } from './ages.ts';
 import { DeadLists } from './dead-lists.ts';
 import type { GiveWay } from './give-way.ts';

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import type { Database as Db } from 'better-sqlite3';
 import { rmSync } from 'node:fs';
-import { makePrivate } from '../make-private.ts';
+import { makePrivate } from '../disk/make-private.ts';
 import { cleanMarkPath } from './clean-mark.ts';
 import { CONTEXT_TABLES_SQL } from './context-table.ts';
 import { MANIFEST_SQL, ManifestTable } from './manifest.ts';

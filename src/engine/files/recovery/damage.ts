@@ -1,4 +1,4 @@
-import { corrupt } from '../io-error.ts';
+import { corrupt } from '../disk/io-error.ts';
 
 /** Kinds of lookups that a damaged file makes unreliable. */
 export type Area = 'blobs' | 'aliases' | 'turns' | 'heads' | 'patches' | 'docs' | 'logs';

@@ -9,7 +9,7 @@ import {
 import { HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import { PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
 import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
-import { corrupt } from '../io-error.ts';
+import { corrupt } from '../disk/io-error.ts';
 import {
   ALIASES_FILE,
   DOCS_FILE,
@@ -19,8 +19,8 @@ import {
   TURNS_FILE,
   TYPES_FILE,
 } from '../names.ts';
-import type { StoreFiles } from '../store-files.ts';
-import type { Tails } from '../tails.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import type { Tails } from '../commit/tails.ts';
 
 export interface HeadedFile {
   readonly name: string;

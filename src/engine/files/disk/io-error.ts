@@ -1,0 +1,103 @@
+import { QuipuError } from '../../../base/errors.ts';
+
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+const READ_ONLY = new Set(['EROFS', 'EACCES', 'EPERM']);
+
+/** What the operating system said, where SQLite says it in words of its own. */
+function errnoOf(code: string | undefined): string | undefined {
+  if (code?.startsWith('SQLITE_') !== true) return code;
+  if (code === 'SQLITE_FULL') return 'ENOSPC';
+  return /^SQLITE_(READONLY|PERM)/.test(code) ? 'EACCES' : 'EIO';
+}
+
+/** Gives an operating system's error its stable code and says what to do. Others pass unchanged. */
+export function toQuipuError(error: unknown, path: string): Error {
+  if (error instanceof QuipuError) return error;
+  const errno = errnoOf((error as NodeJS.ErrnoException | undefined)?.code);
+  if (!(error instanceof Error)) return new Error(String(error));
+  if (errno === undefined) return error;
+  const cause = { cause: error };
+  if (FULL.has(errno)) {
+    return new QuipuError(
+      'DISK_FULL',
+      `no room to write ${path} (${errno}); nothing was stored. Free some space and try again: reading goes on meanwhile`,
+      { path },
+      cause,
+    );
+  }
+  if (READ_ONLY.has(errno)) {
+    return new QuipuError(
+      'READ_ONLY',
+      `${path} cannot be written (${errno}); check the owner and mode of the store's folder, and that its file system is mounted for writing`,
+      { path },
+      cause,
+    );
+  }
+  const hint =
+    errno === 'EMFILE' || errno === 'ENFILE'
+      ? 'too many files are open; raise the limit (ulimit -n) and try again'
+      : 'check the disk and its cables, then open the store again';
+  return new QuipuError('IO', `${path}: ${errno}; ${hint}`, { path, errno }, cause);
+}
+
+/** Whether room is all that was missing. */
+export function isNoRoom(error: unknown): boolean {
+  const errno = errnoOf((error as NodeJS.ErrnoException | undefined)?.code);
+  return errno === 'DISK_FULL' || (errno !== undefined && FULL.has(errno));
+}
+
+/** Undefined when there is no room for it; `onFull` is called then. */
+export async function ifRoom<T>(
+  work: () => Promise<T>,
+  onFull: () => void = () => undefined,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isNoRoom(error)) throw error;
+    onFull();
+    return undefined;
+  }
+}
+
+/** A write whose fate nobody knows: it may be there when the store is opened again, or not. */
+export function unknownOutcome(error: unknown, path: string): QuipuError<'IO'> {
+  const errno = (error as NodeJS.ErrnoException | undefined)?.code ?? 'EIO';
+  return new QuipuError(
+    'IO',
+    `could not make ${path} durable (${errno}); nothing more is acknowledged until the store is opened again. Whether this write is kept shows then: retry it with the same idempotency key`,
+    { path, errno, outcome: 'unknown' },
+    { cause: error },
+  );
+}
+
+/** For what can be made again from the rest of the store. */
+export const REPAIR = 'run "quipu verify --repair", which makes it again';
+
+/** Damage found at a place. `what` completes the sentence "<file> at byte <offset>: …", `advice` says what to do. */
+export function corrupt(
+  file: string,
+  offset: number,
+  what: string,
+  advice = 'restore the file from a backup',
+): QuipuError<'CORRUPT'> {
+  return new QuipuError(
+    'CORRUPT',
+    `${file} at byte ${offset}: ${what}. Nothing was changed; ${advice}`,
+    { file, offset },
+  );
+}
+
+/** For those who go on without what is damaged; whoever asks for it, and a check, is told. */
+export async function unlessCorrupt<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof QuipuError && error.code === 'CORRUPT') return undefined;
+    throw error;
+  }
+}
+
+export function notFound(what: string, id: bigint): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id: String(id) });
+}

@@ -1,0 +1,300 @@
+import { dirname } from 'node:path';
+import type { FormatFile } from '../../../format/format-file.ts';
+import { HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import type { Io, IoFile } from '../../io.ts';
+import { FileHandles, type OpenMode } from './file-handles.ts';
+import { toQuipuError } from './io-error.ts';
+import { LateRecords } from '../heads/late-records.ts';
+import { HEADS_FILE } from '../names.ts';
+import { syncFile, syncFolder } from './sync-failure.ts';
+import { mayWait, namesThrough, readThrough, sizeThrough } from './waiting-writes.ts';
+import { writeFully } from './write-fully.ts';
+
+// The store's files as the rest of the engine sees them: by name relative to the store's folder.
+// Invariants
+// - Only writes whose journal frame is durable come here, so one that fails half-way is never lost: it
+//   waits in `#waiting`, reads see through to it, and it is tried again before anything new is
+//   written. That is how a full disk loses nothing, and how a commit can be acknowledged first.
+// - Every name written, created or removed since the last `syncAll` is in `#dirty` or `#dirtyFolders`.
+// - A head goes to its file late: before anything is synced, or when many have gathered. Until then
+//   reads see through to it.
+
+/** Heads that wait for a checkpoint; a bound on memory and on what a read looks through. */
+const LATE_HEADS = 1024;
+
+export class StoreFiles {
+  readonly io: Io;
+  readonly root: string;
+  /** What the store says of itself; known once FORMAT has been read. */
+  format: FormatFile | undefined;
+  /** Of the journal in this folder; known with `format`. */
+  frameSalt = 0;
+  readonly #handles: FileHandles;
+  readonly #dirty = new Set<string>();
+  readonly #dirtyFolders = new Set<string>();
+  readonly #folders = new Set<string>();
+  #waiting: readonly JournalWrite[] = [];
+  readonly #late: LateRecords = new LateRecords(HEADS_FILE, HEAD_RECORD_BYTES);
+  /** Counts the times that late records came here or reached their file. */
+  #lateMoves = 0;
+  #flushed: Promise<void> = Promise.resolve();
+  #catchingUp: Promise<void> | undefined;
+
+  constructor(io: Io, root: string) {
+    this.io = io;
+    this.root = root;
+    const mustSync = (name: string): boolean => this.#dirty.has(name);
+    this.#handles = new FileHandles({ open: (name, mode) => this.#open(name, mode), mustSync });
+  }
+
+  /** True while durable writes have not reached their files yet. */
+  get behind(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  pathOf(name: string): string {
+    return name === '' ? this.root : `${this.root}/${name}`;
+  }
+
+  /** Up to `length` bytes from `position`; fewer at the end, none when the file is missing. */
+  async read(name: string, position: number, length: number): Promise<Uint8Array> {
+    const into = Buffer.allocUnsafe(length);
+    for (;;) {
+      // Before the file is read: what is written meanwhile would be in neither.
+      const waiting = this.#waiting;
+      const moves = this.#lateMoves;
+      const got = await this.#readFile(name, into, position);
+      if (this.#lateMoves !== moves && name === HEADS_FILE) continue;
+      const unwritten = this.#unwritten(name, waiting);
+      const filled =
+        unwritten.length === 0 ? got : readThrough(unwritten, name, { into, position, got });
+      return filled === length ? into : into.subarray(0, filled);
+    }
+  }
+
+  async size(name: string): Promise<number> {
+    const waiting = this.#unwritten(name, this.#waiting);
+    try {
+      const stat = await this.io.stat(this.pathOf(name));
+      return sizeThrough(waiting, name, stat?.size ?? 0);
+    } catch (error) {
+      throw toQuipuError(error, this.pathOf(name));
+    }
+  }
+
+  /** The names in a folder, also in one that is to be made for what waits; undefined when it is missing. */
+  async list(folder: string): Promise<string[] | undefined> {
+    const path = this.pathOf(folder);
+    const isThere = (await this.io.stat(path)) !== undefined;
+    const names = namesThrough(this.#waiting, folder, isThere ? await this.io.list(path) : []);
+    return isThere || names.length > 0 ? names : undefined;
+  }
+
+  #unwritten(name: string, waiting: readonly JournalWrite[]): readonly JournalWrite[] {
+    if (name !== HEADS_FILE || this.#late.count === 0) return waiting;
+    return [...this.#late.writes(), ...waiting];
+  }
+
+  /**
+   * Carries out durable writes, in order. What cannot be written now waits, and nothing is thrown. `later`:
+   * those that may wait are left to the next `catchUp`.
+   */
+  async apply(writes: readonly JournalWrite[], later = false): Promise<void> {
+    if (this.behind || (later && mayWait(writes))) {
+      this.#waiting = [...this.#waiting, ...writes];
+      return;
+    }
+    for (const [index, write] of writes.entries()) {
+      try {
+        await this.#applyOne(write);
+      } catch {
+        // The frame is durable: the write is tried again, and the next commit reports the cause.
+        this.#waiting = writes.slice(index);
+        return;
+      }
+    }
+  }
+
+  /** Writes what waits; throws the reason when that cannot be done yet. */
+  async catchUp(): Promise<void> {
+    if (!this.behind) return;
+    // Commits and checkpoints both ask; two at once would each drop what the other has written.
+    this.#catchingUp ??= this.#tryWaiting().finally(() => {
+      this.#catchingUp = undefined;
+    });
+    await this.#catchingUp;
+  }
+
+  /** As `catchUp`; what still cannot be written goes on waiting. */
+  async catchUpIfPossible(): Promise<void> {
+    await this.catchUp().catch(() => undefined);
+  }
+
+  async #tryWaiting(): Promise<void> {
+    while (this.#waiting[0] !== undefined) {
+      const write = this.#waiting[0];
+      try {
+        await this.#applyOne(write);
+      } catch (error) {
+        throw toQuipuError(error, this.pathOf(write.path));
+      }
+      this.#waiting = this.#waiting.slice(1);
+    }
+  }
+
+  /**
+   * Throws when a record cannot be written; then it stays here. One flush at a time: two could write the
+   * newer version of a record first, and the older one over it.
+   */
+  #flushLate(): Promise<void> {
+    const flushed = this.#flushed.then(() => this.#writeLate());
+    this.#flushed = flushed.catch(() => undefined);
+    return flushed;
+  }
+
+  async #writeLate(): Promise<void> {
+    for (const write of this.#late.writes()) {
+      await this.#writeBytes(write);
+      this.#lateMoves += 1;
+      this.#late.drop(write);
+    }
+  }
+
+  /** Everything applied before the call is on the disk when it resolves; for what waits, `catchUp` first. */
+  async syncAll(): Promise<void> {
+    try {
+      await this.#flushLate();
+    } catch (error) {
+      throw toQuipuError(error, this.pathOf(HEADS_FILE));
+    }
+    const names = [...this.#dirty];
+    const folders = [...this.#dirtyFolders];
+    this.#dirty.clear();
+    this.#dirtyFolders.clear();
+    try {
+      await Promise.all(names.map((name) => this.#syncOne(name)));
+      for (const folder of folders) await syncFolder(this.io, this.pathOf(folder));
+    } catch (error) {
+      for (const name of names) this.#dirty.add(name);
+      for (const folder of folders) this.#dirtyFolders.add(folder);
+      throw error;
+    }
+  }
+
+  async #syncOne(name: string): Promise<void> {
+    const drops = this.#handles.drops;
+    try {
+      await this.#handles.use(name, 'write', syncFile);
+    } catch (error) {
+      // A commit beside the checkpoint may remove the file, and then there is nothing to sync.
+      const gone =
+        (error as NodeJS.ErrnoException).code === 'ENOENT' && this.#handles.drops !== drops;
+      if (!gone) throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handles.close();
+  }
+
+  async #applyOne(write: JournalWrite): Promise<void> {
+    if (write.kind === 'extent') return;
+    if (write.kind === 'remove') {
+      await this.#remove(write.path);
+      return;
+    }
+    if (write.kind === 'whole') {
+      await this.#replace(write.path, (file) => writeFully(file, write.data, 0));
+      return;
+    }
+    if (!this.#late.takes(write)) return this.#writeBytes(write);
+    this.#lateMoves += 1;
+    this.#late.add(write);
+    if (this.#late.count > LATE_HEADS) await this.#flushLate();
+  }
+
+  async #writeBytes({ path, offset, data }: JournalWrite & { kind: 'bytes' }): Promise<void> {
+    this.#dirty.add(path);
+    await this.#handles.use(path, 'create', async (file) => {
+      await writeFully(file, data, offset);
+      // Again: a `syncAll` beside it may have synced the file before these bytes were in it.
+      this.#dirty.add(path);
+    });
+  }
+
+  async #remove(name: string): Promise<void> {
+    const folder = folderOf(name);
+    // A document that was never published has no file, and perhaps not even a folder.
+    if ((await this.io.stat(this.pathOf(folder))) === undefined) return;
+    await this.io.remove(this.pathOf(name));
+    await this.#handles.drop(name);
+    this.#dirty.delete(name);
+    this.#dirtyFolders.add(folder);
+  }
+
+  /** Others may be reading this file by name: they see the old content or the new, never a part. */
+  async #replace(name: string, write: (file: IoFile) => Promise<void>): Promise<void> {
+    await this.#makeFolders(folderOf(name));
+    // No log or document is called so: none is in the way, and none is lost to this one.
+    const aside = this.pathOf(`${name}~new`);
+    await this.io.remove(aside);
+    const file = await this.io.open(aside, 'create');
+    try {
+      await write(file);
+    } finally {
+      await file.close();
+    }
+    await this.io.rename(aside, this.pathOf(name));
+    await this.#handles.drop(name);
+    this.#dirty.add(name);
+    this.#dirtyFolders.add(folderOf(name));
+  }
+
+  /** Without the journal: a file has its old content or all of the new one, whenever the power fails. */
+  async replace(name: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    try {
+      await this.#replace(name, async (file) => {
+        let at = 0;
+        for await (const piece of pieces) {
+          await writeFully(file, piece, at);
+          at += piece.length;
+        }
+        await syncFile(file);
+      });
+      await syncFolder(this.io, this.pathOf(folderOf(name)));
+    } catch (error) {
+      throw toQuipuError(error, this.pathOf(name));
+    }
+  }
+
+  async #readFile(name: string, into: Uint8Array, position: number): Promise<number> {
+    try {
+      return await this.#handles.use(name, 'read', (file) => file.read(into, position));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+      throw toQuipuError(error, this.pathOf(name));
+    }
+  }
+
+  async #open(name: string, mode: OpenMode): Promise<IoFile> {
+    if (mode !== 'create') return this.io.open(this.pathOf(name), 'write');
+    // Also when the file is there: a process that died may have made it and not synced its name.
+    await this.#makeFolders(folderOf(name));
+    const file = await this.io.open(this.pathOf(name), 'create');
+    this.#dirtyFolders.add(folderOf(name));
+    return file;
+  }
+
+  async #makeFolders(folder: string): Promise<void> {
+    if (folder === '' || this.#folders.has(folder)) return;
+    await this.#makeFolders(folderOf(folder));
+    await this.io.mkdir(this.pathOf(folder));
+    this.#dirtyFolders.add(folderOf(folder));
+    this.#folders.add(folder);
+  }
+}
+
+function folderOf(name: string): string {
+  return dirname(`/${name}`).slice(1);
+}

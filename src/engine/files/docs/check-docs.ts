@@ -1,0 +1,132 @@
+import { crc32 } from '../../../base/crc.ts';
+import { isQuipuError } from '../../../base/errors.ts';
+import { encodeUtf8 } from '../../../base/utf8.ts';
+import type { DocRecord } from '../../../format/doc-record.ts';
+import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import { DOCS_FILE } from '../names.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { type DocPlace, readDoc } from './doc-log.ts';
+import type { Check } from '../check/check.ts';
+import { type Found, staleIndex } from '../check/findings.ts';
+import { type DocItem, walkDocs } from './walk-docs.ts';
+
+// Versions are checked per name, which needs the names in memory. So docs.log is read several times
+// when it is long, each time for a share of the names, by their checksum.
+
+/** No record is shorter: header, a name, a content, checksum. */
+const RECORD_BYTES_MIN = 34;
+/** About 200 bytes each. */
+const NAMES_AT_ONCE = 250_000;
+
+interface Newest {
+  readonly offset: number;
+  readonly version: number;
+  readonly removed: boolean;
+  readonly published: boolean;
+}
+
+type GoodDoc = DocItem & { kind: 'doc' };
+
+export async function checkDocs(check: Check): Promise<void> {
+  const { findings, snapshot, files } = check;
+  const { docsBytes } = snapshot.tails;
+  const records = (docsBytes - OPEN_FILE_HEADER_BYTES) / RECORD_BYTES_MIN;
+  const passes = Math.max(1, Math.ceil(records / NAMES_AT_ONCE));
+  let damaged = false;
+  for (let pass = 0; pass < passes; pass += 1) {
+    const newest = new Map<string, Newest>();
+    for await (const item of walkDocs(files, docsBytes)) {
+      if (item.kind === 'bad') {
+        damaged = true;
+        findings.add(damagedDoc('the document record here is damaged', item));
+        continue;
+      }
+      if (pass === 0) await checkRecord(check, item);
+      if (passes > 1 && crc32(encodeUtf8(item.record.name)) % passes !== pass) continue;
+      takeVersion(check, item, newest);
+    }
+    for (const [name, doc] of newest) {
+      // An index built from a damaged log may not know what comes after the damage.
+      if (!damaged) checkIndexed(check, name, doc);
+      if (doc.published && !doc.removed) await checkPublished(check, name);
+    }
+  }
+}
+
+async function checkRecord({ findings }: Check, item: GoodDoc): Promise<void> {
+  findings.counts.docs += 1;
+  await findings.rest(item.length, 'docs');
+  const { name, content } = item.record;
+  if (content === undefined || isJson(content)) return;
+  findings.add({ ...damagedDoc('the content of the document is not JSON', item), id: name });
+}
+
+/** A new content has a new version; a removal keeps the version it removes. */
+function takeVersion({ findings }: Check, item: GoodDoc, newest: Map<string, Newest>): void {
+  const { name, version, content, published }: DocRecord = item.record;
+  const before = newest.get(name)?.version ?? 0;
+  const removed = content === undefined;
+  if (removed ? version < before : version <= before) {
+    const what = `version ${version} of the document comes after version ${before}`;
+    findings.add({ ...damagedDoc(what, item), id: name });
+  }
+  newest.set(name, { offset: item.offset, version, removed, published });
+}
+
+function checkIndexed({ core, findings, snapshot }: Check, name: string, doc: Newest): void {
+  const place = core.index.findDoc(name);
+  // Written again since the snapshot.
+  if (place !== undefined && place.offset >= snapshot.tails.docsBytes) return;
+  const same =
+    place?.offset === doc.offset && place.version === doc.version && place.removed === doc.removed;
+  if (!same) findings.add(staleIndex(`the index is wrong about document ${name}`, name));
+}
+
+/** The plain file is for others to read; the document is the truth. */
+async function checkPublished(
+  { core, files, findings, writer }: Check,
+  name: string,
+): Promise<void> {
+  await writer.exclusively(async () => {
+    const place = core.index.findDoc(name);
+    if (place === undefined || place.removed) return;
+    const expected = await publishedContent(files, name, place);
+    if (expected === undefined) return;
+    // The size is that of the name: a file whose name was taken away can still be read for a while.
+    const length = await files.size(name);
+    const found = await files.read(name, 0, expected.length);
+    if (length === expected.length && Buffer.compare(expected, found) === 0) return;
+    const what = 'the published file is not what the document says';
+    const about = { file: name, offset: 0, id: name, length };
+    findings.add({ what, ...about, severity: 'stale', remedy: 'publish' });
+  });
+}
+
+/** Undefined for a document that is not published, or is damaged, which was told where it lies. */
+export async function publishedContent(
+  files: StoreFiles,
+  name: string,
+  place: DocPlace,
+): Promise<Uint8Array | undefined> {
+  try {
+    const { content, published } = await readDoc(files, name, place);
+    return published && content !== undefined ? encodeUtf8(content) : undefined;
+  } catch (error) {
+    if (isQuipuError(error, 'CORRUPT')) return undefined;
+    throw error;
+  }
+}
+
+function damagedDoc(what: string, { offset, length }: DocItem): Found {
+  return { what, file: DOCS_FILE, offset, severity: 'lost', length };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // SyntaxError: the answer.
+    return false;
+  }
+}

@@ -1,0 +1,77 @@
+import {
+  decodeDocRecord,
+  DOC_HEADER_BYTES,
+  type DocRecord,
+  docRecordLength,
+} from '../../../format/doc-record.ts';
+import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import { DOCS_FILE } from '../names.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+
+const PIECE_BYTES = 1024 * 1024;
+/** A record that claims to be longer has a damaged length. */
+const RECORD_BYTES_MAX = 512 * 1024 * 1024;
+const MAGIC: Buffer = Buffer.from('QDRC', 'latin1');
+
+export type DocItem =
+  | {
+      readonly kind: 'doc';
+      readonly record: DocRecord;
+      readonly offset: number;
+      readonly length: number;
+    }
+  | { readonly kind: 'bad'; readonly offset: number; readonly length: number };
+
+/** Every record of docs.log up to `end`; after a bad one it goes on at the next that can be read. */
+export async function* walkDocs(files: StoreFiles, end: number): AsyncGenerator<DocItem> {
+  let pieceBytes = PIECE_BYTES;
+  let offset = OPEN_FILE_HEADER_BYTES;
+  while (offset < end) {
+    const piece = await files.read(DOCS_FILE, offset, Math.min(pieceBytes, end - offset));
+    let at = 0;
+    for (let item = docAt(piece, at, offset); item !== undefined; item = docAt(piece, at, offset)) {
+      yield item;
+      at += item.length;
+    }
+    offset += at;
+    if (at > 0) continue;
+    const length = docRecordLength(piece.subarray(0, DOC_HEADER_BYTES)) ?? 0;
+    if (length > pieceBytes && length <= Math.min(end - offset, RECORD_BYTES_MAX)) {
+      // One document larger than the piece: look at more at once.
+      pieceBytes = length;
+      continue;
+    }
+    const next = await nextDoc(files, offset + 1, end);
+    yield { kind: 'bad', offset, length: next - offset };
+    offset = next;
+    pieceBytes = PIECE_BYTES;
+  }
+}
+
+function docAt(
+  piece: Uint8Array,
+  at: number,
+  offset: number,
+): (DocItem & { kind: 'doc' }) | undefined {
+  const length = docRecordLength(piece.subarray(at, at + DOC_HEADER_BYTES));
+  if (length === undefined || at + length > piece.length) return undefined;
+  const record = decodeDocRecord(piece.subarray(at, at + length));
+  return record && { kind: 'doc', record, offset: offset + at, length };
+}
+
+async function nextDoc(files: StoreFiles, from: number, end: number): Promise<number> {
+  for (let start = from; start < end; start += PIECE_BYTES) {
+    const bytes = await files.read(DOCS_FILE, start, Math.min(PIECE_BYTES + 3, end - start));
+    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (let at = piece.indexOf(MAGIC); at !== -1; at = piece.indexOf(MAGIC, at + 1)) {
+      if (await isDoc(files, start + at, end)) return start + at;
+    }
+  }
+  return end;
+}
+
+async function isDoc(files: StoreFiles, offset: number, end: number): Promise<boolean> {
+  const length = docRecordLength(await files.read(DOCS_FILE, offset, DOC_HEADER_BYTES));
+  if (length === undefined || length > Math.min(end - offset, RECORD_BYTES_MAX)) return false;
+  return decodeDocRecord(await files.read(DOCS_FILE, offset, length)) !== undefined;
+}

@@ -1,0 +1,79 @@
+import { LruCache } from '../../../base/lru-cache.ts';
+import {
+  decodeHeadRecord,
+  HEAD_RECORD_BYTES,
+  type HeadRecord,
+} from '../../../format/head-record.ts';
+import { corrupt, REPAIR } from '../disk/io-error.ts';
+import { HEADS_FILE, openTurnFile } from '../names.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+
+const CACHED_HEAD_BYTES = 256;
+
+/** What else is known of a context, from its turns and its document. */
+export interface SeenContext {
+  readonly head: number;
+  readonly removed: boolean;
+}
+
+/** Where each context stands. Slots are written in place, always through the journal. */
+export class HeadTable {
+  readonly #files: StoreFiles;
+  readonly #heads: LruCache<number, HeadRecord>;
+
+  constructor(files: StoreFiles, cacheBytes: number) {
+    this.#files = files;
+    this.#heads = new LruCache(cacheBytes, () => CACHED_HEAD_BYTES);
+  }
+
+  /** What `get` would give, if it is in memory. */
+  peek(id: number): HeadRecord | undefined {
+    return this.#heads.get(id);
+  }
+
+  /** Trusts `id` to have been handed out: an unreadable slot is damage. */
+  async get(id: number, seen: (id: number) => SeenContext | undefined): Promise<HeadRecord> {
+    const cached = this.#heads.get(id);
+    if (cached !== undefined) return cached;
+    const offset = id * HEAD_RECORD_BYTES;
+    const record = decodeHeadRecord(await this.#files.read(HEADS_FILE, offset, HEAD_RECORD_BYTES));
+    if (record === undefined || record.id !== BigInt(id)) {
+      throw corrupt(HEADS_FILE, offset, `the head of context ${id} is damaged`, REPAIR);
+    }
+    // An intact slot can still be an old one that a disk brought back: what was seen of the
+    // context elsewhere must agree.
+    const expected = seen(id);
+    if (expected !== undefined && isOld(record, expected)) {
+      throw corrupt(
+        HEADS_FILE,
+        offset,
+        `context ${id} is at turn ${record.head}, but ${expected.removed ? 'was removed' : `got to turn ${expected.head}`}`,
+        REPAIR,
+      );
+    }
+    // It may have moved while the slot was read.
+    const moved = this.#heads.get(id);
+    if (moved !== undefined) return moved;
+    this.#heads.set(id, record);
+    return record;
+  }
+
+  put(record: HeadRecord): void {
+    this.#heads.set(Number(record.id), record);
+  }
+}
+
+/** The head, if the turn that it calls open is: else its file was damaged, and nobody goes on with it. */
+export function withOpen(head: HeadRecord, openTurns: ReadonlyMap<number, unknown>): HeadRecord {
+  const { id, openTurn, removed } = head;
+  if (openTurn === 0n || removed || openTurns.has(Number(openTurn))) return head;
+  const what = `the file of turn ${openTurn}, which is open in context ${id}, is damaged or gone`;
+  const advice =
+    'restore it from a backup, or run "quipu verify --repair", which gives that turn up';
+  throw corrupt(openTurnFile(Number(openTurn)), 0, what, advice);
+}
+
+function isOld(record: HeadRecord, seen: SeenContext): boolean {
+  if (record.removed !== seen.removed) return true;
+  return !record.removed && Number(record.head) !== seen.head;
+}

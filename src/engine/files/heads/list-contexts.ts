@@ -1,0 +1,105 @@
+import type { ContextId } from '../../../base/brand.ts';
+import { invalid } from '../../../base/errors.ts';
+import type { HeadRecord } from '../../../format/head-record.ts';
+import type { ContextList, ContextQuery } from '../../engine.ts';
+import type { ContextRow } from '../../rows.ts';
+import type { Core } from '../core.ts';
+import { toHeadRow } from '../../plan/report.ts';
+
+// Contexts by recency. One that moves while someone pages goes to the top, which that reader has
+// passed already; so a listing ends with further rounds over what moved since the round before began.
+
+/** A moment of the store: a context moved after it if its head or its own id is newer. */
+interface Moment {
+  readonly ms: number;
+  readonly turn: number;
+  readonly context: number;
+}
+
+interface Cursor {
+  /** Only contexts that moved after this belong to the round. */
+  readonly floor: Moment;
+  /** When the round began. */
+  readonly round: Moment;
+  /** The last row given; undefined at the start of a round. */
+  readonly at: { readonly updatedAt: number; readonly id: number } | undefined;
+}
+
+const BEGINNING: Moment = { ms: 0, turn: 0, context: 0 };
+
+export async function listContexts(core: Core, query: ContextQuery): Promise<ContextList> {
+  core.damage.assertWhole('heads');
+  let cursor = query.cursor === undefined ? firstCursor(core) : parseCursor(query.cursor);
+  const rows: ContextRow[] = [];
+  while (rows.length < query.limit) {
+    const ids = core.index.listContexts({
+      ...(query.label === undefined ? {} : { label: query.label }),
+      ...(query.kind === undefined ? {} : { kind: query.kind }),
+      ...(cursor.at === undefined ? {} : { before: cursor.at }),
+      limit: query.limit - rows.length,
+    });
+    for (const id of ids) {
+      const head = await core.getHead(id);
+      if (head === undefined || head.removed) continue;
+      cursor = { ...cursor, at: { updatedAt: head.updatedAt, id } };
+      if (head.updatedAt < cursor.floor.ms) return finish(core, query, cursor, rows);
+      if (movedAfter(head, cursor.floor)) rows.push(await toRow(core, head));
+    }
+    if (ids.length === 0) return finish(core, query, cursor, rows);
+  }
+  return { rows, cursor: toText(cursor) };
+}
+
+/** The round is over; another one follows only if something moved since it began. */
+async function finish(
+  core: Core,
+  query: ContextQuery,
+  { round }: Cursor,
+  rows: ContextRow[],
+): Promise<ContextList> {
+  const [newest] = core.index.listContexts({
+    ...(query.label === undefined ? {} : { label: query.label }),
+    ...(query.kind === undefined ? {} : { kind: query.kind }),
+    limit: 1,
+  });
+  const head = newest === undefined ? undefined : await core.getHead(newest);
+  const next = momentOf(core);
+  const sameMoment =
+    next.ms === round.ms && next.turn === round.turn && next.context === round.context;
+  if (head === undefined || sameMoment || !movedAfter(head, round)) return { rows };
+  return { rows, cursor: toText({ floor: round, round: next, at: undefined }) };
+}
+
+function movedAfter(head: HeadRecord, moment: Moment): boolean {
+  return Number(head.head) >= moment.turn || Number(head.id) >= moment.context;
+}
+
+/** A turn that is open now may become a head later, with an id that is small by then. */
+function momentOf(core: Core): Moment {
+  const { nextTurn, nextContext, timeMs } = core.tails;
+  const turn = Math.min(nextTurn, ...core.openTurns.keys());
+  return { ms: timeMs, turn, context: nextContext };
+}
+
+function firstCursor(core: Core): Cursor {
+  return { floor: BEGINNING, round: momentOf(core), at: undefined };
+}
+
+async function toRow(core: Core, head: HeadRecord): Promise<ContextRow> {
+  return { ...toHeadRow(head), meta: await core.getContextMeta(Number(head.id as ContextId)) };
+}
+
+function toText(cursor: Cursor): string {
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
+}
+
+function parseCursor(text: string): Cursor {
+  try {
+    const cursor = JSON.parse(Buffer.from(text, 'base64url').toString()) as Cursor;
+    if (typeof cursor.floor.turn === 'number' && typeof cursor.round.turn === 'number')
+      return cursor;
+  } catch {
+    // Falls through: whatever it is, no listing gave it.
+  }
+  throw invalid('cursor', 'is not one that a listing gave; start again without it');
+}

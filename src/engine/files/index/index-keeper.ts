@@ -1,0 +1,161 @@
+import { QuipuError } from '../../../base/errors.ts';
+import type { Progress } from '../../engine.ts';
+import type { Core } from '../core.ts';
+import { Index } from './store-index.ts';
+import { type ContextPlace, type Shelf, ShelfDamaged } from './shelf.ts';
+import type { Rebuild } from './rebuild.ts';
+import { rebuildIndex } from './rebuild-index.ts';
+
+/** Where shelves come from. A new one is built aside and then takes the place of the old one. */
+export interface ShelfSource {
+  open(): Shelf;
+  /** `inMemory`: for when a file cannot be written. */
+  create(inMemory?: boolean): Shelf;
+  install(fresh: Shelf, old: Shelf): Shelf;
+}
+
+type Known = Pick<Rebuild, 'isUsed' | 'seen'>;
+
+interface BetweenGroups {
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Keeps the index in step with the store, and builds it again when it cannot be believed. */
+export class IndexKeeper {
+  readonly #core: Core;
+  readonly #source: ShelfSource;
+  readonly #seq: () => number;
+  #shelf: Shelf;
+  /** Those who wait for an index that is rebuilt between two groups. */
+  #waiting: Promise<boolean> | undefined;
+
+  /** `seq` is the last frame that the index was told of. */
+  constructor(core: Core, source: ShelfSource, seq: () => number) {
+    this.#core = core;
+    this.#source = source;
+    this.#seq = seq;
+    this.#shelf = source.open();
+    core.index = this.#wrap(this.#shelf);
+  }
+
+  /** The last frame that the index on disk covers; undefined when it covers none, or not for certain. */
+  get coveredSeq(): number | undefined {
+    const { seq, damaged } = this.#shelf.positions();
+    return damaged === 1 ? undefined : seq;
+  }
+
+  /** For a quiet moment after acknowledgements. `mend` is for what turns out to be damaged then. */
+  rest(mend: (error: unknown) => Promise<boolean>): void {
+    try {
+      this.#core.index.maybeFlush();
+    } catch (error) {
+      // What is pending stays in memory; a damaged shelf is rebuilt behind the readers' backs.
+      if (error instanceof ShelfDamaged) void mend(error).catch(() => undefined);
+    }
+  }
+
+  /** As `mend`, between two groups: commits that came meanwhile would not be in the new index. */
+  async mendBetween(error: unknown, groups: BetweenGroups): Promise<boolean> {
+    if (!(error instanceof ShelfDamaged)) return false;
+    this.#waiting ??= groups
+      .exclusively(() => this.mend(error))
+      .finally(() => {
+        this.#waiting = undefined;
+      });
+    return this.#waiting;
+  }
+
+  /**
+   * True when `error` came from a damaged index, which has been rebuilt: then a retry may work. Call it where no
+   * commit can come between.
+   */
+  async mend(error: unknown): Promise<boolean> {
+    if (!(error instanceof ShelfDamaged)) return false;
+    await this.rebuild();
+    return true;
+  }
+
+  /** Builds an index that is in step anew; which packs it has places in, and where contexts are, is believed. */
+  async reindex(progress?: Progress): Promise<void> {
+    const { index } = this.#core;
+    let used: ReadonlySet<number> | undefined;
+    await this.rebuild(progress, {
+      isUsed: (pack) => (used ??= packsOf(index)).has(pack),
+      seen: (context) => contextOf(index, context),
+    });
+  }
+
+  /** When there is no index, or one that cannot be in step; one that has seen everything but damage is believed. */
+  async renew(): Promise<void> {
+    if (this.#shelf.positions()['seq'] === this.#seq()) await this.reindex();
+    else await this.rebuild();
+  }
+
+  /**
+   * Reads the whole store. Readers use the old index until the new one is whole. `isUsed` tells what is
+   * known of a pack that does not say itself whether it counts, `seen` where a context is whose head is damaged.
+   */
+  async rebuild(progress?: Progress, known: Partial<Known> = {}): Promise<void> {
+    try {
+      await this.#buildIn(this.#source.create(), progress, known);
+    } catch (error) {
+      // What the store's own files say has a code.
+      if (error instanceof QuipuError) throw error;
+      await this.#buildIn(this.#source.create(true), progress, known);
+    }
+  }
+
+  async #buildIn(
+    fresh: Shelf,
+    progress: Progress | undefined,
+    { isUsed = () => false, seen }: Partial<Known>,
+  ): Promise<void> {
+    const core = this.#core;
+    const { files, tails } = core;
+    try {
+      const index = this.#wrap(fresh);
+      const isOpenTurn = (id: number): boolean => core.openTurns.has(id);
+      const from = { files, tails, index, progress, isOpenTurn, isUsed, seen };
+      core.damage = await rebuildIndex(from);
+      index.flush(true);
+    } catch (error) {
+      fresh.close();
+      throw error;
+    }
+    this.#shelf = this.#source.install(fresh, this.#shelf);
+    core.index = this.#wrap(this.#shelf);
+    if (this.#shelf.positions()['seq'] !== this.#seq()) throw new ShelfDamaged('it did not arrive');
+  }
+
+  close(): void {
+    this.#core.index.close();
+  }
+
+  #wrap(shelf: Shelf): Index {
+    const positions = () => ({
+      seq: this.#seq(),
+      damaged: this.#core.damage.places.length > 0 ? 1 : 0,
+    });
+    return new Index({ shelf, positions });
+  }
+}
+
+function contextOf(index: Index, context: number): ContextPlace | undefined {
+  try {
+    return index.getContext(context);
+  } catch (error) {
+    if (error instanceof ShelfDamaged) return undefined;
+    throw error;
+  }
+}
+
+/** A damaged index tells of the packs that it still can. */
+function packsOf(index: Index): Set<number> {
+  const packs = new Set<number>();
+  try {
+    for (const { pack } of index.walkBlobs()) packs.add(pack);
+  } catch (error) {
+    if (!(error instanceof ShelfDamaged)) throw error;
+  }
+  return packs;
+}

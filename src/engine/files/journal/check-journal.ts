@@ -1,0 +1,87 @@
+import { isQuipuError } from '../../../base/errors.ts';
+import { decodeCheckpoint } from '../../../format/checkpoint.ts';
+import { decodeFormatFile } from '../../../format/format-file.ts';
+import { decodeMark, MARK_BYTES } from '../../../format/mark.ts';
+import { CHECKPOINT_FILES, type Checkpoint, type CheckpointBody } from './checkpoint-file.ts';
+import { FORMAT_FILE } from '../names.ts';
+import { SEGMENTS } from './journal.ts';
+import { MARK_FILE, readJournal } from './read-journal.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import type { Check } from '../check/check.ts';
+import type { Found } from '../check/findings.ts';
+
+// FORMAT and the journal. While a store is open its journal is only needed after a power cut, and a
+// checkpoint makes all of it again: so damage here is stale, not lost, as long as someone sees it.
+
+const CHECKPOINT_TRIES = 5;
+const CHECKPOINT_WAIT_MS = 20;
+
+export async function checkJournal(check: Check): Promise<void> {
+  const { files, findings, writer } = check;
+  const format = decodeFormatFile(await files.read(FORMAT_FILE, 0, 4096));
+  if (format === undefined) {
+    const length = await files.size(FORMAT_FILE);
+    const what = `the file is ${length === 0 ? 'gone' : 'damaged'}; the checkpoint says the same`;
+    const about = { file: FORMAT_FILE, offset: 0, length };
+    findings.add({ what, ...about, severity: 'stale', remedy: 'format' });
+  }
+  const newest = await checkCheckpoints(check);
+  await writer.exclusively(() => checkFrames(check, newest));
+}
+
+/** A checkpoint may be on its way to the disk, so what cannot be read is read again. */
+async function checkCheckpoints({ files, findings }: Check): Promise<Checkpoint | undefined> {
+  for (let tries = 1; ; tries += 1) {
+    const found = [
+      await readOne(files, CHECKPOINT_FILES[0]),
+      await readOne(files, CHECKPOINT_FILES[1]),
+    ];
+    const whole = found.filter((one) => one !== 'damaged').filter((one) => one !== 'empty');
+    whole.sort((a, b) => b.generation - a.generation);
+    if (!found.includes('damaged') || tries === CHECKPOINT_TRIES) {
+      for (const [at, file] of CHECKPOINT_FILES.entries()) {
+        if (found[at] === 'damaged') findings.add(stale(file, 0, 'the checkpoint is damaged'));
+      }
+      return whole[0];
+    }
+    await new Promise((resolve) => setTimeout(resolve, CHECKPOINT_WAIT_MS));
+  }
+}
+
+async function readOne(files: StoreFiles, name: string): Promise<Checkpoint | 'empty' | 'damaged'> {
+  const length = await files.size(name);
+  // The second file stays empty until there is a second checkpoint.
+  if (length === 0) return name === CHECKPOINT_FILES[1] ? 'empty' : 'damaged';
+  const found = decodeCheckpoint(await files.read(name, 0, length));
+  return found === undefined ? 'damaged' : { ...found, body: found.body as CheckpointBody };
+}
+
+/** Every frame that a power cut now would need, up to the last one acknowledged. */
+async function checkFrames(
+  { files, findings, writer }: Check,
+  newest: Checkpoint | undefined,
+): Promise<void> {
+  const mark = await files.read(MARK_FILE, 0, MARK_BYTES);
+  const marked = decodeMark(mark);
+  // None at all is what a store has that was restored and not written to since.
+  if (mark.length > 0 && (marked === undefined || marked > writer.seq)) {
+    findings.add(stale(MARK_FILE, 0, 'the mark of the last frame is damaged'));
+  }
+  if (newest === undefined) return;
+  const { seq, body } = newest;
+  try {
+    const last = await readJournal(files, { ...body.journal, seq, synced: true }, async () => {});
+    if (last < writer.seq) {
+      const { segment, position } = body.journal;
+      findings.add(stale(SEGMENTS[segment], position, `frame ${last + 1} cannot be read`));
+    }
+  } catch (error) {
+    if (!isQuipuError(error, 'CORRUPT')) throw error;
+    const { file, offset } = error.data;
+    findings.add(stale(file, offset, 'a frame is damaged'));
+  }
+}
+
+function stale(file: string, offset: number, what: string): Found {
+  return { what, file, offset, severity: 'stale', length: 0, remedy: 'journal' };
+}

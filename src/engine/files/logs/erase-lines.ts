@@ -1,0 +1,123 @@
+import { crc32 } from '../../../base/crc.ts';
+import { encodeUtf8 } from '../../../base/utf8.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
+import { EMPTY_LOG, type LogState } from '../../plan/log-state.ts';
+import { padLine } from '../../pad-line.ts';
+import type { LineErasure } from '../../upkeep.ts';
+import { Quarantine } from '../check/quarantine.ts';
+import { extentsFile } from '../names.ts';
+import { extentOfLine, readExtent, readExtentLines } from './line-log.ts';
+import type { Writer } from '../commit/writer.ts';
+
+// Erasing lines: each is overwritten in place by one of the same length, together with the checksum of
+// its extent, through the journal, which is overwritten itself before and after. Nothing moves, so
+// whoever knows a place in the log still knows it. When it resolves, no file has the old lines.
+// Before, so that a crash leaves nothing in the journal whatever checkpoint it comes after; and after,
+// because the frames that overwrite an extent hold its other lines as they are now.
+
+/** Small enough for the reserve: on a full disk the frame of an erasure goes there. */
+const FRAME_BYTES_MAX = 1024 * 1024;
+
+export async function eraseLines(
+  writer: Writer,
+  log: string,
+  erasures: readonly LineErasure[],
+): Promise<void> {
+  await writer.upkeep('erasing', async () => {
+    const waiting = new Map(erasures.map(({ line, text }) => [line, text]));
+    const state = (await writer.core.getLogState(log)) ?? EMPTY_LOG;
+    // All of them are tried before the first is written.
+    for (const [, texts] of await byExtent(writer, log, state, waiting)) {
+      await planExtent(writer, log, texts);
+    }
+    await writer.scrubJournal();
+    for (const page of toPages(await byExtent(writer, log, state, waiting))) {
+      await writer.exclusively(() => overwrite(writer, log, page));
+    }
+    await writer.scrubJournal();
+  });
+}
+
+/** The texts of one extent, by line. */
+interface ExtentTexts {
+  readonly index: number;
+  readonly bytes: number;
+  readonly texts: ReadonlyMap<number, string>;
+}
+
+async function byExtent(
+  { core }: Writer,
+  log: string,
+  state: LogState,
+  waiting: ReadonlyMap<number, string>,
+): Promise<Map<number, ExtentTexts>> {
+  const extents = new Map<number, ExtentTexts>();
+  for (const [line, text] of waiting) {
+    // Throws for a line that is not there.
+    if (line >= state.lines) padLine(log, line, undefined, text);
+    const index = await extentOfLine(core.files, log, state, line);
+    const known = extents.get(index);
+    if (known !== undefined) {
+      extents.set(index, { ...known, texts: new Map([...known.texts, [line, text]]) });
+      continue;
+    }
+    const before = await readExtent(core.files, log, index - 1);
+    const { endOffset } = await readExtent(core.files, log, index);
+    const bytes = endOffset - before.endOffset;
+    extents.set(index, { index, bytes, texts: new Map([[line, text]]) });
+  }
+  return extents;
+}
+
+/** As many extents as one frame takes. */
+function* toPages(extents: ReadonlyMap<number, ExtentTexts>): Generator<ExtentTexts[]> {
+  let page: ExtentTexts[] = [];
+  let bytes = 0;
+  for (const extent of extents.values()) {
+    if (page.length > 0 && bytes + extent.bytes > FRAME_BYTES_MAX) {
+      yield page;
+      page = [];
+      bytes = 0;
+    }
+    page.push(extent);
+    bytes += extent.bytes;
+  }
+  if (page.length > 0) yield page;
+}
+
+async function overwrite(writer: Writer, log: string, page: readonly ExtentTexts[]): Promise<void> {
+  const writes: JournalWrite[] = [];
+  for (const texts of page) writes.push(...(await planExtent(writer, log, texts)));
+  const quarantine = await Quarantine.load(writer.core.files);
+  if (quarantine.copies.length > 0) {
+    const ranges = writes.flatMap((write) =>
+      write.kind === 'bytes'
+        ? [{ file: write.path, offset: write.offset, length: write.data.length }]
+        : [],
+    );
+    await quarantine.erase(log, ranges);
+  }
+  await writer.storeWrites(writes);
+}
+
+/** The lines of an extent with other texts among them, and the extent that describes them. */
+async function planExtent(
+  { core }: Writer,
+  log: string,
+  { index, texts }: ExtentTexts,
+): Promise<JournalWrite[]> {
+  const before = await readExtent(core.files, log, index - 1);
+  const extent = await readExtent(core.files, log, index);
+  const lines = await readExtentLines(core.files, log, before, extent);
+  for (const [line, text] of texts) {
+    const at = line - before.endLine;
+    lines[at] = padLine(log, line, lines[at], text);
+  }
+  const data = encodeUtf8(`${lines.join('\n')}\n`);
+  const described = encodeLogExtent({ ...extent, contentCrc: crc32(data) });
+  return [
+    { kind: 'bytes', path: log, offset: before.endOffset, data },
+    { kind: 'bytes', path: extentsFile(log), offset: index * LOG_EXTENT_BYTES, data: described },
+  ];
+}

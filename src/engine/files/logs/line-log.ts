@@ -1,0 +1,113 @@
+import { crc32 } from '../../../base/crc.ts';
+import { decodeUtf8 } from '../../../base/utf8.ts';
+import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
+import type { LogState } from '../../plan/log-state.ts';
+import { isName } from '../../names.ts';
+import { corrupt } from '../disk/io-error.ts';
+import { extentsFile } from '../names.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+
+// A log is a plain file of JSON lines that people can read, and cannot carry checksums. Its extents
+// file has one fixed-size record per append: where it ends, at which line, and the checksum of its
+// bytes. Both grow in the same journal frame. Finding line n is a binary search over the extents.
+
+const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
+
+/** Undefined when nothing has extents of that name. */
+export async function readLogState(files: StoreFiles, name: string): Promise<LogState | undefined> {
+  if (!isName(name)) return undefined;
+  const extentBytes = await files.size(extentsFile(name));
+  const bytes = await files.size(name);
+  if (extentBytes === 0) return undefined;
+  const extents = Math.floor(extentBytes / LOG_EXTENT_BYTES);
+  const last = await readExtent(files, name, extents - 1);
+  if (extentBytes % LOG_EXTENT_BYTES !== 0 || last.endOffset !== bytes) {
+    throw corrupt(name, bytes, `the log should have ${last.endOffset} bytes`);
+  }
+  return { lines: last.endLine, bytes, extents };
+}
+
+/** Whether there is such a log, damaged or not. */
+export async function hasLog(
+  files: StoreFiles,
+  name: string,
+  isDoc: () => boolean,
+): Promise<boolean> {
+  if (!isName(name)) return false;
+  if ((await files.size(extentsFile(name))) > 0) return true;
+  // A plain file without extents is a published document, or a log that lost them.
+  return (await files.size(name)) > 0 && !isDoc();
+}
+
+/** Up to `limit` lines from line `from`, each extent checked before a line of it is handed out. */
+export async function readLines(
+  files: StoreFiles,
+  name: string,
+  state: LogState,
+  range: { from: number; limit: number },
+): Promise<string[]> {
+  const lines: string[] = [];
+  const end = Math.min(state.lines, range.from + range.limit);
+  if (range.from >= end) return lines;
+  let index = await extentOfLine(files, name, state, range.from);
+  let before = await readExtent(files, name, index - 1);
+  while (before.endLine < end) {
+    const extent = await readExtent(files, name, index);
+    const found = await readExtentLines(files, name, before, extent);
+    const first = Math.max(0, range.from - before.endLine);
+    lines.push(...found.slice(first, end - before.endLine));
+    before = extent;
+    index += 1;
+  }
+  return lines;
+}
+
+/** The checked lines of one extent. */
+export async function readExtentLines(
+  files: StoreFiles,
+  name: string,
+  before: LogExtent,
+  extent: LogExtent,
+): Promise<string[]> {
+  const bytes = await files.read(name, before.endOffset, extent.endOffset - before.endOffset);
+  if (bytes.length !== extent.endOffset - before.endOffset || crc32(bytes) !== extent.contentCrc) {
+    throw corrupt(name, before.endOffset, 'these lines are not the ones that were written');
+  }
+  const lines = decodeUtf8(bytes).split('\n');
+  lines.pop();
+  if (lines.length !== extent.endLine - before.endLine) {
+    throw corrupt(extentsFile(name), 0, `line counts do not match ${name}`);
+  }
+  return lines;
+}
+
+/** Extent `index`; the one before the first is the start of the file. */
+export async function readExtent(
+  files: StoreFiles,
+  name: string,
+  index: number,
+): Promise<LogExtent> {
+  if (index < 0) return START;
+  const offset = index * LOG_EXTENT_BYTES;
+  const extent = decodeLogExtent(await files.read(extentsFile(name), offset, LOG_EXTENT_BYTES));
+  if (extent === undefined) throw corrupt(extentsFile(name), offset, `extent ${index} is damaged`);
+  return extent;
+}
+
+/** The extent that has a line which is there. */
+export async function extentOfLine(
+  files: StoreFiles,
+  name: string,
+  state: LogState,
+  line: number,
+): Promise<number> {
+  let low = 0;
+  let high = state.extents - 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const extent = await readExtent(files, name, middle);
+    if (extent.endLine > line) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

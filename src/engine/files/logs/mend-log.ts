@@ -1,0 +1,127 @@
+import { crc32 } from '../../../base/crc.ts';
+import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
+import { extentsFile } from '../names.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { NOT_WRITTEN, openDamaged, walkStretches } from './salvage-log.ts';
+import type { DamagedLog } from './salvage-log.ts';
+import type { Writer } from '../commit/writer.ts';
+import type { Quarantine } from '../check/quarantine.ts';
+
+// Makes a log fit its extents again, so that it can be appended to.
+// - Lines that moved go back to their places. What cannot be proved keeps its place, and stays unproved.
+// - Bytes that no extent speaks of stay where they are, under an extent whose checksum they do not have.
+// - Whatever is overwritten was set aside before. Each file is replaced as a whole: a crash leaves the old
+//   one or the new one, and what is left to do is found again.
+
+const PIECE_BYTES = 1024 * 1024;
+const SPACE = 0x20;
+const LINE_FEED = 0x0a;
+
+export async function mendLog(writer: Writer, name: string, quarantine: Quarantine): Promise<void> {
+  const { core } = writer;
+  const look = async (): Promise<DamagedLog | undefined> => {
+    const log = (await core.hasLog(name)) ? await openDamaged(core.files, name) : undefined;
+    return log?.damage.length === 0 ? undefined : log;
+  };
+  if ((await writer.exclusively(look)) === undefined) return;
+  // No frame from before may be replayed over the files as they will be.
+  await writer.checkpoint();
+  await writer.exclusively(async () => {
+    const log = await look();
+    if (log === undefined) return;
+    const { last, size, extentBytes } = log;
+    const { endOffset } = last.extent;
+    const isOff = size < endOffset || (await isMoved(log));
+    if (isOff) await rewriteLines(log, quarantine);
+    const hole = size > endOffset && !isOff ? await digHole(log, quarantine) : [];
+    if (hole.length === 0 && extentBytes === (last.index + 1) * LOG_EXTENT_BYTES) return;
+    await core.files.replace(extentsFile(name), extentsOf(log, hole));
+  });
+}
+
+/** Whether bytes came or went before the last line, and not behind it. */
+async function isMoved(log: DamagedLog): Promise<boolean> {
+  const { endLine } = log.last.extent;
+  if (log.shift === 0 || endLine === 0) return false;
+  for await (const { stretch } of walkStretches(log, endLine - 1, endLine)) return stretch.isMoved;
+  return false;
+}
+
+async function rewriteLines(log: DamagedLog, quarantine: Quarantine): Promise<void> {
+  const { files, name, size } = log;
+  const offset = await firstTouched(log);
+  const what = 'these bytes stood here before the log was mended';
+  const place = { file: name, offset, length: Math.max(0, size - offset), id: name };
+  await quarantine.setAside([{ ...place, what, severity: 'lost' }], Date.now());
+  await files.replace(name, linesOf(log));
+}
+
+async function firstTouched(log: DamagedLog): Promise<number> {
+  const { endLine, endOffset } = log.last.extent;
+  for await (const { stretch } of walkStretches(log, 0, endLine)) {
+    if (stretch.isMoved || stretch.proved === undefined) return stretch.offset;
+  }
+  return endOffset;
+}
+
+async function* linesOf(log: DamagedLog): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const { stretch } of walkStretches(log, 0, log.last.extent.endLine)) {
+    yield stretch.proved ?? (await unproved(log, stretch.offset, stretch.end));
+  }
+}
+
+/** What stands there, as long as it should be. */
+async function unproved(log: DamagedLog, offset: number, end: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(end - offset).fill(SPACE);
+  bytes.set(await log.files.read(log.name, offset, end - offset));
+  bytes[bytes.length - 1] = LINE_FEED;
+  return bytes;
+}
+
+/** An extent for the bytes behind the last one: their lines have numbers, and are never handed out. */
+async function digHole(log: DamagedLog, quarantine: Quarantine): Promise<Uint8Array[]> {
+  const { files, name, size, last } = log;
+  const { endOffset: offset, endLine } = last.extent;
+  const place = { file: name, offset, length: size - offset, id: name };
+  await quarantine.setAside([{ ...place, what: NOT_WRITTEN, severity: 'lost' }], Date.now());
+  let [crc, lines, end] = [0, endLine, LINE_FEED];
+  for await (const piece of readPieces(files, name, { from: offset, to: size })) {
+    crc = crc32(piece, crc);
+    for (const byte of piece) if (byte === LINE_FEED) lines += 1;
+    end = piece.at(-1) ?? end;
+  }
+  if (end === LINE_FEED) {
+    return [encodeLogExtent({ endOffset: size, endLine: lines, contentCrc: ~crc >>> 0 })];
+  }
+  // A line that was torn ends here, too.
+  const feed = Uint8Array.of(LINE_FEED);
+  await files.replace(name, joined(readPieces(files, name, { from: 0, to: size }), [feed]));
+  const contentCrc = ~crc32(feed, crc) >>> 0;
+  return [encodeLogExtent({ endOffset: size + 1, endLine: lines + 1, contentCrc })];
+}
+
+function extentsOf(
+  { files, name, last }: DamagedLog,
+  more: readonly Uint8Array[],
+): AsyncIterable<Uint8Array> {
+  const to = (last.index + 1) * LOG_EXTENT_BYTES;
+  return joined(readPieces(files, extentsFile(name), { from: 0, to }), more);
+}
+
+async function* joined(
+  pieces: AsyncIterable<Uint8Array>,
+  more: readonly Uint8Array[],
+): AsyncGenerator<Uint8Array, void, undefined> {
+  yield* pieces;
+  yield* more;
+}
+
+async function* readPieces(
+  files: StoreFiles,
+  name: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = from; at < to; at += PIECE_BYTES) {
+    yield await files.read(name, at, Math.min(PIECE_BYTES, to - at));
+  }
+}

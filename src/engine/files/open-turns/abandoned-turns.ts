@@ -1,0 +1,56 @@
+import type { TurnId } from '../../../base/brand.ts';
+import { hashBytes } from '../../../base/hash.ts';
+import { DELTA_HEADER_BYTES } from '../../../format/open-turn.ts';
+import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
+import type { Core } from '../core.ts';
+import { unlessCorrupt } from '../disk/io-error.ts';
+import { OPEN_FOLDER, openTurnNumber, TURNS_FILE } from '../names.ts';
+import { readAbandoned, readOpenText } from './open-turn-file.ts';
+import { listFolder } from '../disk/walk-folder.ts';
+import type { Writer } from '../commit/writer.ts';
+
+// Turns that were open when the store was last in use. Nobody can go on writing to them: they are
+// sealed as interrupted, with every byte that was acknowledged.
+
+/**
+ * Makes the open turns known, so that their empty slots are not taken for damage. A file that is damaged, or that
+ * belongs to no turn without a record, is passed over: a check tells of it, and whoever asks for its turn.
+ */
+export async function findAbandoned(core: Core): Promise<void> {
+  for (const name of await listFolder(core.files, OPEN_FOLDER)) {
+    const id = openTurnNumber(`${OPEN_FOLDER}/${name}`);
+    if (id === undefined || !(await mayBeOpen(core, id))) continue;
+    const found = await unlessCorrupt(() => readAbandoned(core.files, id));
+    const stored = found && core.turns.toStored({ ...found.record, size: found.text.length });
+    if (found === undefined || stored === undefined) continue;
+    const { row, jump, sideJump } = stored;
+    const textBytes = found.fileBytes - TURN_RECORD_BYTES;
+    const deltas = (textBytes - found.text.length) / DELTA_HEADER_BYTES;
+    core.openTurns.set(id, { row, jump, sideJump, deltas });
+  }
+}
+
+/** Only a turn that was begun and has no record is open: a file says nothing against a record. */
+export async function mayBeOpen({ files, tails }: Core, id: number): Promise<boolean> {
+  if (id >= tails.nextTurn) return false;
+  const slot = await files.read(TURNS_FILE, id * TURN_RECORD_BYTES, TURN_RECORD_BYTES);
+  return slot.every((byte) => byte === 0);
+}
+
+export async function sealAbandoned(writer: Writer): Promise<void> {
+  const { core } = writer;
+  for (const [id, turn] of core.openTurns) {
+    const head = await unlessCorrupt(() => core.getHead(Number(turn.row.context)));
+    if (head?.openTurn === turn.row.id && head.openBytes !== turn.row.size) {
+      // Some of its text is gone: what is left must not pass for all of it.
+      core.openTurns.delete(id);
+      continue;
+    }
+    const bytes = await readOpenText(core.files, turn);
+    const payload = hashBytes(bytes);
+    const seal = { turn: BigInt(id) as TurnId, outcome: 'interrupted', payload } as const;
+    const seals = [{ ...seal, size: bytes.length }];
+    // With a damaged head it stays open: once that was made again, the next opening ends it.
+    await unlessCorrupt(() => writer.commit({ blobs: [{ hash: payload, bytes }], seals }));
+  }
+}

@@ -1,0 +1,31 @@
+import { QuipuError } from '../../../base/errors.ts';
+
+/** One piece of upkeep at a time: a backup must not see packs go, a check no half-swept store. */
+export class UpkeepLock {
+  #holder: string | undefined;
+  #waiting: (() => void)[] = [];
+
+  /** Takes the lock for `what`; the result gives it back. */
+  take(what: string): () => void {
+    const holder = this.#holder;
+    if (holder !== undefined) {
+      throw new QuipuError('LOCKED', `${what} cannot run beside ${holder}; wait for its end`, {
+        what: 'upkeep',
+        owner: holder,
+      });
+    }
+    this.#holder = what;
+    let taken = true;
+    return () => {
+      if (!taken) return;
+      taken = false;
+      this.#holder = undefined;
+      for (const go of this.#waiting.splice(0)) go();
+    };
+  }
+
+  /** Resolves when nobody has it. */
+  async idle(): Promise<void> {
+    if (this.#holder !== undefined) await new Promise<void>((go) => this.#waiting.push(go));
+  }
+}

@@ -1,0 +1,195 @@
+import type { Hash } from '../../../base/brand.ts';
+import { decompress } from '../../../base/compress.ts';
+import { isQuipuError, QuipuError } from '../../../base/errors.ts';
+import { createHasher, hashBytes } from '../../../base/hash.ts';
+import { LruCache } from '../../../base/lru-cache.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec, decodeBlobRecord } from '../../../format/blob-record.ts';
+import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
+import type { BlobStat } from '../../rows.ts';
+import type { BlobPlace } from '../index/shelf.ts';
+import { corrupt } from '../disk/io-error.ts';
+import { packFile } from '../names.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+
+const FORGET_STEP = 4096;
+
+/** Finds a record; undefined when the store does not have the blob. */
+export type FindBlob = (hash: Hash) => BlobPlace | undefined;
+
+/** Blobs by hash: every byte that comes from the disk is checked against the hash it was asked by. */
+export class BlobReader {
+  readonly #files: StoreFiles;
+  readonly #find: FindBlob;
+  readonly #cache: LruCache<Hash, Uint8Array>;
+
+  constructor(files: StoreFiles, find: FindBlob, cacheBytes: number) {
+    this.#files = files;
+    this.#find = find;
+    this.#cache = new LruCache(cacheBytes, (bytes) => bytes.length + 128);
+  }
+
+  async stat(hash: Hash): Promise<BlobStat | undefined> {
+    const place = this.#find(hash);
+    if (place === undefined) return undefined;
+    const own = BLOB_OVERHEAD_BYTES + place.storedLength;
+    if (place.codec !== BlobCodec.chunks) {
+      return { hash, size: place.rawLength, storedSize: own, chunks: 0 };
+    }
+    const chunks = await this.#readList(place);
+    const distinct = new Set(chunks.map((chunk) => chunk.hash));
+    let storedSize = own;
+    for (const chunk of distinct) {
+      storedSize += BLOB_OVERHEAD_BYTES + this.#mustFind(chunk, place).storedLength;
+    }
+    return { hash, size: place.rawLength, storedSize, chunks: chunks.length };
+  }
+
+  forget(hashes: readonly Hash[]): void {
+    for (const hash of hashes) this.#cache.delete(hash);
+  }
+
+  /** Lets go of every blob for which `isKept` does not speak, with a rest now and then. */
+  async forgetUnless(isKept: (hash: Hash) => boolean, rest: () => Promise<void>): Promise<void> {
+    // Those of this moment: whatever is read while this rests moves to the end.
+    const hashes = [...this.#cache.keys()];
+    for (const [at, hash] of hashes.entries()) {
+      if (!isKept(hash)) this.#cache.delete(hash);
+      if (at % FORGET_STEP === FORGET_STEP - 1) await rest();
+    }
+  }
+
+  /** The chunks of a blob that is stored as such; none for any other. */
+  async chunksOf(hash: Hash): Promise<readonly Hash[]> {
+    const place = this.#find(hash);
+    if (place?.codec !== BlobCodec.chunks) return [];
+    return (await this.#readList(place)).map((chunk) => chunk.hash);
+  }
+
+  /** What `view` would give, if it is in memory. */
+  peek(hash: Hash): Uint8Array | undefined {
+    return this.#cache.get(hash);
+  }
+
+  /** Shared with the cache: whoever wants to change it makes a copy. */
+  async view(hash: Hash): Promise<Uint8Array | undefined> {
+    const cached = this.peek(hash);
+    if (cached !== undefined) return cached;
+    const place = this.#find(hash);
+    if (place === undefined) return undefined;
+    try {
+      return place.codec === BlobCodec.chunks ? await this.#join(place) : await this.#keep(place);
+    } catch (error) {
+      if (isQuipuError(error, 'NOT_FOUND')) return undefined;
+      throw error;
+    }
+  }
+
+  async #join(place: BlobPlace): Promise<Uint8Array> {
+    const sizes = (await this.#readList(place)).map(
+      (chunk) => this.#mustFind(chunk.hash, place).rawLength,
+    );
+    // Before the memory is taken: a damaged record may claim any length.
+    if (sizes.reduce((sum, size) => sum + size, 0) !== place.rawLength) throw notTheSum(place);
+    const whole = new Uint8Array(place.rawLength);
+    let at = 0;
+    for await (const piece of this.#readChunks(place, 0, place.rawLength)) {
+      whole.set(piece, at);
+      at += piece.length;
+    }
+    return whole;
+  }
+
+  async #keep(place: BlobPlace): Promise<Uint8Array> {
+    const bytes = await this.#readWhole(place);
+    // It may have been collected or erased while it was read.
+    if (this.#find(place.hash) !== undefined) this.#cache.set(place.hash, bytes);
+    return bytes;
+  }
+
+  async *read(hash: Hash, start: number, end: number): AsyncGenerator<Uint8Array> {
+    const place = this.#find(hash);
+    if (place === undefined) {
+      throw missing(hash);
+    }
+    if (place.codec === BlobCodec.chunks) {
+      yield* this.#readChunks(place, start, Math.min(end, place.rawLength));
+      return;
+    }
+    const bytes = await this.view(hash);
+    const range = bytes?.subarray(start, Math.min(end, bytes.length));
+    if (range !== undefined && range.length > 0) yield new Uint8Array(range);
+  }
+
+  /** Yields the wanted part of each chunk; a whole blob is checked as a whole, too. */
+  async *#readChunks(place: BlobPlace, start: number, end: number): AsyncGenerator<Uint8Array> {
+    const whole = start === 0 && end === place.rawLength ? createHasher() : undefined;
+    let at = 0;
+    for (const chunk of await this.#readList(place)) {
+      const next = at + chunk.size;
+      if (next > start && at < end) {
+        const bytes = await this.#readWhole(this.#mustFind(chunk.hash, place));
+        whole?.update(bytes);
+        yield bytes.subarray(Math.max(0, start - at), Math.min(chunk.size, end - at));
+      }
+      at = next;
+    }
+    if (at !== place.rawLength || (whole !== undefined && whole.digest() !== place.hash)) {
+      throw notTheSum(place);
+    }
+  }
+
+  async #readList(place: BlobPlace): Promise<Chunk[]> {
+    const chunks = decodeChunkList(await this.#readStored(place));
+    if (chunks !== undefined) return chunks;
+    throw corrupt(
+      packFile(place.pack),
+      place.offset,
+      `the chunk list of blob ${place.hash} is damaged`,
+    );
+  }
+
+  #mustFind(chunk: Hash, of: BlobPlace): BlobPlace {
+    const place = this.#find(chunk);
+    if (place !== undefined) return place;
+    // A blob that is collected or erased while it is read goes before its chunks do.
+    if (this.#find(of.hash) === undefined) throw missing(of.hash);
+    throw corrupt(packFile(of.pack), of.offset, `chunk ${chunk} of blob ${of.hash} is missing`);
+  }
+
+  async #readWhole(place: BlobPlace): Promise<Uint8Array> {
+    const stored = await this.#readStored(place);
+    try {
+      const bytes = place.codec === BlobCodec.zstd ? decompress(stored, place.rawLength) : stored;
+      if (hashBytes(bytes) === place.hash) return bytes;
+    } catch {
+      // A stream that does not decompress is the same damage as one that gives other bytes.
+    }
+    throw corrupt(packFile(place.pack), place.offset, `blob ${place.hash} is damaged`);
+  }
+
+  async #readStored(place: BlobPlace): Promise<Uint8Array> {
+    const { pack, offset, storedLength, hash } = place;
+    const record = decodeBlobRecord(
+      await this.#files.read(packFile(pack), offset, BLOB_OVERHEAD_BYTES + storedLength),
+    );
+    const same =
+      record !== undefined &&
+      record.hash === hash &&
+      record.codec === place.codec &&
+      record.rawLength === place.rawLength;
+    if (same) return record.stored;
+    // A collection may have moved the record, or taken it, since it was looked up.
+    const now = this.#find(hash);
+    if (now === undefined) throw missing(hash);
+    if (now.pack !== pack || now.offset !== offset) return this.#readStored(now);
+    throw corrupt(packFile(pack), offset, `the record of blob ${hash} is damaged`);
+  }
+}
+
+function notTheSum({ pack, offset, hash }: BlobPlace): QuipuError<'CORRUPT'> {
+  return corrupt(packFile(pack), offset, `the chunks of blob ${hash} do not add up`);
+}
+
+function missing(hash: Hash): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+}

@@ -1,0 +1,135 @@
+import { decompress } from '../../../base/compress.ts';
+import { hashBytes } from '../../../base/hash.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
+import { decodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
+import { packFile } from '../names.ts';
+import type { PackItem } from './scan-pack.ts';
+import type { Check } from '../check/check.ts';
+import { eachPackItem } from './each-pack-item.ts';
+import type { NamedPack } from './named-packs.ts';
+import { PlaceSum } from './place-sum.ts';
+
+/** Bytes that are not an intact record. */
+export interface BadRange {
+  readonly offset: number;
+  readonly end: number;
+}
+
+export interface PackResult {
+  readonly sum: PlaceSum;
+  readonly bad: readonly BadRange[];
+  readonly blobBytes: number;
+  readonly storedBytes: number;
+}
+
+type BlobItem = PackItem & { kind: 'blob' };
+
+/**
+ * Every byte of a pack: checksums, and each blob unpacked and hashed. What it says of damaged ranges is
+ * for the caller to tell, who knows from the index which blobs were there.
+ */
+export async function checkPack(check: Check, pack: NamedPack): Promise<PackResult> {
+  const { files, findings } = check;
+  const bad: BadRange[] = [];
+  const sum = new PlaceSum();
+  let blobBytes = 0;
+  let storedBytes = 0;
+  let records = 0;
+  let ended = false;
+  let open: number | undefined;
+  const endBad = (end: number): void => {
+    if (open !== undefined) bad.push({ offset: open, end });
+    open = undefined;
+  };
+  await eachPackItem(files, pack, (item) => {
+    if (item.kind === 'bad') {
+      endBad(item.offset);
+      open = item.offset;
+      return;
+    }
+    if (item.kind === 'header') return;
+    endBad(item.kind === 'end' ? item.length : item.offset);
+    if (item.kind === 'end') {
+      ended = true;
+      return;
+    }
+    records += 1;
+    findings.read(item.bytes, 'blobs');
+    if (!isRight(item)) addWrongBlob(check, pack, item);
+    // What was erased keeps its record, and no place in the index.
+    if (item.codec === BlobCodec.erased) return;
+    findings.counts.blobs += 1;
+    blobBytes += item.rawLength;
+    storedBytes += BLOB_OVERHEAD_BYTES + item.storedLength;
+    sum.add(item);
+  });
+  endBad(pack.length);
+  await checkEnds(check, pack, { ended, count: records, bad });
+  return { sum, bad, blobBytes, storedBytes };
+}
+
+function isRight(item: BlobItem): boolean {
+  switch (item.codec) {
+    case BlobCodec.chunks:
+      // A list is checked once all its chunks have been.
+      return true;
+    case BlobCodec.erased:
+      return item.stored.every((byte) => byte === 0);
+    case BlobCodec.raw:
+      return item.rawLength === item.storedLength && hashBytes(item.stored) === item.hash;
+    case BlobCodec.zstd:
+      return isRightPacked(item);
+  }
+}
+
+function isRightPacked({ stored, rawLength, hash }: BlobItem): boolean {
+  try {
+    return hashBytes(decompress(stored, rawLength)) === hash;
+  } catch {
+    // A stream that does not unpack is the same damage as one that gives other bytes.
+    return false;
+  }
+}
+
+function addWrongBlob({ core, findings, blobs }: Check, pack: NamedPack, item: BlobItem): void {
+  const place = core.index.findBlob(item.hash);
+  if (place?.pack === pack.number && place.offset === item.offset) blobs.unreadable.add(item.hash);
+  findings.add({
+    what: 'the content of this blob does not match its hash',
+    file: packFile(pack.number),
+    offset: item.offset,
+    id: item.hash,
+    severity: 'lost',
+    length: item.bytes,
+  });
+}
+
+/** The header names the pack, and a closed one has an end record with nothing behind it. */
+async function checkEnds(
+  { files, findings }: Check,
+  pack: NamedPack,
+  seen: { ended: boolean; count: number; bad: readonly BadRange[] },
+): Promise<void> {
+  const file = packFile(pack.number);
+  const header = decodeFileHeader(await files.read(file, 0, OPEN_FILE_HEADER_BYTES));
+  if (header !== undefined && header.number !== pack.number) {
+    const what = `the header is that of pack ${header.number}`;
+    findings.add({ what, file, offset: 0, severity: 'lost', length: OPEN_FILE_HEADER_BYTES });
+  }
+  if (!pack.closed) return;
+  const offset = pack.length - PACK_END_BYTES;
+  const end = decodePackEnd(await files.read(file, offset, PACK_END_BYTES));
+  if (end === undefined) {
+    const told = seen.bad.some((range) => range.end === pack.length);
+    const what = seen.ended ? 'there are bytes behind the end of the pack' : 'the pack has no end';
+    if (!told) findings.add({ what, file, offset: pack.length, severity: 'lost', length: 0 });
+    return;
+  }
+  // Bulk packs are not counted.
+  const counted = header?.kind === 0 && seen.bad.length === 0;
+  if (counted && end.count !== seen.count) {
+    const what = `the pack should have ${end.count} blobs`;
+    findings.add({ what, file, offset, severity: 'lost', length: PACK_END_BYTES });
+  }
+}

@@ -1,0 +1,101 @@
+import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
+import { corrupt } from '../disk/io-error.ts';
+import { packFile } from '../names.ts';
+import { listPacks, walkPack } from './rebuild-packs.ts';
+import { scanPack } from './scan-pack.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import type { Tails } from '../commit/tails.ts';
+import type { CopiedPack } from '../backup/backup-note.ts';
+import type { CopyJob } from '../backup/copy-job.ts';
+
+const PIECE_BYTES = 1024 * 1024;
+/** No record is longer: the chunk list of the largest blob there can be has 19 MB at the very most. */
+const RECORD_BYTES_MAX = 32 * 1024 * 1024;
+
+/** A pack of the store, up to where it counts. */
+export interface PackSpan extends CopiedPack {
+  readonly closed: boolean;
+}
+
+/** Every pack that counts by `tails`. Lengths of packs that are `known` to be closed are not looked up. */
+export async function listSpans(
+  files: StoreFiles,
+  tails: Tails,
+  known: ReadonlyMap<number, number>,
+): Promise<PackSpan[]> {
+  const spans: PackSpan[] = [];
+  for (const number of await listPacks(files)) {
+    if (number >= tails.nextPack) continue;
+    const open = tails.packs.find((pack) => pack.number === number);
+    if (open !== undefined) {
+      spans.push({ number, length: open.length, closed: false });
+      continue;
+    }
+    const length = known.get(number) ?? (await closedLength(files, number));
+    if (length !== undefined) spans.push({ number, length, closed: true });
+  }
+  const missing = tails.packs.find(({ number }) => !spans.some((span) => span.number === number));
+  if (missing !== undefined) throw corrupt(packFile(missing.number), 0, 'the pack is missing');
+  return spans;
+}
+
+/** Copies whole, intact records from `start` to the end of the span. */
+export async function copyPack(
+  { from, into, progress }: CopyJob,
+  { number, length }: CopiedPack,
+  start: number,
+): Promise<void> {
+  const name = packFile(number);
+  let at = start;
+  let pieceBytes = PIECE_BYTES;
+  while (at < length) {
+    const piece = await from.read(name, at, Math.min(pieceBytes, length - at));
+    const whole = wholeRecords(piece, at);
+    if (whole === 0) {
+      // Perhaps a record longer than the piece, perhaps damage: more bytes will tell.
+      if (at + piece.length >= length || pieceBytes >= RECORD_BYTES_MAX) {
+        throw corrupt(name, at, 'the blob record here is damaged');
+      }
+      pieceBytes *= 2;
+      continue;
+    }
+    await into.put(name, at, piece.subarray(0, whole));
+    at += whole;
+    pieceBytes = PIECE_BYTES;
+    progress?.(at - start, length - start, name);
+  }
+}
+
+/** How many bytes from the start of `piece` are intact records, headers and ends included. */
+function wholeRecords(piece: Uint8Array, start: number): number {
+  let whole = 0;
+  for (const item of scanPack(piece, start)) {
+    if (item.kind === 'header') whole = OPEN_FILE_HEADER_BYTES;
+    if (item.kind === 'blob') whole = item.offset + item.bytes - start;
+    if (item.kind === 'end') whole = item.length + PACK_END_BYTES - start;
+  }
+  return whole;
+}
+
+/**
+ * Where a pack without a tail ends. Undefined for a bulk pack that has no end: a put that never
+ * finished left it, or one is writing to it right now.
+ */
+async function closedLength(files: StoreFiles, number: number): Promise<number | undefined> {
+  const name = packFile(number);
+  const size = await files.size(name);
+  const last = decodePackEnd(
+    await files.read(name, Math.max(0, size - PACK_END_BYTES), PACK_END_BYTES),
+  );
+  if (last?.length === size - PACK_END_BYTES) return size;
+  // A put that failed may have left bytes behind the end of a bulk pack.
+  let found: number | undefined;
+  await walkPack(files, number, size, (item) => {
+    if (item.kind === 'end') found = item.length + PACK_END_BYTES;
+  });
+  if (found !== undefined) return found;
+  const [header] = scanPack(await files.read(name, 0, OPEN_FILE_HEADER_BYTES), 0);
+  if (header?.kind !== 'header' || header.bulk) return undefined;
+  throw corrupt(name, size, 'the pack lost its end');
+}

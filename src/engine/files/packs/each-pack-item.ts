@@ -1,0 +1,26 @@
+import { type OnPackItem, walkPack } from './rebuild-packs.ts';
+import type { PackItem } from './scan-pack.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { streamPack } from './stream-pack.ts';
+
+/**
+ * Every record of a pack, as `walkPack` does. Fast while nothing is wrong; from the first doubt on, a
+ * record at a time and past what is damaged. What an item gives of its record is gone once the callback,
+ * or what it returned, is done.
+ */
+export async function eachPackItem(
+  files: StoreFiles,
+  pack: { readonly number: number; readonly length: number },
+  onItem: OnPackItem,
+): Promise<void> {
+  const done = await streamPack(files, pack, onItem);
+  if (done === pack.length) return;
+  await walkPack(files, pack.number, pack.length, (item) =>
+    startOf(item) >= done ? onItem(item) : undefined,
+  );
+}
+
+function startOf(item: PackItem): number {
+  if (item.kind === 'header') return 0;
+  return item.kind === 'end' ? item.length : item.offset;
+}

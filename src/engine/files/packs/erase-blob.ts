@@ -1,0 +1,93 @@
+import type { Hash } from '../../../base/brand.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
+import { readPatchEdges, readTurnEdges } from '../collect/edges.ts';
+import { type FileRange, Quarantine } from '../check/quarantine.ts';
+import type { BlobPlace } from '../index/shelf.ts';
+import { packFile } from '../names.ts';
+import type { Writer } from '../commit/writer.ts';
+import { readErased } from './erased-blobs.ts';
+import { overwriteRecords } from './overwrite-records.ts';
+
+// Erasing: every record of the blob is overwritten in place with zeros of the same length, through the
+// journal, which is overwritten itself before and after. When `eraseBlob` resolves, no file of the store
+// holds the bytes. Before, so that a crash at any later point leaves nothing there, whatever checkpoint
+// it comes after; and after, because someone may have put the same bytes meanwhile.
+// A blob and its chunks go in one frame. Only when they are too much for one do chunks go first: then a
+// crash leaves the list, and whoever erases the blob again finds the other chunks by it.
+
+/** Small enough for the reserve: on a full disk the frame of an erasure goes there. */
+const FRAME_BYTES_MAX = 1024 * 1024;
+
+export async function eraseBlob(writer: Writer, hash: Hash): Promise<void> {
+  await writer.upkeep('erasing', async () => {
+    const { core } = writer;
+    const relied = new Set<Hash>();
+    // A commit or a put beside this may come to need one of the chunks for another blob.
+    core.reliance = { blob: (needed) => relied.add(needed), turn: () => undefined };
+    const isNeeded = (chunk: Hash): boolean => relied.has(chunk) || writer.held.has(chunk);
+    try {
+      await writer.scrubJournal();
+      const chunks = [...(await chunksOfItsOwn(writer, hash))];
+      const left = (): Hash[] => [...chunks.filter((chunk) => !isNeeded(chunk)), hash];
+      await eraseCopies(writer, left());
+      while (await writer.exclusively(() => eraseSome(writer, left())));
+      await writer.scrubJournal();
+    } finally {
+      core.reliance = undefined;
+    }
+  });
+}
+
+/** What a repair set aside: before the records, while it is known where they are. */
+async function eraseCopies({ core }: Writer, hashes: readonly Hash[]): Promise<void> {
+  const quarantine = await Quarantine.load(core.files);
+  if (quarantine.copies.length === 0) return;
+  const ranges = new Map(hashes.map((hash): [Hash, FileRange[]] => [hash, []]));
+  // Also places that were overwritten by an attempt that did not get to its end.
+  for await (const { hash, pack, offset, length } of readErased(core.files)) {
+    ranges.get(hash)?.push({ file: packFile(pack), offset, length });
+  }
+  for (const [hash, known] of ranges) {
+    const place = core.index.findBlob(hash);
+    if (place !== undefined) {
+      const length = BLOB_OVERHEAD_BYTES + place.storedLength;
+      known.push({ file: packFile(place.pack), offset: place.offset, length });
+    }
+    await quarantine.erase(hash, known);
+  }
+}
+
+/**
+ * Overwrites as many records as one frame takes, the first ones first; false when there was none. A blob
+ * may have been stored more than once, by puts that ran side by side, and is found again then.
+ */
+async function eraseSome(writer: Writer, hashes: readonly Hash[]): Promise<boolean> {
+  const places: BlobPlace[] = [];
+  let bytes = 0;
+  for (const hash of hashes) {
+    const place = writer.core.index.findBlob(hash);
+    if (place === undefined) continue;
+    bytes += BLOB_OVERHEAD_BYTES + place.storedLength;
+    if (places.length > 0 && bytes > FRAME_BYTES_MAX) break;
+    places.push(place);
+  }
+  await overwriteRecords(writer, places);
+  return places.length > 0;
+}
+
+/** The chunks of the blob that nothing else uses: no other chunk list, no turn, no patch. */
+async function chunksOfItsOwn({ core }: Writer, hash: Hash): Promise<Iterable<Hash>> {
+  const own = new Set(await core.blobs.chunksOf(hash));
+  if (own.size === 0) return own;
+  for (const place of core.index.walkBlobs()) {
+    if (place.codec !== BlobCodec.chunks || place.hash === hash) continue;
+    for (const chunk of await core.blobs.chunksOf(place.hash)) own.delete(chunk);
+  }
+  for await (const page of readTurnEdges(core, core.tails.nextTurn, core.openTurns)) {
+    for (const { payload } of page) own.delete(payload);
+  }
+  for await (const page of readPatchEdges(core, core.tails.nextPatch)) {
+    for (const { payload } of page) own.delete(payload);
+  }
+  return own;
+}

@@ -1,0 +1,71 @@
+import type { Hash } from '../../../base/brand.ts';
+import {
+  decodeErasedRecord,
+  ERASED_RECORD_BYTES,
+  type ErasedRecord,
+} from '../../../format/erased-record.ts';
+import { corrupt } from '../disk/io-error.ts';
+import { ERASED_FILE } from '../names.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+
+const PAGE_RECORDS = 4096;
+
+/** Everything that was ever erased, oldest first, from record `from` on. Throws at a record that is damaged. */
+export async function* readErased(files: StoreFiles, from = 0): AsyncGenerator<ErasedRecord> {
+  for await (const { record, offset } of slotsOf(files, from)) {
+    if (record === undefined) throw corrupt(ERASED_FILE, offset, 'the record here is damaged');
+    yield record;
+  }
+}
+
+interface ErasedSlot {
+  readonly offset: number;
+  /** Undefined when it is damaged. */
+  readonly record: ErasedRecord | undefined;
+}
+
+async function* slotsOf(files: StoreFiles, from: number): AsyncGenerator<ErasedSlot> {
+  const count = Math.floor((await files.size(ERASED_FILE)) / ERASED_RECORD_BYTES);
+  for (let first = from; first < count; first += PAGE_RECORDS) {
+    const length = Math.min(PAGE_RECORDS, count - first) * ERASED_RECORD_BYTES;
+    const bytes = await files.read(ERASED_FILE, first * ERASED_RECORD_BYTES, length);
+    for (let at = 0; at < length; at += ERASED_RECORD_BYTES) {
+      const record = decodeErasedRecord(bytes.subarray(at, at + ERASED_RECORD_BYTES));
+      yield { record, offset: first * ERASED_RECORD_BYTES + at };
+    }
+  }
+}
+
+/** The hashes of all erased blobs. Erasing is rare, so they are few. */
+export class ErasedBlobs implements Iterable<Hash> {
+  readonly #hashes: Set<Hash> = new Set();
+  #records = 0;
+
+  static async load(files: StoreFiles): Promise<ErasedBlobs> {
+    const erased = new ErasedBlobs();
+    for await (const { record } of slotsOf(files, 0)) {
+      if (record !== undefined) erased.#hashes.add(record.hash);
+      erased.#records += 1;
+    }
+    return erased;
+  }
+
+  /** Where the next record goes. */
+  get fileBytes(): number {
+    return this.#records * ERASED_RECORD_BYTES;
+  }
+
+  has(hash: Hash): boolean {
+    return this.#hashes.size > 0 && this.#hashes.has(hash);
+  }
+
+  /** For each record: a blob that was put again can be erased again. */
+  add(hash: Hash): void {
+    this.#hashes.add(hash);
+    this.#records += 1;
+  }
+
+  [Symbol.iterator](): Iterator<Hash> {
+    return this.#hashes.values();
+  }
+}

@@ -1,0 +1,34 @@
+import { BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
+import { encodeErasedRecord } from '../../../format/erased-record.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import type { BlobPlace } from '../index/shelf.ts';
+import { ERASED_FILE, packFile } from '../names.ts';
+import type { Writer } from '../commit/writer.ts';
+
+/**
+ * Overwrites records where they are, all of them in one frame, and notes that: backups follow the notes.
+ * The blobs are not found there any more. Call it within `exclusively`.
+ */
+export async function overwriteRecords(
+  writer: Writer,
+  places: readonly BlobPlace[],
+): Promise<void> {
+  if (places.length === 0) return;
+  const { core, nowMs } = writer;
+  const writes: JournalWrite[] = [];
+  const notes: Uint8Array[] = [];
+  for (const { hash, pack, offset, rawLength, storedLength } of places) {
+    const stored = new Uint8Array(storedLength);
+    const data = encodeBlobRecord({ codec: BlobCodec.erased, rawLength, hash, stored });
+    writes.push({ kind: 'bytes', path: packFile(pack), offset, data });
+    const length = data.length;
+    notes.push(encodeErasedRecord({ hash, pack, offset, length, erasedAt: nowMs }));
+  }
+  const data = Buffer.concat(notes);
+  writes.push({ kind: 'bytes', path: ERASED_FILE, offset: core.erased.fileBytes, data });
+  await writer.storeWrites(writes, () => {
+    core.index.forgetBlobs(places);
+    for (const { hash } of places) core.erased.add(hash);
+    core.blobs.forget(places.map(({ hash }) => hash));
+  });
+}

@@ -1,0 +1,40 @@
+import type { Hash } from '../../../base/brand.ts';
+import { isQuipuError } from '../../../base/errors.ts';
+import { toQuipuError } from '../disk/io-error.ts';
+import type { Writer } from '../commit/writer.ts';
+
+/**
+ * The bytes of a blob, piece by piece. While a frame reaches the files, a pack may be gone that the index
+ * still leads to: what looks damaged then is read again between two frames, from where it was.
+ */
+export async function* readSteadily(
+  writer: Writer,
+  hash: Hash,
+  start: number,
+  end: number,
+): AsyncGenerator<Uint8Array> {
+  let at = start;
+  let apart = false;
+  let mended = false;
+  const begin = (): AsyncGenerator<Uint8Array> => writer.core.blobs.read(hash, at, end);
+  for (let pieces = begin(); ;) {
+    const before = writer.moves;
+    let next: IteratorResult<Uint8Array>;
+    try {
+      const current = pieces;
+      next = await (apart ? writer.exclusively(() => current.next()) : current.next());
+    } catch (error) {
+      const isMoving = before % 2 === 1 || before !== writer.moves;
+      if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
+      else if (mended || !(await writer.mendBetween(error))) {
+        throw toQuipuError(error, writer.core.files.root);
+      } else mended = true;
+      pieces = begin();
+      continue;
+    }
+    if (next.done === true) return;
+    apart = false;
+    at += next.value.length;
+    yield next.value;
+  }
+}

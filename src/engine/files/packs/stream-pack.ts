@@ -1,0 +1,83 @@
+import { setImmediate } from 'node:timers/promises';
+import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import type { IoFile } from '../../io.ts';
+import { packFile } from '../names.ts';
+import type { OnPackItem } from './rebuild-packs.ts';
+import { scanPack } from './scan-pack.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+
+// The fast way through a pack in which nothing is wrong: one buffer for all of it, filled by reads so small
+// that the thread itself makes them, and that what was read is still in the processor's cache when its
+// checksum and its hash are computed. Reads of 1 MiB by other threads, one ahead, took a sixth more.
+//
+// A whole check beside reading the same packs, unpacking and hashing each blob, by processor time, median
+// of five, on two shared and busy vCPUs with Node 20 (November 2026): turns of 10 KB of JSON 77 %, of log
+// lines 68 %, of 16 MB in chunks 60 %, of 1 KB of JSON 52 %. Turns of 1 KB that do not compress come to
+// 38 %: with nothing to unpack, their records and index entries are as much work as they are.
+
+const PIECE_BYTES = 64 * 1024;
+/** After so many of them whoever else waits for the thread gets it. */
+const PIECES_AT_ONCE = 16;
+/** A record longer than this is left to whoever looks closer. */
+const RECORD_BYTES_MAX = 512 * 1024;
+
+/**
+ * Calls back for every item up to the first bytes that are not an intact record, or are part of a record
+ * too long to carry. Returns where these begin: `length` when everything was in order.
+ */
+export async function streamPack(
+  files: StoreFiles,
+  pack: { readonly number: number; readonly length: number },
+  onItem: OnPackItem,
+): Promise<number> {
+  // Bytes that cannot be written yet are seen only by reads through the store's files.
+  await files.catchUpIfPossible();
+  const file = files.behind ? undefined : await openPack(files, pack.number);
+  if (file === undefined) return 0;
+  try {
+    const buffer = Buffer.allocUnsafeSlow(RECORD_BYTES_MAX + PIECE_BYTES);
+    // The bytes of the pack from `start` are in the buffer, `filled` of them.
+    let start = 0;
+    let filled = 0;
+    for (let pieces = 1; ; pieces += 1) {
+      if (pieces % PIECES_AT_ONCE === 0) await setImmediate();
+      const wanted = Math.min(PIECE_BYTES, pack.length - start - filled);
+      const got = await file.read(buffer.subarray(filled, filled + wanted), start + filled);
+      if (got === 0) return start;
+      filled += got;
+      const { next, ended } = await takeItems(buffer.subarray(0, filled), start, onItem);
+      if (ended) return pack.length;
+      buffer.copyWithin(0, next - start, filled);
+      filled -= next - start;
+      start = next;
+      if (filled > RECORD_BYTES_MAX) return start;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function openPack(files: StoreFiles, number: number): Promise<IoFile | undefined> {
+  try {
+    return await files.io.open(files.pathOf(packFile(number)), 'read');
+  } catch {
+    // Whoever looks closer meets the same error, and reports it.
+    return undefined;
+  }
+}
+
+async function takeItems(
+  view: Uint8Array,
+  start: number,
+  onItem: OnPackItem,
+): Promise<{ next: number; ended: boolean }> {
+  let next = start;
+  for (const item of scanPack(view, start)) {
+    if (item.kind === 'bad') break;
+    const waiting = onItem(item);
+    if (waiting !== undefined) await waiting;
+    if (item.kind === 'end') return { next, ended: true };
+    next = item.kind === 'header' ? OPEN_FILE_HEADER_BYTES : item.offset + item.bytes;
+  }
+  return { next, ended: false };
+}
