@@ -50,7 +50,7 @@ export function createMaintain(place: MaintainPlace): Maintain {
       checkAmounts(options, ['graceMs']);
       const { GRACE_MS_DEFAULT, collectGarbage } = await import('../maintain/collect-garbage.ts');
       const { rootSources } = await import('./root-sources.ts');
-      const report = await collectGarbage(engine, rootSources(engine, clock), options);
+      const report = await collectGarbage(engine, rootSources(engine, clock, folder), options);
       if (folder !== undefined && !report.dryRun) {
         const { removeDrafts } = await import('./blob-path.ts');
         await removeDrafts(folder, options.graceMs ?? GRACE_MS_DEFAULT);
@@ -71,7 +71,7 @@ export function createMaintain(place: MaintainPlace): Maintain {
         severity: 'lost' as const,
       }));
       const { findSessionProblems } = await import('./session-upkeep.ts');
-      const more = await findSessionProblems(engine, { away, known: report.problems });
+      const more = await findSessionProblems(engine, { folder, away, known: report.problems });
       const problems = [...damaged, ...more];
       if (problems.length === 0) return report;
       return { ...report, ok: false, problems: [...report.problems, ...problems] };

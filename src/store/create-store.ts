@@ -41,7 +41,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     served = false,
     ...contextsOptions
   } = options;
-  const erase = eraseVerbs(engine, lifetime, clock);
+  const erase = eraseVerbs({ engine, lifetime, clock, folder });
   const readPage = elsewhere && { readPage: elsewhere.readPage };
   // A folder that another process owns is on this machine, and its sessions with it.
   const away = elsewhere !== undefined && folder === undefined;

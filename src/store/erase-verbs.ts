@@ -14,15 +14,22 @@ import { findHash, noBlob } from './create-blobs.ts';
 /** Kinds of thread that need blobs beside turns. */
 const OTHER_KINDS = ['chats', 'workflows', 'sessions'];
 
+export interface EraseWorld {
+  readonly engine: Engine;
+  readonly lifetime: Lifetime;
+  readonly clock: () => number;
+  readonly folder: string | undefined;
+}
+
 export interface EraseVerbs {
   readonly turn: Contexts['erase'];
   readonly blob: Blobs['erase'];
 }
 
-export function eraseVerbs(engine: Engine, lifetime: Lifetime, clock: () => number): EraseVerbs {
+export function eraseVerbs({ engine, lifetime, clock, folder }: EraseWorld): EraseVerbs {
   async function otherSources(): Promise<readonly RootSource[]> {
     const { rootSources } = await import('./root-sources.ts');
-    return rootSources(engine, clock).filter(({ kind }) => OTHER_KINDS.includes(kind));
+    return rootSources(engine, clock, folder).filter(({ kind }) => OTHER_KINDS.includes(kind));
   }
 
   return {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { chatRoots } from '../chat/chat-roots.ts';
 import { contextRoots } from '../context/context-roots.ts';
 import { pinRoots } from '../context/pin-roots.ts';
@@ -19,15 +20,20 @@ const NO_ROOTS: RootSource = {
   rootsIn: () => [],
 };
 
-/** Everything that a collection must not touch, from all who need something. */
-export function rootSources(engine: Engine, clock: () => number = Date.now): readonly RootSource[] {
+/** Everything that a collection must not touch, from all who need something. `folder` is that of the store, if it has one. */
+export function rootSources(
+  engine: Engine,
+  clock: () => number = Date.now,
+  folder?: string,
+): readonly RootSource[] {
+  const root = folder === undefined ? undefined : join(folder, 'sessions');
   const sources: Record<KindName | 'pins' | 'away', RootSource> = {
     chats: chatRoots(engine, clock),
     contexts: contextRoots(engine),
     workflows: workflowRoots(engine),
     pins: pinRoots(engine),
     queues: NO_ROOTS,
-    sessions: sessionRoots(engine, plainFilesIo),
+    sessions: sessionRoots(engine, plainFilesIo, { root }),
     away: awayRoots(engine, plainFilesIo),
   };
   return Object.values(sources);

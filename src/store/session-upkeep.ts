@@ -9,13 +9,20 @@ import type { SessionCopies } from '../session/keep/backup-sessions.ts';
 import { checkSessions } from '../session/keep/check-sessions.ts';
 import { Registry } from '../session/keep/registry.ts';
 
+interface ProblemsAsked {
+  readonly folder: string | undefined;
+  readonly away: boolean;
+  readonly known: readonly Problem[];
+}
+
 /** What is wrong with the files of sessions on this machine, beyond `known`. */
 export async function findSessionProblems(
   engine: Engine,
-  { away, known }: { readonly away: boolean; readonly known: readonly Problem[] },
+  { folder, away, known }: ProblemsAsked,
 ): Promise<Problem[]> {
   const registry = new Registry(away ? awayView(engine) : engine);
-  const here = { io: plainFilesIo, registry, host: hostname() };
+  const root = folder === undefined ? undefined : join(folder, 'sessions');
+  const here = { io: plainFilesIo, registry, host: hostname(), root };
   const said = new Set(known.map(({ file, offset }) => `${offset} ${file}`));
   const found: Problem[] = [];
   for await (const problem of checkSessions(here)) {

@@ -1,4 +1,11 @@
-import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { serveForAttack } from './attack-rig.ts';
@@ -92,6 +99,35 @@ describe('a session record that leads out of the store', () => {
 
   it('would, on a server that did not confine them', async () => {
     expect(await tryStrays(await serveForAttack({ confined: false }))).not.toEqual([]);
+  });
+
+  it('is not followed by a collection or a check, which say so', async () => {
+    const rig = await serveForAttack({ confined: false });
+    const { engine, store } = rig.served;
+    await (await store.sessions.create()).close();
+    const { sha256, hash } = await store.blobs.put(Buffer.from('a picture'), { sha256: true });
+    const named = `blob:sha256:${sha256}`;
+    // Of a record that leads to a session of this very id, nobody can tell that it is not meant.
+    const { real: _, ...strays } = strayRecords(rig);
+    for (const name of ['notes.jsonl', 'notes/0-Plan.md']) {
+      appendFileSync(join(rig.outside, name), `\n{"image":"${named}"}\n`);
+    }
+    const ids = new Set(Object.keys(strays));
+    for (const [id, record] of Object.entries(strays)) {
+      const content = JSON.stringify({ id, ...record });
+      await engine.commit({ docs: [{ name: `session/${id}`, content }] });
+    }
+    const report = await store.maintain.gc({ graceMs: 0, all: true });
+    const unread = report.unread.map((what) => /session (\w+)/.exec(what)?.[1]);
+    expect(new Set(unread)).toEqual(ids);
+    expect(await engine.hasBlob(hash)).toBe(true);
+    for (const name of await engine.listDocs('', 1000)) {
+      expect((await engine.getDoc(name))?.content).not.toContain(sha256);
+    }
+    const { ok, problems } = await store.maintain.verify();
+    expect(ok).toBe(false);
+    expect(new Set(problems.map(({ id }) => id))).toEqual(ids);
+    expect(JSON.stringify(problems)).not.toContain('SECRET');
   });
 
   it('costs its owner nothing, and can be forgotten', async () => {

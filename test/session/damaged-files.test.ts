@@ -86,7 +86,7 @@ async function findMissed(scene: Scene, io: Io): Promise<string[]> {
   for (const path of files) {
     for (const [name, damage] of Object.entries(DAMAGES)) {
       damage(path);
-      const here = { io, registry: new Registry(engine), host: hostname() };
+      const here = { io, registry: new Registry(engine), host: hostname(), root: sessions };
       let said = false;
       for await (const _ of checkSessions(here)) said = true;
       const after = await readEverything(scene).catch((error: unknown) => error);
@@ -122,7 +122,7 @@ describe('any damage to any file of a session', () => {
 
 describe('a collection', () => {
   it('reads a file of a session once, and again when it has changed', async () => {
-    const { engine, store } = await openScene();
+    const { engine, store, sessions: root } = await openScene();
     const opened: string[] = [];
     // As if all files were older than the times of a file system are coarse.
     const io: Io = {
@@ -139,7 +139,7 @@ describe('a collection', () => {
     const search = async (): Promise<number> => {
       opened.length = 0;
       const found: unknown[] = [];
-      for await (const root of sessionRoots(engine, io).roots()) found.push(root);
+      for await (const one of sessionRoots(engine, io, { root }).roots()) found.push(one);
       return opened.filter((path) => /\.(?:jsonl|log|md|torn)$/.test(path)).length;
     };
     expect(await search()).toBeGreaterThan(3);

@@ -48,7 +48,7 @@ export function awayView(engine: Engine): Engine {
 
 /** Every blob that such a session refers to, as the server was told. */
 export function awayRoots(engine: Engine, io: Io): RootSource {
-  const source = sessionRoots(awayView(engine), io, false);
+  const source = sessionRoots(awayView(engine), io, { hasFiles: false });
   return {
     ...source,
     kind: 'sessions of clients',

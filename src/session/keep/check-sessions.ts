@@ -5,14 +5,20 @@ import type { Problem } from '../../engine/upkeep.ts';
 import { readHeader, withFile } from '../log/open-session-file.ts';
 import { artifactsFolderOf, isSessionName } from '../log/session-names.ts';
 import { SUMS_FOLDER, coveredBy, findChanged, readSums, sumsOf } from '../sums/file-sums.ts';
+import { NOT_ITS_OWN, standingOf } from './own-file.ts';
 import { currentFile } from './registry.ts';
 import type { Registry, SessionRecord } from './registry.ts';
+
+const GONE =
+  'the file is gone; restore it from a backup, or forget it: quipu session gc --forget-missing';
 
 export interface SessionsHere {
   readonly io: Io;
   readonly registry: Registry;
   /** The name of this machine. */
   readonly host: string;
+  /** The store's own folder of sessions. */
+  readonly root: string | undefined;
 }
 
 /** Compares every file of every session that is kept on this machine with what is known of it. Changes nothing. */
@@ -22,12 +28,21 @@ export async function* checkSessions(here: SessionsHere): AsyncGenerator<Problem
   for await (const record of registry.all()) {
     if (record.host !== undefined && record.host !== here.host) continue;
     const file = await currentFile(io, record);
-    yield* checkSession(io, { ...record, file }, seen);
+    const isOwn = (await standingOf(here, record)) === 'own';
+    if (isOwn) yield* checkSession(io, { ...record, file }, seen);
+    else yield notOwn(record.id, file, (await io.stat(file)) === undefined);
   }
   for await (const record of registry.copies()) {
     // Nobody asked for a copy to be kept: one that is gone is nobody's loss.
-    if ((await io.stat(record.file)) !== undefined) yield* checkSession(io, record, seen);
+    if ((await io.stat(record.file)) === undefined) continue;
+    if ((await standingOf(here, record)) === 'own') yield* checkSession(io, record, seen);
+    else yield notOwn(record.id, record.file, false);
   }
+}
+
+/** Nothing is read of what may be somebody else's. */
+function notOwn(id: string, file: string, isGone: boolean): Problem {
+  return { what: isGone ? GONE : NOT_ITS_OWN, file, offset: 0, id, severity: 'lost' };
 }
 
 async function* checkSession(
@@ -91,8 +106,7 @@ async function* checkFile(io: Io, { id, file, isSession }: Checked): AsyncGenera
   } catch (error) {
     if (!isQuipuError(error)) throw error;
     const gone = isQuipuError(error, 'NOT_FOUND');
-    const hint = 'restore it from a backup, or forget it: quipu session gc --forget-missing';
-    yield lost(0, gone ? `the file is gone; ${hint}` : error.message);
+    yield lost(0, gone ? GONE : error.message);
   }
 }
 

@@ -4,6 +4,7 @@ import type { Io, IoStat } from '../../engine/io.ts';
 import type { Root } from '../../engine/roots.ts';
 import { withFile } from '../log/open-session-file.ts';
 import { artifactsFolderOf, tornFileOf } from '../log/session-names.ts';
+import { NOT_ITS_OWN, standingOf } from './own-file.ts';
 import { Registry, currentFile } from './registry.ts';
 import type { SessionRecord } from './registry.ts';
 import { scanReferences } from './scan-references.ts';
@@ -34,6 +35,7 @@ export class FilesInUse {
   readonly unread: UnreadFile[] = [];
   readonly #engine: Engine;
   readonly #io: Io;
+  readonly #root: string | undefined;
   /** By path. */
   readonly #seen = new Map<string, Seen>();
   /** References whose blob the store does not have, and whose they are. */
@@ -41,9 +43,11 @@ export class FilesInUse {
   readonly #heard: SessionRecord[] = [];
   #keepsAll = false;
 
-  constructor(engine: Engine, io: Io) {
+  /** `root` is the store's own folder of sessions. */
+  constructor(engine: Engine, io: Io, root: string | undefined) {
     this.#engine = engine;
     this.#io = io;
+    this.#root = root;
   }
 
   /** A session that came to be known while this runs. */
@@ -62,6 +66,8 @@ export class FilesInUse {
     const known = await readSearched(this.#engine, id);
     const reading: Reading = { id, known, searched: new Map(), references: new Set() };
     try {
+      // One that was read before, and has not changed since, was its own then.
+      if (!isSameFile(known.get(file), await this.#io.stat(file))) await this.#assertOwn(record);
       yield* this.#read(file, reading);
       yield* this.#read(tornFileOf(file), reading, true);
       const folder = artifactsFolderOf(file);
@@ -74,6 +80,11 @@ export class FilesInUse {
     // A copy is looked at with its session, and remembered with none.
     const current = remembers ? await new Registry(this.#engine).get(id) : undefined;
     if (current?.file === record.file) await rememberSearched(this.#engine, reading);
+  }
+
+  async #assertOwn(record: SessionRecord): Promise<void> {
+    const standing = await standingOf({ io: this.#io, root: this.#root }, record);
+    if (standing !== 'own') throw new Error(NOT_ITS_OWN);
   }
 
   /** The blobs that the store has by now of those it had not. */

@@ -13,6 +13,10 @@ import type { SessionRecord } from './registry.ts';
 /** `unproved`: nothing there says whose it is, so nothing there may be removed or shown. */
 export type Standing = 'own' | 'unproved' | 'foreign';
 
+/** What is said of a file that is passed over. */
+export const NOT_ITS_OWN =
+  'nothing there says that it is this session; forget the record with quipu session gc --forget-missing';
+
 type OwnWorld = Pick<SessionsWorld, 'io' | 'root' | 'confined'>;
 
 /**

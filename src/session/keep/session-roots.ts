@@ -14,10 +14,17 @@ const PAGE_DOCS = 1000;
 /**
  * Every blob that a session refers to: those that the store was told of, and those in the files themselves, because
  * other programs write lines there. While a file cannot be read, whatever a line could name stays. `hasFiles` is false for
- * files that are on other machines.
+ * files that are on other machines, `root` the store's own folder of sessions.
  */
-export function sessionRoots(engine: Engine, io: Io, hasFiles = true): RootSource {
-  const files = new FilesInUse(engine, io);
+export function sessionRoots(
+  engine: Engine,
+  io: Io,
+  {
+    hasFiles = true,
+    root,
+  }: { readonly hasFiles?: boolean; readonly root?: string | undefined } = {},
+): RootSource {
+  const files = new FilesInUse(engine, io, root);
   return {
     kind: 'sessions',
     async *roots() {
