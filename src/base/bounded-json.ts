@@ -1,7 +1,7 @@
-// JSON that strangers wrote takes far more memory parsed than written: `[` is one byte in a file and dozens as an
-// array, and a level more on the stack of whoever walks the value. Limits are checked before anything is parsed.
+// Untrusted JSON takes far more memory parsed than written. `[` is one byte in a file, dozens of bytes as an array,
+// and one more level on the stack of code that walks the value. Limits are checked before anything is parsed.
 
-/** What a JSON or MessagePack value of a stranger may hold. */
+/** Limits on an untrusted JSON or MessagePack value. */
 export interface ValueBounds {
   /** Levels of arrays and objects. */
   readonly depth: number;
@@ -33,7 +33,7 @@ export function parseBoundedJson(text: string): unknown {
   return JSON.parse(text) as unknown;
 }
 
-/** A kind of SyntaxError: whoever is ready for a text that is not JSON is ready for this one, too. */
+/** A subclass of SyntaxError, so a caller that handles invalid JSON handles this error, too. */
 export class OverBounds extends SyntaxError {
   constructor(of: keyof ValueBounds) {
     super(`it has more than ${VALUE_BOUNDS[of]} ${of === 'depth' ? 'levels' : 'values'}`);
@@ -41,8 +41,8 @@ export class OverBounds extends SyntaxError {
 }
 
 /**
- * Which bound the text is over; undefined for none. Does not ask whether the text is JSON at all. 10 KB of chat
- * messages take 5 µs, a quarter of what JSON.parse takes: the ends of strings are found by `indexOf`.
+ * Returns the bound that the text exceeds, or undefined. Does not check whether the text is valid JSON. 10 KB of
+ * chat messages take 5 µs, a quarter of the time of JSON.parse: `indexOf` finds the ends of strings.
  */
 export function findExcess(json: string, bounds: ValueBounds): Excess | undefined {
   // Each level and each value takes a character.

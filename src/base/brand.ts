@@ -5,7 +5,7 @@ type Brand<T, Name extends string> = T & { readonly [brand]: Name };
 
 /** BLAKE3-256 of some bytes, as 64 lower-case hex digits. */
 export type Hash = Brand<string, 'Hash'>;
-/** What a store keeps of an idempotency key, as 32 lower-case hex digits; see `format/idempotency.ts`. */
+/** The hash that a store keeps of an idempotency key: 32 lower-case hex digits. See `format/idempotency.ts`. */
 export type KeyHash = Brand<string, 'KeyHash'>;
 /** Counts from 1 within a store; 0 stands for "no turn". Never reused. */
 export type TurnId = Brand<bigint, 'TurnId'>;

@@ -110,7 +110,7 @@ function newGathering(): Gathering {
     resolve = onResolve;
     reject = onReject;
   });
-  // Whoever does not await a write still meets its failure in the next call or in `flush`.
+  // A caller that does not await a write still sees its failure in the next call or in `flush`.
   done.catch(() => undefined);
   return { pieces: [], done, resolve, reject };
 }

@@ -1,4 +1,4 @@
-/** The largest block whose release glibc learns from, 32 MiB, less what it adds to a block itself. */
+/** The largest block whose release glibc learns from is 32 MiB. This size leaves room for glibc's own header. */
 const BLOCK_BYTES = 31 * 1024 * 1024;
 
 let isDone = false;

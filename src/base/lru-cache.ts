@@ -54,7 +54,7 @@ export class LruCache<K, V> {
     this.#bytes -= entry.bytes;
   }
 
-  /** Those that would be dropped first come first, but for a second round. */
+  /** Yields the keys in the order of eviction. A key that gets a second round is the exception. */
   keys(): IterableIterator<K> {
     return this.#entries.keys();
   }
@@ -68,7 +68,7 @@ export class LruCache<K, V> {
     for (;;) {
       let oldest = this.#oldest.next();
       if (oldest.done === true) {
-        // It came to the end once, when the cache was empty, and stays there.
+        // The iterator reached the end once, when the cache was empty, and stays at the end.
         this.#oldest = this.#entries.keys();
         oldest = this.#oldest.next();
       }

@@ -1,7 +1,7 @@
 import { ZSTD_LEVEL } from './zstd.ts';
 import type { Zstd } from './zstd.ts';
 
-/** What `node:zlib` has from Node 22.15 on. The types of Node 20 do not know it. */
+/** The zstd functions that `node:zlib` has from Node 22.15 on. The types of Node 20 do not declare them. */
 interface ZlibWithZstd {
   zstdCompressSync(
     bytes: Uint8Array,

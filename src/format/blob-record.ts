@@ -15,7 +15,7 @@ export const BLOB_OVERHEAD_BYTES = 52;
 const MAGIC = 0x42534c42;
 const VERSION = 1;
 
-/** How the stored bytes stand for the raw ones. */
+/** The codec says how the stored bytes represent the raw bytes. */
 export const BlobCodec = {
   raw: 0,
   zstd: 1,
@@ -54,15 +54,15 @@ export function encodeBlobRecord(
   buffer.writeUInt32LE(record.rawLength, at + 8);
   buffer.writeUInt32LE(stored.length, at + 12);
   buffer.write(record.hash, at + 16, 32, 'hex');
-  // What was squeezed by another thread lies in shared memory.
+  // Bytes that another thread compressed lie in shared memory.
   copyInto(buffer, at + BLOB_HEADER_BYTES, stored);
   seal(buffer, at, at + BLOB_OVERHEAD_BYTES + stored.length);
   return buffer;
 }
 
 /**
- * What the first 48 bytes of a record say. Undefined when they do not look like one. The checksum
- * stands at the end of the record, so nothing of this is proven yet.
+ * Decodes the first 48 bytes of a record. Returns undefined when they do not look like a header. The checksum is at
+ * the end of the record, so none of these fields is proven yet.
  */
 export function decodeBlobHeader(bytes: Uint8Array): BlobHeader | undefined {
   if (bytes.length < BLOB_HEADER_BYTES) return undefined;

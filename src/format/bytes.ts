@@ -1,4 +1,4 @@
-// What the record codecs share: u64 fields as numbers, the checksum at the end, the zeros in between.
+// Helpers that the record codecs share: u64 fields as numbers, the checksum at the end, the zeros in between.
 
 const U32 = 2 ** 32;
 

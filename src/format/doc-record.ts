@@ -22,7 +22,7 @@ export interface DocRecord {
   readonly createdAt: number;
   /** Undefined: this version removes the document. */
   readonly content: string | undefined;
-  /** It is also kept as a plain file of that name. */
+  /** True when the document is also kept as a plain file of that name. */
   readonly published: boolean;
   /** The content is what differs from an earlier record, see `doc-difference.ts`. */
   readonly difference?: true;

@@ -1,4 +1,4 @@
-/** How the payload of a turn is to be read. The numbers are stored; unknown ones are kept as given. */
+/** Says how to read the payload of a turn. The numbers are stored. Unknown numbers are kept as given. */
 export const Encoding = {
   bytes: 0,
   msgpack: 1,

@@ -1,7 +1,7 @@
 import { isZero, toBuffer } from './bytes.ts';
 import { CRC_BYTES, isSealed, seal } from './crc-seal.ts';
 
-// How the binary files of a store begin, but for the journal.           docs/format/store.md
+// Every binary file of a store except the journal begins with this header.   docs/format/store.md
 // 0        4          6              8       12       16        size-4  size
 // | magic  | version  | record size  | kind  | number | zeros … | crc32 |   little-endian
 // | ASCII  | u16 = 1  | u16          | u32   | u32    |         | u32   |   crc32 covers all before

@@ -49,7 +49,7 @@ function checkOf(fields: object): string {
     .padStart(8, '0');
 }
 
-/** What the header checksums of this store's journal begin with: the first four bytes of a hash of its id. */
+/** The salt that this store's journal header checksums begin with: the first four bytes of a hash of its id. */
 export function frameSaltOf(store: string): number {
   return toBuffer(hashRaw(encodeUtf8(`quipu.frame\0${store}`))).readUInt32LE(0);
 }

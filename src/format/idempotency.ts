@@ -5,8 +5,8 @@ import { hexOf } from '../base/hex.ts';
 export const IDEMPOTENCY_BYTES = 16;
 
 /**
- * What a turn record keeps of its key: 16 bytes, equal for equal (context, key). `life` counts how often
- * the turn of that key was collected. docs/format/turns.md
+ * The hash that a turn record keeps of its idempotency key: 16 bytes, equal for equal (context, key). `life` counts
+ * how often the turn of that key was collected. docs/format/turns.md
  */
 export function idempotencyHash(context: ContextId, key: string, life = 0): KeyHash {
   const again = life === 0 ? '' : `\0${life}`;

@@ -25,7 +25,7 @@ export interface FrameHeader {
   readonly bodyCrc: number;
 }
 
-/** What a frame with this body takes in the journal, header and padding included. */
+/** The bytes that a frame with this body takes in the journal, header and padding included. */
 export function frameLength(bodyLength: number): number {
   return Math.ceil((FRAME_HEADER_BYTES + bodyLength) / FRAME_ALIGN_BYTES) * FRAME_ALIGN_BYTES;
 }

@@ -1,4 +1,4 @@
-// Which ancestor a turn's jump pointer names, by depths alone. docs/format/turns.md
+// Computes from depths alone which ancestor a turn's jump pointer names. docs/format/turns.md
 //
 // Write a depth as a sum of numbers 2^k - 1, the largest first: every size comes once, but the last
 // may come twice (skew binary). A turn jumps over the last number of its own depth. So a walk towards
@@ -34,7 +34,7 @@ function largestTerm(n: number): number {
 
 export type Step = 'parent' | 'jump' | 'side';
 
-/** Which of its three pointers brings a turn at `depth` closest to its ancestor at `target`. */
+/** Picks the one of a turn's three pointers that leads from `depth` closest to its ancestor at `target`. */
 export function stepTowards(depth: number, target: number): Step {
   const jump = jumpDepth(depth);
   const side = jumpDepth(depth - 1);

@@ -11,7 +11,7 @@ export const LOG_EXTENT_BYTES = 32;
 export interface LogExtent {
   /** The offset in the log after its last byte. */
   readonly endOffset: number;
-  /** How many lines the log has up to there. */
+  /** The number of lines in the log up to the end of this extent. */
   readonly endLine: number;
   /** CRC-32 of the extent's bytes in the log. */
   readonly contentCrc: number;

@@ -36,7 +36,7 @@ export interface TurnRecord {
 
 const NO_HASH = '0'.repeat(64);
 
-/** Whoever only writes a record may have its jumps as numbers. */
+/** The fields of a record to write. A caller that only writes may give the jumps as numbers. */
 export type TurnFields = Omit<TurnRecord, 'jump' | 'sideJump'> & {
   readonly jump: TurnId | number;
   readonly sideJump: TurnId | number;

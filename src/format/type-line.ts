@@ -18,7 +18,7 @@ export interface TypeLine extends DeclaredType {
   readonly tag: string;
 }
 
-/** What turn records carry for a type: 16 lower-case hex digits. */
+/** The tag that turn records carry for a type: 16 lower-case hex digits. */
 export function typeTag(name: string, version: number): string {
   const hash = hashRaw(encodeUtf8(`quipu.type\0${version}\0${name}`));
   return hexOf(hash.subarray(0, TAG_BYTES));

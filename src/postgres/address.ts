@@ -1,6 +1,6 @@
 import { invalid } from '../base/errors.ts';
 
-/** Where the tables are: a database, and the schema of it that holds them. */
+/** The place of the tables: a database and the schema in it that holds them. */
 export interface Address {
   /** For the client, with the password. Never to be shown. */
   readonly connection: string;
@@ -10,10 +10,10 @@ export interface Address {
 }
 
 const SCHEMA_DEFAULT = 'quipu';
-/** Needs no quotes anywhere, so that it can stand in a setting of the connection as it is. */
+/** A schema name that matches needs no quotes anywhere, so a connection setting can hold it as it is. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
 
-/** How a place is shown: the address of a database without its password, anything else as it is. */
+/** The name shown for a place: a database address without its password, anything else unchanged. */
 export function nameOfPlace(place: string): string {
   return isPostgresAddress(place) ? parseAddress(place).name : place;
 }

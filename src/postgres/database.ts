@@ -16,24 +16,24 @@ import {
 } from './transaction.ts';
 import { Wording } from './wording.ts';
 
-// One database and the connections to it. Whoever asks gets an answer or a stable code, and short
-// absences of the server pass unnoticed: what was certainly not carried out is carried out again.
+// One database and the connections to it. Every call gets an answer or an error with a stable code. Short absences
+// of the server go unnoticed: work that was certainly not carried out is repeated.
 
 export interface DatabaseOptions {
   /** Connections at most. Default 10. */
   readonly connections?: number;
-  /** How long to wait for a connection. Default 10 seconds. */
+  /** The time to wait for a connection. Default 10 seconds. */
   readonly connectMs?: number;
-  /** How long a statement may take. Default 60 seconds. */
+  /** The time limit of a statement. Default 60 seconds. */
   readonly statementMs?: number;
-  /** How long to go on trying while the server is away. Default 20 seconds. */
+  /** The time to keep retrying while the server is away. Default 20 seconds. */
   readonly patienceMs?: number;
 }
 
-/** Transactions whose outcome is certain are remembered this long for those who lost the connection. */
+/** The tokens of decided transactions are kept this long, for clients that lost the connection. */
 const PRUNE_AFTER_MS = 24 * 3600 * 1000;
 const PRUNE_EVERY = 4096;
-/** Reads hold no locks that anybody waits for, but what they see is kept for them. */
+/** Reads hold no locks that block others, but the server keeps their snapshot for them. */
 const READ_IDLE_MS = 30_000;
 
 export class Database implements Sql {
@@ -54,19 +54,19 @@ export class Database implements Sql {
     this.address = parseAddress(url);
     this.#wording = new Wording(this.address.schema);
     this.#options = { connections, connectMs, statementMs, patienceMs };
-    // No settings: poolers refuse those they do not know, or pass over them in silence.
+    // The connection sends no settings: poolers refuse unknown settings or silently ignore them.
     this.#config = {
       connectionString: this.address.connection,
       application_name: 'quipu',
       connectionTimeoutMillis: connectMs,
-      // A server that does not answer at all, not even that the time is up.
+      // This limit is for a server that does not answer at all, not even with a timeout.
       query_timeout: statementMs + connectMs,
       keepAlive: true,
       pipeline: true,
       types: { getTypeParser: parserOf },
     };
     this.#pool = new pg.Pool({ ...this.#config, max: connections });
-    // A connection that breaks while nobody uses it is replaced when somebody asks.
+    // A connection that breaks while idle is replaced at the next request.
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
@@ -81,12 +81,15 @@ export class Database implements Sql {
     this.#store = store;
   }
 
-  /** For what was read with the rows themselves: a pooler may have been led elsewhere since it was greeted. */
+  /** Checks a store id that was read together with rows: a pooler may lead elsewhere since the greeting. */
   assertStore(found: string): void {
     if (this.#store !== undefined) assertStore(this.name, this.#store, found);
   }
 
-  /** One statement by itself. It is repeated when the connection was lost, so it must be one that may be. */
+  /**
+   * Runs one statement by itself. The statement is repeated when the connection is lost, so it must be safe to
+   * repeat.
+   */
   async query<R extends object>(
     statement: Statement | string,
     values: readonly unknown[] = [],
@@ -94,7 +97,7 @@ export class Database implements Sql {
     return this.#repeatedly((client) => ask<R>(client, this.#wording, statement, values));
   }
 
-  /** Reads that see one moment. They may be repeated from the start. */
+  /** Runs reads on one snapshot. The reads may be repeated from the start. */
   async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#repeatedly(async (client) => {
       const { statementMs } = this.#options;
@@ -106,9 +109,9 @@ export class Database implements Sql {
   }
 
   /**
-   * A transaction that is carried out exactly once, however often the connection is lost: it leaves a token,
-   * which tells afterwards whether it was committed. `work` may run several times, and must leave nothing
-   * behind but what it tells the transaction.
+   * Carries out a transaction exactly once, however often the connection is lost. The transaction writes a token,
+   * which tells afterwards whether it was committed. `work` may run several times, and must have no effect outside
+   * the transaction.
    */
   async write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const patience = new Patience(this.#options.patienceMs);
@@ -150,7 +153,7 @@ export class Database implements Sql {
         client.release();
         return result;
       } catch (error) {
-        // Whatever state it is in: a new one costs less than finding out.
+        // The connection may be in any state. A new connection costs less than finding out.
         client.release(true);
         if (failureOf(error) === 'refused') throw this.#toError(error);
         await this.#pause(patience, error);
@@ -187,7 +190,7 @@ export class Database implements Sql {
     return client;
   }
 
-  /** True when the transaction with this token was committed. After it, it is decided for good. */
+  /** True when the transaction with this token was committed. After this call the outcome is final. */
   async #settle(token: string, patience: Patience, lost: unknown): Promise<boolean> {
     for (;;) {
       let client: pg.PoolClient | undefined;
@@ -226,7 +229,7 @@ export class Database implements Sql {
     this.#writes += 1;
     if (this.#writes % PRUNE_EVERY !== 0) return;
     const before = newToken(Date.now() - PRUNE_AFTER_MS);
-    // Old tokens are in nobody's way: a failure here is made good next time.
+    // Old tokens do no harm. After a failure here the next run removes them.
     this.query('DELETE FROM quipu.transactions WHERE token < $1', [before]).catch(() => undefined);
   }
 }

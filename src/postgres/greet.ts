@@ -7,15 +7,15 @@ export interface Greeting {
   /** The database, without its password. */
   readonly name: string;
   readonly wording: Wording;
-  /** How long a statement may take. */
+  /** The time limit of a statement. */
   readonly statementMs: number;
   /** The store that all connections must lead to, once it is known. */
   readonly store: string | undefined;
 }
 
 /**
- * Before anything else is said over a connection. A setting of the connection is only made where nobody stands between:
- * a pooler would give it to others. Who stands there is known by the number that the server has for the connection.
+ * Runs before anything else on a connection. The statement timeout is set only on a direct connection, because a
+ * pooler would pass the setting on to others. A direct connection has the process id that the server reports.
  */
 export async function greet(client: pg.ClientBase, greeting: Greeting): Promise<void> {
   const { name, wording, statementMs, store } = greeting;
@@ -30,7 +30,7 @@ export async function greet(client: pg.ClientBase, greeting: Greeting): Promise<
   if (store !== undefined) assertStore(name, store, row?.store ?? 'none');
 }
 
-/** UNSUPPORTED when it is another one. */
+/** Throws UNSUPPORTED when the connection leads to another store. */
 export function assertStore(name: string, expected: string, found: string): void {
   if (found === expected) return;
   throw new QuipuError(

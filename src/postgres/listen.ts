@@ -10,8 +10,8 @@ export interface Listening {
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /**
- * Listens until the result is called, over as many connections as it takes. Trusts `channel` to be a plain
- * name. A notification is a hint: who cannot do without it looks by itself from time to time.
+ * Listens until the returned function is called, over as many connections as needed. Trusts `channel` to be a plain
+ * name. A notification is a hint: a caller that must not miss one polls from time to time.
  */
 export function listen(
   connect: () => pg.Client,
@@ -50,7 +50,7 @@ async function run(
       ears.began();
       await gone;
     } catch {
-      // The server is away. Whoever listens learns of it by the next `began`.
+      // The server is away. The listener learns of the gap by the next `began`.
     }
     // The signal outlives many connections.
     signal.removeEventListener('abort', isGone);

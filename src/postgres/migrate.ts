@@ -7,13 +7,13 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** Tables that change together, with the steps that made them what they are. Never edit one that was released. */
+/** A set of tables that change together, with the migrations that made them. Never edit a released migration. */
 export interface SchemaPart {
   readonly name: string;
   readonly migrations: readonly Migration[];
 }
 
-/** What every part stands on. */
+/** The tables that every schema part needs. */
 const FOUNDATION = `
 CREATE TABLE IF NOT EXISTS quipu.migrations (
   part text NOT NULL,
@@ -28,15 +28,15 @@ CREATE TABLE IF NOT EXISTS quipu.transactions (
 
 const VERSION = 'SELECT coalesce(max(version), 0) AS version FROM quipu.migrations WHERE part = $1';
 
-/** Brings a part up to date, also when several processes try at once. UNSUPPORTED for one from the future. */
+/** Brings a part up to date, also when several processes try at once. Throws UNSUPPORTED for a part that is newer. */
 export async function migrate(database: Database, part: SchemaPart): Promise<void> {
   await layFoundation(database);
   const found = await database.query<{ version: number }>(VERSION, [part.name]);
   if (isCurrent(database, part, found[0]?.version ?? 0)) return;
   await database.write(async (transaction) => {
-    // Held to the end of the transaction: whoever comes second finds it done.
+    // The lock is held to the end of the transaction: a second process finds the work done.
     await transaction.query(`SELECT ${lockOf(database)}`);
-    // Steps name tables alone, and are about this schema, on this connection, until they are done.
+    // Migrations name tables without a schema. This setting leads them to the store's schema until they are done.
     await transaction.query(`SET LOCAL search_path = ${database.address.schema}`);
     const [row] = await transaction.query<{ version: number }>(VERSION, [part.name]);
     const version = row?.version ?? 0;
@@ -50,7 +50,7 @@ export async function migrate(database: Database, part: SchemaPart): Promise<voi
   });
 }
 
-/** A database that is ready is only looked at, so that one which takes no writes can be read. */
+/** A complete database is only read, so a read-only database can be opened. */
 async function layFoundation(database: Database): Promise<void> {
   const { schema } = database.address;
   const [there] = await database.query<{ schema: boolean; tables: boolean }>(

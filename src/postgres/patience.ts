@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pauseMs } from '../base/pause.ts';
 
-/** How long somebody goes on trying, with pauses that grow. */
+/** A retry deadline, with pauses that grow. */
 export class Patience {
   readonly #deadline: number;
   #attempts = 0;
@@ -10,14 +10,17 @@ export class Patience {
     this.#deadline = Date.now() + forMs;
   }
 
-  /** Not before a second attempt: who stood still himself has made one, and all his time is gone. */
+  /**
+   * Never true before a second attempt: a process that was itself suspended has made one attempt and used all its
+   * time.
+   */
   get isOver(): boolean {
     return this.#attempts > 0 && Date.now() >= this.#deadline;
   }
 
   async pause(signal?: AbortSignal): Promise<void> {
     const given = signal === undefined ? {} : { signal };
-    // Cut short, it is over: whoever cuts it knows.
+    // An abort only ends the pause. The code that aborts knows why.
     await sleep(pauseMs(this.#attempts), undefined, given).catch(() => undefined);
     this.#attempts += 1;
   }

@@ -1,16 +1,16 @@
 import { QuipuError } from '../base/errors.ts';
 import type { ErrorCode } from '../base/errors.ts';
 
-// What went wrong in words that are stable. PostgreSQL names its errors by five characters, the system
-// calls by others, and the client in between has a few messages of its own and no codes for them.
+// Maps failures to stable words. PostgreSQL names its errors by five characters, and system calls use other codes.
+// The client library in between has a few messages of its own without codes.
 
-/** What a failure means for a transaction that was under way. */
+/** The effect of a failure on a transaction in progress. */
 export type Failure =
-  /** The server took it back, and the same again may work: others were in the way. */
+  /** The server rolled the transaction back because of others. A retry may succeed. */
   | 'conflict'
-  /** The connection is gone, or there was none. */
+  /** The connection was lost, or there was none. */
   | 'lost'
-  /** The server refused: trying again gives the same. */
+  /** The server refused. A retry gives the same result. */
   | 'refused';
 
 const CONFLICTS = new Set(['40001', '40P01']);
@@ -32,7 +32,7 @@ const SYSTEM_CALLS = new Set([
 /** The client says these without a code. */
 const LOST_MESSAGES =
   /^(?:Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout)/;
-/** Poolers have one code for all they say; these are about how they were set up, and stay. */
+/** Poolers use one code for all errors. These messages are about the pooler's settings, so retrying does not help. */
 const POOLER_REFUSALS =
   /^(?:unsupported startup parameter|no such (?:database|user)|SSL required|bouncer config error)/i;
 /** A prepared statement is not where it was left, or is where nobody left it. */
@@ -48,7 +48,7 @@ export function failureOf(error: unknown): Failure {
   return LOST_MESSAGES.test(message) ? 'lost' : 'refused';
 }
 
-/** What to do about a pooler that does not do what it must; undefined for any other failure. */
+/** Advice for a pooler that does not do what it must. Undefined for any other failure. */
 function adviceOf(error: unknown): string | undefined {
   const message = error instanceof Error ? error.message : '';
   if (STATEMENT_CODES.has(codeOf(error))) {
@@ -63,7 +63,7 @@ function adviceOf(error: unknown): string | undefined {
 export interface FailedAt {
   /** The database, without its password. */
   readonly name: string;
-  /** How long a statement may take. */
+  /** The time limit of a statement. */
   readonly statementMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * With a name it is prepared once for each connection; for texts of which there are few. Tables are written with
- * their schema, `quipu.turns`, whichever schema they are in: see `Wording`.
+ * A statement with a name is prepared once for each connection. Use names only for a small, fixed set of texts.
+ * Tables are written with their schema, `quipu.turns`, whichever schema they are in: see `Wording`.
  */
 export interface Statement {
   readonly name: string;

@@ -5,13 +5,13 @@ import { failureOf } from './pg-error.ts';
 import type { Sql, Statement } from './sql.ts';
 import type { Wording } from './wording.ts';
 
-// A transaction that can be asked about afterwards. It writes a token that nobody else has. Who loses the
-// connection during COMMIT writes the same token with another mark: as long as the first transaction is
-// undecided, that waits for it; then either the token is there, and it was committed, or the second mark
-// is, and it never can be.
+// A transaction whose outcome can be asked for afterwards. The transaction writes a unique token. A client that
+// loses the connection during COMMIT writes the same token with another mark. This second write waits as long as
+// the first transaction is undecided. Then either the first token is there, and the transaction was committed, or
+// the second mark is there, and the transaction can never be committed.
 
 export interface Transaction extends Sql {
-  /** Sends a statement and does not wait for it; its failure is the transaction's. */
+  /** Sends a statement without waiting for it. If the statement fails, the transaction fails. */
   send(statement: Statement | string, values?: readonly unknown[]): void;
 }
 
@@ -20,22 +20,22 @@ export type Ran<T> =
   | { readonly outcome: 'failed'; readonly error: unknown; readonly broken: boolean }
   | { readonly outcome: 'unknown'; readonly error: unknown; readonly broken: true; value: T };
 
-/** Begins with the time, so that tokens are written side by side and the old ones go by one range. */
+/** A token begins with the time. So new tokens are written side by side, and one range deletes the old ones. */
 export function newToken(nowMs: number): string {
   const hex = nowMs.toString(16).padStart(12, '0') + randomBytes(10).toString('hex');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /**
- * A server that stands still in the middle of a transaction holds its locks no longer than this. Others wait for
- * the clock meanwhile, which is one of them.
+ * A server that stops in the middle of a transaction holds its locks no longer than this. The clock is one of these
+ * locks, and other servers wait for it meanwhile.
  */
 const IDLE_MS = 1500;
 
 export interface TransactionTerms {
   readonly token: string;
   readonly wording: Wording;
-  /** How long a statement may take. */
+  /** The time limit of a statement. */
   readonly statementMs: number;
 }
 
@@ -47,8 +47,9 @@ export async function runTransaction<T>(
 ): Promise<Ran<T>> {
   const sent: Promise<unknown>[] = [];
   let value: T;
-  // Not waited for: what follows travels with it, and fails with it. Every statement sees what was committed
-  // before it began: who waits for a lock reads what the one before left.
+  // BEGIN is not awaited: the next statements travel with it and fail with it. Every statement sees all that was
+  // committed before the statement began. So a statement that waits for a lock reads what the lock's last holder
+  // wrote.
   const begun = client.query(
     wording.textOf(
       `${beginning('READ COMMITTED', statementMs, IDLE_MS)}; INSERT INTO quipu.transactions (token, done) VALUES ('${token}', true)`,
@@ -60,14 +61,14 @@ export async function runTransaction<T>(
     value = await work(toTransaction(client, wording, sent));
   } catch (thrown) {
     await Promise.allSettled(sent);
-    // Whatever came after a beginning that failed only says that it did.
+    // When BEGIN failed, every later error only repeats that failure.
     const error: unknown = await begun.then(
       () => thrown,
       (reason: unknown) => reason,
     );
     return { outcome: 'failed', error, broken: !(await rollBack(client, error)) };
   }
-  // All on their way together: a commit after a statement that failed is a rollback.
+  // All statements travel together: a COMMIT after a failed statement is a rollback.
   const committing = client.query('COMMIT');
   const results = await Promise.allSettled([...sent, committing]);
   const failed = results.find((result) => result.status === 'rejected');
@@ -103,7 +104,7 @@ export async function settleToken(
   return row?.done === true;
 }
 
-/** Its bounds are the transaction's own: those of a connection are for a pooler to forget, or to give to others. */
+/** The limits belong to the transaction: a pooler may forget a connection's settings or give them to others. */
 export function beginning(isolation: string, statementMs: number, idleMs: number): string {
   return `BEGIN ISOLATION LEVEL ${isolation}; SET LOCAL statement_timeout = ${statementMs};
     SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`;
@@ -118,7 +119,7 @@ function toTransaction(
     query: (...given) => ask(client, wording, ...given),
     send: (statement, values) => {
       const asked = ask(client, wording, statement, values);
-      // It is waited for at the commit; until then nobody holds it.
+      // The commit awaits this promise. Until then no caller holds it.
       asked.catch(() => undefined);
       sent.push(asked);
     },
@@ -132,7 +133,7 @@ async function rollBack(client: pg.ClientBase, error: unknown): Promise<boolean>
     await client.query('ROLLBACK');
     return true;
   } catch {
-    // The connection went meanwhile, and the transaction with it.
+    // The connection was lost meanwhile, and the transaction with it.
     return false;
   }
 }

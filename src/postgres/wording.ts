@@ -5,9 +5,9 @@ const TABLE = /\bquipu\./g;
 const HASH_CHARS = 12;
 
 /**
- * Statements are written for the schema `quipu`, and name it at every table: what a connection takes for its own schema is
- * for a pooler to forget. Here they are worded for the schema that is meant. The name of a prepared statement tells
- * its text, too, so that a connection which another store had before cannot take one for the other.
+ * Words statements for the schema of the store. Statements are written for the schema `quipu` and name it at every
+ * table, because a pooler may forget the search path of a connection. The name of a prepared statement also
+ * identifies its text. So a connection that another store used before cannot mix up the two.
  */
 export class Wording {
   readonly #schema: string;
