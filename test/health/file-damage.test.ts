@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { damagesOf, FILE_KINDS, makeScene, meet } from './file-damage.ts';
 import type { FileDamage, Scene, Verdict } from './file-damage.ts';
@@ -12,6 +12,11 @@ let killed: Scene;
 beforeAll(async () => {
   closed = await makeScene('closed');
   killed = await makeScene('killed');
+});
+
+afterAll(() => {
+  closed[Symbol.dispose]();
+  killed[Symbol.dispose]();
 });
 
 const ENDS: readonly Verdict[] = ['harmless', 'rebuilt', 'lost in part'];

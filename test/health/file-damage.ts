@@ -59,7 +59,7 @@ const MAY_DIFFER: Readonly<
 
 const NOW = 5_000_000;
 
-export interface Scene {
+export interface Scene extends Disposable {
   readonly folder: string;
   readonly questions: Questions;
   readonly answers: Answers;
@@ -70,8 +70,8 @@ export type Wrap = (store: Store) => Store;
 
 /** A store with one of everything; `killed` leaves a turn open and frames that are not in their files. */
 export async function makeScene(how: 'closed' | 'killed'): Promise<Scene> {
-  const folder = newFolder();
-  const live = join(newFolder(), 'live');
+  const base = newFolder();
+  const [folder, live, whole] = [join(base, 'store'), join(base, 'live'), join(base, 'whole')];
   let now = 1000;
   const engine = await openFilesEngine(live, {
     clock: () => (now += 10),
@@ -90,13 +90,13 @@ export async function makeScene(how: 'closed' | 'killed'): Promise<Scene> {
   if (how === 'closed') await engine.close();
   cpSync(live, folder, { recursive: true, filter: (path) => !path.endsWith('quipu.sock') });
   if (how === 'killed') await engine.close();
-  const whole = join(newFolder(), 'whole');
   cpSync(folder, whole, { recursive: true });
   const opened = await open(whole);
   const questions = await findQuestions(opened.engine);
   const answers = await askAll(opened.engine, questions);
   await opened.store.close();
-  return { folder, questions, answers };
+  const remove = (): void => rmSync(base, { recursive: true, force: true });
+  return { folder, questions, answers, [Symbol.dispose]: remove };
 }
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {

@@ -10,7 +10,7 @@ const FLIPS = 60;
 it.each(['closed', 'killed'] as const)(
   'a damaged file of a store that was %s is detected, harmless or rebuilt, and verify says so',
   async (how) => {
-    const scene = await makeScene(how);
+    using scene = await makeScene(how);
     const count: Record<Verdict, number> = {
       harmless: 0,
       rebuilt: 0,
