@@ -3,25 +3,25 @@ import { sumOf } from './event-line.ts';
 import type { IdRange } from './scan.ts';
 import type { EventTable, StoredEvent } from './sqlite/event-table.ts';
 
-/** What is wrong with the events of a queue. */
+/** The damage found in the events of a queue. */
 export interface EventDamage {
-  /** Events that are not what was pushed. */
+  /** Events whose content differs from what was pushed. */
   readonly damaged: readonly number[];
-  /** Events that are not there, and not known to be lost. */
+  /** Events that are absent and not recorded as lost. */
   readonly missing: readonly IdRange[];
 }
 
-/** About 40 ms of reading. */
+/** Reading this many events takes about 40 ms. */
 const STRETCH = 20_000;
 
-/** Reads every event, and lets others have the thread in between. */
+/** Reads every event, and yields the thread between stretches. */
 export async function checkEvents(table: EventTable): Promise<EventDamage> {
   const checker = new Checker(table);
   while (checker.step()) await setImmediate();
   return checker;
 }
 
-/** The same at once, for who holds the write lock. */
+/** Like `checkEvents`, but synchronous, for a caller that holds the write lock. */
 export function checkEventsNow(table: EventTable): EventDamage {
   const checker = new Checker(table);
   while (checker.step());
@@ -35,7 +35,9 @@ class Checker implements EventDamage {
   readonly #newest: number;
   readonly #losses: IdRange[];
   #after = 0;
-  /** Those at the end that have no checksum are another program's; a later one of ours would have sealed them. */
+  /**
+   * Another program inserted the events at the end that have no checksum. A later event of ours would have sealed them.
+   */
   #unsealed: number[] = [];
 
   constructor(table: EventTable) {
@@ -44,7 +46,7 @@ class Checker implements EventDamage {
     this.#losses = table.losses();
   }
 
-  /** False when there is nothing left to look at. */
+  /** Returns false when nothing is left to check. */
   step(): boolean {
     if (this.#after >= this.#newest) return false;
     const through = Math.min(this.#newest, this.#after + STRETCH);
@@ -66,7 +68,7 @@ class Checker implements EventDamage {
     if (sum !== sumOf(event)) this.damaged.push(event.id);
   }
 
-  /** No row after `after` up to `through`. */
+  /** The table has no row after `after` up to `through`. */
   #passOver(after: number, through: number): void {
     let from = after;
     for (const loss of this.#losses) {

@@ -37,19 +37,19 @@ function checkContent(content: unknown): string {
   if (typeof content !== 'string') {
     throw invalid('content', 'is a text; put anything else in as JSON in a string');
   }
-  // A character takes at most three bytes, so most need no count.
+  // A character takes at most three bytes, so most contents need no count.
   if (content.length * 3 > CONTENT_BYTES_MAX) {
     const size = Buffer.byteLength(content);
     if (size > CONTENT_BYTES_MAX) throw tooLarge('content', CONTENT_BYTES_MAX, size);
   }
-  // Most have no surrogate at all, which is found out ten times as fast.
+  // Most contents have no surrogate at all. The first test finds that out ten times as fast.
   if (/[\ud800-\udfff]/.test(content) && /\p{Surrogate}/u.test(content)) {
     throw invalid('content', 'has a lone surrogate and no UTF-8 form');
   }
   return content;
 }
 
-/** Each checked; an error says which one it means. */
+/** Checks each event. An error names the event it is about. */
 export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
   if (!Array.isArray(events)) throw invalid('events', 'is an array');
   if (events.length > BATCH_EVENTS_MAX) {
@@ -66,7 +66,7 @@ export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
     }
   } catch (error) {
     if (!isQuipuError(error)) throw error;
-    // The same error, saying first where.
+    // The same error, with the event's place in front.
     const message = `event ${checked.length + 1}: ${error.message}`;
     throw new QuipuError(error.code, message, error.data, { cause: error });
   }
@@ -141,7 +141,7 @@ export function checkWhole(what: string, value: number, max: number): void {
   throw invalid(what, `is a whole number from 1 to ${max}, got ${String(value)}`);
 }
 
-/** One past the newest is no mistake: there is nothing after it yet. */
+/** An id past the newest event is no mistake: there is nothing after it yet. */
 export function checkLastEventId(id: unknown): number {
   if (typeof id === 'number' && Number.isSafeInteger(id) && id >= 0) return id;
   throw invalid('last event id', `is a whole number from 0, got ${JSON.stringify(id)}`);

@@ -6,8 +6,8 @@ import { syncPath } from './files/sync-path.ts';
 import { listQueueFolders, queueFolder } from './folder.ts';
 import { toQueueError } from './sqlite/queue-error.ts';
 
-// Backups of queues. Only the database counts: the mirror is written again from it, and logs, locks and what was put aside
-// are of one machine and one time.
+// Backups of queues. A backup copies only the database. The mirror is written again from it. Logs, locks and files that
+// were put aside belong to one machine and one time.
 
 export interface QueueCopies {
   readonly files: number;

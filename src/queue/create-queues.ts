@@ -8,11 +8,11 @@ import type { OpenQueueOptions, Queue, QueueSummary, Queues } from './queue.ts';
 import { SqliteQueue } from './sqlite-queue.ts';
 import type { SqliteQueueOptions } from './sqlite-queue.ts';
 
-/** Queues with a database open at a time. Others open theirs again when they are used. */
+/** The number of queues with a database open at a time. Other queues open theirs again when they are used. */
 const OPEN_MAX = 64;
 
 export interface OwnedQueues extends Queues {
-  /** Stores what was pushed and starts what it wakes. */
+  /** Stores what was pushed and starts the handlers that it wakes. */
   close(): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 import { crc32, crc32Between } from '../base/crc.ts';
 import type { QueueEvent } from './queue.ts';
 
-// An event as a line of JSON: what commands print, what events.jsonl holds, and what the checksum of an event is over.
+// An event as a line of JSON. Commands print this line, events.jsonl holds it, and the checksum of an event is over it.
 
-/** Keys in the order of the columns, with a line feed. */
+/** The keys follow the order of the columns. A line feed ends the line. */
 export function toLine({ id, created_at, source, type, subtype, content }: QueueEvent): string {
-  // Half the time of an object, which counts when a batch is large.
+  // This takes half the time of building an object, which counts when a batch is large.
   const kind = `"type":${quote(type)},"subtype":${subtype === null ? 'null' : quote(subtype)}`;
   return `{"id":${id},"created_at":${quote(created_at)},"source":${quote(source)},${kind},"content":${JSON.stringify(content)}}\n`;
 }
@@ -13,7 +13,7 @@ export function toLine({ id, created_at, source, type, subtype, content }: Queue
 const KNOWN_MAX = 1000;
 const known = new Map<string, string>();
 
-/** For what comes again and again in a batch: finding it takes a quarter of the time. */
+/** For texts that repeat in a batch: finding one takes a quarter of the time of quoting it. */
 function quote(text: string): string {
   const found = known.get(text);
   if (found !== undefined) return found;
@@ -23,13 +23,13 @@ function quote(text: string): string {
   return quoted;
 }
 
-/** CRC-32 of its line, without the line feed. */
+/** The CRC-32 of the event's line, without the line feed. */
 export function sumOf(event: QueueEvent): number {
   const line = Buffer.from(toLine(event));
   return crc32Between(line, 0, line.length - 1);
 }
 
-/** Undefined for what is no line of an event. */
+/** Returns undefined when the line is not an event. */
 export function readLine(line: Uint8Array): { event: QueueEvent; sum: number } | undefined {
   try {
     const found = JSON.parse(Buffer.from(line).toString('utf8')) as Partial<QueueEvent>;
@@ -48,7 +48,7 @@ export function readLine(line: Uint8Array): { event: QueueEvent; sum: number } |
 
 const CHUNK_BYTES = 1 << 20;
 
-/** The lines of new events, each made once: for its checksum, and for the file. */
+/** Encodes the lines of new events. Each line is made once, for its checksum and for the file. */
 export class LineEncoder {
   readonly #keptMax: number;
   readonly #chunkBytes: number;
@@ -56,16 +56,16 @@ export class LineEncoder {
   #chunk: Buffer = Buffer.alloc(0);
   #at = 0;
   #bytes = 0;
-  /** How many of them are kept: the first ones. */
+  /** The number of lines that are kept: the first ones. */
   kept = 0;
 
-  /** It keeps lines up to so many bytes in all. */
+  /** The encoder keeps lines up to `keptMax` bytes in all. */
   constructor(keptMax: number, events: number) {
     this.#keptMax = keptMax;
     this.#chunkBytes = events === 1 ? 0 : CHUNK_BYTES;
   }
 
-  /** Gives the checksum. */
+  /** Returns the checksum. */
   add(event: QueueEvent): number {
     const line = toLine(event);
     const most = line.length * 3;

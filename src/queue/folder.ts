@@ -5,9 +5,9 @@ import { makeFolder } from './files/make-folder.ts';
 import { createDatabase } from './sqlite/open-database.ts';
 import { toQueueError } from './sqlite/queue-error.ts';
 
-/** What a queue keeps, and where. The folder is the queue: nothing about it is anywhere else. */
+/** The parts of a queue, and their places. The folder is the queue: nothing about it is anywhere else. */
 export interface QueueFolder {
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string;
   readonly database: string;
   /** A line of JSON for every event, for people. */
@@ -36,14 +36,14 @@ export function isQueueFolder(path: string): boolean {
   return existsSync(queueFolder(path).database);
 }
 
-/** NOT_FOUND when it is none. */
+/** Throws NOT_FOUND when the folder is not a queue. */
 export function mustBeQueue(path: string): QueueFolder {
   const folder = queueFolder(path);
   if (existsSync(folder.database)) return folder;
   throw noQueue(folder.path);
 }
 
-/** Also one that has lost its database: its mirror is there. */
+/** Also accepts a queue that has lost its database and still has its mirror. */
 export function mustHaveBeenQueue(path: string): QueueFolder {
   const folder = queueFolder(path);
   return existsSync(folder.mirror) ? folder : mustBeQueue(path);
@@ -57,19 +57,20 @@ export function noQueue(path: string): QuipuError<'NOT_FOUND'> {
 }
 
 /**
- * Makes a queue in a folder that is none, whatever else is in it. False when it is one already. The database comes
- * last, under its name only when it is whole: a crash before that leaves a folder that is no queue.
+ * Makes a queue in a folder that is not one yet, whatever else is in it. Returns false when it is one already. The
+ * database comes last, and gets its name only when it is whole: a crash before that leaves a folder that is not a
+ * queue.
  */
 export function createQueueFolder(path: string): boolean {
   const folder = queueFolder(path);
   try {
     if (existsSync(folder.database)) return false;
-    // All the way up before the database has its name: who finds it may push at once.
+    // All folders are durable before the database has its name: a process that finds the database may push at once.
     for (const part of [folder.run, folder.logs]) makeFolder(part);
     writeFileSync(folder.mirror, '', { flag: 'a', mode: 0o600 });
     return createDatabase(folder.database);
   } catch (error) {
-    // What is in the way is where the folder was to be, or above.
+    // The cause is at the folder's place, or above it.
     throw toQueueError(error, nearestThere(folder.path));
   }
 }
@@ -83,7 +84,7 @@ export function listQueueFolders(parent: string): string[] {
   return listFolders(parent, (folder) => existsSync(folder.database));
 }
 
-/** The names of those that were queues: they have a mirror, and no database. */
+/** The names of folders that were queues: they have a mirror, and no database. */
 export function listLostQueues(parent: string): string[] {
   return listFolders(parent, ({ database, mirror }) => !existsSync(database) && existsSync(mirror));
 }

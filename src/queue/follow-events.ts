@@ -5,26 +5,26 @@ import type { QueueFollowOptions, QueueEvent } from './queue.ts';
 import { readMatches } from './scan.ts';
 import type { EventReader } from './scan.ts';
 
-/** How soon an event that another process pushed is seen where nobody tells. */
+/** Without a notification, a follower sees another process's event within this time. */
 const POLL_MS = 100;
 const PAGE = 100;
 const PAGE_BYTES = 4 << 20;
 
-/** Ends with the next news, or by itself after a while. Rejects when aborted. */
+/** Resolves with the next news, or by itself after a while. Rejects when aborted. */
 export type AwaitNews = (signal: AbortSignal | undefined) => Promise<void>;
 
 export interface Followed<F> {
   use<T>(read: (reader: EventReader<F>) => Promise<T>): Promise<T>;
-  /** Called before each look: what comes after the call is news. */
+  /** Called before each look: events that come after the call are news. */
   watch(): AwaitNews;
 }
 
-/** For where nobody tells. */
+/** For queues that send no notification. */
 export const poll: AwaitNews = async (signal) => {
   await setTimeout(POLL_MS, undefined, signal === undefined ? {} : { signal });
 };
 
-/** Events as they come, of all processes. One page is in memory at a time. */
+/** Yields events of all processes as they come. One page is in memory at a time. */
 export async function* followEvents<F>(
   followed: Followed<F>,
   filter: F | undefined,
@@ -35,7 +35,7 @@ export async function* followEvents<F>(
   while (!isOver()) {
     const awaitNews = followed.watch();
     const { events, newest } = await followed.use(async (reader) => {
-      // Asked first: what comes while it reads is read next time.
+      // This asks first: events that come during the read are read next time.
       const seen = await reader.newestId();
       if (seen <= after) return { events: [], newest: seen };
       const page = { after, limit: PAGE, maxBytes: PAGE_BYTES };
@@ -51,13 +51,13 @@ export async function* followEvents<F>(
     try {
       await awaitNews(signal);
     } catch {
-      // Aborted.
+      // The caller aborted.
       return;
     }
   }
 }
 
-/** A queue that is closed ends what follows it. */
+/** When a queue is closed, its followers end. */
 export async function* untilClosed<T>(items: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
   try {
     yield* items;

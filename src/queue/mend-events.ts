@@ -5,17 +5,19 @@ import type { QueueFolder } from './folder.ts';
 import type { QueueEvent } from './queue.ts';
 import type { EventTable, StoredEvent } from './sqlite/event-table.ts';
 
-/** Whether the mirror knows of events that the database has not: lines are written after the commit, never before. */
+/**
+ * Returns whether the mirror knows of events that the database lacks: lines are written after the commit, never before.
+ */
 export function isBehindMirror(folder: QueueFolder, table: EventTable): boolean {
-  // The mirror first: what is pushed meanwhile must not look as if it were lost.
+  // This reads the mirror first: events that are pushed meanwhile must not look lost.
   const end = mirrorEnd(folder);
   return end > table.newestId();
 }
 
 /**
- * Takes from the mirror what is missing or damaged in the database; gives how many events. A damaged one is replaced when
- * its checksum proves the line, and gets its checksum back when the line says the same as the row. One that is missing is
- * taken as it is.
+ * Takes missing or damaged events of the database from the mirror, and returns their number. A damaged event is
+ * replaced when its checksum proves the line. It gets its checksum back when the line says the same as the row. A
+ * missing event is taken as it is.
  */
 export function mendEvents(folder: QueueFolder, table: EventTable): number {
   return table.exclusively(() => {
@@ -32,7 +34,7 @@ export function mendEvents(folder: QueueFolder, table: EventTable): number {
     )) {
       const { id } = event;
       const row = isDamaged.has(id) ? findRow(table, id) : undefined;
-      // Past the newest one they must follow one another: an id in a damaged line is no reason for a gap.
+      // Past the newest event, ids must follow one another: an id in a damaged line is no reason for a gap.
       if (row === undefined ? id > last + 1 : !isProved(row, event, sum)) continue;
       table.restore([event]);
       last = Math.max(last, id);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { QueueFolder } from './folder.ts';
 import { toSlug } from './slug.ts';
 
-/** A notifier takes a task and returns; one that does not is given up. */
+/** A notifier accepts a task and returns. A notifier that does not return within this time is given up. */
 const TIMEOUT_MS = 10_000;
 const ALREADY_QUEUED = 1;
 
@@ -16,7 +16,7 @@ export interface NotifierWorld {
   readonly execPath: string;
 }
 
-/** `queued`: the dispatch will happen. `failed`: it will not, and why. */
+/** `queued`: the dispatch will happen. `failed`: the dispatch will not happen, with the reason. */
 export type Notified =
   | { readonly outcome: 'queued'; readonly task: string; readonly exit: number }
   | { readonly outcome: 'failed'; readonly task: string; readonly reason: string };
@@ -48,7 +48,7 @@ function findNotifier({ env, execPath }: NotifierWorld): readonly string[] | und
   return /\.[cm]?js$/.test(program) ? [execPath, program] : [program];
 }
 
-/** The task runs `thread` by its name: where that is not known, the place of the one that runs now is added. */
+/** The task runs `thread` by its name. If the name is not on the path, the folder of the running program is added. */
 function pathWithThread({ env, script }: NotifierWorld): string {
   const path = env['PATH'] ?? '';
   const folders = path.split(delimiter);
@@ -68,7 +68,7 @@ function isProgram(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    // Not there, or not to be run.
+    // The file is absent, or not executable.
     return false;
   }
 }
@@ -89,7 +89,7 @@ function run(
   });
 }
 
-/** As it is where a shell takes it as it is. */
+/** Leaves the text unquoted where a shell does not change it. */
 export function quoteForShell(text: string): string {
   if (/^[A-Za-z0-9_/.,:=@%+-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", `'\\''`)}'`;

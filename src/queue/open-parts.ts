@@ -17,7 +17,7 @@ export interface Parts {
 /** Keeps the number of databases that are open at once bounded, however many queues there are. */
 export class OpenLimit {
   readonly #max: number;
-  /** The latest used is last. */
+  /** The most recently used one is last. */
   readonly #open = new Set<OpenParts>();
 
   constructor(max: number) {
@@ -35,7 +35,7 @@ export class OpenLimit {
   }
 }
 
-/** What a queue has open: from its first use until it is let go, and again with the next use. */
+/** The open parts of a queue: from its first use until they are closed, and again with the next use. */
 export class OpenParts {
   readonly #folder: QueueFolder;
   readonly #now: () => number;
@@ -54,7 +54,7 @@ export class OpenParts {
     return this.#users > 0;
   }
 
-  /** They stay open until the work is done. */
+  /** The parts stay open until the work is done. */
   async use<T>(work: (parts: Parts) => Promise<T>): Promise<T> {
     const parts = this.get();
     this.#users += 1;
@@ -66,8 +66,8 @@ export class OpenParts {
   }
 
   /**
-   * For what is done at once. NOT_FOUND when the folder is gone. It looks each time: SQLite goes on writing to a file
-   * that was deleted, and would acknowledge what nobody can ever read.
+   * For synchronous work. Throws NOT_FOUND when the folder is gone. This method looks each time: SQLite goes on writing
+   * to a file that was deleted, and would acknowledge events that nobody can ever read.
    */
   get(): Parts {
     const folder = this.#folder;
@@ -95,7 +95,7 @@ export class OpenParts {
     return this.#parts;
   }
 
-  /** Takes from the mirror what the database lacks. False when that is nothing. */
+  /** Takes from the mirror what the database lacks. Returns false when nothing is lacking. */
   mend(): boolean {
     const { database, log } = this.get();
     const mended = inQueueWords(this.#folder.path, () => mendEvents(this.#folder, database));
@@ -104,7 +104,7 @@ export class OpenParts {
     return true;
   }
 
-  /** For good. */
+  /** Closes the parts for good. */
   end(): void {
     this.#ended = true;
     this.close();

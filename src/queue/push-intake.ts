@@ -16,7 +16,7 @@ export class PushIntake {
   #isStoring = false;
   #stored: Promise<void> = Promise.resolve();
 
-  /** `eventsMax`: a transaction with so many events takes no further push. */
+  /** `eventsMax`: a transaction with this many events takes no further push. */
   constructor(store: Store, eventsMax: number = Infinity) {
     this.#store = store;
     this.#eventsMax = eventsMax;
@@ -29,7 +29,7 @@ export class PushIntake {
     });
   }
 
-  /** Resolves when all that was pushed before is stored, or refused. */
+  /** Resolves when every earlier push is stored, or refused. */
   flush(): Promise<void> {
     if (!this.#isStoring) this.#stored = this.#storeAll();
     return this.#stored;
@@ -44,7 +44,7 @@ export class PushIntake {
         const together =
           group.length === 1 && only ? only.events : group.flatMap(({ events }) => events);
         const storing = this.#store(together);
-        // What is done is answered at once.
+        // A stored group is answered at once.
         hand(group, storing instanceof Promise ? await storing : storing);
       } catch (error) {
         for (const { reject } of group) reject(error);
@@ -64,7 +64,7 @@ export class PushIntake {
   }
 }
 
-/** To each the ids of its own events. */
+/** Gives each push the ids of its own events. */
 function hand(group: readonly Waiting[], ids: readonly number[]): void {
   let done = 0;
   for (const { events, resolve } of group) {

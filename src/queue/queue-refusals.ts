@@ -1,6 +1,6 @@
 import { QuipuError } from '../base/errors.ts';
 
-// What every queue refuses in the same words.
+// The refusals that every queue gives in the same words.
 
 export function noSuchQueue(name: string): QuipuError<'NOT_FOUND'> {
   return new QuipuError('NOT_FOUND', `there is no queue ${name}`, { what: 'queue', id: name });

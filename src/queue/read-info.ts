@@ -8,7 +8,7 @@ import { countMatches, startFor } from './scan.ts';
 import { compileStored } from './sqlite/queue-database.ts';
 import type { FailureRow, ProgressRow, QueueDatabase } from './sqlite/queue-database.ts';
 
-/** What there is to know about a queue. */
+/** Everything known about a queue. */
 export async function readInfo(folder: QueueFolder, database: QueueDatabase): Promise<QueueInfo> {
   const subscriptions = database.subscriptions();
   const rows = new Map(database.progress().map((row) => [row.consumer_id, row]));
@@ -39,7 +39,7 @@ async function lagOf(
   try {
     return await countMatches(database, compileStored(subscription), { after, limit: LAG_MAX });
   } catch {
-    // A filter that cannot be read counts nothing; pop and dispatch say so.
+    // A filter that cannot be read counts nothing; pop and dispatch report it.
     return null;
   }
 }
@@ -72,7 +72,7 @@ function toProgress(
   };
 }
 
-/** Also one whose supervisor was killed. */
+/** Also finds a handler whose supervisor was killed. */
 function runningHandler(note: LockNote | undefined): RunningHandler | undefined {
   if (note?.handler === undefined || !isGroupRunning(note.handler)) return undefined;
   return { pid: note.handler.pid, since: note.handler.since };

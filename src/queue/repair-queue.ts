@@ -16,10 +16,11 @@ import { QueueDatabase } from './sqlite/queue-database.ts';
 import { checkDatabase, nameRange } from './verify-queues.ts';
 import type { QueueProblem } from './verify-queues.ts';
 
-// Makes a queue readable again. What the database cannot say comes from the mirror; what neither can is lost, and said.
-// Nothing is deleted: a database that SQLite cannot read is put aside, an event that is damaged goes to damaged_events.
+// Makes a queue readable again. The mirror gives the events that the database cannot give. Events that neither can give
+// are lost, and the repair says so. Nothing is deleted: a database that SQLite cannot read is put aside, and a damaged
+// event goes to damaged_events.
 
-/** Repairs every queue in a folder. Gives what is lost. */
+/** Repairs every queue in a folder. Returns the losses. */
 export function repairQueues(parent: string): QueueProblem[] {
   const names = [...listQueueFolders(parent), ...listLostQueues(parent)].toSorted();
   return names.flatMap((queue) =>
@@ -27,7 +28,7 @@ export function repairQueues(parent: string): QueueProblem[] {
   );
 }
 
-/** Gives what is lost. Nobody else may use the queue meanwhile. */
+/** Returns the losses. Nobody else may use the queue meanwhile. */
 export function repairQueue(folder: QueueFolder): string[] {
   const lost: string[] = [];
   if (!createQueueFolder(folder.path) && checkDatabase(folder.database).length > 0) {
@@ -50,7 +51,7 @@ export function repairQueue(folder: QueueFolder): string[] {
   return lost;
 }
 
-/** A new database with all that can be read of the old one, which is put aside. */
+/** Makes a new database with everything that can be read of the old one. The old one is put aside. */
 function rebuild(folder: QueueFolder): string[] {
   const path = `${folder.database}.rebuilt`;
   rmSync(path, { force: true });
@@ -63,7 +64,7 @@ function rebuild(folder: QueueFolder): string[] {
     target.close();
   }
   syncPath(path);
-  // The log first: it must not be taken for one of the new database.
+  // The log moves first: SQLite must not take it for the log of the new database.
   putAside(`${folder.database}-wal`, Date.now());
   rmSync(`${folder.database}-shm`, { force: true });
   putAside(folder.database, Date.now());
@@ -97,7 +98,7 @@ function salvage(folder: QueueFolder, target: QueueDatabase): string[] {
   return lost;
 }
 
-/** Those whose checksum proves them. */
+/** Yields the events whose checksums prove them. */
 function* salvageEvents(source: Database.Database, folder: QueueFolder): Generator<QueueEvent> {
   const newest = readOr(() => source.prepare('SELECT max(id) FROM events').pluck().get()) as
     | number
@@ -116,14 +117,14 @@ function* salvageEvents(source: Database.Database, folder: QueueFolder): Generat
   }
 }
 
-/** One by one, where they cannot be read together. */
+/** Reads events one by one, where they cannot be read together. */
 function* one(read: Database.Statement, after: number): Generator<unknown> {
   for (let id = after; id < after + STRETCH; id += 1) {
     yield* readOr(() => read.all(id, id + 1)) ?? [];
   }
 }
 
-/** Undefined for what SQLite cannot read. */
+/** Returns undefined for a row that SQLite cannot read. */
 function readOr<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -1,28 +1,30 @@
 import { setImmediate } from 'node:timers/promises';
 import type { QueueEvent } from './queue.ts';
 
-// Looking for events that match. A filter may match none of a million, so it looks at a stretch of ids at a time and lets
-// others have the thread in between, and a consumer's bookmark keeps what was found from being looked for again. However
-// many look at once, each time round the event loop has one stretch: what else the process does waits for no more.
+// Looks for events that match. A filter may match none of a million events, so a scan reads one stretch of ids at a
+// time and yields the thread in between. A consumer's bookmark saves looking for the same events again. Each round of
+// the event loop has one stretch, however many scans run at once: the rest of the process waits for no more.
 
-/** About 10 ms of looking. */
+/** Looking at this many events takes about 10 ms. */
 const STRETCH = 20_000;
-/** A bookmark costs a write; below this, looking again is cheaper. */
+/** A bookmark costs a write. Below this number of events, looking again is cheaper. */
 export const BOOKMARK_WORTH = 500;
 
-/** After the first, up to the second. */
+/** The ids after the first number, up to the second. */
 export interface IdRange {
   readonly after: number;
   readonly through: number;
 }
 
-/** At once, or when the database has answered. */
+/** A value at once, or when the database has answered. */
 type Soon<T> = T | Promise<T>;
 
-/** A table of events. `F`: how it takes a filter. */
+/** A table of events. `F`: the form in which it takes a filter. */
 export interface EventReader<F> {
   newestId(): Soon<number>;
-  /** Those that match. It may leave out what comes after the event that takes their contents past `maxBytes`. */
+  /**
+   * The events that match. The reader may leave out those after the event that takes their contents past `maxBytes`.
+   */
   matches(
     range: IdRange,
     filter: F | undefined,
@@ -30,7 +32,7 @@ export interface EventReader<F> {
     maxBytes: number,
   ): Soon<Iterable<QueueEvent>>;
   countMatches(range: IdRange, filter: F | undefined, limit: number): Soon<number>;
-  /** The first that matches, if any. */
+  /** The first event that matches, if any. */
   firstMatch(range: IdRange, filter: F | undefined): Soon<number | undefined>;
 }
 
@@ -40,7 +42,7 @@ export interface Bookmark {
   readonly to_id: number;
 }
 
-/** Where to begin for a consumer that has acknowledged `acked`. */
+/** The id to begin after, for a consumer that has acknowledged `acked`. */
 export function startFor(acked: number, bookmark: Bookmark | undefined): number {
   if (bookmark === undefined || acked < bookmark.from_id) return acked;
   return Math.max(acked, bookmark.to_id);
@@ -52,7 +54,7 @@ export interface PageRequest {
   readonly maxBytes: number;
 }
 
-/** Up to `limit` events after `after`, less when they are large. */
+/** Returns up to `limit` events after `after`, fewer when they are large. */
 export async function readMatches<F>(
   reader: EventReader<F>,
   filter: F | undefined,
@@ -62,7 +64,7 @@ export async function readMatches<F>(
   let bytes = 0;
   for await (const range of stretches(after, await reader.newestId(), filter !== undefined)) {
     const matches = reader.matches(range, filter, limit - found.length, maxBytes - bytes);
-    // What is there is read at once: nothing else may be done with such a database before that.
+    // Events of a synchronous database are read at once: nothing else may be done with such a database before that.
     for (const event of matches instanceof Promise ? await matches : matches) {
       found.push(event);
       bytes += event.content.length;
@@ -89,11 +91,11 @@ export async function countMatches<F>(
 export interface Pending {
   /** The first event that the consumer has to handle. */
   readonly first: number | undefined;
-  /** None of those up to here is one. */
+  /** No event up to this id is one to handle. */
   readonly clearTo: number;
-  /** False when it stopped looking before the end, with nothing found. */
+  /** False when the scan stopped before the end, with nothing found. */
   readonly isWhole: boolean;
-  /** When it took long to find out. */
+  /** Present when finding out took long. */
   readonly bookmark?: Bookmark;
 }
 
@@ -102,7 +104,7 @@ export interface Known {
   readonly bookmark: Bookmark | undefined;
 }
 
-/** What a consumer has to handle, as far as the next `reach` events say it. */
+/** Finds the first event that a consumer has to handle, within the next `reach` events. */
 export async function findPending<F>(
   reader: EventReader<F>,
   filter: F | undefined,
@@ -111,7 +113,7 @@ export async function findPending<F>(
 ): Promise<Pending> {
   const start = startFor(acked, bookmark);
   const newest = await reader.newestId();
-  // Without a filter the next event is the one, and finding it is no looking.
+  // Without a filter the next event is the one, and finding it costs no scan.
   const end = filter === undefined ? newest : Math.min(newest, start + reach);
   let clearTo = start;
   let first: number | undefined;
@@ -135,7 +137,7 @@ async function* stretches(after: number, end: number, filtered: boolean): AsyncI
 
 let lastTurn: Promise<unknown> = Promise.resolve();
 
-/** Each turn comes one round of the event loop after the one before it, whoever took that. */
+/** Each turn comes one round of the event loop after the one before it, whichever scan took that one. */
 function nextTurn(): Promise<unknown> {
   lastTurn = lastTurn.then(() => setImmediate());
   return lastTurn;

@@ -5,9 +5,9 @@ const CHARS_KEPT = 32;
 const DIGEST_CHARS = 6;
 
 /**
- * A path as part of a task's id: what is no ASCII letter or digit becomes a hyphen. A long one is cut and gets the
- * beginning of the path's SHA-1, and so does one with characters that are rare in paths: without it all names
- * written in another script would be one id, and one queue's task would stand for another's.
+ * Makes a path part of a task's id. A character that is not an ASCII letter or digit becomes a hyphen. A long path is
+ * cut and gets the beginning of the path's SHA-1, and so does a path with characters that are rare in paths. Without it
+ * all names written in another script would be one id, and one queue's task would stand for another's.
  */
 export function toSlug(path: string): string {
   const slug = path.replaceAll(/[^A-Za-z0-9]/g, '-').replace(/^-+/, '');

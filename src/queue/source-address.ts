@@ -1,7 +1,7 @@
 import { invalid } from '../base/errors.ts';
 import { SOURCE_BYTES_MAX } from './limits.ts';
 
-// Where an event comes from, as segments between colons:
+// The source of an event, as segments between colons:
 //
 //   external:<channel_type>:<channel_id>:<session_type>:<session_id>:<peer_id>
 //   internal:<session_type>:<session_id>:<agent_id>
@@ -14,7 +14,7 @@ const SEGMENTS: Readonly<Record<string, readonly string[]>> = {
   internal: ['session_type', 'session_id', 'agent_id'],
 };
 
-/** Sources come again and again, and a batch has many events. */
+/** The same sources come again and again, and a batch has many events. */
 const KNOWN_MAX = 1000;
 const known = new Set<string>();
 

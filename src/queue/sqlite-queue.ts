@@ -43,14 +43,14 @@ import { WakeUp } from './wake-up.ts';
 const COUNT_EVERY = 64;
 
 export interface SqliteQueueOptions {
-  /** Whether a push starts handlers by itself. False for who does that in another way. Default true. */
+  /** Whether a push starts handlers by itself. False for a caller that starts them in another way. Default true. */
   readonly wakes?: boolean;
-  /** Told of what went wrong beside a push that succeeded. */
+  /** Called when something went wrong beside a push that succeeded. */
   readonly warn?: (text: string) => void;
   readonly now?: () => number;
   /** The program that runs handlers. */
   readonly supervisor?: string;
-  /** Shared with other queues. */
+  /** The limit is shared with other queues. */
   readonly limit?: OpenLimit;
 }
 
@@ -104,7 +104,7 @@ export class SqliteQueue implements Queue {
         const compiled = compileStored(found);
         const last = database.newestId();
         const id = checkLastEventId(options.lastEventId);
-        // Nobody has handled what is not there yet: it must wake this one when it comes.
+        // Nobody has handled events that are not there yet: they must wake this consumer when they come.
         database.acknowledge(name, Math.min(id, last), this.#time());
         return { subscription: found, filter: compiled, acked: id, newest: last };
       });
@@ -155,7 +155,10 @@ export class SqliteQueue implements Queue {
     );
   }
 
-  /** Whether there is a consumer whose handler does not run. One that runs looks again before it lets go. */
+  /**
+   * Returns whether there is a consumer whose handler does not run. A running handler's supervisor looks again before
+   * it releases the lock.
+   */
   hasIdleConsumers(): boolean {
     return inQueueWords(this.folder.path, () => {
       const consumers = this.#parts.get().database.subscriptions();
@@ -192,7 +195,7 @@ export class SqliteQueue implements Queue {
     }
   }
 
-  /** Stores what was pushed, starts what it wakes, and lets go. Later calls give CLOSED. */
+  /** Stores what was pushed, starts the handlers that it wakes, and closes. Later calls throw CLOSED. */
   async close(): Promise<void> {
     await this.#intake.flush();
     await this.#wakeUp.settled();
@@ -208,13 +211,14 @@ export class SqliteQueue implements Queue {
     try {
       const { database, log, mirror } = this.#parts.get();
       const created_at = this.#time();
-      // Counting the log's lines costs a page: the first push of a process counts, and then some at a time.
+      // Counting the log's lines costs a page. The first push of a process counts, and later one push counts for
+      // several.
       this.#uncounted += 1;
       const counted = this.#pushes % COUNT_EVERY === 0 ? this.#uncounted : 0;
       const stored = database.insert(events, created_at, counted);
       this.#pushes += 1;
       this.#uncounted -= counted;
-      // From here on the events are there, whatever happens to what people read.
+      // From here on the events are stored, whatever happens to the files that people read.
       log.writeLater(pushedLine(events, stored));
       try {
         mirror.catchUp(stored);
@@ -248,7 +252,7 @@ export class SqliteQueue implements Queue {
     }
   }
 
-  /** What SQLite cannot go on with is also told to who reads the log. */
+  /** An error that stops SQLite is also written to the log. */
   #inTheLog(error: unknown): Error {
     const told = toQueueError(error, this.folder.path);
     if (isFatal(told)) {

@@ -13,10 +13,10 @@ export interface QueueProblem {
   readonly what: string;
 }
 
-/** What one queue tells at most. */
+/** The largest number of problems reported for one queue. */
 const PROBLEMS_MAX = 10;
 
-/** Reads every event of every queue in a folder, and tells what is wrong. */
+/** Reads every event of every queue in a folder, and returns the problems. */
 export async function checkQueues(parent: string): Promise<QueueProblem[]> {
   const problems: QueueProblem[] = [];
   for (const queue of [...listQueueFolders(parent), ...listLostQueues(parent)].toSorted()) {
@@ -26,7 +26,7 @@ export async function checkQueues(parent: string): Promise<QueueProblem[]> {
   return problems;
 }
 
-/** What is wrong with one; nothing when all of it can be read and is what was pushed. */
+/** Returns the problems of one queue: none when all of it can be read and is what was pushed. */
 export async function verifyQueue(folder: QueueFolder): Promise<string[]> {
   const damage = checkDatabase(folder.database);
   if (damage.length > 0) {
@@ -55,7 +55,7 @@ export function nameRange({ after, through }: IdRange): string {
   return through === after + 1 ? `event ${through} is` : `events ${after + 1} to ${through} are`;
 }
 
-/** What SQLite says about its own file. */
+/** Returns what SQLite reports about its own file. */
 export function checkDatabase(path: string): string[] {
   try {
     const database = new Database(path, { fileMustExist: true, readonly: true });

@@ -1,9 +1,9 @@
-/** At most this often, so that many pushes cost few looks at the consumers. */
+/** The shortest time between two dispatches, so that many pushes cost few looks at the consumers. */
 const EVERY_MS = 20;
 
 /**
- * Dispatches soon after it is asked, never twice at once, and once more when it was asked meanwhile: what was
- * pushed before the last ask is always seen.
+ * Dispatches soon after it is asked, never twice at once, and once more when it was asked meanwhile: a dispatch always
+ * sees what was pushed before the last ask.
  */
 export class WakeUp {
   readonly #dispatch: () => Promise<unknown>;
@@ -21,7 +21,7 @@ export class WakeUp {
     this.#running ??= this.#run();
   }
 
-  /** Resolves when everything that was asked for is done. */
+  /** Resolves when every requested dispatch is done. */
   async settled(): Promise<void> {
     await this.#running;
   }

@@ -9,7 +9,7 @@ import { hasMoved } from './copy-refusals.ts';
 import { COPY_PAGE } from './page.ts';
 import type { AdoptedEvents, ConsumerRecord, QueueRecords, QueueState } from './queue-records.ts';
 
-/** The queues in a folder, for a copy. It has one database open at a time. */
+/** The queues in a folder, for a copy. This class has one database open at a time. */
 export class FolderRecords implements QueueRecords {
   readonly #parent: string;
   #open: { readonly queue: string; readonly database: QueueDatabase } | undefined;
@@ -39,7 +39,7 @@ export class FolderRecords implements QueueRecords {
     );
   }
 
-  /** Whatever a folder may have been called, and whichever events were deleted by hand. */
+  /** A folder accepts every queue, whatever its name is and whichever events were deleted by hand. */
   assertFits(): void {}
 
   async adoptEvents(queue: string, { after, events, lastId }: AdoptedEvents): Promise<void> {
@@ -113,7 +113,7 @@ function readConsumers(database: QueueDatabase): ConsumerRecord[] {
 
 function takeConsumer(database: QueueDatabase, consumer: ConsumerRecord): void {
   const { consumer_id, subscription, progress, failure } = consumer;
-  // With what is known of its filter and its handler.
+  // This also removes the bookmark of its filter and the failures of its handler.
   database.removeSubscription(consumer_id);
   if (subscription !== null) database.addSubscription({ consumer_id, ...subscription });
   if (progress !== null) {

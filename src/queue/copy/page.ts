@@ -1,4 +1,4 @@
-/** What a copy takes at a time: so many events, and about so many bytes of their contents. */
+/** The size of one page of a copy: the number of events, and about the number of bytes of their contents. */
 export const COPY_PAGE: { readonly limit: number; readonly maxBytes: number } = {
   limit: 2000,
   maxBytes: 4 << 20,

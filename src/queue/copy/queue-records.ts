@@ -1,21 +1,22 @@
 import type { QueueEvent, Subscription } from '../queue.ts';
 import type { QueueProblem } from '../verify-queues.ts';
 
-// The queues of a store as a copy sees them, whatever keeps them: what can be read of one, and how one becomes the
-// copy of another with the same ids and times.
+// The queues of a store as a copy sees them, in any kind of storage. This interface reads a queue, and makes a queue
+// the copy of another with the same ids and times.
 //
-// An adoption is one transaction, on the disk when it resolves. It continues what is there, so a copy that was cut off
-// goes on after the last event of the target. Consumers come when all events are there: until then the copy has none,
-// and nobody's handler is woken. Who holds a lease or a lock is no part of a queue and stays where it is.
+// An adoption is one transaction, and is on the disk when it resolves. An adoption continues from the events that are
+// there, so a copy that was cut off goes on after the last event of the target. Consumers come when all events are
+// there: until then the copy has none, and nobody's handler is woken. The holders of leases and locks are no part of a
+// queue and are not copied.
 
-/** All there is to know of a consumer, apart from what saves reading. */
+/** Everything known of a consumer, apart from what only saves reading. */
 export interface ConsumerRecord {
   readonly consumer_id: string;
-  /** Null: it is not subscribed, and has progress. */
+  /** Null: the consumer is not subscribed, and has progress. */
   readonly subscription: Omit<Subscription, 'consumer_id'> | null;
-  /** Null: it has not popped yet. */
+  /** Null: the consumer has not popped yet. */
   readonly progress: { readonly last_acked_id: number; readonly updated_at: string } | null;
-  /** Null: its handler did not fail the last time. */
+  /** Null: the handler did not fail the last time. */
   readonly failure: {
     readonly failures: number;
     readonly failed: boolean;
@@ -28,7 +29,7 @@ export interface QueueState {
   /** The last id that was given to an event. */
   readonly lastId: number;
   readonly count: number;
-  /** By name. */
+  /** Sorted by name. */
   readonly consumers: readonly ConsumerRecord[];
 }
 
@@ -37,23 +38,26 @@ export interface AdoptedEvents {
   /** The last id that the queue has given so far. */
   readonly after: number;
   readonly events: readonly QueueEvent[];
-  /** The last id that it has given then. */
+  /** The last id that the queue has given after the adoption. */
   readonly lastId: number;
 }
 
 export interface QueueRecords {
   names(): Promise<readonly string[]>;
-  /** Undefined when there is no such queue. */
+  /** Resolves with undefined when there is no such queue. */
   state(queue: string): Promise<QueueState | undefined>;
-  /** A page of those after `after`, in order; empty at the end alone. */
+  /** A page of the events after `after`, in order. The page is empty only at the end. */
   events(queue: string, after: number): Promise<readonly QueueEvent[]>;
-  /** Throws why it could not keep such a queue. */
+  /** Throws the reason why this storage cannot keep such a queue. */
   assertFits(queue: string, state: QueueState): void;
-  /** Makes the queue when there is none. INVALID when it does not end with `after`. */
+  /** Creates the queue when there is none. Throws INVALID when the queue does not end with `after`. */
   adoptEvents(queue: string, adopted: AdoptedEvents): Promise<void>;
-  /** Makes these its consumers. INVALID when it does not end with `lastId`, or one of them is further already. */
+  /**
+   * Makes these the consumers of the queue. Throws INVALID when the queue does not end with `lastId`, or when a
+   * consumer is further already.
+   */
   adoptConsumers(queue: string, state: QueueState): Promise<void>;
-  /** Reads everything, and tells what is wrong. */
+  /** Reads everything, and returns the problems found. */
   check(): Promise<readonly QueueProblem[]>;
   close(): void;
 }

@@ -5,17 +5,17 @@ import type { QueueFolder } from '../folder.ts';
 import { isRunning } from './process-life.ts';
 import type { ProcessMark } from './process-life.ts';
 
-// run/<consumer>.lock: who runs the handler of a consumer.
+// run/<consumer>.lock: the process that runs the handler of a consumer.
 // Invariants
-// - It is read to be taken, written and removed only under the write lock of the database, so a lock that is
-//   stale is taken over by one process.
-// - It counts only while the process that it names lives. Nothing has to clean up after a crash.
+// - A process reads the lock in order to take it, writes it and removes it only under the write lock of the database.
+//   So only one process takes over a stale lock.
+// - The lock counts only while the process that it names lives. Nothing has to clean up after a crash.
 
 export interface LockNote {
-  /** Known to the one who holds it. */
+  /** Only the holder of the lock knows this token. */
   readonly token: string;
   readonly supervisor: ProcessMark;
-  /** The handler, which is the leader of its process group, and when it began. */
+  /** The handler, which is the leader of its process group, and the time it began. */
   readonly handler?: ProcessMark & { readonly since: string };
 }
 
@@ -27,7 +27,7 @@ function lockPath(folder: QueueFolder, consumer: string): string {
   return join(folder.run, `${consumer}.lock`);
 }
 
-/** Undefined when there is none, or none that makes sense: what cannot name its holder holds nothing. */
+/** Returns undefined when there is no lock, or none that can be read: a lock that names no holder holds nothing. */
 export function readLock(folder: QueueFolder, consumer: string): LockNote | undefined {
   try {
     const note = JSON.parse(readFileSync(lockPath(folder, consumer), 'utf8')) as Partial<LockNote>;
@@ -48,7 +48,7 @@ export function isHeld(note: LockNote | undefined): note is LockNote {
 export function writeLock(folder: QueueFolder, consumer: string, note: LockNote): void {
   const path = lockPath(folder, consumer);
   const partial = `${path}.${note.token}`;
-  // Only this level: a queue that was deleted must not come back as an empty folder.
+  // Creates only this level: a queue that was deleted must not come back as an empty folder.
   if (!existsSync(folder.run)) mkdirSync(folder.run, 0o700);
   try {
     writeFileSync(partial, `${JSON.stringify(note)}\n`, { mode: 0o600 });

@@ -23,33 +23,33 @@ export interface DispatchWorld {
   readonly supervisor: string;
 }
 
-/** Beside this file, in the built package. */
+/** The program is beside this file, in the built package. */
 export const SUPERVISOR: string = fileURLToPath(new URL('./supervisor-main.js', import.meta.url));
 
 /**
- * How many events past its bookmark a dispatch looks at for one consumer, half a millisecond. Whoever has none among them
- * and more behind is looked after by the supervisor, which has the time.
+ * The number of events past its bookmark that a dispatch looks at for one consumer; this takes half a millisecond. If a
+ * consumer has no match among them and more events behind, the supervisor looks further, because it has the time.
  */
 const REACH = 1000;
 
-/** What a dispatch found out about one consumer. */
+/** The result of a dispatch's look at one consumer. */
 interface Look {
   readonly subscription: Subscription;
-  /** `far`: nothing within reach, and more behind it. */
+  /** `far`: nothing within reach, and more events behind it. */
   readonly found: 'due' | 'far' | 'nothing';
   readonly bookmark?: Bookmark;
-  /** Why it cannot be served. */
+  /** The reason why the consumer cannot be served. */
   readonly trouble?: string;
 }
 
 /**
  * Starts a supervisor for all consumers that have events to handle and no handler running, and for those that may have
- * some further on. It returns when the supervisor has its locks, without waiting for handlers, and what it does itself
- * is bounded: it does not grow with the events that nobody has looked at yet.
+ * some further on. This function returns when the supervisor has its locks, and does not wait for handlers. Its own
+ * work is bounded: it does not grow with the events that nobody has looked at yet.
  */
 export async function dispatch(world: DispatchWorld): Promise<DispatchReport> {
   const { database, log } = world;
-  // Before it looks: whoever pushes from now on asks for the next one.
+  // This comes before the look: a process that pushes from now on asks for the next dispatch.
   forgetAsked(world.folder);
   const looks: Look[] = [];
   for (const subscription of database.subscriptions()) {
@@ -75,7 +75,7 @@ function nameOf({ subscription }: Look): string {
   return subscription.consumer_id;
 }
 
-/** One consumer that cannot be served does not stop the others. */
+/** A consumer that cannot be served does not stop the others. */
 async function look(database: QueueDatabase, subscription: Subscription): Promise<Look> {
   try {
     const filter = compileStored(subscription);
@@ -88,7 +88,10 @@ async function look(database: QueueDatabase, subscription: Subscription): Promis
   }
 }
 
-/** In one transaction: a sync of the disk for each of many consumers would take longer than looking. */
+/**
+ * Writes all bookmarks in one transaction: a sync of the disk for each of many consumers would take longer than
+ * looking.
+ */
 function keepBookmarks(database: QueueDatabase, looks: readonly Look[]): void {
   const marked = looks.filter(({ bookmark }) => bookmark !== undefined);
   if (marked.length === 0) return;
@@ -114,7 +117,7 @@ function logLines(seen: Look, isTaken: boolean): LogLine[] {
   return [info(isTaken ? `${named} ${reason}` : `${named} skipped (${reason})`)];
 }
 
-/** The consumers whose locks were free. Their locks name the new process before anyone else can look. */
+/** Returns the consumers whose locks were free. Their locks name the new process before anyone else can look. */
 function startSupervisor(
   { folder, database, supervisor }: DispatchWorld,
   wanted: readonly string[],
@@ -142,7 +145,7 @@ function startSupervisor(
 
 function startDetached(program: string, args: readonly string[]): ChildProcess {
   const child = spawn(process.execPath, [program, ...args], { detached: true, stdio: 'ignore' });
-  // Without a pid nothing was started, and the locks stay free for the next dispatch.
+  // Without a pid no process was started, and the locks stay free for the next dispatch.
   child.on('error', () => undefined);
   child.unref();
   return child;

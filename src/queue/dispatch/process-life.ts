@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import process from 'node:process';
 
-// Whether a process is the one it was. Its number alone does not say it: numbers are given again, after a restart of
-// the machine from the beginning. With the time it was started, and the boot, they are not.
+// Tells whether a process is still the same one. Its number alone does not prove it: the system gives numbers again,
+// and after a restart of the machine from the beginning. The number together with the start time and the boot is
+// unique.
 
 export interface ProcessMark {
   readonly pid: number;
@@ -11,7 +12,7 @@ export interface ProcessMark {
   readonly started: string;
 }
 
-/** Undefined when there is no such process. */
+/** Returns undefined when there is no such process. */
 export function markOf(pid: number): ProcessMark | undefined {
   if (process.platform === 'linux') {
     const stat = readStat(String(pid));
@@ -22,7 +23,9 @@ export function markOf(pid: number): ProcessMark | undefined {
   return { pid, started: process.platform === 'win32' ? '' : startFromPs(pid) };
 }
 
-/** Of a child that was started just now: also when it has ended since, as long as nobody has collected it. */
+/**
+ * The mark of a child that was started just now. The child may have ended since, as long as nobody has collected it.
+ */
 export function markOfChild(pid: number): ProcessMark {
   const stat = process.platform === 'linux' ? readStat(String(pid)) : undefined;
   if (stat !== undefined) return { pid, started: `${bootId()}/${stat.startedTicks}` };
@@ -34,14 +37,14 @@ export function isRunning(mark: ProcessMark): boolean {
   return now !== undefined && (mark.started === '' || now.started === mark.started);
 }
 
-/** Whether any process of the group that `leader` began is left, also after the leader is gone. */
+/** Returns whether any process of the group that `leader` began is left, also after the leader is gone. */
 export function isGroupRunning(leader: ProcessMark): boolean {
   const now = markOf(leader.pid);
   if (now !== undefined) return leader.started === '' || now.started === leader.started;
   if (process.platform === 'win32' || !isThere(-leader.pid)) return false;
   if (process.platform !== 'linux') return true;
   if (!leader.started.startsWith(`${bootId()}/`)) return false;
-  // A dead process that nobody has collected still has its group, for ever in some containers.
+  // A dead process that nobody has collected still has its group, in some containers for ever.
   return readdirSync('/proc').some((name) => {
     if (!/^[0-9]+$/.test(name)) return false;
     const stat = readStat(name);
@@ -67,12 +70,12 @@ interface Stat {
 function readStat(pid: string): Stat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name of the program stands in parentheses and may hold anything, these included.
+    // The program's name stands in parentheses and may hold any character, also parentheses.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const [state = '', , group = ''] = fields;
     return { state, group: Number(group), startedTicks: fields[19] ?? '' };
   } catch {
-    // It ended.
+    // The process has ended.
     return undefined;
   }
 }
@@ -88,7 +91,7 @@ function startFromPs(pid: number): string {
   try {
     return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
   } catch {
-    // Without `ps` the number alone has to do.
+    // Without `ps` only the number is known.
     return '';
   }
 }

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { isGroupRunning, markOfChild } from './process-life.ts';
 import type { ProcessMark } from './process-life.ts';
 
-/** What is kept of a handler's output, for the log of a failure. */
+/** The log of a failure keeps this much of the handler's output. */
 const OUTPUT_CHARS = 1000;
 const GROUP_POLL_MS = 100;
 
@@ -15,24 +15,24 @@ export interface HandlerEnd {
   readonly ok: boolean;
   /** Such as `exit 3` or `signal SIGKILL`. */
   readonly how: string;
-  /** The end of what it printed. */
+  /** The end of the handler's output. */
   readonly output: string;
 }
 
 export interface HandlerCommand {
-  /** For the shell. */
+  /** The shell runs this command. */
   readonly command: string;
-  /** Where it runs when the folder of this process is gone. */
+  /** The handler runs here when the folder of this process is gone. */
   readonly folder: string;
-  /** More for its environment. */
+  /** More variables for its environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it is killed, with all that it started, when this process is gone. */
+  /** Whether the handler, with all that it started, is killed when this process is gone. */
   readonly guarded?: boolean;
 }
 
 /**
- * Runs the handler beside one who reads a pipe that nobody writes to. It ends with this process, and then the whole
- * group is killed.
+ * Runs the handler beside a process that reads a pipe to which nobody writes. The pipe ends with this process, and then
+ * the reader kills the whole group.
  */
 const GUARDED = `
 exec 3<&0 </dev/null
@@ -44,8 +44,8 @@ kill "$guard"
 exit "$ended"`;
 
 /**
- * Runs a handler to its end and never throws. It is the leader of a process group of its own, and has ended when
- * the whole group has: what it left running in the background belongs to it.
+ * Runs a handler to its end and never throws. The handler is the leader of a process group of its own, and has ended
+ * when the whole group has: processes that it left in the background belong to it.
  */
 export async function runHandler(
   handler: HandlerCommand,
@@ -69,7 +69,7 @@ export async function runHandler(
   const mark = pid === undefined ? undefined : markOfChild(pid);
   if (mark !== undefined) started(mark);
   const how = await ended;
-  // Gone with its group, as most are, or after what it left behind.
+  // Most handlers end with their group. Otherwise this waits for the processes that the handler left behind.
   while (mark !== undefined && isGroupRunning(mark)) await setTimeout(GROUP_POLL_MS);
   child.stdin?.destroy();
   child.stdout.destroy();
@@ -83,7 +83,7 @@ function start({ command, folder, env, guarded = false }: HandlerCommand): Handl
   const cwd = process.cwd();
   const options = {
     detached: true,
-    // Where it was dispatched, unless that is gone.
+    // The handler runs where it was dispatched, unless that folder is gone.
     cwd: existsSync(cwd) ? cwd : folder,
     env: { ...process.env, ...env },
   };
@@ -103,6 +103,6 @@ export function killHandler({ pid }: ProcessMark): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The handler has ended already.
   }
 }

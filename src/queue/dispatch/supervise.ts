@@ -15,14 +15,18 @@ import { runHandler } from './run-handler.ts';
 
 // Runs the handler of one consumer for as long as there is something to do.
 // Invariants
-// - It holds the consumer's lock from before the first run to after the last, so no handler runs twice at once.
-// - It lets go in the same exclusive step in which it finds nothing to do. An event is committed before that
-//   step, and found in it, or after it, and then whoever dispatches for it finds the lock free: no wake-up
-//   is lost between the two.
+// - The supervisor holds the consumer's lock from before the first run to after the last, so no handler runs twice at
+//   once.
+// - The supervisor releases the lock in the same exclusive step in which it finds nothing to do. An event is committed
+//   before that step, and then the step finds it, or after it, and then the dispatch for it finds the lock free. So no
+//   wake-up is lost between the two.
 
 const ORPHAN_POLL_MS = 100;
 const ERROR_CHARS = 500;
-/** Events looked at between two bookmarks, about a tenth of a second of looking: each costs a sync of the disk. */
+/**
+ * The number of events looked at between two bookmarks, about a tenth of a second: each bookmark costs a sync of the
+ * disk.
+ */
 const REACH = 200_000;
 
 export interface SupervisorWorld {
@@ -33,7 +37,9 @@ export interface SupervisorWorld {
   readonly clock: () => number;
 }
 
-/** `token`: of the lock that was taken for it. `orphan`: a handler that an earlier supervisor left running. */
+/**
+ * `token`: of the lock that was taken for this consumer. `orphan`: a handler that an earlier supervisor left running.
+ */
 export async function superviseConsumer(
   world: SupervisorWorld,
   consumer: string,
@@ -44,10 +50,10 @@ export async function superviseConsumer(
     if (orphan !== undefined) {
       while (isGroupRunning(orphan)) await setTimeout(ORPHAN_POLL_MS);
     }
-    // One that is marked failed has one try; what it does then decides.
+    // A consumer that is marked failed has one try; the result of that try decides.
     let left = database.failure(consumer)?.failed === 1 ? 1 : world.retry.attempts;
     let failures = database.failure(consumer)?.failures ?? 0;
-    // Whoever started it may not have looked far enough to know.
+    // The dispatch that started this supervisor may not have looked far enough to know.
     if (!(await goesOn(world, consumer, { token, progressed: true, newestBefore: 0 }))) return;
     for (;;) {
       const subscription = database.subscription(consumer);
@@ -72,17 +78,17 @@ export async function superviseConsumer(
     try {
       release(world, consumer, token);
     } catch {
-      // It counts for nothing once this process is gone.
+      // The lock counts for nothing once this process is gone.
     }
   }
 }
 
 interface Round {
-  /** Why, when it did. */
+  /** The reason, when the run failed. */
   readonly failed: string | undefined;
-  /** It acknowledged something. */
+  /** The handler acknowledged something. */
   readonly progressed: boolean;
-  /** The newest event when it began. */
+  /** The newest event when the run began. */
   readonly newestBefore: number;
 }
 
@@ -113,8 +119,8 @@ async function runOnce(
 }
 
 /**
- * Whether there is something to run it for: lets go of the lock when not. Looking may take long, so it is done before
- * the exclusive step, and bookmarks on the way keep it from being done twice.
+ * Returns whether there is a reason to run the handler, and releases the lock when there is none. Looking may take
+ * long, so it happens before the exclusive step, and bookmarks on the way save looking twice.
  */
 async function goesOn(
   world: SupervisorWorld,
@@ -135,7 +141,7 @@ async function goesOn(
     const answer = database.exclusively(() => {
       if (seen.bookmark !== undefined) database.setBookmark(subscription, seen.bookmark);
       if (!seen.isWhole) return undefined;
-      // Without progress the same events would come again at once, and for ever. New ones are a reason.
+      // Without progress the same events would come again at once, and for ever. New events are a reason to run.
       const after = progressed ? seen.clearTo : Math.max(seen.clearTo, newestBefore);
       const isDue = database.firstMatch({ after, through: database.newestId() }, filter);
       return isDue !== undefined || letGo();
@@ -158,7 +164,7 @@ function noteFailure(
   );
 }
 
-/** Only what is still its own. */
+/** Removes the lock only while it is still this supervisor's own. */
 function release({ folder }: SupervisorWorld, consumer: string, token: string): void {
   if (readLock(folder, consumer)?.token === token) removeLock(folder, consumer);
 }

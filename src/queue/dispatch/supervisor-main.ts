@@ -15,7 +15,7 @@ const database = new QueueDatabase(folder.database);
 const log = new RuntimeLog(folder, database, Date.now);
 const world = { folder, database, log, retry: RETRY_POLICY, clock: Date.now };
 
-// Whoever started it holds this lock until it has written the locks of the consumers.
+// The process that started this one holds the write lock until it has written the locks of the consumers.
 const notes = database.exclusively(() =>
   consumers.map((consumer) => ({ consumer, note: readLock(folder, consumer) })),
 );

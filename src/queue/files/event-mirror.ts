@@ -10,13 +10,13 @@ import { readTail } from './read-tail.ts';
 
 // events.jsonl: every event as a line of JSON, for people with a pager.
 // Invariants
-// - Lines are written from rows that are committed, by rising id, each once. What a crash or a full disk kept
-//   from being written is written with the next push.
-// - Whoever writes holds the write lock of the database, so processes take turns.
-// - To write, the file is not read but for its last line. How many lines it has follows from the ids: they have no
-//   gaps, and the database knows the last event that was put aside with an old file.
+// - Lines are written from rows that are committed, by rising id, each once. If a crash or a full disk prevents lines
+//   from being written, the next push writes them.
+// - A writer holds the write lock of the database, so processes take turns.
+// - A writer reads only the last line of the file. The number of lines follows from the ids: they have no gaps, and the
+//   database knows the last event that was put aside with an old file.
 
-/** What one push writes at most of what earlier ones could not. The rest comes with the next. */
+/** The most that one push writes of the lines that earlier pushes could not write. The next push writes the rest. */
 const REPAIR_BYTES_MAX = 64 << 20;
 const REPAIR_ROWS = 500;
 const WRITE_BYTES = 1 << 20;
@@ -25,7 +25,7 @@ interface Left {
   readonly file: number;
   readonly inode: number;
   readonly size: number;
-  /** The last event in it. */
+  /** The last event in the file. */
   readonly id: number;
   /** The last event in an older file. */
   readonly aside: number;
@@ -35,7 +35,7 @@ export class EventMirror {
   readonly #folder: QueueFolder;
   readonly #database: QueueDatabase;
   readonly #now: () => number;
-  /** As this process left the file. Only while it is as long as that has nobody else written to it. */
+  /** The file as this process left it. If the file still has that length, nobody else has written to it. */
   #left: Left | undefined;
 
   constructor(folder: QueueFolder, database: QueueDatabase, now: () => number) {
@@ -44,12 +44,12 @@ export class EventMirror {
     this.#now = now;
   }
 
-  /** Writes what is missing, up to the newest event. */
+  /** Writes the missing lines, up to the newest event. */
   catchUp(fresh: Inserted): void {
     this.#database.exclusively(() => {
       const found = statSync(this.#folder.mirror, { throwIfNoEntry: false });
       const left = this.#left;
-      // Nobody else has written or put it aside, so there is no need to look.
+      // Nobody else has written the file or put it aside, so there is no need to look.
       if (left !== undefined && found?.ino === left.inode && found.size === left.size) {
         if (left.id - left.aside <= FILE_LINES_MAX) return this.#write(left, fresh);
       }
@@ -63,7 +63,10 @@ export class EventMirror {
     this.#left = undefined;
   }
 
-  /** The file to write on, cut to its last whole line; a new one when the old one is full or makes no sense. */
+  /**
+   * The file to write to, cut to its last whole line. This is a new file when the old one is full or cannot be
+   * understood.
+   */
   #open(fresh: Inserted): Left {
     const aside = this.#database.lines('events.jsonl');
     const file = openSync(this.#folder.mirror, 'a+', 0o600);
@@ -89,7 +92,7 @@ export class EventMirror {
   }
 
   #write(left: Left, fresh: Inserted): void {
-    // Until it is written nobody knows how the file is.
+    // Until the lines are written, the state of the file is unknown.
     this.#left = undefined;
     try {
       const { id, bytes } = this.#append(left.file, left.id, fresh);
@@ -103,7 +106,7 @@ export class EventMirror {
   #append(file: number, from: number, fresh: Inserted): { id: number; bytes: number } {
     const { firstId, lastId, lines, lined } = fresh;
     let done = this.#appendRows(file, { after: from, through: firstId - 1 });
-    // Unless another process has written some of them already, for this one was slow.
+    // Another process may have written some of these lines already, because this one was slow.
     if (done.id === firstId - 1) {
       const bytes = lines.reduce((sum, chunk) => sum + writeWhole(file, chunk), done.bytes);
       done = { id: done.id + lined, bytes };
@@ -113,7 +116,7 @@ export class EventMirror {
     return { id: rest.id, bytes: done.bytes + rest.bytes };
   }
 
-  /** From the database, as far as it goes at a time. */
+  /** Appends lines from the database, at most one portion at a time. */
   #appendRows(file: number, { after, through }: IdRange): { id: number; bytes: number } {
     let bytes = 0;
     let id = after;

@@ -6,8 +6,8 @@ const ROOM_BYTES = 64 * 1024;
 export type Trouble = 'gone' | 'read-only' | 'full';
 
 /**
- * Why nothing can be done in a folder, found by looking at it after something failed: SQLite says "disk I/O error" or
- * "unable to open" for all of these.
+ * Finds the reason why nothing can be done in a folder, by looking at the folder after something failed. SQLite says
+ * "disk I/O error" or "unable to open" for all of these.
  */
 export function findTrouble(path: string): Trouble | undefined {
   if (!existsSync(path)) return 'gone';
@@ -17,6 +17,6 @@ export function findTrouble(path: string): Trouble | undefined {
     return 'read-only';
   }
   const { bavail, bsize, files, ffree } = statfsSync(path);
-  // Some file systems have no count of files, and say zero for both.
+  // Some file systems do not count files, and report zero for both.
   return bavail * bsize < ROOM_BYTES || (files > 0 && ffree === 0) ? 'full' : undefined;
 }

@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { syncPath } from './sync-path.ts';
 
 /**
- * Makes the folder and its parents, for their owner alone, each durable in the one above. Those that exist are synced,
- * too: a process that died may just have made them. Where that is not allowed, others made them long ago. One level
- * after the other: where nothing can be made, such as in /proc, asking for all at once never ends.
+ * Makes the folder and its parents, for their owner alone, each durable in the one above. Folders that exist are
+ * synced, too: a process that died may just have made them. Where that is not allowed, others made them long ago. This
+ * works one level after the other: where nothing can be made, such as in /proc, asking for all at once never ends.
  */
 export function makeFolder(path: string): void {
   const parent = dirname(path);

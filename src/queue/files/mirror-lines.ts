@@ -5,24 +5,24 @@ import type { QueueFolder } from '../folder.ts';
 import type { QueueEvent } from '../queue.ts';
 import { LINE_BYTES_MAX, readTail } from './read-tail.ts';
 
-// What the mirror says: events.jsonl and the older files, as one list of lines. Anyone may have damaged them, so a line
+// Reads the mirror: events.jsonl and the older files, as one list of lines. Anyone may have damaged them, so a line
 // counts only where it stands in its place, next to its neighbour.
 
 const PIECE_BYTES = 1 << 20;
 const LINE_FEED = 0x0a;
 const BEGINNING = /^\{"id":(\d{1,16}),/;
 
-/** The oldest first. */
+/** The oldest file comes first. */
 function mirrorFiles({ path, mirror }: QueueFolder): string[] {
   const old = readdirSync(path).filter((name) => /^events-\d{8}-\d{6}(?:-\d+)?\.jsonl$/.test(name));
   const byAge = old.toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1));
-  // Of one second, those with a number are younger.
+  // Of files from one second, those with a number are younger.
   const stamp = (name: string): string => name.slice(0, 'events-YYYYMMDD-HHmmss'.length);
   byAge.sort((a, b) => (stamp(a) < stamp(b) ? -1 : stamp(a) > stamp(b) ? 1 : 0));
   return [...byAge.map((name) => join(path, name)), mirror];
 }
 
-/** The last event it knows of, as its last line says, which may be untrue; 0 for none. */
+/** The last event that the mirror knows of, as its last line says, which may be untrue; 0 for none. */
 export function mirrorEnd(folder: QueueFolder): number {
   const end = endOf(folder.mirror);
   if (end > 0) return end;
@@ -35,7 +35,7 @@ function endOf(path: string): number {
   try {
     const tail = readTail(file, fstatSync(file).size);
     if (tail !== undefined) return tail.id;
-    // Its last line is no event: the last one that is.
+    // The last line is not an event, so the last line that is one counts.
     let last = 0;
     for (const line of linesOf(file)) last = idOf(line) ?? last;
     return last;
@@ -50,7 +50,7 @@ export function* mirroredEvents(
   isWanted: (id: number) => boolean,
 ): Generator<{ event: QueueEvent; sum: number }, void, undefined> {
   let before = 0;
-  /** One that comes after another than its neighbour. */
+  /** An event that does not follow its neighbour. */
   let doubtful: { event: QueueEvent; sum: number } | undefined;
   for (const path of mirrorFiles(folder)) {
     const file = tryOpen(path);
@@ -77,7 +77,7 @@ function idOf(line: Uint8Array): number | undefined {
   return id === undefined ? undefined : Number(id);
 }
 
-/** Those that were finished. */
+/** Yields the lines that end with a line feed. */
 function* linesOf(file: number): Generator<Buffer, void, undefined> {
   let rest: Buffer = Buffer.alloc(0);
   for (let at = 0; ;) {
@@ -93,12 +93,12 @@ function* linesOf(file: number): Generator<Buffer, void, undefined> {
       start = end + 1;
     }
     rest = rest.subarray(start);
-    // No line of ours is as long.
+    // No line of ours is as long as that.
     if (rest.length > LINE_BYTES_MAX) rest = Buffer.alloc(0);
   }
 }
 
-/** Undefined when there is none, or something else under its name. */
+/** Returns undefined when there is no such file, or something else under its name. */
 function tryOpen(path: string): number | undefined {
   try {
     const file = openSync(path, 'r');

@@ -2,8 +2,8 @@ import { existsSync, renameSync } from 'node:fs';
 import { extname } from 'node:path';
 
 /**
- * Gives a file the name `<name>-<YYYYMMDD-HHmmss>.<ext>`, with a number behind it when that is taken. Whoever calls
- * it keeps others out, so that no name is taken between the look and the move. False when there is no file.
+ * Gives a file the name `<name>-<YYYYMMDD-HHmmss>.<ext>`, with a number behind it when that is taken. The caller keeps
+ * others out, so that no name is taken between the look and the move. Returns false when there is no file.
  */
 export function putAside(path: string, nowMs: number): boolean {
   if (!existsSync(path)) return false;

@@ -1,18 +1,21 @@
 import { readSync } from 'node:fs';
 
 const PIECE_BYTES = 64 * 1024;
-/** A line is one event in JSON, whose escapes take up to six bytes for one of the content. */
+/** A line is one event in JSON. Its escapes take up to six bytes for one byte of the content. */
 export const LINE_BYTES_MAX: number = 64 << 20;
 const LINE_FEED = 0x0a;
 
 export interface Tail {
   /** The event of the last whole line, 0 when there is no line at all. */
   readonly id: number;
-  /** Where the last whole line ends. Behind it may be the beginning of one that was cut off. */
+  /** The end of the last whole line. The beginning of a line that was cut off may follow. */
   readonly end: number;
 }
 
-/** How far a file of events reaches, found from its end. Undefined when its last line is no event. */
+/**
+ * Finds the last event of a file of events, from the end of the file. Returns undefined when the last line is not an
+ * event.
+ */
 export function readTail(file: number, size: number): Tail | undefined {
   const end = lineEndBefore(file, size, size);
   if (end === undefined) return undefined;
@@ -25,7 +28,7 @@ export function readTail(file: number, size: number): Tail | undefined {
   return id === undefined ? undefined : { id, end };
 }
 
-/** Just behind the last line feed before `before`, or 0 without one. Undefined when it is too far away. */
+/** The position just behind the last line feed before `before`, or 0 without one. Undefined when it is too far away. */
 function lineEndBefore(file: number, before: number, size: number): number | undefined {
   const piece = Buffer.alloc(Math.min(PIECE_BYTES, size));
   for (let end = before; end > 0;) {
@@ -44,7 +47,7 @@ function idOf(line: string): number | undefined {
     const { id } = JSON.parse(line) as { id?: unknown };
     return typeof id === 'number' && Number.isSafeInteger(id) ? id : undefined;
   } catch {
-    // Not JSON: no event.
+    // The line is not JSON, so it is not an event.
     return undefined;
   }
 }

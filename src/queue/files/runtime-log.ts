@@ -11,11 +11,13 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** How long lines of pushes wait for more of them: a file is opened once for all. */
+/** Lines of pushes wait this long for more of them: the file is opened once for all. */
 const LATER_MS = 50;
 const LATER_LINES = 64;
 
-/** logs/thread.log: what happened, for people. It never fails what it tells about. */
+/**
+ * logs/thread.log: a record of what happened, for people. A failure to log never fails the operation that is logged.
+ */
 export class RuntimeLog {
   readonly #folder: QueueFolder;
   readonly #database: QueueDatabase;
@@ -29,7 +31,7 @@ export class RuntimeLog {
     this.#now = now;
   }
 
-  /** Lines that are counted in the database first, as nobody reads the file to count them. */
+  /** Counts the lines in the database first, because nobody reads the file to count them. */
   write(...lines: readonly LogLine[]): void {
     if (lines.length === 0) return;
     this.count(lines.length);
@@ -41,11 +43,11 @@ export class RuntimeLog {
     try {
       this.#database.exclusively(() => this.#database.addLines('thread.log', lines));
     } catch {
-      // What there is to tell may be the very reason; the file is then longer than the database knows.
+      // The event to log may be the very reason why this failed. The file is then longer than the database knows.
     }
   }
 
-  /** Soon, or when the queue is closed. For lines whose number was written with something else. */
+  /** Writes the line soon, or when the queue is closed. For lines that were counted together with something else. */
   writeLater(line: LogLine): void {
     this.#waiting.push(this.#toText(line));
     if (this.#waiting.length >= LATER_LINES) this.flush();
@@ -58,7 +60,7 @@ export class RuntimeLog {
     this.writeCounted();
   }
 
-  /** For lines whose number was written with something else. */
+  /** For lines that were counted together with something else. */
   writeCounted(...lines: readonly LogLine[]): void {
     const texts = [...this.#waiting, ...lines.map((line) => this.#toText(line))];
     this.#waiting = [];
@@ -68,7 +70,7 @@ export class RuntimeLog {
         this.#rotate(texts.length);
       }
     } catch {
-      // As above.
+      // The reason is the same as in `count`.
     }
     append(this.#folder, texts.join(''));
   }
@@ -87,18 +89,18 @@ export class RuntimeLog {
   }
 }
 
-/** For what happened where the database cannot be used. */
+/** For lines about a queue whose database cannot be used. */
 export function logUncounted(folder: QueueFolder, line: LogLine, nowMs: number): void {
   append(folder, toText(line, nowMs));
 }
 
 function append(folder: QueueFolder, text: string): void {
   try {
-    // Only this level: a queue that was deleted must not come back as an empty folder.
+    // Creates only this level: a queue that was deleted must not come back as an empty folder.
     if (!existsSync(folder.logs)) mkdirSync(folder.logs, 0o700);
     appendFileSync(folder.log, text, { mode: 0o600 });
   } catch {
-    // A full disk, or a folder that is gone: there is nowhere to say so.
+    // The disk is full, or the folder is gone: there is nowhere to say so.
   }
 }
 
@@ -106,11 +108,11 @@ function toText({ level, text }: LogLine, nowMs: number): string {
   return `[${new Date(nowMs).toISOString()}] [${level}] ${toOneLine(text)}\n`;
 }
 
-/** Most lines have none, which is found out faster without Unicode's classes. */
+/** Most lines have no such character. This test finds that out faster without Unicode's classes. */
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** What others wrote, such as the output of a handler, must not look like lines of this log. */
+/** Text that others wrote, such as the output of a handler, must not look like lines of this log. */
 function toOneLine(text: string): string {
   if (!CONTROLS.test(text)) return text;
   return text.replaceAll(/\p{Cc}/gu, (char) => (char === '\n' ? '\\n' : ' '));

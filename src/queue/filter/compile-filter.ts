@@ -1,37 +1,37 @@
 import type { Filter, Operand, Value } from './filter.ts';
 
-/** Makes a value a parameter and gives the place where it stands in the statement. */
+/** Makes a value a parameter and returns the place where it stands in the statement. */
 export type Bind = (value: Value) => string;
 
 export interface LikeTest {
   readonly pattern: string;
-  /** One character. Absent: nothing escapes. */
+  /** One character. Absent: no character escapes. */
   readonly escape?: string | undefined;
 }
 
-/** How a database writes what databases write differently. */
+/** The parts of SQL that databases write differently. */
 export interface SqlDialect {
-  /** For the parameter with this number, from 1. */
+  /** The placeholder of the parameter with this number, from 1. */
   placeholder(index: number): string;
   column(name: string): string;
   value(value: Value, bind: Bind): string;
   /** Throws INVALID where there is no such function. */
   call(name: string, args: readonly string[]): string;
-  /** Whether both are the same, or both NULL. */
+  /** Tests whether both are the same, or both NULL. */
   same(left: string, right: string): string;
-  /** `%` and `_`. Upper and lower case of ASCII letters are the same. */
+  /** The wildcards are `%` and `_`. Upper and lower case of ASCII letters are the same. */
   like(left: string, test: LikeTest, bind: Bind): string;
-  /** `*`, `?` and `[…]`, with case. */
+  /** The wildcards are `*`, `?` and `[…]`. Case counts. */
   glob(left: string, pattern: string, bind: Bind): string;
 }
 
 export interface CompiledFilter {
-  /** In parentheses; every value is a parameter. */
+  /** The condition is in parentheses; every value is a parameter. */
   readonly sql: string;
   readonly params: readonly Value[];
 }
 
-/** `before`: how many parameters the statement has in front of it. */
+/** `before`: the number of parameters that the statement has in front of the filter. */
 export function compileFilter(filter: Filter, dialect: SqlDialect, before = 0): CompiledFilter {
   const params: Value[] = [];
   const bind: Bind = (value) => {

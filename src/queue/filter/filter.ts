@@ -1,6 +1,6 @@
-// What a filter says once it is read. Every leaf compares columns with values of the same type.
+// The parsed form of a filter. Every leaf compares columns with values of the same type.
 
-/** The columns that a filter may name, and what they hold. */
+/** The columns that a filter may name, and the types of their values. */
 export const COLUMNS: Readonly<Record<string, 'number' | 'text'>> = {
   id: 'number',
   created_at: 'text',
@@ -19,7 +19,10 @@ export type Operand =
 
 type Type = 'number' | 'text';
 
-/** The functions that a filter may call, what they take and what they give. `any`: what stands in the JSON. */
+/**
+ * The functions that a filter may call, with the types of their arguments and results. `any`: the type of the value in
+ * the JSON.
+ */
 export const FUNCTIONS: Readonly<
   Record<
     string,
@@ -72,7 +75,7 @@ export type Filter =
       readonly low: Operand;
       readonly high: Operand;
     }
-  /** As `compare` with `=`, and NULL is the same as NULL. */
+  /** Like `compare` with `=`, but NULL is the same as NULL. */
   | {
       readonly kind: 'same';
       readonly negated: boolean;

@@ -15,8 +15,8 @@ import type { Token } from './tokens.ts';
 //                     | IS [NOT] (NULL | operand) | ISNULL | NOTNULL | NOT NULL )
 //   operand = column | value | function '(' operand {',' operand} ')'
 //
-// It binds as SQL does, and means what SQL means by it. Both sides of a test have the same type, so that no
-// database converts one into the other in a way of its own.
+// A filter binds as SQL does, and has the meaning that it has in SQL. Both sides of a test have the same type, so that
+// no database converts one into the other in a way of its own.
 
 const COMPARISONS: ReadonlyMap<string, CompareOp> = new Map([
   ['=', '='],
@@ -263,7 +263,7 @@ class FilterParser {
   }
 }
 
-/** A path that SQLite could not read would fail where the filter is used. */
+/** The parser checks the path here: a path that SQLite could not read would fail where the filter is used. */
 const JSON_PATH = /^\$(?:\.(?:[A-Za-z_][A-Za-z0-9_]*|"[^"\\]*")|\[(?:#-)?[0-9]{1,9}\])*$/;
 
 function assertJsonArgs({ at }: Token, [from, path]: readonly Operand[]): void {
@@ -282,7 +282,7 @@ function sameType(left: Operand, right: Operand, at: number): Operand {
   throw refuse(at, `expected ${advice}`);
 }
 
-/** A whole number as such, as long as the database has it as such. */
+/** Keeps a whole number a whole number, as long as the database can hold it as one. */
 function toNumber(digits: string, negative: boolean): number | bigint {
   if (/^[0-9]+$/.test(digits)) {
     const whole = negative ? -BigInt(digits) : BigInt(digits);

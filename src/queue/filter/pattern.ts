@@ -1,5 +1,5 @@
-// What the patterns of LIKE and GLOB ask for, piece by piece, as SQLite reads them. For databases that write
-// patterns in another way.
+// Splits the patterns of LIKE and GLOB into pieces, as SQLite reads them. This is for databases that write patterns in
+// another way.
 
 export type PatternPiece =
   | { readonly kind: 'text'; readonly text: string }
@@ -7,13 +7,13 @@ export type PatternPiece =
   | { readonly kind: 'one' }
   /** Any number of characters. */
   | { readonly kind: 'any' }
-  /** One character that is in one of the ranges, or in none of them. */
+  /** One character that is in one of the ranges, or, if negated, in none of them. */
   | { readonly kind: 'set'; readonly negated: boolean; readonly ranges: readonly CharRange[] };
 
-/** The first and the last one. */
+/** The first and the last character of the range. */
 export type CharRange = readonly [string, string];
 
-/** Undefined for a pattern that matches nothing: it ends with its escape character. */
+/** Returns undefined for a pattern that matches nothing, because it ends with its escape character. */
 export function readLike(pattern: string, escape?: string): PatternPiece[] | undefined {
   const pieces: PatternPiece[] = [];
   const characters = Array.from(pattern);
@@ -31,7 +31,7 @@ export function readLike(pattern: string, escape?: string): PatternPiece[] | und
   return pieces;
 }
 
-/** Undefined for a pattern that matches nothing: a set that is never closed. */
+/** Returns undefined for a pattern that matches nothing, because a set is never closed. */
 export function readGlob(pattern: string): PatternPiece[] | undefined {
   const pieces: PatternPiece[] = [];
   const characters = Array.from(pattern);
@@ -50,7 +50,7 @@ export function readGlob(pattern: string): PatternPiece[] | undefined {
   return pieces;
 }
 
-/** `from`: after the bracket. `end`: where the closing one stands. */
+/** `from`: the position after the opening bracket. `end`: the position of the closing bracket. */
 function readSet(
   characters: readonly string[],
   from: number,
@@ -59,7 +59,7 @@ function readSet(
   let at = from;
   const negated = characters[at] === '^';
   if (negated) at += 1;
-  // Here it does not close anything yet.
+  // In this place the bracket does not close the set yet.
   if (characters[at] === ']') {
     ranges.push([']', ']']);
     at += 1;

@@ -4,7 +4,7 @@ export const sqliteDialect: SqlDialect = {
   placeholder: () => '?',
   column: (name) => name,
   value: (value, bind) => bind(value),
-  // Content need not be JSON, and SQLite fails on what is none.
+  // Content need not be JSON, and SQLite's function fails on text that is not JSON.
   call: (name, args) =>
     name === 'json_extract'
       ? `CASE WHEN json_valid(${args[0] ?? ''}) THEN json_extract(${args.join(', ')}) END`

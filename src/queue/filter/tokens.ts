@@ -5,7 +5,7 @@ export interface Token {
   readonly kind: 'word' | 'text' | 'number' | 'symbol' | 'end';
   /** A word in lower case, the characters of a text, the digits of a number, or a symbol. */
   readonly text: string;
-  /** Where it begins, from 0. */
+  /** The position where the token begins, from 0. */
   readonly at: number;
 }
 
@@ -15,7 +15,7 @@ const NUMBER = /(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
 const TEXT = /'((?:[^']|'')*)'/y;
 const SYMBOL = /<=|>=|<>|!=|==|[=<>(),+-]/y;
 
-/** Why a filter is refused, with the place, counted from 1. */
+/** The reason why a filter is refused, with the place, counted from 1. */
 export function refuse(at: number, problem: string): QuipuError<'INVALID'> {
   return invalid('filter', `is refused at character ${at + 1}: ${problem}`);
 }

@@ -2,7 +2,7 @@ import type { Database } from '../../postgres/database.ts';
 import type { QueueProblem } from '../verify-queues.ts';
 import { hasQueueTables } from './has-queue-tables.ts';
 
-/** What one statement counts. */
+/** The number of events that one statement counts. */
 const STRETCH = 100_000;
 
 const QUEUES = `SELECT queue, last_id, (SELECT count(*) FROM quipu.queue_consumers AS consumer
@@ -10,11 +10,11 @@ const QUEUES = `SELECT queue, last_id, (SELECT count(*) FROM quipu.queue_consume
   FROM quipu.queues ORDER BY queue`;
 const COUNT = `SELECT count(*) AS count
   FROM quipu.queue_events WHERE queue = $1 AND id > $2 AND id <= $3`;
-/** In one statement, since events come while it looks. */
+/** One statement, because events come while it looks. */
 const STRAY = `SELECT count(*) AS count FROM quipu.queues JOIN quipu.queue_events AS event
   ON event.queue = queues.queue AND event.id > last_id WHERE queues.queue = $1`;
 
-/** Counts the events of every queue, and tells where some are missing. Pages are checked by PostgreSQL itself. */
+/** Counts the events of every queue, and reports where some are missing. PostgreSQL itself checks its pages. */
 export async function checkPostgresQueues(database: Database): Promise<QueueProblem[]> {
   if (!(await hasQueueTables(database))) return [];
   const problems: QueueProblem[] = [];

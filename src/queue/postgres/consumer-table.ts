@@ -7,10 +7,10 @@ import type { Bookmark, Known } from '../scan.ts';
 import { SQL_LEASED, SQL_NOW } from './schema.ts';
 import { fromStored } from './stored-text.ts';
 
-// The consumers of one queue: one row has all there is to know of one. What must be true together is read and written
-// by one statement, which looks again at the row when it had to wait for it.
+// The consumers of one queue: one row holds everything known of one consumer. Facts that must be true together are read
+// and written by one statement. If the statement had to wait for the row, it looks at the row again.
 
-/** An acknowledgement counts when nobody holds the lease, or when it is the holder's. */
+/** An acknowledgement counts when nobody holds the lease, or when the holder sends it. */
 const ACKNOWLEDGE: Statement = {
   name: 'queue-acknowledge',
   text: `UPDATE quipu.queue_consumers AS consumer SET last_acked_id = least($3, queues.last_id), updated_at = ${SQL_NOW}
@@ -39,7 +39,7 @@ const SUBSCRIBE: Statement = {
     WHERE consumer.handler_cmd IS NULL
     RETURNING consumer_id`,
 };
-/** A lease stays with its holder: only when that has ended its handler may another one begin. */
+/** A lease stays with its holder: another handler may begin only when the holder has ended its own. */
 const UNSUBSCRIBE: Statement = {
   name: 'queue-unsubscribe',
   text: `UPDATE quipu.queue_consumers SET handler_cmd = NULL, filter = NULL, failures = 0, failed = false,
@@ -47,7 +47,7 @@ const UNSUBSCRIBE: Statement = {
     WHERE queue = $1 AND consumer_id = $2 AND handler_cmd IS NOT NULL
     RETURNING consumer_id`,
 };
-/** Only for a consumer that still has this filter: another one makes the bookmark untrue. */
+/** Sets the bookmark only for a consumer that still has this filter: another filter makes the bookmark untrue. */
 const SET_BOOKMARK: Statement = {
   name: 'queue-set-bookmark',
   text: `UPDATE quipu.queue_consumers SET bookmark_from = $4, bookmark_to = $5
@@ -63,12 +63,12 @@ const ALL: Statement = {
     ORDER BY consumer_id`,
 };
 
-/** For those who look at their plans. */
+/** For tests that look at the query plans. */
 export const CONSUMER_STATEMENTS: readonly Statement[] = [ACKNOWLEDGE, LOOK, SET_BOOKMARK, ALL];
 
 export interface ConsumerRow {
   readonly consumer_id: string;
-  /** Null: it is not subscribed, and has progress. */
+  /** Null: the consumer is not subscribed, and has progress. */
   readonly handler_cmd: string | null;
   readonly filter: string | null;
   readonly last_acked_id: number;
@@ -87,7 +87,7 @@ export interface Acknowledged {
   readonly newest: number;
 }
 
-/** How often an acknowledgement looks why it was refused and finds no reason, since things have changed. */
+/** The number of times an acknowledgement that was refused may find no reason, because things have changed since. */
 const ATTEMPTS = 10;
 
 export class ConsumerTable {
@@ -99,7 +99,7 @@ export class ConsumerTable {
     this.#queue = queue;
   }
 
-  /** Throws what is wrong, and then nothing is changed. */
+  /** Throws the reason for a refusal, and then changes nothing. */
   async acknowledge(
     consumer: string,
     id: number,
@@ -117,7 +117,7 @@ export class ConsumerTable {
     }
   }
 
-  /** Throws why the acknowledgement was refused. Returns when there is no reason any more. */
+  /** Throws the reason why the acknowledgement was refused. Returns when there is no reason any more. */
   async #refuse(consumer: string, fence: number | undefined): Promise<void> {
     const [row] = await this.#database.query<LookRow>(LOOK, [this.#queue, consumer]);
     if (row === undefined) throw noSuchQueue(this.#queue);
@@ -129,7 +129,7 @@ export class ConsumerTable {
 
   async subscribe({ consumer_id, handler_cmd, filter }: Subscription): Promise<void> {
     const values = [this.#queue, consumer_id, handler_cmd, filter];
-    // As a transaction: repeated by itself it would be refused for what it did the first time.
+    // This is a transaction: a lone statement that is repeated would be refused because of its own first run.
     await this.#database.write(async (transaction) => {
       const added = await transaction.query(SUBSCRIBE, values);
       if (added.length > 0) return;

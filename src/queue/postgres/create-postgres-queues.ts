@@ -10,7 +10,7 @@ import { QUEUE_TABLES } from './schema.ts';
 import { checkWork } from './work/check-work.ts';
 
 const IS_THERE = { name: 'queue-is-there', text: 'SELECT FROM quipu.queues WHERE queue = $1' };
-/** One that is there is only looked at, so that a database that takes no writes can be read. */
+/** A queue that exists is only looked at, so that a database that takes no writes can be read. */
 const CREATE = {
   name: 'queue-create',
   text: `INSERT INTO quipu.queues (queue) SELECT $1 WHERE NOT EXISTS (SELECT FROM quipu.queues WHERE queue = $1)
@@ -21,7 +21,7 @@ const LIST = `SELECT queue AS name, last_id AS event_count, last_id AS last_even
      WHERE consumer.queue = queues.queue AND handler_cmd IS NOT NULL) AS subscriptions
   FROM quipu.queues ORDER BY queue`;
 
-/** The queues of a database, which stays the caller's. The tables are made with the first use. */
+/** The queues of a database. The database stays the caller's. The first use creates the tables. */
 export function createPostgresQueues(database: Database): OwnedQueues {
   const known = new Map<string, PostgresQueue>();
   const rings = new QueueRings(database);
@@ -34,7 +34,7 @@ export function createPostgresQueues(database: Database): OwnedQueues {
     try {
       await ready;
     } catch (error) {
-      // The next one tries again.
+      // The next call tries again.
       ready = undefined;
       throw error;
     }

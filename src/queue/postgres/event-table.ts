@@ -12,11 +12,11 @@ import { fromStored, toStored } from './stored-text.ts';
 
 // The events of one queue.
 // Invariants
-// - Whoever pushes first takes ids from the row of the queue and holds it until the commit. So ids rise by one in the
-//   order of commits, and who sees an id sees all events before it.
+// - A push first takes ids from the row of the queue and holds that row until the commit. So ids rise by one in the
+//   order of commits, and a reader that sees an id sees all events before it.
 // - Every read is a range of the primary key.
 
-/** What one statement inserts; a larger batch takes several, in one transaction. */
+/** The size of one INSERT statement. A larger batch takes several, in one transaction. */
 const INSERT_CHARS = 4 << 20;
 const INSERT_EVENTS = 5000;
 
@@ -37,14 +37,16 @@ const NEWEST: Statement = {
   text: 'SELECT last_id FROM quipu.queues WHERE queue = $1',
 };
 
-/** For those who look at their plans. */
+/** For tests that look at the query plans. */
 export const EVENT_STATEMENTS: readonly Statement[] = [TAKE_IDS, NEWEST];
 
 /** The parameters in front of a filter: queue, after, through, limit. */
 const BEFORE_FILTER = 4;
 const IN_RANGE = 'queue = $1 AND id > $2 AND id <= $3';
 
-/** Statements over events, with a condition that is empty or begins with AND. For those who look at their plans. */
+/**
+ * Statements over events, with a condition that is empty or begins with AND. For tests that look at the query plans.
+ */
 export const READS = {
   matches: (where: string, maxBytes: string): string =>
     `SELECT id, created_at, source, type, subtype, content FROM (
@@ -68,7 +70,7 @@ export class EventTable implements EventReader<Filter> {
     this.#queue = queue;
   }
 
-  /** The ids, one after the other. Carried out once, whatever happens to the connection. */
+  /** Returns the ids, one after the other. The insert is carried out once, whatever happens to the connection. */
   async insert(events: readonly CheckedEvent[]): Promise<number[]> {
     return this.#database.write(async (transaction) => {
       const take = [this.#queue, events.length];
@@ -76,7 +78,7 @@ export class EventTable implements EventReader<Filter> {
       if (taken === undefined) throw noSuchQueue(this.#queue);
       for (const { from, part } of partsOf(events)) {
         const values = [this.#queue, taken.before + from, taken.created_at, ...columnsOf(part)];
-        // The last one travels with the commit.
+        // The last part travels with the commit.
         if (from + part.length === events.length) transaction.send(INSERT, values);
         else await transaction.query(INSERT, values);
       }
@@ -126,7 +128,7 @@ export class EventTable implements EventReader<Filter> {
     text: string,
     values: readonly unknown[],
   ): Promise<readonly R[]> {
-    // Texts without a filter are few, and prepared once.
+    // Statements without a filter are few, so each is prepared once.
     const isPlain = values.length <= BEFORE_FILTER + (read === 'matches' ? 1 : 0);
     return this.#database.query<R>(isPlain ? { name: `queue-${read}`, text } : text, values);
   }
@@ -143,7 +145,7 @@ function whereOf(filter: Filter | undefined): { where: string; params: readonly 
   return { where: ` AND ${sql}`, params };
 }
 
-/** Pieces that one statement can take. */
+/** Splits the events into parts that one statement can take. */
 function* partsOf(
   events: readonly CheckedEvent[],
 ): Generator<{ from: number; part: readonly CheckedEvent[] }> {

@@ -9,7 +9,9 @@ import type { EventTable } from './event-table.ts';
 const FORGIVE = `UPDATE quipu.queue_consumers SET retry_at = NULL, waits_after = 0
   WHERE queue = $1 AND consumer_id = ANY($2)`;
 
-/** Lets workers try every consumer that has something to handle, whatever became of it before. Says which these are. */
+/**
+ * Lets workers try every consumer that has something to handle, whatever its earlier runs did. Returns these consumers.
+ */
 export async function giveTries(given: {
   readonly database: Database;
   readonly queue: string;

@@ -5,8 +5,8 @@ import { readGlob, readLike } from '../filter/pattern.ts';
 import type { CharRange, PatternPiece } from '../filter/pattern.ts';
 import { sqlPatternText, toStored } from './stored-text.ts';
 
-// Filters mean the same as in SQLite: texts are compared by their bytes, numbers by what they are worth, LIKE takes
-// upper and lower case of ASCII letters for the same, and GLOB is a regular expression where LIKE cannot say it.
+// Filters mean the same as in SQLite. Texts are compared by their bytes, and numbers by their value. LIKE treats upper
+// and lower case of ASCII letters as the same. GLOB is a regular expression where LIKE cannot express it.
 
 const C = 'COLLATE "C"';
 
@@ -43,11 +43,11 @@ export const postgresDialect: SqlDialect = {
 function sqlValue(value: Value, bind: (value: Value) => string): string {
   if (typeof value === 'string') return `(${bind(toStored(value))}::text ${C})`;
   if (typeof value === 'bigint') return `${bind(value)}::bigint`;
-  // Exactly what it is worth: a whole one that is large is written with all its digits.
+  // The exact value: a large whole number is written with all its digits.
   return `${bind(Number.isInteger(value) ? String(BigInt(value)) : String(value))}::numeric`;
 }
 
-/** False, and unknown for what is NULL. */
+/** A condition that is false, and unknown for NULL. */
 function never(left: string): string {
   return `${left} <> ${left}`;
 }
@@ -83,13 +83,13 @@ function toExpression(piece: PatternPiece): string {
   }
 }
 
-/** By its number a character has no other meaning anywhere. */
+/** A character written by its number has no other meaning anywhere. */
 function toCode(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
   return String.raw`\U${code.padStart(8, '0')}`;
 }
 
-/** A range whose last character comes before its first one has none. */
+/** A range whose last character comes before its first one holds no character. */
 function withoutEmptyRanges(piece: PatternPiece): PatternPiece {
   if (piece.kind !== 'set') return piece;
   const isEmpty = ([first, last]: CharRange): boolean =>

@@ -36,9 +36,9 @@ import { postgresDialect } from './postgres-dialect.ts';
 import type { QueueRings } from './queue-rings.ts';
 import { readInfo } from './read-info.ts';
 
-/** What one transaction gathers from pushes that wait. */
+/** The number of events that one transaction gathers from waiting pushes. */
 const GROUP_EVENTS_MAX = 5000;
-/** How long who follows may miss an event whose ring was lost. */
+/** A follower may miss an event whose ring was lost for this long. */
 const LOOK_MS = 2000;
 
 /** A queue in tables. Any number of processes on any number of machines may use it. */
@@ -63,7 +63,7 @@ export class PostgresQueue implements Queue {
       this.#ringing.ask();
       return ids;
     }, GROUP_EVENTS_MAX);
-    // A ring that fails is made good by those who look by themselves.
+    // Followers and workers look by themselves, which makes up for a ring that fails.
     this.#ringing = new WakeUp(
       () => rings.ring(name),
       () => undefined,
@@ -114,7 +114,7 @@ export class PostgresQueue implements Queue {
   async subscribe(given: NewSubscription): Promise<Subscription> {
     this.#assertOpen();
     const subscription = checkSubscription(given);
-    // Throws where it asks for what this database has not.
+    // This throws where the filter asks for a function that this database does not have.
     if (subscription.filter !== null)
       compileFilter(parseFilter(subscription.filter), postgresDialect);
     await this.#consumers.subscribe(subscription);
@@ -170,7 +170,7 @@ export class PostgresQueue implements Queue {
     }
   }
 
-  /** Stores what was pushed and tells of it. Later calls give CLOSED. */
+  /** Stores what was pushed and rings. Later calls throw CLOSED. */
   async close(): Promise<void> {
     await this.#intake.flush();
     this.#ended.abort();

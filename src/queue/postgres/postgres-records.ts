@@ -39,7 +39,7 @@ const INSERT: Statement = {
     FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
       AS event (id, created_at, source, type, subtype, content)`,
 };
-/** Of a lease that somebody holds nothing is changed. One that is marked failed waits for a new event, as it did. */
+/** A lease that somebody holds is not changed. A consumer that is marked failed waits for a new event, as before. */
 const TAKE_CONSUMER: Statement = {
   name: 'queue-adopt-consumer',
   text: `INSERT INTO quipu.queue_consumers AS mine (queue, consumer_id, handler_cmd, filter, last_acked_id,
@@ -52,7 +52,7 @@ const TAKE_CONSUMER: Statement = {
     RETURNING consumer_id`,
 };
 
-/** The queues of a database, for a copy. The tables are made with the first one. */
+/** The queues of a database, for a copy. The first queue creates the tables. */
 export class PostgresRecords implements QueueRecords {
   readonly #database: Database;
   #ready: Promise<void> | undefined;
@@ -63,7 +63,7 @@ export class PostgresRecords implements QueueRecords {
 
   async names(): Promise<readonly string[]> {
     if (!(await hasQueueTables(this.#database))) return [];
-    // Newer tables than these are known are refused.
+    // Tables newer than this version knows are refused.
     await this.#makeReady();
     const rows = await this.#database.query<{ queue: string }>(
       'SELECT queue FROM quipu.queues ORDER BY queue',
@@ -128,7 +128,7 @@ export class PostgresRecords implements QueueRecords {
   /** The database stays its owner's. */
   close(): void {}
 
-  /** Once for a copy, and not for each of its pages. */
+  /** Runs once for a copy, and not for each of its pages. */
   #makeReady(): Promise<void> {
     this.#ready ??= migrate(this.#database, QUEUE_TABLES);
     return this.#ready;

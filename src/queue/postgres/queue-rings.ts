@@ -1,7 +1,7 @@
 import type { Database } from '../../postgres/database.ts';
 
-// Who waits for events is told when there are some. A ring is a hint and never more: it is sent after the events are
-// there, and may get lost with the one who sends it, so whoever waits looks by itself from time to time.
+// A ring tells waiting processes that there are events. A ring is a hint and never more. The sender sends it after the
+// events are there, and it may get lost with its sender, so a waiting process looks by itself from time to time.
 
 const CHANNEL = 'quipu_queues';
 const RING = { name: 'queue-ring', text: `SELECT pg_notify('${CHANNEL}', $1)` };
@@ -19,7 +19,7 @@ export class QueueRings {
     await this.#database.query(RING, [`${this.#prefix}${queue}`]);
   }
 
-  /** Hears the rings of all queues from now on. Undefined: some may have been missed. */
+  /** Hears the rings of all queues from now on. Undefined: some rings may have been missed. */
   listen(heard: (queue: string | undefined) => void): () => void {
     this.#stop ??= this.#database.listen(CHANNEL, {
       heard: (payload) => {

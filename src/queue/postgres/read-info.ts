@@ -6,7 +6,7 @@ import { knownOf } from './consumer-table.ts';
 import type { ConsumerRow } from './consumer-table.ts';
 import type { EventTable } from './event-table.ts';
 
-/** What there is to know about a queue. `thread`: where it is. */
+/** Everything known about a queue. `thread`: the place of the queue. */
 export async function readInfo(
   thread: string,
   events: EventTable,

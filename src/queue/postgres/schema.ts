@@ -1,7 +1,7 @@
 import type { SchemaPart } from '../../postgres/migrate.ts';
 
 // Tables of queues on PostgreSQL. docs/format/queue.md is normative. Every key begins with the queue, so that a queue
-// with all that belongs to it can be kept on one of many machines. Texts sort by their bytes wherever they sort.
+// with all its rows can be kept on one of many machines. All sorting of texts is by their bytes.
 
 export const QUEUE_TABLES: SchemaPart = {
   name: 'queue',

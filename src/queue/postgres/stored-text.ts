@@ -1,5 +1,5 @@
-// PostgreSQL has no text with a NUL character in it, and events may have one. A text is stored with U+0001 U+0001
-// for NUL and U+0001 U+0002 for U+0001. That keeps the order of texts, so what is stored can be compared as it is.
+// PostgreSQL has no text with a NUL character in it, and events may have one. A text is stored with U+0001 U+0001 for
+// NUL and U+0001 U+0002 for U+0001. That keeps the order of texts, so stored texts can be compared as they are.
 
 /* eslint-disable no-control-regex -- Control characters are what this is about. */
 

@@ -1,13 +1,13 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { IdRange } from '../scan.ts';
 
-// Events that are not what was pushed, or not there.
+// Errors for events that differ from what was pushed, and for missing events.
 
 export function damagedEvent(id: number): QuipuError<'CORRUPT'> {
   return corrupt(`event ${id} is damaged`);
 }
 
-/** `within`: where they were looked for. */
+/** `after`, `through`: the range that was searched. */
 export function missingEvents({ after, through }: IdRange): QuipuError<'CORRUPT'> {
   return corrupt(`of the events ${after + 1} to ${through} some are missing`);
 }
@@ -17,7 +17,7 @@ function corrupt(what: string): QuipuError<'CORRUPT'> {
   return new QuipuError('CORRUPT', message, { file: 'events.db', offset: 0 });
 }
 
-/** Whether it is one of these, which the mirror may mend. What SQLite itself could not read has a cause. */
+/** Returns whether the error is one of these, which the mirror may repair. An error from SQLite itself has a cause. */
 export function isEventDamage(error: unknown): boolean {
   return isQuipuError(error, 'CORRUPT') && error.cause === undefined;
 }

@@ -2,18 +2,18 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { CheckedEvent } from '../check-input.ts';
 import { LineEncoder } from '../event-line.ts';
 
-/** Rows in one statement: a statement for each row takes half as long again. */
+/** The number of rows in one statement: a statement for each row takes half as long again. */
 const ROWS = 200;
-/** Lines of more than this are not kept in memory beside their events. */
+/** Beyond this size, lines are not kept in memory beside their events. */
 const LINES_BYTES_MAX = 64 << 20;
 
 type Value = string | number | null;
 
-/** What was inserted. Ids follow one another. */
+/** The result of an insert. Ids follow one another. */
 export interface Inserted {
   readonly firstId: number;
   readonly lastId: number;
-  /** Of the first events, as they are written to the mirror, and how many of them. */
+  /** The lines of the first events, as they are written to the mirror, and the number of these events. */
   readonly lines: readonly Buffer[];
   readonly lined: number;
 }
@@ -29,7 +29,7 @@ export class EventInserter {
     this.#many = database.prepare(insert + Array(ROWS).fill(row).join(', '));
   }
 
-  /** Inside a transaction, after the event with the id `newest`. */
+  /** Call this inside a transaction. The new events follow the event with the id `newest`. */
   insert(events: readonly CheckedEvent[], createdAt: string, newest: number): Inserted {
     const lines = new LineEncoder(LINES_BYTES_MAX, events.length);
     let last = newest;

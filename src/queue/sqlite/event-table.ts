@@ -11,17 +11,17 @@ import { openDatabase, sealEvents } from './open-database.ts';
 
 // Invariants
 // - Calls are synchronous, so nothing of this process comes between the statements of one call.
-// - Writes are transactions that begin by taking the write lock: they wait for others, and never fail half-way
-//   because another process wrote between their first read and their first write.
-// - Ids have no gaps but those in event_losses, and every event of ours has the checksum of its line. So an event that
-//   is missing is noticed where it is passed, and one that is not what was pushed where it is read.
+// - Writes are transactions that begin by taking the write lock: they wait for others, and never fail half-way because
+//   another process wrote between their first read and their first write.
+// - Ids have no gaps but those in event_losses, and every event of ours has the checksum of its line. So a read that
+//   passes a missing event notices it, and a read of an event that differs from what was pushed notices that.
 
-/** A row. Without a checksum it was inserted by another program. */
+/** A row. If it has no checksum, another program inserted it. */
 export interface StoredEvent extends QueueEvent {
   readonly sum: number | null;
 }
 
-/** A connection to events.db, and what is done with events on it. */
+/** A connection to events.db, and the operations on events. */
 export class EventTable implements EventReader<CompiledFilter> {
   readonly #database: Database;
   readonly #inserter: EventInserter;
@@ -33,12 +33,12 @@ export class EventTable implements EventReader<CompiledFilter> {
   }
 
   /**
-   * `work` as one transaction that keeps every other writer, of any process, out. Also the lock for what is
-   * not in the database but must not be done twice at once.
+   * Runs `work` as one transaction that keeps every other writer, of any process, out. This is also the lock for work
+   * outside the database that must not be done twice at once.
    */
   exclusively<T>(work: () => T): T {
     if (this.#database.inTransaction) return work();
-    // As better-sqlite3's own `transaction`, which makes a new function each time: a tenth of a push.
+    // Does the same as better-sqlite3's own `transaction`, which makes a new function each time: a tenth of a push.
     this.prepare('BEGIN IMMEDIATE').run();
     try {
       const result = work();
@@ -50,7 +50,7 @@ export class EventTable implements EventReader<CompiledFilter> {
     }
   }
 
-  /** On the disk when it returns. */
+  /** The events are on the disk when this returns. */
   insert(events: readonly CheckedEvent[], createdAt: string): Inserted {
     return this.exclusively(() => {
       if (this.#hasUnsealed()) sealEvents(this.#database);
@@ -63,7 +63,7 @@ export class EventTable implements EventReader<CompiledFilter> {
     return this.prepare(sql).pluck().get() === 1;
   }
 
-  /** Puts events where they are missing or damaged. Inside a transaction. */
+  /** Puts events where they are missing or damaged. Call this inside a transaction. */
   restore(events: readonly QueueEvent[]): void {
     const insert = this.prepare(`INSERT OR REPLACE INTO events
       (id, created_at, source, type, subtype, content, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`);
@@ -73,7 +73,10 @@ export class EventTable implements EventReader<CompiledFilter> {
     }
   }
 
-  /** Events of another queue as they are, and that it has given ids up to `lastId`. What it lacks is not missing here. */
+  /**
+   * Stores events of another queue as they are, and records that it has given ids up to `lastId`. Events that the other
+   * queue lacks are not missing here.
+   */
   adopt(events: readonly QueueEvent[], lastId: number): void {
     this.exclusively(() => {
       let known = this.newestId();
@@ -83,14 +86,14 @@ export class EventTable implements EventReader<CompiledFilter> {
         known = id;
       }
       if (lastId <= this.newestId()) return;
-      // Its last events were deleted by hand.
+      // The last events of the other queue were deleted by hand.
       this.prepare("DELETE FROM sqlite_sequence WHERE name = 'events'").run();
       this.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?)").run(lastId);
     });
   }
 
   newestId(): number {
-    // The counter and not the table: ids are never given twice, also when events were deleted by hand.
+    // This reads the counter, too: ids are never given twice, also when events were deleted by hand.
     return this.number(`SELECT max((SELECT coalesce(max(id), 0) FROM events),
       (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'))`);
   }
@@ -100,8 +103,8 @@ export class EventTable implements EventReader<CompiledFilter> {
   }
 
   /**
-   * Events after `after` up to `through` that match. CORRUPT when one of them is not what was pushed, or when one is
-   * missing among those it looked at.
+   * Returns the events after `after` up to `through` that match. Throws CORRUPT when one of them differs from what was
+   * pushed, or when one is missing in the range that was read.
    */
   matches(
     range: IdRange,
@@ -117,19 +120,19 @@ export class EventTable implements EventReader<CompiledFilter> {
     return events;
   }
 
-  /** All of them, of those that are there. CORRUPT when one is not what was pushed. */
+  /** Returns all events that are there. Throws CORRUPT when one differs from what was pushed. */
   rows(range: IdRange, limit: number, maxBytes: number = Infinity): QueueEvent[] {
     return this.#read(range, undefined, limit, maxBytes).events;
   }
 
-  /** Every row there is, damaged or not, with its checksum. */
+  /** Returns every row there is, damaged or not, with its checksum. */
   stored(range: IdRange): IterableIterator<StoredEvent> {
     const sql = `SELECT id, created_at, source, type, subtype, content, sum FROM events NOT INDEXED
       WHERE id > ? AND id <= ? ORDER BY id`;
     return this.prepare(sql).iterate(range.after, range.through) as IterableIterator<StoredEvent>;
   }
 
-  /** `reached`: up to where it looked. */
+  /** `reached`: the last id that was looked at. */
   #read(
     range: IdRange,
     filter: CompiledFilter | undefined,
@@ -137,7 +140,7 @@ export class EventTable implements EventReader<CompiledFilter> {
     maxBytes: number,
   ): { events: QueueEvent[]; reached: number } {
     const where = filter === undefined ? '' : ` AND ${filter.sql}`;
-    // Without an index, so that one which is damaged hides no event.
+    // This uses no index, so that a damaged index hides no event.
     const select = this.prepare(
       `SELECT id, created_at, source, type, subtype, content, sum FROM events NOT INDEXED
        WHERE id > ? AND id <= ?${where} ORDER BY id ASC LIMIT ?`,
@@ -160,7 +163,7 @@ export class EventTable implements EventReader<CompiledFilter> {
     return this.number(sql, after, through);
   }
 
-  /** Whether `rows` rows are all there should be. */
+  /** Returns whether `rows` rows are all there should be. */
   #isComplete({ after, through }: IdRange, rows: number): boolean {
     return rows === through - after || rows + this.#lostIn(after, through) === through - after;
   }
@@ -176,7 +179,7 @@ export class EventTable implements EventReader<CompiledFilter> {
     );
   }
 
-  /** Events that are lost for good, and known to be. */
+  /** Events that are lost for good, and recorded as lost. */
   losses(): IdRange[] {
     const sql = 'SELECT first_id - 1 AS after, last_id AS through FROM event_losses ORDER BY 1';
     return this.prepare(sql).all() as IdRange[];
@@ -191,7 +194,7 @@ export class EventTable implements EventReader<CompiledFilter> {
     this.prepare('DELETE FROM event_losses').run();
   }
 
-  /** Takes a damaged event out of the way of the others. */
+  /** Moves a damaged event out of the way of the others. */
   putAside(id: number): void {
     const columns = 'id, created_at, source, type, subtype, content, sum';
     this.prepare(
@@ -200,7 +203,7 @@ export class EventTable implements EventReader<CompiledFilter> {
     this.prepare('DELETE FROM events WHERE id = ?').run(id);
   }
 
-  /** How many match, counted up to `limit`, without reading them. */
+  /** Returns the number of events that match, counted up to `limit`, without reading them. */
   countMatches(range: IdRange, filter: CompiledFilter | undefined, limit: number): number {
     const where = filter === undefined ? '' : ` AND ${filter.sql}`;
     const values = [range.after, range.through, ...(filter?.params ?? []), limit];
@@ -211,7 +214,7 @@ export class EventTable implements EventReader<CompiledFilter> {
     );
   }
 
-  /** The first that matches, if any. */
+  /** Returns the first event that matches, if any. */
   firstMatch(range: IdRange, filter: CompiledFilter | undefined): number | undefined {
     const where = filter === undefined ? '' : ` AND ${filter.sql}`;
     const first = this.prepare(
@@ -232,7 +235,7 @@ export class EventTable implements EventReader<CompiledFilter> {
       .get(...values) as number;
   }
 
-  /** Statements of this class are kept; those with a filter in them are as many as there are filters. */
+  /** Statements of this class are kept. Statements with a filter are not: there are as many as there are filters. */
   protected prepare(sql: string, keep = true): Statement {
     const known = this.#statements.get(sql);
     if (known !== undefined && !known.busy) return known;

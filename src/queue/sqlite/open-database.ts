@@ -7,11 +7,11 @@ import { syncPath } from '../files/sync-path.ts';
 import type { QueueEvent } from '../queue.ts';
 import { BOOKKEEPING, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
-/** How long one call waits for other processes. */
+/** One call waits this long for other processes. */
 const BUSY_MS = 30_000;
 
 /**
- * A connection on which a commit is on the disk when it returns: with a write-ahead log SQLite would otherwise
+ * Opens a connection on which a commit is on the disk when it returns. With a write-ahead log SQLite would otherwise
  * put the sync off, and a power cut would take back what was acknowledged.
  */
 export function openDatabase(path: string): Database.Database {
@@ -27,20 +27,20 @@ export function openDatabase(path: string): Database.Database {
 }
 
 /**
- * Makes the database, under its name only when it is whole and on the disk. False when another process was
+ * Makes the database, which gets its name only when it is whole and on the disk. Returns false when another process was
  * faster.
  */
 export function createDatabase(path: string): boolean {
   const partial = `${path}.${randomBytes(4).toString('hex')}.new`;
   try {
-    // For its owner alone; SQLite gives its log the same mode.
+    // The file is for its owner alone; SQLite gives its log the same mode.
     writeFileSync(partial, '', { flag: 'wx', mode: 0o600 });
     const database = new Database(partial, { timeout: BUSY_MS });
     try {
       setPragmas(database);
       makeWhole(database);
     } finally {
-      // The log goes into the file when the last one closes it.
+      // SQLite moves the log into the file when the last connection closes.
       database.close();
     }
     syncPath(partial);
@@ -63,7 +63,10 @@ function setPragmas(database: Database.Database): void {
   database.pragma('synchronous = FULL');
 }
 
-/** The tables that a queue cannot do without. Others made them, perhaps, or a crash kept them from being made. */
+/**
+ * The tables that a queue cannot do without. Another program may have made the database, or a crash prevented some
+ * tables.
+ */
 const TABLES = ['events', 'subscriptions', 'consumer_progress'];
 
 function isWhole(database: Database.Database): boolean {
@@ -75,7 +78,7 @@ function isWhole(database: Database.Database): boolean {
   return count.get(...TABLES) === TABLES.length;
 }
 
-/** Adds what a database lacks: all of it to one that is empty, checksums to one of an earlier version. */
+/** Adds the parts that a database lacks: all of them to an empty one, checksums to one of an earlier version. */
 function makeWhole(database: Database.Database): void {
   database
     .transaction(() => {
@@ -91,9 +94,9 @@ function makeWhole(database: Database.Database): void {
     .immediate();
 }
 
-/** Gives a checksum to the events at the end that have none: other programs insert such. */
+/** Gives a checksum to the events at the end that have none: other programs insert such events. */
 export function sealEvents(database: Database.Database): void {
-  // It takes part in a statement, and so is known to this connection alone.
+  // The function is part of a statement, so only this connection knows it.
   database.function('event_sum', { deterministic: true, varargs: true }, (...fields: unknown[]) => {
     const [id, created_at, source, type, subtype, content] = fields as [number, ...string[]];
     return sumOf({ id, created_at, source, type, subtype, content } as QueueEvent);

@@ -26,7 +26,7 @@ export type LinedFile = 'events.jsonl' | 'thread.log';
 
 /** One connection to events.db, and every statement on it. */
 export class QueueDatabase extends EventTable {
-  /** Also on the disk is that `logLines` lines follow in the log. */
+  /** The insert also records that `logLines` lines follow in the log. */
   override insert(events: readonly CheckedEvent[], createdAt: string, logLines = 0): Inserted {
     return this.exclusively(() => {
       if (logLines > 0) this.addLines('thread.log', logLines);
@@ -34,7 +34,7 @@ export class QueueDatabase extends EventTable {
     });
   }
 
-  /** Rows of another database's table. */
+  /** Takes rows of another database's table. */
   take(table: string, rows: readonly Readonly<Record<string, unknown>>[]): void {
     for (const row of rows) {
       const columns = Object.keys(row);
@@ -58,14 +58,17 @@ export class QueueDatabase extends EventTable {
     return this.prepare(sql).get(consumer) as Subscription | undefined;
   }
 
-  /** False when there is one. */
+  /** Returns false when there is a subscription already. */
   addSubscription({ consumer_id, handler_cmd, filter }: Subscription): boolean {
     const sql = `INSERT INTO subscriptions (consumer_id, handler_cmd, filter) VALUES (?, ?, ?)
       ON CONFLICT DO NOTHING`;
     return this.prepare(sql).run(consumer_id, handler_cmd, filter).changes === 1;
   }
 
-  /** With what was known about its filter and its handler. False when there is none. */
+  /**
+   * Also removes the bookmark of its filter and the failures of its handler. Returns false when there is no
+   * subscription.
+   */
   removeSubscription(consumer: string): boolean {
     return this.exclusively(() => {
       for (const table of ['consumer_bookmarks', 'consumer_failures']) {
@@ -106,7 +109,7 @@ export class QueueDatabase extends EventTable {
     return this.prepare(sql).get(consumer) as Bookmark | undefined;
   }
 
-  /** Only for a consumer that still has this filter: another one makes the bookmark untrue. */
+  /** Sets the bookmark only for a consumer that still has this filter: another filter makes the bookmark untrue. */
   setBookmark({ consumer_id, filter }: Subscription, { from_id, to_id }: Bookmark): void {
     this.prepare(
       `INSERT OR REPLACE INTO consumer_bookmarks (consumer_id, from_id, to_id)
@@ -134,7 +137,7 @@ export class QueueDatabase extends EventTable {
     this.prepare('DELETE FROM consumer_failures WHERE consumer_id = ?').run(consumer);
   }
 
-  /** For the log, how many lines it has; for the mirror, the last event that was put aside with an old file. */
+  /** For the log, the number of its lines; for the mirror, the last event that was put aside with an old file. */
   lines(name: LinedFile): number {
     return this.number('SELECT coalesce((SELECT lines FROM file_lines WHERE name = ?), 0)', name);
   }
@@ -148,7 +151,10 @@ export class QueueDatabase extends EventTable {
   }
 }
 
-/** For SQLite. An empty filter, as NULL in the table, is every event. CORRUPT for one that cannot be read. */
+/**
+ * Compiles a stored filter for SQLite. An empty filter, NULL in the table, matches every event. Throws CORRUPT for a
+ * filter that cannot be read.
+ */
 export function compileStored({ consumer_id, filter }: Subscription): CompiledFilter | undefined {
   try {
     return compileText(filter);
@@ -162,7 +168,7 @@ export function compileStored({ consumer_id, filter }: Subscription): CompiledFi
   }
 }
 
-/** INVALID for what is no filter. */
+/** Throws INVALID for a text that is not a filter. */
 export function compileText(filter: string | null | undefined): CompiledFilter | undefined {
   if (filter === null || filter === undefined) return undefined;
   return compileFilter(parseFilter(filter), sqliteDialect);

@@ -2,7 +2,7 @@ import { QuipuError } from '../../base/errors.ts';
 import { findTrouble } from '../files/find-trouble.ts';
 import type { Trouble } from '../files/find-trouble.ts';
 
-/** What SQLite and the file system say, in the words of the store's errors. `path` is the queue's folder. */
+/** Turns errors of SQLite and of the file system into errors of the store. `path` is the queue's folder. */
 export function toQueueError(error: unknown, path: string): Error {
   if (error instanceof QuipuError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
@@ -35,7 +35,7 @@ export function toQueueError(error: unknown, path: string): Error {
   }
 }
 
-/** As far as the code alone says it. */
+/** The trouble, as far as the code alone tells it. */
 function troubleOf(code: string): Trouble | undefined {
   if (code === 'SQLITE_FULL' || code === 'ENOSPC' || code === 'EDQUOT') return 'full';
   if (code === 'SQLITE_READONLY_DBMOVED') return 'gone';
@@ -43,13 +43,13 @@ function troubleOf(code: string): Trouble | undefined {
   return code === 'EROFS' || code === 'EACCES' || code === 'EPERM' ? 'read-only' : undefined;
 }
 
-/** Whether it is SQLite that could not go on, and not the caller who asked for too much. */
+/** Returns whether SQLite could not go on, as opposed to a caller that asked for too much. */
 export function isFatal({ cause }: Error): boolean {
   const { code } = (cause ?? {}) as { code?: unknown };
   return typeof code === 'string' && code.startsWith('SQLITE_');
 }
 
-/** Runs SQLite's or the file system's part of a call. */
+/** Runs SQLite's or the file system's part of a call, and turns its errors into errors of the store. */
 export function inQueueWords<T>(path: string, work: () => T): T {
   try {
     return work();

@@ -26,8 +26,8 @@ CREATE TABLE IF NOT EXISTS consumer_progress (
 `;
 
 /**
- * Bookkeeping of this implementation, added to a database that has only the tables above. It may be emptied: bookmarks
- * save reading, failures are for people, line counts begin anew, and losses are noticed again.
+ * Bookkeeping of this implementation, added to a database that has only the tables above. These tables may be emptied:
+ * bookmarks save reading, failures are for people, line counts begin anew, and losses are noticed again.
  */
 export const BOOKKEEPING = `
 CREATE TABLE IF NOT EXISTS consumer_bookmarks (
@@ -56,5 +56,5 @@ CREATE TABLE IF NOT EXISTS damaged_events (
 );
 `;
 
-/** The number that says that the bookkeeping and the checksums are there. */
+/** This version means that the bookkeeping and the checksums are there. */
 export const SCHEMA_VERSION = 2;

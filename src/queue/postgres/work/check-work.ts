@@ -19,7 +19,7 @@ export interface CheckedWork {
   readonly note: (note: WorkNote) => void;
 }
 
-/** INVALID for what makes no sense. */
+/** Throws INVALID for options that make no sense. */
 export function checkWork(given: WorkOptions): CheckedWork {
   const { once = false, jobs = JOBS_DEFAULT, leaseMs = LEASE_MS_DEFAULT, env = {} } = given;
   checkWhole('jobs', jobs, JOBS_MAX);

@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks';
 
-/** A lease is renewed so often in its time. */
+/** A lease is renewed this many times during its lifetime. */
 const RENEWALS = 3;
-/** After this part of its time without an answer it is given up: the rest is for stopping the handler. */
+/** After this part of its lifetime without an answer the lease is given up. The rest is for stopping the handler. */
 const GIVE_UP = 0.75;
 
 /**
- * Keeps a lease for as long as somebody works under it. Its time is counted from when the database was asked, so it is
- * given up here before the database gives it to another.
+ * Keeps a lease for as long as somebody works under it. The lifetime is counted from the moment of the request to the
+ * database, so this process gives the lease up before the database gives it to another.
  */
 export class LeaseKeeper {
   readonly #renew: () => Promise<boolean>;
@@ -17,7 +17,7 @@ export class LeaseKeeper {
   #deadline: NodeJS.Timeout;
   #isOver = false;
 
-  /** `askedAt`: when the database was asked for the lease, by `performance.now`. */
+  /** `askedAt`: the time of the request for the lease, by `performance.now`. */
   constructor(renew: () => Promise<boolean>, leaseMs: number, askedAt: number) {
     this.#renew = renew;
     this.#leaseMs = leaseMs;
@@ -25,12 +25,12 @@ export class LeaseKeeper {
     this.#renewing = this.#renewSoon();
   }
 
-  /** Aborted when the lease is, or may soon be, another's. */
+  /** Aborted when the lease belongs to another worker, or may soon. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** From now on nobody works under it. */
+  /** From now on nobody works under the lease. */
   stop(): void {
     this.#isOver = true;
     clearTimeout(this.#renewing);
@@ -55,7 +55,7 @@ export class LeaseKeeper {
       clearTimeout(this.#deadline);
       this.#deadline = this.#giveUpAfter(askedAt);
     } catch {
-      // The next one may be answered, and until then the time runs.
+      // The next request may be answered. Until then the time runs.
       if (this.#isOver) return;
     }
     this.#renewing = this.#renewSoon();

@@ -3,12 +3,12 @@ import type { Statement } from '../../../postgres/sql.ts';
 import { SQL_LEASED } from '../schema.ts';
 import { toStored } from '../stored-text.ts';
 
-// Who may run the handler of a consumer, by the database's clock.
+// Leases decide which worker may run the handler of a consumer, by the database's clock.
 // Invariants
-// - At most one lease of a consumer is alive at any time. Each has a higher fence than all before it.
-// - Only the holder of the newest lease changes anything: what an earlier one sends finds another fence.
+// - At most one lease of a consumer is alive at any time. Each lease has a higher fence than all before it.
+// - Only the holder of the newest lease changes anything: a statement from an earlier holder finds another fence.
 
-/** Consumers that may have something to handle, and that nobody handles. By name, after a given one. */
+/** Consumers that may have something to handle, and that nobody handles. Sorted by name, after a given one. */
 const DUE = `
   SELECT consumer.queue, consumer_id, filter, last_acked_id, bookmark_from, bookmark_to
   FROM quipu.queues JOIN quipu.queue_consumers AS consumer ON consumer.queue = queues.queue
@@ -28,7 +28,7 @@ const DUE_OF_ALL: Statement = {
 };
 const ACQUIRE: Statement = {
   name: 'queue-lease-acquire',
-  // A holder has a name that no other lease has: the same again is the same one, whose answer was lost.
+  // A holder has a name that no other lease has. The same name again is the same lease, whose answer was lost.
   text: `UPDATE quipu.queue_consumers SET holder = $3, fence = fence + 1,
       expires_at = clock_timestamp() + $4 * interval '1 millisecond'
     WHERE queue = $1 AND consumer_id = $2 AND (NOT ${SQL_LEASED} OR holder = $3)
@@ -59,7 +59,7 @@ const LET_GO: Statement = {
     WHERE queue = $1 AND consumer_id = $2 AND fence = $3`,
 };
 
-/** For those who look at their plans. */
+/** For tests that look at the query plans. */
 export const LEASE_STATEMENTS: readonly Statement[] = [
   DUE_OF_QUEUE,
   ACQUIRE,
@@ -85,7 +85,7 @@ export interface Lease {
 }
 
 export interface LeasedRow extends Omit<DueRow, 'queue' | 'consumer_id'> {
-  /** Null: it is no longer subscribed. */
+  /** Null: the consumer is no longer subscribed. */
   readonly handler_cmd: string | null;
   readonly failures: number;
   readonly failed: boolean;
@@ -93,34 +93,34 @@ export interface LeasedRow extends Omit<DueRow, 'queue' | 'consumer_id'> {
   readonly last_id: number;
 }
 
-/** What becomes of a consumer when its handler has ended. */
+/** The new state of a consumer after its handler has ended. */
 export interface Outcome {
   readonly failures: number;
   readonly failed: boolean;
   readonly lastError: string | null;
-  /** Not before this long. Null: at once. */
+  /** The next run waits at least this long. Null: it may start at once. */
   readonly retryInMs: number | null;
-  /** Not before there is an event after this one. */
+  /** The next run waits for an event after this one. */
   readonly waitsAfter: number;
 }
 
 const PAGE = 500;
 
 export interface Leases {
-  /** Of one queue, or of all. */
+  /** The due consumers of one queue, or of all. */
   due(queue?: string): AsyncIterable<DueRow>;
-  /** Undefined when another has it. */
+  /** Resolves with undefined when another worker has the lease. */
   acquire(
     due: Pick<DueRow, 'queue' | 'consumer_id'>,
     holder: string,
     leaseMs: number,
   ): Promise<Lease | undefined>;
-  /** False when it is over. */
+  /** Resolves with false when the lease is over. */
   renew(lease: Lease, leaseMs: number): Promise<boolean>;
-  /** Undefined when it is over. */
+  /** Resolves with undefined when the lease is over. */
   read(lease: Lease): Promise<LeasedRow | undefined>;
   release(lease: Lease, outcome: Outcome): Promise<void>;
-  /** As if the handler had not run. */
+  /** Releases the lease as if the handler had not run. */
   letGo(lease: Lease): Promise<void>;
 }
 

@@ -15,9 +15,9 @@ import type { Lease, LeasedRow, Leases } from './lease-table.ts';
 
 // Runs the handler of one consumer for as long as there is something to do, under one lease.
 // Invariants
-// - The handler and all that it started have ended before the lease is let go. When the lease is lost they are killed
-//   before its time is over, and when this process is killed they go with it.
-// - Nothing is let go in the belief that there is nothing to do: whoever let go looks once more.
+// - The handler and all that it started have ended before the lease is released. When the lease is lost they are killed
+//   before its lifetime is over, and when this process is killed they go with it.
+// - A release never relies on the belief that there is nothing to do: the worker that released looks once more.
 
 const ERROR_CHARS = 500;
 
@@ -30,13 +30,16 @@ export interface LeaseWorld {
   readonly note: (note: WorkNote) => void;
   /** Whether handlers die with this process. */
   readonly guarded: boolean;
-  /** Run nothing again. */
+  /** Aborted: start no further run. */
   readonly stopping: AbortSignal;
-  /** Kill what runs. */
+  /** Aborted: kill the running handler. */
   readonly killing: AbortSignal;
 }
 
-/** `askedAt`: when the lease was asked for, by `performance.now`. Resolves with how long to wait before the consumer is tried again, if so. */
+/**
+ * `askedAt`: the time of the request for the lease, by `performance.now`. Resolves with the time to wait before the
+ * next try of the consumer, if there is one.
+ */
 export async function runLease(
   world: LeaseWorld,
   lease: Lease,
@@ -58,7 +61,7 @@ export async function runLease(
       note(world, lease, 'ended', end.how);
       if (!world.stopping.aborted && (await hasMore(world, lease, { before, after }))) continue;
       const progressed = after.last_acked_id !== before.last_acked_id;
-      // Without progress the same events would come again at once, and for ever. New ones are a reason.
+      // Without progress the same events would come again at once, and for ever. New events are a reason to run.
       const waitsAfter = progressed ? 0 : before.last_id;
       const outcome = { failures: 0, failed: false, lastError: null, retryInMs: null, waitsAfter };
       await leases.release(lease, outcome);
@@ -129,7 +132,7 @@ async function fail(
 ): Promise<number | undefined> {
   const progressed = after.last_acked_id !== before.last_acked_id;
   const failures = progressed ? 1 : before.failures + 1;
-  // One that is marked failed has one try; what it does then decides.
+  // A consumer that is marked failed has one try; the result of that try decides.
   const failed = (before.failed && !progressed) || failures >= world.retry.attempts;
   const text = end.output === '' ? end.how : `${end.how}: ${end.output}`;
   const retryInMs = failed ? null : pauseMs(world.retry, failures);

@@ -18,11 +18,13 @@ import type { DueRow, Leases } from './lease-table.ts';
 import { runLease } from './run-lease.ts';
 
 const LOOK_MS = 2000;
-/** What handlers have to end by themselves when the work ends. */
+/** When the work ends, handlers have this long to end by themselves. */
 const GRACE_MS = 10_000;
-/** What passes by itself: a restart, a failover, too many at once. */
+/** Errors that pass by themselves: a restart, a failover, too many connections at once. */
 const AWAY: readonly ErrorCode[] = ['UNAVAILABLE', 'TIMEOUT', 'READ_ONLY'];
-/** A consumer that has to look further comes again after the others. */
+/**
+ * The number of events to look at for one consumer. A consumer that needs a further look comes again after the others.
+ */
 const REACH = 100_000;
 
 export interface WorkerWorld {
@@ -32,7 +34,7 @@ export interface WorkerWorld {
   readonly retry?: RetryPolicy;
   /** Whether handlers die with this process. Default true. */
   readonly guarded?: boolean;
-  /** How long a consumer may wait whose ring was lost, or whose worker is gone. Default 2 seconds. */
+  /** The longest wait of a consumer whose ring was lost, or whose worker is gone. Default 2 seconds. */
   readonly lookMs?: number;
 }
 
@@ -41,9 +43,9 @@ export class Worker {
   readonly #world: WorkerWorld;
   readonly #work: CheckedWork;
   readonly #bell = new Bell();
-  /** To look at. Undefined: all. */
+  /** The queues to look at. Undefined: all. */
   #rung: Set<string> | undefined;
-  /** When it looked at all of them. */
+  /** The last time the worker looked at all queues. */
   #lookedAt = -Infinity;
   readonly #running = new Map<string, Promise<void>>();
   readonly #retries = new Set<NodeJS.Timeout>();
@@ -66,7 +68,7 @@ export class Worker {
         if (rung === undefined) this.#lookedAt = performance.now();
         const isWhole = await this.#look(rung).catch((error: unknown) => this.#missed(error));
         if (once && isWhole && this.#running.size === 0 && this.#rung?.size === 0) break;
-        // Not all workers at the same moment.
+        // The random part keeps workers from looking all at the same moment.
         const everyMs = lookMs * (1 + Math.random() / 2);
         await this.#bell.wait(everyMs, signal).catch(() => undefined);
       }
@@ -83,7 +85,7 @@ export class Worker {
     this.#bell.ring();
   }
 
-  /** When the database comes back, what was looked for is looked for again. */
+  /** When the database comes back, the worker looks again for everything it missed. */
   #missed(error: unknown): false {
     const isAway = isQuipuError(error) && AWAY.includes(error.code);
     if (this.#work.once || !isAway) throw error;
@@ -91,7 +93,7 @@ export class Worker {
     return false;
   }
 
-  /** True when nothing was left for later. */
+  /** Returns true when nothing was left for later. */
   async #look(rung: ReadonlySet<string> | undefined): Promise<boolean> {
     const { queues } = this.#work;
     const wanted = rung ?? queues;
@@ -111,14 +113,14 @@ export class Worker {
       if (signal.aborted) return false;
       if (consumers !== undefined && !consumers.has(row.consumer_id)) continue;
       if (this.#running.has(keyOf(row))) continue;
-      // Whoever ends looks at everything.
+      // A run that ends makes the worker look at everything.
       if (this.#running.size >= jobs) return false;
       isWhole = (await this.#tryOne(row).catch((error: unknown) => skip(error))) && isWhole;
     }
     return isWhole;
   }
 
-  /** False when it is not yet known whether there is something to handle. */
+  /** Returns false when it is not yet known whether there is something to handle. */
   async #tryOne(row: DueRow): Promise<boolean> {
     const { database, leases } = this.#world;
     const events = new EventTable(database, row.queue);
@@ -137,11 +139,11 @@ export class Worker {
     const world = { ...this.#world, ...this.#work, ...this.#signals };
     const running = runLease(world, lease, askedAt)
       .then((retryInMs) => this.#again(row.queue, retryInMs))
-      // The lease ends by itself, and then somebody looks.
+      // The lease ends by itself, and then a worker looks.
       .catch(() => undefined)
       .finally(() => {
         this.#running.delete(keyOf(row));
-        // A slot is free, and what came before it let go is found now.
+        // A slot is free. The worker now finds the events that came before the release.
         this.#lookAt(undefined);
       });
     this.#running.set(keyOf(row), running);
@@ -174,7 +176,7 @@ export class Worker {
   }
 }
 
-/** A filter that cannot be read stops nobody else; `pop` says what is wrong with it. */
+/** A filter that cannot be read stops no other consumer. `pop` reports the error in it. */
 function skip(error: unknown): true {
   if (isQuipuError(error, 'INVALID')) return true;
   throw error;
@@ -184,7 +186,7 @@ function keyOf({ queue, consumer_id }: Pick<DueRow, 'queue' | 'consumer_id'>): s
   return `${queue}/${consumer_id}`;
 }
 
-/** Says where it runs, and is like no other. */
+/** The name tells where the holder runs, and is unique. */
 function newHolder(): string {
   return `${hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`;
 }
