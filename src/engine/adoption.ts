@@ -1,17 +1,17 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import type { ContextMeta, DocRow, FsRootRow, PatchRow, TurnRow } from './rows.ts';
 
-// How a store becomes the copy of another one. `Records` reads what the other reads of an engine do not
-// show, and `Upkeep.adopt` takes records over with the ids, numbers, versions and times they have.
+// Adoption makes a store the copy of another one. `Records` reads what an engine's other reads do not show.
+// `Upkeep.adopt` takes records over with their ids, numbers, versions and times.
 //
-// What a copy needs of the rest it has already: blobs are listed by a collection and put as blobs, log
-// lines are appended with the length that they continue.
+// A copy needs no new calls for the rest. A collection lists the blobs, and the copy puts them as blobs. Log lines
+// are appended with the length that they continue.
 //
-// An adoption is one commit: all of it is durable and visible, or nothing of it is. It continues what is
-// there: turns, contexts and patches take the very next ids and numbers, so a store that was used for
-// anything else refuses (INVALID). A copy that was cut off is therefore resumed from the target's tips.
+// An adoption is one commit: all of it is durable and visible, or none of it. An adoption continues the target
+// store: turns, contexts and patches take the very next ids and numbers. So a store that was used for anything else
+// refuses (INVALID), and an interrupted copy resumes from the target's tips.
 
-/** A turn as it was stored, or that its id is taken and its turn gone. */
+/** A turn as it was stored, or the note that its id is taken and its turn is gone. */
 export type TurnEntry =
   | {
       readonly id: TurnId;
@@ -20,20 +20,20 @@ export type TurnEntry =
       readonly key?: Uint8Array;
       readonly gone?: undefined;
     }
-  /** A collection took it. Its key, where it is known, must not be given out again as if it were new. */
+  /** A collection took the turn. Its key, where known, must not be given out again as new. */
   | { readonly id: TurnId; readonly gone: true; readonly key?: Uint8Array };
 
-/** Patches and file-system roots share one sequence; a number may also be taken and its record gone. */
+/** Patches and file-system roots share one sequence. A number may also be taken while its record is gone. */
 export type PatchEntry =
   | { readonly seq: number; readonly patch: PatchRow }
   | {
       readonly seq: number;
       readonly fsRoot: FsRootRow;
       readonly createdAt: number;
-      /** The turn was given another root later: this one's tree may be gone. */
+      /** The turn was given another root later, so the tree of this root may be gone. */
       readonly replaced: boolean;
     }
-  /** Its turn is gone, and with it the record. */
+  /** The turn is gone, and its record with it. */
   | { readonly seq: number; readonly gone: true };
 
 export interface DocEntry {
@@ -47,17 +47,17 @@ export interface Sha256Name {
   readonly hash: Hash;
 }
 
-/** What a copy has to know of a store, beyond what every reader can ask for. */
+/** The reads that a copy needs beyond what every reader can ask for. */
 export interface Records {
-  /** Of every id from `from` up to the tip, in order; at most `limit`. */
+  /** The entries of every id from `from` up to the tip, in order; at most `limit`. */
   turns(from: TurnId, limit: number): Promise<readonly TurnEntry[]>;
-  /** Of every number from `from` up to the tip, in order; at most `limit`. */
+  /** The entries of every number from `from` up to the tip, in order; at most `limit`. */
   patches(from: number, limit: number): Promise<readonly PatchEntry[]>;
-  /** Also names of blobs that are gone. */
+  /** The SHA-256 names, including names of blobs that are gone. */
   sha256Names(): AsyncIterable<readonly Sha256Name[]>;
-  /** Blobs that were erased and are not there: that they are missing is no damage. */
+  /** Blobs that were erased and are not there. Their absence is no damage. */
   erased(): AsyncIterable<readonly Hash[]>;
-  /** The entries of those of these documents that exist, in the order of the names. */
+  /** The entries of the named documents that exist, in the order of the names. */
   docs(names: readonly string[]): Promise<readonly DocEntry[]>;
 }
 
@@ -70,7 +70,7 @@ export type AdoptedContext =
       readonly meta: ContextMeta;
       readonly removed?: undefined;
     }
-  /** The id stays unused. Nothing else of the context is known, or needed. */
+  /** The id stays unused. Nothing else of the context is known or needed. */
   | { readonly id: ContextId; readonly removed: true };
 
 /**

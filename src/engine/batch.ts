@@ -10,16 +10,16 @@ import type {
   TurnRow,
 } from './rows.ts';
 
-// A batch says what shall become true, and under which conditions. The engine takes the changes in
-// the order of the fields below, each list from first to last, and a later one sees the earlier ones:
-// a turn can go to a context created in the same batch, a seal can name a blob put beside it.
-// If one condition fails, the commit throws and nothing of the batch is stored.
+// A batch says what shall become true, and under which conditions. The engine takes the changes in the order of the
+// fields below, each list from first to last. A later change sees the earlier ones: a turn can go to a context
+// created in the same batch, and a seal can name a blob put in the same batch. If one condition fails, the commit
+// throws and nothing of the batch is stored.
 
 /** Trusts `hash` to be the BLAKE3-256 of `bytes`. Storing bytes that are already there is free. */
 export interface BlobPut {
   readonly hash: Hash;
   readonly bytes: Uint8Array;
-  /** Also find it by its SHA-256, 64 hex digits. */
+  /** The SHA-256, 64 hex digits, by which the blob can also be found. */
   readonly sha256?: string;
 }
 
@@ -32,9 +32,9 @@ export type ContextChange =
       readonly base?: TurnId;
       readonly meta?: ContextMeta;
       /**
-       * Scope (base, key), for a batch that holds nothing else. A key seen before with the same metadata gives its context
-       * again, as it is now, and stores nothing; with other metadata it is IDEMPOTENCY_CONFLICT. A key lives as long
-       * as its context.
+       * The scope is (base, key), for a batch that holds nothing else. A known key with the same metadata returns
+       * its context as it is now and stores nothing. With other metadata it is IDEMPOTENCY_CONFLICT. A key lives as
+       * long as its context.
        */
       readonly key?: string;
     }
@@ -51,17 +51,17 @@ interface TurnBase {
   readonly type: string;
   readonly version: number;
   readonly encoding: number;
-  /** Its file-system root: a tree that is stored already or put by this batch, else NOT_FOUND. */
+  /** The turn's file-system root: a tree that is already stored or put by this batch, else NOT_FOUND. */
   readonly fsRoot?: Hash;
 }
 
-/** Becomes the head of its context. `payload` is stored already or put by this batch, else NOT_FOUND. */
+/** The turn becomes the head of its context. `payload` is already stored or put by this batch, else NOT_FOUND. */
 export interface TurnAppend extends TurnBase {
   readonly payload: Hash;
   readonly size: number;
 }
 
-/** Gets its id now and becomes the head when sealed. A context has one open turn at most (LOCKED). */
+/** The turn gets its id now and becomes the head when sealed. A context has at most one open turn (LOCKED). */
 export type TurnOpen = TurnBase;
 
 /** Adds bytes to an open turn. A delta that repeats bytes already there is a retry and changes nothing. */
@@ -76,7 +76,7 @@ export interface TurnSeal {
   readonly outcome: 'complete' | 'aborted' | 'interrupted';
   readonly payload: Hash;
   readonly size: number;
-  /** How many bytes the open turn must hold, else HEAD_MOVED with the turn as `context`. */
+  /** The number of bytes that the open turn must hold, else HEAD_MOVED with the turn as `context`. */
   readonly expectedBytes?: number;
 }
 
@@ -97,8 +97,8 @@ export interface FsRootAttach {
 }
 
 /**
- * Logs and published documents are also plain files of their names. One below the name of another, or
- * a log and a published document of one name, cannot both be: INVALID.
+ * Logs and published documents are also plain files of their names. A name below another such name is INVALID. A
+ * log and a published document of the same name are INVALID, too.
  */
 export type LogChange =
   /** Lines are JSON texts without a line break. `expectedLines` is a compare-and-set on the length. */
@@ -116,14 +116,13 @@ export interface DocChange {
   readonly content: string | undefined;
   /** 0: must not exist. On mismatch HEAD_MOVED, with the document's name as `context`. */
   readonly expectedVersion?: number;
-  /** Also keep it as a plain file of that name, for people and tools that watch files. */
+  /** True to also keep the document as a plain file of that name, for people and tools that watch files. */
   readonly publish?: boolean;
 }
 
 /**
- * Scope (context, key). A key seen before with the same turns gives the first result again and stores
- * nothing of the batch; with other turns it is IDEMPOTENCY_CONFLICT. All turns of a batch with a key
- * go to that context.
+ * The scope is (context, key). A known key with the same turns returns the first result again and stores nothing of
+ * the batch. With other turns it is IDEMPOTENCY_CONFLICT. All turns of a batch with a key go to that context.
  */
 export interface Idempotency {
   readonly context: ContextId;
@@ -144,11 +143,11 @@ export interface Batch {
   readonly docs?: readonly DocChange[];
 }
 
-/** What a batch made true, each list in the order of the batch. */
+/** The result of a batch, each list in the order of the batch. */
 export interface Committed {
-  /** Rises with every commit that changed something; commits are acknowledged in this order. */
+  /** Rises with every commit that changed something. Commits are acknowledged in this order. */
   readonly seq: number;
-  /** True when an idempotency key was known: the turns or the context are those of the first time. */
+  /** True when an idempotency key was known. Then the turns or the context are those of the first commit. */
   readonly replayed: boolean;
   /** Created and described contexts. */
   readonly contexts: readonly ContextRow[];
@@ -156,7 +155,7 @@ export interface Committed {
   readonly opened: readonly TurnRow[];
   readonly sealed: readonly TurnRow[];
   readonly patches: readonly PatchRow[];
-  /** Those that turns came with, then those attached. */
+  /** The roots that turns were appended with, then the roots that were attached. */
   readonly fsRoots: readonly FsRootRow[];
   /** Logs appended to, as they are after the commit. */
   readonly logs: readonly LogRow[];
@@ -164,7 +163,7 @@ export interface Committed {
   readonly docs: readonly DocRow[];
 }
 
-/** What listeners hear once a commit is durable and readable. */
+/** The news that listeners get once a commit is durable and readable. */
 export interface Change extends Committed {
   /** Every context whose head, open turn or metadata moved, as it is now. */
   readonly heads: readonly HeadRow[];

@@ -1,6 +1,6 @@
 import type { Change } from './batch.ts';
 
-/** Those who hear of every commit. */
+/** The listeners that hear of every commit. */
 export class ChangeListeners {
   readonly #listeners: Set<(change: Change) => void> = new Set();
 
@@ -8,7 +8,7 @@ export class ChangeListeners {
     return this.#listeners.size > 0;
   }
 
-  /** The result ends it. One function may listen several times. */
+  /** Call the result to stop listening. One function may listen several times. */
   add(listener: (change: Change) => void): () => void {
     const own = (change: Change): void => listener(change);
     this.#listeners.add(own);
@@ -26,7 +26,7 @@ export class ChangeListeners {
       try {
         listener(change);
       } catch (error) {
-        // One that throws must not stop the commits behind it: its error is nobody's but its own.
+        // A listener that throws must not stop the commits behind it. Its error stays with the listener.
         queueMicrotask(() => {
           throw error;
         });

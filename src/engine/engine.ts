@@ -14,7 +14,7 @@ import type {
 import type { Progress } from './progress.ts';
 import type { Upkeep } from './upkeep.ts';
 
-// The contract every engine keeps, and all that the five kinds of thread may know of storage.
+// The contract that every engine keeps. The five kinds of thread know nothing else of storage.
 //
 // Isolation: commits are serial. A read sees a prefix of the commit order, never half a batch, and
 // never a commit that could still be lost; a reader that was told of a commit sees it.
@@ -25,7 +25,7 @@ import type { Upkeep } from './upkeep.ts';
 // Absence: reads return undefined for what is not there, and throw CORRUPT, with the place, for what
 // is there and damaged. Damaged bytes are never returned.
 
-/** `true`, or the reason why not. The conformance suite prints the reason beside each skip. */
+/** `true`, or the reason why the feature is missing. The conformance suite prints the reason beside each skip. */
 export type Capability = true | { readonly missing: string };
 
 export interface EngineCapabilities {
@@ -45,20 +45,23 @@ export interface ContextQuery {
   /** Only contexts with this label. */
   readonly label?: string;
   readonly kind?: string;
-  /** How many rows at most. */
+  /** The maximum number of rows. */
   readonly limit: number;
-  /** Opaque; from the page before. */
+  /** An opaque cursor from the page before. */
   readonly cursor?: string;
 }
 
-/** Newest `updatedAt` first. A context that moves while someone pages may show twice, never not at all. */
+/**
+ * Contexts with the newest `updatedAt` first. A context that moves between two pages may show twice, but is never
+ * missed.
+ */
 export interface ContextList {
   readonly rows: readonly ContextRow[];
   readonly cursor?: string;
 }
 
 export interface BlobSource {
-  /** Larger than memory is fine: it is read once, in order, with bounded buffers. */
+  /** The bytes may be larger than memory: they are read once, in order, with bounded buffers. */
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Also record the SHA-256. */
   readonly sha256?: boolean;
@@ -70,9 +73,9 @@ export interface BlobStored extends BlobStat {
   readonly sha256?: string;
 }
 
-/** The newest ids that readers can see, 0 where there are none yet: all of one moment. */
+/** The newest ids that readers can see, all of one moment. 0 means that there is none yet. */
 export interface Tips {
-  /** Open turns count too: they have their id. */
+  /** Open turns count, too, because they have their id. */
   readonly turn: TurnId;
   readonly context: bigint;
   readonly patch: number;
@@ -80,31 +83,31 @@ export interface Tips {
   readonly open: readonly TurnId[];
 }
 
-/** Records by their numbers, in each list rising and each once. */
+/** Records by their numbers. Each list rises and names each number once. */
 export interface Wanted {
   readonly contexts?: readonly ContextId[];
   readonly turns?: readonly TurnId[];
-  /** Sequence numbers. Those that file-system roots have are no patches. */
+  /** Sequence numbers. Numbers of file-system roots are not patches. */
   readonly patches?: readonly number[];
 }
 
-/** Those of the wanted that are there, in the same order. */
+/** The requested records that exist, in the same order. */
 export interface Found {
   readonly contexts: readonly ContextRow[];
-  /** Open ones too. */
+  /** Open turns are included. */
   readonly turns: readonly TurnRow[];
   readonly patches: readonly PatchRow[];
 }
 
-/** The newest turns of a context, and what there is to know of them: all of one moment. */
+/** The newest turns of a context with everything known of them, all of one moment. */
 export interface LastTurns {
   readonly headDepth: number;
   /** Newest first. */
   readonly turns: readonly TurnRow[];
-  /** Those on these turns, by rising sequence number. */
+  /** The patches on these turns, by rising sequence number. */
   readonly patches: readonly PatchRow[];
   readonly fsRoots: readonly FsRootRow[];
-  /** Payloads that came along, to be shared; not all of a large page do, and none that is damaged or gone. */
+  /** Payloads sent along, to be shared. A large page may lack some. Damaged or missing payloads are left out. */
   readonly blobs: ReadonlyMap<Hash, Uint8Array>;
 }
 
@@ -124,7 +127,7 @@ export interface EngineStats {
   readonly blobs: number;
   /** Raw bytes of all distinct blobs. */
   readonly blobBytes: number;
-  /** What they take on disk, record overhead included. */
+  /** The bytes that the blobs take on disk, record overhead included. */
   readonly storedBytes: number;
   /** Raw bytes of all turn payloads, each counted as often as it is used. */
   readonly logicalBytes: number;
@@ -132,13 +135,13 @@ export interface EngineStats {
   readonly docs: number;
   /** Everything the store occupies on disk. */
   readonly diskBytes: number;
-  /** For an engine with a journal: what opening it after a crash would have to go through. */
+  /** For an engine with a journal: the part of it that opening after a crash would have to replay. */
   readonly journal?: {
     readonly frames: number;
-    /** A sync has failed: nothing more is acknowledged until the store is opened again. */
+    /** True when a sync has failed: nothing more is acknowledged until the store is opened again. */
     readonly broken: boolean;
   };
-  /** Damage known so far. What it makes unreliable answers CORRUPT; the rest goes on. */
+  /** Damage known so far. Reads that depend on damaged parts answer CORRUPT. All other reads go on. */
   readonly damage: readonly {
     readonly file: string;
     readonly offset: number;
@@ -150,7 +153,7 @@ export type { Progress } from './progress.ts';
 
 export interface Engine {
   readonly capabilities: EngineCapabilities;
-  /** What keeps the store healthy. */
+  /** The maintenance of the store. */
   readonly upkeep: Upkeep;
   /** Resolves once the whole batch would survive a power cut. Throws, and stores nothing, otherwise. */
   commit(batch: Batch): Promise<Committed>;
@@ -159,13 +162,13 @@ export interface Engine {
   statBlob(hash: Hash): Promise<BlobStat | undefined>;
   /** The bytes, checked against the hash. The caller owns the array. */
   getBlob(hash: Hash): Promise<Uint8Array | undefined>;
-  /** The same without a copy: shared with the engine, and never to be written to. */
+  /** Like `getBlob`, without a copy: the bytes are shared with the engine and must not be written to. */
   viewBlob(hash: Hash): Promise<Uint8Array | undefined>;
-  /** The same at once, if the bytes are in memory. An engine that keeps none has no such method. */
+  /** Like `viewBlob`, at once, if the bytes are in memory. An engine that keeps none in memory has no such method. */
   peekBlob?(hash: Hash): Uint8Array | undefined;
   /** Bytes `start` up to `end` (exclusive) in pieces, with bounded memory whatever the size. NOT_FOUND when missing. */
   readBlob(hash: Hash, start?: number, end?: number): AsyncIterable<Uint8Array>;
-  /** Durable when it resolves. Nothing refers to it yet. */
+  /** The blob is durable when the promise resolves. Nothing refers to the blob yet. */
   putBlob(source: BlobSource): Promise<BlobStored>;
   /** The blob with this SHA-256 (64 hex digits), if it was put with one. */
   findBySha256(sha256: string): Promise<Hash | undefined>;
@@ -174,13 +177,13 @@ export interface Engine {
   /** `from` and up to `limit - 1` of its ancestors, newest first. NOT_FOUND when `from` is missing. */
   walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]>;
   /**
-   * The newest `limit` turns (at least one) up to the head in one question, with up to about `maxBytes` of payloads.
-   * Undefined for a missing context. An engine that has all of it near at hand has no such method.
+   * Reads the newest `limit` turns (at least one) up to the head in one request, with up to about `maxBytes` of
+   * payloads. Undefined for a missing context. An engine that has all of this near at hand has no such method.
    */
   readLast?(context: ContextId, limit: number, maxBytes: number): Promise<LastTurns | undefined>;
   /** The ancestor of `turn` (or itself) at `depth`, in O(log n) record reads. */
   ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined>;
-  /** The deepest turn that both have as ancestor or are; undefined for separate trees. */
+  /** The deepest turn that is an ancestor of both or one of the two. Undefined for separate trees. */
   commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined>;
   /** Undefined when the turn does not exist or is sealed. */
   getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined>;
@@ -194,11 +197,11 @@ export interface Engine {
   /** The file-system root of each of these turns that has one, by rising sequence number. */
   getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]>;
 
-  /** Ids are handed out one after the other, so this is how far each kind of record reaches. */
+  /** Ids are handed out one after the other, so the tips say how far each kind of record reaches. */
   tips(): Promise<Tips>;
   /**
-   * Many records at once, for those who go through the store by number: one question to a store that is far
-   * away. One damaged record is CORRUPT for all that were asked for with it.
+   * Reads many records at once, for callers that walk the store by number: one request to a remote store. One
+   * damaged record makes the whole request CORRUPT.
    */
   getMany(wanted: Wanted): Promise<Found>;
 
@@ -206,8 +209,8 @@ export interface Engine {
   /** Up to `limit` lines from line `from` (the first is 0). Empty past the end. */
   readLog(name: string, from: number, limit: number): Promise<readonly string[]>;
   /**
-   * The same page of a log that `readLog` or `getLog` calls CORRUPT: what is damaged stands in the place of
-   * the lines that cannot be proved, and hides no others. Undefined when there is no such log.
+   * Reads the same page of a log that `readLog` or `getLog` calls CORRUPT. A note of the damage stands in the place
+   * of the lines that cannot be proved, and hides no other lines. Undefined when there is no such log.
    */
   salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined>;
   /** Names that start with `prefix`, sorted, after `after`. */
@@ -217,9 +220,9 @@ export interface Engine {
   listDocs(prefix: string, limit: number, after?: string): Promise<readonly string[]>;
 
   /**
-   * Calls back, in commit order, for every commit from now on. The result ends it. An engine that can
-   * lose touch with the store, as over a network, calls `missed` once it has it again: commits went by
-   * unheard, reads from then on see them, and whoever keeps a position looks for itself.
+   * Calls back, in commit order, for every commit from now on. Call the result to stop. An engine that can lose its
+   * connection to the store, as over a network, calls `missed` once it is connected again. Then commits went by
+   * unheard, and reads from then on see them. A listener that keeps a position must catch up by reading.
    */
   subscribe(listener: (change: Change) => void, missed?: () => void): () => void;
 
@@ -228,6 +231,6 @@ export interface Engine {
   checkpoint(): Promise<void>;
   /** Rebuilds every accelerator from the truth. */
   reindex(progress?: Progress): Promise<void>;
-  /** Finishes what was sent, then lets go. Idempotent. */
+  /** Finishes what was sent, then releases the store. Idempotent. */
   close(): Promise<void>;
 }

@@ -14,8 +14,8 @@ export interface IoFile {
   /** Returns the bytes written, which may be fewer than given. */
   write(bytes: Uint8Array, position: number): Promise<number>;
   /**
-   * `fdatasync`: content and length are on the disk when it returns. With `here` the calling thread does it
-   * itself: sooner by two trips between threads, for one who knows that it has nothing else to do.
+   * `fdatasync`: content and length are on the disk when it returns. With `here` the calling thread does the sync
+   * itself. That saves two trips between threads, for a caller that has nothing else to do.
    */
   sync(here?: boolean): Promise<void>;
   truncate(length: number): Promise<void>;
@@ -53,16 +53,16 @@ export interface Io {
   syncDir(path: string): Promise<void>;
   /** Room left for new bytes on the file system of `path`. */
   freeBytes(path: string): Promise<number>;
-  /** The path without links; what is not there counts as no link. Absent where there are none. */
+  /** The path with links resolved. A missing part counts as no link. Absent where there are no links. */
   realpath?(path: string): Promise<string>;
   /**
-   * Takes the exclusive lock at `path`, held until `release` or the death of the process.
-   * Throws LOCKED, with whatever the holder left in `owner`, when someone else has it.
+   * Takes the exclusive lock at `path`, held until `release` or the death of the process. Throws LOCKED, with the
+   * text that the holder left in `owner`, when another process holds it.
    */
   lock(path: string, owner: string): Promise<IoLock>;
   /**
-   * Resolves when all that arrived together, on any connection, has been heard. Absent where nothing arrives
-   * from outside: there a wait would only keep tests from mixing what happens at the same time.
+   * Resolves when everything that arrived together, on any connection, has been handled. Absent where nothing
+   * arrives from outside: there a wait would only keep tests from mixing events of the same time.
    */
   endOfTurn?(): Promise<void>;
 }

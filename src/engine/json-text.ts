@@ -1,13 +1,13 @@
 import { findExcess } from '../base/bounded-json.ts';
 import { invalid } from '../base/errors.ts';
 
-/** An index of a million workflow threads fits; a stranger's text costs a quarter of a gigabyte at most. */
+/** An index of a million workflow threads fits. An untrusted text costs a quarter of a gigabyte at most. */
 const BOUNDS = { depth: 1000, values: 4_000_000 };
 const UNITS = { depth: 'levels', values: 'values' };
 
 /**
- * Refuses what is not JSON or would take far more memory parsed than written, and what would not come back as it was given: a lone surrogate has no
- * UTF-8 form, so it would be stored as another character.
+ * Refuses a text that is not JSON or would take far more memory parsed than written. Also refuses a lone surrogate:
+ * it has no UTF-8 form, so it would be stored as another character.
  */
 export function assertJsonText(text: string, what: string): void {
   if (/\p{Surrogate}/u.test(text)) throw invalid(what, 'has a lone surrogate and no UTF-8 form');

@@ -1,11 +1,11 @@
 import { invalid } from '../base/errors.ts';
 
-/** The log in which it stands when blobs were erased, and why. */
+/** The log that records when blobs were erased, and why. */
 export const ERASURES_LOG = 'erased/blobs.jsonl';
 
 const NAME_CHARS_MAX = 512;
 
-/** First segments that the store keeps for itself, in lower case: some file systems know no other. */
+/** First segments that are reserved for the store, in lower case, because some file systems ignore case. */
 const RESERVED: ReadonlySet<string> = new Set([
   'format',
   'backup.json',
@@ -25,12 +25,12 @@ const RESERVED: ReadonlySet<string> = new Set([
   'turns',
 ]);
 
-/** What SQLite and those who replace a file put beside it. */
+/** The suffixes of files that SQLite, or code that replaces a file, puts beside a file. */
 const BESIDE = /(?:-(?:wal|shm|journal)|\.new)$/;
 
 /**
- * The folders of logs and published documents, which are also plain files of their names. Whatever else lies in the
- * folder of a store, now or later, no name leads there. `logs` and `out` are for kinds of thread of others.
+ * The folders of logs and published documents, which are also plain files of their names. No name leads to anything
+ * else in the folder of a store, now or later. `logs` and `out` are for kinds of thread defined elsewhere.
  */
 const FILE_FOLDERS: ReadonlySet<string> = new Set([
   'chats',
@@ -50,7 +50,7 @@ export function assertName(name: string, what = 'name'): void {
   if (problem !== undefined) throw invalid(what, problem);
 }
 
-/** False for what cannot be the name of anything: asking the disk for it could lead out of the store. */
+/** False for a text that cannot be a name: asking the disk for it could lead out of the store. */
 export function isName(name: string): boolean {
   return problemOf(name) === undefined;
 }
@@ -70,7 +70,7 @@ function problemOf(name: string): string | undefined {
   return `starts with ${JSON.stringify(first)}, which the store keeps for itself`;
 }
 
-/** The check of a name, of those that `assertName` takes, that is also to be a plain file. */
+/** Checks a name that `assertName` accepts and that shall also be a plain file. */
 export function assertFileName(name: string, what = 'name'): void {
   const slash = name.indexOf('/');
   if (slash > 0 && FILE_FOLDERS.has(name.slice(0, slash))) return;

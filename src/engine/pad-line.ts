@@ -1,7 +1,7 @@
 import { QuipuError, invalid } from '../base/errors.ts';
 import { assertJsonLine } from './json-text.ts';
 
-/** What takes the place of line `at` of a log: `text` with spaces behind it, as long as `old` in UTF-8. */
+/** The replacement of line `at` of a log: `text` padded with spaces to the length of `old` in UTF-8. */
 export function padLine(log: string, at: number, old: string | undefined, text: string): string {
   if (old === undefined) {
     const id = `${log}:${at}`;

@@ -1,14 +1,14 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 
-// Reads give `NO_HASH`, zeros, in place of the hash of a blob that was erased and is not there again: it would let
-// anyone check a guess of what was there. `upkeep` alone shows it, because a copy and an erasure need it.
+// Reads give `NO_HASH`, zeros, in place of the hash of a blob that was erased and not put again. The real hash
+// would let anyone check a guess of the content. Only `upkeep` shows it, because a copy and an erasure need it.
 
-/** What an engine knows of a turn. The payload itself is the blob `payload`. */
+/** A turn as an engine knows it. The payload itself is the blob `payload`. */
 export interface TurnRow {
   readonly id: TurnId;
   /** `NO_TURN` for a root. */
   readonly parent: TurnId;
-  /** The context it was appended to; forks share turns, so others may lead here too. */
+  /** The context that the turn was appended to. Forks share turns, so other contexts may lead here, too. */
   readonly context: ContextId;
   /** 0 for a root. */
   readonly depth: number;
@@ -16,7 +16,7 @@ export interface TurnRow {
   readonly version: number;
   /** See `format/encoding.ts`; unknown numbers are kept as given. */
   readonly encoding: number;
-  /** Undefined while the turn is open: it has bytes so far and no blob yet. */
+  /** Undefined while the turn is open: an open turn has bytes and no blob yet. */
   readonly payload: Hash | undefined;
   readonly size: number;
   /** Bits of `format/turn-flags.ts`. */
@@ -30,7 +30,7 @@ export interface HeadRow {
   readonly head: TurnId;
   /** Depth of the head; 0 also for an empty context. */
   readonly headDepth: number;
-  /** The turn it was forked from, `NO_TURN` for a fresh one. */
+  /** The turn that the context was forked from. `NO_TURN` for a fresh context. */
   readonly base: TurnId;
   /** The turn being streamed into, or `NO_TURN`. */
   readonly openTurn: TurnId;
@@ -39,7 +39,7 @@ export interface HeadRow {
   readonly updatedAt: number;
 }
 
-/** What users say about a context. Every field is optional, and absent means "not said". */
+/** The metadata of a context, given by users. Every field is optional, and an absent field means "not said". */
 export interface ContextMeta {
   readonly title?: string;
   readonly kind?: string;
@@ -78,23 +78,23 @@ export interface LogRow {
   readonly bytes: number;
 }
 
-/** A stretch of a file that is not what was written. */
+/** A range of a file whose bytes are not the bytes that were written. */
 export interface LogDamage {
   readonly file: string;
   readonly offset: number;
-  /** How many of them are there; 0 when they are gone. */
+  /** The number of damaged bytes that are there. 0 when they are gone. */
   readonly bytes: number;
   readonly what: string;
 }
 
-/** What can be proved of a log. Damaged bytes are never among its lines. */
+/** The provable part of a log. Damaged bytes are never among its lines. */
 export interface SalvagedLog {
-  /** As far as its records reach, damaged lines included. */
+  /** The number of lines that the log's records cover, damaged lines included. */
   readonly lines: number;
   readonly bytes: number;
-  /** The lines that were asked for, each as it was written, or what is damaged in its place. */
+  /** The requested lines, each as it was written, or the damage in its place. */
   readonly page: readonly (string | LogDamage)[];
-  /** Of the log as a whole. While there is some, nothing can be appended. */
+  /** The damage of the whole log. While there is any, nothing can be appended. */
   readonly damage: readonly LogDamage[];
 }
 
@@ -109,8 +109,8 @@ export interface DocRow {
 export interface BlobStat {
   readonly hash: Hash;
   readonly size: number;
-  /** Bytes it takes in the store by itself; for a chunked blob the list and all its chunks. */
+  /** The bytes that the blob takes in the store. For a chunked blob: the list and all its chunks. */
   readonly storedSize: number;
-  /** How many chunks it is stored as; 0 when it is one record. */
+  /** The number of chunks that the blob is stored as. 0 when it is one record. */
   readonly chunks: number;
 }

@@ -2,9 +2,9 @@ import type { Hash } from '../base/brand.ts';
 import { NO_HASH } from '../format/patch-record.ts';
 import type { FsRootRow, PatchRow, TurnRow } from './rows.ts';
 
-// Rows as readers may see them. The hash of bytes that were erased would let anyone check a guess of them.
+// Rows as readers may see them. The hash of erased bytes would let anyone check a guess of them.
 
-/** What was ever erased, and what is there: the same bytes may have been put again. */
+/** All blobs that were ever erased, and the blobs that are there: erased bytes may have been put again. */
 interface Blobs {
   readonly erased: { has(hash: Hash): boolean };
   hasBlob(hash: Hash): boolean;

@@ -3,8 +3,8 @@ import type { Adoption, Records } from './adoption.ts';
 import type { Change } from './batch.ts';
 import type { Progress } from './progress.ts';
 
-// What keeps a store healthy, as far as an engine must do it. The decisions (what is alive, what may
-// go, what to report) are made above; an engine offers a view to decide by and carries a plan out.
+// The engine's part of keeping a store healthy. The layer above decides what is alive, what may go and what to
+// report. An engine offers a view for these decisions and carries a plan out.
 
 /** A turn as the mark sees it. */
 export interface TurnEdge {
@@ -16,29 +16,29 @@ export interface TurnEdge {
 export interface PatchEdge {
   readonly turn: TurnId;
   readonly payload: Hash;
-  /** The payload is the turn's file-system root: what the tree names is used, too. */
+  /** True when the payload is the turn's file-system root: the blobs that the tree names are used, too. */
   readonly fsRoot: boolean;
 }
 
 export interface BlobEntry {
   readonly hash: Hash;
-  /** What it takes in the store, record overhead included. */
+  /** The bytes that the blob takes in the store, record overhead included. */
   readonly storedBytes: number;
-  /** Stored before the grace period began: only such a blob may go. */
+  /** True when the blob was stored before the grace period began. Only such a blob may go. */
   readonly old: boolean;
-  /** It is stored as a list of chunks, which live as long as it does. */
+  /** True when the blob is stored as a list of chunks, which live as long as the blob. */
   readonly chunked: boolean;
 }
 
 export interface SweepPlan {
-  /** Asked for every old blob, again right before it goes: the answer may turn to true, never back. */
+  /** Asked for every old blob, and again right before the blob goes. The answer may turn to true, never back. */
   isLive(hash: Hash): boolean;
   isLiveTurn(turn: TurnId): boolean;
-  /** Awaited between two commits before each step that removes blobs: the answers are final after it. */
+  /** Awaited between two commits before each step that removes blobs. The answers are final after it. */
   settle?(): Promise<void>;
   /**
-   * A number that rises whenever answers of `isLive` may have turned to true, other than for blobs that
-   * were noted themselves. Without it, everything that was dead is asked for once more before it goes.
+   * A number that rises whenever answers of `isLive` may have turned to true, except for blobs that were noted
+   * themselves. Without it, the sweep asks once more for every dead blob before it goes.
    */
   changes?(): number;
   /** Rewrite packs in which at least this share of the bytes is dead; 0: all that have any. */
@@ -47,7 +47,7 @@ export interface SweepPlan {
 
 export interface SweepReport {
   readonly removedBlobs: number;
-  /** What the store is smaller by. */
+  /** The number of bytes by which the store shrank. */
   readonly freedBytes: number;
   /** Dead bytes that stay for now: their packs are mostly alive, or there was no room to copy. */
   readonly keptDeadBytes: number;
@@ -56,36 +56,36 @@ export interface SweepReport {
 }
 
 /**
- * One collection at a time (LOCKED otherwise). From its start to its end every blob and turn that a
- * commit relies on is reported through `noted`, before that commit is acknowledged.
+ * Only one collection runs at a time (LOCKED otherwise). From its start to its end, `noted` reports every blob and
+ * turn that a commit relies on, before that commit is acknowledged.
  */
 export interface Collection {
   /** Turns appended from this id on are alive whatever the mark finds. */
   readonly firstNewTurn: TurnId;
   /** Sealed turns with smaller ids, newest first, in pages. */
   turns(): AsyncIterable<readonly TurnEdge[]>;
-  /** Turns that were open when it began: alive, whatever the mark finds. */
+  /** Turns that were open when the collection began. They are alive, whatever the mark finds. */
   readonly openTurns: readonly TurnId[];
-  /** Newest first. Of the file-system roots of a turn only the one that counts is among them. */
+  /** Newest first. Of the file-system roots of a turn, only the one that counts is listed. */
   patches(): AsyncIterable<readonly PatchEdge[]>;
   blobs(): AsyncIterable<readonly BlobEntry[]>;
-  /** Throws CORRUPT when the list cannot be read: then nothing may be swept. */
+  /** Throws CORRUPT when the list cannot be read. Then nothing may be swept. */
   chunksOf(hash: Hash): Promise<readonly Hash[]>;
-  /** Carries the plan out beside readers and writers. Interrupted at any point, nothing alive is gone. */
+  /** Carries the plan out beside readers and writers. An interruption at any point loses nothing that is alive. */
   sweep(plan: SweepPlan, progress?: Progress): Promise<SweepReport>;
   end(): Promise<void>;
 }
 
 export interface CollectionOptions {
-  /** Blobs younger than this stay: whoever put them may be about to refer to them. */
+  /** Blobs younger than this stay: their writer may be about to refer to them. */
   readonly graceMs: number;
   readonly noted: {
     blob(hash: Hash): void;
     /** A commit relies on this turn, and so on its whole chain. */
     turn(turn: TurnId): void;
     /**
-     * For engines whose listeners hear of a commit later than it is acknowledged: every commit since the
-     * collection began, before the step of a sweep that could take what it needs.
+     * For engines whose listeners hear of a commit after it is acknowledged. Reports every commit since the
+     * collection began, before the step of a sweep that could take what the commit needs.
      */
     change?(change: Change): void;
   };
@@ -96,7 +96,7 @@ export interface Problem {
   readonly what: string;
   readonly file: string;
   readonly offset: number;
-  /** The turn, context, blob, log or document it concerns, where that is known. */
+  /** The turn, context, blob, log or document with the problem, where known. */
   readonly id?: string;
   /** `lost`: data cannot be read. `stale`: an accelerator or output is wrong and can be made again. */
   readonly severity: 'lost' | 'stale';
@@ -117,12 +117,15 @@ export interface CheckReport {
   readonly problems: readonly Problem[];
   /** Problems beyond the ones listed. */
   readonly more: number;
-  /** Set aside by a repair: files below `quarantine/` that hold damaged bytes. The problems are told all the same. */
+  /** Files below `quarantine/` that hold damaged bytes, set aside by a repair. The problems are still listed. */
   readonly quarantined: readonly string[];
 }
 
 export interface CheckOptions {
-  /** Make again what can be made again; copy damaged records to `quarantine/` first. What is lost is told again. */
+  /**
+   * True to rebuild what can be rebuilt. Damaged records are copied to `quarantine/` first. Lost data is reported
+   * again.
+   */
   readonly repair: boolean;
   readonly progress?: Progress;
 }
@@ -133,11 +136,11 @@ export interface EraseReport {
   readonly erased: boolean;
   /** Turns that use the blob, as payload, through a patch or as file-system root; at most 1,000 of them. */
   readonly usedBy: readonly TurnId[];
-  /** Threads of other kinds that need it, at most 1,000; not looked for when it goes everywhere. */
+  /** Threads of other kinds that need the blob, at most 1,000. Not searched when the blob goes everywhere. */
   readonly neededBy: readonly BlobNeed[];
 }
 
-/** Who needs a blob that is none of a turn's. Of threads that share a history, one is named. */
+/** A thread that needs a blob other than through a turn. Of threads that share a history, one is named. */
 export interface BlobNeed {
   /** `chats`, `workflows` or `sessions`. */
   readonly kind: string;
@@ -145,9 +148,9 @@ export interface BlobNeed {
   readonly id: string;
 }
 
-/** Another text for a line of a log: JSON that takes no more bytes than the line it replaces. */
+/** A new text for a line of a log: JSON that takes no more bytes than the line it replaces. */
 export interface LineErasure {
-  /** The first is 0. */
+  /** The number of the line. The first is 0. */
   readonly line: number;
   readonly text: string;
 }
@@ -155,7 +158,7 @@ export interface LineErasure {
 export interface BackupReport {
   readonly files: number;
   readonly copiedBytes: number;
-  /** Bytes that were there from the backup before. */
+  /** Bytes that were already there from the backup before. */
   readonly reusedBytes: number;
 }
 
@@ -163,18 +166,18 @@ export interface BackupReport {
 export interface Upkeep {
   startCollection(options: CollectionOptions): Promise<Collection>;
   check(options: CheckOptions): Promise<CheckReport>;
-  /** Removes the bytes of a blob from every file at once; its hash stays known as erased. */
+  /** Removes the bytes of a blob from every file at once. Its hash stays known as erased. */
   eraseBlob(hash: Hash): Promise<void>;
   /**
-   * Puts other texts in the place of these lines, each padded with spaces to the length of the line it
-   * replaces, so that nothing else moves. When it resolves, no file has the old lines any more. INVALID
-   * for a text that is longer, NOT_FOUND for a line that is not there: then nothing was changed.
-   * Interrupted, it has replaced some of them, each as a whole.
+   * Replaces these lines with other texts. Each text is padded with spaces to the length of the line it replaces,
+   * so nothing else moves. When the call resolves, no file has the old lines any more. INVALID for a text that is
+   * longer, NOT_FOUND for a missing line: then nothing was changed. An interrupted call has replaced some of the
+   * lines, each as a whole.
    */
   eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void>;
   /** A consistent copy into a folder; a second run copies only what is new. */
   backup(to: string, progress?: Progress): Promise<BackupReport>;
-  /** For whoever makes a copy of the store. */
+  /** The reads for making a copy of the store. */
   readonly records: Records;
   /** Takes over records of another store as they are: one commit, see `adoption.ts`. */
   adopt(adoption: Adoption): Promise<void>;

@@ -12,10 +12,10 @@ import type { Report } from './report.ts';
 import type { StoredTurn } from './stored-turn.ts';
 
 const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;
-/** A record needs some payload: that of a turn which is gone is never read. */
+/** A record needs some payload. The payload of a turn that is gone is never read. */
 const NOTHING: Hash = hashBytes(new Uint8Array());
 
-/** The record of the turn. Its context hears of it later, since that may come with the same adoption. */
+/** Makes the record of the turn. Its context learns of the turn later, since both may come with the same adoption. */
 export function adoptTurn(draft: Draft, entry: TurnEntry, report: Report): void {
   const { counters } = draft;
   const number = Number(entry.id);
@@ -48,12 +48,12 @@ function planRecord(draft: Draft, row: TurnRow): Omit<StoredTurn, 'idempotency'>
   return { row, jump: planJump(draft, parent), sideJump: parent?.jump ?? 0 };
 }
 
-/** What was erased there is not there, and need not be here. */
+/** Checks that the payload is here. A payload that was erased in the other store need not be. */
 export function assertPayload(draft: Draft, hash: Hash): void {
   if (!draft.hasBlob(hash) && !draft.isErased(hash)) assertBlob(draft, hash);
 }
 
-/** Holds the number, and belongs to no context. */
+/** A record that holds the turn's number and belongs to no context. */
 function stubOf({ id }: TurnEntry): Omit<StoredTurn, 'idempotency'> {
   const place = { parent: NO_TURN, context: 0n as TurnRow['context'], depth: 0 };
   const about = { type: '', version: 0, encoding: 0, flags: 0, createdAt: 0 };
@@ -75,7 +75,7 @@ function claimKey(draft: Draft, { id, key }: TurnEntry): KeyHash | undefined {
   return hash;
 }
 
-/** Makes the turn the head of its context, unless that was removed. */
+/** Makes the turn the head of its context, unless the context was removed. */
 export function moveToTurn(draft: Draft, row: TurnRow, report: Report): void {
   const head = draft.getHead(row.context);
   if (head === undefined) {

@@ -3,8 +3,8 @@ import { assertFileName } from '../names.ts';
 import type { Draft, FileKind } from './draft.ts';
 
 /**
- * Makes sure that a log or published document can be a plain file: its folder is one for such files, nothing else has
- * the name, and nothing above it is a file. Found out later, at the disk, it could not be refused any more.
+ * Makes sure that a log or published document can be a plain file: its folder is one for such files, nothing else
+ * has the name, and nothing above it is a file. At the disk it would be too late to refuse.
  */
 export function claimFile(draft: Draft, name: string, as: 'log' | 'doc'): void {
   assertFileName(name);

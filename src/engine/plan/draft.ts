@@ -9,19 +9,19 @@ import type { LogState } from './log-state.ts';
 import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
 import type { StoredTurn } from './stored-turn.ts';
 
-/** A turn being streamed into; its bytes are kept apart until it is sealed. */
+/** A turn being streamed into. Its bytes are kept apart until it is sealed. */
 export interface OpenTurn {
   readonly row: TurnRow;
   readonly jump: number;
   readonly sideJump: number;
-  /** How many pieces its text came in. */
+  /** The number of pieces that the turn's text came in. */
   readonly deltas: number;
 }
 
-/** An open turn as a draft leaves it: what its text gets, and whether it ends. */
+/** An open turn as a draft leaves it: the text added to it, and whether it ends. */
 export interface OpenDraft {
   readonly turn: OpenTurn;
-  /** The pieces of text added by the draft; a later delta of the same group sees them. */
+  /** The pieces of text added by the draft. A later delta of the same group sees them. */
   readonly text: readonly Uint8Array[];
   readonly created: boolean;
   readonly closed: boolean;
@@ -29,7 +29,7 @@ export interface OpenDraft {
 
 export interface LogDraft {
   readonly state: LogState | undefined;
-  /** The log as it was was removed first; what follows starts a new one. */
+  /** True when the old log was removed first. The lines that follow start a new log. */
   readonly removed: boolean;
   readonly base: LogState;
   readonly text: string;
@@ -48,21 +48,21 @@ export interface DocState {
 /** A log, a published document, or a folder that one of them lies in. */
 export type FileKind = 'log' | 'doc' | 'folder';
 
-/** What a plan may ask of the store as it is: all committed, all durable. */
+/** The questions that a plan may ask of the store. The answers cover only committed, durable data. */
 export interface CommittedView {
   hasBlob(hash: Hash): boolean;
-  /** A batch builds on this blob or turn being there: a collection under way must keep it. */
+  /** A batch relies on this blob or turn: a collection in progress must keep it. */
   relyOnBlob(hash: Hash): void;
   relyOnTurn(turn: TurnId): void;
   findSha256(sha256: string): Hash | undefined;
-  /** Undefined also when it has to be read first. */
+  /** Undefined also when the record must be read from disk first. */
   peekHead(id: number): HeadRecord | undefined;
   getHead(id: number): Promise<HeadRecord | undefined>;
-  /** Undefined also when it has to be read first. */
+  /** Undefined also when the record must be read from disk first. */
   peekSealedTurn(id: number): StoredTurn | undefined;
   getSealedTurn(id: number): Promise<StoredTurn | undefined>;
   getOpenTurn(id: number): OpenTurn | undefined;
-  /** Bytes `start` up to `end` of what an open turn holds. */
+  /** Bytes `start` up to `end` of the text of an open turn. */
   readOpenTurn(turn: OpenTurn, start: number, end: number): Promise<Uint8Array>;
   findKey(key: KeyHash): number | undefined;
   /** True when a collection took the turn's payload. */
@@ -76,18 +76,18 @@ export interface CommittedView {
   getDoc(name: string): Promise<{ readonly content: string } | undefined>;
   getContextMeta(id: number): Promise<ContextMeta>;
   getLogState(name: string): Promise<LogState | undefined>;
-  /** Also true for one that is damaged. */
+  /** Also true for a damaged log. */
   hasLog(name: string): Promise<boolean>;
-  /** What stands at the plain file path of that name. */
+  /** The kind of file at the plain file path of that name. */
   fileKind(name: string): Promise<FileKind | undefined>;
   /** The tag of a type, and whether it is declared already. */
   tagOf(type: DeclaredType): { tag: string; declared: boolean };
 }
 
 /**
- * Plans are made without waiting, from what is in memory: that is what most of them need, and a wait for
- * each of its dozen questions took longer than the plan itself. One that needs more throws this, and is
- * made again from the start once `load` is done.
+ * Plans are made without waiting, from data in memory. Most plans need no more, and a wait for each of a plan's
+ * dozen questions took longer than the plan itself. A plan that needs more throws this error, and is made again
+ * from the start once `load` is done.
  */
 export class NotInMemory extends Error {
   readonly load: () => Promise<void>;
@@ -105,8 +105,8 @@ interface Counters {
 }
 
 /**
- * Changes on their way: what the batches of one group make of the store. A batch whose conditions fail
- * is taken back; what one that holds has changed, the next batch of the group sees.
+ * The pending changes of one group of batches. A batch whose conditions fail is undone. A batch that succeeds is
+ * visible to the next batch of the group.
  */
 export class Draft {
   readonly view: CommittedView;
@@ -123,13 +123,13 @@ export class Draft {
   /** Patches and file-system roots, by their number. */
   readonly patches: Layer<number, PatchRecord> = new Layer(this.#layers);
   readonly newestPatches: Layer<number, number> = new Layer(this.#layers);
-  /** The file-system roots that turns came with, by turn. */
+  /** The file-system roots that turns were appended with, by turn. */
   readonly givenRoots: Layer<number, Hash> = new Layer(this.#layers);
   readonly docs: Layer<string, DocDraft> = new Layer(this.#layers);
   readonly logs: Layer<string, LogDraft> = new Layer(this.#layers);
   readonly types: Layer<string, DeclaredType> = new Layer(this.#layers);
   readonly fileKinds: Layer<string, FileKind> = new Layer(this.#layers);
-  /** Turns of another store that are gone there, and blobs that were erased there. */
+  /** Turns that are gone in the other store, and blobs that were erased there. */
   readonly goneTurns: Layer<number, true> = new Layer(this.#layers);
   readonly erased: Layer<Hash, true> = new Layer(this.#layers);
   readonly extents: BulkExtent[] = [];
@@ -141,7 +141,7 @@ export class Draft {
     this.counters = { ...start };
   }
 
-  /** All that `plan` changes stays, or, when it throws, nothing of it. */
+  /** Keeps all changes of `plan`, or none of them when it throws. */
   attempt<T>(plan: () => T): T {
     const { nextTurn, nextContext, nextPatch } = this.counters;
     const extents = this.extents.length;
@@ -168,7 +168,7 @@ export class Draft {
     return this.sha256.get(sha256) ?? this.view.findSha256(sha256);
   }
 
-  /** Undefined for a context that never was or was removed. */
+  /** Undefined for a context that never existed or was removed. */
   getHead(id: ContextId): HeadRecord | undefined {
     const number = Number(id);
     const head =
@@ -212,7 +212,7 @@ export class Draft {
     return this.#need(`root ${turn}`, () => this.view.firstFsRoot(turn));
   }
 
-  /** The text of a document; undefined for one that never was or was removed. */
+  /** The text of a document. Undefined for one that never existed or was removed. */
   readDoc(name: string): string | undefined {
     const drafted = this.docs.get(name);
     if (drafted !== undefined) return drafted.record.content;
@@ -238,7 +238,7 @@ export class Draft {
     return this.#need(`file ${name}`, () => this.view.fileKind(name));
   }
 
-  /** What was read for this group. The store does not change under it. */
+  /** Returns what was read for this group. The store does not change during the group. */
   #need<T>(key: string, read: () => Promise<T>): T {
     if (this.#loaded.has(key)) return this.#loaded.get(key) as T;
     throw new NotInMemory(async () => {
@@ -246,7 +246,7 @@ export class Draft {
     });
   }
 
-  /** Undefined for a turn that is sealed or never was. */
+  /** Undefined for a turn that is sealed or never existed. */
   getOpen(id: TurnId): OpenDraft | undefined {
     const drafted = this.opens.get(Number(id));
     if (drafted !== undefined) return drafted.closed ? undefined : drafted;

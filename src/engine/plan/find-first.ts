@@ -6,12 +6,12 @@ import type { Idempotency, TurnAppend } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 
-/** What a key stands for: turns that are there already, or the hash that its first turn will carry. */
+/** The meaning of a key: turns that are there already, or the hash that its first turn will carry. */
 export type First =
   | { readonly turns: readonly TurnRow[]; readonly hash?: undefined }
   | { readonly turns?: undefined; readonly hash: KeyHash };
 
-/** Throws when the key was seen before, with other turns. */
+/** Throws when the key was seen before with other turns. */
 export function findFirst(draft: Draft, key: Idempotency, appends: readonly TurnAppend[]): First {
   if (appends.length === 0) throw invalid('idempotency', 'needs a turn to stand for');
   if (appends.some((append) => append.context !== key.context)) {
@@ -30,7 +30,7 @@ export function findFirst(draft: Draft, key: Idempotency, appends: readonly Turn
   );
 }
 
-/** A key lives as long as its turn: once that was collected, the key begins a new life. */
+/** A key lives as long as its turn. Once the turn was collected, the key begins a new life. */
 function resolveKey(
   draft: Draft,
   { context, key }: Idempotency,
@@ -42,7 +42,7 @@ function resolveKey(
   }
 }
 
-/** A batch took consecutive ids, and all its turns but the first say that they continue it. */
+/** The turns of a batch have consecutive ids, and all turns but the first carry the flag CONTINUES. */
 function readBatchFrom(draft: Draft, first: number): TurnRow[] {
   const rows: TurnRow[] = [];
   for (let id = first; ; id += 1) {
@@ -54,7 +54,7 @@ function readBatchFrom(draft: Draft, first: number): TurnRow[] {
   }
 }
 
-/** True when the turns came with the file-system roots of `appends`, whatever they were given later. */
+/** True when the turns were appended with the file-system roots of `appends`. Roots attached later do not count. */
 function haveRoots(
   draft: Draft,
   turns: readonly TurnRow[],

@@ -6,10 +6,10 @@ import type { ContextRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { toHeadRow } from './report.ts';
 
-/** A new context that a key stands for. */
+/** A new context that has an idempotency key. */
 export type KeyedCreate = ContextChange & { readonly do: 'create'; readonly key: string };
 
-/** INVALID when the batch has more: with a known key nothing of it would be done. */
+/** Throws INVALID when the batch has more changes: with a known key none of them would be carried out. */
 export function keyedCreate(batch: Omit<Batch, 'blobs'>, blobs: number): KeyedCreate | undefined {
   const keyed = batch.contexts?.find(isKeyed);
   if (keyed === undefined) return undefined;
@@ -22,7 +22,7 @@ export function keyedCreate(batch: Omit<Batch, 'blobs'>, blobs: number): KeyedCr
   throw invalid('key', 'stands for one new context, and the batch holds more');
 }
 
-/** The context of the first time, as it is now. A key lives as long as its context. */
+/** The context that the key created, as it is now. A key lives as long as its context. */
 export function findFork(draft: Draft, change: KeyedCreate): ContextRow | undefined {
   const { base = NO_TURN, key, meta = {} } = change;
   const text = draft.readDoc(forkKeyName(base, key));

@@ -1,20 +1,20 @@
-/** The layers that have ever changed: of the many that a draft has, most groups touch a few. */
+/** The layers that have ever changed. A draft has many layers, and most groups touch only a few. */
 export type UsedLayers = Pick<Layer<unknown, unknown>, 'keep' | 'undo'>[];
 
-/** A map whose last changes can be taken back. */
+/** A map whose last changes can be undone. */
 export class Layer<K, V> {
   readonly #used: UsedLayers;
-  /** Made with the first change. */
+  /** The map is made at the first change. */
   #map: Map<K, V> | undefined;
   /**
-   * What stood under a key before each change since `keep`, oldest first: the first `#changes` of each. The
-   * lists are used again rather than emptied, which would give their memory back after every batch.
+   * The undo list: the key of each change since `keep` and the value before it, oldest first. Only the first
+   * `#changes` entries count. The lists are reused: emptying them would free their memory after every batch.
    */
   readonly #keys: K[] = [];
   readonly #values: (V | undefined)[] = [];
   #changes = 0;
 
-  /** Joins `used` with its first change. */
+  /** The layer joins `used` at its first change. */
   constructor(used: UsedLayers) {
     this.#used = used;
   }
@@ -31,7 +31,7 @@ export class Layer<K, V> {
     this.#map.set(key, value);
   }
 
-  /** All of it, in the order of the first `set` of each key. */
+  /** All entries, in the order of the first `set` of each key. */
   entries(): Iterable<[K, V]> {
     return this.#map ?? [];
   }
@@ -40,7 +40,7 @@ export class Layer<K, V> {
     this.#changes = 0;
   }
 
-  /** As it was at the last `keep`. */
+  /** Restores the state of the last `keep`. */
   undo(): void {
     for (; this.#changes > 0; this.#changes -= 1) {
       const key = this.#keys[this.#changes - 1] as K;

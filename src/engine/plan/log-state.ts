@@ -1,8 +1,8 @@
-/** How long a log is. */
+/** The length of a log. */
 export interface LogState {
   readonly lines: number;
   readonly bytes: number;
-  /** How many pieces it was written in; 0 where nobody counts them. */
+  /** The number of pieces that the log was written in. 0 where they are not counted. */
   readonly extents: number;
 }
 

@@ -19,7 +19,7 @@ import { mustGetSealed, sayMeta } from './plan-contexts.ts';
 import { currentDoc } from './plan-records.ts';
 import type { Report } from './report.ts';
 
-/** Puts records of another store into `draft` as they are, each where the last one of its kind ends. */
+/** Puts records of another store into `draft` as they are. Each record follows the last one of its kind. */
 export function planAdoption(draft: Draft, adoption: Adoption, report: Report): void {
   const { turns = [], contexts = [], patches = [], docs = [] } = adoption;
   for (const hash of adoption.erased ?? []) adoptErased(draft, hash, report);
@@ -33,7 +33,7 @@ export function planAdoption(draft: Draft, adoption: Adoption, report: Report): 
   draft.nowMs = Math.max(draft.nowMs, ...timesOf(adoption));
 }
 
-/** A time that was handed out there must not be later than one that is handed out here. */
+/** A time that the other store handed out must not be later than a time that this store hands out. */
 function* timesOf({ turns = [], contexts = [], patches = [] }: Adoption): Generator<number> {
   for (const entry of turns) if (entry.gone === undefined) yield assertTime(entry.row.createdAt);
   for (const context of contexts) {
@@ -90,7 +90,10 @@ function adoptContext(draft: Draft, context: AdoptedContext, report: Report): vo
   sayMeta(draft, head, meta, report);
 }
 
-/** At its base; a base that is gone there is gone here, and the context has turns of another chain. */
+/**
+ * The context begins at its base. A base that is gone there is gone here, and the context has turns of another
+ * chain.
+ */
 function newHead(draft: Draft, context: AdoptedContext & { removed?: undefined }): HeadRecord {
   const { id, base, createdAt } = context;
   if (base === NO_TURN) return beginAt(id, base, createdAt);
@@ -139,7 +142,7 @@ function adoptPatch(draft: Draft, entry: PatchEntry, report: Report): void {
   report.fsRoots.push(fsRoot);
 }
 
-/** NOT_FOUND for a turn that never was. */
+/** Throws NOT_FOUND for a turn that never existed. */
 function isTurnGone(draft: Draft, turn: TurnId): boolean {
   const number = Number(turn);
   if (number < 1 || number >= draft.counters.nextTurn) throw notFound('turn', turn);

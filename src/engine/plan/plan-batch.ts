@@ -13,7 +13,7 @@ import type { Planned, PreparedBatch } from './planned.ts';
 import type { PreparedBlob } from './prepared-blob.ts';
 import { Report } from './report.ts';
 
-/** Puts the whole batch into `draft`, or throws; the caller drops the draft then. */
+/** Puts the whole batch into `draft`, or throws. After an error the caller drops the draft. */
 export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
   const { rest } = batch;
   const { idempotency: key } = rest;

@@ -48,7 +48,7 @@ function planCreate(
   if (change.key !== undefined) noteKey(draft, forkKeyName(base, change.key), toForkKey(id, meta));
 }
 
-/** Nobody hears of it: it is how the store remembers, and no document of anybody. */
+/** Listeners do not hear of this document: the store uses it as its own memory, and no user owns it. */
 function noteKey(draft: Draft, name: string, key: ForkKey): void {
   const version = (currentDoc(draft, name)?.version ?? 0) + 1;
   const content = encodeForkKey(key);
@@ -57,7 +57,7 @@ function noteKey(draft: Draft, name: string, key: ForkKey): void {
 }
 
 export function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, report: Report): void {
-  // What is kept is what JSON keeps; the caller's object stays the caller's.
+  // The store keeps what JSON keeps. The caller's object stays the caller's.
   const kept = JSON.parse(canonicalJson(meta)) as ContextMeta;
   draft.metas.set(Number(head.id), kept);
   report.said.set(head.id, kept);
@@ -81,7 +81,7 @@ export function resolveContext(draft: Draft, ref: ContextRef, report: Report): H
   throw invalid('context', `names creation ${ref.created}, which is not in the batch`);
 }
 
-/** An open turn counts as missing: nothing may hang on a turn that can still change. */
+/** An open turn counts as missing: nothing may depend on a turn that can still change. */
 export function mustGetSealed(draft: Draft, id: TurnId): StoredTurn {
   const turn = id === NO_TURN ? undefined : draft.getSealedTurn(id);
   if (turn !== undefined) {

@@ -10,7 +10,7 @@ export function planFsRoot(draft: Draft, attach: FsRootAttach, report: Report): 
   addFsRoot(draft, attach, report);
 }
 
-/** Trusts the turn to be there. */
+/** Trusts that the turn exists. */
 export function addFsRoot(draft: Draft, { turn, root }: FsRootAttach, report: Report): void {
   assertTree(draft, root);
   const seq = draft.counters.nextPatch;

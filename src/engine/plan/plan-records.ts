@@ -11,7 +11,7 @@ export function planLog(draft: Draft, change: LogChange, report: Report): void {
   assertName(change.name, 'log name');
   if (change.do === 'remove') {
     const drafted = draft.logs.get(change.name);
-    // What it says is not asked for, so one that is damaged can go, too.
+    // The content of the log is not read, so a damaged log can be removed, too.
     const isThere = drafted === undefined ? draft.hasLog(change.name) : drafted.state !== undefined;
     if (!isThere) return;
     draft.logs.set(change.name, { state: undefined, removed: true, base: EMPTY_LOG, text: '' });
@@ -29,7 +29,7 @@ export function planLog(draft: Draft, change: LogChange, report: Report): void {
   const state: LogState = {
     lines: (now.state?.lines ?? 0) + change.lines.length,
     bytes: (now.state?.bytes ?? 0) + Buffer.byteLength(added),
-    // One extent per group, however many batches of it append to this log.
+    // A group writes one extent per log, however many of its batches append to the log.
     extents: now.base.extents + 1,
   };
   draft.logs.set(change.name, { ...now, state, text: now.text + added });

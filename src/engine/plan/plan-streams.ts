@@ -69,7 +69,7 @@ export function planDelta(draft: Draft, delta: TurnDelta, report: Report): void 
   report.changed = true;
 }
 
-/** True when the delta's first `overlap` bytes are there already: it is a retry. */
+/** True when the delta's first `overlap` bytes are there already: then the delta is a retry. */
 function repeats(draft: Draft, open: OpenDraft, delta: TurnDelta, overlap: number): boolean {
   if (overlap <= 0) return true;
   const committed = draft.view.getOpenTurn(Number(delta.turn));
@@ -79,7 +79,7 @@ function repeats(draft: Draft, open: OpenDraft, delta: TurnDelta, overlap: numbe
   return there.equals(delta.bytes.subarray(0, overlap));
 }
 
-/** The head slot keeps the length, so that a text cut short on disk shows. */
+/** The head slot keeps the length, so that a text that was cut short on disk is noticed. */
 function noteLength(draft: Draft, row: TurnRow): void {
   const head = draft.getHead(row.context);
   if (head !== undefined) draft.heads.set(Number(head.id), { ...head, openBytes: row.size });
@@ -104,7 +104,7 @@ export function planSeal(draft: Draft, seal: TurnSeal, report: Report): void {
   if (head !== undefined && head.openTurn === row.id) moveHead(draft, head, row, report);
 }
 
-/** Whoever seals has read the text; bytes that came after that must not be lost. */
+/** The caller of a seal has read the text. Bytes that arrived after that must not be lost. */
 function assertLength({ turn, expectedBytes }: TurnSeal, length: number): void {
   if (expectedBytes === undefined || expectedBytes === length) return;
   throw new QuipuError('HEAD_MOVED', `turn ${turn} has grown to ${length} bytes`, {

@@ -5,21 +5,21 @@ import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
 
 /** A batch with its blobs compressed, and its large ones written already. */
 export interface PreparedBatch {
-  /** All that is not said below. */
+  /** All changes that the fields below do not hold. */
   readonly rest: Omit<Batch, 'blobs'>;
   readonly blobs: readonly PreparedBlob[];
   readonly extents: readonly BulkExtent[];
-  /** Chunks of its large blobs that were there already. */
+  /** Chunks of the batch's large blobs that were there already. */
   readonly relies: readonly Hash[];
-  /** Records of another store, beside which the rest is empty. */
+  /** Records of another store. With them, the rest of the batch is empty. */
   readonly adoption?: Adoption;
 }
 
-/** What a batch will have made true once its group is durable. */
+/** The result that a batch will have once its group is durable. */
 export interface Planned {
-  /** False when everything it says was true before: nothing needs to be stored for it. */
+  /** False when everything in the batch was true before: then nothing needs to be stored. */
   readonly changed: boolean;
   toCommitted(seq: number): Committed;
-  /** Undefined when listeners have nothing to hear. */
+  /** Undefined when there is no news for listeners. */
   toChange(seq: number): Change | undefined;
 }

@@ -3,14 +3,14 @@ import { compress } from '../../base/compress.ts';
 import { BlobCodec, type BlobCodecNumber } from '../../format/blob-record.ts';
 import type { BlobPut } from '../batch.ts';
 
-/** What is stored for some bytes: zstd where that makes them smaller, or they themselves. */
+/** The stored form of some bytes: zstd where that makes them smaller, else the bytes themselves. */
 export interface Squeezed {
   readonly codec: BlobCodecNumber;
   readonly rawLength: number;
   readonly stored: Uint8Array;
 }
 
-/** A blob on its way into a pack. */
+/** A blob to be written into a pack. */
 export interface PreparedBlob {
   readonly hash: Hash;
   readonly squeezed: Squeezed;
@@ -25,7 +25,7 @@ export interface ChunkPlace {
   readonly storedLength: number;
 }
 
-/** Bytes already written to a bulk pack and synced; they count once the frame that names them does. */
+/** Bytes already written to a bulk pack and synced. They count once the frame that names them counts. */
 export interface BulkExtent {
   readonly pack: number;
   readonly offset: number;
@@ -33,12 +33,12 @@ export interface BulkExtent {
   readonly chunks: readonly ChunkPlace[];
 }
 
-/** Below this, a zstd frame's own overhead eats what it saves. */
+/** Below this size, a zstd frame's own overhead uses up the saving. */
 export const COMPRESS_MIN_BYTES = 64;
 
 export function prepareBlob({ hash, bytes, sha256 }: BlobPut): PreparedBlob {
   const squeezed = squeeze(bytes);
-  // It waits for its group, and the caller may reuse the buffer meanwhile.
+  // The blob waits for its group, and the caller may reuse the buffer meanwhile.
   const own = squeezed.stored === bytes ? { ...squeezed, stored: new Uint8Array(bytes) } : squeezed;
   return { hash, squeezed: own, sha256 };
 }

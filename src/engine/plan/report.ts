@@ -13,9 +13,9 @@ import type {
 } from '../rows.ts';
 import type { Planned } from './planned.ts';
 
-/** Gathers what one batch makes true, in the order of the batch. Most batches need few of its maps. */
+/** Collects the results of one batch, in the order of the batch. Most batches need few of these maps. */
 export class Report implements Planned {
-  /** Something new is stored, even if listeners hear nothing of it. */
+  /** True when something new is stored, even if there is no news for listeners. */
   changed = false;
   readonly created: ContextId[] = [];
   /** Created and described contexts, each once. */

@@ -1,7 +1,7 @@
 import type { KeyHash } from '../../base/brand.ts';
 import type { TurnRow } from '../rows.ts';
 
-/** A turn as stored: what callers see, and what finds its ancestors and its retries. */
+/** A turn as stored: the row that callers see, and the fields that find its ancestors and its retries. */
 export interface StoredTurn {
   readonly row: TurnRow;
   readonly jump: number;
