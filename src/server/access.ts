@@ -1,6 +1,6 @@
 import { QuipuError } from '../base/errors.ts';
 
-// Who may do what. A scope includes the ones before it.
+// Access control: the scopes, and the identities that hold them. A scope includes the ones before it.
 
 export type Scope = 'read' | 'write' | 'admin';
 
@@ -8,22 +8,22 @@ export type Scope = 'read' | 'write' | 'admin';
 export type Needed = Scope | 'handlers';
 
 export interface Identity {
-  /** For logs. Never the token itself. */
+  /** The name that logs show. Never the token itself. */
   readonly name: string;
   readonly scope: Scope;
-  /** True for who is admin where the server was told `--allow-handlers`, and never without a token. */
+  /** True for an admin if the server was started with `--allow-handlers`. Never true without a token. */
   readonly handlers?: boolean;
   /**
-   * True for a process of the user whose store it is, on the socket that only this user can reach. It could write to the files
-   * themselves, so it may name any document.
+   * True for a process of the user who owns the store, on the socket that only this user can reach. Such a process
+   * could write to the files directly, so it may name any document.
    */
   readonly owner?: boolean;
-  /** Aborts when the token is revoked or has expired: what it opened should end then. */
+  /** Aborts when the token is revoked or expires. Everything that the token opened should end then. */
   readonly ended?: AbortSignal;
 }
 
 export interface Access {
-  /** False when everyone who can connect may do everything, as on a loopback address. */
+  /** False when every client that can connect may do everything, as on a loopback address. */
   readonly tokensNeeded: boolean;
   /** Undefined for a token that is unknown, revoked or missing. */
   identify(token: string | undefined): Promise<Identity | undefined>;
@@ -46,13 +46,13 @@ export function assertAllowed(identity: Identity, needed: Needed): void {
   throw new QuipuError('FORBIDDEN', message, { scope: needed });
 }
 
-/** Lets everyone in who can connect. */
+/** Admits every client that can connect. */
 export const openAccess: Access = {
   tokensNeeded: false,
   identify: () => Promise.resolve({ name: 'anyone', scope: 'admin' }),
 };
 
-/** For the socket that only the user whose store it is can reach. */
+/** For the socket that only the owner of the store can reach. */
 export const ownerAccess: Access = {
   tokensNeeded: false,
   identify: () => Promise.resolve({ name: 'the owner', scope: 'admin', owner: true }),

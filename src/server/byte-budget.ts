@@ -1,7 +1,10 @@
-/** Of one server, unless it was told. */
+/** The budget of one server, unless the server was given another. */
 export const TOTAL_BYTES: number = 512 * 1024 * 1024;
 
-/** Bytes that all connections of a server hold together, whatever they speak: what they sent, and what waits for them. */
+/**
+ * Counts the bytes that all connections of a server hold together, in both protocols: bytes they sent, and bytes that
+ * wait for them.
+ */
 export class ByteBudget {
   readonly #most: number;
   #held = 0;

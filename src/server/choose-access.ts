@@ -8,24 +8,24 @@ import { TokenAccess } from './tokens/token-access.ts';
 export interface AccessOptions {
   readonly host: string;
   readonly tokenFile: string;
-  /** Let everyone in who can connect, wherever they are. */
+  /** Admit every client that can connect, from anywhere. */
   readonly allowAnonymous: boolean;
-  /** Let those who show a token with the scope admin bring programs that others run. */
+  /** Let clients with an admin token bring programs that others run. */
   readonly allowHandlers: boolean;
   readonly log: Log;
 }
 
-/** Who is let in, and for how long that is watched. */
+/** The access that was chosen, and the watch that keeps it current. */
 export interface ChosenAccess {
   readonly access: Access;
-  /** In words, for whoever starts the server. */
+  /** The access in words, for the person who starts the server. */
   readonly told: string;
   readonly close: () => void;
 }
 
 /**
- * Tokens where there are any; without them, this machine only. INVALID for an address that others can
- * reach while there are no tokens: nobody should find out later that the store was open to all.
+ * Uses tokens if there are any; without tokens, admits this machine only. INVALID for an address that others can reach
+ * while there are no tokens: nobody should find out later that the store was open to all.
  */
 export async function chooseAccess(options: AccessOptions): Promise<ChosenAccess> {
   const { host, tokenFile: path, allowAnonymous, allowHandlers, log } = options;

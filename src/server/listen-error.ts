@@ -3,12 +3,12 @@ import { QuipuError, invalid } from '../base/errors.ts';
 export interface Wanted {
   readonly host: string;
   readonly port: number;
-  /** The options that say so. */
+  /** The options that name the address. */
   readonly hostOption: string;
   readonly portOption: string;
 }
 
-/** Why a listener could not be opened, with the option to change. */
+/** The reason why a listener could not be opened, with the option to change. */
 export function toListenError(error: unknown, wanted: Wanted): Error {
   const { host, port, hostOption, portOption } = wanted;
   const { code = '' } = error as NodeJS.ErrnoException;

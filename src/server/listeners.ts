@@ -20,13 +20,13 @@ export interface Behind {
   readonly tls: Tls | undefined;
 }
 
-/** The ways into one store. Each `listen` gives its address as a client writes it. */
+/** The listeners of one store. Each `listen` returns its address as a client writes it. */
 export interface Listeners {
   /** For the other processes of this user, which find the socket by the folder. */
   listenLocally(folder: string): Promise<void>;
   listenTcp(): Promise<string>;
   listenHttp(): Promise<string>;
-  /** Both at once, so that the grace is one for both. */
+  /** Closes both listeners at once, so that they share one grace period. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     version,
     origins,
     ...(tls !== undefined && { tls }),
-    // Elsewhere nobody knows by which names the machine is called.
+    // On other addresses nobody knows which names the machine has.
     loopbackHostsOnly: isLoopback(host) && !access.tokensNeeded,
     limits: {
       ...ofBoth,
@@ -72,7 +72,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
   });
   return {
     async listenLocally(folder) {
-      // Who can reach it can read the files, too.
+      // A process that can reach the socket can read the files, too.
       const listen = (path: string): Promise<Listening> => binary.listen({ path }, ownerAccess);
       const bound = await bindSocket(folder, 'safe', listen);
       if (bound === undefined) log.warn({}, 'other processes must use an address: no socket here');

@@ -1,7 +1,7 @@
 import type { BinaryHooks, SessionFacts } from './binary/hooks.ts';
 import type { Log } from './log.ts';
 
-/** Requests of the binary protocol come by the ten thousand a second: they are told at `debug` only. */
+/** Requests of the binary protocol come by the ten thousand a second, so they are logged at `debug` only. */
 export function logHooks(log: Log): BinaryHooks {
   return {
     opened: (session) => log.debug(toFacts(session), 'connection opened'),
@@ -17,7 +17,7 @@ function tellAnswered(log: Log): NonNullable<BinaryHooks['answered']> {
     log.debug({ ...toFacts(session), message, code, ms: Math.round(ms * 100) / 100 }, 'request');
 }
 
-/** One set of hooks that calls both. What only one of them has is called as it is. */
+/** One set of hooks that calls both. A hook that only one of them has is called directly. */
 export function bothHooks(a: BinaryHooks, b: BinaryHooks): BinaryHooks {
   return {
     opened: inTurn(a.opened, b.opened),

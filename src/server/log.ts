@@ -4,7 +4,7 @@ import { hideTokens } from './tokens/token.ts';
 
 /** One line of a log: facts, then words. Facts never hold a token or a payload. */
 export interface Log {
-  /** Absent: all of them are. */
+  /** Absent when all levels are enabled. */
   isLevelEnabled?(level: LogLevel): boolean;
   debug(facts: object, words: string): void;
   info(facts: object, words: string): void;
@@ -14,9 +14,9 @@ export interface Log {
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** Short lines for a person; else one JSON object a line. */
+  /** True: short lines for a person. False: one JSON object per line. */
   readonly forPeople: boolean;
-  /** Takes whole lines. */
+  /** Writes whole lines. */
   readonly write: (text: string) => void;
 }
 
@@ -29,7 +29,7 @@ const LEVEL_NAMES: ReadonlyMap<number, string> = new Map([
 
 export function createLog({ level, forPeople, write }: LogOptions): Log {
   const show = (line: string): void => {
-    // Clients choose what stands in paths, request ids and tags.
+    // Clients choose the content of paths, request ids and tags.
     const safe = hideTokens(line);
     write(forPeople ? toShortLine(safe) : safe);
   };
@@ -53,7 +53,7 @@ export function toShortLine(line: string): string {
   return `${[clock, name, String(msg), ...told].join(' ')}\n`;
 }
 
-/** Quoted where a blank would run it into the next one; an error is its message. */
+/** Quotes the value where a blank would run it into the next one. An error is shown as its message. */
 function toFact(value: unknown): string {
   if (typeof value === 'object' && value !== null && 'message' in value) {
     return JSON.stringify(value.message);

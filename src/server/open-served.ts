@@ -8,15 +8,15 @@ import type { Served } from './served.ts';
 
 /** A store for a server to serve. */
 export interface Opened extends Served {
-  /** For logs and people: never with a password. */
+  /** The name for logs and people: never with a password. */
   readonly name: string;
-  /** Where other processes of this machine look for a socket; a database has no such place. */
+  /** The folder where other processes of this machine look for a socket; a database has no such place. */
   readonly folder: string | undefined;
 }
 
 export async function openServed(place: string): Promise<Opened> {
   if (isPostgresAddress(place)) {
-    // Loaded now: few servers have a database.
+    // Loaded only here: few servers have a database.
     const { openPostgresEngine } = await import('../engine/postgres/open-postgres-engine.ts');
     const engine = await openPostgresEngine(place);
     const store = createStore(engine, { queues: { database: engine.database }, served: true });
@@ -33,7 +33,7 @@ export async function openServed(place: string): Promise<Opened> {
   };
 }
 
-/** A server answers for the store, so it must be its owner. */
+/** A server answers for the store, so the server must be its owner. */
 async function openFolder(store: string): Promise<Engine> {
   try {
     return await openFilesEngine(store, { shares: true });

@@ -9,13 +9,16 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** PEM texts. */
+/** The certificate and the key as PEM texts. */
 export interface Tls {
   readonly cert: string;
   readonly key: string;
 }
 
-/** INVALID, with the file, for what no handshake could be made with. A certificate out of its time is only told. */
+/**
+ * Throws INVALID, with the file, if no handshake could succeed. A certificate that is expired or not yet valid is only
+ * logged.
+ */
 export async function readTls(files: TlsFiles, log: Log, nowMs: number): Promise<Tls> {
   const cert = await readText('--tls-cert', files.certFile);
   const key = await readText('--tls-key', files.keyFile);

@@ -1,10 +1,10 @@
-/** Replies that reads of one connection may build at the same time. */
+/** Bytes of replies that the reads of one connection may build at the same time. */
 const BUILDING_BYTES = 16 * 1024 * 1024;
 const READS_MAX = 16;
 
 /**
- * How many reads of one connection may run at a time. Nobody knows how large a reply will be before it is
- * read, so this goes by the last ones: many while they are small, one by one when they are huge.
+ * The number of reads of one connection that may run at a time. Nobody knows the size of a reply before it is read, so
+ * this follows the last ones: many while they are small, one by one when they are huge.
  */
 export class ReadsAtOnce {
   readonly #most: number;
@@ -19,7 +19,7 @@ export class ReadsAtOnce {
     return Math.max(1, Math.min(this.#most, fitting));
   }
 
-  /** A large reply counts at once, and is forgotten by and by. */
+  /** A large reply counts at once, and is forgotten little by little. */
   note(replyBytes: number): void {
     this.#typicalBytes = Math.max(replyBytes, this.#typicalBytes / 2);
   }

@@ -10,21 +10,21 @@ import { readTls } from './read-tls.ts';
 import type { Served } from './served.ts';
 import type { ServerOptions } from './server-options.ts';
 
-// One process that serves one store: the store, who is let in, the two listeners, and their end.
+// One process that serves one store: it opens the store, access control and the two listeners, and closes them.
 // Invariants
-// - Nothing listens before everything that can be refused has been looked at.
-// - What was opened is closed again in reverse order, whether starting failed or the server is done.
-// - The store is closed last, after the listeners have answered what they had read: an acknowledgement
-//   that was sent is durable, and an append that was read gets its answer.
+// - Nothing listens before everything that can be refused has been checked.
+// - Everything that was opened is closed again in reverse order, whether starting failed or the server is done.
+// - The store is closed last, after the listeners have answered the requests they had read: an acknowledgement that was
+//   sent is durable, and an append that was read gets its answer.
 
 export interface RunningServer {
   readonly store: string;
   readonly http: string;
   readonly tcp: string;
-  /** Who is let in, in words. */
+  /** The access in words. */
   readonly access: string;
   readonly tokensNeeded: boolean;
-  /** Finishes what was read, and after `graceMs` cuts off who has not gone. Idempotent. */
+  /** Finishes the requests that were read, and after `graceMs` cuts off every client that is left. Idempotent. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const closeAllOf = (graceMs: number): Promise<void> =>
     closeAll(closes.toReversed().map((close) => async () => await close(graceMs)));
   try {
-    // Look at everything that can be refused before anything is made.
+    // Check everything that can be refused before anything is made.
     const tls = options.tls && (await readTls(options.tls, log, Date.now()));
     const chosen = await chooseAccess(options);
     const { access } = chosen;
@@ -72,13 +72,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       },
     };
   } catch (error) {
-    // What went wrong first is what to tell.
+    // The first error is the one to report.
     await closeAllOf(0).catch(() => undefined);
     throw error;
   }
 }
 
-/** The sample goes on by itself for a minute, so that there is something to watch. */
+/** The sample continues by itself for a minute, so that there is something to watch. */
 function startWriting({ store }: Served, { live }: Demo, log: Log): Close {
   const end = new AbortController();
   const writing = writeSlowly(store, live, { signal: end.signal }).catch((err: unknown) => {

@@ -17,34 +17,34 @@ import type { MessageTable } from './request.ts';
 export interface BinaryServerOptions {
   readonly served: Served;
   readonly calls: CallTable;
-  /** Each one has a default. */
+  /** Every limit has a default. */
   readonly limits?: Partial<BinaryLimits>;
-  /** Default: one of its own, of `limits.totalBytes`. */
+  /** Default: a budget of the server's own, of `limits.totalBytes`. */
   readonly budget?: ByteBudget;
   readonly hooks?: BinaryHooks;
-  /** Above 0, and new for each connection. Default: counted from 1. */
+  /** Gives a number above 0, new for each connection. Default: a counter that starts at 1. */
   readonly nextSessionId?: () => bigint;
-  /** An open turn that nobody writes to is sealed after this, default 5 minutes; Infinity: never. */
+  /** The server seals an open turn that nobody has written to for this long. Default 5 minutes; Infinity: never. */
   readonly openTurnLeaseMs?: number;
 }
 
 export interface Listening {
   /** Host and port, or the path. */
   readonly address: string;
-  /** Of TCP; undefined for a Unix socket. */
+  /** The TCP port; undefined for a Unix socket. */
   readonly port: number | undefined;
   /**
-   * Accepts no more, answers what was read, ends. Who has not gone after `graceMs` is cut off. Resolves
-   * when the last connection of this listener has closed.
+   * Accepts no more connections, answers the requests that were read, and ends. Cuts off every client that is still
+   * connected after `graceMs`. Resolves when the last connection of this listener has closed.
    */
   close(graceMs: number): Promise<void>;
 }
 
 const LEASE_MS = 300_000;
-/** Connections over the limit that are being told so; further ones are cut off at once. */
+/** At most this many connections over the limit are told so at a time; further ones are cut off at once. */
 const REFUSED_MAX = 256;
 
-/** The binary protocol, on any number of listeners over one store. */
+/** Serves the binary protocol on any number of listeners over one store. */
 export class BinaryServer {
   readonly #options: BinaryServerOptions;
   readonly #limits: BinaryLimits;
@@ -68,12 +68,12 @@ export class BinaryServer {
     this.#leases = new OpenTurnLeases(served.engine, { leaseMs, failed });
   }
 
-  /** Connections that are open now. */
+  /** The number of open connections. */
   get connections(): number {
     return this.#connections;
   }
 
-  /** Throws what the operating system says when it cannot listen there. */
+  /** Throws the operating system's error when the server cannot listen there. */
   async listen(at: ListenAt, access: Access): Promise<Listening> {
     const accepted = newAccepted();
     const server = createListener(at, (socket) => this.#take(socket, access, accepted));
@@ -83,7 +83,7 @@ export class BinaryServer {
     return this.#listeningOn(server, accepted);
   }
 
-  /** Takes every connection that comes from now on to a server that listens already. */
+  /** Takes over every new connection of a server that already listens. */
   attach(server: Server, access: Access): Listening {
     const accepted = newAccepted();
     server.on('connection', (socket) => {
@@ -158,7 +158,7 @@ export class BinaryServer {
 
 interface Accepted {
   readonly connections: Set<Connection>;
-  /** Also those that have not come as far as a connection: a handshake under way, one that is refused. */
+  /** All sockets, also those that are no connection yet: during a TLS handshake, or while they are refused. */
   readonly sockets: Set<Socket>;
 }
 

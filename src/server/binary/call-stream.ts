@@ -7,7 +7,7 @@ import type { LongTask } from './long-tasks.ts';
 import type { Session } from './session.ts';
 import { isOwnFault, toWireError } from './wire-error.ts';
 
-/** The answers of one CALL that has many. The next one is asked for when the last one found room. */
+/** Sends the answers of one CALL that has many. Asks for the next answer when the last one found room. */
 export class CallStream implements LongTask {
   readonly kind = 'stream';
   readonly #session: Session;

@@ -4,7 +4,7 @@ import type { BinaryHooks } from './hooks.ts';
 import type { BinaryLimits } from './limits.ts';
 import type { MessageTable } from './request.ts';
 
-/** What a connection has from its server. */
+/** The parts of its server that a connection works with. */
 export interface ConnectionWorld {
   readonly messages: MessageTable;
   readonly access: Access;

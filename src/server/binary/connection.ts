@@ -29,16 +29,16 @@ import { toFrame } from '../../wire/to-frame.ts';
 import { tuneSocket } from './tune-socket.ts';
 import { goingAway, noAnswerYet } from './wire-error.ts';
 
-// One client from its first byte to its last: frames come in through the inlet, become jobs that begin in
-// an order, get their replies in line, and those leave through the outlet.
+// One client from its first byte to its last. Frames come in through the inlet and become jobs, which begin in a fixed
+// order. The replies are put in line and leave through the outlet.
 
-/** Frames up to here are taken also when the server holds too much already. */
+/** The server takes frames up to this size even when it holds too much already. */
 const SMALL_FRAME_BYTES = 1024 * 1024;
-/** A server that goes away waits no longer than this for peers to close their side. */
+/** A server that shuts down waits at most this long for peers to close their side. */
 const LEAVE_MS = 1000;
-/** Replies that wait for an earlier one; with more no further reads begin. */
+/** Bytes of replies that may wait for an earlier one. With more, no further reads begin. */
 const READY_BYTES = 4 * 1024 * 1024;
-/** Request id of an error that is about the connection. */
+/** The request id of an error that is about the connection. */
 const NO_REQUEST = Buffer.alloc(8);
 
 export class Connection implements Session {
@@ -54,11 +54,11 @@ export class Connection implements Session {
   readonly #replies: ReplyQueue;
   readonly #abort = new AbortController();
   #facts: SessionFacts;
-  /** Who this is is being looked up. */
+  /** Authentication is in progress. */
   #asking = false;
-  /** Why no further request is carried out. */
+  /** The reason why no further request is carried out. */
   #draining: QuipuError | undefined;
-  /** No request is taken any more; the socket ends after the last reply. */
+  /** The connection takes no more requests; the socket ends after the last reply. */
   #ending = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -98,7 +98,7 @@ export class Connection implements Session {
     this.#ask(() => this.#doorman.admitAnyone());
   }
 
-  /** Throws for who may not ask for anything, or not any more. */
+  /** Throws for a client that may not ask for anything, or may no longer do so. */
   get identity(): Identity {
     if (this.#draining !== undefined) throw this.#draining;
     return this.#doorman.mustKnow();
@@ -124,7 +124,7 @@ export class Connection implements Session {
     this.#world.hooks.failed?.(error, this.#facts);
   }
 
-  /** Answers what was read, tells who listens that it is over, and ends. */
+  /** Answers the requests that were read, tells subscribers that the connection ends, and ends it. */
   drain(why: QuipuError = goingAway()): void {
     if (this.#draining !== undefined || this.#ending) return;
     this.#inlet.advance();
@@ -174,7 +174,7 @@ export class Connection implements Session {
     return this.#world.budget.isSpent ? SMALL_FRAME_BYTES : FRAME_PAYLOAD_MAX;
   }
 
-  /** Goes on wherever there is room again. */
+  /** Continues all work that has room again. */
   #advance(): void {
     this.#runner.advance();
     this.#inlet.advance();
@@ -217,13 +217,13 @@ export class Connection implements Session {
         this.#replies.answer(ticket, successReply({ type, flags: 0, reqId }, { parts }));
       } catch (error) {
         this.#fail(ticket, error);
-        // Who sends nonsense may try again; who is refused may not.
+        // A client whose HELLO is malformed may try again; a client that is refused may not.
         if (!isQuipuError(error, 'INVALID')) this.#end();
       }
     });
   }
 
-  /** Takes no request before it is known who asks. */
+  /** Takes no request until `look` has found out who the client is. */
   #ask(look: () => Promise<void>): void {
     this.#asking = true;
     look()
@@ -274,10 +274,11 @@ export class Connection implements Session {
     if (this.#replies.length === 0) this.#finish();
   }
 
-  /** Closing with unread input could destroy the last reply, so the peer is read for a while. */
+  /** Closing with unread input could destroy the last reply, so this reads from the peer for a while. */
   #finish(): void {
     if (this.#socket.writableEnded || this.#socket.destroyed) return;
-    // All that was taken has its reply, so what has none was not carried out: a client may send it again.
+    // Every request that was taken has its reply. A request without one was not carried out, and a client may send it
+    // again.
     if (this.#draining !== undefined && this.knowsQuipu) {
       this.#outlet.write(failureReply(NO_REQUEST, this.#draining, true).frame);
     }

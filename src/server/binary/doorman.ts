@@ -3,7 +3,7 @@ import { parseHelloMeta } from '../../wire/hello.ts';
 import type { HelloRequest } from '../../wire/hello.ts';
 import type { Access, Identity } from '../access.ts';
 
-/** Who a connection belongs to, and what that client said of itself. */
+/** Knows the identity behind a connection, and what the client said about itself. */
 export class Doorman {
   readonly #access: Access;
   readonly #onEnded: () => void;
@@ -11,13 +11,13 @@ export class Doorman {
   #tag: string | undefined;
   #knowsQuipu = false;
 
-  /** `onEnded` is called when an identity that was good is so no more. */
+  /** `onEnded` is called when a valid identity loses its validity. */
   constructor(access: Access, onEnded: () => void) {
     this.#access = access;
     this.#onEnded = onEnded;
   }
 
-  /** Undefined before it is known. */
+  /** Undefined until the client is authenticated. */
   get identity(): Identity | undefined {
     return this.#identity;
   }
@@ -30,12 +30,12 @@ export class Doorman {
     return this.#knowsQuipu;
   }
 
-  /** Where no token is needed, everyone is someone before they say anything. */
+  /** Where no token is needed, every client has an identity before it says anything. */
   async admitAnyone(): Promise<void> {
     if (!this.#access.tokensNeeded) this.#become(await this.#access.identify(undefined));
   }
 
-  /** UNAUTHORIZED for who may not come in. Says whether this client wants to hear what Quipu can do. */
+  /** UNAUTHORIZED for a client that may not come in. Says whether this client asked for the capabilities of Quipu. */
   async greet({ tag, meta }: HelloRequest): Promise<{ quipu: boolean }> {
     const { token, quipu } = parseHelloMeta(meta);
     this.#knowsQuipu ||= quipu;

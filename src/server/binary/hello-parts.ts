@@ -2,7 +2,7 @@ import type { Parts } from '../../wire/byte-writer.ts';
 import { PROTOCOL_VERSION, encodeHelloReply } from '../../wire/hello.ts';
 import { RAW_BYTES_MAX } from '../../wire/limits.ts';
 
-/** What this server can do, for clients that know to ask. */
+/** The capabilities of this server, for clients that ask for them. */
 const CAPS = JSON.stringify({ server: 'quipu', ext: 1, max_payload: RAW_BYTES_MAX });
 
 export function helloParts(sessionId: bigint, quipu: boolean): Parts {

@@ -1,23 +1,23 @@
-// What a server tells of its work, for logs and metrics. Hooks are called on the hot path and must not throw.
+// A server reports its work through these hooks, for logs and metrics. Hooks run on the hot path and must not throw.
 
-/** One connection, as it is known so far. */
+/** The facts known so far about one connection. */
 export interface SessionFacts {
   readonly id: bigint;
   /** Address and port of the peer; empty for a Unix socket. */
   readonly remote: string;
-  /** Who it is; undefined before that is known. Never a token. */
+  /** The name of the identity; undefined until the client is authenticated. Never a token. */
   readonly identity: string | undefined;
-  /** What the client calls itself. */
+  /** The name that the client gives itself. */
   readonly tag: string;
 }
 
 export interface AnsweredRequest {
   readonly session: SessionFacts;
-  /** Such as `APPEND_TURN`, or `CALL engine.commit`. */
+  /** The message, such as `APPEND_TURN` or `CALL engine.commit`. */
   readonly message: string;
-  /** 0, or the number of the ERROR. */
+  /** 0, or the error number of the ERROR message. */
   readonly code: number;
-  /** From the last byte of the request to the reply's way into the socket. */
+  /** Milliseconds from the last byte of the request until the reply is written to the socket. */
   readonly ms: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -26,11 +26,11 @@ export interface AnsweredRequest {
 export interface BinaryHooks {
   readonly opened?: ((session: SessionFacts) => void) | undefined;
   readonly closed?: ((session: SessionFacts) => void) | undefined;
-  /** A connection over the limit. */
+  /** Called for a connection over the limit. */
   readonly refused?: (() => void) | undefined;
   readonly answered?: ((request: AnsweredRequest) => void) | undefined;
   readonly received?: ((bytes: number) => void) | undefined;
   readonly sent?: ((bytes: number) => void) | undefined;
-  /** Something went wrong on this side. The peer was told no more than that. */
+  /** Called for a failure of the server itself. The peer was told no more than that something went wrong. */
   readonly failed?: ((error: unknown, session: SessionFacts) => void) | undefined;
 }

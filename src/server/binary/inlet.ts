@@ -4,12 +4,11 @@ import { FrameReader } from '../../wire/frame-reader.ts';
 import { FRAME_HEADER_BYTES } from '../../wire/frame.ts';
 import type { ByteBudget } from '../byte-budget.ts';
 
-// The way into one connection.
+// The input side of one connection.
 // Invariants
-// - The socket is read from the first `advance` on, and only while requests may be taken. What arrives
-//   otherwise stays with the peer, but for one chunk.
-// - Bytes count against the budget of the server from when they arrive until `release`; those that are
-//   skipped do not.
+// - The socket is read from the first `advance` on, and only while requests may be taken. Bytes that arrive at other
+//   times stay with the peer, except for one chunk.
+// - Bytes count against the budget of the server from their arrival until `release`. Skipped bytes do not count.
 
 export interface InletWorld {
   readonly budget: ByteBudget;
@@ -19,7 +18,7 @@ export interface InletWorld {
   /** The longest payload that the next frame may have. */
   maxPayload(): number;
   take(event: FrameEvent): void;
-  /** The peer has sent its last frame, and it was taken. */
+  /** Called when the peer has sent its last frame and the inlet has taken it. */
   ended(): void;
 }
 
@@ -27,14 +26,14 @@ export class Inlet {
   readonly #socket: Socket;
   readonly #world: InletWorld;
   readonly #reader = new FrameReader(0);
-  /** Bytes that arrived, less those of the frames taken; below 0 while a payload is skipped. */
+  /** Bytes that arrived, less those of the frames taken. Below 0 while a payload is skipped. */
   #unread = 0;
-  /** Bytes of requests that are not answered. */
+  /** Bytes of requests that are not answered yet. */
   #taken = 0;
-  /** What the budget knows of. */
+  /** Bytes that the budget has counted. */
   #counted = 0;
   #taking = false;
-  /** The socket is not read: nothing may be taken, or nobody has said yet that it may. */
+  /** True while the socket is not read: no request may be taken, or nobody has called `advance` yet. */
   #held = true;
   #peerEnded = false;
   #discarding = false;
@@ -50,7 +49,7 @@ export class Inlet {
     });
   }
 
-  /** The peer has begun a frame and not finished it. */
+  /** True when the peer has begun a frame and not finished it. */
   get isMidFrame(): boolean {
     return this.#reader.isMidFrame && !this.#discarding;
   }
@@ -60,13 +59,13 @@ export class Inlet {
     if (this.#held) this.#takeAll();
   }
 
-  /** A request was answered, so its bytes are gone. */
+  /** Frees the bytes of a request that was answered. */
   release(bytes: number): void {
     this.#taken -= bytes;
     this.#count();
   }
 
-  /** What still comes is thrown away. */
+  /** Throws away all further input. */
   discard(): void {
     this.#discarding = true;
     this.#socket.resume();
@@ -88,7 +87,7 @@ export class Inlet {
     this.#takeAll();
   }
 
-  /** Takes the requests that may be taken now, and reads on or not. */
+  /** Takes the requests that may be taken now. Then continues or stops reading. */
   #takeAll(): void {
     if (this.#taking || this.#discarding) return;
     this.#taking = true;

@@ -2,14 +2,14 @@ import type { ContextId, TurnId } from '../../base/brand.ts';
 
 interface KnownTurn {
   readonly context: ContextId;
-  /** What it will hold when all that was sent for it is stored. */
+  /** The length of the turn once everything that was sent for it is stored. */
   length: number;
 }
 
-/** Far above what one client streams at a time. */
+/** Far above the number of turns that one client streams at a time. */
 const TURNS_MAX = 256;
 
-/** The open turns that one connection has written to: the context of each needs to be looked up once. */
+/** The open turns that one connection has written to. The context of each is looked up only once. */
 export class KnownTurns {
   readonly #turns = new Map<TurnId, KnownTurn>();
 

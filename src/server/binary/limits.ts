@@ -1,31 +1,31 @@
-// How much one client may take of the server. Limits of single messages are those of the protocol.
+// The limits on what one client may take of the server. The protocol sets the limits of single messages.
 
 import { TOTAL_BYTES } from '../byte-budget.ts';
 
 export interface BinaryLimits {
-  /** Connections at a time, over all listeners. One more is told 503 and closed. */
+  /** Connections at a time, over all listeners. A connection beyond that is told 503 and closed. */
   readonly connections: number;
-  /** Requests of one connection that are read and not answered; then its socket is not read on. */
+  /** Requests of one connection that are read and not answered. At the limit the server stops reading its socket. */
   readonly pipelinedRequests: number;
   readonly pipelinedBytes: number;
-  /** Requests of all connections that are read and not answered; then large ones are told 429. */
+  /** Bytes of requests of all connections that are read and not answered. At the limit large requests are told 429. */
   readonly totalBytes: number;
-  /** Bytes that one socket has not taken yet; then its connection is answered no further. */
+  /** Bytes that one socket has not taken yet. At the limit the server stops answering its connection. */
   readonly unsentBytes: number;
-  /** What may wait for one subscriber; more ends the subscription with 429. */
+  /** Bytes that may wait for one subscriber. More bytes end the subscription with 429. */
   readonly subscriptionBytes: number;
   /** Subscriptions and streams of one connection. */
   readonly streams: number;
   readonly uploads: number;
-  /** A request is answered within this time, if only with 504. */
+  /** The server answers a request within this time, if only with 504. */
   readonly answerMs: number;
-  /** To say anything at all, and who one is where that is needed. */
+  /** A client must send its first message within this time, and authenticate where that is needed. */
   readonly helloMs: number;
-  /** A peer that stops in the middle of a frame, or stops taking replies, is cut off after this. */
+  /** A peer is cut off after this time if it stops in the middle of a frame, or stops taking replies. */
   readonly stallMs: number;
-  /** How long a connection that is to be closed is still read, so that its last reply arrives. */
+  /** The server reads a connection that it closes for this much longer, so that the last reply arrives. */
   readonly discardMs: number;
-  /** An upload without a new piece is given up after this. */
+  /** An upload that gets no new piece for this long is given up. */
   readonly uploadIdleMs: number;
 }
 

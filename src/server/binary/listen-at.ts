@@ -3,10 +3,10 @@ import { createServer as createNetServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 
-/** Where a server listens. */
+/** The address at which a server listens. */
 export type ListenAt =
   | { readonly host: string; readonly port: number; readonly tls?: TlsIdentity }
-  /** A Unix socket. The caller knows that nobody else listens there. */
+  /** A Unix socket. The caller has made sure that nobody else listens there. */
   | { readonly path: string };
 
 export interface TlsIdentity {
@@ -15,10 +15,10 @@ export interface TlsIdentity {
 }
 
 const HANDSHAKE_MS = 10_000;
-/** Waiting to be accepted. */
+/** Connections that may wait to be accepted. */
 const BACKLOG = 1024;
 
-/** A server whose connections go to `accept`. It does not listen yet. */
+/** Creates a server whose connections go to `accept`. The server does not listen yet. */
 export function createListener(at: ListenAt, accept: (socket: Socket) => void): Server {
   // The peer may send its last request and end its side before it has the reply.
   const options = { allowHalfOpen: true, noDelay: true };
@@ -27,7 +27,7 @@ export function createListener(at: ListenAt, accept: (socket: Socket) => void): 
   return createTlsServer({ ...options, cert, key, handshakeTimeout: HANDSHAKE_MS }, accept);
 }
 
-/** Resolves when connections are accepted. */
+/** Resolves when the server accepts connections. */
 export async function listenAt(server: Server, at: ListenAt): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -35,7 +35,8 @@ export async function listenAt(server: Server, at: ListenAt): Promise<void> {
       server.off('error', reject);
       resolve();
     });
-    // In a cluster the primary process would listen for its workers; a socket goes with the one who owns the store.
+    // In a cluster the primary process would listen for its workers; but the socket belongs to the process that owns
+    // the store.
     if ('path' in at) server.listen({ path: at.path, backlog: BACKLOG, exclusive: true });
     else server.listen({ host: at.host, port: at.port, backlog: BACKLOG });
   });

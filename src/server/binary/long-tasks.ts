@@ -1,12 +1,12 @@
 import { invalid } from '../../base/errors.ts';
 import { tooMuch } from './wire-error.ts';
 
-/** Something that goes on after its reply: a subscription, a stream or an upload. */
+/** A task that goes on after its reply: a subscription, a stream or an upload. */
 export interface LongTask {
   readonly kind: 'stream' | 'upload';
   /**
-   * Ends it now: nothing may be pushed from here on, but the error if there is one that the client should
-   * know of. Without one the client wanted it, or is gone.
+   * Ends the task now. From here on it may push nothing, except the error if there is one that the client should know.
+   * Without an error the client wanted the end, or is gone.
    */
   cancel(error?: Error): void;
 }
@@ -35,13 +35,13 @@ export class LongTasks {
     return this.#tasks.get(keyOf(reqId));
   }
 
-  /** It is over by itself. */
+  /** Forgets a task that has ended by itself. */
   end(reqId: Uint8Array, task: LongTask): void {
     const key = keyOf(reqId);
     if (this.#tasks.get(key) === task) this.#tasks.delete(key);
   }
 
-  /** Unknown ids are fine: a task may end at the moment it is cancelled. */
+  /** Ignores unknown ids: a task may end at the moment it is cancelled. */
   cancel(reqId: Uint8Array): void {
     const task = this.get(reqId);
     if (task === undefined) return;

@@ -4,13 +4,13 @@ import { planInterrupted } from '../../context/plan-seal.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 
-// Turns whose writer has gone. An open turn locks its context, so one that nobody writes to any more is
-// sealed as interrupted, with every acknowledged byte. Losing a connection alone does not do that: the
-// writer may come back.
+// Leases of open turns. An open turn locks its context, so the server seals a turn that nobody writes to any more. The
+// turn is sealed as interrupted, with every acknowledged byte. Losing a connection alone seals nothing: the writer may
+// come back.
 
 export interface LeaseOptions {
   readonly leaseMs: number;
-  /** For errors that have nobody to go to. */
+  /** Called with errors that no client waits for. */
   readonly failed: (error: unknown) => void;
   readonly now?: () => number;
 }
@@ -34,20 +34,20 @@ export class OpenTurnLeases {
     this.#looking = this.#findOpen().catch(options.failed);
   }
 
-  /** Resolves when no seal is under way. */
+  /** Resolves when no seal is in progress. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopListening();
     await this.#looking;
   }
 
-  /** Seals what has waited for longer than the lease. */
+  /** Seals the turns that have waited for longer than the lease. */
   sealIdle(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#sealIdle());
     return this.#looking;
   }
 
-  /** The turns that were open before anyone listened. */
+  /** Finds the turns that were open before the server listened. */
   async #findOpen(): Promise<void> {
     const { open } = await this.#engine.tips();
     for (const turn of open) {
@@ -68,7 +68,8 @@ export class OpenTurnLeases {
       try {
         await this.#seal(turn);
       } catch (error) {
-        // Somebody wrote to it at the last moment: then it is not idle. Others are tried again.
+        // If a client wrote to the turn at the last moment, the turn is not idle. After other errors the seal is tried
+        // again.
         if (!isQuipuError(error, 'HEAD_MOVED')) this.#options.failed(error);
       }
     }

@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import { QuipuError } from '../../base/errors.ts';
 import type { OutgoingFrame } from '../../wire/to-frame.ts';
 
-// The way out of one connection.
+// The output side of one connection.
 // Invariants
-// - A frame is one piece: nothing stands between its bytes, and they leave in one write, together with
-//   the frames of the same moment that fit.
-// - Once `limit` bytes wait in the socket the outlet is full until all of them have left.
+// - A frame is one piece: no other bytes stand between its bytes. They leave in one write, together with the frames of
+//   the same tick that fit.
+// - Once `limit` bytes wait in the socket, the outlet is full until all of them have left.
 
-/** Those that have something to send at the end of this moment: one tick for all connections. */
+/** The outlets that have something to send at the end of this tick: one `nextTick` serves all connections. */
 let departing: (() => void)[] = [];
 
 function departAll(): void {
@@ -43,7 +43,7 @@ export class Outlet {
 
   write({ chunks, length }: OutgoingFrame): void {
     if (this.#closed) return;
-    // Runs when everything that became ready at this moment is written.
+    // Runs after all replies that became ready in this tick are written.
     if (this.#chunks.length === 0 && departing.push(this.#depart) === 1) {
       process.nextTick(departAll);
     }
@@ -53,13 +53,13 @@ export class Outlet {
     this.#sent?.(length);
   }
 
-  /** Nothing is written any more; what was leaves. */
+  /** Accepts no more writes. The bytes already written still leave. */
   end(): void {
     this.#depart();
     this.#socket.end();
   }
 
-  /** Resolves when more may be written. CLOSED when the connection has ended. */
+  /** Resolves when the caller may write more. CLOSED when the connection has ended. */
   async room(): Promise<void> {
     while (this.#full && !this.#closed) {
       await new Promise<void>((resolve) => {
@@ -90,7 +90,7 @@ export class Outlet {
       for (const chunk of chunks) socket.write(chunk);
       socket.uncork();
     }
-    // Only what needs to drain tells when it has.
+    // A socket emits `drain` only if it needed to drain.
     if (socket.writableNeedDrain && socket.writableLength >= this.#limit) this.#full = true;
   };
 

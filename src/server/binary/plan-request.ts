@@ -6,7 +6,7 @@ import { Request } from './request.ts';
 import type { Job, MessageHandler } from './request.ts';
 import type { Session } from './session.ts';
 
-/** Throws for a request that is not understood, or not allowed. */
+/** Throws for a request that the server does not understand, or that the client may not make. */
 export function planRequest(
   frame: Frame,
   handler: MessageHandler | undefined,

@@ -18,7 +18,7 @@ export function failureReply(reqId: Buffer, error: unknown, knowsQuipu: boolean)
   return { frame: toFrame(fields, encodeError(message)), code: message.code };
 }
 
-/** A frame over a limit that depends on who sent it, and when. */
+/** The error for a frame over a limit that depends on its sender and on the moment. */
 export function oversizedError(length: number, limit: number, isKnown: boolean): QuipuError {
   if (isKnown && length <= FRAME_PAYLOAD_MAX) {
     return tooMuch('the server holds too many large requests; try again');

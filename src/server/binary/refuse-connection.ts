@@ -6,7 +6,7 @@ import { encodeFrame } from '../../wire/frame.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import { toWireError } from './wire-error.ts';
 
-/** Tells the peer, in reply to the first thing it says, that there is no place for it, and lets it go. */
+/** Tells the peer, in reply to its first message, that the server has no place for it, and closes the connection. */
 export function refuseConnection(socket: Socket, limit: number, discardMs: number): void {
   const reader = new FrameReader(0);
   let isTold = false;

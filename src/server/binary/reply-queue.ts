@@ -1,28 +1,28 @@
 import type { OutgoingFrame } from '../../wire/to-frame.ts';
 
-// Replies in the order of their requests.
+// Sends replies in the order of their requests.
 // Invariants
 // - Every request that was taken gets one reply, in its turn, unless the connection ends before.
-// - A reply that does not come in time is replaced, and never sent when it comes after all: a client that
-//   has given up waiting would take it for the reply to its next request.
+// - A reply that does not come in time is replaced, and a late reply is never sent. A client that has given up waiting
+//   would take it for the reply to its next request.
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export interface ReadyReply {
   readonly frame: OutgoingFrame;
-  /** 0, or the number of the ERROR. */
+  /** 0, or the error number of the ERROR message. */
   readonly code: number;
-  /** Called when the reply is on its way and something may follow it. */
+  /** Called when the reply is on its way, so that more frames may follow it. */
   readonly sent?: (() => void) | undefined;
 }
 
 export interface ReplyQueueWorld {
   readonly answerMs: number;
-  /** False while nothing more should be written. */
+  /** False while no more bytes should be written. */
   readonly mayWrite: () => boolean;
   write(ticket: Ticket, reply: ReadyReply): void;
-  /** What to say instead of a reply that took too long. */
+  /** Makes the reply that replaces one that took too long. */
   late(ticket: Ticket): ReadyReply;
-  /** Some replies have been written. */
+  /** Called when some replies have been written. */
   flushed(): void;
 }
 
@@ -30,7 +30,7 @@ export interface ReplyQueueWorld {
 export class Ticket {
   readonly type: number;
   readonly reqId: Buffer;
-  /** For hooks. */
+  /** The name of the message, for hooks. */
   readonly message: string;
   readonly bytes: number;
   readonly sinceMs: number = performance.now();
@@ -43,7 +43,7 @@ export class Ticket {
     this.bytes = bytes;
   }
 
-  /** It has its reply; another one would come to nothing. */
+  /** True when the request has its reply; a second reply would have no effect. */
   get isOver(): boolean {
     return this.reply !== undefined;
   }
@@ -60,12 +60,12 @@ export class ReplyQueue {
     this.#world = world;
   }
 
-  /** Requests that are not answered. */
+  /** The number of requests that are not answered yet. */
   get length(): number {
     return this.#tickets.length;
   }
 
-  /** Their bytes. */
+  /** The bytes of the requests that are not answered yet. */
   get requestBytes(): number {
     return this.#requestBytes;
   }
@@ -75,7 +75,7 @@ export class ReplyQueue {
     return this.#readyBytes;
   }
 
-  /** The request takes its place in line. */
+  /** Puts the request in line. */
   add(ticket: Ticket): void {
     this.#tickets.push(ticket);
     this.#requestBytes += ticket.bytes;
@@ -104,7 +104,7 @@ export class ReplyQueue {
     if (written > 0) this.#world.flushed();
   }
 
-  /** Nobody waits any more. */
+  /** Drops all requests: nobody waits for the replies any more. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -117,7 +117,7 @@ export class ReplyQueue {
     return setTimeout(() => this.#replaceLate(), ms).unref();
   }
 
-  /** One timer for all: the first in line is always the oldest. */
+  /** One timer serves all requests: the first in line is always the oldest. */
   #replaceLate(): void {
     this.#timer = undefined;
     const { answerMs } = this.#world;

@@ -1,26 +1,26 @@
-// When the requests of one connection begin. They run side by side as far as nobody can tell.
+// Decides when the requests of one connection begin. Requests run side by side as far as no client can tell.
 // Invariants
-// - Writes begin in the order in which they were sent. A barrier begins when every write before it has
-//   ended, and no later write begins before the barrier has ended.
-// - A read begins when every write sent before it has ended. It may see writes that were sent after it.
+// - Writes begin in the order in which they were sent. A barrier begins when every write before it has ended, and no
+//   later write begins before the barrier has ended.
+// - A read begins when every write sent before it has ended. A read may see writes that were sent after it.
 // - At most `readsAtOnce()` reads and `WRITES_AT_ONCE` writes run at a time.
 
 export type Order =
-  /** Touches nothing that others see. */
+  /** A request that touches nothing that others see. */
   | 'free'
   | 'read'
-  /** Takes its place among the writes of the store when it begins. */
+  /** A write that takes its place among the writes of the store when it begins. */
   | 'write'
   /** A write that takes its place some time after it began. */
   | 'barrier';
 
-/** Enough to fill a group commit, and little enough that others do not wait long for one client. */
+/** Enough to fill a group commit, and few enough that others do not wait long for one client. */
 export const WRITES_AT_ONCE = 256;
 
-/** One request, and its place among the others. One object for both, since every request has it. */
+/** One request, and its place among the others. Both are one object, because every request has a place. */
 export class Ordered {
   readonly order: Order;
-  /** Given when it is added. */
+  /** The place of the request, set when it is added. */
   seq = 0;
   ended = false;
 
@@ -32,10 +32,10 @@ export class Ordered {
 export class RequestOrder<T extends Ordered> {
   readonly #begin: (request: T) => void;
   readonly #readsAtOnce: () => number;
-  /** By rising number; the first one begins first. */
+  /** Requests that wait, by rising number; the first one begins first. */
   readonly #waiting: T[] = [];
   #waitingWrites = 0;
-  /** By rising number from the oldest write under way on; later ones may have ended already. */
+  /** Writes by rising number, from the oldest one in progress on. Later ones may have ended already. */
   readonly #writes: T[] = [];
   #writing = 0;
   #barrier = false;
@@ -43,19 +43,19 @@ export class RequestOrder<T extends Ordered> {
   #seq = 0;
   #stopped = false;
 
-  /** `begin` throws nothing, and whoever it sets to work says `end`. */
+  /** `begin` never throws. Each request that it starts must be reported to `end`. */
   constructor(begin: (request: T) => void, readsAtOnce: () => number) {
     this.#begin = begin;
     this.#readsAtOnce = readsAtOnce;
   }
 
-  /** It may begin at once. */
+  /** Adds a request, which may begin at once. */
   add(request: T): void {
     if (this.#stopped) return;
     this.#seq += 1;
     request.seq = this.#seq;
     const { order } = request;
-    // A write may pass reads that wait: they wait for writes before them, not for this one.
+    // A write may pass waiting reads: they wait for the writes before them, not for this one.
     const isNext = isWrite(order) ? this.#waitingWrites === 0 : this.#waiting.length === 0;
     if (order === 'free' || (isNext && this.#mayBegin(request))) {
       this.#start(request);
@@ -65,7 +65,7 @@ export class RequestOrder<T extends Ordered> {
     if (isWrite(order)) this.#waitingWrites += 1;
   }
 
-  /** For each request that was begun, once, when it is over. */
+  /** Must be called once for each request that has begun, when it is over. */
   end(request: T): void {
     const { order } = request;
     if (order === 'free') return;
@@ -73,14 +73,14 @@ export class RequestOrder<T extends Ordered> {
     else {
       request.ended = true;
       this.#writing -= 1;
-      // A barrier is alone while it is under way.
+      // A barrier runs alone.
       this.#barrier = false;
       while (this.#writes[0]?.ended === true) this.#writes.shift();
     }
     this.advance();
   }
 
-  /** Begins what can begin now. To be called when `readsAtOnce` may have grown. */
+  /** Begins the requests that can begin now. Call this when `readsAtOnce` may have grown. */
   advance(): void {
     for (;;) {
       const next = this.#waiting[0];
@@ -91,14 +91,14 @@ export class RequestOrder<T extends Ordered> {
     }
   }
 
-  /** Nothing begins any more. What is under way goes on. */
+  /** Lets no further request begin. Requests in progress go on. */
   stop(): void {
     this.#stopped = true;
     this.#waiting.length = 0;
     this.#waitingWrites = 0;
   }
 
-  /** Given that nothing that waits is in its way. */
+  /** True when the request may begin, provided that no waiting request is in its way. */
   #mayBegin({ seq, order }: T): boolean {
     if (order === 'write') return !this.#barrier && this.#writing < WRITES_AT_ONCE;
     if (order === 'barrier') return this.#writing === 0;

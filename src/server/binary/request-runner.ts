@@ -8,15 +8,15 @@ import { isOwnFault } from './wire-error.ts';
 
 export interface RunnerWorld {
   readonly tasks: LongTasks;
-  /** False while replies pile up, so that no further reads should begin. */
+  /** False while replies pile up. No further reads should begin then. */
   readonly mayRead: () => boolean;
   answer(ticket: Ticket, reply: ReadyReply): void;
   fail(ticket: Ticket, error: unknown): void;
-  /** For what is this side's own trouble. */
+  /** Called with failures of the server itself. */
   failed(error: unknown): void;
 }
 
-/** A request that was understood. */
+/** A request that the server has understood. */
 class Accepted extends Ordered {
   readonly ticket: Ticket;
   readonly job: Job;
@@ -28,7 +28,7 @@ class Accepted extends Ordered {
   }
 }
 
-/** Carries out the requests of one connection, each when it may begin, and answers them. */
+/** Carries out the requests of one connection, each one when it may begin, and answers them. */
 export class RequestRunner {
   readonly #world: RunnerWorld;
   readonly #order: RequestOrder<Accepted>;
@@ -44,12 +44,12 @@ export class RequestRunner {
     this.#order.add(new Accepted(ticket, job));
   }
 
-  /** Begins what can begin now. */
+  /** Begins the requests that can begin now. */
   advance(): void {
     this.#order.advance();
   }
 
-  /** Nothing begins any more. What is under way goes on. */
+  /** Lets no further request begin. Requests in progress go on. */
   stop(): void {
     this.#order.stop();
   }
@@ -60,7 +60,7 @@ export class RequestRunner {
       return;
     }
     try {
-      // Not an async function around it: its promise and another step were a part of every append's time.
+      // No async function wraps this call: its promise and the extra step took a part of every append's time.
       request.job.run().then(
         (reply) => this.#succeeded(request, reply),
         (error: unknown) => this.#failed(request, error),
@@ -80,7 +80,7 @@ export class RequestRunner {
       this.#failed(request, error);
       return;
     }
-    // Whatever would follow a reply that came too late must not come either.
+    // If the reply came too late, nothing that would follow it may be sent either.
     if (ticket.isOver) this.#world.tasks.cancel(ticket.reqId);
     if (order === 'read') this.#reads.note(reply.frame.length);
     this.#world.answer(ticket, reply);

@@ -4,7 +4,7 @@ import type { Frame } from '../../wire/frame.ts';
 import type { Order } from './request-order.ts';
 import type { Session } from './session.ts';
 
-/** A message of a client, its flags reduced to those that count. */
+/** A message of a client, with only the flags that count. */
 export class Request {
   readonly type: number;
   readonly flags: number;
@@ -21,23 +21,23 @@ export class Request {
 
 export interface Reply {
   readonly parts: Parts;
-  /** Called when the reply is on its way and something may follow it. */
+  /** Called when the reply is on its way, so that more frames may follow it. */
   readonly sent?: () => void;
 }
 
-/** A request that was understood. */
+/** A request that the server has understood. */
 export interface Job {
   readonly order: Order;
-  /** For hooks, where the type of the message does not say enough. */
+  /** A name for hooks, where the type of the message does not say enough. */
   readonly name?: string;
   run(): Promise<Reply>;
 }
 
-/** How one type of message is answered. */
+/** The handler that answers one type of message. */
 export interface MessageHandler {
   readonly name: string;
   readonly needs: Scope;
-  /** Throws for what is wrong with the message itself, before anything is done. */
+  /** Throws for a mistake in the message itself, before anything is done. */
   plan(request: Request, session: Session): Job;
 }
 

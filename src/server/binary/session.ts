@@ -4,21 +4,21 @@ import type { KnownTurns } from './known-turns.ts';
 import type { LongTasks } from './long-tasks.ts';
 import type { BinaryLimits } from './limits.ts';
 
-/** What the handlers of messages may know of their connection. */
+/** The view that message handlers have of their connection. */
 export interface Session {
   readonly identity: Identity;
-  /** The client speaks what Quipu adds to the protocol. */
+  /** True when the client speaks Quipu's extensions of the protocol. */
   readonly knowsQuipu: boolean;
   readonly limits: BinaryLimits;
   /** Aborts when the connection ends. */
   readonly signal: AbortSignal;
-  /** What goes on after its reply, by request id. */
+  /** The tasks that go on after their reply, by request id. */
   readonly tasks: LongTasks;
   readonly knownTurns: KnownTurns;
-  /** Sends a frame that answers nothing. Resolves at once, CLOSED when the connection has ended. */
+  /** Sends a frame that answers no request. Returns at once. CLOSED when the connection has ended. */
   push(type: number, reqId: Buffer, parts: Parts): void;
-  /** Resolves when a push would not add to a pile. CLOSED when the connection has ended. */
+  /** Resolves when the outlet has room for another push. CLOSED when the connection has ended. */
   room(): Promise<void>;
-  /** For errors that have nobody left to go to. */
+  /** Called with errors that no client waits for. */
   failed(error: unknown): void;
 }

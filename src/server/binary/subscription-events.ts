@@ -4,15 +4,15 @@ import type { PatchRow, TurnRow } from '../../engine/rows.ts';
 import { Bell } from '../../base/bell.ts';
 
 export type SubscriptionEvent =
-  /** It became the head; `sealed`: it was open before. */
+  /** The turn became the head; `sealed`: the turn was open before. */
   | { readonly kind: 'turn'; readonly row: TurnRow; readonly sealed: boolean }
   | { readonly kind: 'opened'; readonly row: TurnRow }
   | { readonly kind: 'delta'; readonly delta: TurnDelta }
-  /** On any turn of the store. */
+  /** A patch on any turn of the store. */
   | { readonly kind: 'patch'; readonly patch: PatchRow }
   | { readonly kind: 'removed' };
 
-/** What an event costs beside the bytes it holds. */
+/** The bytes that an event costs in addition to the bytes it holds. */
 const EVENT_BYTES = 512;
 
 export interface EventFilter {
@@ -21,7 +21,7 @@ export interface EventFilter {
   readonly patches: boolean;
 }
 
-/** What happened to one context and was not sent yet: records and deltas, never payloads. */
+/** The events of one context that were not sent yet: records and deltas, never payloads. */
 export class SubscriptionEvents {
   readonly #filter: EventFilter;
   readonly #maxBytes: number;
@@ -29,7 +29,7 @@ export class SubscriptionEvents {
   readonly #bell = new Bell();
   readonly #events: SubscriptionEvent[] = [];
   #bytes = 0;
-  /** The turn whose deltas count. Undefined until it is known, and then those of any turn do. */
+  /** The turn whose deltas count. While undefined, the deltas of every turn count. */
   #openTurn: TurnId | undefined;
 
   constructor(filter: EventFilter, maxBytes: number, onOverflow: () => void) {
@@ -50,7 +50,7 @@ export class SubscriptionEvents {
     if (this.#bytes > this.#maxBytes) this.#onOverflow();
   }
 
-  /** The turn that was open when the context was looked at, unless a later one was heard of. */
+  /** Notes the turn that was open when the context was read, unless an event has named a later one. */
   foundOpen(turn: TurnId): void {
     this.#openTurn ??= turn;
   }
@@ -61,7 +61,7 @@ export class SubscriptionEvents {
     return event;
   }
 
-  /** Resolves when something may be there, or after `wake`. */
+  /** Resolves when an event may be there, or after `wake`. */
   wait(): Promise<void> {
     return this.#bell.wait();
   }
@@ -82,7 +82,7 @@ export class SubscriptionEvents {
     }
   }
 
-  /** A head that only grew is one event: the turns up to it are found by walking back, many at a time. */
+  /** A head that only grew is one event. The subscription finds the turns up to it by walking back, many at a time. */
   #addTurn(row: TurnRow): void {
     const last = this.#events.at(-1);
     const event = { kind: 'turn', row, sealed: false } as const;

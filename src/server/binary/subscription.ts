@@ -19,17 +19,17 @@ import type { EventFilter, SubscriptionEvent } from './subscription-events.ts';
 import { toSentOpenTurn, toSentTurns } from './turn-recs.ts';
 import { isOwnFault, tooMuch, toWireError } from './wire-error.ts';
 
-// One SUBSCRIBE: what is there, then what comes.
+// One SUBSCRIBE: first the turns that exist, then the new ones.
 // Invariants
-// - It listens before it looks, so nothing falls between the two; what the look has shown is skipped when
-//   it is heard of. Turns of one context become its head in the order of their ids.
+// - The subscription listens before it reads, so no turn falls between the two. It skips an event about a turn that it
+//   has already read. Turns of one context become its head in the order of their ids.
 // - `#last` is the head as the client knows it. Every turn after it on the chain is sent once.
-// - It reads payloads when there is room for them, so a slow client costs records and deltas alone.
+// - The subscription reads payloads only when there is room for them, so a slow client costs only records and deltas.
 
 const NO_BYTES = new Uint8Array();
-/** Records read at a time. */
+/** The number of records read at a time. */
 const CHAIN_TURNS = 64;
-/** Payloads read at a time; a larger one is read alone. */
+/** The bytes of payloads read at a time; a larger payload is read alone. */
 const CHAIN_BYTES = 262_144;
 
 export interface SubscriptionPlan extends EventFilter {
@@ -53,7 +53,7 @@ export class Subscription implements LongTask {
   readonly #events: SubscriptionEvents;
   readonly #stopListening: () => void;
   #last: Position = BEFORE_ROOT;
-  /** The open turn that the client was told of, and how many of its bytes it has. */
+  /** The open turn that the client was told of, and the number of its bytes that the client has. */
   #open: { readonly id: TurnId; length: number } | undefined;
   #over = false;
 
@@ -72,7 +72,7 @@ export class Subscription implements LongTask {
     );
   }
 
-  /** Begins to send what comes after `after`, given what the context was like since then. */
+  /** Begins to send the turns after `after`. `head` is the state of the context, read after listening began. */
   start(head: HeadRow, after: Position | undefined): void {
     if (!this.#over) void this.#run(head, after ?? BEFORE_ROOT);
   }
@@ -123,7 +123,7 @@ export class Subscription implements LongTask {
     }
   }
 
-  /** A turn that became the head, with the turns between it and the head before. */
+  /** Sends a turn that became the head, with the turns between it and the previous head. */
   async #sendHead(row: TurnRow): Promise<void> {
     if (row.id <= this.#last.id) return;
     let from = row.depth;
@@ -147,7 +147,7 @@ export class Subscription implements LongTask {
     return (await this.#engine.commonAncestor(this.#last.id, row.id)) ?? BEFORE_ROOT;
   }
 
-  /** The turns from depth `from` up to `tip`, which is where the client is then. */
+  /** Sends the turns from depth `from` up to `tip`, which is then the client's position. */
   async #sendChain(from: number, tip: Position): Promise<void> {
     if (tip.id === NO_TURN) return;
     for (let depth = from; depth <= tip.depth && !this.#over; depth += CHAIN_TURNS) {
@@ -165,7 +165,7 @@ export class Subscription implements LongTask {
     this.#last = tip;
   }
 
-  /** The turn that was open when the context was looked at. It may be sealed by now: that was heard. */
+  /** Sends the turn that was open when the context was read. If the turn is sealed by now, an event tells of it. */
   async #sendOpenTurn(id: TurnId): Promise<void> {
     this.#events.foundOpen(id);
     if (id === NO_TURN) return;
@@ -200,7 +200,7 @@ export class Subscription implements LongTask {
     });
   }
 
-  /** Patches of the whole store are heard; those on the chain of the client count. */
+  /** The subscription hears of patches in the whole store; it sends those on the chain of the client. */
   async #sendPatch(patch: PatchRow): Promise<void> {
     const turn = await this.#engine.getTurn(patch.turn);
     if (turn === undefined || turn.depth > this.#last.depth) return;

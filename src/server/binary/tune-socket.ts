@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 const KEEP_ALIVE_MS = 60_000;
 
 /**
- * Small frames leave at once, and a peer that vanished is found out. One that is there and does not move for
- * `stallMs` although it should is cut off; one that is only idle may be so for hours.
+ * Makes small frames leave at once, and detects a peer that has vanished. Cuts off a peer that should move and does not
+ * for `stallMs`. A peer that is only idle may stay so for hours.
  */
 export function tuneSocket(socket: Socket, stallMs: number, shouldMove: () => boolean): void {
   socket.setNoDelay(true);
@@ -12,6 +12,6 @@ export function tuneSocket(socket: Socket, stallMs: number, shouldMove: () => bo
   socket.setTimeout(stallMs, () => {
     if (shouldMove() || socket.writableLength > 0) socket.destroy();
   });
-  // A peer that goes away is no failure of the server. `close` follows.
+  // A peer that goes away is not a failure of the server. `close` follows.
   socket.on('error', () => undefined);
 }

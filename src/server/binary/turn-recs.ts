@@ -6,17 +6,19 @@ import { TurnFlag } from '../../format/turn-flags.ts';
 import { WireTurnFlag } from '../../wire/turn-rec.ts';
 import type { ExtRow, TurnRec } from '../../wire/turn-rec.ts';
 
-/** A turn as it goes out, with what only some clients ask for. */
+/** A turn as it is sent, with the parts that only some clients ask for. */
 export interface SentTurn {
   readonly rec: TurnRec;
   readonly ext: ExtRow;
 }
 
 const NO_BYTES = new Uint8Array();
-/** The rest of a record's flags is the engine's own, or depends on the patch in force. */
+/** The other flags of a record are the engine's own, or depend on the patch in force. */
 const STORED_FLAGS = TurnFlag.OPEN | TurnFlag.ABORTED | TurnFlag.INTERRUPTED | TurnFlag.FS_ROOT;
 
-/** Sealed turns. A payload that is damaged is left out and marked, since the others are still good. */
+/**
+ * Sealed turns as they are sent. A damaged payload is left out and marked, because the other payloads are still good.
+ */
 export async function toSentTurns(
   engine: Engine,
   views: readonly TurnView[],
@@ -39,7 +41,7 @@ export function toSentOpenTurn({ row, bytes }: OpenTurnRow, payload: boolean): S
   return sentTurn(view, payload ? bytes : NO_BYTES);
 }
 
-/** For a client that cannot be told which payload is missing. */
+/** Throws for a client that cannot be told which payload is missing. */
 export function assertReadable({ rec, ext }: SentTurn): void {
   if ((ext.flags & WireTurnFlag.UNREADABLE) === 0) return;
   throw new QuipuError('CORRUPT', `the payload of turn ${rec.id} cannot be read`, {
@@ -59,7 +61,7 @@ async function withPayload(engine: Engine, view: TurnView): Promise<SentTurn> {
     if (!isQuipuError(error, 'CORRUPT')) throw error;
     return sentTurn(view, NO_BYTES, WireTurnFlag.UNREADABLE);
   }
-  // Erased: the tombstone that says so is newer than the patches that were asked for.
+  // The turn was erased: its tombstone is newer than the patches that the client asked for.
   const patches = await engine.getPatches([view.row.id]);
   const tombstone = patches.findLast((patch) => patch.tombstone);
   if (tombstone === undefined) return sentTurn(view, NO_BYTES, WireTurnFlag.UNREADABLE);

@@ -1,13 +1,13 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { LongTask } from './long-tasks.ts';
 
-// The body of one CALL that comes in pieces.
+// The body of one CALL that arrives in pieces.
 // Invariants
-// - The reader gets the pieces in the order in which they came, each once, and no end before `end`.
+// - The reader gets the pieces in the order in which they arrived, each once, and no end before `end`.
 // - At most `UPLOAD_BYTES_MAX` and the pieces that are not answered yet wait for the reader.
 
 const UPLOAD_BYTES_MAX = 4 * 1024 * 1024;
-/** What a piece costs beside its bytes. */
+/** The bytes that a piece costs in addition to its content. */
 const PIECE_BYTES = 128;
 
 type Read = (body: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<unknown>;
@@ -16,9 +16,9 @@ export class Upload implements LongTask {
   readonly kind = 'upload';
   readonly #pieces: Uint8Array[] = [];
   #waitingBytes = 0;
-  /** All pieces are there. */
+  /** True when all pieces have arrived. */
   #complete = false;
-  /** The reader has ended, well or badly, and takes no more. */
+  /** True when the reader has ended, well or badly, and takes no more pieces. */
   #done = false;
   #failure: Error | undefined;
   #result: Promise<unknown> = Promise.resolve();
@@ -31,10 +31,10 @@ export class Upload implements LongTask {
     this.#idle = setTimeout(() => this.cancel(), idleMs).unref();
   }
 
-  /** `read` is given the body; what it resolves to is the answer. To be called once. */
+  /** Gives the body to `read`, whose result is the answer. Must be called once. */
   start(read: Read): void {
     this.#result = this.#readAll(read);
-    // It may fail before anyone waits for it.
+    // The result may fail before anyone waits for it.
     this.#result.catch(() => undefined);
   }
 
@@ -54,7 +54,7 @@ export class Upload implements LongTask {
     if (this.#complete) throw invalid('upload', 'has ended; it takes no more pieces');
     this.#idle.refresh();
     if (!this.#done && piece.length > 0) {
-      // A small part of a large message must not keep all of it.
+      // A small part of a large message must not keep the whole message in memory.
       const isSmallPart = piece.length * 2 < piece.buffer.byteLength;
       this.#pieces.push(isSmallPart ? new Uint8Array(piece) : piece);
       this.#waitingBytes += piece.length + PIECE_BYTES;
@@ -68,7 +68,7 @@ export class Upload implements LongTask {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** What the reader makes of the whole body. */
+  /** Resolves to the reader's answer to the whole body. */
   end(): Promise<unknown> {
     this.#complete = true;
     clearTimeout(this.#idle);
@@ -109,7 +109,7 @@ export class Upload implements LongTask {
         this.#wakeReader = undefined;
       }
     } finally {
-      // The reader may stop early, and then nobody should wait for it.
+      // The reader may stop early. Then nobody should wait for it.
       this.#done = true;
       this.#wakeAllWriters();
     }

@@ -3,7 +3,7 @@ import type { ErrorMessage } from '../../wire/error-message.ts';
 import { toErrorMessage } from '../../wire/error-message.ts';
 import { TOO_MANY } from '../../wire/error-codes.ts';
 
-/** One client asks too much, or reads too slowly. */
+/** The error for a client that asks too much, or reads too slowly. */
 export function tooMuch(problem: string): QuipuError<'UNAVAILABLE'> {
   return new QuipuError('UNAVAILABLE', problem, { what: 'connection' });
 }
@@ -20,12 +20,12 @@ export function noAnswerYet(afterMs: number): QuipuError<'TIMEOUT'> {
   });
 }
 
-/** True for what is the server's own trouble, and belongs into its log. */
+/** True for a failure of the server itself, which belongs in its log. */
 export function isOwnFault(error: unknown): boolean {
   return !isQuipuError(error) || error.code === 'IO' || error.code === 'CORRUPT';
 }
 
-/** The error as a client may see it: what is not meant for clients stays here. */
+/** The error as a client may see it. Details that are not meant for clients stay here. */
 export function toWireError(error: unknown, knowsQuipu: boolean): ErrorMessage {
   if (!isQuipuError(error)) {
     const message = 'the server failed to answer; its log says why';

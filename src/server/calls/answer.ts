@@ -7,11 +7,11 @@ export type NamedHandler<H> = readonly [method: string, handler: H];
 
 interface Rules<T> {
   readonly needs: Needed;
-  /** Of the array of arguments. */
+  /** The schema of the array of arguments. */
   readonly args: z.ZodType<T>;
 }
 
-/** A verb with one answer, asked only with arguments that fit. */
+/** A verb with one answer. The verb runs only with arguments that fit the schema. */
 export function answer<T>(
   method: string,
   { needs, args: schema }: Rules<T>,
@@ -25,7 +25,7 @@ export function answer<T>(
   return [method, handler];
 }
 
-/** The same with many answers. */
+/** Like `answer`, for a verb with many answers. */
 export function stream<T>(
   method: string,
   { needs, args: schema }: Rules<T>,

@@ -6,7 +6,7 @@ import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
 import { count, hash, parseArgs } from './check-args.ts';
 
-/** Of one piece. Pieces are asked for one by one, so a slow reader holds nobody up. */
+/** The size of one piece. The client asks for pieces one by one, so a slow reader holds nobody up. */
 const PIECE_BYTES_MAX = 1_048_576;
 
 const pieceArgs = z.tuple([hash, count, count]);
@@ -31,7 +31,7 @@ export function blobCalls(engine: Engine): NamedHandler<CallHandler>[] {
   ];
 }
 
-/** Undefined when there is no such blob. `size` is that of the whole blob. */
+/** Undefined when there is no such blob. `size` is the size of the whole blob. */
 async function readPiece(
   engine: Engine,
   blob: Hash,

@@ -1,11 +1,11 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { Change } from '../../engine/batch.ts';
 
-/** What a change costs beside its texts and bytes: rows, and the object itself. */
+/** The bytes that a change costs in addition to its texts and bytes: its rows, and the object itself. */
 const CHANGE_BYTES = 256;
 const ROW_BYTES = 256;
 
-/** Changes that wait for one reader, up to about so many bytes. */
+/** Changes that wait for one reader, up to about `maxBytes`. */
 export class ChangeQueue {
   readonly #maxBytes: number;
   #changes: Change[] = [];
@@ -19,7 +19,7 @@ export class ChangeQueue {
   add(change: Change): void {
     if (this.#missed) return;
     this.#bytes += sizeOf(change);
-    // One change always fits, however large it is.
+    // A single change always fits, however large it is.
     if (this.#bytes > this.#maxBytes && this.#changes.length > 0) {
       this.noteMissed();
       return;
@@ -27,13 +27,13 @@ export class ChangeQueue {
     this.#changes.push(change);
   }
 
-  /** Some changes will never be here. */
+  /** Notes that some changes will never reach this queue. */
   noteMissed(): void {
     this.#missed = true;
     this.#changes = [];
   }
 
-  /** What came since the last call. UNAVAILABLE once some of it is missing. */
+  /** The changes since the last call. UNAVAILABLE once some of them are missing. */
   take(): readonly Change[] {
     if (this.#missed) {
       throw new QuipuError('UNAVAILABLE', 'changes came faster than they were read', {

@@ -3,14 +3,14 @@ import { invalid } from '../../base/errors.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { NAME_BYTES_MAX } from '../../wire/limits.ts';
 
-// What every argument from outside is checked with, once, before anything is done. What JSON can say and
-// the engine cannot store is refused here: half characters, ids beyond all numbers, unknown names.
+// Schemas that check every argument from outside, once, before anything is done. They refuse values that JSON can
+// express and the engine cannot store: lone surrogates, ids beyond all numbers, unknown names.
 
 const ID_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** How many records one call may ask for. */
+/** The number of records that one call may ask for. */
 export const RECORDS_MAX = 10_000;
-/** About how many bytes one answer has at most; its last record may go beyond. */
+/** The approximate size of one answer in bytes, at most. The last record of an answer may go beyond it. */
 export const ANSWER_BYTES = 8_388_608;
 const U32_MAX = 0xffff_ffff;
 
@@ -28,7 +28,7 @@ export const turnId: z.ZodType<TurnId> = z
   .bigint()
   .min(1n)
   .max(ID_MAX) as unknown as z.ZodType<TurnId>;
-/** Zero where "no turn" is a meaning. */
+/** A turn id, or zero where "no turn" has a meaning. */
 export const turnIdOrNone: z.ZodType<TurnId> = z
   .bigint()
   .min(0n)
@@ -43,13 +43,13 @@ export const limit: z.ZodType<number> = z.int().min(0).max(RECORDS_MAX);
 export const bytes: z.ZodType<Uint8Array> = z.instanceof(Uint8Array);
 /** Any text that has a UTF-8 form. */
 export const text: z.ZodType<string> = z.string().refine(isWellFormed, 'has a lone surrogate');
-/** Text of the size of a type or a key. */
+/** Text as short as a type or a key. */
 export const shortText: z.ZodType<string> = z
   .string()
   .refine(takesAtMost(NAME_BYTES_MAX), `takes at most ${NAME_BYTES_MAX} bytes`)
   .refine(isWellFormed, 'has a lone surrogate');
 
-/** Throws INVALID that names the argument. The input is not changed and not copied where it need not be. */
+/** Throws INVALID that names the argument. The input is not changed, and is copied only where necessary. */
 export function parseArgs<T>(schema: z.ZodType<T>, args: unknown, method: string): T {
   const result = schema.safeParse(args);
   if (result.success) return result.data;

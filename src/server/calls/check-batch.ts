@@ -35,7 +35,7 @@ import {
 } from './check-args.ts';
 import { checkRecords } from './remote-records.ts';
 
-/** A schema that knows every field: one that is added to the contract does not compile until it is here. */
+/** A schema for every field: when a field is added to the contract, this does not compile until it is listed here. */
 type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };
 
 const contextRef = z.union([contextId, z.strictObject({ created: count })]);
@@ -73,7 +73,7 @@ const doc = {
   expectedVersion: count.optional(),
   publish: z.boolean().optional(),
 } satisfies Fields<DocChange>;
-/** What users say about a context has rules of its own, see `checkDetails`. */
+/** The details that users give a context have rules of their own, see `checkDetails`. */
 const meta = z.looseObject({});
 const contexts = z.discriminatedUnion('do', [
   z.strictObject({
@@ -110,8 +110,8 @@ const batchFields = {
 const schema = z.tuple([z.strictObject(batchFields)]) as unknown as z.ZodType<[Batch]>;
 
 /**
- * A batch from outside as one the engine may trust: every hash is that of its bytes, every size that of
- * its blob, every text and name one that can be kept, and that `identity` may write.
+ * Turns a batch from outside into one that the engine may trust. Every hash matches its bytes and every size matches
+ * its blob. The store can keep every text and name, and `identity` may write them.
  */
 export async function checkBatch(
   engine: Engine,
@@ -151,7 +151,7 @@ function checkBlobs(blobs: readonly BlobPut[]): Map<Hash, number> {
   return sizes;
 }
 
-/** A blob that is not there is left to the engine, which says so. */
+/** A missing blob is left to the engine, which reports it. */
 async function checkSize(
   engine: Engine,
   sizes: ReadonlyMap<Hash, number>,

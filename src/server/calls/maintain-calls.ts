@@ -33,7 +33,7 @@ const erasure = z.strictObject({ line: count, text });
 const path = z.string().min(1).max(4096);
 
 /**
- * What takes longer than an answer may: each is a stream of progress with the result at its end, so that
+ * The calls that take longer than an answer may. Each is a stream of progress with the result at its end, so that
  * replies behind it need not wait.
  */
 export function maintainCalls({ engine, store }: Served): NamedHandler<StreamHandler>[] {

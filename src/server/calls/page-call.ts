@@ -12,7 +12,7 @@ import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
 import { contextId, count, limit, turnId } from './check-args.ts';
 
-/** Payload bytes of one page, so that with its records it fits a frame. The cursor goes on from there. */
+/** Payload bytes of one page, so that the page with its records fits a frame. The cursor continues from there. */
 const PAGE_BYTES_MAX = 33_554_432;
 
 const request = z.discriminatedUnion('kind', [
@@ -27,7 +27,7 @@ const read = z.strictObject({
   maxBytes: count,
 }) as unknown as z.ZodType<CheckedRead>;
 
-/** Head, records, patches and payloads of a page in one answer. */
+/** Answers with the head, records, patches and payloads of a page at once. */
 export function pageCall(engine: Engine): NamedHandler<AnswerHandler> {
   const args = z.tuple([request, read]);
   return answer('contexts.page', { needs: 'read', args }, async ([asked, how]) => {

@@ -38,8 +38,8 @@ const subscription = z.strictObject({
 }) as unknown as z.ZodType<NewSubscription>;
 
 /**
- * The verbs of queues by the name of the queue. Whoever subscribes a handler has it run here, as a command of this
- * machine, and so has a shell: that takes a right of its own.
+ * The verbs of queues by the name of the queue. A client that subscribes a handler has it run here, as a command of
+ * this machine. Such a client has a shell, so subscribing a handler takes a right of its own.
  */
 export function queueCalls({ store }: Served): NamedHandler<AnswerHandler>[] {
   const { queues } = store;
@@ -86,7 +86,7 @@ export function queueCalls({ store }: Served): NamedHandler<AnswerHandler>[] {
   ];
 }
 
-/** An answer is one message. */
+/** Bounds the size of a page, because an answer is one message. */
 function bounded<T extends PopOptions | PeekOptions>(options: T): T {
   return { ...options, maxBytes: Math.min(options.maxBytes ?? ANSWER_BYTES, ANSWER_BYTES) };
 }

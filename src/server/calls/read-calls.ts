@@ -33,7 +33,7 @@ const wanted = z.strictObject({
   patches: z.array(count).max(MANY_RECORDS_MAX),
 });
 
-/** Every read of an engine but those of blobs, by the name it has there. */
+/** Every read of an engine, except reads of blobs, under its name there. */
 export function readCalls(engine: Engine): NamedHandler<AnswerHandler>[] {
   const read = <T>(
     name: string,
@@ -59,7 +59,7 @@ export function readCalls(engine: Engine): NamedHandler<AnswerHandler>[] {
     read('listContexts', z.tuple([query]), ([given]) => listContexts(engine, given)),
     read('getPatches', someTurns, ([turns]) => engine.getPatches(turns)),
     read('getFsRoots', someTurns, ([turns]) => engine.getFsRoots(turns)),
-    // Of clients from before `getMany`.
+    // For clients that are older than `getMany`.
     read('getPatch', z.tuple([count]), async ([seq]) => {
       const { patches } = await engine.getMany({ patches: [seq] });
       return patches[0];
@@ -80,7 +80,7 @@ export function readCalls(engine: Engine): NamedHandler<AnswerHandler>[] {
   ];
 }
 
-/** Fewer rows than asked for when what users say about them is much; the cursor goes on from there. */
+/** Gives fewer rows than asked for when their details are large. The cursor continues from there. */
 async function listContexts(
   engine: Engine,
   { limit: most, ...query }: ContextQuery,
@@ -102,7 +102,7 @@ async function listContexts(
   return { rows, ...(cursor !== undefined && { cursor }) };
 }
 
-/** `more` says that it stopped for the bytes, not at the end. */
+/** `more` says that the read stopped for the bytes, not at the end. */
 async function readLog(
   engine: Engine,
   name: string,

@@ -17,25 +17,29 @@ import { parseNote } from '../../workflow/thread-note.ts';
 import { assertAllowed } from '../access.ts';
 import type { Identity, Needed } from '../access.ts';
 
-// What a commit from outside may write beside turns and blobs. Kinds of thread run in the client, so their documents and
-// logs come over the wire; whoever has a token can make one up. So each name is one that a kind writes there, each text is
-// one that this kind can read, and what the server or its owner takes for the truth (where a file is, what was
-// erased, which patch a key stands for) is written by the server's own verbs alone and stands in no row.
+// The documents and logs that a commit from outside may write, in addition to turns and blobs. Kinds of thread run in
+// the client, so their documents and logs come over the wire, and any holder of a token can make one up. So each name
+// must be one that a kind writes there, and each text must be one that this kind can read. The server or its owner
+// trusts some documents: where a file is, what was erased, which patch a key stands for. Only the server's own verbs
+// write those, so they stand in no row here.
 
 interface Place {
   readonly engine: Engine;
-  /** Those that come with it. */
+  /** The blobs that come with the commit. */
   readonly blobs: readonly BlobPut[];
   readonly name: string;
-  /** What the brackets of the pattern hold. */
+  /** The text that the brackets of the pattern matched. */
   readonly id: string;
 }
 
 interface Rule {
   readonly names: RegExp;
-  /** Of a document its content, of a log each line, all of them JSON. Throws for what its kind would not write. */
+  /**
+   * Checks the content of a document, or each line of a log, all of them JSON. Throws for a text that its kind would
+   * not write.
+   */
   readonly check: (text: string, place: Place) => unknown;
-  /** Beyond the scope that a commit takes. */
+  /** The right that is needed in addition to the scope of a commit. */
   readonly needs?: Needed;
 }
 
@@ -53,14 +57,14 @@ const RULES: Readonly<Record<KindName | 'pins', KindRules>> = {
       { names: /^chats-held\/[0-9a-z]{26}\.json$/, check: parseHeld },
     ],
     logs: [
-      // Chats read any line, and say which ones are no events.
+      // Chats can read any line, and report the lines that are no events.
       { names: /^chats\/session-\w{1,128}\.events\.ndjson$/, check: () => undefined },
       { names: /^chats-cache\/session-\w{1,128}\.ndjson$/, check: checkSegment },
     ],
   },
   workflows: {
     docs: [
-      // Whoever runs a workflow runs the module that this names.
+      // A client that runs a workflow runs the module named here.
       { names: /^workflows\/workflow\.yaml$/, check: parseRegistry, needs: 'handlers' },
       {
         names: /^workflows\/bundles\/[0-9a-f]{64}\/threads\.json$/,
@@ -83,7 +87,7 @@ const RULES: Readonly<Record<KindName | 'pins', KindRules>> = {
     ],
   },
   sessions: {
-    // Sessions whose files a client keeps. Those of the server are in other documents.
+    // Sessions whose files a client keeps. Sessions of the server are in other documents.
     docs: awayDocs().map(({ names, check }) => ({
       names,
       check: (content, { name }) => check({ name, content }),
@@ -134,7 +138,7 @@ async function checkText(
   try {
     await check(text, { ...place, id });
   } catch (error) {
-    // A kind calls it corrupt when it finds it in a store; here it is refused before it is in one.
+    // A kind calls such a text corrupt when it finds it in a store; here it is refused before it is stored.
     const isWrong = isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'INVALID');
     if (!isWrong && !isQuipuError(error, 'NOT_FOUND') && !(error instanceof SyntaxError))
       throw error;

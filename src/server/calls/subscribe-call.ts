@@ -6,12 +6,12 @@ import { stream } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
 import { ChangeQueue } from './change-queue.ts';
 
-/** Unsent changes; a reader that lags further behind is cut off, and looks for itself when it is back. */
+/** Unsent changes. A reader that lags further behind is cut off, and must read the store itself when it is back. */
 const QUEUE_BYTES_MAX = 8_388_608;
 
 /**
- * The first item is `{ live: true }`: whatever is committed after it was sent will be told. Each later one is
- * `{ changes }`, all that came since the one before.
+ * The first item is `{ live: true }`: every commit after this item was sent will be reported. Each later item is `{
+ * changes }`, all changes since the item before.
  */
 export function subscribeCall(engine: Engine): NamedHandler<StreamHandler> {
   return stream('engine.subscribe', { needs: 'read', args: z.tuple([]) }, (_, caller) =>

@@ -4,8 +4,8 @@ import { Bell } from '../../base/bell.ts';
 const PAUSE_MS = 100;
 
 /**
- * Long work as a stream: `{ progress: [done, total, what] }` a few times a second, only the newest each time, and
- * `{ result }` last. Work that has begun goes on when its caller goes away: half an erasure helps nobody.
+ * Turns long work into a stream: `{ progress: [done, total, what] }` a few times a second, only the newest each time,
+ * and `{ result }` last. Work that has begun goes on when its caller goes away: half an erasure helps nobody.
  */
 export async function* tellProgress(
   work: (progress: Progress) => Promise<unknown>,
@@ -22,7 +22,7 @@ export async function* tellProgress(
     isOver = true;
     bell.ring();
   });
-  // Nobody may be there to hear of a failure, and it is no failure of the server.
+  // The caller may be gone when the work fails, and the failure is not the server's.
   done.catch(() => undefined);
   for (;;) {
     await bell.wait();

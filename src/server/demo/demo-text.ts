@@ -1,6 +1,6 @@
-// What the sample says. Nothing here depends on the time, the machine or chance: two samples are alike.
+// The texts of the sample. They do not depend on the time, the machine or chance: two samples are alike.
 
-/** A test run as a tool prints it. Agents run the same tests again and again, and it is stored once. */
+/** A test run as a tool prints it. Agents run the same tests again and again, and the store keeps the output once. */
 export function testLog(failing: string | undefined): string {
   const suites = ['lexer', 'grammar', 'tables', 'errors', 'unicode', 'recovery'];
   const lines = suites.flatMap((suite, index) =>
@@ -36,7 +36,7 @@ export const ITINERARY: readonly string[] = [
   'where the knotted cords are.\n',
 ];
 
-/** Long enough for a minute at an easy pace. */
+/** Long enough to stream for a minute at an easy pace. */
 export const ESSAY = `A quipu has one thick cord from which thinner ones hang. On each of them knots are tied,
 and the kind of a knot, its place and the colour of its cord say what it means. Ones have long knots with as many
 turns as the number; tens, hundreds and thousands have clusters of single knots, each power of ten at its own

@@ -3,14 +3,14 @@ import { invalid } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { FIXED_FILE, ITINERARY, SOURCE_FILE, testLog } from './demo-text.ts';
 
-/** What the sample left for someone to go on with. */
+/** The parts of the sample that a caller can continue. */
 export interface Demo {
   readonly contexts: number;
-  /** The conversation that `writeSlowly` goes on with. */
+  /** The conversation that `writeSlowly` continues. */
   readonly live: ContextId;
 }
 
-/** Fills an empty store with a sample that shows what a store is for. INVALID when anything is in it. */
+/** Fills an empty store with a sample that shows what a store is for. INVALID when the store is not empty. */
 export async function fillDemo(store: Store): Promise<Demo> {
   const { contexts, turns, blobs } = await store.maintain.stats();
   if (contexts > 0 || turns > 0 || blobs > 0) {
@@ -55,7 +55,7 @@ async function fixParser(store: Store): Promise<TurnId> {
   return failure;
 }
 
-/** Two more attempts from the same point. What came before is shared. */
+/** Two more attempts from the same point. They share the turns before it. */
 async function tryOtherWays(store: Store, from: TurnId): Promise<void> {
   const grammar = await store.contexts.fork(from, {
     title: 'Fix the parser: change the grammar',
@@ -76,7 +76,7 @@ async function tryOtherWays(store: Store, from: TurnId): Promise<void> {
   await say(store, rewrite.id, 'assistant', 'A while loop is clearer, and the tests pass.');
 }
 
-/** Another agent meets outputs that are in the store already. */
+/** Another agent produces outputs that are in the store already. */
 async function reportIncidents(store: Store): Promise<void> {
   const id = await createContext(store, 'Weekly report: incidents', ['report']);
   await say(store, id, 'user', 'What went wrong in the builds this week?');
@@ -86,7 +86,7 @@ async function reportIncidents(store: Store): Promise<void> {
   await say(store, id, 'assistant', 'One cause, three red days: the parser on empty input.');
 }
 
-/** Answers that came piece by piece: one complete, one that its reader cut off. */
+/** Answers that were streamed: one is complete, one was cut off by its reader. */
 async function planTrip(store: Store): Promise<void> {
   const id = await createContext(store, 'Three days in Cusco', ['chat', 'travel']);
   await say(store, id, 'user', 'Plan three easy days in Cusco.');

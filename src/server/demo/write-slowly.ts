@@ -6,8 +6,8 @@ import { ESSAY } from './demo-text.ts';
 const PAUSE_MS = 400;
 
 /**
- * Streams an answer word by word, so that there is something to follow, and seals it at its end. When
- * the signal aborts, the turn ends with what it has. Never leaves a turn open.
+ * Streams an answer word by word, so that there is something to follow, and seals it at its end. When the signal
+ * aborts, the turn ends with the text it has. Never leaves a turn open.
  */
 export async function writeSlowly(
   store: Store,

@@ -5,22 +5,24 @@ import type { Pace } from './pace.ts';
 
 // The memory that answers take, from when they are made until the client has them.
 // Invariants
-// - Who waits holds nothing. First come, first served, by those whose size is known and by the others.
-// - Answers of a known size hold `most` bytes together, or one of them more than that alone. One begins at a turn of
-//   the event loop: those that find everything in memory would else follow each other before anybody else is heard.
-// - How large another answer is shows when it is there. So few are made at a time when the last ones were large,
-//   and none while those that are made and not taken hold `MADE_BYTES`.
-// - While somebody waits, a client that takes nothing for `PATIENCE_MS` of an answer that holds room is cut off.
+// - An answer that waits holds nothing. Answers of known size wait in one line, the others in another; each line is
+//   first come, first served.
+// - Answers of a known size hold `most` bytes together, or a single one holds more than that alone. One begins at each
+//   turn of the event loop. Otherwise answers that find everything in memory would follow each other before anybody
+//   else is served.
+// - The size of an answer of the other kind is known when it is made. So few are made at a time when the last ones were
+//   large, and none while those that are made and not taken hold `MADE_BYTES`.
+// - While an answer waits, a client that takes nothing for `PATIENCE_MS` of an answer that holds room is cut off.
 
 const MADE_BYTES = 128 * 1024 * 1024;
 /** Smaller answers do not count: a connection has one at a time. */
 export const LARGE_BYTES: number = 256 * 1024;
-/** Answers of unknown size that are made at a time, however small the last ones were: the next may be the largest. */
+/** Answers of unknown size made at a time, however small the last ones were: the next one may be the largest. */
 const MAKING_MAX = 4;
 const PATIENCE_MS = 2000;
 const LOOK_MS = 500;
 
-/** Who asks. */
+/** The client that asks for an answer. */
 export interface Asker {
   readonly pace: Pace;
   readonly signal: AbortSignal;
@@ -48,7 +50,7 @@ export class AnswerRoom {
     this.#most = most;
   }
 
-  /** Room for what takes `bytes`; call the result when it has left. CLOSED when the client goes first. */
+  /** Waits for room for `bytes`; call the result when they have left. CLOSED when the client goes first. */
   async hold(bytes: number, asker: Asker): Promise<() => void> {
     await this.#wait(this.#known, asker.signal, {
       fits: () => this.#held === 0 || this.#held + bytes <= this.#most,
@@ -57,7 +59,7 @@ export class AnswerRoom {
     return this.#holder(bytes, asker.pace);
   }
 
-  /** A turn to make an answer of unknown size; call the result, with that size, when it is made. */
+  /** Waits for a turn to make an answer of unknown size; call the result, with that size, when the answer is made. */
   async make({ signal }: Asker): Promise<(bytes?: number) => void> {
     await this.#wait(this.#unknown, signal, {
       fits: () => this.#making < this.#reads.count && this.#held < MADE_BYTES,
@@ -75,7 +77,7 @@ export class AnswerRoom {
     };
   }
 
-  /** Counts an answer that is made; call the result when it has left. */
+  /** Counts an answer that is made; call the result when the answer has left. */
   keep(bytes: number, pace: Pace): () => void {
     this.#count(bytes);
     return this.#holder(bytes, pace);
@@ -123,7 +125,7 @@ export class AnswerRoom {
     });
   }
 
-  /** Lets those begin who can, one of each kind at a turn of the event loop. */
+  /** Lets waiting answers begin if they fit, one of each kind at a turn of the event loop. */
   #advance(): void {
     if (this.#advancing) return;
     this.#advancing = true;

@@ -10,7 +10,7 @@ export interface Coding {
   readonly stream: () => Transform;
 }
 
-/** What this Node can compress with, best first. */
+/** The compressions that this Node offers, best first. */
 const CODINGS: readonly Coding[] = [
   ...builtinZstd(zlib),
   {
@@ -20,7 +20,7 @@ const CODINGS: readonly Coding[] = [
   },
 ];
 
-/** What the client takes, from its `Accept-Encoding`. */
+/** Chooses a compression that the client accepts, from its `Accept-Encoding`. */
 export function chooseCoding(accepted: string): Coding | undefined {
   const names = accepted
     .split(',')
@@ -30,13 +30,13 @@ export function chooseCoding(accepted: string): Coding | undefined {
   return CODINGS.find(({ name }) => names.includes(name));
 }
 
-/** The next piece is asked for when the last one was taken. */
+/** Asks for the next piece when the last one was taken. */
 export function compressed(
   pieces: AsyncIterable<Uint8Array>,
   { stream }: Coding,
 ): AsyncIterable<Uint8Array> {
   const squeeze = stream();
-  // Whoever reads hears of what went wrong.
+  // The reader gets the error if compression fails.
   pipeline(Readable.from(pieces, { highWaterMark: 1 }), squeeze, () => undefined);
   return squeeze as AsyncIterable<Uint8Array>;
 }

@@ -3,7 +3,7 @@ import { invalid } from '../../base/errors.ts';
 import type { AppendOptions, OpenTurnOptions, ReadOptions } from '../../context/contexts.ts';
 import type { HttpRequest } from './route.ts';
 
-/** What the headers of an append say about when it may happen. */
+/** The conditions of an append, from its headers. */
 export function appendConditions(request: HttpRequest): AppendOptions {
   return { ...headCondition(request), ...keyCondition(request) };
 }
@@ -22,7 +22,7 @@ export function headCondition(request: HttpRequest): OpenTurnOptions {
   return { expectedHead: toTurnId(BigInt(id), true) };
 }
 
-/** How turns are asked for over HTTP. */
+/** The options for reading turns over HTTP. */
 export type TurnsRead = Pick<ReadOptions, 'as' | 'maxBytes'> & { readonly payload?: boolean };
 
 interface ReadQuery {
@@ -39,7 +39,7 @@ export function readOptions({ payload, as, maxBytes }: ReadQuery): TurnsRead {
   };
 }
 
-/** Without the names that were not given: an option that is there and undefined is not the same. */
+/** Leaves out the names that were not given: an option that is present and undefined is not the same. */
 export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };

@@ -43,7 +43,7 @@ export function createApp(
   return app;
 }
 
-/** One request from its first check to its line in the log. Never throws. */
+/** Handles one request from its first check to its line in the log. Never throws. */
 async function answer(
   context: HonoContext<Env>,
   world: HttpWorld,
@@ -64,7 +64,7 @@ async function answer(
       reply = { status: 204, headers: PREFLIGHT_HEADERS };
     } else if (route === undefined) throw noRoute(incoming.method, context.req.path);
     else {
-      // While the answer is worked out nothing moves on the socket, and that is no stall.
+      // While the handler works, nothing moves on the socket. That is not a stall.
       reply = await carryOut(context, world, route, facts);
     }
   } catch (error) {
@@ -98,13 +98,13 @@ async function answer(
     await sendReply({ ...reply, headers }, incoming, outgoing, pace);
   } catch (error) {
     if (!outgoing.destroyed) world.log.warn({ id, err: error }, 'an answer broke off');
-    // One that is half there must not look complete.
+    // A partial answer must not look complete.
     socket.destroy();
   }
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Only names from here: what clients make up would fill the memory of the metrics. */
+/** Uses only names from a fixed set: names that clients make up would fill the memory of the metrics. */
 function kindOf(context: HonoContext<Env>, { calls }: HttpWorld, route: Route | undefined): string {
   const method = context.req.param('method');
   if (method !== undefined && calls.has(method)) return `CALL ${method}`;
@@ -114,7 +114,7 @@ function kindOf(context: HonoContext<Env>, { calls }: HttpWorld, route: Route | 
 interface Facts {
   readonly id: string;
   readonly pace: Pace;
-  /** Known once it was asked. */
+  /** Set once the caller is identified. */
   caller: string;
 }
 
@@ -160,7 +160,7 @@ async function carryOut(
   return reply;
 }
 
-/** A read whose answer is there at once: how large it is nobody knows before. */
+/** True for a read whose answer is made as a whole. Nobody knows its size beforehand. */
 function isMadeWhole({ method, needs, answer: { type = '' } }: Route): boolean {
   return method === 'get' && needs !== 'nobody' && !STREAMED.has(type);
 }
@@ -202,13 +202,13 @@ async function readInput(route: Route, request: HttpRequest): Promise<unknown> {
   return checkInput(body.json, parseJson(bytes), 'body');
 }
 
-/** The handler reads the body itself. */
+/** True when the handler reads the body itself. */
 function isStreamedIn({ body }: Route, request: HttpRequest): boolean {
   if (body?.bytes === undefined) return false;
   return body.json === undefined || !isJson(request.header('content-type'));
 }
 
-/** Also when nothing is said, as by a client that did not think of it. */
+/** True also when no type is given, as by a client that did not think of it. */
 function isJson(type: string | undefined): boolean {
   return type === undefined || /^application\/(?:[\w.+-]+\+)?json\b/i.test(type);
 }

@@ -27,23 +27,23 @@ export interface HttpServerOptions {
   readonly calls: CallTable;
   readonly access: Access;
   readonly limits?: Partial<HttpLimits>;
-  /** Default: one of its own. */
+  /** Default: a budget of the server's own. */
   readonly budget?: ByteBudget;
   /** Default: nothing is logged. */
   readonly log?: Log;
   readonly metrics?: Metrics;
   readonly version?: string;
-  /** PEM texts. */
+  /** The certificate and the key as PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** Origins whose pages may use the server. Default none. */
+  /** The origins whose pages may use the server. Default: none. */
   readonly origins?: readonly string[];
-  /** Refuse requests for names that are not of this machine. Default: when no tokens are needed. */
+  /** Refuse requests for host names that are not of this machine. Default: true when no tokens are needed. */
   readonly loopbackHostsOnly?: boolean;
 }
 
 export interface HttpServer {
   listen(port: number, host: string): Promise<HttpAddress>;
-  /** Ends streams, finishes requests, and after `graceMs` cuts what is left. Idempotent. */
+  /** Ends streams, finishes requests, and cuts off the rest after `graceMs`. Idempotent. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const stopping = new AbortController();
   const metrics = options.metrics ?? createMetrics({ served });
   const { signal } = stopping;
-  // Every request listens.
+  // Every request listens to this signal.
   setMaxListeners(Infinity, signal);
   const { budget = new ByteBudget() } = options;
   const world: HttpWorld = {
@@ -84,13 +84,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app = createApp(createRoutes(), world, { loopbackHostsOnly, origins });
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
-    // What is not even a request: a path or a host that makes no address.
+    // For input that is not a request: its path or host forms no address.
     errorHandler: () =>
       new Response(NO_REQUEST.body as string, { status: NO_REQUEST.status ?? 400 }),
   });
   const settings = {
     maxHeaderSize: HEADER_BYTES_MAX,
-    // Node looks for late headers this often: by itself every 30 s.
+    // Node checks for late headers this often. Its own default is every 30 s.
     connectionsCheckingInterval: Math.min(limits.headersMs, LOOK_MS),
   };
   const take = inLine((incoming, outgoing) => void listener(incoming, outgoing));
@@ -131,7 +131,7 @@ function countConnections(server: Server, metrics: Metrics): void {
 function applyLimits(server: Server, limits: HttpLimits): void {
   server.maxConnections = limits.connections;
   server.headersTimeout = limits.headersMs;
-  // A body may take as long as it keeps coming; one that stalls is cut by the socket's own timer.
+  // A body may take any time as long as it keeps coming; the socket's own timer cuts off one that stalls.
   server.requestTimeout = 0;
   server.timeout = limits.stallMs;
   server.keepAliveTimeout = limits.keepAliveMs;
@@ -161,7 +161,7 @@ async function closeServer(server: Server, graceMs: number): Promise<void> {
     server.close(() => resolve());
   });
   server.closeIdleConnections();
-  // A connection that was busy a moment ago becomes idle without anyone being told.
+  // A busy connection becomes idle without notice.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);
   await done;

@@ -6,7 +6,7 @@ import type { HttpRequest, Reply } from './route.ts';
 
 /** One event of a stream of server-sent events. */
 export interface SentEvent {
-  /** What a client sends as `Last-Event-ID` when it comes back. */
+  /** The id that a client sends as `Last-Event-ID` when it reconnects. */
   readonly id?: string;
   readonly event?: string;
   readonly data: unknown;
@@ -15,8 +15,9 @@ export interface SentEvent {
 const HEARTBEAT = encodeUtf8(': still here\n\n');
 
 /**
- * Server-sent events, pulled as fast as the client takes them; large ones may be encoded already. The last one is `end` when the source
- * came to its end, `error` when it failed, and none when the server stops: then the client comes back.
+ * Server-sent events, pulled as fast as the client takes them. Large events may be encoded already. The last event is
+ * `end` when the source came to its end, and `error` when it failed. There is none when the server stops: then the
+ * client reconnects.
  */
 export function eventReply(
   events: AsyncIterable<SentEvent | Uint8Array>,
@@ -33,7 +34,7 @@ async function* toPieces(
   events: AsyncIterable<SentEvent | Uint8Array>,
   { world, signal, identity }: HttpRequest,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  // A comment at once, so that the client knows it is connected before anything happens.
+  // Sends a comment at once, so that the client knows it is connected before anything happens.
   yield HEARTBEAT;
   try {
     for await (const event of withHeartbeats(events, world.limits.heartbeatMs)) {
@@ -50,13 +51,13 @@ async function* toPieces(
 }
 
 export function encodeEvent({ id, event, data }: SentEvent): Uint8Array {
-  // JSON has no line breaks, ids come from us, and so nothing here can forge a field.
+  // JSON has no line breaks and ids are our own, so nothing here can forge a field.
   const head =
     (id === undefined ? '' : `id: ${id}\n`) + (event === undefined ? '' : `event: ${event}\n`);
   return encodeUtf8(`${head}data: ${JSON.stringify(data)}\n\n`);
 }
 
-/** Where a client that comes back goes on: the header of a reconnecting one, or what it asked for. */
+/** The position at which a client continues: the header of a reconnecting client, or the position it asked for. */
 export function resumeAt(request: HttpRequest, asked: string | undefined): string | undefined {
   const header = request.header('last-event-id');
   return header === undefined || header === '' ? asked : header;

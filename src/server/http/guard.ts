@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { QuipuError, invalid } from '../../base/errors.ts';
 
-// What is refused before anyone looks at the request: tricks with the path, and web pages that were
-// made to talk to a server they do not belong to.
+// Refuses requests before anything else looks at them: tricks with the path, and web pages that were made to talk to a
+// server of another site.
 
 export interface GuardRules {
-  /** Where no token protects the store, only names of this machine are answered to. */
+  /** Where no token protects the store, the server answers only to names of this machine. */
   readonly loopbackHostsOnly: boolean;
-  /** Origins of web pages that may ask, such as `https://app.example`. */
+  /** Origins of web pages that may send requests, such as `https://app.example`. */
   readonly origins: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export function corsHeaders(
   };
 }
 
-/** The answer to a browser that asks before it asks. */
+/** The answer to the preflight request of a browser. */
 export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'Access-Control-Allow-Headers':

@@ -1,6 +1,6 @@
 /**
- * The items of a stream, and `undefined` whenever none came for `everyMs`. Pulls one item at a time,
- * so whoever reads slowly costs one item.
+ * The items of a stream, and `undefined` whenever none came for `everyMs`. Pulls one item at a time, so a slow reader
+ * costs one item.
  */
 export async function* withHeartbeats<T>(
   items: AsyncIterable<T>,
@@ -21,7 +21,7 @@ export async function* withHeartbeats<T>(
       yield came.value;
     }
   } finally {
-    // One that is still waiting ends by its signal; its failure has nobody left to tell.
+    // A pull that is still waiting ends by its signal; nobody is left to hear of its failure.
     next?.catch(() => undefined);
     void iterator.return?.().catch(() => undefined);
   }

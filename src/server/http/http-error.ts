@@ -12,7 +12,7 @@ interface ErrorJson {
   readonly data: object;
 }
 
-/** What a client is told. What is no QuipuError is a defect, and its text stays here. */
+/** The error as the client sees it. An error that is no QuipuError is a defect, and its text stays here. */
 export function toErrorJson(error: unknown): { readonly error: ErrorJson } {
   if (!isQuipuError(error)) {
     const message = 'the server failed in a way it did not expect; its log says more';
@@ -34,7 +34,7 @@ export function errorReply(error: unknown, hadIfMatch = false): Reply {
   return jsonReply(json, { status, headers });
 }
 
-/** INVALID, naming the first thing that is wrong. */
+/** Throws INVALID that names the first mistake. */
 export function checkInput<T extends z.ZodType>(
   schema: T,
   value: unknown,

@@ -1,17 +1,20 @@
-/** What one client may cost. */
+/** Limits on the cost of one client. */
 export interface HttpLimits {
-  /** Of a request's body, except where it is stored as it comes in. */
+  /** The bytes of a request's body, except where the body is stored as it comes in. */
   readonly bodyBytes: number;
   readonly connections: number;
-  /** Large answers that all clients together are given at a time, or one that is larger by itself. */
+  /** Bytes of large answers in progress for all clients together. A single answer may be larger than this. */
   readonly answerBytes: number;
-  /** For the headers of a request to arrive, also the first one: who says nothing is cut off after this, too. */
+  /**
+   * The time for the headers of a request to arrive, also of the first one. A client that says nothing is cut off after
+   * this, too.
+   */
   readonly headersMs: number;
-  /** A client that sends no more of its body, or takes no more of its answer, for this long is cut off. */
+  /** A client is cut off when it sends no more of its body, or takes no more of its answer, for this long. */
   readonly stallMs: number;
-  /** A connection without a request is kept this long. */
+  /** The server keeps a connection without a request for this long. */
   readonly keepAliveMs: number;
-  /** Streams that have nothing to say say so this often. */
+  /** A stream without items sends a heartbeat this often. */
   readonly heartbeatMs: number;
 }
 
@@ -25,5 +28,5 @@ export const HTTP_LIMITS: HttpLimits = {
   heartbeatMs: 15_000,
 };
 
-/** Of the head of a request: the position of a reader with many open turns is long. */
+/** The bytes of the head of a request: the position of a reader with many open turns is long. */
 export const HEADER_BYTES_MAX = 65_536;

@@ -7,19 +7,19 @@ import type { Served } from '../served.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { HttpLimits } from './http-limits.ts';
 
-/** What the whole HTTP server works with. */
+/** The parts that the whole HTTP server works with. */
 export interface HttpWorld {
   readonly served: Served;
   readonly calls: CallTable;
   readonly access: Access;
   readonly limits: HttpLimits;
-  /** Shared with the other protocol of the server. */
+  /** The budget, shared with the other protocol of the server. */
   readonly budget: ByteBudget;
-  /** Counts against the budget. */
+  /** The room for answers, which counts against the budget. */
   readonly room: AnswerRoom;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly version: string;
-  /** Aborts when the server stops: streams end, and what is under way finishes. */
+  /** Aborts when the server stops: streams end, and requests in progress finish. */
   readonly stopping: AbortSignal;
 }

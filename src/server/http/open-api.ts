@@ -3,7 +3,7 @@ import type { Needed } from '../access.ts';
 import { errorJson } from './schemas.ts';
 import type { InputObject, Route } from './route.ts';
 
-// The description of the API, from the schemas that check its input.
+// The description of the API, generated from the schemas that check its input.
 
 const ERROR_EXAMPLE = {
   error: { code: 'NOT_FOUND', message: 'there is no turn 9', data: { what: 'turn', id: '9' } },

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** How one client takes its answer. */
+/** The pace at which one client takes its answer. */
 export class Pace {
   readonly #outgoing: ServerResponse;
   #fullSinceMs: number | undefined;
@@ -9,12 +9,12 @@ export class Pace {
     this.#outgoing = outgoing;
   }
 
-  /** How long it has taken nothing although there was something. */
+  /** The time for which the client has taken nothing although there was something to take. */
   stalledMs(nowMs: number): number {
     return this.#fullSinceMs === undefined ? 0 : nowMs - this.#fullSinceMs;
   }
 
-  /** Resolves when all that was written has left, or nothing can leave any more. */
+  /** Resolves when all written bytes have left, or none can leave any more. */
   async drained(): Promise<void> {
     const outgoing = this.#outgoing;
     if (outgoing.destroyed || !outgoing.writableNeedDrain) return;
@@ -31,7 +31,7 @@ export class Pace {
     this.#fullSinceMs = undefined;
   }
 
-  /** There is somebody who would take it. */
+  /** Cuts the client off: another client waits for the room. */
   cut(): void {
     this.#outgoing.socket?.destroy();
   }

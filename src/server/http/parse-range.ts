@@ -1,12 +1,12 @@
 export interface Range {
   readonly start: number;
-  /** Exclusive. */
+  /** The end, exclusive. */
   readonly end: number;
 }
 
 /**
- * The one range that a `Range` header asks for. Undefined when there is none, or when it asks for what
- * a server may answer with the whole: several ranges, other units, or nonsense.
+ * The one range that a `Range` header asks for. Undefined when there is none, or when a server may answer with the
+ * whole: for several ranges, other units, or nonsense.
  */
 export function parseRange(
   header: string | undefined,

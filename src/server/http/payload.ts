@@ -33,7 +33,7 @@ export function toNewTurn(given: NewTurnJson): NewTurn {
   };
 }
 
-/** Exactly one of the two. */
+/** Takes exactly one of the two fields. */
 export function toPayload(given: PayloadJson): unknown {
   if ((given.base64 === undefined) === (given.payload === undefined)) {
     throw invalid('payload', 'or base64 is needed, and only one of them');

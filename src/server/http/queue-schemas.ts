@@ -5,7 +5,7 @@ import type { HttpRequest } from './route.ts';
 
 export const queueParams: z.ZodObject<{ name: z.ZodString }> = z.strictObject({ name: z.string() });
 
-/** Ids of events are numbers: a queue that got one every microsecond would take 285 years to run out. */
+/** Ids of events are numbers: a queue that got one every microsecond would take 285 years to run out of them. */
 export const eventJson: z.ZodType = z
   .strictObject({
     id: z.int().min(1),
@@ -38,10 +38,10 @@ export const EXAMPLE_EVENT: object = {
   content: 'hello',
 };
 
-/** What one answer holds of events; the next one begins after its last. */
+/** The bytes of events that one answer holds; the next answer begins after its last event. */
 export const PAGE_BYTES: number = ANSWER_BYTES;
 
-/** A queue that is there. */
+/** Opens a queue that exists. */
 export function openQueue({ world }: HttpRequest, name: string): Promise<Queue> {
   return world.served.store.queues.open(name, { create: false });
 }

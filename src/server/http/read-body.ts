@@ -5,12 +5,12 @@ import { checkJsonBounds } from '../../wire/json-bounds.ts';
 import { tooMuch } from '../binary/wire-error.ts';
 import type { HttpRequest } from './route.ts';
 
-/** Bodies up to here are taken also when the server holds too much already. */
+/** The server takes bodies up to this size even when it holds too much already. */
 const SMALL_BODY_BYTES = 1024 * 1024;
 
 /**
- * The whole body, if it is no longer than `limit`; one that says it is longer is not read at all. It counts against the
- * budget of the server until the request is over.
+ * Reads the whole body, if it is no longer than `limit`. A body that declares a greater length is not read at all. The
+ * body counts against the budget of the server until the request is over.
  */
 export async function readBody(
   { incoming, world: { budget }, signal }: HttpRequest,
@@ -22,7 +22,7 @@ export async function readBody(
   let size = 0;
   signal.addEventListener('abort', () => budget.add(-size), { once: true });
   for await (const piece of readPieces(incoming)) {
-    // Over: what it had is counted no more.
+    // The request is over: its bytes no longer count.
     if (signal.aborted) throw gone();
     size += piece.length;
     budget.add(piece.length);
@@ -36,12 +36,12 @@ export async function readBody(
   return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, size);
 }
 
-/** The body as it comes in. A client that goes away in the middle is CLOSED, not the end. */
+/** The body as it comes in. If the client goes away in the middle, this throws CLOSED and does not end. */
 export async function* readPieces(
   incoming: IncomingMessage,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
-    // Whoever stops reading still has an answer coming, which a destroyed request would take along.
+    // A reader that stops early still has an answer to send, and destroying the request would destroy the answer, too.
     const pieces = incoming.iterator({ destroyOnReturn: false });
     for await (const piece of pieces) yield piece as Uint8Array;
   } catch (error) {
@@ -54,7 +54,7 @@ function gone(cause?: unknown): QuipuError<'CLOSED'> {
   return new QuipuError('CLOSED', message, { what: 'request' }, { cause });
 }
 
-/** Refuses JSON that takes far more memory than bytes before it is parsed. */
+/** Refuses JSON that would take far more memory than it has bytes, before it is parsed. */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decodeUtf8(bytes);
   checkJsonBounds(text);

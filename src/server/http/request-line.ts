@@ -2,11 +2,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import { HEADER_BYTES_MAX } from './http-limits.ts';
 
-// Node hands over every request that stands in what it has read of a socket, up to thousands at once.
+// Node hands over every request that it finds in the bytes read from a socket, up to thousands at once.
 // Invariants
-// - One request of a connection is worked on at a time. The next begins when the answer before it has left.
-// - A connection holds a few heads of requests at most. One that sends more without waiting is cut off.
-// - What waits is dropped with the connection.
+// - The server works on one request of a connection at a time. The next begins when the answer before it has left.
+// - A connection holds a few heads of requests at most. A connection that sends more without waiting is cut off.
+// - Waiting requests are dropped with the connection.
 
 /** Requests of a connection that wait for the answer to another. */
 const WAITING_MAX = 16;

@@ -9,20 +9,20 @@ interface Answer {
 export class RequestRoom {
   readonly #room: AnswerRoom;
   readonly #asker: Asker;
-  /** What to call when parts of the answer have left. */
+  /** Functions to call when parts of the answer have left. */
   readonly #parts = new Set<() => void>();
   #made: ((bytes?: number) => void) | undefined;
 
   constructor(room: AnswerRoom, asker: Asker) {
     this.#room = room;
     this.#asker = asker;
-    // Also for what was made and never sent.
+    // This also covers parts that were made and never sent.
     asker.signal.addEventListener('abort', () => {
       for (const left of this.#parts) left();
     });
   }
 
-  /** Makes an answer whose size nobody knows, when it is its turn. */
+  /** Makes an answer of unknown size when its turn comes. */
   async make<A extends Answer>(run: () => Promise<A> | A): Promise<A> {
     const made = await this.#room.make(this.#asker);
     this.#made = made;
@@ -36,8 +36,8 @@ export class RequestRoom {
   }
 
   /**
-   * Room for a part of the answer that takes `bytes`; call the result when it has left. The answer is no longer
-   * one of unknown size.
+   * Waits for room for a part of the answer that takes `bytes`; call the result when the part has left. The answer then
+   * no longer counts as one of unknown size.
    */
   async hold(bytes: number): Promise<() => void> {
     this.#made?.();

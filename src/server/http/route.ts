@@ -4,17 +4,17 @@ import type { Identity, Needed } from '../access.ts';
 import type { HttpWorld } from './http-world.ts';
 import type { RequestRoom } from './request-room.ts';
 
-// A route says what it takes and gives before it says what it does: input is checked by the same
-// schemas that describe it in /openapi.json, so the description cannot lag behind.
+// A route declares its input and output before its work. The schemas that check the input also describe it in
+// /openapi.json, so the description cannot lag behind.
 
-/** What a handler is given beside its checked input. */
+/** The request that a handler gets in addition to its checked input. */
 export interface HttpRequest {
   readonly world: HttpWorld;
   readonly identity: Identity;
   /** Aborts when the client is gone or the server stops. */
   readonly signal: AbortSignal;
   readonly incoming: IncomingMessage;
-  /** The memory that its answer takes. */
+  /** The memory that the answer takes. */
   readonly room: RequestRoom;
   header(name: string): string | undefined;
 }
@@ -24,13 +24,13 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   /** Default `application/json`. */
   readonly type?: string;
-  /** JSON and text are compressed where the client takes that; an iterable is sent as it is pulled. */
+  /** JSON and text are compressed if the client accepts that; an iterable is sent as it is pulled. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
 
 export type InputObject = z.ZodObject<Record<string, z.ZodType>>;
 
-/** JSON of this schema, bytes of any length, or either: then bytes when the type is not JSON. */
+/** JSON of this schema, bytes of any length, or either: then the body is bytes when the type is not JSON. */
 export interface RouteBody<B extends z.ZodType = z.ZodType> {
   readonly json?: B;
   readonly bytes?: string;
@@ -41,7 +41,7 @@ export interface RouteBody<B extends z.ZodType = z.ZodType> {
 export interface RouteAnswer {
   readonly status: number;
   readonly what: string;
-  /** Absent: bytes or events, described by `type`. */
+  /** Absent when the answer is bytes or events, described by `type`. */
   readonly json?: z.ZodType;
   readonly type?: string;
   readonly example?: unknown;
@@ -57,11 +57,11 @@ export interface Exchange<P, Q, B> {
 
 interface RouteWords {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** As Hono writes it, such as `/v1/contexts/:id`. */
+  /** The path as Hono writes it, such as `/v1/contexts/:id`. */
   readonly path: string;
   readonly name: string;
   readonly summary: string;
-  /** `nobody` asks who is calling. */
+  /** `nobody`: the route does not ask who is calling. */
   readonly needs: Needed | 'nobody';
   readonly headers?: Readonly<Record<string, string>>;
   readonly answer: RouteAnswer;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 
-// What travels, in JSON's terms: ids are decimal strings, bytes are base64 or hex.
+// The values that travel, in JSON's terms: ids are decimal strings, bytes are base64 or hex.
 
 const ID = /^[1-9]\d{0,15}$/;
 const ID_OR_ZERO = /^(?:0|[1-9]\d{0,15})$/;

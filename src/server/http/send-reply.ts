@@ -3,9 +3,9 @@ import { chooseCoding, compressed } from './coding.ts';
 import type { Pace } from './pace.ts';
 import type { Reply } from './route.ts';
 
-/** Less is not worth the time. */
+/** Compressing fewer bytes is not worth the time. */
 const COMPRESS_FROM_BYTES = 1024;
-/** Written at a time, so that it shows whether the client takes anything. */
+/** Bytes written at a time, so that the server sees whether the client takes anything. */
 const PART_BYTES = 65_536;
 const JSON_TYPE = 'application/json';
 
@@ -33,7 +33,7 @@ export async function sendReply(
   else await writeBody(isWhole(body) ? only(body) : body, outgoing, pace);
 }
 
-/** Compressed where the client takes that, which the headers then say. */
+/** Compresses the body if the client accepts that, and says so in the headers. */
 async function encodeBody(
   { body, type = JSON_TYPE }: Reply,
   accepted: string,
@@ -51,7 +51,7 @@ async function encodeBody(
   return isPieces ? compressed(body, coding) : coding.whole(bytes as Uint8Array);
 }
 
-/** The next piece is asked for when the last one has left. */
+/** Asks for the next piece when the last one has left. */
 async function writeBody(
   pieces: AsyncIterable<Uint8Array>,
   outgoing: ServerResponse,

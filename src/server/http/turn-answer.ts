@@ -11,31 +11,31 @@ import type { TurnsRead } from './conditions.ts';
 import { jsonReply } from './route.ts';
 import type { HttpRequest, Reply } from './route.ts';
 
-// Turns as JSON. Small payloads are read with their records. Large ones are read when there is room for them and the
-// client takes them, so that a page of any size costs a few payloads at a time.
+// Turns as JSON. Small payloads are read with their records. Large payloads are read when there is room for them and
+// the client takes them, so a page of any size costs a few payloads at a time.
 
-/** A payload up to here comes with its record. */
+/** A payload up to this size comes with its record. */
 const SMALL_PAYLOAD_BYTES = 65_536;
-/** A page whose payloads have more is streamed, in parts of so many. */
+/** A page with more payload bytes than this is streamed, in parts of this size. */
 const PART_BYTES = 262_144;
 
-/** What a page is read with. */
+/** The source that a page is read from. */
 export interface PageSource {
   readonly read: (options: ReadOptions) => Promise<TurnPage>;
-  /** Turns that were asked for. */
+  /** The number of turns that the client asked for. */
   readonly wanted: number;
-  /** The end that stays when a page is cut for its bytes. */
+  /** The end that stays when a page is cut to its maximum of bytes. */
   readonly keeps: 'newest' | 'oldest';
 }
 
-/** What is kept of a turn until its part of the page is sent. */
+/** The part of a turn that is kept until its part of the page is sent. */
 interface Planned {
   readonly id: TurnId;
   readonly depth: number;
   readonly size: number;
 }
 
-/** The turns of a page, and where it goes on. */
+/** The turns of a page, and the position at which the next one begins. */
 interface PagePlan extends Omit<TurnPage, 'turns'> {
   readonly turns: readonly Planned[];
 }
@@ -57,7 +57,7 @@ export async function pageReply(
   return { body: await begun(parts) };
 }
 
-/** One turn, whose payload is read when there is room for it. */
+/** Answers with one turn, whose payload is read when there is room for it. */
 export async function turnReply(
   turn: Turn,
   asked: TurnsRead,
@@ -68,7 +68,7 @@ export async function turnReply(
   return { body: await begun(pieces) };
 }
 
-/** The turns up to one as lines, older first, made as the client takes them. */
+/** Answers with the turns up to one as lines, oldest first, made as the client takes them. */
 export async function chainReply(
   tip: TurnId,
   asked: TurnsRead,
@@ -89,22 +89,22 @@ async function* chainLines(
   }
 }
 
-/** What to read turns with that may turn out to be large. */
+/** Options to read turns that may turn out to be large. */
 export function smallPayloads<R extends TurnsRead>(asked: R): Omit<R, 'payload'> & ReadOptions {
   return asked.payload === false ? asked : { ...asked, payload: SMALL_PAYLOAD_BYTES };
 }
 
-/** The same for a stream of turns, of which little is held ahead of the client. */
+/** Like `smallPayloads`, for a stream of turns. Little is held ahead of the client. */
 export function readAhead<R extends TurnsRead>(asked: R): Omit<R, 'payload'> & ReadOptions {
   return { ...smallPayloads(asked), maxBytes: SMALL_PAYLOAD_BYTES };
 }
 
-/** Its payload was left out for its size. */
+/** True when the payload was left out for its size. */
 export function isLarge({ size }: { readonly size: number }): boolean {
   return size > SMALL_PAYLOAD_BYTES;
 }
 
-/** A turn that is large, in bytes as `encode` shows it, while the client takes them. */
+/** A large turn, in the bytes that `encode` makes, while the client takes them. */
 export async function* wholeTurn(
   { id, size }: Planned,
   { as = 'latest' }: TurnsRead,
@@ -114,14 +114,14 @@ export async function* wholeTurn(
   const { contexts } = world.served.store;
   const left = await room.hold(size);
   try {
-    // Nothing but the bytes is kept: those wait for the client.
+    // Only the bytes are kept, because they wait for the client.
     yield await contexts.turn(id, { as }).then((turn) => encode(turn as Turn));
   } finally {
     left();
   }
 }
 
-/** What `maxBytes` leaves of a page that was read without payloads. */
+/** Cuts a page that was read without payloads to `maxBytes`. */
 function planPage(page: TurnPage, maxBytes: number, keeps: PageSource['keeps']): PagePlan {
   const { turns, headDepth } = page;
   const keep = keeps === 'newest' ? keepNewest : keepOldest;
@@ -156,7 +156,7 @@ async function* pageParts(
   yield encodeUtf8(`],${JSON.stringify(toPageJson(page)).slice(1)}`);
 }
 
-/** Sealed turns that follow each other. */
+/** Encodes sealed turns that follow each other. */
 async function encodeTurns(
   engine: Engine,
   part: readonly Planned[],
@@ -177,7 +177,7 @@ function toPageJson<P extends Omit<TurnPage, 'turns'>>({ cursor, ...page }: P): 
   return { ...page, ...(cursor !== undefined && { cursor: String(cursor) }) };
 }
 
-/** With its first piece made: what fails before that is an error of the request, and not of the connection. */
+/** Makes the first piece: a failure before that is an error of the request, and not of the connection. */
 async function begun<T>(pieces: AsyncGenerator<T, void, undefined>): Promise<AsyncIterable<T>> {
   const first = await pieces.next();
   return (async function* () {

@@ -10,8 +10,9 @@ export interface BoundSocket<T> {
 }
 
 /**
- * Listens where others look for the owner of `folder`; undefined when there is no place for a socket, and
- * others are told so. Only for who holds the lock of the folder: a socket that is there belongs to one who is gone.
+ * Listens where others look for the owner of `folder`. Undefined when there is no place for a socket; then the owner's
+ * note tells the others. Only the holder of the folder's lock may call this: a socket that exists already belongs to an
+ * owner that is gone.
  */
 export async function bindSocket<T>(
   folder: string,
@@ -24,14 +25,14 @@ export async function bindSocket<T>(
     if (bound !== undefined) return bound;
   }
   const short = shortPlace(folder);
-  // Said before anyone listens: who finds the socket must know what its owner promises.
+  // The note is written before the socket listens: a process that finds the socket must know what its owner promises.
   if (short !== undefined) writeOwnerNote(folder, { durability, shares: true, socket: short });
   const bound = short === undefined ? undefined : await listenAnew(short, listen);
   if (bound === undefined) writeOwnerNote(folder, { durability, shares: false });
   return bound;
 }
 
-/** Undefined when sockets cannot be there, for whatever reason the system has. */
+/** Undefined when the system allows no socket there, for whatever reason. */
 async function listenAnew<T>(
   path: string,
   listen: (path: string) => Promise<T>,

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { OwnerNote } from '../../engine/files/owner/owner-note.ts';
 
-// Where the owner of a folder listens for the other processes of the machine. The kernel takes short paths
-// only, and some file systems take no sockets, so there is a second place beside the folder itself.
+// The place where the owner of a folder listens for the other processes of the machine. The kernel takes short paths
+// only, and some file systems take no sockets, so there is a second place in addition to the folder itself.
 
 export const SOCKET_FILE = 'quipu.sock';
 
-/** Bytes that the address of a Unix socket has room for, without the zero at its end. */
+/** The bytes that the address of a Unix socket has room for, without the zero at its end. */
 const PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107;
 
 /** The usual place; undefined when its path is too long. */
@@ -18,8 +18,8 @@ export function usualPlace(folder: string): string | undefined {
 }
 
 /**
- * A short path in a folder that only this user can enter; undefined when there is none. The name belongs to
- * this folder alone, and stays the same, so that what a killed owner left is found and replaced.
+ * A short path in a folder that only this user can enter; undefined when there is none. The name belongs to this folder
+ * alone and stays the same, so a new owner finds and replaces the socket of a killed owner.
  */
 export function shortPlace(folder: string): string | undefined {
   const { dev, ino } = fs.statSync(folder);
@@ -29,7 +29,7 @@ export function shortPlace(folder: string): string | undefined {
   return home === undefined ? undefined : fits(join(home, `${name}.sock`));
 }
 
-/** Where to find the owner that left this note; undefined when it can be at no place that may be trusted. */
+/** The place of the owner that left this note; undefined when no place can be trusted. */
 export function placeOf(folder: string, note: OwnerNote | undefined): string | undefined {
   const socket = note?.socket;
   if (socket === undefined) return usualPlace(folder);
@@ -40,14 +40,14 @@ function fits(path: string): string | undefined {
   return Buffer.byteLength(path) <= PATH_BYTES_MAX ? path : undefined;
 }
 
-/** Made when it is not there. Others can write to the folder for temporary files, so it may not be ours. */
+/** Makes the folder if it does not exist. Others can write to the folder for temporary files, so it may not be ours. */
 function runtimeFolder(): string | undefined {
   const given = process.env['XDG_RUNTIME_DIR'];
   const path = given ? join(given, 'quipu') : join(tmpdir(), `quipu-${process.getuid?.() ?? 0}`);
   try {
     fs.mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch {
-    // Then there is none, or it is no folder, which is looked at next.
+    // Then there is none, or it is not a folder; the check below decides.
   }
   return isPrivate(path) ? path : undefined;
 }

@@ -4,7 +4,7 @@ import { Tally } from './tally.ts';
 
 export interface CountedBytes {
   readonly moved: Counter<'protocol' | 'direction'>;
-  /** Of the binary protocol, with every read and every write. */
+  /** Bytes of the binary protocol, counted with every read and every write. */
   readonly binaryIn: Tally;
   readonly binaryOut: Tally;
 }

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Engine } from '../../engine/engine.ts';
 import { Tally } from './tally.ts';
 
-/** What the records of each list are called. */
+/** The label for the records of each list. */
 const LISTS = {
   turns: 'turn',
   opened: 'turn_opened',
@@ -15,7 +15,7 @@ const LISTS = {
   docs: 'doc',
 } as const;
 
-/** Counts what is committed, whoever asked for it. The result ends it. */
+/** Counts all commits, whoever asked for them. Call the result to stop. */
 export function countChanges(registry: Registry, engine: Engine): () => void {
   const registers = [registry];
   const commits = new Tally();

@@ -10,30 +10,30 @@ export type Protocol = 'http' | 'binary';
 
 export interface CountedRequest {
   readonly protocol: Protocol;
-  /** A route, a message or a method: from a fixed set, never what a client made up. */
+  /** A route, a message or a method: from a fixed set, never a name that a client made up. */
   readonly kind: string;
   readonly ms: number;
   readonly ok: boolean;
 }
 
 export interface Metrics {
-  /** In the text format of Prometheus. */
+  /** The metrics in the text format of Prometheus. */
   text(): Promise<string>;
   readonly contentType: string;
   request(request: CountedRequest): void;
   connection(protocol: Protocol, change: 1 | -1): void;
   bytes(protocol: Protocol, direction: 'in' | 'out', count: number): void;
-  /** A run of gc, verify, backup or another piece of upkeep. */
+  /** Counts a run of gc, verify, backup or another maintenance task. */
   upkeep(task: string, ms: number, ok: boolean): void;
-  /** What the binary server shall call. */
+  /** The hooks that the binary server calls. */
   readonly binaryHooks: BinaryHooks;
-  /** Lets go of the store. */
+  /** Releases the store. */
   close(): void;
 }
 
 export interface MetricsOptions {
   readonly served: Served;
-  /** Memory, CPU and event loop of the process. Default false: they cost a timer. */
+  /** Adds memory, CPU and event loop of the process. Default false: these metrics cost a timer. */
   readonly ofProcess?: boolean;
 }
 

@@ -1,15 +1,16 @@
-// A histogram of durations by two labels, as prom-client has one and prints it. Its own took 2 µs of every
-// request that was counted: labels are joined to a key each time, buckets looked up by their text.
+// A histogram of durations by two labels, like the one of prom-client and printed in the same way. The histogram of
+// prom-client took 2 µs of every counted request: it joins the labels to a key each time, and looks buckets up by their
+// text.
 
 export interface DurationsOptions {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly [string, string];
-  /** Seconds, rising. */
+  /** Upper bounds in seconds, rising. */
   readonly buckets: readonly number[];
 }
 
-/** Values of labels come from a fixed set: each one that was ever seen stays. */
+/** Values of labels must come from a fixed set: each value that was ever seen stays. */
 export class Durations {
   readonly #options: DurationsOptions;
   readonly #series = new Map<string, Map<string, Series>>();
@@ -23,7 +24,7 @@ export class Durations {
     (known ?? this.#addSeries(first, second)).observe(seconds);
   }
 
-  /** In the text format of Prometheus. */
+  /** The histogram in the text format of Prometheus. */
   text(): string {
     const { name, help, labels } = this.#options;
     const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`];
@@ -46,7 +47,7 @@ export class Durations {
 
 class Series {
   readonly #buckets: readonly number[];
-  /** How many fell into each bucket and into none before it; those over all of them come last. */
+  /** The number of values in each bucket and in none before it. The last entry counts values above all buckets. */
   readonly #counts: number[];
   #sum = 0;
 
@@ -75,7 +76,7 @@ class Series {
   }
 }
 
-/** JSON escapes what a label's value must escape, and in the same way. */
+/** JSON escapes the same characters as a label's value, and in the same way. */
 function quote(value: string): string {
   return JSON.stringify(value);
 }

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Stats } from '../../store/maintain.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Looking costs a walk through the store's folder, so a scrape that comes sooner gets the same answer. */
+/** Measuring costs a walk through the store's folder, so a scrape that comes sooner gets the same answer. */
 const FRESH_MS = 5000;
 
 interface Shown {

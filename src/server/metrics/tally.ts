@@ -1,6 +1,6 @@
 /**
- * A number that is counted on the way of every request, and told to prom-client when somebody asks: told each
- * time, its counters took a microsecond of each.
+ * A number that is counted with every request, and passed to prom-client when somebody asks. Calling the counters of
+ * prom-client each time took a microsecond of each request.
  */
 export class Tally {
   #untold = 0;
@@ -9,7 +9,7 @@ export class Tally {
     this.#untold += count;
   }
 
-  /** Tells what came since the last time; nothing when nothing came. */
+  /** Adds the count since the last call to `counter`; does nothing when the count is zero. */
   tell(counter: { inc(count: number): void }): void {
     if (this.#untold > 0) counter.inc(this.#untold);
     this.#untold = 0;

@@ -5,26 +5,26 @@ import { readTokenFile, stampOfTokenFile } from './token-file.ts';
 import type { TokenRecord } from './token.ts';
 import { findToken, hasExpired } from './token.ts';
 
-// Lets in who holds a token of a file, as the file is now.
+// Admits the holder of a token that is in the file now.
 // Invariants
-// - Within `pollMs` of a revocation or an expiry the token is refused, and `ended` of every identity that
-//   it gave has aborted.
-// - A token that was just created is known at once: a miss looks at the file again.
-// - A file that cannot be read or understood lets nobody in.
-// - Once tokens are needed they stay needed: revoking the last one must not open the door. Who came in
-//   without one before must show one now.
+// - Within `pollMs` of a revocation or an expiry the token is refused, and `ended` of every identity that it gave has
+//   aborted.
+// - A token that was just created is known at once: a miss reads the file again.
+// - A file that cannot be read or understood admits nobody.
+// - Once tokens are needed they stay needed: revoking the last one must not open the door. A client that came in
+//   without a token before must show one now.
 
 const POLL_MS = 500;
 
 export interface TokenAccessOptions {
   readonly path: string;
-  /** True: also while the file has no tokens. False: from the first token on. */
+  /** True: tokens are needed even while the file has none. False: tokens are needed from the first token on. */
   readonly needed: boolean;
-  /** True: a token with the scope admin also lets bring programs that others run. Default false. */
+  /** True: the holder of an admin token may also bring programs that others run. Default false. */
   readonly handlers?: boolean;
   readonly pollMs?: number;
   readonly now?: () => number;
-  /** Told once of each new trouble with the file. */
+  /** Called once for each new problem with the file. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
@@ -37,7 +37,7 @@ export class TokenAccess implements Access {
   #stamp = 'unread';
   #trouble: string | undefined;
   #looking: Promise<void> | undefined;
-  /** By hash: a name may be revoked and given to another token. */
+  /** Identities by hash: a name may be revoked and given to another token. */
   readonly #identities = new Map<string, Admitted>();
   readonly #anyone = admit('anyone', 'admin');
 
@@ -49,7 +49,7 @@ export class TokenAccess implements Access {
     this.#timer.unref();
   }
 
-  /** Throws what is wrong with the file, so that a server does not start with a door nobody can pass. */
+  /** Throws the problem with the file, so that a server does not start with a door nobody can pass. */
   static async open(options: TokenAccessOptions): Promise<TokenAccess> {
     await readTokenFile(options.path);
     const access = new TokenAccess(options);
@@ -97,7 +97,7 @@ export class TokenAccess implements Access {
     return entry.identity;
   }
 
-  /** Reads the file again if it has changed. Never rejects. Calls that overlap share one look. */
+  /** Reads the file again if it has changed. Never rejects. Overlapping calls share one look. */
   #look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined;
@@ -151,7 +151,7 @@ interface Admitted {
 
 function admit(name: string, scope: Scope, handlers = false): Admitted {
   const end = new AbortController();
-  // One for each connection, and there may be many.
+  // Each connection adds a listener, and there may be many connections.
   setMaxListeners(0, end.signal);
   return { identity: { name, scope, handlers, ended: end.signal }, end };
 }

@@ -10,8 +10,8 @@ import {
 } from './token-list.ts';
 import type { TokenRecord } from './token.ts';
 
-// The file that says whose tokens are good. It lies in the store's folder and is no part of the store:
-// a backup leaves it out, because a copy that travels must not let in whoever was let in here.
+// The file that lists the valid tokens. The file lies in the store's folder and is no part of the store. A backup
+// leaves it out, because a copy that travels must not admit everyone who was admitted here.
 // Invariants
 // - The file is replaced as a whole: a reader sees the list before or the list after.
 // - `<file>.new` is made by one process only, which makes it the lock of a change.
@@ -26,7 +26,7 @@ export function tokenFileOf(store: string): string {
   return join(store, TOKEN_FILE);
 }
 
-/** What tells one content of the file from another without reading it. */
+/** A stamp that tells one content of the file from another without reading it. */
 export async function stampOfTokenFile(path: string): Promise<string> {
   try {
     const { ino, size, mtimeNs } = await stat(path, { bigint: true });
@@ -37,7 +37,7 @@ export async function stampOfTokenFile(path: string): Promise<string> {
   }
 }
 
-/** A missing file has no tokens. INVALID when it is damaged, or when others may write to it. */
+/** Reads the tokens; a missing file has none. INVALID when the file is damaged, or when others may write to it. */
 export async function readTokenFile(path: string): Promise<readonly TokenRecord[]> {
   let text: string;
   try {
@@ -56,7 +56,7 @@ export async function readTokenFile(path: string): Promise<readonly TokenRecord[
   return decodeTokenList(text);
 }
 
-/** Replaces the list by what `change` makes of it. Durable when it resolves; nothing happens when it throws. */
+/** Replaces the list by the result of `change`. Durable when this resolves; nothing happens when this throws. */
 export async function changeTokenFile(
   path: string,
   change: (records: readonly TokenRecord[]) => readonly TokenRecord[],
@@ -82,7 +82,7 @@ export async function changeTokenFile(
   await syncFolder(dirname(path));
 }
 
-/** Changes are short, so another one that is under way is over in a moment. */
+/** Changes are short, so a change by another process is over in a moment. */
 async function openAlone(aside: string): Promise<Awaited<ReturnType<typeof open>>> {
   const giveUpAt = Date.now() + WAIT_MS;
   for (;;) {

@@ -6,7 +6,7 @@ import type { TokenRecord } from './token.ts';
 
 const VERSION = 1;
 const SCOPES: readonly string[] = ['read', 'write', 'admin'] satisfies Scope[];
-/** A presented token is compared with each of them. */
+/** A presented token is compared with each token of the file. */
 export const TOKENS_MAX = 1000;
 export const TOKEN_FILE_BYTES_MAX: number = 1024 * 1024;
 
@@ -33,7 +33,7 @@ export function isScope(text: string): text is Scope {
   return SCOPES.includes(text);
 }
 
-/** The check of a name: it stands in logs and tables, and on command lines without quotes. */
+/** Checks a name: it stands in logs and tables, and on command lines without quotes. */
 export function isTokenName(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/.test(text);
 }

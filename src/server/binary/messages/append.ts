@@ -19,15 +19,15 @@ import { keyText } from './wire-key.ts';
 
 type Item = Pick<BatchItem, 'turn' | 'fsRoot'>;
 
-/** Where the first item goes: what both kinds of request say alike. */
+/** The place of the first item. Both kinds of request state it in the same way. */
 type Placing = Pick<AppendBatch, 'context' | 'parent' | 'key' | 'expectHead'>;
 
-/** What they do not. */
+/** The parts in which the two kinds of request differ. */
 interface Kind {
-  /** What an error calls the item. */
+  /** The name of the item in an error. */
   readonly where: (index: number) => string;
   readonly reply: (committed: Committed) => Reply;
-  /** Throws what the client is told; undefined: what the engine says. */
+  /** Throws the error that the client is told; undefined: the client is told the engine's error. */
   readonly fail?: (error: unknown) => never;
 }
 
@@ -79,7 +79,7 @@ function planJob(engine: Engine, placing: Placing, items: readonly Item[], kind:
   return new AppendJob(engine, planAppend(context, turns, plan), kind);
 }
 
-/** A class, since it holds payloads: see `EncodedPayload`. */
+/** A class, because it holds payloads: see `EncodedPayload`. */
 class AppendJob implements Job {
   readonly order = 'write';
   readonly #engine: Engine;

@@ -20,7 +20,7 @@ export function getBlob(engine: Engine): MessageHandler {
     plan({ payload }: Request): Job {
       const hash = decodeGetBlob(payload);
       const run = async (): Promise<Reply> => {
-        // A blob can be larger than memory, and only one that fits a frame is loaded.
+        // A blob can be larger than memory, so only a blob that fits a frame is loaded.
         const stat = await engine.statBlob(hash);
         if (stat === undefined) throw missing('blob', hash);
         if (stat.size > RAW_BYTES_MAX) throw tooLarge(stat.size);

@@ -11,7 +11,7 @@ import { getBefore, getLast, getRange } from './pages.ts';
 import { patchTurn } from './patch.ts';
 import { subscribe, unsubscribe } from './subscribe.ts';
 
-/** Every message but HELLO, which is about the connection itself. */
+/** The handlers of every message except HELLO, which is about the connection itself. */
 export function createMessages(engine: Engine, calls: CallTable): MessageTable {
   return new Map([
     [MessageType.CTX_CREATE, ctxCreate(engine, 'CTX_CREATE')],

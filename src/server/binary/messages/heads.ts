@@ -11,7 +11,7 @@ export function headParts(row: HeadRow): Parts {
   return encodeHead({ context: row.id, head: row.head, depth: row.headDepth });
 }
 
-/** CTX_CREATE and CTX_FORK, which do the same. */
+/** Handles CTX_CREATE and CTX_FORK, which do the same. */
 export function ctxCreate(engine: Engine, name: string): MessageHandler {
   async function create(base: bigint): Promise<Parts> {
     const from = base === NO_TURN ? {} : { base: turnOf(base, 'base turn') };

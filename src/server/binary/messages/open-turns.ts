@@ -21,7 +21,7 @@ import { placeOf } from './place-of.ts';
 import { takePayload } from './take-payload.ts';
 import { asMissing, contextOf, missing, turnOf } from './wire-ids.ts';
 
-/** APPEND_TURN with OPEN: the payload is the first piece. */
+/** Handles APPEND_TURN with OPEN: the payload is the first piece. */
 export function openTurn(engine: Engine, append: AppendTurn, session: Session): Job {
   const context = contextOf(append.context);
   const { parent, expectedHead } = placeOf(append);
@@ -72,7 +72,7 @@ export function appendDelta(engine: Engine): MessageHandler {
           try {
             await engine.commit({ deltas: [{ turn, offset, bytes }] });
           } catch (error) {
-            // What was sent behind it is at a wrong place now, and is told so by the engine.
+            // The pieces sent after this one now have a wrong offset. The engine says so for each of them.
             knownTurns.delete(turn);
             throw error;
           }
@@ -80,7 +80,8 @@ export function appendDelta(engine: Engine): MessageHandler {
         };
         return { order: 'write', run };
       }
-      // The first one, or one that repeats bytes: then the turn knows how much it holds.
+      // This is the first piece from this connection, or a piece that repeats bytes. The stored turn says how much it
+      // holds.
       const run = async (): Promise<Reply> => {
         await mustBeIn(engine, context, turn);
         await engine.commit({ deltas: [{ turn, offset, bytes }] });
@@ -133,19 +134,19 @@ async function commitSeal(
     const { sealed } = await engine.commit(planSeal(turn, open.bytes, reason));
     return sealed[0] ?? (await mustGetTurn(engine, turn));
   } catch (error) {
-    // Somebody else wrote to the turn meanwhile.
+    // Another client wrote to the turn meanwhile.
     if (isQuipuError(error, 'HEAD_MOVED')) throw otherLength(turn, Number(error.data.head));
     throw error;
   }
 }
 
-/** The same seal again has the same answer. */
+/** Repeating a seal gives the same answer. */
 function sameSeal(seal: Seal, row: TurnRow): TurnRow {
   const outcomes = TurnFlag.ABORTED | TurnFlag.INTERRUPTED;
   const isSame =
     (row.flags & outcomes) === (seal.outcome === 'aborted' ? TurnFlag.ABORTED : 0) &&
     row.size === seal.totalLength &&
-    // What was erased has no hash to compare with.
+    // An erased payload has no hash to compare with.
     (seal.hash === undefined || row.payload === NO_HASH || seal.hash === row.payload);
   if (isSame) return row;
   throw invalid('SEAL.turn_id', `names turn ${row.id}, which is sealed otherwise`);

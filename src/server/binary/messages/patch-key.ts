@@ -5,8 +5,8 @@ import type { Batch, PatchAppend } from '../../../engine/batch.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { PatchRow } from '../../../engine/rows.ts';
 
-// A key for a patch. Engines know keys of turns alone, so this one is a document, written in the commit
-// of its patch: it says what was asked for, and which patch was the newest on the turn before.
+// The idempotency key of a patch. Engines know only keys of turns, so this key is a document, written in the commit of
+// its patch. The document says what was asked for, and which patch on the turn was the newest before.
 
 export interface PlannedPatch extends Batch {
   readonly patches: readonly [PatchAppend];
@@ -15,11 +15,11 @@ export interface PlannedPatch extends Batch {
 interface KeyNote {
   readonly payload: string;
   readonly tombstone: boolean;
-  /** The newest patch on the turn before this one, 0 for none. */
+  /** The newest patch on the turn before this one; 0 when there was none. */
   readonly after: number;
 }
 
-/** The patch, or the one that the same request made the first time. */
+/** Commits the patch, or returns the patch that the same request made the first time. */
 export async function commitPatchOnce(
   engine: Engine,
   planned: PlannedPatch,
@@ -45,8 +45,8 @@ export async function commitPatchOnce(
       if (row === undefined) throw new Error('a patch was stored and is not there');
       return row;
     } catch (error) {
-      // Another patch came between, or the same request over another connection: look again. What the
-      // client itself expected is for the client to hear.
+      // Another patch came in between, or the same request over another connection: look again. If the newest patch is
+      // not the one that the client itself expected, the client gets the error.
       const isOurs = isQuipuError(error, 'HEAD_MOVED') && !missesExpected(error, patch);
       if (!isOurs) throw error;
     }

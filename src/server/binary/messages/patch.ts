@@ -50,7 +50,7 @@ async function planPatch(engine: Engine, request: PatchRequest): Promise<Planned
   const turn = await mustGetTurn(engine, turnOf(request.turn));
   const about = {
     turn: turn.id,
-    // One past every number there is stands for all that no patch can have.
+    // One past the highest number stands for every number that no patch can have.
     ...(expectSeq !== undefined && {
       expectedSeq: expectSeq <= SEQ_MAX ? Number(expectSeq) : Number.MAX_SAFE_INTEGER,
     }),

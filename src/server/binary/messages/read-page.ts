@@ -16,7 +16,7 @@ import type { SentTurn } from '../turn-recs.ts';
 import { contextOf, missing, turnOf } from './wire-ids.ts';
 
 export interface ReadPage {
-  /** Older first. */
+  /** The turns, oldest first. */
   readonly turns: readonly SentTurn[];
   readonly wantExt: boolean;
   readonly head: TurnId;
@@ -25,7 +25,7 @@ export interface ReadPage {
 
 /** A chain of turns, whose last one may still be open. */
 interface Chain {
-  /** The last sealed turn, `NO_TURN` when there is none. */
+  /** The last sealed turn; `NO_TURN` when there is none. */
   readonly tip: TurnId;
   readonly tipDepth: number;
   readonly open: OpenTurnRow | undefined;
@@ -76,7 +76,7 @@ export async function readRange(engine: Engine, request: GetRange): Promise<Read
   return { turns, wantExt, head, headDepth };
 }
 
-/** The last turns of the chain. */
+/** Reads the last turns of the chain. */
 async function readEnd(
   engine: Engine,
   chain: Chain,
@@ -94,11 +94,11 @@ function lengthOf({ tip, tipDepth, open }: Chain): number {
   return tip === NO_TURN ? 0 : tipDepth + 1;
 }
 
-/** The chain of a context, with its open turn if that is wanted. */
+/** Finds the chain of a context, with its open turn if the client wants that. */
 async function chainOf(engine: Engine, head: HeadRow, wantOpen: boolean): Promise<Chain> {
   const sealed = { tip: head.head, tipDepth: head.headDepth, open: undefined };
   if (!wantOpen || head.openTurn === NO_TURN) return sealed;
-  // Sealed since the head was read: then it counts from the next read on.
+  // If the turn was sealed after the head was read, the next read includes it.
   const open = await engine.getOpenTurn(head.openTurn);
   return open === undefined ? sealed : { ...parentOf(open.row), open };
 }
@@ -115,7 +115,7 @@ function parentOf(row: TurnRow): Pick<Chain, 'tip' | 'tipDepth'> {
   return { tip: row.parent, tipDepth: Math.max(0, row.depth - 1) };
 }
 
-/** A turn that the context leads to, or that was appended to it. Context 0 stands for any. */
+/** Finds a turn on the chain of the context, or a turn that was appended to it. Context 0 stands for any. */
 async function findIn(
   engine: Engine,
   context: bigint,
@@ -161,7 +161,7 @@ async function load(
   return [...turns, toSentOpenTurn(open, payload)];
 }
 
-/** Numbers past those that patches can have ask for all of them. */
+/** A number higher than any patch can have asks for all patches. */
 function patchesUpTo(asOf: bigint | undefined): 'latest' | 'original' | number {
   if (asOf === undefined || asOf > SEQ_MAX) return 'latest';
   return asOf === 0n ? 'original' : Number(asOf);

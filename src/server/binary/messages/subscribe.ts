@@ -52,7 +52,7 @@ export function subscribe(engine: Engine): MessageHandler {
   };
 }
 
-/** Where the client is; undefined before the root. It has to be on the chain of the head. */
+/** The position of the client; undefined before the root. The position must be on the chain of the head. */
 async function findPosition(
   engine: Engine,
   head: HeadRow,

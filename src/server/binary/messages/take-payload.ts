@@ -8,22 +8,24 @@ import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import { Compression } from '../../../wire/turn-input.ts';
 import type { TurnInput } from '../../../wire/turn-input.ts';
 
-/** Hashed at a time; other connections are served in between. */
+/** Bytes hashed at a time; other connections are served in between. */
 const SLICE_BYTES = 1024 * 1024;
 
-/** From here on an engine writes the bytes before their commit takes its place, so later ones could pass. */
+/**
+ * True for a payload so large that an engine writes it before its commit takes its place. Later commits could pass it.
+ */
 export function isLarge(length: number): boolean {
   return length >= LARGE_BLOB_BYTES;
 }
 
-/** The payload of a turn as it is to be stored, once its length and hash are known to be right. */
+/** The payload of a turn as the store keeps it. Throws unless its length and hash are right. */
 export function takePayload(turn: TurnInput, where: string): EncodedPayload {
   const payload = new EncodedPayload(turn.encoding, unpack(turn, where));
   compare(payload.hash, turn.hash, where);
   return payload;
 }
 
-/** The same for a payload that takes long to hash. */
+/** Like `takePayload`, for a payload that takes long to hash. */
 export async function takeLargePayload(turn: TurnInput, where: string): Promise<EncodedPayload> {
   const { encoding, hash } = turn;
   const bytes = unpack(turn, where);
@@ -31,7 +33,7 @@ export async function takeLargePayload(turn: TurnInput, where: string): Promise<
   return { encoding, bytes, hash };
 }
 
-/** For bytes that take long to hash. */
+/** Checks the hash of bytes that take long to hash. */
 export async function checkHash(bytes: Uint8Array, hash: Hash, where: string): Promise<void> {
   const hasher = createHasher();
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
@@ -59,7 +61,7 @@ function unpack({ compression, payload, rawLength }: TurnInput, where: string): 
   try {
     return decompress(payload, rawLength);
   } catch {
-    // Damaged, or of another length: which of the two is no help to the sender.
+    // The payload is damaged or has another length. Telling the sender which would not help.
     throw invalid(`${where}.payload`, `is not zstd of ${rawLength} bytes`);
   }
 }

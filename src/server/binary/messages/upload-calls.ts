@@ -8,8 +8,8 @@ import type { Session } from '../session.ts';
 import { Upload } from '../upload.ts';
 import { missing } from './wire-ids.ts';
 
-// The two methods that belong to the protocol: a body travels in pieces, each a CALL of its own. What a
-// piece does to its upload happens when it is read, so pieces keep their order whatever else is under way.
+// The two methods that belong to the protocol. A body travels in pieces, and each piece is a CALL of its own. A piece
+// changes its upload when the piece is read, so pieces keep their order whatever other requests run.
 
 export function planUploadPiece(args: readonly unknown[], session: Session): Job {
   const [id, piece] = args;
@@ -34,7 +34,7 @@ function findUpload(id: unknown, session: Session): { upload: Upload; reqId: Uin
 }
 
 function answerWith(result: Promise<unknown>, order: Job['order']): Job {
-  // It may fail before anyone waits for it.
+  // The result may fail before anyone waits for it.
   result.catch(() => undefined);
   return { order, run: async () => ({ parts: encodeCallReply(toCall(await result)) }) };
 }

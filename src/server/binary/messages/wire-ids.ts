@@ -1,7 +1,8 @@
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { QuipuError, isQuipuError } from '../../../base/errors.ts';
 
-// Clients send any 64 bits as an id. One that no store hands out is as missing as one that this store has not.
+// Clients may send any 64 bits as an id. An id that no store hands out counts as missing, like an id that this store
+// lacks.
 
 const ID_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -9,7 +10,7 @@ export function missing(what: string, id: bigint | string): QuipuError<'NOT_FOUN
   return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id: String(id) });
 }
 
-/** `what` is how the message calls it. */
+/** `what` is the name that the message uses for the turn. */
 export function turnOf(id: bigint, what = 'turn'): TurnId {
   if (id > 0n && id <= ID_MAX) return id as TurnId;
   throw missing(what, id);
@@ -20,7 +21,7 @@ export function contextOf(id: bigint): ContextId {
   throw missing('context', id);
 }
 
-/** For a turn that a request names in a certain role: clients are told that role by its name. */
+/** For a turn that a request names in a certain role: the error tells the client this role. */
 export function asMissing(error: unknown, what: string): unknown {
   const isTurn = isQuipuError(error, 'NOT_FOUND') && error.data.what === 'turn';
   return isTurn ? missing(what, error.data.id) : error;

@@ -7,7 +7,7 @@ import { defineRoute, jsonReply } from '../route.ts';
 import type { HttpRequest, Reply, Route } from '../route.ts';
 import { EXAMPLE_BLOB, blobJson, blobRef, flag } from '../schemas.ts';
 
-/** Blobs are named by their content, so what a client has kept never grows old. */
+/** Blobs are named by their content, so a cached copy never becomes stale. */
 const FOR_EVER = 'private, max-age=31536000, immutable';
 
 export const blobRoutes: readonly Route[] = [

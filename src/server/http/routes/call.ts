@@ -13,10 +13,10 @@ import { readBody, readPieces } from '../read-body.ts';
 import { defineRoute } from '../route.ts';
 import type { HttpRequest, Reply, Route } from '../route.ts';
 
-// The verbs of a store by name, for the client that is a whole store over HTTP. Bodies are those of the
-// binary protocol: a request has the body of a CALL, an answer that of its reply, a stream has STREAM
-// bodies, each after its length as u32; a length of 0 only says that the stream is alive. An upload
-// has its arguments first, after their length, and then the bytes to upload.
+// The verbs of a store by name, for the client that is a whole store over HTTP. Bodies are those of the binary
+// protocol. A request has the body of a CALL, and an answer has the body of its reply. A stream has STREAM bodies, each
+// after its length as u32; a length of 0 only says that the stream is alive. An upload has its arguments first, after
+// their length, and then the bytes to upload.
 
 const TYPE = 'application/x-quipu-call';
 const ARGUMENT_BYTES_MAX = 1024 * 1024;
@@ -52,11 +52,11 @@ async function runCall(handler: CallHandler, request: HttpRequest): Promise<Repl
   const caller: Caller = { identity: request.identity, signal: request.signal };
   if (handler.kind === 'upload') return runUpload(handler, request, caller);
   const args = toArguments(await readBody(request, request.world.limits.bodyBytes));
-  // The body is in, and an answer may take its time.
+  // The body has arrived, and an answer may take its time.
   request.incoming.socket.setTimeout(0);
   if (handler.kind === 'answer') {
     const run = async (): Promise<Reply> => answer(await handler.run(args, caller));
-    // Writes are many at a time, or they could not share a sync; their answers are small.
+    // Many writes run at a time, because otherwise they could not share a sync. Their answers are small.
     return handler.needs === 'read' ? request.room.make(run) : run();
   }
   return { type: TYPE, body: streamed(handler, args, request, caller) };
@@ -72,7 +72,7 @@ async function runUpload(
   return answer(await handler.run(toArguments(head), rest, caller));
 }
 
-/** The arguments at the front of an upload, and what comes after them. */
+/** Splits an upload into the arguments at its front and the bytes after them. */
 async function splitUpload(
   pieces: AsyncGenerator<Uint8Array, void, undefined>,
 ): Promise<{ head: Uint8Array; rest: AsyncIterable<Uint8Array> }> {
@@ -118,7 +118,7 @@ async function* streamed(
       if (item === undefined) yield HEARTBEAT;
       else yield framed(encodeStream({ kind: 'item', body: toCall(item.value) }));
     }
-    // A server that stops has not come to the end of the stream.
+    // When the server stops, the stream has not come to its end.
     if (!world.stopping.aborted) yield framed(encodeStream({ kind: 'end' }));
   } catch (error) {
     if (isOwnFault(error)) world.log.error({ err: error }, 'a stream failed');

@@ -172,7 +172,7 @@ async function* followed(
   signal: AbortSignal,
 ): AsyncGenerator<SentEvent, void, undefined> {
   for await (const event of chat.follow({ after, signal })) {
-    // A type is a word where it was written here; elsewhere it could be anything.
+    // Types of events written here are words; types from elsewhere could be anything.
     const name = /^[\w.]+$/.test(event.type) ? event.type : 'event';
     yield { id: String(event.seq), event: name, data: event };
   }

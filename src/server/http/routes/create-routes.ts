@@ -22,7 +22,7 @@ import { turnRoutes } from './turns.ts';
 import { workflowControlRoutes } from './workflow-control.ts';
 import { workflowRoutes } from './workflows.ts';
 
-/** Everything that HTTP answers to, the description of itself included. */
+/** Every route of the HTTP server, including the description of the routes. */
 export function createRoutes(): readonly Route[] {
   const routes: Route[] = [
     ...contextRoutes,

@@ -57,7 +57,7 @@ export const eventRoutes: readonly Route[] = [
       const { signal, world } = request;
       const options = { signal, ...(after !== undefined && { after }) };
       const events = world.served.store.watch(filter, options)[Symbol.asyncIterator]();
-      // A position that is none is an error of the request, so it is found before the stream begins.
+      // An invalid position is an error of the request, so it is found before the stream begins.
       const first = await events.next();
       return eventReply(toSentEvents(first, events), request);
     },
@@ -115,14 +115,14 @@ function toEventJson(data: object): object {
   return { contextId: String(data.contextId) };
 }
 
-/** Only a sealed turn is a place to go on from: one told as open comes again. */
+/** A client can continue only from a sealed turn: a turn reported as open comes again. */
 async function* followed(
   request: HttpRequest,
   id: ContextId,
   options: FollowOptions & TurnsRead,
   began: TurnId | undefined,
 ): AsyncGenerator<SentEvent | Uint8Array, void, undefined> {
-  // Whoever began now and is cut off before the first turn must come back to this place.
+  // A client that began now and is cut off before the first turn must come back to this position.
   if (began !== undefined) yield { id: String(began), event: 'began', data: {} };
   let behind = 0;
   const onBehind = (turns: number): void => {

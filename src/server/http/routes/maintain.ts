@@ -12,7 +12,7 @@ const report = z.record(z.string(), z.unknown());
 const ANSWER = 'The report; with Accept: text/event-stream events `progress`, then `result`';
 const GC_EXAMPLE = { dryRun: true, deadBlobs: 12, deadBytes: 48_000, freedBytes: 0 };
 
-/** Runs a piece of upkeep that a client asked for. */
+/** Runs a maintenance task that a client asked for. */
 type Task = (maintain: Maintain, progress: Progress) => Promise<unknown>;
 
 export const maintainRoutes: readonly Route[] = [
@@ -159,7 +159,7 @@ async function* toEvents(
   }
 }
 
-/** Reports name contexts and turns by ids, which JSON has as text. */
+/** Reports name contexts and turns by ids, which are text in JSON. */
 function toPlain(value: unknown): unknown {
   const text = JSON.stringify(value ?? {}, (_, item: unknown) =>
     typeof item === 'bigint' ? String(item) : item,

@@ -125,7 +125,7 @@ export const queueRoutes: readonly Route[] = [
       const queue = await openQueue(request, name);
       const lastEventId = toEventId(resumeAt(request, query.after));
       const chosen = query.filter === undefined ? {} : { filter: query.filter };
-      // A place or a filter that makes no sense is an error of the request, found before the stream begins.
+      // An invalid position or filter is an error of the request, so it is found before the stream begins.
       await queue.peek({ lastEventId, limit: 1, maxBytes: 1, ...chosen });
       const events = queue.follow({ lastEventId, signal: request.signal, ...chosen });
       return eventReply(toSent(events), request);

@@ -6,7 +6,7 @@ import { defineRoute, jsonReply } from '../route.ts';
 import type { HttpRequest, Route } from '../route.ts';
 import { count, flag } from '../schemas.ts';
 
-// By id alone: a path would let whoever may read the store read the server's files.
+// Sessions are named by id alone: a path would let any reader of the store read the server's files.
 
 const ENTRIES_MAX = 1000;
 const ENTRIES_DEFAULT = 50;

@@ -186,7 +186,7 @@ function pageSource(
   if (from === undefined || to === undefined || before !== undefined) {
     throw invalid('from', 'and to go together, and not with before');
   }
-  // A range is as long as a page may be; `nextDepth` says where the next one begins.
+  // A range is at most as long as a page; `nextDepth` says where the next one begins.
   const end = Math.min(to, from + limit);
   const read = async (options: ReadOptions): Promise<TurnPage> => {
     const page = await contexts.range(id, from, end, options);
@@ -216,7 +216,7 @@ export function appended(turn: Turn): Reply {
   return jsonReply(withoutPayload(turn), { status: 201, headers });
 }
 
-/** Whoever sent it has it. */
+/** The sender has the payload already. */
 function withoutPayload(turn: Turn): object {
   const { payload: _, ...json } = turn.toJSON();
   return json;

@@ -19,7 +19,7 @@ const THREAD = '/v1/workflows/threads/:id';
 const thread = { json: threadJson, example: EXAMPLE_THREAD };
 const step = { json: stepJson, example: EXAMPLE_STEP };
 
-/** What changes the course of a thread, and what tells of it. */
+/** Routes that change the course of a thread, and routes that report on it. */
 export const workflowControlRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
@@ -105,7 +105,7 @@ export const workflowControlRoutes: readonly Route[] = [
       const after = resumeAt(request, query.after);
       const { signal, world } = request;
       const options = { signal, ...(after !== undefined && { after }) };
-      // A thread that is none is an error of the request, so it is found before the stream begins.
+      // A missing thread is an error of the request, so it is found before the stream begins.
       await world.served.store.workflows.steps(id, { limit: 1, content: false });
       return eventReply(toStepEvents(world.served.store.workflows.live(id, options)), request);
     },

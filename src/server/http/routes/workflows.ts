@@ -27,8 +27,8 @@ import {
   threadJson,
 } from '../workflow-schemas.ts';
 
-// Threads of workflows. Nothing here runs a bundle: a server that ran what it is sent would be anyone's shell.
-// Whoever calls `run` or `resume` in the library runs it, also over a connection to this server.
+// Threads of workflows. Nothing here runs a bundle: a server that ran what it is sent would be anyone's shell. A
+// program that calls `run` or `resume` in the library runs the bundle itself, also over a connection to this server.
 
 const params = z.strictObject({ id: threadId });
 const THREADS = '/v1/workflows/threads';
