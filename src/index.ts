@@ -51,20 +51,26 @@ export type {
   TurnEraseReport,
   TurnPage,
 } from './context/contexts.ts';
-export type { OpenTurn } from './context/open-turn.ts';
-export type { Patch, PatchJson } from './context/patch.ts';
-export type { Pin, PinOptions } from './context/pin.ts';
-export type { Turn, TurnJson } from './context/turn.ts';
+export type { OpenTurn } from './context/streams/open-turn.ts';
+export type { Patch, PatchJson } from './context/patches/patch.ts';
+export type { Pin, PinOptions } from './context/pins/pin.ts';
+export type { Turn, TurnJson } from './context/turns/turn.ts';
 export type { EncodingName } from './format/encoding.ts';
-export type { BundleVersion } from './workflow/registry.ts';
-export type { Bundles, RegisteredBundle } from './workflow/bundles.ts';
-export type { JsonObject } from './workflow/nodes.ts';
+export type { BundleVersion } from './workflow/bundles/registry.ts';
+export type { Bundles, RegisteredBundle } from './workflow/bundles/bundles.ts';
+export type { JsonObject } from './workflow/nodes/nodes.ts';
 export type { Descriptor, RoleDescriptor } from './workflow/run/descriptor.ts';
 export type { JsonSchema } from './workflow/run/json-schema.ts';
 export type { RunOptions, RunResult } from './workflow/run/run-result.ts';
-export type { Step, StepPage, Thread, ThreadContext, ThreadStart } from './workflow/thread.ts';
-export type { ThreadId } from './workflow/thread-id.ts';
-export type { ThreadEntry } from './workflow/thread-index.ts';
+export type {
+  Step,
+  StepPage,
+  Thread,
+  ThreadContext,
+  ThreadStart,
+} from './workflow/threads/thread.ts';
+export type { ThreadId } from './workflow/threads/thread-id.ts';
+export type { ThreadEntry } from './workflow/threads/thread-index.ts';
 export type {
   EndThread,
   ForkOptions,
@@ -164,10 +170,10 @@ export type {
   JsonObject as EventPayload,
   NewEvent as NewChatEvent,
   PayloadRef,
-} from './chat/event.ts';
+} from './chat/events/event.ts';
 export { parseMarkdown as parseChatMarkdown } from './chat/export/markdown.ts';
 export type { MarkdownHead, ParsedMarkdown } from './chat/export/markdown.ts';
-export type { Answer, BatchPayload, Question, QuestionKind } from './chat/payloads.ts';
+export type { Answer, BatchPayload, Question, QuestionKind } from './chat/events/payloads.ts';
 export { fold as foldEvents, fromSnapshot, takeSnapshot } from './chat/projection.ts';
 export type { Projection, Snapshot as ProjectionSnapshot } from './chat/projection.ts';
 export { branchesProjection } from './chat/projections/branches.ts';
@@ -186,4 +192,4 @@ export { messagesProjection } from './chat/projections/messages.ts';
 export type { MessageParts } from './chat/projections/messages.ts';
 export { usageProjection } from './chat/projections/usage.ts';
 export type { Usage as ChatUsage } from './chat/projections/usage.ts';
-export type { Upcaster } from './chat/upcast.ts';
+export type { Upcaster } from './chat/events/upcast.ts';

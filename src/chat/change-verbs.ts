@@ -2,14 +2,14 @@ import { checkLine, kindOf } from '../base/check-text.ts';
 import { invalid } from '../base/errors.ts';
 import type { ChatHandle } from './chat-handle.ts';
 import type { ChatView } from './chat-view.ts';
-import { mustFind, only } from './check-message.ts';
+import { mustFind, only } from './messages/check-message.ts';
 import type { Chat, ChatInfo } from './chats.ts';
-import type { ChatEvent } from './event.ts';
+import type { ChatEvent } from './events/event.ts';
 import { toInfo } from './info.ts';
 import { BRANCHES_MAX, TITLE_CHARS_MAX } from './limits.ts';
 import { formatMeta } from './meta.ts';
 import { checkId, metaDoc, newId } from './names.ts';
-import { MAIN_BRANCH } from './payloads.ts';
+import { MAIN_BRANCH } from './events/payloads.ts';
 
 type ChangeVerbs = Pick<Chat, 'edit' | 'fork' | 'update'>;
 

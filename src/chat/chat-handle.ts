@@ -1,5 +1,5 @@
 import type { ChatView } from './chat-view.ts';
-import type { ChatWriter } from './chat-writer.ts';
+import type { ChatWriter } from './events/chat-writer.ts';
 import type { ChatsWorld } from './chats-world.ts';
 
 /** What the verbs of one chat work with. */

@@ -2,10 +2,10 @@ import { toHash } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
-import { openArchive, readPieceList } from './archive-lines.ts';
-import { logLines, readLines } from './chat-lines.ts';
-import type { ChatLines } from './chat-lines.ts';
-import { isHeld, parseHeld } from './hold-blobs.ts';
+import { openArchive, readPieceList } from './retention/archive-lines.ts';
+import { logLines, readLines } from './events/chat-lines.ts';
+import type { ChatLines } from './events/chat-lines.ts';
+import { isHeld, parseHeld } from './retention/hold-blobs.ts';
 import { walkChatIds } from './list-chats.ts';
 import type { Archive } from './meta.ts';
 import { readMeta } from './meta.ts';
@@ -13,7 +13,7 @@ import { HELD_FOLDER, eventsLog, segmentsLog } from './names.ts';
 import { SEGMENT_EVENTS, parseSegmentLine } from './segments/segment-line.ts';
 import type { SegmentLine } from './segments/segment-line.ts';
 import { refsIn } from './segments/split-parts.ts';
-import { Upcasters } from './upcast.ts';
+import { Upcasters } from './events/upcast.ts';
 
 const PAGE = 1000;
 

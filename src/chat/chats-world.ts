@@ -1,7 +1,7 @@
 import type { Lifetime } from '../base/lifetime.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
-import type { Upcasters } from './upcast.ts';
+import type { Upcasters } from './events/upcast.ts';
 
 /** Erases a blob that may have users of other kinds: that is for the store to know. */
 export type EraseBlob = (

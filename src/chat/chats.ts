@@ -1,11 +1,11 @@
-import type { ChatEvent, ChatProblem, JsonObject, NewEvent } from './event.ts';
-import type { Answer, Question } from './payloads.ts';
+import type { ChatEvent, ChatProblem, JsonObject, NewEvent } from './events/event.ts';
+import type { Answer, Question } from './events/payloads.ts';
 import type { Branch } from './projections/branches.ts';
 import type { Clarification } from './projections/clarification.ts';
 import type { Attachment, ChatMessage } from './projections/message.ts';
 import type { Usage } from './projections/usage.ts';
 import type { Projection, Snapshot } from './projection.ts';
-import type { Upcaster } from './upcast.ts';
+import type { Upcaster } from './events/upcast.ts';
 
 /** What is known of a chat without reading it. Times are ISO 8601, UTC. */
 export interface ChatInfo {

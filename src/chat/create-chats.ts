@@ -1,9 +1,9 @@
 import { LruCache } from '../base/lru-cache.ts';
-import { attachVerb } from './attach.ts';
-import { archiveVerbs } from './archive.ts';
+import { attachVerb } from './messages/attach.ts';
+import { archiveVerbs } from './retention/archive.ts';
 import type { ChatHandle } from './chat-handle.ts';
 import { ChatView, noChat } from './chat-view.ts';
-import { ChatWriter } from './chat-writer.ts';
+import { ChatWriter } from './events/chat-writer.ts';
 import type {
   Chat,
   ChatInfo,
@@ -16,18 +16,18 @@ import type {
 import type { ChatsWorld } from './chats-world.ts';
 import { changeVerbs } from './change-verbs.ts';
 import { createChat } from './create-chat.ts';
-import { clarifyVerbs } from './clarify-verbs.ts';
-import { eventVerbs } from './event-verbs.ts';
+import { clarifyVerbs } from './clarifications/clarify-verbs.ts';
+import { eventVerbs } from './events/event-verbs.ts';
 import { exportVerb } from './export/export-chat.ts';
 import { importChat } from './export/import-chat.ts';
 import { listChats, readInfo } from './list-chats.ts';
 import { checkId, eventsLog, metaDoc, segmentsLog } from './names.ts';
-import { messageVerbs } from './message-verbs.ts';
-import { redactVerbs } from './redact.ts';
-import { retainChats } from './retain-chats.ts';
-import { Upcasters } from './upcast.ts';
-import type { Upcaster } from './upcast.ts';
-import { writeVerbs } from './write-verbs.ts';
+import { messageVerbs } from './messages/message-verbs.ts';
+import { redactVerbs } from './retention/redact.ts';
+import { retainChats } from './retention/retain-chats.ts';
+import { Upcasters } from './events/upcast.ts';
+import type { Upcaster } from './events/upcast.ts';
+import { writeVerbs } from './events/write-verbs.ts';
 
 /** Chats whose folds are kept in memory; others are read from what is stored. */
 const VIEWS_MAX = 64;

@@ -2,9 +2,9 @@ import { Bell } from '../base/bell.ts';
 import { isQuipuError } from '../base/errors.ts';
 import type { ChatView } from './chat-view.ts';
 import type { ChatsWorld } from './chats-world.ts';
-import type { ChatEvent } from './event.ts';
-import { hideEvents } from './hide-events.ts';
-import { loadEvent } from './load-message.ts';
+import type { ChatEvent } from './events/event.ts';
+import { hideEvents } from './events/hide-events.ts';
+import { loadEvent } from './messages/load-message.ts';
 import { eventsLog } from './names.ts';
 
 const PAGE_EVENTS = 256;

@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.ts';
 import { invalid } from '../base/errors.ts';
-import { measureLog } from './chat-lines.ts';
+import { measureLog } from './events/chat-lines.ts';
 import type { ChatInfo, ChatList } from './chats.ts';
 import { toInfo } from './info.ts';
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from './limits.ts';

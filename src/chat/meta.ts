@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.ts';
-import type { ChatProblem } from './event.ts';
-import { SCHEMA_VERSION, isObject } from './event.ts';
+import type { ChatProblem } from './events/event.ts';
+import { SCHEMA_VERSION, isObject } from './events/event.ts';
 import { metaDoc } from './names.ts';
 
 /** Where the log of an archived chat is: a list of pieces, each a blob, which the store compresses. */

@@ -2,7 +2,7 @@ import type { ContextId, TurnId } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
 import type { Context } from '../context/context.ts';
 import type { ReadOptions } from '../context/contexts.ts';
-import type { Turn } from '../context/turn.ts';
+import type { Turn } from '../context/turns/turn.ts';
 import type { Store } from '../store/store.ts';
 
 // Library reads answer undefined for what is not there. A person who names it wants to be told.

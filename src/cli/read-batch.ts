@@ -1,10 +1,10 @@
 import { QuipuError, invalid } from '../base/errors.ts';
 import { checkType, checkVersion } from '../context/check-input.ts';
 import type { NewTurn } from '../context/contexts.ts';
-import type { PayloadRules } from '../context/encode-payload.ts';
-import { checkEncoding, encodePayload } from '../context/encode-payload.ts';
+import type { PayloadRules } from '../context/payloads/encode-payload.ts';
+import { checkEncoding, encodePayload } from '../context/payloads/encode-payload.ts';
 import { BATCH_TURNS_MAX, PAYLOAD_BYTES_MAX } from '../context/limits.ts';
-import type { TurnJson } from '../context/turn.ts';
+import type { TurnJson } from '../context/turns/turn.ts';
 import type { EncodingName } from '../format/encoding.ts';
 import { namingLine, parseJsonLine } from './parse-json-line.ts';
 import { readLines } from './read-lines.ts';

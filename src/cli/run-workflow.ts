@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import type { RunResult } from '../workflow/run/run-result.ts';
-import type { Step } from '../workflow/thread.ts';
+import type { Step } from '../workflow/threads/thread.ts';
 import type { CommandIo } from './command.ts';
 import { readInput, readWhole } from './input.ts';
 import { Interrupted } from './interrupt.ts';

@@ -1,5 +1,5 @@
 import { isQuipuError } from '../base/errors.ts';
-import type { Turn } from '../context/turn.ts';
+import type { Turn } from '../context/turns/turn.ts';
 import type { CommandIo } from './command.ts';
 import { toPlainLine } from './plain-text.ts';
 import { toSize, toTime } from './quantity.ts';

@@ -1,4 +1,4 @@
-import type { Step, Thread } from '../workflow/thread.ts';
+import type { Step, Thread } from '../workflow/threads/thread.ts';
 import { escapeControls, toPlainLine } from './plain-text.ts';
 import { toTime } from './quantity.ts';
 import { toTable } from './table.ts';

@@ -1,6 +1,6 @@
 import type { TurnId } from '../base/brand.ts';
 import type { EraseOptions, TurnEraseReport } from '../context/contexts.ts';
-import type { ReadPage } from '../context/loaded-page.ts';
+import type { ReadPage } from '../context/turns/loaded-page.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
 import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
 import type { RetainReport } from '../maintain/retain-contexts.ts';

@@ -1,6 +1,6 @@
 import type { Hash, TurnId } from '../base/brand.ts';
-import type { TurnView } from '../context/apply-patches.ts';
-import type { LoadedPage, LoadedTurn } from '../context/loaded-page.ts';
+import type { TurnView } from '../context/patches/apply-patches.ts';
+import type { LoadedPage, LoadedTurn } from '../context/turns/loaded-page.ts';
 import type { PatchRow, TurnRow } from '../engine/rows.ts';
 import type { PackedOverlay, PackedPage } from '../wire/packed-page.ts';
 import { unpackTurns } from '../wire/packed-turns.ts';

@@ -15,7 +15,7 @@ import type {
   Page,
 } from './contexts.ts';
 import { only } from './only.ts';
-import { noContext } from './read-turns.ts';
+import { noContext } from './turns/read-turns.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import { StoredContext } from './stored-context.ts';
 

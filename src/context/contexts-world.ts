@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/engine.ts';
-import type { PayloadRules } from './encode-payload.ts';
+import type { PayloadRules } from './payloads/encode-payload.ts';
 import type { Lifetime } from '../base/lifetime.ts';
-import type { ReadPage } from './loaded-page.ts';
+import type { ReadPage } from './turns/loaded-page.ts';
 
 /** What every verb on contexts and turns works with. */
 export interface ContextsWorld {

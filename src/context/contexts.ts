@@ -2,10 +2,10 @@ import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
 import type { EncodingName } from '../format/encoding.ts';
 import type { Context } from './context.ts';
-import type { OpenTurn } from './open-turn.ts';
-import type { Patch } from './patch.ts';
-import type { Pin, PinOptions } from './pin.ts';
-import type { Turn } from './turn.ts';
+import type { OpenTurn } from './streams/open-turn.ts';
+import type { Patch } from './patches/patch.ts';
+import type { Pin, PinOptions } from './pins/pin.ts';
+import type { Turn } from './turns/turn.ts';
 
 // What a program can do with turns and contexts. Every argument is checked: a wrong one is INVALID
 // and named, one over its limit is TOO_LARGE, and nothing is written in either case.

@@ -1,19 +1,19 @@
 import type { Engine } from '../engine/engine.ts';
 import type { EncodingName } from '../format/encoding.ts';
-import { appendVerbs } from './append-verbs.ts';
+import { appendVerbs } from './turns/append-verbs.ts';
 import { contextVerbs } from './context-verbs.ts';
 import type { ContextsWorld } from './contexts-world.ts';
 import type { Contexts } from './contexts.ts';
-import type { Canonicaliser } from './encode-payload.ts';
-import { followVerbs } from './follow-verbs.ts';
-import { fsRootVerbs } from './fs-root-verbs.ts';
+import type { Canonicaliser } from './payloads/encode-payload.ts';
+import { followVerbs } from './following/follow-verbs.ts';
+import { fsRootVerbs } from './patches/fs-root-verbs.ts';
 import { Lifetime } from '../base/lifetime.ts';
 import { PAYLOAD_BYTES_MAX } from './limits.ts';
-import type { ReadPage } from './loaded-page.ts';
-import { patchVerbs } from './patch-verbs.ts';
-import { pinVerbs } from './pin-verbs.ts';
-import { readPage } from './read-pages.ts';
-import { readVerbs } from './read-verbs.ts';
+import type { ReadPage } from './turns/loaded-page.ts';
+import { patchVerbs } from './patches/patch-verbs.ts';
+import { pinVerbs } from './pins/pin-verbs.ts';
+import { readPage } from './turns/read-pages.ts';
+import { readVerbs } from './turns/read-verbs.ts';
 
 export interface ContextsOptions {
   /** The largest payload of a turn, default just under 64 MiB. */

@@ -1,6 +1,6 @@
 import { remoteVerbs } from '../client/remote-verbs.ts';
 import type { RemoteEngine } from '../client/remote-engine.ts';
-import { readPage } from '../context/read-pages.ts';
+import { readPage } from '../context/turns/read-pages.ts';
 import type { StoreElsewhere } from '../store/store-elsewhere.ts';
 import type { Host } from './host.ts';
 

@@ -1,6 +1,6 @@
 import type { Hash, TurnId } from '../base/brand.ts';
 import type { TurnEraseReport } from '../context/contexts.ts';
-import { mustGetSealed } from '../context/read-turns.ts';
+import { mustGetSealed } from '../context/turns/read-turns.ts';
 import type { Engine } from '../engine/engine.ts';
 import { NO_HASH } from '../format/patch-record.ts';
 import { eraseBlobs } from './erase-blobs.ts';

@@ -3,7 +3,7 @@ import type { ContextsOptions } from '../context/create-contexts.ts';
 import { Lifetime } from '../base/lifetime.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Chats } from '../chat/chats.ts';
-import type { Upcaster } from '../chat/upcast.ts';
+import type { Upcaster } from '../chat/events/upcast.ts';
 import { createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';

@@ -1,4 +1,4 @@
-import type { Upcaster } from '../chat/upcast.ts';
+import type { Upcaster } from '../chat/events/upcast.ts';
 import type { Chats } from '../chat/chats.ts';
 
 /** Chats whose modules are loaded by the first call: most processes never make one. */

@@ -1,5 +1,5 @@
 import type { Contexts } from '../context/contexts.ts';
-import type { ReadPage } from '../context/loaded-page.ts';
+import type { ReadPage } from '../context/turns/loaded-page.ts';
 import type { Blobs } from './blobs.ts';
 import type { Maintain } from './maintain.ts';
 

@@ -1,7 +1,7 @@
 import type { ContextId } from '../base/brand.ts';
 import type { Context } from '../context/context.ts';
-import type { Patch } from '../context/patch.ts';
-import type { Turn } from '../context/turn.ts';
+import type { Patch } from '../context/patches/patch.ts';
+import type { Turn } from '../context/turns/turn.ts';
 
 interface Positioned {
   /** Opaque: as `after` it goes on behind this event. */

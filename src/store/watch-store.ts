@@ -1,14 +1,14 @@
 import { toContextId } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
-import { viewTurn } from '../context/apply-patches.ts';
+import { viewTurn } from '../context/patches/apply-patches.ts';
 import { Bell } from '../base/bell.ts';
 import { kindOf } from '../base/check-text.ts';
-import { LazyTurn } from '../context/lazy-turn.ts';
+import { LazyTurn } from '../context/turns/lazy-turn.ts';
 import type { Lifetime } from '../base/lifetime.ts';
-import { isOpen } from '../context/read-turns.ts';
+import { isOpen } from '../context/turns/read-turns.ts';
 import { StoredContext } from '../context/stored-context.ts';
-import { StoredPatch } from '../context/stored-patch.ts';
+import { StoredPatch } from '../context/patches/stored-patch.ts';
 import type { Engine, Tips } from '../engine/engine.ts';
 import type { TurnRow } from '../engine/rows.ts';
 import { PAGE_CONTEXTS, PAGE_RECORDS, planPage, readRecords, readRow } from './watch-page.ts';

@@ -6,7 +6,7 @@ import { assertWellFormed, kindOf } from '../base/check-text.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import { CONTENT_REFS_MAX, META_BYTES_MAX } from './limits.ts';
-import type { JsonObject } from './nodes.ts';
+import type { JsonObject } from './nodes/nodes.ts';
 
 export function checkText(text: unknown, what: string, maxBytes: number): string {
   if (typeof text !== 'string') throw invalid(what, `is a string, got ${kindOf(text)}`);

@@ -2,11 +2,11 @@ import type { Hash } from '../base/brand.ts';
 import { Lifetime } from '../base/lifetime.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Engine } from '../engine/engine.ts';
-import { bundleVerbs } from './bundle-verbs.ts';
+import { bundleVerbs } from './bundles/bundle-verbs.ts';
 import { readVerbs } from './read-verbs.ts';
 import { runVerbs } from './run/run-verbs.ts';
-import { stepVerbs } from './step-verbs.ts';
-import { threadVerbs } from './thread-verbs.ts';
+import { stepVerbs } from './steps/step-verbs.ts';
+import { threadVerbs } from './threads/thread-verbs.ts';
 import type { ReadArtifact, WorkflowWorld } from './workflow-world.ts';
 import type { Workflows } from './workflows.ts';
 

@@ -3,7 +3,7 @@ import type { Hash } from '../base/brand.ts';
 import { checkLine } from '../base/check-text.ts';
 import { invalid } from '../base/errors.ts';
 import { NAME_CHARS_MAX } from './limits.ts';
-import type { ThreadId } from './thread-id.ts';
+import type { ThreadId } from './threads/thread-id.ts';
 
 // Where workflows are kept: documents and logs of the store, published as plain files of these names.
 

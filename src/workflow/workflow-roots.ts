@@ -4,9 +4,9 @@ import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import { eachBundle, eachHistory } from './list-names.ts';
 import { NOTES_PREFIX, REGISTRY_DOC, bundleOfIndex, indexDoc } from './names.ts';
-import { parseRegistry } from './registry.ts';
-import { parseHistoryLine, parseIndex } from './thread-index.ts';
-import { parseNote } from './thread-note.ts';
+import { parseRegistry } from './bundles/registry.ts';
+import { parseHistoryLine, parseIndex } from './threads/thread-index.ts';
+import { parseNote } from './threads/thread-note.ts';
 
 const LINES_AT_ONCE = 1000;
 

@@ -1,10 +1,10 @@
 import type { Hash } from '../base/brand.ts';
-import type { Bundles } from './bundles.ts';
-import type { JsonObject } from './nodes.ts';
+import type { Bundles } from './bundles/bundles.ts';
+import type { JsonObject } from './nodes/nodes.ts';
 import type { RunOptions, RunResult } from './run/run-result.ts';
-import type { Step, StepPage, Thread, ThreadContext } from './thread.ts';
-import type { ThreadId } from './thread-id.ts';
-import type { ThreadEntry } from './thread-index.ts';
+import type { Step, StepPage, Thread, ThreadContext } from './threads/thread.ts';
+import type { ThreadId } from './threads/thread-id.ts';
+import type { ThreadEntry } from './threads/thread-index.ts';
 
 // Threads of agents with roles, as chains of immutable nodes. Every change is one commit: there is no moment
 // in which a step is recorded and the thread does not lead to it, or a thread is neither under way nor

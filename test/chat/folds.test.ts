@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ChatEvent, NewEvent } from '../../src/chat/event.ts';
+import type { ChatEvent, NewEvent } from '../../src/chat/events/event.ts';
 import { fold, fromSnapshot, takeSnapshot } from '../../src/chat/projection.ts';
 import type { Projection } from '../../src/chat/projection.ts';
 import { branchesProjection } from '../../src/chat/projections/branches.ts';

@@ -1,8 +1,8 @@
 import { toHash } from '../../src/base/brand.ts';
 import { decompress } from '../../src/base/compress.ts';
-import { readLine } from '../../src/chat/read-line.ts';
-import { Upcasters } from '../../src/chat/upcast.ts';
-import { decodePayload } from '../../src/context/decode-payload.ts';
+import { readLine } from '../../src/chat/events/read-line.ts';
+import { Upcasters } from '../../src/chat/events/upcast.ts';
+import { decodePayload } from '../../src/context/payloads/decode-payload.ts';
 import { assertJsonText } from '../../src/engine/json-text.ts';
 import { decodeCheckpoint } from '../../src/format/checkpoint.ts';
 import { decodeChunkList } from '../../src/format/chunk-list.ts';
@@ -16,7 +16,7 @@ import { decodeTypeLine } from '../../src/format/type-line.ts';
 import { parseRefs } from '../../src/maintain/node-refs.ts';
 import { parseLine } from '../../src/session/log/parse-line.ts';
 import { fromCall } from '../../src/wire/call-values.ts';
-import { parseNode } from '../../src/workflow/parse-node.ts';
+import { parseNode } from '../../src/workflow/nodes/parse-node.ts';
 
 /** Makes a value of bytes that a stranger wrote, or throws. */
 export type Decode = (bytes: Buffer) => unknown;

@@ -7,8 +7,8 @@ import { decodeDocRecord, docRecordLength } from '../../src/format/doc-record.ts
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { createWorkflows } from '../../src/workflow/create-workflows.ts';
 import { eachBundle, eachHistory } from '../../src/workflow/list-names.ts';
-import { readIndex } from '../../src/workflow/read-thread.ts';
-import { parseHistoryLine } from '../../src/workflow/thread-index.ts';
+import { readIndex } from '../../src/workflow/threads/read-thread.ts';
+import { parseHistoryLine } from '../../src/workflow/threads/thread-index.ts';
 import { openStore, STORE } from '../crash/open-store.ts';
 import { BUNDLE } from '../../src/testing/workflow-suite/fixture.ts';
 import { withChanges } from '../../src/testing/with-changes.ts';

@@ -1,12 +1,12 @@
 import { invalid } from '../../base/errors.ts';
 import type { ChatHandle } from '../chat-handle.ts';
 import type { Chat } from '../chats.ts';
-import type { ChatEvent, ChatProblem } from '../event.ts';
-import { hideEvents } from '../hide-events.ts';
-import { readLine } from '../read-line.ts';
-import { loadEvent, loadMessage } from '../load-message.ts';
-import { MAIN_BRANCH } from '../payloads.ts';
-import { checkBranch } from '../check-query.ts';
+import type { ChatEvent, ChatProblem } from '../events/event.ts';
+import { hideEvents } from '../events/hide-events.ts';
+import { readLine } from '../events/read-line.ts';
+import { loadEvent, loadMessage } from '../messages/load-message.ts';
+import { MAIN_BRANCH } from '../events/payloads.ts';
+import { checkBranch } from '../messages/check-query.ts';
 import { formatDamage, formatHead, formatMessage } from './markdown.ts';
 import { walkMessages } from './walk-messages.ts';
 

@@ -1,4 +1,4 @@
-import type { ChatProblem } from '../event.ts';
+import type { ChatProblem } from '../events/event.ts';
 import type { ChatMessage } from '../projections/message.ts';
 
 // Readable Markdown that can be read back. Each message is a heading for people, a comment with the

@@ -1,5 +1,5 @@
 import type { ChatView } from '../chat-view.ts';
-import { visibleIn } from '../find-messages.ts';
+import { visibleIn } from '../messages/find-messages.ts';
 import { mergeParts } from '../projections/message-part.ts';
 import type { MessagePart } from '../projections/message-part.ts';
 import { addPart } from '../projections/messages.ts';

@@ -1,6 +1,6 @@
-import type { ChatEvent } from '../event.ts';
+import type { ChatEvent } from '../events/event.ts';
 import { BRANCHES_MAX } from '../limits.ts';
-import { MAIN_BRANCH } from '../payloads.ts';
+import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { Projection } from '../projection.ts';
 
 /** A way the chat went on from a message, beside the way it went before. */

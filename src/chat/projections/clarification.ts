@@ -1,7 +1,7 @@
-import type { ChatEvent, ChatProblem } from '../event.ts';
-import type { Answer, BatchPayload } from '../payloads.ts';
+import type { ChatEvent, ChatProblem } from '../events/event.ts';
+import type { Answer, BatchPayload } from '../events/payloads.ts';
 import type { Projection } from '../projection.ts';
-import { answersProblem } from '../check-clarification.ts';
+import { answersProblem } from '../clarifications/check-clarification.ts';
 
 export interface OpenClarification extends BatchPayload {
   /** The event that opened it. */

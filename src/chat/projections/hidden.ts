@@ -1,4 +1,4 @@
-import type { ChatEvent } from '../event.ts';
+import type { ChatEvent } from '../events/event.ts';
 import { HIDDEN_MAX } from '../limits.ts';
 import type { Projection } from '../projection.ts';
 

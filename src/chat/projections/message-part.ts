@@ -1,5 +1,5 @@
-import type { ChatEvent, JsonObject, PayloadRef } from '../event.ts';
-import { refOf } from '../payloads.ts';
+import type { ChatEvent, JsonObject, PayloadRef } from '../events/event.ts';
+import { refOf } from '../events/payloads.ts';
 
 // What some events in a row say about one message. Parts of neighbouring stretches of the log merge
 // into the part of both, in whatever groups: merge(part(a), part(b)) is part(a then b). So a stretch

@@ -1,5 +1,5 @@
-import type { ChatProblem } from '../event.ts';
-import { MAIN_BRANCH } from '../payloads.ts';
+import type { ChatProblem } from '../events/event.ts';
+import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { AttachmentPart, MessagePart, Text } from './message-part.ts';
 
 export type Attachment = Omit<AttachmentPart, 'seq'>;

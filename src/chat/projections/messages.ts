@@ -1,4 +1,4 @@
-import type { ChatEvent } from '../event.ts';
+import type { ChatEvent } from '../events/event.ts';
 import type { Projection } from '../projection.ts';
 import { mergeParts, partOf } from './message-part.ts';
 import type { MessagePart } from './message-part.ts';

@@ -1,6 +1,6 @@
-import type { ChatEvent, ChatProblem } from '../event.ts';
+import type { ChatEvent, ChatProblem } from '../events/event.ts';
 import { PROBLEMS_LISTED_MAX } from '../limits.ts';
-import type { ReadLine } from '../read-line.ts';
+import type { ReadLine } from '../events/read-line.ts';
 import { branchesProjection } from './branches.ts';
 import type { Branch } from './branches.ts';
 import { clarificationProblem, clarificationProjection } from './clarification.ts';

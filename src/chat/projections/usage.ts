@@ -1,5 +1,5 @@
-import type { ChatEvent } from '../event.ts';
-import { isObject } from '../event.ts';
+import type { ChatEvent } from '../events/event.ts';
+import { isObject } from '../events/event.ts';
 import type { Projection } from '../projection.ts';
 
 /** Types and roles are counted one by one up to this many; the rest together. */

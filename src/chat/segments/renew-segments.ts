@@ -3,7 +3,7 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { addLine } from '../projections/overview.ts';
 import type { Overview } from '../projections/overview.ts';
-import type { ReadLine } from '../read-line.ts';
+import type { ReadLine } from '../events/read-line.ts';
 import { foldsOf } from './segment-line.ts';
 import type { SegmentLine } from './segment-line.ts';
 import type { SplitParts } from './split-parts.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../event.ts';
+import { isObject } from '../events/event.ts';
 
 /** Events in a segment: a stretch of the log that is folded once and kept. */
 export const SEGMENT_EVENTS = 1024;

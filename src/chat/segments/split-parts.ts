@@ -1,8 +1,8 @@
-import { refOf } from '../payloads.ts';
+import { refOf } from '../events/payloads.ts';
 import { byPlace } from '../projections/messages.ts';
 import type { MessageParts } from '../projections/messages.ts';
 import type { MessagePart } from '../projections/message-part.ts';
-import type { ReadLine } from '../read-line.ts';
+import type { ReadLine } from '../events/read-line.ts';
 
 /** The parts of a stretch of the log: messages that began in it, and what it says about older ones. */
 export interface SplitParts {

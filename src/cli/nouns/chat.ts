@@ -1,6 +1,6 @@
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { ChatInfo, NewChat } from '../../chat/chats.ts';
-import type { ChatEvent } from '../../chat/event.ts';
+import type { ChatEvent } from '../../chat/events/event.ts';
 import { showMessage } from '../chat-text.ts';
 import type { QuipuVerb } from '../command.ts';
 import { readInput, readWhole } from '../input.ts';

@@ -1,5 +1,5 @@
 import { invalid } from '../../base/errors.ts';
-import type { Answer, Question } from '../../chat/payloads.ts';
+import type { Answer, Question } from '../../chat/events/payloads.ts';
 import { TEXT_OPTIONS, readText } from '../chat-text.ts';
 import type { TextOptions } from '../chat-text.ts';
 import type { QuipuVerb } from '../command.ts';

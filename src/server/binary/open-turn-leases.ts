@@ -1,6 +1,6 @@
 import type { TurnId } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
-import { planInterrupted } from '../../context/plan-seal.ts';
+import { planInterrupted } from '../../context/streams/plan-seal.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 

@@ -1,7 +1,7 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
-import { keepOldest } from '../../context/cut-page.ts';
-import { viewTurns, walkDepths } from '../../context/read-turns.ts';
+import { keepOldest } from '../../context/turns/cut-page.ts';
+import { viewTurns, walkDepths } from '../../context/turns/read-turns.ts';
 import type { TurnDelta } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';

@@ -1,6 +1,6 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import { viewErased, viewTurn } from '../../context/apply-patches.ts';
-import type { TurnView } from '../../context/apply-patches.ts';
+import { viewErased, viewTurn } from '../../context/patches/apply-patches.ts';
+import type { TurnView } from '../../context/patches/apply-patches.ts';
 import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
 import { WireTurnFlag } from '../../wire/turn-rec.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { TurnView } from '../../context/apply-patches.ts';
+import type { TurnView } from '../../context/patches/apply-patches.ts';
 import type { CheckedRead } from '../../context/check-input.ts';
-import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/loaded-page.ts';
-import { readPage } from '../../context/read-pages.ts';
+import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/turns/loaded-page.ts';
+import { readPage } from '../../context/turns/read-pages.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ByteParts } from '../../wire/byte-parts.ts';
 import type { PackedOverlay, PackedPage } from '../../wire/packed-page.ts';

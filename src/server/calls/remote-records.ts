@@ -1,19 +1,19 @@
 import { toHash } from '../../base/brand.ts';
 import { invalid, isQuipuError, QuipuError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
-import { parsePieceList, readPieceList } from '../../chat/archive-lines.ts';
-import { parseHeld } from '../../chat/hold-blobs.ts';
+import { parsePieceList, readPieceList } from '../../chat/retention/archive-lines.ts';
+import { parseHeld } from '../../chat/retention/hold-blobs.ts';
 import { parseMeta } from '../../chat/meta.ts';
 import { parseSegmentLine } from '../../chat/segments/segment-line.ts';
-import { parsePins } from '../../context/pin-list.ts';
-import { readTurnNote } from '../../context/plan-seal.ts';
+import { parsePins } from '../../context/pins/pin-list.ts';
+import { readTurnNote } from '../../context/streams/plan-seal.ts';
 import type { Batch, BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { awayDocs } from '../../session/keep/away-sessions.ts';
 import type { KindName } from '../../store/root-sources.ts';
-import { parseRegistry } from '../../workflow/registry.ts';
-import { parseHistoryLine, parseIndex, parseObject } from '../../workflow/thread-index.ts';
-import { parseNote } from '../../workflow/thread-note.ts';
+import { parseRegistry } from '../../workflow/bundles/registry.ts';
+import { parseHistoryLine, parseIndex, parseObject } from '../../workflow/threads/thread-index.ts';
+import { parseNote } from '../../workflow/threads/thread-note.ts';
 import { assertAllowed } from '../access.ts';
 import type { Identity, Needed } from '../access.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Question } from '../../chat/payloads.ts';
+import type { Question } from '../../chat/events/payloads.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { newChat, reopen } from './fixture.ts';
 import { openRig } from '../store-suite/fixture.ts';

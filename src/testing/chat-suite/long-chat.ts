@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { NewEvent } from '../../chat/event.ts';
-import { loadMessage } from '../../chat/load-message.ts';
+import type { NewEvent } from '../../chat/events/event.ts';
+import { loadMessage } from '../../chat/messages/load-message.ts';
 import { fold } from '../../chat/projection.ts';
 import { addPart, inOrder, messagesProjection } from '../../chat/projections/messages.ts';
 import type { MessageParts } from '../../chat/projections/messages.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { NewEvent } from '../../chat/event.ts';
+import type { NewEvent } from '../../chat/events/event.ts';
 
 // Events of all types over few ids, so that they meet: messages begun twice, deltas after the end, edits of
 // messages that never were, redactions before the message.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Chat } from '../../chat/chats.ts';
-import type { NewEvent } from '../../chat/event.ts';
+import type { NewEvent } from '../../chat/events/event.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { eventsOf, join, newChat, reopen } from './fixture.ts';
 import { blobTexts, openRig } from '../store-suite/fixture.ts';

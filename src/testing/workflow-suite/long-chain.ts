@@ -2,13 +2,13 @@ import type { Hash } from '../../base/brand.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { createWorkflows } from '../../workflow/create-workflows.ts';
-import { changeThread } from '../../workflow/change-thread.ts';
+import { changeThread } from '../../workflow/threads/change-thread.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import { Lifetime } from '../../base/lifetime.ts';
-import type { StateAt } from '../../workflow/nodes.ts';
-import { planStep } from '../../workflow/plan-step.ts';
-import type { Thread } from '../../workflow/thread.ts';
-import { toThreadId } from '../../workflow/thread-id.ts';
+import type { StateAt } from '../../workflow/nodes/nodes.ts';
+import { planStep } from '../../workflow/steps/plan-step.ts';
+import type { Thread } from '../../workflow/threads/thread.ts';
+import { toThreadId } from '../../workflow/threads/thread-id.ts';
 import { BUNDLE } from './fixture.ts';
 
 const PUTS_AT_ONCE = 500;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Hash } from '../../base/brand.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
-import type { StateNode } from '../../workflow/nodes.ts';
-import { toThreadId } from '../../workflow/thread-id.ts';
+import type { StateNode } from '../../workflow/nodes/nodes.ts';
+import { toThreadId } from '../../workflow/threads/thread-id.ts';
 import type { IndexChange, Workflows } from '../../workflow/workflows.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { blobHashes, countBlobs } from '../store-suite/fixture.ts';

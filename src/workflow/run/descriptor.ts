@@ -3,7 +3,7 @@ import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { checkWhole } from '../check-input.ts';
 import { ROUNDS_MAX } from '../limits.ts';
 import { checkName, checkRole } from '../names.ts';
-import { END_ROLE } from '../nodes.ts';
+import { END_ROLE } from '../nodes/nodes.ts';
 import { checkSchema } from './json-schema.ts';
 import type { JsonSchema } from './json-schema.ts';
 

@@ -1,5 +1,5 @@
-import { END_ROLE } from '../nodes.ts';
-import type { Step, ThreadContext } from '../thread.ts';
+import { END_ROLE } from '../nodes/nodes.ts';
+import type { Step, ThreadContext } from '../threads/thread.ts';
 import type { BundleHost } from './bundle-host.ts';
 import { RunFailure } from './run-failure.ts';
 import { toRoleContext } from './run-role.ts';

@@ -1,12 +1,12 @@
 import type { Hash } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
-import { readState } from '../node-reader.ts';
-import { COMPACT_ROLE } from '../nodes.ts';
-import type { StatePayload } from '../nodes.ts';
-import { readThread } from '../read-thread.ts';
-import type { Step } from '../thread.ts';
-import { writeStep } from '../write-steps.ts';
-import type { StepRequest } from '../write-steps.ts';
+import { readState } from '../nodes/node-reader.ts';
+import { COMPACT_ROLE } from '../nodes/nodes.ts';
+import type { StatePayload } from '../nodes/nodes.ts';
+import { readThread } from '../threads/read-thread.ts';
+import type { Step } from '../threads/thread.ts';
+import { writeStep } from '../steps/write-steps.ts';
+import type { StepRequest } from '../steps/write-steps.ts';
 import type { RoleOutcome } from './run-role.ts';
 import type { Run } from './run.ts';
 

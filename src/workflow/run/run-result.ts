@@ -1,5 +1,5 @@
-import type { Step } from '../thread.ts';
-import type { ThreadId } from '../thread-id.ts';
+import type { Step } from '../threads/thread.ts';
+import type { ThreadId } from '../threads/thread-id.ts';
 
 export interface RunOptions {
   readonly prompt: string;

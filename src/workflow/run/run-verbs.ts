@@ -3,14 +3,14 @@ import { invalid } from '../../base/errors.ts';
 import { checkSignal, checkText, checkWhole } from '../check-input.ts';
 import { PROMPT_BYTES_MAX, ROUNDS_DEFAULT, ROUNDS_MAX } from '../limits.ts';
 import { checkName } from '../names.ts';
-import { mustGetBundle, readBundleSource } from '../registry-doc.ts';
-import { startThread } from '../start-thread.ts';
-import { newThreadId, toThreadId } from '../thread-id.ts';
+import { mustGetBundle, readBundleSource } from '../bundles/registry-doc.ts';
+import { startThread } from '../threads/start-thread.ts';
+import { newThreadId, toThreadId } from '../threads/thread-id.ts';
 import type { WorkflowWorld } from '../workflow-world.ts';
 import type { Workflows } from '../workflows.ts';
-import { setPaused } from '../set-paused.ts';
-import { readThread } from '../read-thread.ts';
-import { hasEnded } from '../write-steps.ts';
+import { setPaused } from '../threads/set-paused.ts';
+import { readThread } from '../threads/read-thread.ts';
+import { hasEnded } from '../steps/write-steps.ts';
 import type { RunOptions, RunResult, ThreadOptions } from './run-result.ts';
 
 /** What runs bundles is loaded when something is run. */

@@ -1,7 +1,7 @@
 import { isQuipuError } from '../../base/errors.ts';
 import { noteDoc } from '../names.ts';
-import { readThread } from '../read-thread.ts';
-import type { ThreadId } from '../thread-id.ts';
+import { readThread } from '../threads/read-thread.ts';
+import type { ThreadId } from '../threads/thread-id.ts';
 import type { WorkflowWorld } from '../workflow-world.ts';
 
 /** What others did to a thread while it runs here. */

@@ -1,4 +1,4 @@
-import type { ThreadId } from '../thread-id.ts';
+import type { ThreadId } from '../threads/thread-id.ts';
 import type { WorkflowWorld } from '../workflow-world.ts';
 import type { BundleHost } from './bundle-host.ts';
 import type { InfoLines } from './info-lines.ts';

@@ -1,7 +1,7 @@
-import { encodeText } from '../encode-node.ts';
+import { encodeText } from '../nodes/encode-node.ts';
 import { SUMMARY_BYTES_MAX } from '../limits.ts';
 import { checkText } from '../check-input.ts';
-import type { Step, ThreadContext } from '../thread.ts';
+import type { Step, ThreadContext } from '../threads/thread.ts';
 import { recordStep } from './record-step.ts';
 import { runChild } from './run-child.ts';
 import { runRole } from './run-role.ts';

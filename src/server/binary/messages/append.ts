@@ -1,6 +1,6 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
-import type { EncodedPayload } from '../../../context/encode-payload.ts';
-import { PreparedTurn, planAppend } from '../../../context/plan-append.ts';
+import type { EncodedPayload } from '../../../context/payloads/encode-payload.ts';
+import { PreparedTurn, planAppend } from '../../../context/turns/plan-append.ts';
 import type { Batch, Committed } from '../../../engine/batch.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { TurnRow } from '../../../engine/rows.ts';

@@ -1,5 +1,5 @@
 import { NO_TURN } from '../../../base/brand.ts';
-import { mustGetHead } from '../../../context/read-turns.ts';
+import { mustGetHead } from '../../../context/turns/read-turns.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { HeadRow } from '../../../engine/rows.ts';
 import type { Parts } from '../../../wire/byte-writer.ts';

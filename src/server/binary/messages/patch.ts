@@ -1,7 +1,7 @@
 import { invalid } from '../../../base/errors.ts';
 import { hashBytes } from '../../../base/hash.ts';
 import { REASON_BYTES_MAX } from '../../../context/limits.ts';
-import { mustGetTurn } from '../../../context/read-turns.ts';
+import { mustGetTurn } from '../../../context/turns/read-turns.ts';
 import type { BlobPut, PatchAppend } from '../../../engine/batch.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { PatchRow } from '../../../engine/rows.ts';

@@ -1,10 +1,10 @@
 import { NO_TURN } from '../../../base/brand.ts';
 import type { TurnId } from '../../../base/brand.ts';
-import { keepNewest, keepOldest } from '../../../context/cut-page.ts';
+import { keepNewest, keepOldest } from '../../../context/turns/cut-page.ts';
 import { PAGE_TURNS_MAX } from '../../../context/limits.ts';
-import { leadsTo } from '../../../context/read-pages.ts';
-import { isOpen, mustGetHead, mustGetTurn } from '../../../context/read-turns.ts';
-import { viewTurns, walkDepths, walkUpTo } from '../../../context/read-turns.ts';
+import { leadsTo } from '../../../context/turns/read-pages.ts';
+import { isOpen, mustGetHead, mustGetTurn } from '../../../context/turns/read-turns.ts';
+import { viewTurns, walkDepths, walkUpTo } from '../../../context/turns/read-turns.ts';
 import type { Engine, OpenTurnRow } from '../../../engine/engine.ts';
 import type { HeadRow, TurnRow } from '../../../engine/rows.ts';
 import { FRAME_PAYLOAD_MAX } from '../../../wire/limits.ts';

@@ -1,8 +1,8 @@
 import { NO_TURN } from '../../../base/brand.ts';
 import type { TurnId } from '../../../base/brand.ts';
 import { QuipuError } from '../../../base/errors.ts';
-import { leadsTo } from '../../../context/read-pages.ts';
-import { mustGetHead } from '../../../context/read-turns.ts';
+import { leadsTo } from '../../../context/turns/read-pages.ts';
+import { mustGetHead } from '../../../context/turns/read-turns.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { HeadRow } from '../../../engine/rows.ts';
 import {

@@ -3,7 +3,7 @@ import type { Hash } from '../../../base/brand.ts';
 import { decompress } from '../../../base/compress.ts';
 import { invalid } from '../../../base/errors.ts';
 import { createHasher, hashBytes } from '../../../base/hash.ts';
-import { EncodedPayload } from '../../../context/encode-payload.ts';
+import { EncodedPayload } from '../../../context/payloads/encode-payload.ts';
 import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import { Compression } from '../../../wire/turn-input.ts';
 import type { TurnInput } from '../../../wire/turn-input.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { invalid } from '../../../base/errors.ts';
 import type { Chat } from '../../../chat/chats.ts';
-import type { NewEvent } from '../../../chat/event.ts';
-import type { Answer, Question } from '../../../chat/payloads.ts';
+import type { NewEvent } from '../../../chat/events/event.ts';
+import type { Answer, Question } from '../../../chat/events/payloads.ts';
 import { EXAMPLE_EVENT, chatId, eventJson, problemJson, questionBody } from '../chat-schemas.ts';
 import { given } from '../conditions.ts';
 import { eventReply, resumeAt } from '../event-stream.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { IndexChange } from '../../../workflow/workflows.ts';
-import type { Step } from '../../../workflow/thread.ts';
+import type { Step } from '../../../workflow/threads/thread.ts';
 import { eventReply, resumeAt } from '../event-stream.ts';
 import type { SentEvent } from '../event-stream.ts';
 import { defineRoute, jsonReply } from '../route.ts';

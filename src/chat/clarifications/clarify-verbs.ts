@@ -1,0 +1,82 @@
+import { checkBounded, checkLine } from '../../base/check-text.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { ChatHandle } from '../chat-handle.ts';
+import { answersProblem, questionsProblem } from './check-clarification.ts';
+import type { ChatView } from '../chat-view.ts';
+import type { Chat } from '../chats.ts';
+import type { ChatEvent, JsonObject } from '../events/event.ts';
+import { LINE_PAYLOAD_BYTES, REASON_BYTES_MAX, TITLE_CHARS_MAX } from '../limits.ts';
+import { checkId, newId } from '../names.ts';
+import { payloadProblem } from '../events/payloads.ts';
+import type { Answer, Question } from '../events/payloads.ts';
+import type { OpenClarification } from '../projections/clarification.ts';
+import { only } from '../messages/check-message.ts';
+
+type ClarifyVerbs = Pick<Chat, 'ask' | 'answer' | 'dismiss'>;
+
+export function clarifyVerbs({ world, writer, assertOpen }: ChatHandle): ClarifyVerbs {
+  return {
+    async ask(
+      questions: readonly Question[],
+      options: { readonly id?: string; readonly title?: string } = {},
+    ): Promise<string> {
+      assertOpen('chat.ask');
+      const { id = newId(world.clock()), title } = options;
+      const batch_id = checkId(id, 'batch');
+      if (title !== undefined) checkLine(title, 'title', TITLE_CHARS_MAX);
+      const payload = { batch_id, ...(title !== undefined && { title }), questions };
+      assertFits('clarification_batch_opened', payload);
+      const wrong = questionsProblem(questions);
+      if (wrong !== undefined) throw invalid('questions', `cannot be asked: ${wrong}`);
+      await writer.decide(({ overview: { clarification } }) => {
+        const { open, last } = clarification;
+        if (open !== undefined) {
+          throw invalid('questions', `must wait: batch ${open.batch_id} is open`);
+        }
+        if (last?.batch_id === batch_id) throw invalid('batch', `${batch_id} was asked before`);
+        return [{ type: 'clarification_batch_opened', payload }];
+      });
+      return batch_id;
+    },
+
+    async answer(batch: string, answers: readonly Answer[]): Promise<ChatEvent> {
+      assertOpen('chat.answer');
+      const payload = { batch_id: checkId(batch, 'batch'), answers };
+      assertFits('clarification_answer_submitted', payload);
+      const [event] = await writer.decide((view) => {
+        const wrong = answersProblem(mustBeOpen(view, batch).questions, answers);
+        if (wrong !== undefined) throw invalid('answers', `do not fit: ${wrong}`);
+        return [{ type: 'clarification_answer_submitted', payload }];
+      });
+      return only(event);
+    },
+
+    async dismiss(batch: string, reason?: string): Promise<ChatEvent> {
+      assertOpen('chat.dismiss');
+      const said =
+        reason === undefined ? {} : { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX) };
+      const payload = { batch_id: checkId(batch, 'batch'), ...said };
+      const [event] = await writer.decide((view) => {
+        mustBeOpen(view, batch);
+        return [{ type: 'clarification_batch_dismissed', payload }];
+      });
+      return only(event);
+    },
+  };
+}
+
+/** The state of a chat has them in it, so they must stay short. */
+function assertFits(type: string, payload: JsonObject): void {
+  const wrong = payloadProblem(type, payload);
+  if (wrong !== undefined) throw invalid('payload', `of ${type} does not fit: ${wrong}`);
+  const size = Buffer.byteLength(JSON.stringify(payload));
+  if (size <= LINE_PAYLOAD_BYTES) return;
+  const message = `questions and answers take ${size} bytes, and ${LINE_PAYLOAD_BYTES} is the limit`;
+  throw new QuipuError('TOO_LARGE', message, { what: type, limit: LINE_PAYLOAD_BYTES, size });
+}
+
+function mustBeOpen({ overview }: ChatView, batch: string): OpenClarification {
+  const { open } = overview.clarification;
+  if (open?.batch_id === batch) return open;
+  throw invalid('batch', `${batch} is not open${open && `; ${open.batch_id} is`}`);
+}

@@ -1,0 +1,70 @@
+import type { ChatEvent, JsonObject, PayloadRef } from './event.ts';
+import { isObject } from './event.ts';
+import { refOf } from './payloads.ts';
+import { isAbout } from '../messages/subject.ts';
+import type { Subject } from '../messages/subject.ts';
+
+/** Where the text of each type is; the other types that speak of a message lose all but its id. */
+const TEXT_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['message_added', 'content'],
+  ['message_stream_delta', 'delta'],
+  ['message_completed', 'content'],
+  ['message_edited', 'content'],
+  ['attachment_added', 'name'],
+]);
+
+/** Where a batch has its questions and its answers. */
+const LIST_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['clarification_batch_opened', 'questions'],
+  ['clarification_answer_submitted', 'answers'],
+]);
+
+/** What stays of an event: who and where, and which bytes were attached. */
+const KEPT = ['message_id', 'role', 'thread_id', 'attachment_id', 'media_type', 'hash', 'size'];
+
+export interface BlankedLine {
+  /** Never longer than the line was. */
+  readonly text: string;
+  /** The blob that the payload was in. */
+  readonly ref?: PayloadRef;
+}
+
+/** A line without what it said about the subject; undefined for one that is about something else. */
+export function blankLine(line: string, subject: Subject): BlankedLine | undefined {
+  const event = parse(line);
+  if (event === undefined || !isAbout(event, subject)) return undefined;
+  const text = JSON.stringify(blankEvent(event, subject));
+  const ref = refOf(event.payload);
+  return { text, ...(ref !== undefined && { ref }) };
+}
+
+/** An event about the subject without what it said. It fits its type as before, and means the same. */
+export function blankEvent(event: ChatEvent, { kind, id }: Subject): ChatEvent {
+  const payload =
+    kind === 'message' ? blankMessage(event, id) : blankBatch(event.type, event.payload, id);
+  return { ...event, payload };
+}
+
+function blankMessage({ type, payload }: ChatEvent, message: string): JsonObject {
+  const field = TEXT_FIELDS.get(type);
+  if (field === undefined) return { message_id: message };
+  const kept = Object.entries(payload).filter(([name]) => KEPT.includes(name));
+  return { ...Object.fromEntries(kept), [field]: '' };
+}
+
+function blankBatch(type: string, payload: JsonObject, batch: string): JsonObject {
+  const field = LIST_FIELDS.get(type);
+  if (field === undefined) return { batch_id: batch };
+  const list = payload[field];
+  const isEmpty = Array.isArray(list) && list.length === 0;
+  // A batch without questions is none, but for one that lost them.
+  const erased = payload['erased'] === true || !isEmpty;
+  return { batch_id: batch, [field]: [], ...(erased && { erased: true }) };
+}
+
+function parse(line: string): ChatEvent | undefined {
+  const value: unknown = JSON.parse(line);
+  return isObject(value) && isObject(value['payload'])
+    ? (value as unknown as ChatEvent)
+    : undefined;
+}

@@ -1,0 +1,90 @@
+import { toHash } from '../../base/brand.ts';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { LogDamage } from '../../engine/rows.ts';
+import type { ChatProblem } from './event.ts';
+import { eventsLog } from '../names.ts';
+import { readLine } from './read-line.ts';
+import type { ReadLine } from './read-line.ts';
+import type { Upcasters } from './upcast.ts';
+
+// The lines of a chat, in its log or elsewhere. A damaged stretch does not hide what is around it: what is
+// wrong there stands in the place of its lines.
+
+/** A line, or why it cannot be had. */
+export type Line = string | ChatProblem;
+
+export interface ChatLines {
+  /** Up to `limit` lines from line `from`, the first is 0. Damaged ones come as problems. */
+  read(from: number, limit: number): Promise<readonly Line[]>;
+}
+
+export function logLines(engine: Engine, id: string): ChatLines {
+  const log = eventsLog(id);
+  return {
+    async read(from: number, limit: number): Promise<readonly Line[]> {
+      const lines = await unlessDamaged(() => engine.readLog(log, from, limit));
+      if (lines !== undefined) return lines;
+      const { page = [] } = (await engine.salvageLog(log, from, limit)) ?? {};
+      return page.map((line, at) =>
+        typeof line === 'string' ? line : unreadable(from + at, placeOf(line)),
+      );
+    },
+  };
+}
+
+/** How long a log is by its own account, and what is wrong with it as a whole. */
+export interface LogSize {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly damage: readonly ChatProblem[];
+}
+
+/** Undefined when there is no log. */
+export async function measureLog(engine: Engine, id: string): Promise<LogSize | undefined> {
+  const log = eventsLog(id);
+  // A row, nothing when there is none, and neither when it is damaged.
+  const found = await unlessDamaged(async () => ({ row: await engine.getLog(log) }));
+  if (found !== undefined) return found.row && { ...found.row, damage: [] };
+  const salvaged = await engine.salvageLog(log, 0, 0);
+  if (salvaged === undefined) return undefined;
+  const { lines, bytes } = salvaged;
+  return { lines, bytes, damage: salvaged.damage.map((place) => unreadable(-1, placeOf(place))) };
+}
+
+async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isQuipuError(error, 'CORRUPT')) return undefined;
+    throw error;
+  }
+}
+
+function placeOf({ file, offset, what }: LogDamage): string {
+  return `${file} is damaged at ${offset}: ${what}`;
+}
+
+export function unreadable(line: number, message: string): ChatProblem {
+  return { seq: line + 1, kind: 'unreadable', message };
+}
+
+export async function mustRead(engine: Engine, hash: string): Promise<string> {
+  const bytes = await engine.viewBlob(toHash(hash));
+  if (bytes !== undefined) return decodeUtf8(bytes);
+  throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+}
+
+/** Lines `from` and on, read as events. */
+export async function readLines(
+  lines: ChatLines,
+  upcasters: Upcasters,
+  from: number,
+  limit: number,
+): Promise<ReadLine[]> {
+  return (await lines.read(from, limit)).map((line, at) => {
+    const seq = from + at + 1;
+    return typeof line === 'string' ? readLine(line, seq, upcasters) : { seq, problem: line };
+  });
+}

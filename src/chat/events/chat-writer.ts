@@ -1,0 +1,164 @@
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import type { BlobPut, DocChange } from '../../engine/batch.ts';
+import type { ChatView } from '../chat-view.ts';
+import type { ChatsWorld } from '../chats-world.ts';
+import type { ChatEvent, NewEvent } from './event.ts';
+import { BATCH_BYTES_MAX, BATCH_EVENTS_MAX, UPDATED_LAG_MS } from '../limits.ts';
+import { formatMeta } from '../meta.ts';
+import { eventsLog, metaDoc } from '../names.ts';
+import { prepareEvents } from './prepare-events.ts';
+import type { PreparedEvent } from './prepare-events.ts';
+import { formatLine } from './read-line.ts';
+
+// Appends to one chat, in order.
+// Invariants
+// - An event's number is that of its line, so every append names the length it builds on; when someone
+//   else was faster, it is numbered anew and sent again.
+// - Events that wait together go in one commit. What depends on what the chat says is decided on the
+//   very state that the commit builds on.
+// - An append whose answer was lost is found by its event id, and not repeated.
+
+const ATTEMPTS_MAX = 100;
+const PAUSE_MS_MAX = 20;
+
+/** Decides on what the chat says now. Called again when someone else was faster. */
+export type Decide = (view: ChatView) => readonly NewEvent[] | Promise<readonly NewEvent[]>;
+
+interface Waiting {
+  readonly events: readonly PreparedEvent[];
+  readonly resolve: (events: ChatEvent[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class ChatWriter {
+  readonly #world: ChatsWorld;
+  readonly #view: ChatView;
+  #waiting: Waiting[] = [];
+  #draining = false;
+
+  constructor(world: ChatsWorld, view: ChatView) {
+    this.#world = world;
+    this.#view = view;
+  }
+
+  /** Appends events that fit whatever the chat says. */
+  async append(events: readonly NewEvent[]): Promise<ChatEvent[]> {
+    const prepared = prepareEvents(events, this.#world.clock());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ events: prepared, resolve, reject });
+      if (!this.#draining) void this.#drain();
+    });
+  }
+
+  /** Appends what `decide` finds right. */
+  async decide(decide: Decide): Promise<ChatEvent[]> {
+    return this.#persist(async (view) => {
+      const events = prepareEvents(await decide(view), this.#world.clock());
+      return events.length === 0 ? [] : this.#commit(view, events);
+    });
+  }
+
+  /** Never rejects: each caller hears of its own failure. */
+  async #drain(): Promise<void> {
+    this.#draining = true;
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup();
+      const prepared = group.flatMap(({ events }) => events);
+      try {
+        const events = await this.#persist((view) => this.#commit(view, prepared));
+        let at = 0;
+        for (const { events: own, resolve } of group) {
+          resolve(events.slice(at, at + own.length));
+          at += own.length;
+        }
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#draining = false;
+  }
+
+  #takeGroup(): Waiting[] {
+    let [events, bytes, count] = [0, 0, 0];
+    for (const { events: next } of this.#waiting) {
+      events += next.length;
+      bytes += next.reduce((sum, { bytes: size }) => sum + size, 0);
+      if (count > 0 && (events > BATCH_EVENTS_MAX || bytes > BATCH_BYTES_MAX)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  async #persist(
+    attempt: (view: ChatView) => Promise<ChatEvent[] | 'moved'>,
+  ): Promise<ChatEvent[]> {
+    for (let attempts = 1; ; attempts += 1) {
+      const result = await this.#view.run(attempt);
+      if (result !== 'moved') return result;
+      if (attempts === ATTEMPTS_MAX) throw tooBusy(this.#view);
+      const pause = Math.min(attempts, PAUSE_MS_MAX) * Math.random();
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+
+  async #commit(
+    view: ChatView,
+    prepared: readonly PreparedEvent[],
+  ): Promise<ChatEvent[] | 'moved'> {
+    assertWritable(view);
+    const events = prepared.map(({ event }, at) => ({ ...event, seq: view.events + at + 1 }));
+    const name = eventsLog(view.id);
+    const lines = events.map(formatLine);
+    const blobs: BlobPut[] = prepared.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
+    try {
+      await this.#world.engine.commit({
+        blobs,
+        logs: [{ do: 'append', name, lines, expectedLines: view.events }],
+        docs: this.#touchMeta(view, events),
+      });
+      return events;
+    } catch (error) {
+      if (!isQuipuError(error, 'HEAD_MOVED')) throw error;
+      const there = await this.#world.engine.readLog(name, view.events, lines.length);
+      return there.length === lines.length && there.every((line, at) => line === lines[at])
+        ? events
+        : 'moved';
+    }
+  }
+
+  /** Now and then the document is told how old the chat is; and at first, so that a removed one stays so. */
+  #touchMeta(view: ChatView, events: readonly ChatEvent[]): DocChange[] {
+    const { meta, version } = view.stored;
+    const at = events.at(-1)?.at ?? meta.updated_at;
+    const lagMs = Date.parse(at) - Date.parse(meta.updated_at);
+    if (lagMs < UPDATED_LAG_MS && view.events > 0 && version > 0) return [];
+    const content = formatMeta({ ...meta, updated_at: at });
+    return [{ name: metaDoc(view.id), content, expectedVersion: version, publish: true }];
+  }
+}
+
+export function assertWritable(view: ChatView): void {
+  const [damage] = view.logDamage;
+  if (damage !== undefined) {
+    throw new QuipuError(
+      'CORRUPT',
+      `nothing can be appended to chat ${view.id}: ${damage.message}; "quipu verify --repair" mends that`,
+      { file: eventsLog(view.id), offset: 0 },
+    );
+  }
+  if (!view.isArchived) return;
+  throw new QuipuError(
+    'READ_ONLY',
+    `chat ${view.id} is archived; "quipu chat unarchive" makes it writable`,
+    { path: eventsLog(view.id) },
+  );
+}
+
+function tooBusy({ id, events }: ChatView): QuipuError<'HEAD_MOVED'> {
+  const message = `chat ${id} was written to by others each time; try again`;
+  return new QuipuError('HEAD_MOVED', message, {
+    context: id,
+    expected: String(events),
+    head: String(events),
+  });
+}

@@ -1,0 +1,62 @@
+import { invalid } from '../../base/errors.ts';
+import type { ChatEvent, JsonObject } from './event.ts';
+import { SCHEMA_VERSION, isObject } from './event.ts';
+import { isKnownType } from './payloads.ts';
+
+/**
+ * Makes the payload of an older version that of the next one, when it is read. Files are never
+ * migrated: what was written stays as it was.
+ */
+export interface Upcaster {
+  readonly type: string;
+  /** It makes a payload of version `from` one of version `from + 1`. */
+  readonly from: number;
+  upcast(payload: JsonObject): JsonObject;
+}
+
+/** Which types are known up to which version, and how to get there. */
+export class Upcasters {
+  readonly #steps: ReadonlyMap<string, Upcaster>;
+  readonly #newest: Map<string, number> = new Map();
+  /** Tells one set of upcasters from another. */
+  readonly fingerprint: string;
+
+  constructor(upcasters: readonly Upcaster[] = []) {
+    for (const { type, from } of upcasters) {
+      if (typeof type !== 'string' || !Number.isSafeInteger(from) || from < 1) {
+        throw invalid('upcasters', 'each have a type and a whole number "from" of 1 or more');
+      }
+      this.#newest.set(type, Math.max(this.#newest.get(type) ?? SCHEMA_VERSION, from + 1));
+    }
+    const keys = upcasters.map(({ type, from }) => `${type}@${from}`);
+    if (new Set(keys).size < keys.length) throw invalid('upcasters', 'has two for one version');
+    this.#steps = new Map(upcasters.map((upcaster, at) => [keys[at] ?? '', upcaster]));
+    this.fingerprint = keys.toSorted().join(' ');
+  }
+
+  isKnown(type: string): boolean {
+    return isKnownType(type) || this.#newest.has(type);
+  }
+
+  newestOf(type: string): number {
+    return this.#newest.get(type) ?? SCHEMA_VERSION;
+  }
+
+  /** The event as the newest version has it, or what went wrong. */
+  lift(event: ChatEvent): ChatEvent | string {
+    let { schema_version: version, payload } = event;
+    for (;;) {
+      const step = this.#steps.get(`${event.type}@${version}`);
+      if (step === undefined) return { ...event, schema_version: version, payload };
+      try {
+        payload = step.upcast(payload);
+      } catch (error) {
+        // Its message may quote the payload, and problems are kept.
+        const name = error instanceof Error ? error.name : typeof error;
+        return `the upcaster from version ${version} failed with ${name}`;
+      }
+      if (!isObject(payload)) return `the upcaster from version ${version} gave no object`;
+      version += 1;
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { checkLine } from '../../base/check-text.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { ChatView } from '../chat-view.ts';
+import type { NewMessage } from '../chats.ts';
+import type { ChatEvent, JsonObject } from '../events/event.ts';
+import { findPart } from './find-messages.ts';
+import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../limits.ts';
+import { checkId, newId } from '../names.ts';
+import { MAIN_BRANCH } from '../events/payloads.ts';
+import type { MessagePart } from '../projections/message-part.ts';
+
+/** All but the text of a message. */
+export function toPayload(
+  { role, branch, id, model, usage }: Omit<NewMessage, 'content'>,
+  nowMs: number,
+): JsonObject & { readonly message_id: string } {
+  if (checkLine(role, 'role', ROLE_CHARS_MAX) === '') throw invalid('role', 'is empty');
+  const isMain = branch === undefined || branch === MAIN_BRANCH;
+  return {
+    message_id: id === undefined ? newId(nowMs) : checkId(id, 'id'),
+    role,
+    ...(!isMain && { thread_id: checkId(branch, 'branch') }),
+    ...ofCompletion({ ...(model !== undefined && { model }), ...(usage && { usage }) }),
+  };
+}
+
+/** What is known of a message once a model has said it. */
+export function ofCompletion({ model, usage }: Pick<NewMessage, 'model' | 'usage'>): JsonObject {
+  const { inputTokens, outputTokens } = usage ?? {};
+  for (const amount of [inputTokens, outputTokens]) {
+    if (amount === undefined || (Number.isSafeInteger(amount) && amount >= 0)) continue;
+    throw invalid('usage', `counts tokens from 0, got ${String(amount)}`);
+  }
+  return {
+    ...(model !== undefined && { model: checkLine(model, 'model', TITLE_CHARS_MAX) }),
+    ...(usage !== undefined && {
+      usage: {
+        ...(inputTokens !== undefined && { input_tokens: inputTokens }),
+        ...(outputTokens !== undefined && { output_tokens: outputTokens }),
+      },
+    }),
+  };
+}
+
+export async function assertCanBegin(
+  view: ChatView,
+  { message_id }: { readonly message_id: string },
+  { id, branch = MAIN_BRANCH }: Pick<NewMessage, 'id' | 'branch'>,
+): Promise<void> {
+  if (branch !== MAIN_BRANCH && !view.overview.branches.some((known) => known.id === branch)) {
+    throw new QuipuError('NOT_FOUND', `the chat has no branch ${branch}`, {
+      what: 'branch',
+      id: branch,
+    });
+  }
+  // An id that was made here is new.
+  if (id !== undefined && (await findPart(view, message_id)) !== undefined) {
+    throw invalid('id', `${message_id} is the id of another message`);
+  }
+}
+
+/** Call it within `view.run`. */
+export async function mustFind(view: ChatView, id: string): Promise<MessagePart> {
+  const part = await findPart(view, id);
+  if (part !== undefined) return part;
+  throw new QuipuError('NOT_FOUND', `the chat has no message ${id}`, { what: 'message', id });
+}
+
+export function assertExpected(view: ChatView, expected: number | undefined): void {
+  if (expected === undefined || expected === view.events) return;
+  const message = `chat ${view.id} has ${view.events} events, not ${expected}; read on and try again`;
+  throw new QuipuError('HEAD_MOVED', message, {
+    context: view.id,
+    expected: String(expected),
+    head: String(view.events),
+  });
+}
+
+export function only(event: ChatEvent | undefined): ChatEvent {
+  if (event === undefined) throw new TypeError('nothing was appended');
+  return event;
+}

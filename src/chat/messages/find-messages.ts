@@ -1,0 +1,125 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { ChatView } from '../chat-view.ts';
+import { MAIN_BRANCH } from '../events/payloads.ts';
+import type { MessagePart } from '../projections/message-part.ts';
+import { mergeParts } from '../projections/message-part.ts';
+import type { MessageParts } from '../projections/messages.ts';
+import { SEGMENT_EVENTS } from '../segments/segment-line.ts';
+
+// Reads from the end: what later events say about a message is known before the message is met.
+
+export type Visible = (part: MessagePart) => boolean;
+
+/** One message as the whole chat has it. Call it within `view.run`. */
+export async function findPart(view: ChatView, id: string): Promise<MessagePart | undefined> {
+  const { begun, touched } = await view.tail();
+  const here = begun.find((part) => part.id === id);
+  if (here !== undefined) return here;
+  const found = await view.segments.find(id);
+  if (found === undefined) return undefined;
+  let { part } = found;
+  for (let segment = found.segment + 1; segment < view.segments.count; segment += 1) {
+    part = withTouch(part, await view.segments.touchedIn(segment));
+  }
+  return withTouch(part, touched);
+}
+
+function withTouch(part: MessagePart, touches: readonly MessagePart[]): MessagePart {
+  const touch = touches.find(({ id }) => id === part.id);
+  return touch === undefined ? part : mergeParts(part, touch);
+}
+
+export interface PartQuery {
+  readonly isVisible: Visible;
+  /** Only messages that began before this event. */
+  readonly before: number;
+}
+
+/** Messages from the newest to the oldest. Call it within `view.run`. */
+export async function* walkBack(
+  view: ChatView,
+  { isVisible, before }: PartQuery,
+): AsyncGenerator<MessagePart, void, undefined> {
+  const later: MessageParts = new Map();
+  const { begun, touched } = await view.tail();
+  yield* select(begun, later);
+  note(later, touched);
+  for (let segment = view.segments.count - 1; segment >= 0; segment -= 1) {
+    if (segment * SEGMENT_EVENTS + 1 < before) {
+      yield* select(await view.segments.begunIn(segment), later);
+    }
+    note(later, await view.segments.touchedIn(segment));
+  }
+
+  function* select(
+    parts: readonly MessagePart[],
+    touches: MessageParts,
+  ): Generator<MessagePart, void, undefined> {
+    for (const part of parts.toReversed()) {
+      if (part.first >= before || !isVisible(part)) continue;
+      const touch = touches.get(part.id);
+      yield touch === undefined ? part : mergeParts(part, touch);
+    }
+  }
+}
+
+/** `touches` are older than what is known so far. */
+function note(later: MessageParts, touches: readonly MessagePart[]): void {
+  for (const touch of touches) {
+    const known = later.get(touch.id);
+    later.set(touch.id, known === undefined ? touch : mergeParts(touch, known));
+  }
+}
+
+/** Edits and redactions of messages that never began. */
+export async function lonelyTouches(view: ChatView): Promise<MessagePart[]> {
+  const later: MessageParts = new Map();
+  note(later, (await view.tail()).touched);
+  for (let segment = view.segments.count - 1; segment >= 0; segment -= 1) {
+    note(later, await view.segments.touchedIn(segment));
+  }
+  const lonely: MessagePart[] = [];
+  const here = new Set((await view.tail()).begun.map(({ id }) => id));
+  for (const part of later.values()) {
+    if (!here.has(part.id) && !(await view.segments.isBegun(part.id))) lonely.push(part);
+  }
+  return lonely;
+}
+
+interface Stretch {
+  readonly thread: string;
+  readonly upTo: number;
+}
+
+/** Which messages a branch shows: its own, and those before the message it was forked from. */
+export async function visibleIn(view: ChatView, branch: string): Promise<Visible> {
+  if (branch === '*') return () => true;
+  const stretches: Stretch[] = [];
+  const seen = new Set<string>();
+  let [name, upTo] = [branch, Infinity];
+  while (name !== MAIN_BRANCH && !seen.has(name)) {
+    seen.add(name);
+    stretches.push({ thread: name, upTo });
+    const fork = view.overview.branches.find(({ id }) => id === name);
+    if (fork === undefined) {
+      if (name === branch) throw noBranch(branch);
+      // Messages may name a branch that was never forked: it begins with nothing.
+      return isIn(stretches);
+    }
+    const parent = await findPart(view, fork.parentMessage);
+    // Forked from something unknown: it shows what the main branch had by then.
+    name = parent === undefined || parent.thread === '' ? MAIN_BRANCH : parent.thread;
+    upTo = parent?.first ?? fork.seq;
+  }
+  stretches.push({ thread: MAIN_BRANCH, upTo });
+  return isIn(stretches);
+}
+
+function isIn(stretches: readonly Stretch[]): Visible {
+  const limits = new Map(stretches.map(({ thread, upTo }) => [thread, upTo]));
+  return ({ thread, first }) => first <= (limits.get(thread === '' ? MAIN_BRANCH : thread) ?? -1);
+}
+
+function noBranch(id: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `the chat has no branch ${id}`, { what: 'branch', id });
+}

@@ -1,0 +1,138 @@
+import { toHash } from '../../base/brand.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { BlobPut, DocChange, LogChange } from '../../engine/batch.ts';
+import type { ChatHandle } from '../chat-handle.ts';
+import { readPieceList } from './archive-lines.ts';
+import type { ArchivePiece } from './archive-lines.ts';
+import type { Line } from '../events/chat-lines.ts';
+import { assertWritable } from '../events/chat-writer.ts';
+import type { ChatView } from '../chat-view.ts';
+import type { Chat, ChatInfo } from '../chats.ts';
+import type { ChatsWorld } from '../chats-world.ts';
+import type { Held } from './hold-blobs.ts';
+import { toInfo } from '../info.ts';
+import type { ChatMeta } from '../meta.ts';
+import { formatMeta } from '../meta.ts';
+import { HELD_FOLDER, eventsLog, metaDoc, newId } from '../names.ts';
+
+// An archived chat has its log in blobs, which the store compresses, and no log. It reads as before.
+// Both ways one commit makes the change: until then the old form counts, and a crash leaves at most
+// blobs for the next collection, or lines that the next attempt removes.
+
+const PIECE_LINES = 4096;
+/** Of a piece that has more than one line. */
+const PIECE_BYTES = 8_388_608;
+
+export function archiveVerbs(handle: ChatHandle): Pick<Chat, 'archive' | 'unarchive'> {
+  const { view, world, assertOpen } = handle;
+  return {
+    async archive(): Promise<ChatInfo> {
+      assertOpen('chat.archive');
+      return view.run((now) => archive(world, now));
+    },
+    async unarchive(): Promise<ChatInfo> {
+      assertOpen('chat.unarchive');
+      return view.run((now) => unarchive(world, now));
+    },
+  };
+}
+
+async function archive({ engine, clock }: ChatsWorld, view: ChatView): Promise<ChatInfo> {
+  assertWritable(view);
+  const { events, bytes, stored } = view;
+  if (events === 0) throw invalid('chat', `${view.id} is empty: there is nothing to archive`);
+  const at = new Date(clock()).toISOString();
+  const held: DocChange[] = [];
+  const pieces: ArchivePiece[] = [];
+  for await (const lines of readPieces(view)) {
+    const blob = toBlob(lines.join('\n'));
+    pieces.push({ hash: blob.hash, lines: lines.length });
+    const name = `${HELD_FOLDER}${newId(clock())}.json`;
+    const holding: Held = { at, hashes: [blob.hash] };
+    await engine.commit({ blobs: [blob], docs: [{ name, content: JSON.stringify(holding) }] });
+    held.push({ name, content: undefined });
+  }
+  const list = toBlob(JSON.stringify(pieces));
+  const meta: ChatMeta = {
+    ...stored.meta,
+    archived_at: at,
+    archive: { hash: list.hash, lines: events, bytes },
+  };
+  const name = eventsLog(view.id);
+  const isSame: LogChange = { do: 'append', name, lines: [], expectedLines: events };
+  await engine.commit({
+    blobs: [list],
+    logs: [isSame, { do: 'remove', name }],
+    docs: [{ ...metaOf(meta), expectedVersion: stored.version }, ...held],
+  });
+  return toInfo(meta, { events, bytes });
+}
+
+async function unarchive({ engine }: ChatsWorld, view: ChatView): Promise<ChatInfo> {
+  const { stored } = view;
+  const { archive: from, archived_at: _, past_archives: past = [], ...rest } = stored.meta;
+  if (from === undefined) throw invalid('chat', `${view.id} is not archived`);
+  const name = eventsLog(view.id);
+  // What an attempt before this one may have left.
+  await engine.commit({ logs: [{ do: 'remove', name }] });
+  let expectedLines = 0;
+  for await (const lines of readPieces(view)) {
+    await engine.commit({ logs: [{ do: 'append', name, lines, expectedLines }] });
+    expectedLines += lines.length;
+  }
+  // Each by its own name: the list may be collected before the pieces are.
+  const pieces = await readPieceList(engine, from.hash);
+  const left = [from.hash, ...pieces.map(({ hash }) => hash)];
+  const meta: ChatMeta = { ...rest, past_archives: [...past, ...left] };
+  await engine.commit({ docs: [{ ...metaOf(meta), expectedVersion: stored.version }] });
+  return toInfo(meta, { events: from.lines, bytes: from.bytes });
+}
+
+/** Bytes of archives the chat came back from: whatever is erased from its log is in them. */
+export async function eraseArchives({ view, world: { engine } }: ChatHandle): Promise<number> {
+  const { meta, version } = await view.run(({ stored }) => stored);
+  const { past_archives: past = [], ...rest } = meta;
+  if (past.length === 0) return 0;
+  for (const hash of past) await engine.upkeep.eraseBlob(toHash(hash));
+  await engine.commit({ docs: [{ ...metaOf(rest), expectedVersion: version }] });
+  return past.length;
+}
+
+/** All lines, in groups of a size that one commit takes. */
+async function* readPieces(view: ChatView): AsyncGenerator<string[], void, undefined> {
+  for (let from = 0; from < view.events; from += PIECE_LINES) {
+    const limit = Math.min(PIECE_LINES, view.events - from);
+    let piece: string[] = [];
+    let bytes = 0;
+    for (const line of (await view.readRaw(from, limit)).map(mustBeText)) {
+      if (piece.length > 0 && bytes + line.length > PIECE_BYTES) {
+        yield piece;
+        piece = [];
+        bytes = 0;
+      }
+      piece.push(line);
+      bytes += line.length;
+    }
+    if (piece.length > 0) yield piece;
+  }
+}
+
+function metaOf(meta: ChatMeta): { name: string; content: string; publish: true } {
+  return { name: metaDoc(meta.session_id), content: formatMeta(meta), publish: true };
+}
+
+function toBlob(text: string): BlobPut {
+  const bytes = encodeUtf8(text);
+  return { hash: hashBytes(bytes), bytes };
+}
+
+/** A line that cannot be read cannot be moved: it stays where it is. */
+function mustBeText(line: Line): string {
+  if (typeof line === 'string') return line;
+  throw new QuipuError('CORRUPT', `line ${line.seq} cannot be moved: ${line.message}`, {
+    file: 'chats',
+    offset: 0,
+  });
+}

@@ -1,0 +1,239 @@
+import { toHash } from '../../base/brand.ts';
+import { checkBounded, kindOf } from '../../base/check-text.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { eraseArchives } from './archive.ts';
+import { blankLine } from '../events/blank-line.ts';
+import type { ChatHandle } from '../chat-handle.ts';
+import { logLines } from '../events/chat-lines.ts';
+import { assertWritable } from '../events/chat-writer.ts';
+import { mustFind } from '../messages/check-message.ts';
+import type { Chat, RedactOptions, RedactReport } from '../chats.ts';
+import type { ChatEvent } from '../events/event.ts';
+import { hasOtherUse } from './find-users.ts';
+import { HIDDEN_MAX, REASON_BYTES_MAX } from '../limits.ts';
+import { checkId, eventsLog } from '../names.ts';
+import type { Hidden } from '../projections/hidden.ts';
+import { segmentOf } from '../segments/segment-line.ts';
+import { redactionOf } from '../messages/subject.ts';
+import type { Subject } from '../messages/subject.ts';
+
+// Redaction is an event: it hides the text of a message, or the questions and answers of a batch, from every
+// reader, and what was hidden stays so. Erasing goes on from there: the lines are overwritten without their text, the folds that had
+// it are made again, and then the blobs go. Interrupted anywhere, it can be done again.
+
+const PAGE_LINES = 1024;
+/** Deltas may come in while a message is erased; whoever streams on and on is asked to stop. */
+const ROUNDS_MAX = 5;
+
+interface Target {
+  readonly seq: number;
+  readonly text: string;
+  readonly blob?: string;
+}
+
+interface Found {
+  readonly targets: readonly Target[];
+  /** Of all lines about it, those included that have nothing to lose any more. */
+  readonly segments: ReadonlySet<number>;
+  readonly unreadable: number;
+}
+
+interface Wish {
+  readonly reason: string;
+  readonly everywhere: boolean;
+}
+
+export function redactVerbs(handle: ChatHandle): Pick<Chat, 'redact' | 'redactBatch'> {
+  const { view, assertOpen } = handle;
+
+  async function redact(subject: Subject, options: RedactOptions): Promise<RedactReport> {
+    const { erase = false, everywhere = false } = options;
+    const reason = checkBounded(options.reason, 'reason', REASON_BYTES_MAX);
+    for (const [name, value] of Object.entries({ erase, everywhere })) {
+      if (typeof value !== 'boolean') throw invalid(name, `is a boolean, got ${kindOf(value)}`);
+    }
+    await view.run((now) => assertWritable(now));
+    if (erase) return eraseSubject(handle, subject, { reason, everywhere });
+    const [event] = await handle.writer.decide(async (now) => {
+      const { isHidden } = await mustKnow(handle, subject);
+      if (!isHidden) assertRoom(now.overview.hidden);
+      return isHidden ? [] : [redactionOf(subject, { reason })];
+    });
+    const none = { erasedLines: 0, erasedBlobs: 0, unreadableLines: 0, kept: [] };
+    return { ...(event && { event }), ...none };
+  }
+
+  return {
+    async redact(message: string, options: RedactOptions): Promise<RedactReport> {
+      assertOpen('chat.redact');
+      return redact({ kind: 'message', id: checkId(message, 'message') }, options);
+    },
+    async redactBatch(batch: string, options: RedactOptions): Promise<RedactReport> {
+      assertOpen('chat.redactBatch');
+      return redact({ kind: 'clarification', id: checkId(batch, 'batch') }, options);
+    },
+  };
+}
+
+interface Known {
+  readonly isHidden: boolean;
+  readonly isErased: boolean;
+  readonly attached: readonly string[];
+}
+
+/** NOT_FOUND when the chat never spoke of it. Call it within `view.run`. */
+async function mustKnow(handle: ChatHandle, subject: Subject): Promise<Known> {
+  const { view } = handle;
+  if (subject.kind === 'message') {
+    const { redacted, attachments } = await mustFind(view, subject.id);
+    const attached = attachments.map(({ hash }) => hash);
+    return { isHidden: redacted !== undefined, isErased: redacted?.erased === true, attached };
+  }
+  const { hidden, clarification } = view.overview;
+  const isHidden = hidden.batches.includes(subject.id);
+  const { open, last } = clarification;
+  const isRecent = open?.batch_id === subject.id || last?.batch_id === subject.id;
+  if (isHidden || isRecent || (await findTargets(handle, subject)).segments.size > 0) {
+    return { isHidden, isErased: false, attached: [] };
+  }
+  const message = `there is no batch of questions ${subject.id}`;
+  throw new QuipuError('NOT_FOUND', message, { what: 'batch', id: subject.id });
+}
+
+function assertRoom({ messages, batches }: Hidden): void {
+  if (Math.max(messages.length, batches.length) < HIDDEN_MAX) return;
+  throw invalid('erase', `is needed: the chat has ${HIDDEN_MAX} redactions, and remembers no more`);
+}
+
+async function eraseSubject(
+  handle: ChatHandle,
+  subject: Subject,
+  wish: Wish,
+): Promise<RedactReport> {
+  const { view } = handle;
+  const { attached } = await view.run(() => mustKnow(handle, subject));
+  const first = await hide(handle, subject, wish.reason);
+  let [erasedLines, erasedBlobs] = [0, 0];
+  let { found } = first;
+  // Once at least: an erasure before this one may have been cut off behind the lines.
+  for (let round = 0; ; round += 1) {
+    erasedLines += found.targets.length;
+    erasedBlobs += await eraseFound(handle, subject, found);
+    found = await findTargets(handle, subject);
+    if (found.targets.length === 0) break;
+    if (round === ROUNDS_MAX - 1)
+      throw invalid(subject.kind, `${subject.id} is being written; stop that first`);
+  }
+  const archived = await eraseArchives(handle);
+  const { erased, kept } = await eraseAttached(handle, attached, { ...wish, message: subject.id });
+  return {
+    ...(first.event && { event: first.event }),
+    erasedLines,
+    erasedBlobs: erasedBlobs + archived + erased,
+    unreadableLines: first.found.unreadable,
+    kept,
+  };
+}
+
+/** The event first: from here on nobody is shown the text, whatever happens to the rest. */
+async function hide(
+  handle: ChatHandle,
+  subject: Subject,
+  reason: string,
+): Promise<{ found: Found; event?: ChatEvent }> {
+  let found: Found = { targets: [], segments: new Set(), unreadable: 0 };
+  const [event] = await handle.writer.decide(async () => {
+    const { isHidden, isErased } = await mustKnow(handle, subject);
+    found = await findTargets(handle, subject);
+    // No hash of what they said: it would let anyone check a guess.
+    const lines = found.targets.map(({ seq }) => ({ seq }));
+    const isDone = isErased || (isHidden && lines.length === 0);
+    return isDone ? [] : [redactionOf(subject, { reason, erased: true, lines })];
+  });
+  return { found, ...(event && { event }) };
+}
+
+/** Every line of the log that says something of it. */
+async function findTargets({ world, view }: ChatHandle, subject: Subject): Promise<Found> {
+  const lines = logLines(world.engine, view.id);
+  const targets: Target[] = [];
+  const segments = new Set<number>();
+  let unreadable = 0;
+  for (let from = 0; ; from += PAGE_LINES) {
+    const page = await lines.read(from, PAGE_LINES);
+    for (const [at, line] of page.entries()) {
+      if (typeof line !== 'string') {
+        unreadable += 1;
+        continue;
+      }
+      // Most lines are about others, and need not be parsed.
+      const blanked = line.includes(subject.id) ? blankLine(line, subject) : undefined;
+      if (blanked === undefined) continue;
+      segments.add(segmentOf(from + at + 1));
+      const { text, ref } = blanked;
+      if (text === line.trimEnd()) continue;
+      targets.push({ seq: from + at + 1, text, ...(ref && { blob: ref.hash }) });
+    }
+    if (page.length < PAGE_LINES) return { targets, segments, unreadable };
+  }
+}
+
+/**
+ * Blobs that lines name go before the lines, which alone know them; folds go last, because the segments that
+ * have them are known by lines that are blank, too. Gives the number of blobs.
+ */
+async function eraseFound(
+  { world: { engine }, view }: ChatHandle,
+  { kind }: Subject,
+  { targets, segments }: Found,
+): Promise<number> {
+  let count = await eraseBlobs(
+    engine,
+    targets.flatMap(({ blob }) => (blob === undefined ? [] : [blob])),
+  );
+  if (targets.length > 0) {
+    const erasures = targets.map(({ seq, text }) => ({ line: seq - 1, text }));
+    await engine.upkeep.eraseLines(eventsLog(view.id), erasures);
+  }
+  // What this process remembers may have the text; the log does not any more.
+  view.forget();
+  const overviews = kind === 'clarification';
+  count += await eraseBlobs(
+    engine,
+    await view.run((now) => now.segments.renew({ segments, overviews })),
+  );
+  // The overview that was just read may have it, too.
+  if (overviews) view.forget();
+  return count;
+}
+
+async function eraseBlobs(engine: Engine, hashes: readonly string[]): Promise<number> {
+  let count = 0;
+  for (const hash of new Set(hashes)) {
+    if (await engine.hasBlob(toHash(hash))) count += 1;
+    // Also when it is not there: it may be half gone.
+    await engine.upkeep.eraseBlob(toHash(hash));
+  }
+  return count;
+}
+
+async function eraseAttached(
+  { world, view }: ChatHandle,
+  hashes: readonly string[],
+  options: Wish & { readonly message: string },
+): Promise<{ erased: number; kept: string[] }> {
+  const { reason, everywhere, message } = options;
+  const kept: string[] = [];
+  let erased = 0;
+  for (const hash of new Set(hashes)) {
+    if (!(await world.engine.hasBlob(toHash(hash)))) continue;
+    const isShared = !everywhere && (await hasOtherUse(world, hash, { chat: view.id, message }));
+    // Of others the store knows, other chats among them.
+    const letGo = [{ kind: 'chats', id: view.id }];
+    const isGone = !isShared && (await world.eraseBlob(hash, { reason, everywhere, letGo })).erased;
+    if (isGone) erased += 1;
+    else kept.push(hash);
+  }
+  return { erased, kept };
+}

@@ -1,0 +1,69 @@
+import { invalid, isQuipuError } from '../../base/errors.ts';
+import type { ChatInfo, ChatRetainReport, ChatRetention } from '../chats.ts';
+import type { ChatsWorld } from '../chats-world.ts';
+import { readInfo, walkChatIds } from '../list-chats.ts';
+import { planRetention } from './retention.ts';
+
+export interface Retaining {
+  readonly policy: ChatRetention;
+  readonly dryRun: boolean;
+  readonly archive: (id: string) => Promise<void>;
+  readonly remove: (id: string) => Promise<void>;
+}
+
+/** Lets go what the policy does not keep, one chat after the other. */
+export async function retainChats(
+  { engine, clock }: ChatsWorld,
+  retaining: Retaining,
+): Promise<ChatRetainReport> {
+  const { policy, dryRun } = retaining;
+  const { action } = checkPolicy(policy);
+  const chats: ChatInfo[] = [];
+  for await (const id of walkChatIds(engine)) {
+    const info = await readInfo(engine, id);
+    if (info !== undefined) chats.push(info);
+  }
+  const { go, stay } = planRetention(chats, policy, clock());
+  const done: ChatInfo[] = [];
+  const damaged: string[] = [];
+  for (const chat of go) {
+    const outcome = dryRun || (await letGo(engine, chat, retaining[action]));
+    if (outcome === 'damaged') damaged.push(chat.id);
+    else if (outcome) done.push(chat);
+  }
+  const pinned = stay.filter((chat) => chat.pinned).length;
+  return { action, chats: done, kept: chats.length - done.length, pinned, damaged, dryRun };
+}
+
+/** False when it is in use again, or gone already. One that is damaged does not keep the others. */
+async function letGo(
+  engine: ChatsWorld['engine'],
+  chat: ChatInfo,
+  act: (id: string) => Promise<void>,
+): Promise<boolean | 'damaged'> {
+  const now = await readInfo(engine, chat.id);
+  if (now?.events !== chat.events || now.pinned) return false;
+  try {
+    await act(chat.id);
+    return true;
+  } catch (error) {
+    if (isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'HEAD_MOVED')) return false;
+    if (isQuipuError(error, 'CORRUPT')) return 'damaged';
+    throw error;
+  }
+}
+
+function checkPolicy(policy: ChatRetention): { action: 'archive' | 'remove' } {
+  const { maxAgeMs, maxBytes, action = 'archive' } = policy;
+  for (const [what, value] of Object.entries({ maxAgeMs, maxBytes })) {
+    if (value === undefined || (typeof value === 'number' && value >= 0)) continue;
+    throw invalid(what, `is a number from 0, got ${String(value)}`);
+  }
+  if (maxAgeMs === undefined && maxBytes === undefined) {
+    throw invalid('policy', 'needs maxAgeMs or maxBytes; without them nothing would ever go');
+  }
+  if (action !== 'archive' && action !== 'remove') {
+    throw invalid('action', `is "archive" or "remove", got ${JSON.stringify(action)}`);
+  }
+  return { action };
+}

@@ -1,0 +1,65 @@
+import { toTurnId } from '../../base/brand.ts';
+import type { TurnId } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import { checkBounded } from '../../base/check-text.ts';
+import type { ContextsWorld } from '../contexts-world.ts';
+import type { Contexts } from '../contexts.ts';
+import { REASON_BYTES_MAX } from '../limits.ts';
+import { OneAtATime } from '../../base/one-at-a-time.ts';
+import { PINS_DOC, formatPins, parsePins, withPin, withoutPin } from './pin-list.ts';
+import type { Pin, PinOptions } from './pin.ts';
+import { mustGetSealed, mustGetTurn } from '../turns/read-turns.ts';
+
+type PinVerbs = Pick<Contexts, 'pin' | 'unpin' | 'pins'>;
+
+export function pinVerbs({ engine, lifetime }: ContextsWorld): PinVerbs {
+  // Each change reads the list and writes the whole.
+  const changes = new OneAtATime<'pins'>();
+
+  async function read(): Promise<{ pins: Pin[]; version: number }> {
+    const doc = await engine.getDoc(PINS_DOC);
+    if (doc === undefined) return { pins: [], version: 0 };
+    return { pins: parsePins(doc.content), version: doc.version };
+  }
+
+  async function change(edit: (pins: readonly Pin[]) => Pin[]): Promise<void> {
+    await changes.run('pins', async () => {
+      const { pins, version } = await read();
+      const content = formatPins(edit(pins));
+      await engine.commit({ docs: [{ name: PINS_DOC, content, expectedVersion: version }] });
+    });
+  }
+
+  return {
+    async pin(turn: TurnId, options: PinOptions = {}): Promise<void> {
+      lifetime.assertOpen('contexts.pin');
+      const { reason } = options;
+      const said =
+        reason === undefined ? {} : { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX) };
+      const { id } = await mustGetSealed(engine, toTurnId(turn));
+      await change((pins) => withPin(pins, { turn: id, ...said }));
+      // A collection that was at its end may have taken the turn before it heard of the pin.
+      try {
+        await mustGetTurn(engine, id);
+      } catch (error) {
+        await change((pins) => withoutPin(pins, id));
+        throw error;
+      }
+    },
+
+    async unpin(turn: TurnId): Promise<void> {
+      lifetime.assertOpen('contexts.unpin');
+      const id = toTurnId(turn);
+      await change((pins) => {
+        const left = withoutPin(pins, id);
+        if (left.length < pins.length) return left;
+        throw new QuipuError('NOT_FOUND', `turn ${id} is not pinned`, { what: 'pin', id: `${id}` });
+      });
+    },
+
+    async pins(): Promise<Pin[]> {
+      lifetime.assertOpen('contexts.pins');
+      return (await read()).pins;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { QuipuError } from '../../base/errors.ts';
+import type { Batch } from '../../engine/batch.ts';
+import { ModelEngine } from '../../testing/model-engine.ts';
+import { createContexts } from '../create-contexts.ts';
+
+/** An engine whose commits with deltas fail while `full`. */
+class FullEngine extends ModelEngine {
+  full = false;
+  deltaCommits = 0;
+
+  override async commit(batch: Batch): ReturnType<ModelEngine['commit']> {
+    if (batch.deltas !== undefined) {
+      this.deltaCommits += 1;
+      if (this.full) throw new QuipuError('DISK_FULL', 'no room', { path: 'journal' });
+    }
+    return super.commit(batch);
+  }
+}
+
+async function openTurn() {
+  const engine = new FullEngine();
+  const contexts = createContexts(engine);
+  const { id } = await contexts.create();
+  return { engine, contexts, turn: await contexts.open(id, { type: 't' }) };
+}
+
+describe('an open turn on a full disk', () => {
+  it('fails until a fresh handle goes on, and leaves no hole', async () => {
+    const { engine, contexts, turn } = await openTurn();
+    await turn.write('one ');
+    engine.full = true;
+    await expect(turn.write('two ')).rejects.toMatchObject({ code: 'DISK_FULL' });
+    engine.full = false;
+    await expect(turn.write('three ')).rejects.toMatchObject({ code: 'DISK_FULL' });
+    await expect(turn.seal()).rejects.toMatchObject({ code: 'DISK_FULL' });
+    expect(turn.acknowledgedBytes).toBe(4);
+    const again = await contexts.resume(turn.id);
+    await again.write('two');
+    expect((await again.seal()).payload).toBe('one two');
+  });
+
+  it('can still be aborted, with what was acknowledged', async () => {
+    const { engine, turn } = await openTurn();
+    await turn.write('one ');
+    engine.full = true;
+    void turn.write('two ');
+    expect(await turn.abort('no room')).toMatchObject({ outcome: 'aborted', payload: 'one ' });
+  });
+});
+
+describe('many small writes', () => {
+  it('cost few commits', async () => {
+    const { engine, turn } = await openTurn();
+    for (let n = 0; n < 1000; n += 1) void turn.write('token ');
+    expect((await turn.seal()).size).toBe(6000);
+    expect(engine.deltaCommits).toBeLessThanOrEqual(3);
+  });
+});

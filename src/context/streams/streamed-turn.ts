@@ -1,0 +1,143 @@
+import type { TurnId } from '../../base/brand.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { TurnRow } from '../../engine/rows.ts';
+import { Encoding } from '../../format/encoding.ts';
+import { viewTurn } from '../patches/apply-patches.ts';
+import { assertWellFormed, checkBounded, kindOf } from '../../base/check-text.ts';
+import { DeltaWriter } from '../../base/delta-writer.ts';
+import { assertPayloadFits } from '../payloads/encode-payload.ts';
+import { LazyTurn } from '../turns/lazy-turn.ts';
+import { PageBytes } from '../turns/page-bytes.ts';
+import type { Lifetime } from '../../base/lifetime.ts';
+import { REASON_BYTES_MAX } from '../limits.ts';
+import type { OpenTurn } from './open-turn.ts';
+import { planSeal } from './plan-seal.ts';
+import type { Turn } from '../turns/turn.ts';
+
+export interface StreamedTurnWorld {
+  readonly engine: Engine;
+  readonly lifetime: Lifetime;
+  readonly maxPayloadBytes: number;
+}
+
+interface Ending {
+  readonly how: 'seal' | 'abort';
+  readonly turn: Promise<Turn>;
+}
+
+/** The handle on an open turn. When the store closes, what was written is sent first. */
+export class StreamedTurn implements OpenTurn {
+  readonly id: TurnId;
+  readonly #world: StreamedTurnWorld;
+  readonly #writer: DeltaWriter;
+  readonly #forgetClose: () => void;
+  /** The first half of a character that a string was cut in the middle of. */
+  #half = '';
+  #ending: Ending | undefined;
+
+  constructor(row: TurnRow, acknowledgedBytes: number, world: StreamedTurnWorld) {
+    this.id = row.id;
+    this.#world = world;
+    this.#writer = new DeltaWriter(async (offset, bytes) => {
+      await world.engine.commit({ deltas: [{ turn: row.id, offset, bytes }] });
+    }, acknowledgedBytes);
+    this.#forgetClose = world.lifetime.onClose(() => this.#writer.flush());
+  }
+
+  get acknowledgedBytes(): number {
+    return this.#writer.acknowledged;
+  }
+
+  write(piece: string | Uint8Array): Promise<void> {
+    try {
+      this.#world.lifetime.assertOpen('openTurn.write');
+      if (this.#ending !== undefined) throw this.#over('write');
+      const { bytes, half } = this.#toBytes(piece);
+      assertPayloadFits(this.#writer.length + bytes.length, this.#world.maxPayloadBytes);
+      this.#half = half;
+      return this.#writer.push(bytes);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  seal(): Promise<Turn> {
+    return this.#end('seal', async () => {
+      if (this.#half !== '') throw invalid('text', 'ends in the middle of a character');
+      await this.#writer.flush();
+      return this.#close();
+    });
+  }
+
+  abort(reason: string): Promise<Turn> {
+    return this.#end('abort', async () => {
+      checkBounded(reason, 'reason', REASON_BYTES_MAX);
+      try {
+        await this.#writer.flush();
+      } catch {
+        // Whoever wrote was told. What was acknowledged is kept, and the turn still has to end.
+      }
+      return this.#close(reason);
+    });
+  }
+
+  /** One ending at a time. One that failed leaves the turn open, and another may be tried. */
+  async #end(how: Ending['how'], end: () => Promise<Turn>): Promise<Turn> {
+    this.#world.lifetime.assertOpen(`openTurn.${how}`);
+    if (this.#ending !== undefined) {
+      if (this.#ending.how !== how) throw this.#over(how);
+      return this.#ending.turn;
+    }
+    this.#ending = { how, turn: end() };
+    try {
+      const turn = await this.#ending.turn;
+      this.#forgetClose();
+      return turn;
+    } catch (error) {
+      this.#ending = undefined;
+      throw error;
+    }
+  }
+
+  async #close(abortReason?: string): Promise<Turn> {
+    const open = await this.#world.engine.getOpenTurn(this.id);
+    if (open === undefined) throw invalid('turn', `${this.id} is not open any more`);
+    const { row, bytes } = open;
+    if (abortReason === undefined && row.encoding === Encoding.text) assertText(bytes);
+    const { sealed } = await this.#world.engine.commit(planSeal(this.id, bytes, abortReason));
+    const [sealedRow = row] = sealed;
+    const payload = { page: new PageBytes([bytes]), index: 0 };
+    return new LazyTurn(viewTurn(sealedRow, undefined), { payload, reason: abortReason });
+  }
+
+  #toBytes(piece: string | Uint8Array): { bytes: Uint8Array; half: string } {
+    if (piece instanceof Uint8Array) {
+      if (this.#half !== '')
+        throw invalid('text', 'before these bytes ends in the middle of a character');
+      return { bytes: new Uint8Array(piece), half: '' };
+    }
+    if (typeof piece !== 'string') {
+      throw invalid('piece', `is a string or a Uint8Array, got ${kindOf(piece)}`);
+    }
+    const text = this.#half + piece;
+    const half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
+    const whole = text.slice(0, text.length - half.length);
+    assertWellFormed(whole, 'piece');
+    return { bytes: encodeUtf8(whole), half };
+  }
+
+  #over(call: string): QuipuError<'INVALID'> {
+    return invalid('turn', `${this.id} is sealed or being sealed; it takes no ${call}`);
+  }
+}
+
+function assertText(bytes: Uint8Array): void {
+  try {
+    decodeUtf8(bytes);
+  } catch (error) {
+    const message = 'the text is not valid UTF-8; the turn stays open';
+    throw new QuipuError('INVALID', message, { what: 'text' }, { cause: error });
+  }
+}

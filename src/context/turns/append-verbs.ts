@@ -1,0 +1,136 @@
+import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import { invalid, isQuipuError } from '../../base/errors.ts';
+import { Encoding } from '../../format/encoding.ts';
+import { viewTurn } from '../patches/apply-patches.ts';
+import { checkKey, checkPlacement, checkType, checkVersion } from '../check-input.ts';
+import { kindOf } from '../../base/check-text.ts';
+import type { ContextsWorld } from '../contexts-world.ts';
+import type {
+  AppendOptions,
+  Contexts,
+  NewTurn,
+  NewTurnHeader,
+  OpenTurnOptions,
+} from '../contexts.ts';
+import { checkEncoding, encodePayload } from '../payloads/encode-payload.ts';
+import type { PayloadRules } from '../payloads/encode-payload.ts';
+import { LazyTurn } from './lazy-turn.ts';
+import { PageBytes } from './page-bytes.ts';
+import { BATCH_TURNS_MAX } from '../limits.ts';
+import { nameItem, namingItem } from '../name-item.ts';
+import { only } from '../only.ts';
+import type { OpenTurn } from '../streams/open-turn.ts';
+import { planAppend, PreparedTurn } from './plan-append.ts';
+import type { AppendPlan, TurnHeader } from './plan-append.ts';
+import { mustGetTurn } from './read-turns.ts';
+import { StreamedTurn } from '../streams/streamed-turn.ts';
+import type { Turn } from './turn.ts';
+
+type AppendVerbs = Pick<Contexts, 'append' | 'appendBatch' | 'open' | 'resume'>;
+
+export function appendVerbs({ engine, lifetime, rules }: ContextsWorld): AppendVerbs {
+  const streaming = { engine, lifetime, maxPayloadBytes: rules.maxPayloadBytes };
+
+  async function appendAll(
+    context: ContextId,
+    turns: readonly PreparedTurn[],
+    options: AppendOptions,
+  ): Promise<Turn[]> {
+    const committed = await engine.commit(planAppend(context, turns, checkPlan(options)));
+    const page = new PageBytes(turns.map(({ payload }) => payload.bytes));
+    return committed.turns.map(
+      (row, index) => new LazyTurn(viewTurn(row, undefined), { payload: { page, index } }),
+    );
+  }
+
+  return {
+    // Not by way of `appendAll`: each further promise is a hundredth of the time of an append among many.
+    async append(id: ContextId, turn: NewTurn, options: AppendOptions = {}): Promise<Turn> {
+      lifetime.assertOpen('contexts.append');
+      const prepared = prepareTurn(turn, rules);
+      const batch = planAppend(toContextId(id), [prepared], checkPlan(options));
+      const { turns } = await engine.commit(batch);
+      const page = new PageBytes([prepared.payload.bytes]);
+      return new LazyTurn(viewTurn(only(turns), undefined), { payload: { page, index: 0 } });
+    },
+
+    async appendBatch(
+      id: ContextId,
+      turns: readonly NewTurn[],
+      options: AppendOptions = {},
+    ): Promise<Turn[]> {
+      lifetime.assertOpen('contexts.appendBatch');
+      if (!Array.isArray(turns) || turns.length < 1 || turns.length > BATCH_TURNS_MAX) {
+        throw invalid('turns', `is an array of 1 to ${BATCH_TURNS_MAX} turns`);
+      }
+      const prepared = turns.map((turn: NewTurn, index) =>
+        namingItem(`turns[${index}]`, () => prepareTurn(turn, rules)),
+      );
+      try {
+        return await appendAll(toContextId(id), prepared, options);
+      } catch (error) {
+        throw nameRoot(error, prepared);
+      }
+    },
+
+    async open(
+      id: ContextId,
+      turn: NewTurnHeader,
+      options: OpenTurnOptions = {},
+    ): Promise<OpenTurn> {
+      lifetime.assertOpen('contexts.open');
+      const context = toContextId(id);
+      const { fsRoot, ...header } = checkHeader(turn);
+      const encoding = streamEncoding(turn);
+      const placement = checkPlacement(options);
+      const root = fsRoot === undefined ? {} : { fsRoot };
+      const opens = [{ context, ...placement, ...header, ...root, encoding }];
+      return new StreamedTurn(only((await engine.commit({ opens })).opened), 0, streaming);
+    },
+
+    async resume(turn: TurnId): Promise<OpenTurn> {
+      lifetime.assertOpen('contexts.resume');
+      const row = await mustGetTurn(engine, toTurnId(turn));
+      const open = await engine.getOpenTurn(row.id);
+      if (open === undefined) throw invalid('turn', `${row.id} is not open; it is sealed already`);
+      return new StreamedTurn(open.row, open.bytes.length, streaming);
+    },
+  };
+}
+
+function checkPlan(options: AppendOptions): AppendPlan {
+  const { parent, expectedHead } = checkPlacement(options);
+  return { parent, expectedHead, key: checkKey(options) };
+}
+
+function prepareTurn(turn: NewTurn, rules: PayloadRules): PreparedTurn {
+  const header = checkHeader(turn);
+  return new PreparedTurn(header, encodePayload(turn.payload, turn.encoding, rules));
+}
+
+/** A file-system root that is missing is known by its hash alone: the first turn that has it is meant. */
+function nameRoot(error: unknown, turns: readonly PreparedTurn[]): unknown {
+  if (!isQuipuError(error, 'NOT_FOUND')) return error;
+  const index = turns.findIndex(({ fsRoot }) => fsRoot === error.data.id);
+  return index === -1 ? error : nameItem(`turns[${index}]`, error);
+}
+
+function checkHeader(turn: NewTurnHeader): TurnHeader {
+  if (typeof turn !== 'object' || turn === null) {
+    throw invalid('turn', `is an object with a type, got ${kindOf(turn)}`);
+  }
+  const { type, version, fsRoot } = turn;
+  return {
+    type: checkType(type),
+    version: checkVersion(version),
+    fsRoot: fsRoot === undefined ? undefined : toHash(fsRoot, 'fsRoot'),
+  };
+}
+
+/** Bytes of the other encodings mean nothing until they are complete. */
+function streamEncoding({ encoding = 'text' }: NewTurnHeader): number {
+  const name = checkEncoding(encoding);
+  if (name === 'text' || name === 'bytes') return Encoding[name];
+  throw invalid('encoding', `of an open turn is 'text' or 'bytes', got '${name}'`);
+}

@@ -1,0 +1,68 @@
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { TurnView } from '../patches/apply-patches.ts';
+import type { CheckedRead } from '../check-input.ts';
+import type { TurnPage } from '../contexts.ts';
+import { LazyTurn } from './lazy-turn.ts';
+import { PageBytes } from './page-bytes.ts';
+import type { Turn } from './turn.ts';
+
+// A page of turns as plain data, and the questions it answers. One that is read where the data is can
+// travel as it is, so that a page costs one round trip however many records and payloads it has.
+
+export type PageRequest =
+  /** The newest `n` turns of a context. */
+  | { readonly kind: 'last'; readonly context: ContextId; readonly n: number }
+  /** The `n` turns before `turn`, which belongs to the context. */
+  | {
+      readonly kind: 'before';
+      readonly context: ContextId;
+      readonly turn: TurnId;
+      readonly n: number;
+    }
+  /** Depths `from` up to `to` (exclusive) on the way to the head. */
+  | {
+      readonly kind: 'range';
+      readonly context: ContextId;
+      readonly from: number;
+      readonly to: number;
+    }
+  /** The same on the way to a turn. */
+  | { readonly kind: 'chain'; readonly tip: TurnId; readonly from: number; readonly to: number };
+
+export interface LoadedTurn {
+  readonly view: TurnView;
+  /** The payload, shared with the engine unless the page says otherwise. Undefined when there is none to show, or none was asked for. */
+  readonly bytes: Uint8Array | undefined;
+  readonly reason: string | undefined;
+}
+
+export interface LoadedPage {
+  /** From older to newer. */
+  readonly turns: readonly LoadedTurn[];
+  readonly cursor: TurnId | undefined;
+  readonly nextDepth: number | undefined;
+  readonly headDepth: number;
+  /** The payloads are nobody's but the page's. */
+  readonly unshared?: boolean;
+}
+
+export type ReadPage = (request: PageRequest, read: CheckedRead) => Promise<LoadedPage>;
+
+const NO_BYTES = new Uint8Array();
+
+export function toTurnPage(page: LoadedPage): TurnPage {
+  const { cursor, nextDepth, headDepth } = page;
+  const turns = toTurns(page.turns, page.unshared);
+  // A page has one of the two at most.
+  if (cursor !== undefined) return { turns, cursor, headDepth };
+  return nextDepth === undefined ? { turns, headDepth } : { turns, nextDepth, headDepth };
+}
+
+export function toTurns(loaded: readonly LoadedTurn[], unshared = false): Turn[] {
+  const payloads = loaded.map(({ bytes }) => bytes ?? NO_BYTES);
+  const page = new PageBytes(payloads, { unshared });
+  return loaded.map(({ view, bytes, reason }, index) => {
+    const payload = bytes === undefined ? undefined : { page, index };
+    return new LazyTurn(view, { payload, reason });
+  });
+}

@@ -1,0 +1,150 @@
+import { NO_TURN } from '../../base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { HeadRow } from '../../engine/rows.ts';
+import type { TurnView } from '../patches/apply-patches.ts';
+import type { CheckedRead } from '../check-input.ts';
+import { keepNewest, keepOldest } from './cut-page.ts';
+import { PAGE_TURNS_MAX } from '../limits.ts';
+import type { LoadedPage, PageRequest } from './loaded-page.ts';
+import {
+  loadTurns,
+  mustGetHead,
+  mustGetTurn,
+  noContext,
+  toViews,
+  viewTurns,
+  walkDepths,
+  walkUpTo,
+} from './read-turns.ts';
+
+/** Trusts the request to be checked. A page ends at 10,000 turns, or where its payloads get too many. */
+export async function readPage(
+  engine: Engine,
+  request: PageRequest,
+  read: CheckedRead,
+): Promise<LoadedPage> {
+  switch (request.kind) {
+    case 'last':
+      return readLast(engine, request, read);
+    case 'before':
+      return readBefore(engine, request, read);
+    case 'range': {
+      const { head, headDepth } = await mustGetHead(engine, request.context);
+      return readDepths(engine, { ...request, tip: head, tipDepth: headDepth }, read);
+    }
+    case 'chain': {
+      const { depth } = await mustGetTurn(engine, request.tip);
+      return readDepths(engine, { ...request, tipDepth: depth }, read);
+    }
+  }
+}
+
+async function readLast(
+  engine: Engine,
+  { context, n }: { readonly context: ContextId; readonly n: number },
+  read: CheckedRead,
+): Promise<LoadedPage> {
+  if (engine.readLast !== undefined && n > 0) {
+    const last = await engine.readLast(context, n, read.payload === false ? 0 : read.maxBytes);
+    if (last === undefined) throw noContext(context);
+    const views = toViews({ ...last, turns: last.turns.toReversed() }, read.as);
+    return toPageBack(engine, { views, headDepth: last.headDepth, blobs: last.blobs }, read);
+  }
+  const head = await mustGetHead(engine, context);
+  return readBack(engine, { from: head.head, n, headDepth: head.headDepth }, read);
+}
+
+async function readBefore(
+  engine: Engine,
+  page: Extract<PageRequest, { kind: 'before' }>,
+  read: CheckedRead,
+): Promise<LoadedPage> {
+  const head = await mustGetHead(engine, page.context);
+  const turn = await mustGetTurn(engine, page.turn);
+  if (turn.context !== page.context && !(await leadsTo(engine, turn, head))) {
+    throw new QuipuError('NOT_FOUND', `turn ${turn.id} is not in context ${page.context}`, {
+      what: 'turn',
+      id: String(turn.id),
+    });
+  }
+  return readBack(engine, { from: turn.parent, n: page.n, headDepth: head.headDepth }, read);
+}
+
+interface PageDepths {
+  readonly tip: TurnId;
+  readonly tipDepth: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+async function readDepths(
+  engine: Engine,
+  page: PageDepths,
+  read: CheckedRead,
+): Promise<LoadedPage> {
+  const { tip, tipDepth: headDepth } = page;
+  const end = Math.min(page.to, headDepth + 1);
+  const pageEnd = Math.min(end, page.from + PAGE_TURNS_MAX);
+  if (tip === NO_TURN || page.from >= end) {
+    return { turns: [], cursor: undefined, nextDepth: undefined, headDepth };
+  }
+
+  const rows = await walkDepths(engine, tip, page.from, pageEnd - 1);
+  const views = await viewTurns(engine, rows, read.as);
+  const kept = read.payload === false ? views : keepOldest(views, read.maxBytes);
+  const nextDepth = page.from + kept.length;
+  return {
+    turns: await loadTurns(engine, kept, read.payload),
+    cursor: undefined,
+    nextDepth: nextDepth < end ? nextDepth : undefined,
+    headDepth,
+  };
+}
+
+interface PageBack {
+  readonly from: TurnId;
+  readonly n: number;
+  readonly headDepth: number;
+}
+
+async function readBack(engine: Engine, page: PageBack, read: CheckedRead): Promise<LoadedPage> {
+  const rows = await walkUpTo(engine, page.from, page.n);
+  const views = await viewTurns(engine, rows, read.as);
+  return toPageBack(engine, { views, headDepth: page.headDepth }, read);
+}
+
+interface PageViews {
+  /** Older first. */
+  readonly views: readonly TurnView[];
+  readonly headDepth: number;
+  /** Payloads that are at hand, when the engine gave some along. */
+  readonly blobs?: ReadonlyMap<Hash, Uint8Array>;
+}
+
+async function toPageBack(
+  engine: Engine,
+  { views, headDepth, blobs }: PageViews,
+  read: CheckedRead,
+): Promise<LoadedPage> {
+  const kept = read.payload === false ? views : keepNewest(views, read.maxBytes);
+  const oldest = kept[0]?.row;
+  const peek = blobs && ((hash: Hash): Uint8Array | undefined => blobs.get(hash));
+  return {
+    turns: await loadTurns(engine, kept, read.payload, peek),
+    cursor: oldest === undefined || oldest.parent === NO_TURN ? undefined : oldest.id,
+    nextDepth: undefined,
+    headDepth,
+  };
+}
+
+/** Whether the turn is the head or one of its ancestors. */
+export async function leadsTo(
+  engine: Engine,
+  turn: { readonly id: TurnId; readonly depth: number },
+  head: HeadRow,
+): Promise<boolean> {
+  if (head.head === NO_TURN || turn.depth > head.headDepth) return false;
+  return (await engine.ancestorAt(head.head, turn.depth))?.id === turn.id;
+}

@@ -1,0 +1,75 @@
+import { toContextId, toTurnId } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import { checkCount, checkDepths, checkRead } from '../check-input.ts';
+import type { CheckedRead } from '../check-input.ts';
+import type { ContextsWorld } from '../contexts-world.ts';
+import type { Contexts, ReadOptions, TurnDiff, TurnPage } from '../contexts.ts';
+import { PAGE_TURNS_MAX, STREAM_BYTES_DEFAULT } from '../limits.ts';
+import { toTurnPage } from './loaded-page.ts';
+import { mustGetSealed, readTurn } from './read-turns.ts';
+import type { Turn } from './turn.ts';
+import { listIds, walkChain } from './walk-chain.ts';
+
+type ReadVerbs = Pick<Contexts, 'last' | 'before' | 'range' | 'chain' | 'turn' | 'diff'>;
+
+export function readVerbs({ engine, lifetime, readPage }: ContextsWorld): ReadVerbs {
+  async function* walkTo(id: TurnId, read: CheckedRead): AsyncGenerator<Turn, void, undefined> {
+    yield* walkChain(readPage, await mustGetSealed(engine, id), read, { from: 0 });
+  }
+
+  return {
+    async last(id: ContextId, n: number, options: ReadOptions = {}): Promise<TurnPage> {
+      lifetime.assertOpen('contexts.last');
+      const context = toContextId(id);
+      checkCount(n, 'n', PAGE_TURNS_MAX);
+      return toTurnPage(await readPage({ kind: 'last', context, n }, checkRead(options)));
+    },
+
+    async before(
+      id: ContextId,
+      turn: TurnId,
+      n: number,
+      options: ReadOptions = {},
+    ): Promise<TurnPage> {
+      lifetime.assertOpen('contexts.before');
+      const page = { context: toContextId(id), turn: toTurnId(turn), n };
+      checkCount(n, 'n', PAGE_TURNS_MAX);
+      return toTurnPage(await readPage({ kind: 'before', ...page }, checkRead(options)));
+    },
+
+    async range(
+      id: ContextId,
+      fromDepth: number,
+      toDepth: number,
+      options: ReadOptions = {},
+    ): Promise<TurnPage> {
+      lifetime.assertOpen('contexts.range');
+      const page = { context: toContextId(id), from: fromDepth, to: toDepth };
+      checkDepths(fromDepth, toDepth);
+      return toTurnPage(await readPage({ kind: 'range', ...page }, checkRead(options)));
+    },
+
+    chain(turn: TurnId, options: ReadOptions = {}): AsyncIterable<Turn> {
+      lifetime.assertOpen('contexts.chain');
+      return walkTo(toTurnId(turn), checkRead(options, STREAM_BYTES_DEFAULT));
+    },
+
+    async turn(turn: TurnId, options: ReadOptions = {}): Promise<Turn | undefined> {
+      lifetime.assertOpen('contexts.turn');
+      return readTurn(engine, toTurnId(turn), checkRead(options));
+    },
+
+    async diff(a: TurnId, b: TurnId): Promise<TurnDiff> {
+      lifetime.assertOpen('contexts.diff');
+      const left = await mustGetSealed(engine, toTurnId(a));
+      const right = await mustGetSealed(engine, toTurnId(b));
+      const base = await engine.commonAncestor(left.id, right.id);
+      const depth = base?.depth ?? -1;
+      return {
+        ...(base !== undefined && { base: base.id }),
+        left: await listIds(engine, left, depth),
+        right: await listIds(engine, right, depth),
+      };
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { toHash } from '../../base/brand.ts';
+import type { Hash } from '../../base/brand.ts';
+import { kindOf } from '../../base/check-text.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Bundles, RegisteredBundle } from './bundles.ts';
+import { BUNDLE_BYTES_MAX } from '../limits.ts';
+import { checkName } from '../names.ts';
+import type { Registered } from './registry.ts';
+import {
+  changeRegistry,
+  mustFind,
+  mustGetBundle,
+  readBundleSource,
+  readRegistry,
+  toBundle,
+} from './registry-doc.ts';
+import type { WorkflowWorld } from '../workflow-world.ts';
+
+export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowWorld): Bundles {
+  return {
+    async add(source: string | Uint8Array, options = {}): Promise<RegisteredBundle> {
+      lifetime.assertOpen('workflows.bundles.add');
+      const bytes = checkSource(source);
+      const { BundleHost } = await import('../run/bundle-host.ts');
+      await using host = await BundleHost.load(bytes, quickMs);
+      const { description } = host.descriptor;
+      const name = checkName(options.name ?? host.descriptor.name);
+      const hash = hashBytes(bytes);
+      const version = { name, hash, since: clock() };
+      const registry = await changeRegistry(
+        engine,
+        (before) => {
+          const { versions } = withVersion(before.get(name), version);
+          const said = description === undefined ? {} : { description };
+          return new Map(before).set(name, { name, ...said, versions });
+        },
+        [{ hash, bytes }],
+      );
+      return mustFind(registry, name);
+    },
+
+    async list(): Promise<readonly RegisteredBundle[]> {
+      lifetime.assertOpen('workflows.bundles.list');
+      return [...(await readRegistry(engine)).registry.values()].map(toBundle);
+    },
+
+    async get(name: string): Promise<RegisteredBundle | undefined> {
+      lifetime.assertOpen('workflows.bundles.get');
+      const registered = (await readRegistry(engine)).registry.get(checkName(name));
+      return registered && toBundle(registered);
+    },
+
+    async describe(name: string) {
+      const bytes = await sourceOf(name);
+      const { BundleHost } = await import('../run/bundle-host.ts');
+      await using host = await BundleHost.load(bytes, quickMs);
+      return host.descriptor;
+    },
+
+    async source(name: string): Promise<string> {
+      return Buffer.from(await sourceOf(name)).toString('utf8');
+    },
+
+    async history(name: string) {
+      lifetime.assertOpen('workflows.bundles.history');
+      return (await mustGetBundle(engine, checkName(name))).versions;
+    },
+
+    async rollback(name: string, hash?: string): Promise<RegisteredBundle> {
+      lifetime.assertOpen('workflows.bundles.rollback');
+      checkName(name);
+      const registry = await changeRegistry(engine, (before) => {
+        const registered = mustFind(before, name);
+        const target = rollbackTarget(registered, hash);
+        const { hash: _, ...rest } = registered;
+        return new Map(before).set(name, withVersion(rest, { name, hash: target, since: clock() }));
+      });
+      return mustFind(registry, name);
+    },
+
+    async remove(name: string): Promise<void> {
+      lifetime.assertOpen('workflows.bundles.remove');
+      checkName(name);
+      await changeRegistry(engine, (before) => {
+        mustFind(before, name);
+        return new Map([...before].filter(([other]) => other !== name));
+      });
+    },
+  };
+
+  async function sourceOf(name: string): Promise<Uint8Array> {
+    lifetime.assertOpen('workflows.bundles.source');
+    return readBundleSource(engine, (await mustGetBundle(engine, checkName(name))).hash);
+  }
+}
+
+/** The name stands for `hash` from now on. */
+function withVersion(
+  registered: Registered | undefined,
+  { name, hash, since }: { name: string; hash: Hash; since: number },
+): Registered {
+  const versions = registered?.versions ?? [];
+  if (versions.at(-1)?.hash === hash) return { ...registered, name, versions };
+  return { ...registered, name, versions: [...versions, { hash, since }] };
+}
+
+function rollbackTarget({ name, hash: now, versions }: RegisteredBundle, asked?: string): Hash {
+  if (asked !== undefined) {
+    const hash = toHash(asked, 'bundle');
+    if (versions.some((version) => version.hash === hash)) return hash;
+    const message = `${name} never stood for bundle ${hash}`;
+    throw new QuipuError('NOT_FOUND', message, { what: 'bundle', id: hash });
+  }
+  const before = versions.findLast((version) => version.hash !== now);
+  if (before !== undefined) return before.hash;
+  throw invalid('name', `${name} has no bundle before this one`);
+}
+
+function checkSource(source: unknown): Uint8Array {
+  const bytes = typeof source === 'string' ? encodeUtf8(source) : source;
+  if (!(bytes instanceof Uint8Array)) {
+    throw invalid('source', `is the text or the bytes of a module, got ${kindOf(source)}`);
+  }
+  if (bytes.length > 0 && bytes.length <= BUNDLE_BYTES_MAX) return new Uint8Array(bytes);
+  if (bytes.length === 0) throw invalid('source', 'is empty');
+  const message = `a bundle has at most ${BUNDLE_BYTES_MAX} bytes, got ${bytes.length}`;
+  const data = { what: 'bundle', limit: BUNDLE_BYTES_MAX, size: bytes.length };
+  throw new QuipuError('TOO_LARGE', message, data);
+}

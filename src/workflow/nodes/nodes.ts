@@ -1,0 +1,68 @@
+import type { Hash } from '../../base/brand.ts';
+import type { ThreadId } from '../threads/thread-id.ts';
+
+// What a thread is made of: blobs of canonical JSON `{type, payload, refs}`. Nothing in them changes,
+// and everything they need stands in `refs` (and `compact`), so a collection follows these alone.
+
+export interface JsonObject {
+  readonly [name: string]: unknown;
+}
+
+/** What a workflow was started with. It names no thread: forks share it. */
+export interface StartNode {
+  readonly type: 'start';
+  readonly payload: {
+    readonly name: string;
+    /** Of the bundle that runs it. */
+    readonly hash: Hash;
+    readonly maxRounds: number;
+    /** 0, or one more than the depth of the workflow that called this one. */
+    readonly depth: number;
+    /** The newest state of the caller when it called. */
+    readonly parentState?: Hash;
+  };
+  /** The prompt, a blob of its own. */
+  readonly refs: readonly [prompt: Hash];
+}
+
+export type StateRefs = readonly [
+  start: Hash,
+  parent: Hash | null,
+  content: Hash,
+  ...ancestors: Hash[],
+];
+
+export interface StatePayload {
+  readonly role: string;
+  readonly meta: JsonObject;
+  readonly timestamp: number;
+  /** A blob with a summary of everything before this step. */
+  readonly compact?: Hash | null;
+  /** The thread that did this step, when that was a workflow of its own. */
+  readonly childThread?: ThreadId;
+}
+
+/** One step. The last one of a finished thread has the role `__end__`. */
+export interface StateNode {
+  readonly type: 'state';
+  readonly payload: StatePayload;
+  readonly refs: StateRefs;
+}
+
+/** What a role said, and the artifacts that it made. */
+export interface ContentNode {
+  readonly type: 'content';
+  readonly payload: string;
+  readonly refs: readonly Hash[];
+}
+
+export type WorkflowNode = StartNode | StateNode | ContentNode;
+
+export const END_ROLE = '__end__';
+export const COMPACT_ROLE = '__compact__';
+
+/** A state where it stands. */
+export interface StateAt {
+  readonly hash: Hash;
+  readonly node: StateNode;
+}

@@ -1,0 +1,106 @@
+import { toHash } from '../../base/brand.ts';
+import type { Hash } from '../../base/brand.ts';
+import { Bell } from '../../base/bell.ts';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { indexDoc, noteDoc } from '../names.ts';
+import { END_ROLE } from '../nodes/nodes.ts';
+import { readState } from '../nodes/node-reader.ts';
+import { readThread } from '../threads/read-thread.ts';
+import type { Step, Thread } from '../threads/thread.ts';
+import type { ThreadId } from '../threads/thread-id.ts';
+import { readSteps } from './to-step.ts';
+import { walkSteps } from './walk-steps.ts';
+import type { WorkflowWorld } from '../workflow-world.ts';
+
+/** Contents held at a time. */
+const STEPS_AT_ONCE = 32;
+
+export interface LivePlan {
+  readonly id: ThreadId;
+  readonly after: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Reads instead of queueing: a commit only rings, and the steps since the last one told are walked to when
+ * the reader asks again. So a slow reader costs a hash, and one that comes back is one that was slow.
+ */
+export async function* liveSteps(
+  { engine, lifetime }: WorkflowWorld,
+  { id, after, signal }: LivePlan,
+): AsyncGenerator<Step, void, undefined> {
+  const bell = new Bell();
+  const ring = (): void => bell.ring();
+  const isOver = (): boolean => lifetime.closed || signal?.aborted === true;
+  const names = new Set([noteDoc(id)]);
+  const stops = [
+    engine.subscribe(({ docs, removedDocs }) => {
+      if (docs.some(({ name }) => names.has(name)) || removedDocs.some((name) => names.has(name))) {
+        bell.ring();
+      }
+    }, ring),
+    lifetime.onClose(ring),
+    () => signal?.removeEventListener('abort', ring),
+  ];
+  signal?.addEventListener('abort', ring);
+  try {
+    let thread = await readThread(engine, id);
+    names.add(indexDoc(thread.bundle));
+    let last = after === undefined ? thread.start : toHash(after, 'after');
+    while (!isOver()) {
+      thread = await readThread(engine, id);
+      for await (const step of stepsBetween(engine, thread, last)) {
+        if (isOver()) return;
+        last = step.hash;
+        yield step;
+        if (step.role === END_ROLE) return;
+      }
+      if (thread.state === 'completed') return;
+      await bell.wait();
+    }
+  } catch (error) {
+    const gone = isQuipuError(error, 'NOT_FOUND') && error.data.what === 'thread' && names.size > 1;
+    if (!gone && !(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
+
+type Engine = WorkflowWorld['engine'];
+
+/** The steps after `last` up to the head, oldest first. */
+async function* stepsBetween(
+  engine: Engine,
+  { id, head, start }: Thread,
+  last: Hash,
+): AsyncGenerator<Step, void, undefined> {
+  const hashes = await hashesBetween(engine, { id, head, start }, last);
+  for (let at = 0; at < hashes.length; at += STEPS_AT_ONCE) {
+    const states = await Promise.all(
+      hashes
+        .slice(at, at + STEPS_AT_ONCE)
+        .map(async (hash) => ({ hash, node: await readState(engine, hash) })),
+    );
+    yield* await readSteps(engine, states);
+  }
+}
+
+async function hashesBetween(
+  engine: Engine,
+  { id, head, start }: Pick<Thread, 'id' | 'head' | 'start'>,
+  last: Hash,
+): Promise<readonly Hash[]> {
+  if (head === last) return [];
+  const hashes: Hash[] = [];
+  if (head !== start) {
+    for await (const round of walkSteps(engine, head, { until: last })) {
+      for (const { hash } of round) {
+        if (hash === last) return hashes.toReversed();
+        hashes.push(hash);
+      }
+    }
+  }
+  if (last === start) return hashes.toReversed();
+  const message = `thread ${id} has no step ${last} to go on from`;
+  throw new QuipuError('NOT_FOUND', message, { what: 'step', id: last });
+}

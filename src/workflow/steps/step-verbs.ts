@@ -1,0 +1,118 @@
+import { toHash } from '../../base/brand.ts';
+import { checkBounded } from '../../base/check-text.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { checkMeta, checkRefs, checkText, checkWhole } from '../check-input.ts';
+import { encodeText } from '../nodes/encode-node.ts';
+import {
+  DEPTH_MAX,
+  NODE_BYTES_MAX,
+  PROMPT_BYTES_MAX,
+  ROUNDS_DEFAULT,
+  ROUNDS_MAX,
+  SUMMARY_BYTES_MAX,
+} from '../limits.ts';
+import { checkName, checkRole } from '../names.ts';
+import { COMPACT_ROLE } from '../nodes/nodes.ts';
+import type { StartNode } from '../nodes/nodes.ts';
+import { mustGetBundle } from '../bundles/registry-doc.ts';
+import { startThread } from '../threads/start-thread.ts';
+import { summariseThread } from '../assembly/summarise.ts';
+import { newThreadId, toThreadId } from '../threads/thread-id.ts';
+import type { Thread } from '../threads/thread.ts';
+import type { WorkflowWorld } from '../workflow-world.ts';
+import type { EndThread, NewStep, StartThread, Summarise, Workflows } from '../workflows.ts';
+import { writeEnd } from '../threads/write-end.ts';
+import { writeStep } from './write-steps.ts';
+
+type StepVerbs = Pick<Workflows, 'start' | 'step' | 'end' | 'compact' | 'kill'>;
+
+export const KILLED = 130;
+
+export function stepVerbs(world: WorkflowWorld): StepVerbs {
+  const { engine, lifetime, clock } = world;
+
+  async function end(id: string, options: EndThread = {}): ReturnType<Workflows['end']> {
+    lifetime.assertOpen('workflows.end');
+    const returnCode = checkWhole(options.returnCode ?? 0, 'returnCode', 0, 255);
+    const summary = checkText(options.summary ?? '', 'summary', SUMMARY_BYTES_MAX);
+    const meta = { ...checkMeta(options.meta), returnCode, summary };
+    const { refs, expectedHead } = options;
+    const artifacts = await checkRefs(engine, refs);
+    return writeEnd(world, id, { meta, content: summary, artifacts, expectedHead });
+  }
+
+  return {
+    async start(options): Promise<Thread> {
+      lifetime.assertOpen('workflows.start');
+      const prompt = checkText(options.prompt, 'prompt', PROMPT_BYTES_MAX);
+      const payload = await startPayload(engine, options);
+      return startThread(world, { id: newThreadId(clock()), payload, prompt });
+    },
+
+    async step(id: string, step: NewStep) {
+      lifetime.assertOpen('workflows.step');
+      const thread = toThreadId(id);
+      const role = checkRole(step.role);
+      const content = checkText(step.content, 'content', NODE_BYTES_MAX);
+      const meta = checkMeta(step.meta);
+      const summary = toSummary(step.compact);
+      const { childThread, expectedHead } = step;
+      const artifacts = await checkRefs(engine, step.refs);
+      const payload = {
+        role,
+        meta,
+        timestamp: clock(),
+        ...(summary !== undefined && { compact: summary.hash }),
+        ...(childThread !== undefined && { childThread: toThreadId(childThread) }),
+      };
+      const draft = { payload, content, artifacts };
+      const puts = summary === undefined ? [] : [summary];
+      return writeStep(world, thread, { draft, puts, expectedHead }, (state, { note }) =>
+        summary === undefined ? {} : { note: { ...note.value, compact: state.hash } },
+      );
+    },
+
+    end,
+
+    async compact(id: string, summarise: Summarise) {
+      lifetime.assertOpen('workflows.compact');
+      const thread = toThreadId(id);
+      const { text, head } = await summariseThread(world, thread, summarise);
+      const summary = encodeText(checkBounded(text, 'summary', SUMMARY_BYTES_MAX));
+      const payload = { role: COMPACT_ROLE, meta: {}, timestamp: clock(), compact: summary.hash };
+      const draft = { payload, content: '', artifacts: [] };
+      // Steps that came while the summary was written are not in it: then it must be written again.
+      const request = { draft, puts: [summary], expectedHead: head };
+      return writeStep(world, thread, request, (state, { note }) => ({
+        note: { ...note.value, compact: state.hash },
+      }));
+    },
+
+    async kill(id: string, reason = 'killed') {
+      lifetime.assertOpen('workflows.kill');
+      return end(id, { returnCode: KILLED, summary: reason });
+    },
+  };
+}
+
+function toSummary(text: unknown): ReturnType<typeof encodeText> | undefined {
+  return text === undefined
+    ? undefined
+    : encodeText(checkBounded(text, 'compact', SUMMARY_BYTES_MAX));
+}
+
+async function startPayload(engine: Engine, options: StartThread): Promise<StartNode['payload']> {
+  const name = checkName(options.name);
+  const { maxRounds = ROUNDS_DEFAULT, depth = 0, parentState } = options;
+  const hash =
+    options.bundle === undefined
+      ? (await mustGetBundle(engine, name)).hash
+      : toHash(options.bundle, 'bundle');
+  return {
+    name,
+    hash,
+    maxRounds: checkWhole(maxRounds, 'maxRounds', 0, ROUNDS_MAX),
+    depth: checkWhole(depth, 'depth', 0, DEPTH_MAX),
+    ...(parentState !== undefined && { parentState: toHash(parentState, 'parentState') }),
+  };
+}

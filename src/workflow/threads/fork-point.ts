@@ -1,0 +1,119 @@
+import type { Hash } from '../../base/brand.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { hopSteps } from '../steps/hop-steps.ts';
+import { readState } from '../nodes/node-reader.ts';
+import { END_ROLE } from '../nodes/nodes.ts';
+import { toThread } from './read-thread.ts';
+import type { Found } from './read-thread.ts';
+import type { ThreadId } from './thread-id.ts';
+import { isHash } from './thread-index.ts';
+import { walkSteps } from '../steps/walk-steps.ts';
+
+export interface ForkPoint {
+  readonly head: Hash;
+  readonly start: Hash;
+  /** The newest summary at or before it, when that is known without reading further back. */
+  readonly compact: Hash | undefined;
+}
+
+/** Where a fork of this thread begins. NOT_FOUND names a step that is not one of the thread's. */
+export async function forkPoint(
+  engine: Engine,
+  id: ThreadId,
+  found: Found,
+  at: string | number | undefined,
+): Promise<ForkPoint> {
+  const { head, start, state } = toThread(id, found);
+  const { compact } = found.note.value;
+  const finder = at === undefined ? undefined : toFinder(at);
+  if (head === start || at === start) {
+    if (at === undefined || at === start) return { head: start, start, compact: undefined };
+    throw noStep(id, at);
+  }
+  // The end of a thread is no step to go on from.
+  const newest = state === 'completed' ? (await readState(engine, head)).refs[1] : head;
+  if (at === undefined || finder === undefined) return { head: newest ?? start, start, compact };
+  const step = newest === null ? undefined : await finder(engine, newest);
+  if (step === undefined) throw noStep(id, at);
+  // Its name alone was seen so far.
+  await readState(engine, step.hash);
+  const known = step.passed.includes(compact as Hash) ? undefined : compact;
+  return { head: step.hash, start, compact: known };
+}
+
+interface FoundStep {
+  readonly hash: Hash;
+  /** The states after it, newest first. */
+  readonly passed: readonly Hash[];
+}
+
+type Finder = (engine: Engine, head: Hash) => Promise<FoundStep | undefined>;
+
+function toFinder(at: string | number): Finder {
+  if (typeof at === 'number') {
+    if (!Number.isSafeInteger(at)) throw invalid('at', `is a whole number, got ${at}`);
+    return at < 0 ? fromTheEnd(-at - 1) : fromTheBeginning(at);
+  }
+  if (typeof at !== 'string' || at === '' || at === END_ROLE) {
+    throw invalid('at', 'is the hash of a step, a role, or a number');
+  }
+  return isHash(at) ? byHash(at) : byRole(at);
+}
+
+function byHash(hash: Hash): Finder {
+  return async (engine, head) => {
+    const passed: Hash[] = [];
+    for await (const names of hopSteps(engine, head)) {
+      const place = names.indexOf(hash);
+      if (place !== -1) return { hash, passed: [...passed, ...names.slice(0, place)] };
+      passed.push(...names);
+    }
+    return undefined;
+  };
+}
+
+/** The number of steps after it is known. */
+function fromTheEnd(after: number): Finder {
+  return async (engine, head) => {
+    const passed: Hash[] = [];
+    for await (const names of hopSteps(engine, head)) {
+      passed.push(...names);
+      if (passed.length > after) break;
+    }
+    return stepIn(passed, after);
+  };
+}
+
+/** A number from the beginning is known once the beginning is. */
+function fromTheBeginning(before: number): Finder {
+  return async (engine, head) => {
+    const all: Hash[] = [];
+    for await (const names of hopSteps(engine, head)) all.push(...names);
+    return stepIn(all, all.length - 1 - before);
+  };
+}
+
+function stepIn(newestFirst: readonly Hash[], place: number): FoundStep | undefined {
+  const hash = newestFirst[place];
+  return hash && { hash, passed: newestFirst.slice(0, place) };
+}
+
+/** Names do not tell roles: every state up to it is read, eleven side by side. */
+function byRole(role: string): Finder {
+  return async (engine, head) => {
+    const passed: Hash[] = [];
+    for await (const round of walkSteps(engine, head)) {
+      for (const { hash, node } of round) {
+        if (node.payload.role === role) return { hash, passed };
+        passed.push(hash);
+      }
+    }
+    return undefined;
+  };
+}
+
+function noStep(id: ThreadId, at: string | number): QuipuError<'NOT_FOUND'> {
+  const message = `thread ${id} has no step ${at} to fork from`;
+  return new QuipuError('NOT_FOUND', message, { what: 'step', id: String(at) });
+}

@@ -1,0 +1,61 @@
+import type { Hash } from '../../base/brand.ts';
+import { Bell } from '../../base/bell.ts';
+import type { DocRow } from '../../engine/rows.ts';
+import { indexDoc } from '../names.ts';
+import { parseIndex } from './thread-index.ts';
+import type { WorkflowWorld } from '../workflow-world.ts';
+import type { IndexChange } from '../workflows.ts';
+
+/** Versions kept for a reader that is busy; one that is further behind is given the newest alone. */
+const WAITING_MAX = 1000;
+
+/** Every version of an index, the present one first. */
+export async function* watchIndex(
+  { engine, lifetime }: WorkflowWorld,
+  bundle: Hash,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<IndexChange, void, undefined> {
+  const name = indexDoc(bundle);
+  const bell = new Bell();
+  const ring = (): void => bell.ring();
+  let waiting: DocRow[] = [];
+  let missed = true;
+  const stops = [
+    engine.subscribe(
+      ({ docs }) => {
+        const doc = docs.find((row) => row.name === name);
+        if (doc === undefined) return;
+        waiting.push(doc);
+        if (waiting.length > WAITING_MAX) waiting = [doc];
+        bell.ring();
+      },
+      () => {
+        missed = true;
+        bell.ring();
+      },
+    ),
+    lifetime.onClose(ring),
+    () => signal?.removeEventListener('abort', ring),
+  ];
+  signal?.addEventListener('abort', ring);
+  let told = -1;
+  try {
+    while (!lifetime.closed && signal?.aborted !== true) {
+      if (missed) {
+        missed = false;
+        const empty = { name, version: 0, content: '{}' };
+        waiting.push((await engine.getDoc(name)) ?? empty);
+      }
+      const next = waiting.shift();
+      if (next === undefined) {
+        await bell.wait();
+      } else if (next.version > told) {
+        told = next.version;
+        const threads = Object.fromEntries(parseIndex(name, next.content));
+        yield { version: next.version, threads };
+      }
+    }
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
