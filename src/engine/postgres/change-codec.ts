@@ -1,9 +1,9 @@
 import type { Change } from '../batch.ts';
 import type { ContextMeta } from '../rows.ts';
 
-// A change as text, for the servers that did not make it. JSON, in which ids and bytes, which it has no
-// form for, are written as objects with one key that no row has. What users say about contexts may have
-// any key, and is a text within it.
+// A change as text, for the servers that did not make it. The text is JSON. JSON has no form for ids and bytes, so
+// they are written as objects with one key that no row has. Metadata of contexts may have any key, and is embedded
+// as a text.
 
 export function encodeChange(change: Change): string {
   const contexts = change.contexts.map((row) => ({ ...row, meta: JSON.stringify(row.meta) }));

@@ -6,7 +6,7 @@ import { Bell } from '../../base/bell.ts';
 import { decodeChange } from './change-codec.ts';
 import { HOLDER } from './upkeep/upkeep-lock.ts';
 
-// The changes that all servers make, in commit order, from the one table they all write them to.
+// The changes of all servers, in commit order, read from the one table that all servers write them to.
 // Invariants
 // - Every commit that changed something has a row, and their numbers have no gaps: what is missing was
 //   removed because of its age, and whoever listens is told that something went by.
@@ -15,9 +15,9 @@ import { HOLDER } from './upkeep/upkeep-lock.ts';
 
 const POLL_MS = 1000;
 export const CHANGES_AT_ONCE = 256;
-/** More than this went by since this process last looked: it is not told one by one. */
+/** When more changes than this happened since the last look, listeners are not told of them one by one. */
 const CATCH_UP_MAX = 1024;
-/** Changes are kept a minute at least; who is away for longer is told that something went by. */
+/** Changes are kept for at least a minute. A listener that is away for longer is told that it missed some. */
 const PRUNE_EVERY_MS = 15_000;
 const PRUNE_ROWS = 4096;
 
@@ -27,8 +27,8 @@ export const READ_CHANGES: Statement = {
 };
 export const READ_SEQ: Statement = { name: 'read-seq', text: 'SELECT seq, store FROM quipu.clock' };
 /**
- * None while a collection runs, which has to know of every commit since it began. A look reads
- * the oldest rows alone, by their number, however many there are.
+ * Removes nothing while a collection runs, because it must know of every commit since it began. The statement reads
+ * only the oldest rows, by their number, however many rows there are.
  */
 const PRUNE: Statement = {
   name: 'prune-changes',
@@ -59,11 +59,11 @@ export class ChangeFeed {
     this.#known = seq;
     this.#timer = setInterval(() => this.#pruneNow(), PRUNE_EVERY_MS);
     this.#timer.unref();
-    // Commands come and go before a timer ends.
+    // Short-lived commands end before the timer fires, so the first pruning runs at once.
     this.#pruneNow();
   }
 
-  /** A commit of this process, or one it heard of. */
+  /** Notes a commit of this process, or one that the process heard of. */
   note(seq: number): void {
     this.#known = Math.max(this.#known, seq);
     this.#bell.ring();
@@ -86,7 +86,7 @@ export class ChangeFeed {
     };
   }
 
-  /** Nobody is told of anything any more. */
+  /** Ends all listening. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
@@ -106,7 +106,7 @@ export class ChangeFeed {
     timer.unref();
     try {
       for (let first = true; this.#listeners.some; first = false) {
-        // The database is away, and was for longer than it is waited for: the next ring tries again.
+        // The database has been away for longer than the retry limit. The next ring tries again.
         await this.#look(first).catch(() => undefined);
         if (this.#listeners.some) await this.#bell.wait();
       }
@@ -144,13 +144,13 @@ export class ChangeFeed {
   }
 
   #pruneNow(): void {
-    // What stays because of a failure, as on a standby, goes next time.
+    // Rows that stay because of a failure, as on a standby, are removed next time.
     this.#pruning ??= this.#prune()
       .catch(() => undefined)
       .finally(() => (this.#pruning = undefined));
   }
 
-  /** Whoever is there does it, also when nobody commits: what a server that is gone left is nobody else's. */
+  /** Any server prunes, even when nobody commits: no other process removes the rows of a server that is gone. */
   async #prune(): Promise<void> {
     for (;;) {
       const [row] = await this.#database.query<{ gone: number }>(PRUNE, [PRUNE_ROWS]);

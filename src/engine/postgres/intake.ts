@@ -16,8 +16,8 @@ export interface PreparedSource {
 }
 
 /**
- * The work before a commit, outside of any transaction. At once for a batch of small blobs, so that commits
- * keep the order in which they were sent; one with a large blob takes its place when that is written.
+ * The work before a commit, outside of any transaction. A batch of small blobs is ready at once, so commits keep
+ * the order in which they were sent. A batch with a large blob joins the queue when that blob is written.
  */
 export function prepareBatch(
   database: Database,
@@ -68,7 +68,7 @@ function toPrepared(rest: PreparedBatch['rest'], blobs: readonly PreparedBlob[])
   return { rest, blobs, extents: [], relies: [] };
 }
 
-/** PostgreSQL has no way to write this one character, and what cannot be written must not fail a group. */
+/** PostgreSQL cannot store this one character, and a batch with it must not fail a whole group. */
 function assertWritable({ turns = [], opens = [], contexts = [] }: Batch): void {
   for (const { type } of [...turns, ...opens]) assertText(type, 'type');
   for (const change of contexts) {

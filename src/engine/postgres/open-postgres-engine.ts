@@ -10,19 +10,19 @@ import { STORE_SCHEMA } from './schema.ts';
 import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
 
 export interface PostgresEngineOptions extends DatabaseOptions {
-  /** Make the tables when there are none. Default true. */
+  /** True to create the tables when there are none. Default true. */
   readonly create?: boolean;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly clock?: () => number;
-  /** Bound on the memory for payloads that were read. Default 64 MiB. */
+  /** Memory limit for payloads that were read. Default 64 MiB. */
   readonly cacheBytes?: number;
 }
 
 const CACHE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Opens a database as a store, in any number of processes on any number of machines. Given by its URL, or with
- * connections already; either way it closes with the engine.
+ * Opens a database as a store, in any number of processes on any number of machines. The caller gives a URL or a
+ * `Database` with connections. Either way the database closes with the engine.
  */
 export async function openPostgresEngine(
   place: string | Database,

@@ -39,7 +39,7 @@ import { listContexts } from './read/list-contexts.ts';
 import { RecordReader } from './read/record-reader.ts';
 import { TurnReader } from './read/turn-reader.ts';
 
-/** What opening put together. */
+/** The parts that opening put together. */
 export interface EngineParts {
   readonly database: Database;
   readonly committer: GroupCommitter;
@@ -57,7 +57,10 @@ export const CAPABILITIES: EngineCapabilities = {
   adoption: true,
 };
 
-/** The contract over a PostgreSQL database: one batch is one transaction, any number of servers share it. */
+/**
+ * The engine contract over a PostgreSQL database: one group of batches is one transaction, and any number of
+ * servers share it.
+ */
 export class PostgresEngine implements Engine {
   readonly capabilities: EngineCapabilities = CAPABILITIES;
   readonly upkeep: Upkeep;
@@ -78,7 +81,7 @@ export class PostgresEngine implements Engine {
     this.#records = new RecordReader(database);
   }
 
-  /** For what stands beside the store in the same database. It closes with the engine. */
+  /** The database, for data beside the store in the same database. It closes with the engine. */
   get database(): Database {
     return this.#parts.database;
   }
@@ -91,7 +94,7 @@ export class PostgresEngine implements Engine {
     return (await committer.submit(ready)).committed;
   }
 
-  /** Ends a turn that nobody can go on writing to, unless somebody did. */
+  /** Seals an abandoned turn as interrupted, unless another writer has gone on writing to it. */
   async interrupt(turn: TurnId): Promise<void> {
     const open = await this.#turns.getOpen(turn);
     if (open === undefined) return;
@@ -269,7 +272,7 @@ export class PostgresEngine implements Engine {
     return this.#records.stats();
   }
 
-  /** The database keeps itself ready. */
+  /** Nothing to do: the database keeps itself ready. */
   async checkpoint(): Promise<void> {
     this.#assertOpen('checkpoint');
   }

@@ -4,15 +4,15 @@ import { isQuipuError } from '../../base/errors.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Statement } from '../../postgres/sql.ts';
 
-// Who is there. A turn that is being streamed into belongs to the server that wrote to it last. When that
-// one is gone, nobody can go on writing, and another server seals the turn as interrupted with every byte
-// that was acknowledged. A server is gone when it said so, or when it has not been seen for a while during
-// which the database was up to see it.
+// Tracks which servers are present. A turn that is being streamed into belongs to the server that wrote to it last.
+// When that server is gone, no one can go on writing, and another server seals the turn as interrupted with every
+// acknowledged byte. A server is gone when it said so, or when it has not been seen for a while during which the
+// database was up.
 
 const BEAT_MS = 5000;
 const GONE_AFTER_S = 20;
 
-/** Of the row of a server, `s`: it has not been seen for a while in which the database was up to see it. */
+/** A condition on the row of a server, `s`: it was not seen for a while during which the database was up. */
 export const IS_GONE: string = `greatest(s.seen_at, pg_postmaster_start_time()) < now() - make_interval(secs => ${GONE_AFTER_S})`;
 
 export const BEAT: Statement = {
@@ -44,17 +44,17 @@ export class Presence {
     this.#seal = seal;
   }
 
-  /** Comes when every turn that was abandoned by then is sealed. */
+  /** Resolves when every turn that was abandoned by then is sealed. */
   async enter(): Promise<void> {
     try {
       await this.#database.query(BEAT, [this.id]);
       await this.#sealAbandoned();
     } catch (error) {
-      // A standby can be read; whoever writes seals the turns.
+      // A standby can be read. A server that can write seals the turns.
       if (!isQuipuError(error, 'READ_ONLY')) throw error;
     }
     this.#timer = setInterval(() => {
-      // One that fails is made good by the next.
+      // A beat that fails is made good by the next one.
       this.#beating ??= this.#beat()
         .catch(() => undefined)
         .finally(() => (this.#beating = undefined));
@@ -65,7 +65,7 @@ export class Presence {
   async leave(): Promise<void> {
     clearInterval(this.#timer);
     await this.#beating;
-    // Gone without a word, it is missed after a while: that costs time and nothing else.
+    // If this message is lost, other servers notice the absence after a while. That costs only time.
     await this.#database.query(LEAVE, [this.id]).catch(() => undefined);
   }
 

@@ -1,8 +1,7 @@
 import type { SchemaPart } from '../../postgres/migrate.ts';
 
-// The tables of a store, described in docs/format/postgres.md. The first column of every primary key is
-// what a cluster would distribute the table by. A step that was released is never edited: what changes
-// is a new step.
+// The tables of a store, described in docs/format/postgres.md. A cluster would distribute each table by the first
+// column of its primary key. A released migration is never edited: a change is a new migration.
 
 const FIRST = `
 CREATE TABLE clock (
@@ -175,7 +174,7 @@ CREATE TABLE collection_notes (
 );
 `;
 
-/** By its id every connection is known to lead to the same store. */
+/** The store's id shows that every connection leads to the same store. */
 const SECOND = `
 ALTER TABLE clock ADD COLUMN store uuid NOT NULL DEFAULT gen_random_uuid();
 `;

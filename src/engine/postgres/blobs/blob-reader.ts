@@ -17,7 +17,7 @@ interface BlobColumns {
   readonly upload: string | null;
 }
 
-/** With the bytes, when they were at hand. */
+/** A row of a blob, with its bytes if they are in the cache. */
 interface BlobRow extends BlobColumns {
   readonly cached?: Uint8Array | undefined;
 }
@@ -30,10 +30,10 @@ interface PartColumns {
   readonly bytes: Uint8Array;
 }
 
-/** A part or a blob that lies in one row. */
+/** A part, or a blob that is one row. */
 type Piece = Pick<PartColumns, 'hash' | 'codec' | 'size' | 'bytes'>;
 
-/** The first list is asked for; of those in the second it is only asked whether they are there. */
+/** The statement reads the blobs of the first list. For the second list it only tells which blobs exist. */
 export const READ_BLOBS: Statement = {
   name: 'read-blobs',
   text: `SELECT hash, codec, size, stored_size, upload, CASE WHEN hash = ANY($2::bytea[]) THEN NULL ELSE bytes END AS bytes
@@ -53,18 +53,18 @@ export const READ_PARTS: Statement = {
 
 /** Parts read at a time: a megabyte or two, whatever the size of the blob. */
 const PARTS_AT_ONCE = 4;
-/** Those of one question: blobs that lie in one row have at most a quarter of a megabyte. */
+/** The number of blobs in one statement. Blobs that are one row have at most a quarter of a megabyte. */
 const BLOBS_AT_ONCE = 64;
 
 /**
- * Blobs by hash: every byte that comes from the database is checked against the hash it was asked by. What was read
- * before is kept, and given again once the database has said that it is still there: another server may have erased
- * or collected it.
+ * Reads blobs by hash. Every byte from the database is checked against the requested hash. Bytes that were read
+ * before are cached. They are returned again only after the database has said that the blob still exists: another
+ * server may have erased or collected it.
  */
 export class BlobReader {
   readonly #sql: Sql;
   readonly #cache: LruCache<Hash, Uint8Array>;
-  /** Those asked for since the last question was sent. */
+  /** The blobs requested since the last statement was sent. */
   #waiting: Map<Hash, ((found: Promise<BlobRow | undefined>) => void)[]> = new Map();
 
   constructor(sql: Sql, cacheBytes: number) {
@@ -79,12 +79,12 @@ export class BlobReader {
     return { hash, size: row.size, storedSize: row.stored_size, chunks };
   }
 
-  /** Those whose bytes are kept here. */
+  /** The hashes whose bytes are in the cache. */
   atHand(hashes: readonly Hash[]): Hash[] {
     return hashes.filter((hash) => this.#cache.get(hash) !== undefined);
   }
 
-  /** The bytes of a blob that is there, as they were read or are kept; undefined for what has to be asked for. */
+  /** The bytes of an existing blob, from the row or the cache. Undefined for a blob that must be read. */
   take(hash: Hash, read: Piece | undefined): Uint8Array | undefined {
     const kept = this.#cache.get(hash);
     if (kept !== undefined || read === undefined) return kept;
@@ -93,7 +93,7 @@ export class BlobReader {
       this.#cache.set(hash, bytes);
       return bytes;
     } catch {
-      // Whoever asks for it by itself is told what is wrong with it.
+      // A caller that reads this blob by itself gets the error.
       return undefined;
     }
   }
@@ -132,7 +132,7 @@ export class BlobReader {
     return bytes;
   }
 
-  /** The wanted part of each part; a whole blob is checked as a whole, too. */
+  /** Yields the requested range of each part. A whole blob is also checked as a whole. */
   async *#readParts(
     hash: Hash,
     { upload, size }: BlobColumns,
@@ -159,7 +159,7 @@ export class BlobReader {
       throw corrupt(hash, 'its parts do not add up');
   }
 
-  /** Questions of the same moment are asked together. */
+  /** Requests of the same moment are sent together. */
   async #find(hash: Hash): Promise<BlobRow | undefined> {
     return new Promise((resolve) => {
       if (this.#waiting.size === 0) queueMicrotask(() => this.#ask());
@@ -201,7 +201,7 @@ function whole({ hash, codec, size, bytes }: Piece, of: Hash): Uint8Array {
     const raw = codec === BlobCodec.zstd ? decompress(bytes, size) : bytes;
     if (hashBytes(raw) === bytesToHash(hash)) return raw;
   } catch {
-    // A stream that does not decompress is the same damage as one that gives other bytes.
+    // A stream that does not decompress is damaged, like one that gives other bytes.
   }
   throw corrupt(of, 'its bytes are not those that the hash names');
 }

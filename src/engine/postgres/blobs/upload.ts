@@ -9,11 +9,11 @@ import type { Statement } from '../../../postgres/sql.ts';
 import { squeeze } from '../../plan/prepared-blob.ts';
 import type { UploadedBlob } from '../commit/write-blobs.ts';
 
-// A blob that is too large for one row is written in parts, before anybody knows its name and outside of
-// any commit; the commit makes the parts a blob by naming their upload. Parts that no blob names are
-// removed by a collection when nobody has touched their upload for a day.
+// A blob that is too large for one row is written in parts, before its hash is known and outside of any commit. The
+// commit makes the parts a blob by naming their upload. A collection removes parts that no blob names when their
+// upload was not touched for a day.
 
-/** Raw bytes of every part but the last: where a byte lies is arithmetic. */
+/** Raw bytes of every part but the last, so the place of a byte is arithmetic. */
 export const PART_BYTES: number = LARGE_BLOB_BYTES;
 const BLOB_BYTES_MAX = 0xffff_ffff;
 
@@ -22,7 +22,7 @@ const START: Statement = {
   text: 'INSERT INTO quipu.uploads (id) VALUES ($1)',
 };
 
-/** Sent again after a lost connection, it changes nothing. */
+/** Sending this statement again after a lost connection changes nothing. */
 const PUT_PART: Statement = {
   name: 'put-part',
   text: `WITH touched AS (UPDATE quipu.uploads SET touched_at = now() WHERE id = $1)
@@ -35,7 +35,7 @@ export type TakenIn =
   | { readonly kind: 'small'; readonly bytes: Uint8Array }
   | { readonly kind: 'large'; readonly blob: UploadedBlob };
 
-/** Reads `source` once, in bounded memory. Only when it turns out to be large is anything written. */
+/** Reads `source` once, in bounded memory. Only a large blob is written here. */
 export async function takeIn(
   database: Database,
   source: AsyncIterable<Uint8Array>,

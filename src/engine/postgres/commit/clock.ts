@@ -3,26 +3,26 @@ import type { Database } from '../../../postgres/database.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 
-/** The one row that every commit takes hold of: what is handed out next, and how much there is. */
+/** The one row that every commit locks: the next ids to hand out, and the totals of the store. */
 export interface Clock {
   readonly seq: number;
   readonly next_turn: number;
   readonly next_context: number;
   readonly next_patch: number;
   readonly time_ms: number;
-  /** The collection under way, which wants to know what commits build on. */
+  /** The collection in progress, which needs to know what commits rely on. */
   readonly collection: string | null;
   /** The id of the store. */
   readonly store: string;
 }
 
-/** Held to the end of the transaction: commits are serial, over all servers. */
+/** The lock is held to the end of the transaction: commits are serial over all servers. */
 export const TAKE_CLOCK: Statement = {
   name: 'take-clock',
   text: 'SELECT seq, next_turn, next_context, next_patch, time_ms, collection, store FROM quipu.clock FOR UPDATE',
 };
 
-/** The clock as it is, held by nobody. Its version is another one after every change of the row. */
+/** Reads the clock without a lock. Its version differs after every change of the row. */
 export const READ_CLOCK: Statement = {
   name: 'read-clock',
   text: `SELECT seq, next_turn, next_context, next_patch, time_ms, collection, store, xmin::text AS version
@@ -30,8 +30,8 @@ export const READ_CLOCK: Statement = {
 };
 
 /**
- * Takes the clock if it is of that version still. Else it fails as nothing else does here, and the transaction with it: what
- * is sent behind it need not wait for its answer.
+ * Locks the clock if it still has this version. Otherwise the statement fails with an error that nothing else here
+ * raises, and the transaction fails with it. So later statements need not wait for its answer.
  */
 export const HOLD_CLOCK: Statement = {
   name: 'hold-clock',
@@ -39,12 +39,12 @@ export const HOLD_CLOCK: Statement = {
 };
 const MOVED = '22012';
 
-/** True for the failure of a transaction whose clock was of another version. */
+/** True for the error of a transaction whose clock had another version. */
 export function isClockMoved(error: unknown): boolean {
   return isQuipuError(error, 'IO') && error.data.errno === MOVED;
 }
 
-/** Takes the clock of the store that was opened, and of no other. */
+/** Locks the clock of the store that was opened, and of no other store. */
 export async function takeClock(database: Database, transaction: Transaction): Promise<Clock> {
   const [clock] = await transaction.query<Clock>(TAKE_CLOCK);
   if (clock === undefined) throw new Error('the store has no clock');
@@ -52,7 +52,7 @@ export async function takeClock(database: Database, transaction: Transaction): P
   return clock;
 }
 
-/** How much a commit added. */
+/** The totals that a commit added. */
 export interface Totals {
   turns: number;
   contexts: number;
@@ -82,7 +82,7 @@ export const SET_CLOCK: Statement = {
     stored_bytes = stored_bytes + $10, logical_bytes = logical_bytes + $11, logs = logs + $12, docs = docs + $13`,
 };
 
-/** For what takes things away: the totals alone. */
+/** For statements that only remove things: changes the totals alone. */
 export const ADD_TOTALS: Statement = {
   name: 'add-totals',
   text: `UPDATE quipu.clock SET turns = turns + $1, contexts = contexts + $2, blobs = blobs + $3,
@@ -90,7 +90,7 @@ export const ADD_TOTALS: Statement = {
     logs = logs + $7, docs = docs + $8`,
 };
 
-/** In the order of the statements above. */
+/** The values in the order of the statements above. */
 export function totalValues(totals: Readonly<Totals>): number[] {
   const { turns, contexts, blobs, blobBytes, storedBytes, logicalBytes, logs, docs } = totals;
   return [turns, contexts, blobs, blobBytes, storedBytes, logicalBytes, logs, docs];

@@ -5,21 +5,21 @@ import type { Adoption } from '../../adoption.ts';
 import type { Idempotency } from '../../batch.ts';
 import type { PreparedBatch } from '../../plan/planned.ts';
 
-/** What a group will ask for, as far as its batches name it. */
+/** The rows that a group will need, as far as its batches name them. */
 export interface Needs {
   readonly blobs: Set<Hash>;
-  /** Those that may be missing if they were erased. */
+  /** Blobs that may be missing if they were erased. */
   readonly erased: Set<Hash>;
   readonly sha256s: Set<string>;
   readonly contexts: Set<number>;
   readonly turns: Set<number>;
   readonly openTurns: Set<number>;
   readonly keys: Idempotency[];
-  /** As they are stored, in hex. */
+  /** Key hashes as they are stored, in hex. */
   readonly keyHashes: string[];
   readonly docs: Set<string>;
   readonly logs: Set<string>;
-  /** Names of plain files and of the folders that they would lie in. */
+  /** Names of plain files and of the folders that would hold them. */
   readonly files: Set<string>;
 }
 

@@ -24,23 +24,23 @@ import { writeContexts, writePatches } from './write-contexts.ts';
 import { writeRecords } from './write-records.ts';
 import { writeTurns } from './write-turns.ts';
 
-// A group of batches as one transaction. It reads the clock and what its batches need; decides on each of them in
-// memory; and writes what they made of the store in a few statements that leave together with the commit. Two round
-// trips, however many batches. All commits of all servers are serial: the clock is taken with the writes, and only
-// if it did not move since it was read. So nobody waits for a server that thinks, or stands still. Where servers get
-// in each other's way, a group takes the clock first, and plans while it holds it.
+// A group of batches is one transaction. The group reads the clock and the rows that its batches need. It decides
+// on each batch in memory. Then it writes all changes in a few statements that travel together with the commit. A
+// group takes two round trips, however many batches it has. All commits of all servers are serial: the writes lock
+// the clock, and only if the clock did not move since it was read. So no server waits for a server that is planning
+// or standing still. Where servers collide, a group locks the clock first and plans while it holds it.
 
-/** Groups that take the clock first after one met a rival. */
+/** The number of groups that lock the clock first after a collision. */
 const CLOCK_FIRST_GROUPS = 32;
 
 export interface GroupWorld {
   readonly database: Database;
   readonly clock: () => number;
-  /** The server that answers for the turns opened here. */
+  /** The server that is responsible for the turns opened here. */
   readonly owner: string;
   readonly channel: string;
   readonly rivals: Rivals;
-  /** The collection that runs in this process, if one does: it is told directly. */
+  /** The collection that runs in this process, if there is one. It is told directly. */
   readonly ears: () => Ears | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface Ears {
   turn(turn: bigint): void;
 }
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export type Decision =
   | { readonly committed: Committed; readonly existed: boolean }
   | { readonly error: unknown };
@@ -82,7 +82,7 @@ export async function commitGroup(
   }
 }
 
-/** Whether others commit at the same time: then it costs less to take the clock first, for a while. */
+/** Tells whether other servers commit at the same time. If so, locking the clock first costs less for a while. */
 export class Rivals {
   #groups = 0;
 
@@ -97,7 +97,7 @@ export class Rivals {
   }
 }
 
-/** With a version, it is not held yet. */
+/** A clock with a version is not locked yet. */
 type GivenClock = Clock & { readonly version?: string };
 
 async function readClock(database: Database, transaction: Transaction): Promise<GivenClock> {
@@ -115,19 +115,19 @@ async function commitWith(
   return world.database.write(async (transaction) => {
     let nextTurn = 1;
     const view = new View(transaction, () => nextTurn);
-    // What is asked for is asked after the clock: it is as old as that, or the clock has moved.
+    // The rows are read after the clock. So they are of the clock's moment, or the clock has moved since.
     const [clock] = await Promise.all([
       giveClock(world.database, transaction),
       view.prefetch(batches),
     ]);
     nextTurn = clock.next_turn;
     const { next_context: nextContext, next_patch: nextPatch } = clock;
-    // A clock that jumps back stands still here until it has caught up.
+    // If the system clock jumps back, the time here stands still until the system clock has caught up.
     const nowMs = Math.max(world.clock(), clock.time_ms);
     const draft = new Draft(view, nowMs, { nextTurn, nextContext, nextPatch });
     const decided: (Decided | { error: unknown })[] = [];
     for (const batch of batches) decided.push(await decide(draft, batch));
-    // Also for what is refused: that, too, must have been true at one moment.
+    // Refused batches also need the lock: their refusal must have been true at one moment.
     if (clock.version !== undefined) transaction.send(HOLD_CLOCK, [clock.version]);
     return finish(world, transaction, { clock, view, draft, batches, decided });
   });
@@ -138,7 +138,7 @@ interface Decided {
   readonly existed: boolean;
 }
 
-/** Plans a batch, and again whenever it came to need what nobody had asked for. */
+/** Plans a batch, and plans it again whenever it needs a row that was not read yet. */
 async function decide(draft: Draft, batch: PreparedBatch): Promise<Decided | { error: unknown }> {
   for (;;) {
     try {
@@ -148,7 +148,7 @@ async function decide(draft: Draft, batch: PreparedBatch): Promise<Decided | { e
       });
     } catch (error) {
       if (!(error instanceof NotInMemory)) return { error };
-      // A failure here is the database's: the whole group is tried again, or fails as one.
+      // A failure here is the database's: the whole group is retried or fails as one.
       await error.load();
     }
   }
@@ -195,7 +195,7 @@ function finish(world: GroupWorld, transaction: Transaction, group: Group): read
   return decisions;
 }
 
-/** Those that a batch put and that were there before its group. */
+/** The blobs that a batch put and that existed before its group. */
 function touchedBlobs({ batches, decided, draft, view }: Group): Hash[] {
   const touched = new Set<Hash>();
   for (const [at, batch] of batches.entries()) {
@@ -207,7 +207,7 @@ function touchedBlobs({ batches, decided, draft, view }: Group): Hash[] {
   return [...touched];
 }
 
-/** Tells a collection under way what this group builds on, here or wherever it runs. */
+/** Tells a collection in progress what this group relies on, in this process or on another server. */
 function note(world: GroupWorld, transaction: Transaction, { clock, view, draft }: Group): void {
   if (clock.collection === null) return;
   const blobs = new Set(view.reliedBlobs);

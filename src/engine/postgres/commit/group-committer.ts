@@ -3,13 +3,13 @@ import type { Committed } from '../../batch.ts';
 import type { PreparedBatch } from '../../plan/planned.ts';
 import { commitGroup, type GroupWorld } from './commit-group.ts';
 
-// Group commit: batches that arrive while a group is on its way share the next one.
+// Group commit: batches that arrive while a group is being committed share the next group.
 // Invariants
 // - Groups of one process are serial, and so are those of all processes: each holds the clock.
 // - Batches are planned in the order they came, and acknowledged in that order once all are durable.
 // - A batch whose conditions fail is rejected alone; a group that fails is rejected as a whole.
 
-/** Bounds of one group, so that one transaction stays small and nobody waits long for others. */
+/** The limits of one group keep a transaction small and the wait short. */
 const GROUP_BATCHES_MAX = 1024;
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -46,13 +46,13 @@ export class GroupCommitter {
     });
   }
 
-  /** Resolves when there is nothing left to do. */
+  /** Resolves when no batch is left. */
   async drain(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
 
   async #run(): Promise<void> {
-    // Those who send several at once, and those who were acknowledged together, share a group.
+    // Batches sent together, and batches of callers that were acknowledged together, share a group.
     for (;;) {
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#queue.length === 0) break;
@@ -88,7 +88,7 @@ export class GroupCommitter {
         else group[at]?.resolve(decision);
       }
     } catch (error) {
-      // One batch has what no column takes: the others must not fail with it.
+      // One batch has a value that no column takes. The other batches must not fail with it.
       if (group.length > 1 && isQuipuError(error, 'INVALID')) {
         for (const waiting of group) await this.#runGroup([waiting]);
       } else {

@@ -1,13 +1,13 @@
 import { NotInMemory } from '../../plan/draft.ts';
 
-/** What is known of some rows: there with a value, not there, or never asked for. */
+/** The known state of some rows: present with a value, absent, or never asked for. */
 export class Known<K, V> {
   readonly #values: Map<K, V | undefined> = new Map();
   readonly #read: (keys: readonly K[]) => Promise<Iterable<readonly [K, V]>>;
 
   readonly #isPossible: (key: K) => boolean;
 
-  /** What is not possible is not there, and never asked for: the database would refuse the question. */
+  /** An impossible key counts as absent and is never sent: the database would refuse the statement. */
   constructor(
     read: (keys: readonly K[]) => Promise<Iterable<readonly [K, V]>>,
     isPossible: (key: K) => boolean = () => true,
@@ -16,7 +16,7 @@ export class Known<K, V> {
     this.#isPossible = isPossible;
   }
 
-  /** Asks for those of `keys` that were not asked for before, all at once. */
+  /** Reads those of `keys` that were not read before, all at once. */
   async load(keys: Iterable<K>): Promise<void> {
     const wanted = [...new Set(keys)].filter((key) => !this.#values.has(key));
     if (wanted.length === 0) return;
@@ -24,7 +24,7 @@ export class Known<K, V> {
     this.learn(wanted, possible.length === 0 ? [] : await this.#read(possible));
   }
 
-  /** Takes note of an answer: of `asked`, those that are not in `found` are not there. */
+  /** Records an answer: the keys of `asked` that are not in `found` are absent. */
   learn(asked: Iterable<K>, found: Iterable<readonly [K, V]>): void {
     for (const key of asked) if (!this.#values.has(key)) this.#values.set(key, undefined);
     for (const [key, value] of found) this.#values.set(key, value);
@@ -35,12 +35,12 @@ export class Known<K, V> {
     return this.#values.get(key);
   }
 
-  /** Undefined also when nobody asked for it yet. */
+  /** Undefined also when the key was never asked for. */
   peek(key: K): V | undefined {
     return this.#values.get(key);
   }
 
-  /** A plan that needs it before anybody asked is made again once it is there. */
+  /** A plan that needs a value before it was read is made again once the value is there. */
   need(key: K): V | undefined {
     if (this.#values.has(key)) return this.#values.get(key);
     throw new NotInMemory(() => this.load([key]));

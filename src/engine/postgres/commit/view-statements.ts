@@ -2,8 +2,8 @@ import type { Statement } from '../../../postgres/sql.ts';
 import { CONTEXT_COLUMNS } from '../read/context-rows.ts';
 import { turnColumns } from '../read/turn-rows.ts';
 
-// What a group of batches asks before it is planned. Each takes lists, so that their number does not
-// depend on the number of batches.
+// The statements that a group of batches runs before it is planned. Each statement takes lists, so the number of
+// statements does not depend on the number of batches.
 
 export const FIND_BLOBS: Statement = {
   name: 'find-blobs',
@@ -20,14 +20,14 @@ export const FIND_SHA256S: Statement = {
   text: 'SELECT sha256, hash FROM quipu.sha256s WHERE sha256 = ANY($1::bytea[])',
 };
 
-/** By their ids, and those in which these turns are open. */
+/** Finds contexts by their ids, and the contexts in which these turns are open. */
 export const FIND_CONTEXTS: Statement = {
   name: 'find-contexts',
   text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE c.id = ANY(
     $1::bigint[] || ARRAY(SELECT o.context FROM quipu.open_turns o WHERE o.turn = ANY($2::bigint[])))`,
 };
 
-/** By their ids, and the heads of these contexts; with each of them the turn that it jumps to. */
+/** Finds turns by their ids and the heads of these contexts, each together with its jump target. */
 export const FIND_TURNS: Statement = {
   name: 'find-turns',
   text: `WITH wanted AS (
@@ -57,7 +57,7 @@ export const FIND_LOGS: Statement = {
   text: 'SELECT name, lines, bytes FROM quipu.logs WHERE name = ANY($1::text[])',
 };
 
-/** A name is a folder when another begins with it and a slash; `0` follows the slash. */
+/** A name is a folder when another name begins with it and a slash. `0` is the character after the slash. */
 export const FIND_FILE_KINDS: Statement = {
   name: 'find-file-kinds',
   text: `SELECT * FROM (

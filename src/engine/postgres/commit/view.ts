@@ -16,11 +16,11 @@ import { collectNeeds } from './collect-needs.ts';
 import { Known } from './known.ts';
 import * as statements from './view-statements.ts';
 
-// The store as a group of batches finds it: nothing moves meanwhile, or the group is made anew. What the
-// batches are known to need is asked for at once; the rest when a plan comes to need it.
+// The store as a group of batches finds it. Nothing moves meanwhile, or the group is planned again. Rows that the
+// batches are known to need are read at once. Other rows are read when a plan needs them.
 
 export class View implements CommittedView {
-  /** What the group's batches build on; a collection under way must keep it. */
+  /** The blobs and turns that the group's batches rely on. A collection in progress must keep them. */
   readonly reliedBlobs: Set<Hash> = new Set();
   readonly reliedTurns: Set<TurnId> = new Set();
   readonly #sql: Sql;
@@ -35,7 +35,7 @@ export class View implements CommittedView {
   readonly #logs: Known<string, LogState>;
   readonly #fileKinds: Known<string, FileKind>;
 
-  /** `nextTurn` is asked when the clock was read: ids from there on were never handed out. */
+  /** `nextTurn` is called after the clock was read. Ids from there on were never handed out. */
   constructor(sql: Sql, nextTurn: () => number) {
     this.#sql = sql;
     this.#nextTurn = nextTurn;
@@ -84,7 +84,7 @@ export class View implements CommittedView {
     }, isText);
   }
 
-  /** Asks for all that these batches name, in statements that are sent together. */
+  /** Reads all that these batches name, in statements that are sent together. */
   async prefetch(batches: readonly PreparedBatch[]): Promise<void> {
     const needs = collectNeeds(batches);
     const keys = [
@@ -158,7 +158,7 @@ export class View implements CommittedView {
     return this.#keys.need(key);
   }
 
-  /** What was collected has no row. */
+  /** A collected turn has no row. */
   isCollected(turn: number): boolean {
     return isId(turn) && turn < this.#nextTurn() && this.#turns.need(turn) === undefined;
   }
@@ -203,7 +203,7 @@ export class View implements CommittedView {
     return this.#fileKinds.get(name);
   }
 
-  /** Types stand in the rows as they are. */
+  /** Rows hold the type itself, so a type has no tag. */
   tagOf(): { tag: string; declared: boolean } {
     return { tag: '', declared: true };
   }
@@ -229,7 +229,7 @@ export class View implements CommittedView {
     this.#contexts.learn(ids, toPairs(rows));
   }
 
-  /** With the heads of the contexts, and what all of them jump to. */
+  /** Also reads the heads of the contexts, and the jump targets of all these turns. */
   async #prefetchTurns(ids: ReadonlySet<number>, contexts: ReadonlySet<number>): Promise<void> {
     if (ids.size + contexts.size === 0) return;
     this.#turns.learn(
@@ -254,12 +254,12 @@ export class View implements CommittedView {
   }
 }
 
-/** Ids that could have been handed out: others may not even fit the column. */
+/** True for ids that could have been handed out. Other numbers may not even fit the column. */
 function isId(id: number): boolean {
   return Number.isSafeInteger(id) && id > 0;
 }
 
-/** PostgreSQL has no way to write this one character. */
+/** PostgreSQL cannot store this one character. */
 function isText(text: string): boolean {
   return !text.includes('\0');
 }

@@ -6,7 +6,7 @@ import type { Draft } from '../../plan/draft.ts';
 import type { PreparedBlob } from '../../plan/prepared-blob.ts';
 import type { Totals } from './clock.ts';
 
-/** All bytes are one value, cut up by the server: a list of them would be sent as hex digits. */
+/** All bytes are sent as one value, and the server cuts it up: a list would be sent as hex digits. */
 const PUT_BLOBS: Statement = {
   name: 'put-blobs',
   text: `INSERT INTO quipu.blobs (hash, codec, size, stored_size, bytes, upload, put_seq, put_at)
@@ -37,7 +37,7 @@ export const NOTE_ERASED: Statement = {
   text: 'INSERT INTO quipu.erased_blobs (hash) SELECT unnest($1::bytea[]) ON CONFLICT DO NOTHING',
 };
 
-/** A blob in parts: what it takes, and the upload that has them. */
+/** A blob in parts: its sizes, and the upload that holds the parts. */
 export interface UploadedBlob extends PreparedBlob {
   readonly upload: string;
   readonly storedBytes: number;
@@ -47,7 +47,7 @@ export interface BlobWrites {
   readonly draft: Draft;
   readonly seq: number;
   readonly totals: Totals;
-  /** Blobs that were put and were there: whoever put them may be about to refer to them. */
+  /** Blobs that were put and already existed: their writers may be about to refer to them. */
   readonly touched: readonly PreparedBlob['hash'][];
 }
 

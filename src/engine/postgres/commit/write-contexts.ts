@@ -8,7 +8,7 @@ import type { Totals } from './clock.ts';
 import type { View } from './view.ts';
 import type { TreeOf } from './write-turns.ts';
 
-/** Moved: a reader who pages through them may have passed its old place already. */
+/** Sets `moved_seq`: a reader that pages through contexts may have passed the old place of a context already. */
 const PUT_CONTEXTS: Statement = {
   name: 'put-contexts',
   text: `INSERT INTO quipu.contexts (id, head, head_tree, head_depth, base, open_turn, open_bytes, created_at, updated_at,
@@ -101,7 +101,7 @@ function writeLabels(transaction: Transaction, draft: Draft): void {
 }
 
 export function writePatches(transaction: Transaction, draft: Draft): void {
-  // One whose turn is gone has a number and no row.
+  // A patch whose turn is gone has a number and no row.
   const patches = [...draft.patches.entries()]
     .map(([, patch]) => patch)
     .filter(({ turn }) => turn !== NO_TURN && !draft.isGone(Number(turn)));

@@ -28,7 +28,7 @@ const PUT_KEYS: Statement = {
   text: 'INSERT INTO quipu.turn_keys (key, turn) SELECT * FROM unnest($1::bytea[], $2::bigint[])',
 };
 
-/** Whoever writes to a turn answers for it from then on. */
+/** The server that writes to a turn is responsible for it from then on. */
 const PUT_OPEN: Statement = {
   name: 'put-open',
   text: `INSERT INTO quipu.open_turns (turn, context, owner) SELECT t, c, $3::uuid FROM unnest($1::bigint[], $2::bigint[]) AS o(t, c)
@@ -54,11 +54,11 @@ export interface TurnWrites {
   readonly draft: Draft;
   readonly view: View;
   readonly totals: Totals;
-  /** The server that answers for open turns. */
+  /** The server that is responsible for open turns. */
   readonly owner: string;
 }
 
-/** The tree of every turn of the draft, and of what it builds on. */
+/** The tree of every turn of the draft, and of the turns that it builds on. */
 export type TreeOf = (turn: number) => number;
 
 export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf {
@@ -69,7 +69,7 @@ export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf
   }
   const keyed: [number, Uint8Array][] = [];
   for (const [id, turn] of draft.turns.entries()) {
-    // One that is gone where it came from has a number and perhaps a key, and no row.
+    // A turn that is gone in its original store has a number, perhaps a key, and no row.
     if (draft.goneTurns.get(id) === undefined) turns.set(id, turn);
     if (turn.idempotency !== undefined) keyed.push([id, keyHashToBytes(turn.idempotency)]);
   }
@@ -83,7 +83,7 @@ export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf
   // A parent has a smaller id, so its tree is known by then.
   const rows = [...turns].toSorted(([a], [b]) => a - b);
   for (const [id, { row }] of rows) {
-    // One that was open has its place, and its parent need not have been asked for.
+    // A turn that was open has its place, so its parent may never have been read.
     trees.set(id, view.treeOf(id) ?? (row.depth === 0 ? id : treeOf(Number(row.parent))));
   }
   if (rows.length > 0) putTurns(transaction, rows, treeOf);

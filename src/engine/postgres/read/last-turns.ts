@@ -10,15 +10,15 @@ import { type OverlayColumns, toFsRoots, toPatchRow } from './record-reader.ts';
 import { assertWhole } from './turn-reader.ts';
 import { isErased, toTurnRow, type TurnColumns, turnColumns } from './turn-rows.ts';
 
-// The newest turns of a context with all that a page shows, in one question: a round trip each for the head, the
-// walk, the patches and the payloads made a page of 20 turns four times as long as it need be.
+// Reads the newest turns of a context with everything that a page shows, in one statement. A separate round trip
+// for the head, the walk, the patches and the payloads made a page of 20 turns take four times as long.
 
-/** Payloads that come with it; those of a larger page are asked for in parts, as the reader goes. */
+/** The most bytes of payloads in one answer. A larger page reads the rest in parts, as the reader advances. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** What contexts showed last, as far as their hashes go. */
+/** The most hashes to remember of the payloads that contexts showed last. */
 const HASHES_MAX = 65_536;
 
-/** The values: context, how many, bytes of payloads, payloads that are at hand. */
+/** The values: context, number of turns, bytes of payloads, payloads that are in the cache. */
 export const READ_LAST: Statement = {
   name: 'read-last',
   text: `WITH RECURSIVE context AS (
@@ -88,7 +88,7 @@ export class LastTurnsReader {
     return { headDepth: first.head_depth, turns: turns.map(toTurnRow), patches, fsRoots, blobs };
   }
 
-  /** Those that came, and those that are at hand and still there. What is not among them is asked for by itself. */
+  /** The payloads that arrived, and the cached ones that still exist. Any other payload is read by itself. */
   #takeBlobs(rows: readonly LastColumns[]): Map<Hash, Uint8Array> {
     const blobs = new Map<Hash, Uint8Array>();
     for (const { payload, there, codec, raw_size: size, bytes } of rows) {

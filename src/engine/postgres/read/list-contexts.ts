@@ -4,8 +4,8 @@ import type { Sql, Statement } from '../../../postgres/sql.ts';
 import type { ContextList, ContextQuery } from '../../engine.ts';
 import { CONTEXT_COLUMNS, type ContextColumns, toContextRow } from './context-rows.ts';
 
-// Contexts by recency. One that moves while someone pages goes to the top, which that reader has passed
-// already; so a listing ends with further rounds over what moved since the round before began.
+// Contexts by recency. A context that moves during paging goes to the top, which the reader has already passed. So
+// a listing ends with further rounds over the contexts that moved since the round before began.
 
 interface Moment {
   readonly seq: number;
@@ -15,7 +15,7 @@ interface Moment {
 interface Cursor {
   /** Only contexts that moved after this belong to the round. */
   readonly floor: Moment;
-  /** When the round began. */
+  /** The time when the round began. */
   readonly round: Moment;
   /** The last row given; undefined at the start of a round. */
   readonly at?: { readonly updatedAt: number; readonly id: number };
@@ -90,7 +90,7 @@ function parseCursor(text: string): Cursor {
     const { updatedAt, id } = cursor.at ?? { updatedAt: 0, id: 0 };
     if ([...numbers, updatedAt, id].every(Number.isSafeInteger)) return cursor;
   } catch {
-    // Falls through: whatever it is, no listing gave it.
+    // Falls through: no listing gave this cursor.
   }
   throw invalid('cursor', 'is not one that a listing gave; start again without it');
 }

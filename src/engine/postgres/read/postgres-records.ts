@@ -10,7 +10,7 @@ import { toTurnRow, type TurnColumns } from './turn-rows.ts';
 
 const PAGE_ROWS = 1024;
 
-/** What a copy reads of the tables, page by page; each is of one moment. */
+/** The reads of the tables for a copy, page by page. Each page is of one moment. */
 export class PostgresRecords implements Records {
   readonly #database: Database;
 

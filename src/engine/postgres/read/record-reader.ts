@@ -47,7 +47,7 @@ export interface NameRange {
   readonly after: string | undefined;
 }
 
-/** All that is not a turn or a blob. Each answer is one question, and so of one moment. */
+/** Reads everything except turns and blobs. Each answer is one statement, and so of one moment. */
 export class RecordReader {
   readonly #database: Database;
   readonly #asked: Map<string, Promise<readonly OverlayColumns[]>> = new Map();
@@ -95,14 +95,14 @@ export class RecordReader {
     return toFsRoots(await this.#overlays(turns));
   }
 
-  /** Patches and file-system roots. A page asks for both at the same moment, and gets one answer. */
+  /** Reads patches and file-system roots. A page asks for both at the same moment, and gets one answer. */
   async #overlays(turns: readonly TurnId[]): Promise<readonly OverlayColumns[]> {
     const key = turns.join();
     const asked = this.#asked.get(key);
     if (asked !== undefined) return asked;
     const answer = this.#database.query<OverlayColumns>(statements.GET_OVERLAYS, [turns]);
     this.#asked.set(key, answer);
-    // Later ones ask for themselves: there may be more by then.
+    // Later calls send their own statement, because there may be more rows by then.
     queueMicrotask(() => this.#asked.delete(key));
     return answer;
   }
@@ -190,7 +190,7 @@ function missingLine(nth: number): LogDamage {
   return { file: 'log_lines', offset: nth, bytes: 0, what: `line ${nth} is gone` };
 }
 
-/** Of rows by rising number: the last root that a turn was given counts. */
+/** Takes rows by rising number: the last root that a turn was given counts. */
 export function toFsRoots(rows: readonly OverlayColumns[]): FsRootRow[] {
   const newest = new Map(rows.filter((row) => row.fs_root).map((row) => [row.turn, row]));
   return [...newest.values()]

@@ -5,7 +5,7 @@ import { isErased } from './turn-rows.ts';
 const PATCH_COLUMNS = `p.turn, p.seq, p.tombstone, p.encoding, p.payload, p.size, p.created_at,
   ${isErased('p.payload')} AS erased`;
 
-/** The name of a blob outlives it. */
+/** The SHA-256 name of a blob outlives the blob. */
 export const FIND_BY_SHA256: Statement = {
   name: 'find-by-sha256',
   text: 'SELECT s.hash FROM quipu.sha256s s JOIN quipu.blobs b ON b.hash = s.hash WHERE s.sha256 = $1',
@@ -44,7 +44,7 @@ export const GET_LOG: Statement = {
   text: 'SELECT name, lines, bytes FROM quipu.logs WHERE name = $1',
 };
 
-/** With its length, so that a line that is gone is noticed. */
+/** Also reads the length of the log, so that a missing line is noticed. */
 export const READ_LOG: Statement = {
   name: 'read-log',
   text: `SELECT l.lines, l.bytes, n.nth, n.line FROM quipu.logs l
@@ -67,7 +67,7 @@ export const LIST_DOCS: Statement = {
     ORDER BY name LIMIT $4`,
 };
 
-/** Safe is what the server makes of it: one that does not sync says so. */
+/** The server's settings decide about durability: a server that does not sync reports `unsafe`. */
 export const STATS: Statement = {
   name: 'stats',
   text: `SELECT CASE WHEN current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off'

@@ -1,7 +1,7 @@
 import type { Statement } from '../../../postgres/sql.ts';
 import { turnColumns } from './turn-rows.ts';
 
-/** Every id of a range that was handed out, with its turn or, where it is gone, with its key. */
+/** Reads every id of a range that was handed out, with its turn or, where the turn is gone, with its key. */
 export const TURN_ENTRIES: Statement = {
   name: 'turn-entries',
   text: `SELECT n::bigint AS number, ${turnColumns('t')},

@@ -6,8 +6,8 @@ import type { OpenTurnRow } from '../../engine.ts';
 import type { TurnRow } from '../../rows.ts';
 import { isErased, shownColumns, toTurnRow, type TurnColumns, turnColumns } from './turn-rows.ts';
 
-// Turns by id. The way from an id to its tree is a row of its own, so that in a cluster every step of a
-// walk stays on the machine that has the tree. A walk of any length is one question.
+// Turns by id. A row of its own leads from an id to its tree. So in a cluster every step of a walk stays on the
+// machine that has the tree. A walk of any length is one statement.
 
 const TREE_OF = '(SELECT x.tree FROM quipu.turn_trees x WHERE x.id = $1)';
 
@@ -32,7 +32,7 @@ export const WALK_BACK: Statement = {
     ) SELECT w.*, ${isErased('w.payload')} AS erased FROM walk w ORDER BY w.nth`,
 };
 
-/** Which of the three pointers of turn `t` leads closest to the depth; see format/jump.ts. */
+/** Picks the one of the three pointers of turn `t` that leads closest to the depth. See format/jump.ts. */
 function stepTowards(t: string, depth: string): string {
   return `CASE
     WHEN ${t}.side_depth >= ${depth} AND ${t}.side_depth < ${t}.jump_depth THEN ${t}.side_jump
@@ -55,8 +55,9 @@ export const ANCESTOR_AT: Statement = {
 };
 
 /**
- * Both sides climb to the level of the lower one, then together: turns of one depth jump to one depth, so
- * they keep level. Where the jumps differ they are taken, else the parents: the meeting is not overshot.
+ * Both sides climb to the level of the lower one, then climb together. Turns of one depth jump to one depth, so
+ * both sides stay level. Where the jumps differ, both sides jump, else they go to their parents. So the walk does
+ * not overshoot the meeting point.
  */
 export const COMMON_ANCESTOR: Statement = {
   name: 'common-ancestor',
@@ -103,7 +104,7 @@ export class TurnReader {
   }
 
   async walkBack(from: TurnId, limit: number): Promise<TurnRow[]> {
-    // At least the turn itself: whether it is there decides what the answer is.
+    // The walk reads at least the turn itself: the answer depends on whether the turn exists.
     const rows = await this.#database.query<TurnColumns>(WALK_BACK, [from, toCount(limit)]);
     assertWhole(rows, from, limit);
     return rows.slice(0, Math.max(0, limit)).map(toTurnRow);
@@ -139,7 +140,7 @@ export class TurnReader {
   }
 }
 
-/** NOT_FOUND without the turn that a walk begins at, CORRUPT when it ends before a root. */
+/** Throws NOT_FOUND when the first turn of a walk is missing, CORRUPT when the walk ends before a root. */
 export function assertWhole(rows: readonly TurnColumns[], from: TurnId, limit: number): void {
   const last = rows.at(-1);
   if (last === undefined) {

@@ -27,24 +27,24 @@ export interface TurnColumns {
   readonly erased?: boolean;
 }
 
-/** Of table `t`, all that `TurnColumns` has. */
+/** The columns of table `t` that `TurnColumns` has. */
 export function turnColumns(t: string): string {
   return `${t}.tree, ${t}.id, ${t}.parent, ${t}.context, ${t}.depth, ${t}.type, ${t}.version, ${t}.encoding,
     ${t}.payload, ${t}.size, ${t}.flags, ${t}.created_at, ${t}.jump, ${t}.side_jump, ${t}.key`;
 }
 
-/** True for a blob that was erased and is not there again. Most stores have erased nothing. */
+/** True for a blob that was erased and not put again. Most stores have erased nothing. */
 export function isErased(hash: string): string {
   return `(EXISTS (SELECT FROM quipu.erased_blobs gone WHERE gone.hash = ${hash})
     AND NOT EXISTS (SELECT FROM quipu.blobs there WHERE there.hash = ${hash}))`;
 }
 
-/** The same for readers, who get no hash of what was erased. */
+/** The same columns for readers, who get no hash of an erased blob. */
 export function shownColumns(t: string): string {
   return `${turnColumns(t)}, ${isErased(`${t}.payload`)} AS erased`;
 }
 
-/** A turn, and the tree that it and all that share its root stand in. */
+/** A turn and its tree, which all turns with the same root share. */
 export interface TreeTurn extends StoredTurn {
   readonly tree: number;
 }

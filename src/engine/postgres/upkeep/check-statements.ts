@@ -1,5 +1,5 @@
-// What must be true of the tables, each as a question for the rows of which it is not. They answer with an
-// `id` and go through whole tables: this is no hot path.
+// Statements that check the tables. Each one finds the rows that break a rule and returns their `id`. They scan
+// whole tables: this is no hot path.
 
 export interface TableCheck {
   readonly table: string;

@@ -8,12 +8,12 @@ import { BlobReader } from '../blobs/blob-reader.ts';
 import { COUNTS, TABLE_CHECKS, TOTALS } from './check-statements.ts';
 import { takeClockAlone } from './upkeep-lock.ts';
 
-// The whole store of one moment: what rows say of each other is asked of the database, and every byte of
-// every blob is read and held against its name.
+// Checks the whole store at one moment. The database checks how rows refer to each other. Every byte of every blob
+// is read and compared with its hash.
 
 const PROBLEMS_MAX = 1000;
 const PAGE_BLOBS = 256;
-/** A question may take an hour: tables are as large as they are. */
+/** A statement may take an hour, because tables can be large. */
 const LONG_MS = 3_600_000;
 
 interface Counts {
@@ -89,7 +89,7 @@ async function checkBlobs(
   }
 }
 
-/** Piece by piece, whatever its size. */
+/** Reads the blob piece by piece, whatever its size. */
 async function isDamaged(reader: BlobReader, hash: Hash): Promise<boolean> {
   try {
     for await (const piece of reader.read(hash, 0, Infinity)) void piece;
@@ -100,7 +100,7 @@ async function isDamaged(reader: BlobReader, hash: Hash): Promise<boolean> {
   }
 }
 
-/** With the clock in hand: nothing is added meanwhile. */
+/** Runs with the clock locked: nothing is added meanwhile. */
 async function repairTotals(database: Database): Promise<void> {
   await database.write(async (transaction) => {
     await takeClockAlone(database, transaction, 'a repair');

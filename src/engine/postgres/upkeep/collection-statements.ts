@@ -1,6 +1,6 @@
 import type { Statement } from '../../../postgres/sql.ts';
 
-/** What a row takes besides the bytes of its blob, about. */
+/** The approximate bytes of a row besides the bytes of its blob. */
 export const BLOB_ROW_BYTES = 100;
 
 export const OPEN_TURNS: Statement = {
@@ -18,7 +18,7 @@ export const END: Statement = {
   text: `UPDATE quipu.clock SET collection = NULL, upkeep = NULL, upkeep_owner = NULL WHERE collection = $1`,
 };
 
-/** Those of collections that never came to their end. */
+/** Drops the notes of collections that never ended. */
 export const DROP_NOTES: Statement = {
   name: 'drop-notes',
   text: 'DELETE FROM quipu.collection_notes',
@@ -34,14 +34,14 @@ export const READ_NOTES: Statement = {
   text: 'SELECT nth, hash, turn FROM quipu.collection_notes WHERE collection = $1 AND nth > $2 ORDER BY nth',
 };
 
-/** Sealed ones below an id, newest first. */
+/** Sealed turns below an id, newest first. */
 export const TURN_EDGES: Statement = {
   name: 'turn-edges',
   text: `SELECT t.id, t.parent, t.payload FROM quipu.turn_trees x JOIN quipu.turns t ON t.tree = x.tree AND t.id = x.id
     WHERE x.id < $1 AND t.payload IS NOT NULL ORDER BY x.id DESC LIMIT $2`,
 };
 
-/** Newest first. A file-system root that another replaced is passed over. */
+/** Newest first. A file-system root that another one replaced is skipped. */
 export const PATCH_EDGES: Statement = {
   name: 'patch-edges',
   text: `SELECT p.turn, p.seq, p.payload, p.fs_root FROM quipu.patches p WHERE p.seq < $1
@@ -55,7 +55,7 @@ export const BLOBS: Statement = {
     WHERE hash > $1 ORDER BY hash LIMIT $2`,
 };
 
-/** Parts and the blob in one statement, which sees the blob before it is gone. */
+/** Removes the parts and the blob in one statement, which sees the blob before it is gone. */
 export const DROP_BLOBS: Statement = {
   name: 'drop-blobs',
   text: `WITH gone AS (DELETE FROM quipu.blobs WHERE hash = ANY($1::bytea[]) AND put_seq <= $2
@@ -65,7 +65,7 @@ export const DROP_BLOBS: Statement = {
       coalesce(sum(stored_size), 0)::bigint AS stored FROM gone`,
 };
 
-/** With all that hangs on them. */
+/** Removes turns with everything that depends on them. */
 export const DROP_TURNS: Statement = {
   name: 'drop-turns',
   text: `WITH trees AS (DELETE FROM quipu.turn_trees WHERE id = ANY($1::bigint[]) RETURNING tree, id),
@@ -75,7 +75,7 @@ export const DROP_TURNS: Statement = {
     SELECT count(*) AS turns, coalesce(sum(size), 0)::bigint AS bytes FROM gone`,
 };
 
-/** Of those who began to put a blob and never came to its end. */
+/** Removes the parts of uploads that were never finished. */
 export const DROP_UPLOADS: Statement = {
   name: 'drop-uploads',
   text: `WITH old AS (DELETE FROM quipu.uploads WHERE touched_at < now() - interval '1 day' RETURNING id)

@@ -18,10 +18,10 @@ import * as statements from './collection-statements.ts';
 import { type Began, Sweep } from './sweep.ts';
 import { takeClockAlone } from './upkeep-lock.ts';
 
-// A collection beside any number of writers on any number of servers. Its number stands in the clock,
-// which every commit takes: from then on each notes what it builds on, here in memory or, on another
-// server, in a table within its own transaction. A step of the sweep takes the clock as well, reads the
-// notes up to there, and so decides with all of them in hand and nobody beside it.
+// A collection runs beside any number of writers on any number of servers. Its number is in the clock, which every
+// commit locks. From then on each commit notes what it relies on: here in memory or, on another server, in a table
+// within its own transaction. A step of the sweep locks the clock as well and reads the notes up to there. So the
+// step decides with all notes known and no commit beside it.
 
 const PAGE_ROWS = 1024;
 
@@ -29,7 +29,7 @@ export interface CollectionWorld {
   readonly database: Database;
   readonly clock: () => number;
   readonly server: string;
-  /** Tells the commits of this process whom to tell. */
+  /** Tells the commits of this process which collection to notify. */
   setEars(ears: Ears | undefined): void;
 }
 
@@ -122,7 +122,7 @@ class PostgresCollection implements Collection {
         hash: bytesToHash(hash),
         storedBytes: stored + statements.BLOB_ROW_BYTES,
         old,
-        // Its parts are rows of its own, and go with it.
+        // The parts of a blob are rows of its own, and go with it.
         chunked: false,
       }));
       page = await read(page.at(-1)?.hash ?? first);
@@ -147,7 +147,7 @@ class PostgresCollection implements Collection {
     });
   }
 
-  /** From `before` down, in pages; `at` tells where a row stands. */
+  /** Reads pages from `before` down. `at` tells the position of a row. */
   async *#pages<R extends object>(
     statement: Statement,
     before: number,

@@ -9,10 +9,10 @@ import { NOTE_ERASED } from '../commit/write-blobs.ts';
 import { DROP_BLOBS } from './collection-statements.ts';
 import { takeClockAlone } from './upkeep-lock.ts';
 
-// Erasing: the rows are gone, or others stand in their place, when the transaction is committed. The pages
-// of the tables and the write-ahead log have the old bytes until the database overwrites them.
+// When an erasing transaction is committed, the rows are gone or replaced. The pages of the tables and the
+// write-ahead log keep the old bytes until the database overwrites them.
 
-/** They tell of what was streamed and written lately; listeners are told that something went by. */
+/** Changes contain recently streamed and written data. Listeners are told that they missed some. */
 const DROP_CHANGES: Statement = { name: 'drop-changes', text: 'DELETE FROM quipu.changes' };
 
 const READ_LINES: Statement = {

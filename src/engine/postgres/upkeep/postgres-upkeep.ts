@@ -16,13 +16,13 @@ import type { Ears } from '../commit/commit-group.ts';
 import type { CollectionWorld } from './collection.ts';
 
 export interface UpkeepWorld extends Omit<CollectionWorld, 'setEars'> {
-  /** One commit that takes records over. */
+  /** One commit that adopts records. */
   adopt(adoption: Adoption): Promise<void>;
 }
 
-/** Upkeep of a database: each piece lives in a file of its own and is loaded when it is asked for. */
+/** Upkeep of a database. Each task has its own file, which is loaded on first use. */
 export class PostgresUpkeep implements Upkeep {
-  /** Of the collection that runs in this process. */
+  /** The collection that runs in this process. */
   ears: Ears | undefined;
   readonly records: Records;
   readonly #world: UpkeepWorld;
@@ -55,7 +55,7 @@ export class PostgresUpkeep implements Upkeep {
 
   async adopt(adoption: Adoption): Promise<void> {
     const { database } = this.#world;
-    // One that begins right after this hears of what is adopted, as of every commit.
+    // A collection that begins right after this hears of the adopted records, as of every commit.
     await database.write((transaction) => takeClockAlone(database, transaction, 'adopting'));
     await this.#world.adopt(adoption);
   }

@@ -11,17 +11,17 @@ import { CHANGES_AT_ONCE, READ_CHANGES } from '../change-feed.ts';
 import { ADD_TOTALS, NOTHING_ADDED, takeClock, totalValues } from '../commit/clock.ts';
 import * as statements from './collection-statements.ts';
 
-/** Rows of a step: commits wait for so many at a time. */
+/** The number of rows in one step. Commits wait for one step at a time. */
 const STEP_ROWS = 512;
 const FORGOTTEN = 'commits since this collection began are not known any more; collect again';
 
-/** What a collection is about: all of it was there when it began. */
+/** The bounds of a collection: everything in them existed when it began. */
 export interface Began {
   readonly id: string;
   readonly seq: number;
   readonly nextTurn: number;
   readonly nextPatch: number;
-  /** Blobs put before are old. */
+  /** Blobs put before this are old. */
   readonly beforeMs: number;
   readonly open: ReadonlySet<number>;
 }
@@ -116,9 +116,9 @@ export class Sweep {
     });
   }
 
-  /** With the clock in hand, and all that other servers noted and anybody committed up to here. */
+  /** Runs a step with the clock locked, after reading all notes of other servers and all commits up to here. */
   async #step<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    // Most of them before commits have to wait.
+    // Most changes are read before commits have to wait.
     await this.#hearChanges(this.#database);
     return this.#database.write(async (transaction) => {
       const { id } = this.#began;
@@ -140,7 +140,10 @@ export class Sweep {
     });
   }
 
-  /** Listeners would hear of them too late: what a commit says it needs may go in this very step. */
+  /**
+   * Reads the changes directly. Listeners would hear of them too late: this very step may remove what a commit
+   * needs.
+   */
   async #hearChanges(sql: Sql): Promise<void> {
     for (;;) {
       const rows = await sql.query<{ seq: number; change: string }>(READ_CHANGES, [

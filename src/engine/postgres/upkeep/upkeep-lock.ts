@@ -5,8 +5,8 @@ import type { Transaction } from '../../../postgres/transaction.ts';
 import { type Clock, takeClock } from '../commit/clock.ts';
 import { IS_GONE } from '../presence.ts';
 
-// One piece of upkeep at a time, over all servers. Who holds it stands in the clock; one whose server is
-// gone holds nothing.
+// Only one upkeep task runs at a time, over all servers. The clock names its holder. A holder whose server is gone
+// holds nothing.
 
 export const HOLDER: Statement = {
   name: 'upkeep-holder',
@@ -14,7 +14,7 @@ export const HOLDER: Statement = {
     WHERE c.upkeep IS NOT NULL AND NOT (${IS_GONE})`,
 };
 
-/** Takes the clock, and refuses when somebody is at it: LOCKED. */
+/** Locks the clock. Throws LOCKED when another upkeep task runs. */
 export async function takeClockAlone(
   database: Database,
   transaction: Transaction,
