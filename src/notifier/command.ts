@@ -5,16 +5,16 @@ import { nodeSpoolIo } from './spool/node-spool-io.ts';
 import { Spool } from './spool/spool.ts';
 import type { World } from './world.ts';
 
-/** What the options of every command come to. */
+/** The context of a command, made from the options that every command takes. */
 export interface CommandIo {
   readonly world: World;
   readonly home: string;
   readonly json: boolean;
-  /** Undefined when there is none: nothing was ever added. */
+  /** Returns undefined when there is no spool: nothing was ever added. */
   findSpool(): Spool | undefined;
-  /** Makes it when there is none. */
+  /** Makes the spool when there is none. */
   makeSpool(): Promise<Spool>;
-  /** One value on a line of its own with `--json`, else the text. */
+  /** Prints one value on a line of its own with `--json`, else the text. */
   print(text: string, value: unknown): Promise<void>;
 }
 

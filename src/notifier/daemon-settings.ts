@@ -6,12 +6,14 @@ import { parseCount } from '../cli/parse-argument.ts';
 const MAX_LIMIT = 256;
 
 export interface DaemonSettings {
-  /** Tasks side by side. */
+  /** The number of tasks that run side by side. */
   readonly limit: number;
   readonly idleMs: number;
 }
 
-/** `NOTIFIER_TASKS` and `NOTIFIER_IDLE`, or 4 and a minute. INVALID when they make no sense. */
+/**
+ * Reads `NOTIFIER_TASKS` and `NOTIFIER_IDLE`; the defaults are 4 and a minute. Throws INVALID when they make no sense.
+ */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): DaemonSettings {
   const read = <T>(name: string, parse: (text: string) => T, fallback: T): T => {
     const text = env[name];
@@ -35,7 +37,7 @@ export function parseLimit(text: string): number {
   throw new InvalidArgumentError(`Expected a number from 1 to ${MAX_LIMIT}.`);
 }
 
-/** The words that make a process the daemon of a spool that is there. `askedAt`: now. */
+/** The arguments that make a process the daemon of an existing spool. `askedAt`: now. */
 export function daemonArgv(
   home: string,
   { limit, idleMs }: DaemonSettings,

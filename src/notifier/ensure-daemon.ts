@@ -6,8 +6,9 @@ import { spoolFile } from './spool/home.ts';
 import type { World } from './world.ts';
 
 /**
- * Starts a daemon unless one serves the spool. Called after a task is in the spool: a daemon looks once more after it
- * gave up the lock, so that either it finds the task or this finds the lock free. The task is safe in any case.
+ * Starts a daemon unless one serves the spool. Call this after a task is in the spool. A daemon looks once more after
+ * it released the lock, so either the daemon finds the task or this function finds the lock free. The task is safe in
+ * any case.
  */
 export async function ensureDaemon(
   home: string,
@@ -15,7 +16,7 @@ export async function ensureDaemon(
   world: World,
 ): Promise<void> {
   try {
-    // One that was told to stop will not look at what was added since; the new one waits for its end.
+    // A daemon that was told to stop will not look at tasks that were added since. The new daemon waits for its end.
     const isLeaving = isStopRequested(home);
     const isTaken = isServed(home);
     if (isTaken && !isLeaving) return;

@@ -31,7 +31,7 @@ const world: World = {
     const file = openSync(log, 'a', 0o600);
     try {
       const child = spawn(process.execPath, [fileURLToPath(import.meta.url), ...argv], {
-        // Not the caller's folder: it may be deleted or unmounted while the daemon lives.
+        // The daemon does not use the caller's folder: that folder may be deleted or unmounted while the daemon lives.
         cwd: dirname(log),
         detached: true,
         stdio: ['ignore', file, file],
@@ -54,7 +54,7 @@ const world: World = {
   },
 };
 
-// The daemon waits for files to appear, and no timer or socket shows that it does.
+// The daemon waits for files to appear, and no timer or socket keeps the process alive meanwhile.
 const alive = setInterval(() => undefined, 1 << 30);
 process.exitCode = await runNotifier(process.argv.slice(2), world);
 clearInterval(alive);

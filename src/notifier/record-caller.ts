@@ -1,6 +1,6 @@
 import type { World } from './world.ts';
 
-/** Where and with which variables a command is to run: as if the caller ran it. */
+/** The folder and the variables with which a command is to run, as if the caller ran it. */
 export function recordCaller({ cwd, env }: World): { cwd: string; env: Record<string, string> } {
   const set = Object.entries(env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,

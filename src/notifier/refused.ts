@@ -1,7 +1,7 @@
-/** The command line was right, and what it asks for cannot be done now. */
+/** The command line was right, but its request cannot be carried out now. */
 export class Refused extends Error {
   override readonly name: string = 'Refused';
-  /** What to do about it. */
+  /** The next step for the user. */
   readonly suggestion: string;
 
   constructor(message: string, suggestion: string) {

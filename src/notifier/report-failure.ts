@@ -13,7 +13,9 @@ interface Told {
   readonly code: 1 | 2;
 }
 
-/** `Error: <what went wrong> - <how to fix>` or, with `--json`, `{"error","suggestion"}`; gives the exit code. */
+/**
+ * Prints `Error: <what went wrong> - <how to fix>` or, with `--json`, `{"error","suggestion"}`. Returns the exit code.
+ */
 export function reportFailure(thrown: unknown, json: boolean, world: World): number {
   if ((thrown as NodeJS.ErrnoException).code === 'EPIPE') return 0;
   const { error, suggestion, code } = tell(thrown);

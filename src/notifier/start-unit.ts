@@ -1,11 +1,12 @@
-// What makes a machine start the daemon and wake the consumers of threads when its user logs in, or when it starts.
+// Service files that make a machine start the daemon and wake the consumers of threads when its user logs in, or when
+// it starts.
 
 export interface StartUnit {
   readonly home: string;
   readonly programs: { readonly node: string; readonly notifier: string; readonly thread: string };
 }
 
-/** For systemd. It stays active with what it started: handlers are not killed with it. */
+/** For systemd. The unit stays active with the processes it started: handlers are not killed with it. */
 export function toSystemdUnit({ home, programs: { node, notifier, thread } }: StartUnit): string {
   const line = (...words: readonly string[]): string => words.map(quoteForSystemd).join(' ');
   return `[Unit]
@@ -48,7 +49,7 @@ ${items}  </array>
 `;
 }
 
-/** As one word, without the meanings that `%` and `$` have there. */
+/** Quotes a text as one word, without the meanings that `%` and `$` have in a unit file. */
 function quoteForSystemd(word: string): string {
   const escaped = word
     .replaceAll(/["\\]/g, String.raw`\$&`)

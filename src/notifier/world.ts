@@ -10,10 +10,13 @@ export interface World {
   /** The zone whose clocks this machine shows. */
   readonly zone: string;
   readonly platform: string;
-  /** Where they are: the program that runs scripts, and the scripts. */
+  /** Paths of the program that runs scripts, and of the scripts. */
   readonly programs: { readonly node: string; readonly notifier: string; readonly thread: string };
   now(): number;
-  /** Begins this program with these words in a process that outlives this one; its complaints go to `log`. */
+  /**
+   * Starts this program with these arguments in a process that outlives this one. The errors of the new process go to
+   * `log`.
+   */
   spawn(argv: readonly string[], log: string): Promise<void>;
   /** From this call on, Ctrl-C and a termination request abort the signal and no longer kill. */
   catchInterrupt(): AbortSignal;

@@ -5,18 +5,19 @@ import type { Zone } from './zone.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-/** 29 February can be eight years away, around a century that is not a leap year. */
+/** 29 February can be eight years away, around a century year that is not a leap year. */
 const HORIZON_DAYS = 9 * 366;
 
 /**
- * The first moment after `afterMs` that the line names, or undefined when none ever comes (31 February). When clocks are set
- * forward, a time of the day that is skipped comes at the moment of the change; when they are set back, it comes once.
- * A rhythm goes by the minutes that really pass.
+ * Returns the first moment after `afterMs` that the line names, or undefined when none ever comes (31 February). When
+ * clocks are set forward, a time of the day that is skipped comes at the moment of the change. When they are set back,
+ * it comes once. A rhythm goes by the minutes that really pass.
  */
 export function nextTime(cron: Cron, zone: Zone, afterMs: number): number | undefined {
   const after = Math.floor(afterMs / MINUTE_MS) * MINUTE_MS;
   const today = Math.floor(zone.toWall(after) / DAY_MS) * DAY_MS;
-  // Clocks set back over midnight show yesterday again: so a day before, and the day after the first find too.
+  // Clocks set back over midnight show yesterday again. So the search starts a day before, and includes the day after
+  // the first find.
   for (let day = today - DAY_MS; day <= today + HORIZON_DAYS * DAY_MS; day += DAY_MS) {
     const found = firstOfDay(cron, zone, day, after);
     if (found === undefined) continue;
@@ -36,7 +37,8 @@ function firstOfDay(cron: Cron, zone: Zone, day: number, after: number): number 
   for (const hour of cron.hours) {
     for (const minute of cron.minutes) {
       const wall = day + hour * HOUR_MS + minute * MINUTE_MS;
-      // Asking the zone is slow: not on days on which no clock is changed, nor for what is too early or too late anyway.
+      // Asking the zone is slow. The search does not ask on days without a clock change, nor for times that are too
+      // early or too late anyway.
       if (wall - least <= after || wall - greatest >= (first ?? Infinity)) continue;
       const moments = least === greatest ? [wall - least] : momentsOf(cron, zone, wall);
       for (const moment of moments) {

@@ -20,7 +20,10 @@ const MONTH: Field = { name: 'month', min: 1, max: 12, words: MONTHS };
 /** Sunday is 0 and 7. */
 const WEEKDAY: Field = { name: 'day of the week', min: 0, max: 7, words: WEEKDAYS };
 
-/** Five fields: minute, hour, day of the month, month, day of the week. INVALID says which one is wrong. */
+/**
+ * Parses five fields: minute, hour, day of the month, month, day of the week. Throws INVALID, which names the wrong
+ * field.
+ */
 export function parseCron(text: string): Cron {
   if (text.length > MAX_CHARS) throw invalid('cron', `is longer than ${MAX_CHARS} characters`);
   const fields = text.trim().split(/\s+/);
@@ -46,7 +49,7 @@ function parseField(field: Field, text: string): Set<number> {
   return new Set(text.split(',').flatMap((item) => parseItem(field, item)));
 }
 
-/** `*`, `5`, `1-5`, and each of them with a step; `5/10` goes on to the end of the field. */
+/** Parses `*`, `5`, `1-5`, and each of them with a step. `5/10` goes on to the end of the field. */
 function parseItem(field: Field, item: string): number[] {
   const [, range = '', step] = /^([^/]*)(?:\/([0-9]{1,4}))?$/.exec(item) ?? [];
   const [, first = '', last] = /^([a-z0-9]+)(?:-([a-z0-9]+))?$/i.exec(range) ?? [];

@@ -4,21 +4,24 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * A time zone. A *wall time* is what its clocks show, written as the milliseconds at which a clock in UTC shows the same: so
- * wall times are calculated with as if there were no zones.
+ * A time zone. A *wall time* is the time that its clocks show, written as the milliseconds at which a clock in UTC
+ * shows the same. So the code calculates with wall times as if there were no zones.
  */
 export interface Zone {
   readonly name: string;
   toWall(unixMs: number): number;
-  /** When its clocks show this time: never in a gap, twice where they are set back, else once. In order. */
+  /**
+   * The moments at which the clocks show this time: none in a gap, two where the clocks are set back, else one. In
+   * order.
+   */
   toInstants(wallMs: number): number[];
-  /** For a wall time that is skipped: the moment in which it is. */
+  /** For a wall time that is skipped: the moment of the clock change. */
   gapEnd(wallMs: number): number;
-  /** The least and the greatest wall time less real time, from the day before to the day after next. */
+  /** The least and the greatest value of wall time minus real time, from the day before to the day after next. */
   offsetsAround(wallMs: number): readonly [number, number];
 }
 
-/** INVALID for a name that is not in the time zone database, such as `Europe/Berlin`. */
+/** Throws INVALID for a name that is not in the time zone database, such as `Europe/Berlin`. */
 export function openZone(name: string): Zone {
   const format = createFormat(name);
   const offsetAt = (unixMs: number): number => wallOf(format, unixMs) - unixMs;
@@ -73,7 +76,7 @@ function createFormat(timeZone: string): Intl.DateTimeFormat {
   }
 }
 
-/** To the minute. */
+/** The wall time, to the minute. */
 function wallOf(format: Intl.DateTimeFormat, unixMs: number): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of format.formatToParts(unixMs)) parts[type] = Number(value);

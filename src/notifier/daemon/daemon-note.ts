@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { isLockTaken } from '../../engine/files/disk/exclusive-lock.ts';
 import { spoolFile } from '../spool/home.ts';
 
-/** What the daemon says about itself. Only the lock says whether there is one. */
+/** The daemon's note about itself. Only the lock tells whether there is a daemon. */
 export interface DaemonNote {
   readonly pid: number;
   readonly since: number;
@@ -10,18 +10,18 @@ export interface DaemonNote {
   readonly idleMs: number;
 }
 
-/** Only for who holds the lock. */
+/** Only the holder of the lock may call this. */
 export function writeDaemonNote(home: string, note: Omit<DaemonNote, 'pid'>): void {
   const text = `${JSON.stringify({ pid: process.pid, ...note })}\n`;
   fs.writeFileSync(spoolFile.daemon(home), text, { mode: 0o600 });
 }
 
-/** Whether a daemon serves the spool. */
+/** Returns whether a daemon serves the spool. */
 export function isServed(home: string): boolean {
   return isLockTaken(spoolFile.lock(home));
 }
 
-/** Undefined when it has not said anything yet. */
+/** Returns undefined when the daemon has not written a note yet. */
 export function readDaemonNote(home: string): DaemonNote | undefined {
   try {
     return JSON.parse(fs.readFileSync(spoolFile.daemon(home), 'utf8')) as DaemonNote;

@@ -12,21 +12,21 @@ import { endRun } from './end-run.ts';
 // Takes tasks out of the spool and runs them.
 //
 // Invariants
-// - Only who holds the daemon's lock has one.
-// - An id is in `#running` from before its file moves to `running/` until its end is on record, so it never runs
-//   twice at once.
-// - Whatever a single task or file does, the others go on; trouble with the disk is logged and tried again later.
+// - Only the holder of the daemon's lock has a Daemon.
+// - An id is in `#running` from before its file moves to `running/` until its end is on record, so it never runs twice
+//   at once.
+// - Whatever a single task or file does, the others go on. Trouble with the disk is logged and tried again later.
 
-/** How often the spool is looked at when nothing says that it changed. */
+/** The daemon looks at the spool this often when nothing tells that it changed. */
 const POLL_MS = 1000;
-/** After trouble, such as a full disk, nothing is begun for so long. */
+/** After trouble, such as a full disk, the daemon begins nothing for this long. */
 const REST_MS = 1000;
 
 export interface DaemonOptions {
-  /** Tasks side by side. */
+  /** The number of tasks that run side by side. */
   readonly limit: number;
   readonly idleMs: number;
-  /** Between asking processes to end and killing them. */
+  /** The time between asking processes to end and killing them. */
   readonly graceMs: number;
 }
 
@@ -36,7 +36,7 @@ export interface DaemonWorld {
   readonly start: typeof startCommand;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Somebody wants it to leave, or the spool is no longer its own. */
+  /** Returns true when somebody asked the daemon to leave, or the spool is no longer its own. */
   mustLeave(): boolean;
 }
 
@@ -45,7 +45,7 @@ export class Daemon {
   readonly #options: DaemonOptions;
   readonly #bell: Bell = new Bell();
   readonly #timers: TimerTable = new TimerTable();
-  /** Found in `running/` at the start: first in line, and claimed already. */
+  /** Tasks found in `running/` at the start: first in line, and claimed already. */
   #again: string[] = [];
   #line: readonly string[] = [];
   readonly #running = new Set<string>();
@@ -62,12 +62,12 @@ export class Daemon {
     this.#idleSince = world.now();
   }
 
-  /** Look again: something may have changed. */
+  /** Tells the daemon to look again: something may have changed. */
   wake(): void {
     this.#bell.ring();
   }
 
-  /** Works until it has been idle for long enough, or must leave. `interrupted`: tasks to run again, first. */
+  /** Works until the daemon has been idle for long enough, or must leave. `interrupted`: tasks to run again, first. */
   async work(interrupted: readonly string[]): Promise<'idle' | 'stopped'> {
     this.#again = [...interrupted];
     for (;;) {
@@ -86,7 +86,7 @@ export class Daemon {
   async #step(): Promise<void> {
     await this.#fireTimers();
     if (this.#world.now() < this.#restUntil) return;
-    // Who comes later stands behind: there is nothing to look for while someone in line can be begun.
+    // Later tasks stand behind: the daemon need not look for more while a task in line can be begun.
     if (!this.#line.some((id) => !this.#running.has(id))) {
       this.#line = await this.#world.spool.listIds('pending');
     }
@@ -127,7 +127,7 @@ export class Daemon {
     try {
       task = await (isAgain ? spool.reclaim(id) : spool.claim(id));
     } catch (error) {
-      // It may have been moved before the disk failed. If not, it is found in `pending/` again.
+      // The task may have been moved before the disk failed. If not, the daemon finds it in `pending/` again.
       this.#again.push(id);
       throw error;
     } finally {
@@ -158,7 +158,7 @@ export class Daemon {
       log(`task ${task.id}: ${ended.reason} ${ended.signal ?? ended.exitCode ?? ''}`);
       if (ended.reason === 'exit' && ended.exitCode === 0) return spool.succeed(task.id);
       if (this.#leaving) {
-        // Ended because the daemon does: it stays in `running/`, and the next one runs it again.
+        // The command ended because the daemon ends. The task stays in `running/`, and the next daemon runs it again.
         command.kill('SIGKILL');
         return;
       }
@@ -166,7 +166,7 @@ export class Daemon {
     });
   }
 
-  /** Begins the command when it is on record who it is. Else the task is first in line again. */
+  /** Begins the command when its process is on record. Otherwise the task is first in line again. */
   async #begin(
     task: Task,
     about: { readonly runId: string; readonly startedAt: number },

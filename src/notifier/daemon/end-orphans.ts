@@ -6,8 +6,9 @@ import { killGroup } from './run-command.ts';
 const POLL_MS = 20;
 
 /**
- * Ends what is left of a run whose daemon died, so that its task can run again and is never run twice at once. The number of
- * a process may have gone to another since, so only a group counts in which one carries the id of the run.
+ * Ends the processes left from a run whose daemon died, so that its task can run again and never runs twice at once.
+ * The system may have given the number of a process to another since. So a group counts only if one of its processes
+ * carries the id of the run.
  */
 export async function endOrphans(run: Run, graceMs: number): Promise<void> {
   const killAt = Date.now() + graceMs;
@@ -23,14 +24,14 @@ function isGroupOf({ pid, runId }: Run): boolean {
   return listProcesses().some((process) => groupOf(process) === pid && hasRunId(process, runId));
 }
 
-/** Their numbers; none on systems that do not show them as files. */
+/** The numbers of the processes; none on systems that do not show them as files. */
 function listProcesses(): string[] {
   if (!existsSync('/proc')) return [];
   return readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name));
 }
 
 function groupOf(process: string): number | undefined {
-  // The name of the program stands in parentheses and may hold anything; then: state, parent, group.
+  // The program's name stands in parentheses and may hold any character. After it come state, parent and group.
   const text = readOrNothing(`/proc/${process}/stat`);
   const [, , group] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return group === undefined ? undefined : Number(group);
@@ -41,7 +42,7 @@ function hasRunId(process: string, runId: string): boolean {
   return variables.includes(`NOTIFIER_RUN_ID=${runId}`);
 }
 
-/** A process may end while it is looked at, or be another user's. */
+/** A process may end during the look, or belong to another user. */
 function readOrNothing(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -1,7 +1,7 @@
 import type { Failure } from '../spool/task.ts';
 import type { Ended, RunningCommand } from './run-command.ts';
 
-/** Waits for the command's end; when its time is up, asks its processes to end, and then kills them. */
+/** Waits for the command's end. When its time is up, this asks its processes to end, and then kills them. */
 export async function endRun(
   command: RunningCommand,
   limits: {

@@ -1,4 +1,4 @@
-/** Keeps the end of what a command prints: the last words of one that fails say why. */
+/** Keeps the end of a command's output: the last words of a command that fails say why. */
 export class OutputTail {
   readonly #limit: number;
   #pieces: Buffer[] = [];
@@ -10,7 +10,7 @@ export class OutputTail {
   }
 
   push(piece: Buffer): void {
-    // A copy of what is kept: a small slice would hold on to the whole buffer it was cut from.
+    // This copies the part to keep: a small slice would hold on to the whole buffer it was cut from.
     const kept = Buffer.from(piece.subarray(Math.max(0, piece.length - this.#limit)));
     this.#omitted += piece.length - kept.length;
     this.#pieces.push(kept);
@@ -25,7 +25,7 @@ export class OutputTail {
     return this.#omitted;
   }
 
-  /** As text; bytes that are no UTF-8 become replacement characters. */
+  /** The output as text. Bytes that are not UTF-8 become replacement characters. */
   get text(): string {
     this.#shorten();
     return Buffer.concat(this.#pieces).toString('utf8');

@@ -8,13 +8,13 @@ import { OutputTail } from './output-tail.ts';
 
 // One run of a task's command, in a process group of its own.
 //
-// The shell first waits at a gate, a line on descriptor 3. The daemon opens it when it has written down who the process is;
-// if it dies before, the shell reads the end of the pipe instead and leaves. So no command ever runs that the next
-// daemon could not find.
+// The shell first waits at a gate, a line on descriptor 3. The daemon opens the gate when it has written down the
+// process. If the daemon dies before that, the shell reads the end of the pipe instead and exits. So no command ever
+// runs that the next daemon could not find.
 
 const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&- 2>&1; exec /bin/sh -c "$1"';
 const OUTPUT_BYTES = 64 * 1024;
-/** How long after the shell's end its output is still read: others may have the pipe open for ever. */
+/** The output is still read for this long after the shell's end: other processes may have the pipe open for ever. */
 const DRAIN_MS = 100;
 
 export interface Ended {
@@ -30,7 +30,7 @@ export interface RunningCommand {
   readonly pid: number;
   /** Lets the command begin. */
   begin(): void;
-  /** To every process of the group. */
+  /** Sends the signal to every process of the group. */
   kill(signal: 'SIGTERM' | 'SIGKILL'): void;
   readonly ended: Promise<Ended>;
 }
@@ -38,7 +38,7 @@ export interface RunningCommand {
 /** The machine is short of something. The task is not to blame, and can be begun later. */
 const SHORTAGES = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
 
-/** Starts the shell and holds it at the gate. A string says why this task cannot be started at all. */
+/** Starts the shell and holds it at the gate. A string is the reason why this task cannot be started at all. */
 export async function startCommand(task: Task, runId: string): Promise<RunningCommand | string> {
   if (!isFolder(task.cwd)) return `the working directory ${task.cwd} is gone`;
   let child: ChildProcess;
@@ -66,7 +66,7 @@ async function spawnShell(task: Task, runId: string): Promise<ChildProcess> {
 }
 
 function watchChild(child: ChildProcess): RunningCommand {
-  // It was spawned, so it has a number.
+  // The process was spawned, so it has a number.
   const pid = child.pid as number;
   const output = new OutputTail(OUTPUT_BYTES);
   const stdout = child.stdio[1] as Readable;
@@ -102,7 +102,7 @@ export function killGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    // None is left, or all that are left run as another user.
+    // No process is left, or all that are left run as another user.
     if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }

@@ -15,15 +15,17 @@ import { timeAfter } from './timer-table.ts';
 export interface DaemonSetup extends DaemonOptions {
   readonly spool: Spool;
   readonly log: Log;
-  /** When it was asked for: a wish to stop that came later is meant for it, also when it is on the way still. */
+  /**
+   * The time at which this daemon was asked for. A later stop request is meant for it, also while it is still starting.
+   */
   readonly askedAt: number;
-  /** How long to wait for another daemon that is about to leave. */
+  /** The time to wait for another daemon that is about to leave. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
   readonly now: () => number;
 }
 
-/** Serves a spool until it is idle or told to stop. `taken`: another daemon serves it. */
+/** Serves a spool until it is idle or the daemon is told to stop. `taken`: another daemon serves it. */
 export async function runDaemon(setup: DaemonSetup): Promise<'taken' | 'idle' | 'stopped'> {
   const { spool, log } = setup;
   let { waitMs } = setup;
@@ -39,7 +41,7 @@ export async function runDaemon(setup: DaemonSetup): Promise<'taken' | 'idle' | 
       unlock();
     }
     if (end === 'stopped') return end;
-    // Who added something after the last look may have found the lock still taken, and relies on this one.
+    // A process that added a task after the last look may have found the lock still taken, and relies on this daemon.
     if (!(await hasWork(spool, setup.now()))) return end;
     waitMs = 0;
   }
@@ -55,7 +57,8 @@ async function hasWork(spool: Spool, nowMs: number): Promise<boolean> {
 async function serve(setup: DaemonSetup): Promise<'idle' | 'stopped'> {
   const { spool, log, now, signal, graceMs } = setup;
   if (isStopFor(spool.home, setup.askedAt)) return 'stopped';
-  // It was meant for the daemon before. Who wishes while the lock is taken looks whether the wish is there still.
+  // The stop request was meant for the daemon before. A process that asks for a stop while the lock is taken checks
+  // whether its request is still there.
   dropStopRequest(spool.home);
   writeDaemonNote(spool.home, { since: now(), limit: setup.limit, idleMs: setup.idleMs });
   log(`daemon: began as process ${process.pid}`);
@@ -70,7 +73,7 @@ async function serve(setup: DaemonSetup): Promise<'idle' | 'stopped'> {
       log,
       now,
       start: startCommand,
-      // Whoever runs the daemon keeps the process alive; a pause must not, after its end.
+      // The caller of the daemon keeps the process alive. A pause must not, after the daemon's end.
       sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref()),
       mustLeave: () => signal.aborted || !isOurs() || isStopRequested(spool.home),
     },
@@ -89,7 +92,7 @@ async function serve(setup: DaemonSetup): Promise<'idle' | 'stopped'> {
   }
 }
 
-/** The tasks that ran when a daemon died, with nothing left of their runs. */
+/** Returns the tasks that ran when a daemon died, after ending everything left of their runs. */
 async function findInterrupted(spool: Spool, graceMs: number): Promise<string[]> {
   const ids = await spool.listIds('running');
   const open = await Promise.all(
@@ -99,7 +102,7 @@ async function findInterrupted(spool: Spool, graceMs: number): Promise<string[]>
       await endOrphans(run, graceMs);
       const failed = await spool.getFailed(id);
       if (failed?.failure.runId !== run.runId) return [id];
-      // It had failed, and that is on record.
+      // The task had failed, and that is on record.
       await spool.succeed(id);
       return [];
     }),
@@ -107,13 +110,13 @@ async function findInterrupted(spool: Spool, graceMs: number): Promise<string[]>
   return open.flat();
 }
 
-/** False when the spool was deleted, or deleted and made anew: the lock then keeps nobody out. */
+/** Returns false when the spool was deleted, or deleted and made anew: the lock then keeps nobody out. */
 function watchOwnership(home: string): () => boolean {
   const inode = fs.statSync(spoolFile.lock(home)).ino;
   return () => fs.statSync(spoolFile.lock(home), { throwIfNoEntry: false })?.ino === inode;
 }
 
-/** Some file systems cannot be watched; then the daemon's regular look has to do. */
+/** Some file systems cannot be watched. The daemon's regular look then has to do. */
 function watchFolder(path: string, changed: () => void): fs.FSWatcher[] {
   try {
     const watcher = fs.watch(path, changed);

@@ -9,7 +9,7 @@ interface Entry {
   nextAt: number;
 }
 
-/** When each timer is due next. Times that pass while no daemon runs are not made up for. */
+/** The next due time of each timer. Times that pass while no daemon runs are not made up for. */
 export class TimerTable {
   #entries = new Map<string, Entry>();
 
@@ -17,13 +17,13 @@ export class TimerTable {
     return this.#entries.size;
   }
 
-  /** The moment of the first one, if any. */
+  /** The due time of the first timer, if any. */
   get nextAt(): number | undefined {
     const times = [...this.#entries.values()].map(({ nextAt }) => nextAt);
     return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
   }
 
-  /** Replaces the list. One that was there before and did not change keeps its next time. */
+  /** Replaces the list. A timer that was there before and did not change keeps its next time. */
   load(timers: readonly Timer[], nowMs: number): void {
     const entries = new Map<string, Entry>();
     for (const timer of timers) {
@@ -38,7 +38,7 @@ export class TimerTable {
     this.#entries = entries;
   }
 
-  /** Those whose time has come, each once however late it is, and moves them to their next time. */
+  /** Returns the timers that are due, each once however late it is, and moves them to their next time. */
   takeDue(nowMs: number): Timer[] {
     const due = [...this.#entries.values()].filter(({ nextAt }) => nextAt <= nowMs);
     for (const entry of due) {
@@ -50,7 +50,7 @@ export class TimerTable {
   }
 }
 
-/** Undefined for a line that names no time, or none that can be read: it was checked when it was added. */
+/** Returns undefined for a cron line that names no time, or cannot be read: it was checked when it was added. */
 export function timeAfter(timer: Timer, afterMs: number): number | undefined {
   try {
     return nextTime(parseCron(timer.cron), openZone(timer.zone), afterMs);

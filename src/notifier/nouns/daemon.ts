@@ -16,7 +16,7 @@ import type { World } from '../world.ts';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** A moment: those who ask whether the lock is taken touch it too. */
+/** A moment, because processes that ask whether the lock is taken touch it too. */
 const DEFAULT_WAIT_MS = 300;
 const GRACE_MS = 5000;
 const START_MS = 10_000;
@@ -59,7 +59,7 @@ const start: NotifierVerb = {
     const { limit, idleMs } = readSettings(world.env);
     const settings = { limit: options.tasks ?? limit, idleMs: options.idle ?? idleMs };
     if (options.foreground !== true) return startDaemon(io, settings);
-    // Whoever had it started may have deleted the spool since.
+    // The process that started this daemon may have deleted the spool since.
     if (options.existing === true && io.findSpool() === undefined) {
       throw new Refused(`there is no spool at ${io.home}`, 'leave out --existing');
     }
@@ -121,8 +121,8 @@ const stop: NotifierVerb = {
       return;
     }
     let stopped = isServed(io.home);
-    // A file and no signal: the number of a process that died may be another's by now. Also when nobody has the
-    // lock: who gets it a moment later must find it.
+    // This uses a file and no signal: the number of a process that died may be another's by now. The file is written
+    // also when nobody has the lock: a daemon that gets it a moment later must find the request.
     requestStop(io.home, world.now());
     for (const until = world.now() + wait; isServed(io.home); await sleep(20)) {
       stopped = true;
@@ -182,7 +182,7 @@ const install: NotifierVerb = {
   },
 };
 
-/** For a user of this system. `next`: what makes it count. */
+/** Chooses the unit for a user of this system. `next`: the command that makes it take effect. */
 function choose(world: World, home: string): { file: string; text: string; next: string } {
   const { platform, env, userHome, programs } = world;
   if (platform === 'linux') {

@@ -50,7 +50,7 @@ const add: NotifierVerb = {
     };
     const spool = await io.makeSpool();
     const added = await spool.add(task);
-    // Also when it is there already: the daemon that was to run it may have been killed.
+    // This runs also when the task is there already: the daemon that was to run it may have been killed.
     await ensureDaemon(io.home, settings, world);
     if (!added) {
       throw new Refused(`task ${task.id} is already pending`, 'it will run; nothing to do');
@@ -69,9 +69,9 @@ const COMMAND_CHARS = 60;
 
 /** A task as it is shown: without its environment, which may hold secrets. */
 interface Row extends Omit<Task, 'env'> {
-  /** `interrupted`: it ran when the daemon ended, and will run again. */
+  /** `interrupted`: the task ran when the daemon ended, and will run again. */
   readonly state: TaskState | 'interrupted';
-  /** Of the one that runs: its process, which leads a group of all that it started, and since when. */
+  /** For a running task: its process, which leads a group of all that it started, and its start time. */
   readonly pid?: number;
   readonly startedAt?: number;
   readonly failure?: Failure;
@@ -101,7 +101,7 @@ async function readRows(spool: Spool, state: TaskState): Promise<Row[]> {
   for (const id of await spool.listIds(state)) {
     const task: Task | FailedTask | undefined =
       state === 'error' ? await spool.getFailed(id) : await spool.getTask(state, id);
-    // It may have moved on since the folder was listed.
+    // The task may have moved on since the folder was listed.
     if (task === undefined) continue;
     const { env: _, ...rest } = task;
     const run = shown === 'running' ? await spool.getRun(id) : undefined;

@@ -18,7 +18,7 @@ export function locateHome(places: {
   return resolve(cwd, named);
 }
 
-/** Whether there is a spool. UNSUPPORTED when it is of another version than this program's. */
+/** Returns whether there is a spool. Throws UNSUPPORTED when it has another version than this program's. */
 export function hasSpool(home: string): boolean {
   const file = join(home, VERSION_FILE);
   if (!existsSync(file)) return false;
@@ -31,14 +31,14 @@ export function hasSpool(home: string): boolean {
   );
 }
 
-/** Makes the spool where there is none. Its version is written last: who finds it finds everything. */
+/** Makes the spool where there is none. The version file is written last: a process that finds it finds everything. */
 export async function makeSpool(home: string): Promise<void> {
   if (statSync(home, { throwIfNoEntry: false })?.isDirectory() === true) assertPrivate(home);
   if (!hasSpool(home)) await makeFolders(home);
   for (const folder of FOLDERS) assertPrivate(join(home, folder));
 }
 
-/** Who can write to the spool can have commands run as the one whose daemon serves it. */
+/** A user who can write to the spool can have commands run as the user whose daemon serves it. */
 function assertPrivate(folder: string): void {
   const { uid, mode } = statSync(folder);
   const isOwn = process.getuid === undefined || uid === process.getuid();

@@ -2,9 +2,9 @@ import { constants } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import type { SpoolIo } from './spool-io.ts';
 
-/** Far more than a record has: its command and the environment of its caller are bounded by the system. */
+/** Far more than a record has: the system bounds its command and the environment of its caller. */
 const RECORD_BYTES_MAX = 16 << 20;
-/** Opening a pipe must not wait for who writes to it. */
+/** Opening a pipe must not wait for its writer. */
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** The real disk. */
@@ -39,7 +39,7 @@ export const nodeSpoolIo: SpoolIo = {
   list: async (path) => (await fs.readdir(path)).toSorted(),
 };
 
-/** Empty, which is no record, for what is no file, or none of a record's size. */
+/** Returns an empty text, which is not a record, for anything but a file of a record's size. */
 async function readRecord(path: string): Promise<string> {
   const file = await fs.open(path, READ);
   try {

@@ -1,15 +1,15 @@
 import type { FailedTask, Failure, Task } from './task.ts';
 import type { Timer } from './timer.ts';
 
-// The records of the spool as text: one JSON object and a line feed (docs/format/notifier.md). Reading checks every field,
-// because anyone may have put a file there. Undefined is a record that makes no sense.
+// The records of the spool as text: one JSON object and a line feed (docs/format/notifier.md). Reading checks every
+// field, because anyone may have put a file there. Undefined stands for a record that makes no sense.
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Of the run under way, beside its task: enough to find its processes after the daemon died. */
+/** The note of a running task, beside its record: enough to find its processes after the daemon died. */
 export interface Run {
   readonly runId: string;
-  /** Of the process, and of its group. */
+  /** The number of the process, and of its group. */
   readonly pid: number;
   readonly startedAt: number;
 }

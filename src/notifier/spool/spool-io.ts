@@ -1,4 +1,5 @@
-// What the spool asks of a file system. A port, so that tests cut the power and fail any operation.
+// The operations that the spool needs of a file system. This is a port, so that tests cut the power and fail any
+// operation.
 //
 // Contract
 // - Errors are the operating system's: an `Error` with an errno `code`.
@@ -9,15 +10,18 @@ export interface SpoolIo {
   writeSynced(path: string, text: string): Promise<void>;
   /** Makes or replaces a file without any promise about power cuts. */
   writeSoon(path: string, text: string): Promise<void>;
-  /** A second name for a file; EEXIST when the name is taken. */
+  /** Adds a second name for a file. Fails with EEXIST when the name is taken. */
   link(from: string, to: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  /** Removes a file; false when there was none. */
+  /** Removes a file. Returns false when there was none. */
   remove(path: string): Promise<boolean>;
   syncFolder(path: string): Promise<void>;
-  /** Undefined when there is none. Empty for a folder, a pipe, or what is far too large to be a record. */
+  /**
+   * Returns undefined when there is no file. Returns an empty text for a folder, a pipe, or a file far too large to be
+   * a record.
+   */
   read(path: string): Promise<string | undefined>;
-  /** When it was written, in milliseconds; undefined when there is none. */
+  /** The time of the last write, in milliseconds; undefined when there is no file. */
   writtenAt(path: string): Promise<number | undefined>;
   /** Names in a folder, sorted. */
   list(path: string): Promise<string[]>;

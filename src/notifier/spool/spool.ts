@@ -9,14 +9,14 @@ import { MAX_PENDING } from './task.ts';
 import type { Timer } from './timer.ts';
 import { MAX_TIMERS } from './timer.ts';
 
-// The folder in which tasks wait, run and fail. One file a task, in the folder of its state.
+// The folder in which tasks wait, run and fail. Each task is one file, in the folder of its state.
 //
 // Invariants
-// - A task that was added is in `pending/`, `running/` or `error/` until it succeeded or was removed, whatever
-//   crashes. It may run twice: its end may be forgotten by a power cut, its being added may not.
+// - A task that was added is in `pending/`, `running/` or `error/` until it succeeded or was removed, whatever crashes.
+//   A task may run twice: a power cut may forget its end, but not that it was added.
 // - A record appears under its name whole: it is written aside and synced first.
-// - `pending/` has an id once. `link` decides between two who add it at once.
-// - Anyone may add, list, remove and retry. Only who holds the daemon's lock moves tasks through `running/`.
+// - `pending/` has an id once. `link` decides between two processes that add it at once.
+// - Anyone may add, list, remove and retry. Only the holder of the daemon's lock moves tasks through `running/`.
 
 const RECORD = '.json';
 const RUN = '.run';
@@ -34,7 +34,7 @@ export class Spool {
     this.#now = now;
   }
 
-  /** False when one with this id is pending; that one is as durable then as a new one would be. */
+  /** Returns false when a task with this id is pending. That task is then as durable as a new one would be. */
   async add(task: NewTask): Promise<boolean> {
     const pending = (await this.#names('pending')).length;
     if (pending >= MAX_PENDING) throw tooMany('pending tasks', pending, MAX_PENDING);
@@ -47,7 +47,7 @@ export class Spool {
     return this.#publish('timers', timer.id, encodeRecord({ ...timer, addedAt: this.#now() }));
   }
 
-  /** Takes back a task that has not begun. False when there is none. */
+  /** Takes back a task that has not begun. Returns false when there is none. */
   async removePending(id: string): Promise<boolean> {
     return this.#drop('pending', id);
   }
@@ -60,7 +60,7 @@ export class Spool {
     return this.#drop('timers', id);
   }
 
-  /** Puts a failed task back in line. `taken` when one with its id waits there already. */
+  /** Puts a failed task back in line. Returns `taken` when a task with its id waits there already. */
   async retry(id: string): Promise<'added' | 'taken' | 'missing'> {
     const failed = await this.getFailed(id);
     if (failed === undefined) return 'missing';
@@ -77,7 +77,7 @@ export class Spool {
     return JSON.stringify([names, await Promise.all(times)]);
   }
 
-  /** Ids in the order in which they were added, as far as clocks tell. */
+  /** Returns ids in the order in which they were added, as far as clocks tell. */
   async listIds(state: TaskState | 'timers'): Promise<string[]> {
     const names = await this.#names(state);
     const times = await Promise.all(
@@ -104,20 +104,25 @@ export class Spool {
     return decodeRun((await this.#io.read(this.#path('running', id, RUN))) ?? '');
   }
 
-  /** From pending to running. Undefined when it was removed meanwhile; one that cannot be read is set aside. */
+  /**
+   * Moves a task from pending to running. Returns undefined when the task was removed meanwhile. A task that cannot be
+   * read is set aside.
+   */
   async claim(id: string): Promise<Task | undefined> {
     try {
       await this.#io.rename(this.#path('pending', id), this.#path('running', id));
     } catch (error) {
-      // Removed; or a first try has moved it, and then the disk failed.
+      // The task was removed; or a first try has moved it, and then the disk failed.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
-    // Else the name in `pending/` could come back after a power cut, or be gone from both.
+    // Without this sync, the name in `pending/` could come back after a power cut, or be gone from both.
     await this.#io.syncFolder(join(this.home, 'running'));
     return this.reclaim(id);
   }
 
-  /** A task found running when no daemon was, to be run again. One that cannot be read is set aside. */
+  /**
+   * Takes a task that was found running when no daemon was, to run it again. A task that cannot be read is set aside.
+   */
   async reclaim(id: string): Promise<Task | undefined> {
     const text = await this.#io.read(this.#path('running', id)).catch(unreadable);
     if (text === undefined) return undefined;
@@ -128,7 +133,7 @@ export class Spool {
     return undefined;
   }
 
-  /** Before the command may begin: who comes after a killed daemon must find its processes. */
+  /** Call this before the command may begin: the next daemon after a killed one must find its processes. */
   async noteRun(id: string, run: Run): Promise<void> {
     await this.#io.writeSoon(this.#path('running', id, RUN), encodeRecord(run));
   }
@@ -138,7 +143,7 @@ export class Spool {
     await this.#io.remove(this.#path('running', id, RUN));
   }
 
-  /** Only the newest failure of an id is kept. */
+  /** The spool keeps only the newest failure of an id. */
   async fail(task: Task, failure: Failure): Promise<void> {
     const aside = await this.#writeAside(encodeRecord({ ...task, failure }));
     await this.#io.rename(aside, this.#path('error', task.id));
@@ -147,12 +152,12 @@ export class Spool {
     await this.succeed(task.id);
   }
 
-  /** Files that were begun by processes that died, and notes of runs without a task. Only for the daemon. */
+  /** Removes files that were begun by processes that died, and notes of runs without a task. Only for the daemon. */
   async sweep(): Promise<void> {
     const now = this.#now();
     for (const name of await this.#io.list(join(this.home, 'aside'))) {
       const path = join(this.home, 'aside', name);
-      // Others may be writing theirs.
+      // Other processes may be writing theirs.
       if (now - ((await this.#io.writtenAt(path)) ?? now) > 3_600_000) await this.#io.remove(path);
     }
     const running = new Set(await this.#names('running'));
@@ -176,7 +181,7 @@ export class Spool {
     } finally {
       await this.#io.remove(aside);
     }
-    // Also for one who came second: the first may not have come this far.
+    // The second of two processes syncs, too: the first may not have come this far.
     await this.#io.syncFolder(join(this.home, folder));
     return added;
   }
@@ -210,7 +215,7 @@ export class Spool {
   }
 }
 
-/** A folder, or a file of someone else, under the name of a record: no record. */
+/** A folder, or a file of another user, under the name of a record is not a record. */
 function unreadable(error: unknown): string {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (['EISDIR', 'EACCES', 'ELOOP'].includes(code)) return '';

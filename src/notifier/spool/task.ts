@@ -1,6 +1,6 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
 
-/** A command that is to be run once, as the one who asked for it would have run it. */
+/** A command that is to be run once, as the process that asked for it would have run it. */
 export interface Task {
   readonly id: string;
   readonly author: string;
@@ -8,17 +8,17 @@ export interface Task {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly addedAt: number;
-  /** After this long it is killed and has failed. */
+  /** After this long the task is killed and has failed. */
   readonly timeoutMs?: number;
 }
 
-/** How a run went wrong. */
+/** A record of a run that failed. */
 export interface Failure {
-  /** `exit`: a code other than 0. `start`: it could not be started. */
+  /** `exit`: a code other than 0. `start`: the command could not be started. */
   readonly reason: 'exit' | 'signal' | 'timeout' | 'start';
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** Standard output and standard error as they came, only the end of what is long. */
+  /** Standard output and standard error in the order they came. Of a long output, only the end is kept. */
   readonly output: string;
   /** Bytes of output that were left out before its end. */
   readonly omittedBytes: number;
@@ -31,12 +31,12 @@ export interface FailedTask extends Task {
   readonly failure: Failure;
 }
 
-/** What the command line's caller says; the rest is recorded from where it was called. */
+/** The fields that the caller of the command line gives. The rest is recorded from the caller's surroundings. */
 export type NewTask = Omit<Task, 'addedAt'>;
 
-/** An argument of a program may have 128 KiB on Linux; the shell that runs the command gets it as one. */
+/** An argument of a program may have 128 KiB on Linux; the shell that runs the command gets the command as one. */
 export const MAX_COMMAND_BYTES: number = 100 * 1024;
-/** More are refused: nobody is working them off. */
+/** More tasks are refused: then nobody is working them off. */
 export const MAX_PENDING = 10_000;
 const MAX_AUTHOR_CHARS = 4096;
 
