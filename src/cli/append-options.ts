@@ -4,7 +4,7 @@ import type { AppendOptions } from '../context/contexts.ts';
 import { parseTurnId, parseTurnIdOrNone } from './parse-argument.ts';
 import { option } from './verb.ts';
 
-/** Where a turn goes and when it may. */
+/** The place of a new turn, and the conditions for appending it. */
 export interface PlaceFlags {
   readonly parent?: TurnId;
   readonly expectHead?: TurnId;

@@ -21,7 +21,7 @@ export const TEXT_OPTIONS: readonly Option[] = [
   option('--file <path>', 'the text is this file'),
 ];
 
-/** The one text that was given. */
+/** Reads the one text that was given. */
 export async function readText(io: CommandIo, { text, stdin, file }: TextOptions): Promise<string> {
   const ways = [text, stdin === true ? '-' : undefined, file].filter((way) => way !== undefined);
   if (ways.length !== 1) throw invalid('text', 'is given once, with --text, --stdin or --file');
@@ -30,7 +30,7 @@ export async function readText(io: CommandIo, { text, stdin, file }: TextOptions
   return decodeUtf8(await readWhole(source, TEXT_BYTES_MAX));
 }
 
-/** A message for people: who and when, and its text, which cannot take over the terminal. */
+/** Shows a message to people: author, time and text. The text cannot take over the terminal. */
 export function showMessage(message: ChatMessage): string {
   const { id, role, at, state, edits, redacted, attachments, content, damaged } = message;
   if (damaged !== undefined)

@@ -10,21 +10,21 @@ import type { World } from './world.ts';
 
 const WAIT_SECONDS = 30;
 
-/** What the options of every command come to. */
+/** The context of a command, made from the options that every command takes. */
 export interface CommandIo {
   readonly world: World;
   readonly json: boolean;
-  /** The directory or address of the store that is meant. */
+  /** The directory or address of the store that the command means. */
   readonly place: string;
-  /** Where to make a store, whether or not there is one at home. */
+  /** The place of a new store, whether or not there is one at home. */
   readonly newPlace: string;
-  /** What to show a server: the option, or `QUIPU_TOKEN`. */
+  /** The token for a server: the option, or `QUIPU_TOKEN`. */
   readonly token: string | undefined;
-  /** NOT_FOUND when there is none. */
+  /** Throws NOT_FOUND when there is no store. */
   openStore(place?: string): Promise<Store>;
-  /** For commands that can be the first ever: makes the store when there is none. */
+  /** For commands that can be the first ever: creates the store when there is none. */
   createStore(place?: string): Promise<Store>;
-  /** One value on a line of its own, as JSON. */
+  /** Prints one value on a line of its own, as JSON. */
   printJson(value: unknown): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function quipuKit(world: World): Kit<CommandIo> {
   };
 }
 
-/** The options that every verb and the program itself take; each command needs its own. */
+/** The options that every verb and the program itself take. Each command needs its own copies. */
 export function commonOptions(): readonly Option[] {
   return [
     option(

@@ -3,7 +3,7 @@ import type { ContextDetails } from '../context/contexts.ts';
 import { collect, parseJson } from './parse-argument.ts';
 import { option } from './verb.ts';
 
-/** What people say about a context. */
+/** The details that people give about a context. */
 export interface DetailsOptions {
   readonly title?: string;
   readonly kind?: string;

@@ -2,7 +2,7 @@ import type { TurnId } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
 
-/** What the commands that erase take. */
+/** The options of the commands that erase. */
 export interface ErasureOptions {
   readonly reason: string;
   readonly everywhere?: boolean;
@@ -14,12 +14,12 @@ const NOUNS: Readonly<Record<string, string>> = {
   sessions: 'session',
 };
 
-/** Ids as decimal strings. */
+/** The report with ids as decimal strings. */
 export function toErasureJson({ usedBy, ...report }: EraseReport): object {
   return { ...report, usedBy: usedBy.map(String) };
 }
 
-/** For a command that erased nothing, because others need the bytes. */
+/** The error of a command that erased nothing, because other turns need the bytes. */
 export function stillUsed(reports: readonly EraseReport[], own?: TurnId): QuipuError<'LOCKED'> {
   const turns = new Set(reports.flatMap(({ usedBy }) => usedBy));
   if (own !== undefined) turns.delete(own);

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../base/errors.ts';
 
-/** 2: what was typed or fed in is wrong, and typing it again will not help. 1: the store said no. */
+/** 2: the input or the command line is wrong, and typing it again will not help. 1: the store refused. */
 export const EXIT_CODE: Record<ErrorCode, 1 | 2> = {
   NOT_FOUND: 1,
   HEAD_MOVED: 1,

@@ -10,7 +10,7 @@ export interface ExportOptions extends ReadOptions {
   readonly out?: string;
 }
 
-/** The turns from the root to `tip`, one JSON object a line, to standard output or a file. */
+/** Writes the turns from the root to `tip`, one JSON object a line, to standard output or a file. */
 export async function exportChain(
   world: World,
   store: Store,
@@ -23,7 +23,7 @@ export async function exportChain(
     const turns = tip === undefined ? [] : store.contexts.chain(tip.id, toReadOptions(options));
     for await (const turn of turns) {
       await output.write(`${JSON.stringify(turn)}\n`);
-      // A bar in the middle of what is printed would only disturb.
+      // A bar in the middle of the printed output would only disturb.
       if (options.out !== undefined)
         progress.report(turn.depth + 1, (tip?.depth ?? 0) + 1, 'turns');
     }

@@ -2,7 +2,7 @@ import type { QuipuError } from '../base/errors.ts';
 import { isQuipuError } from '../base/errors.ts';
 import { outputHint } from './process-streams.ts';
 
-/** What to type next, where the command line knows better than the message. */
+/** The next command to type, where the command line knows better than the message. */
 export function toHint(error: QuipuError): string | undefined {
   if (isQuipuError(error, 'NOT_FOUND') && error.data.what === 'context') {
     return 'list the contexts with: quipu context list';

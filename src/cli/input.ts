@@ -5,7 +5,7 @@ import type { World } from './world.ts';
 
 const READ_BYTES = 256 * 1024;
 
-/** A file in pieces, or standard input for `-`. Errors name the file as it was given. */
+/** Yields a file in pieces, or standard input for `-`. Errors name the file as it was given. */
 export async function* readInput(world: World, path: string): AsyncIterable<Uint8Array> {
   if (path === '-') {
     yield* world.stdin;
@@ -19,7 +19,7 @@ export async function* readInput(world: World, path: string): AsyncIterable<Uint
   }
 }
 
-/** All of it, or TOO_LARGE without reading on. */
+/** Reads the whole source, or throws TOO_LARGE without reading on. */
 export async function readWhole(
   source: AsyncIterable<Uint8Array>,
   limit: number,
@@ -40,7 +40,7 @@ export async function readWhole(
   return Buffer.concat(pieces);
 }
 
-/** What the file system says, in the words of the store's errors. */
+/** Turns an error of the file system into an error of the store. */
 export function toFileError(error: unknown, path: string): Error {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') {

@@ -3,7 +3,7 @@ export class Interrupted extends Error {
   override readonly name: string = 'Interrupted';
 }
 
-/** What comes from `source` until it ends or the signal aborts, even while nothing comes. */
+/** Yields values from `source` until it ends or the signal aborts, even while no value comes. */
 export async function* untilAborted<T>(
   source: AsyncIterable<T>,
   signal: AbortSignal,
@@ -16,7 +16,7 @@ export async function* untilAborted<T>(
   }
 }
 
-/** A listener for each piece: one promise raced against all of them would hold on to every piece. */
+/** Adds a listener for each piece: one promise raced against all of them would hold on to every piece. */
 async function nextOrAbort<T>(
   iterator: AsyncIterator<T, unknown>,
   signal: AbortSignal,

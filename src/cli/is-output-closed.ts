@@ -1,17 +1,18 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import process from 'node:process';
 
-/** They open /dev/null for writing alone when they are told to send output there. */
+/** These shells open /dev/null for writing alone when they are told to send output there. */
 const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'busybox', 'fish']);
 
 const ACCESS = 0o3;
 const READ_AND_WRITE = 0o2;
 
 /**
- * Whether standard output was closed when this process began, as by `>&-`. Node opens /dev/null in its place,
- * for reading and writing, and no write to it fails. Programs that start others and want none of their output
- * leave the same, so it is asked where it comes from: whoever started this process has no output either, or is
- * a shell, which would have opened /dev/null otherwise. What cannot be known, and other systems, count as open.
+ * Returns whether standard output was closed when this process began, as by `>&-`. Node then opens /dev/null in its
+ * place, for reading and writing, and no write to it fails. A program that starts others and discards their output
+ * leaves the same state. So this function looks at the parent process. If the parent has no output either, or is a
+ * shell, which would have opened /dev/null otherwise, the output was closed. Unknown cases and other systems count as
+ * open.
  */
 export function isOutputClosed(): boolean {
   try {

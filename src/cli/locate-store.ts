@@ -9,7 +9,7 @@ export interface StorePlaces {
   exists(path: string): boolean;
 }
 
-/** Which store a command means: the option, `QUIPU_STORE`, `./.quipu`, `~/.quipu`; else a new `./.quipu`. */
+/** Finds the store of a command: the option, `QUIPU_STORE`, `./.quipu`, `~/.quipu`; else a new `./.quipu`. */
 export function locateStore(places: StorePlaces): string {
   const here = locateNewStore(places);
   if (isNamed(places) || places.exists(here)) return here;
@@ -17,7 +17,7 @@ export function locateStore(places: StorePlaces): string {
   return places.exists(atHome) ? atHome : here;
 }
 
-/** Where to make a store: the option, `QUIPU_STORE`, or `./.quipu`. */
+/** Finds the place of a new store: the option, `QUIPU_STORE`, or `./.quipu`. */
 export function locateNewStore({ given, env, cwd }: StorePlaces): string {
   const named = given ?? (env['QUIPU_STORE'] || '.quipu');
   const isUrl = isAddress(named) || /^file:\/\//i.test(named);
@@ -28,7 +28,7 @@ function isNamed({ given, env }: StorePlaces): boolean {
   return given !== undefined || Boolean(env['QUIPU_STORE']);
 }
 
-/** True for what names a server or a database, and not a folder. */
+/** Returns true for a text that names a server or a database, and not a folder. */
 export function isAddress(text: string): boolean {
   return /^(?:(?!file:)[a-z][a-z0-9+.-]*:\/\/|unix:)/i.test(text);
 }

@@ -8,11 +8,11 @@ import { runCli } from './run-cli.ts';
 import type { World } from './world.ts';
 
 // The only file of the command line that knows it runs in a process, with machine.ts, which describes it.
-// What loads native modules is imported on first use: `quipu doctor` must run where they do not load.
+// Code that loads native modules is imported on first use: `quipu doctor` must run where they do not load.
 
 let stdinUsed = false;
 
-/** As it was called, or as it can be called where it is not installed. */
+/** The program's name as it was called, or as it can be called where it is not installed. */
 function nameOfProgram(script: string): string {
   return basename(script) === 'quipu' ? 'quipu' : `node ${relative(process.cwd(), script)}`;
 }
@@ -41,7 +41,7 @@ const world: World = {
     const controller = new AbortController();
     const signals = ['SIGINT', 'SIGTERM'] as const;
     const abort = (): void => {
-      // Once only: a second one kills as usual.
+      // The handler runs only once: a second signal kills as usual.
       for (const signal of signals) process.off(signal, abort);
       controller.abort();
     };
@@ -50,7 +50,7 @@ const world: World = {
   },
 };
 
-// Waiting for a turn that someone else appends is work too, though no timer or socket shows it.
+// Waiting for a turn that someone else appends is work too, but no timer or socket keeps the process alive meanwhile.
 const alive = setInterval(() => undefined, 1 << 30);
 process.exitCode = await runCli(process.argv.slice(2), world);
 clearInterval(alive);

@@ -5,7 +5,7 @@ import type { ReadOptions } from '../context/contexts.ts';
 import type { Turn } from '../context/turns/turn.ts';
 import type { Store } from '../store/store.ts';
 
-// Library reads answer undefined for what is not there. A person who names it wants to be told.
+// Library reads return undefined for an absent thing. A person who names a thing wants to be told that it is absent.
 
 export async function mustGetContext(store: Store, id: ContextId): Promise<Context> {
   const context = await store.contexts.get(id);

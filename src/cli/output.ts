@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 
 export interface Output extends AsyncDisposable {
   write(data: string | Uint8Array): Promise<void>;
-  /** Without this call a file that was begun is taken away again. */
+  /** Without this call, a file that was begun is removed again. */
   complete(): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ const SIZE_BYTES: Readonly<Record<string, number>> = {
   tib: 2 ** 40,
 };
 
-/** A time such as `10m` or `90d`, in milliseconds. A bare number must be 0: 10 of what? */
+/** Parses a time such as `10m` or `90d`, in milliseconds. A bare number must be 0, because its unit is unknown. */
 export function parseDuration(text: string): number {
   const [, digits = '', unit = ''] = /^([0-9]{1,9}(?:\.[0-9]{1,3})?)([a-z]*)$/.exec(text) ?? [];
   const factor = Object.hasOwn(DURATION_MS, unit) ? DURATION_MS[unit] : undefined;
@@ -31,7 +31,7 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError('Expected a time such as 30s, 10m, 12h, 90d or 2w.');
 }
 
-/** A size such as `2GB` (decimal) or `512MiB` (binary), in bytes. */
+/** Parses a size such as `2GB` (decimal) or `512MiB` (binary), in bytes. */
 export function parseSize(text: string): number {
   const [, digits = '', given = ''] =
     /^([0-9]{1,15}(?:\.[0-9]{1,3})?) ?([A-Za-z]*)$/.exec(text) ?? [];

@@ -2,14 +2,14 @@ import { InvalidArgumentError } from 'commander';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import { toContextId, toTurnId } from '../base/brand.ts';
 
-// Parsers of arguments and option values. Each takes the whole text or nothing: `12abc` is not a
-// number. What a number means (is there such a turn?) is for the store to say.
+// Parsers of arguments and option values. Each takes the whole text or nothing: `12abc` is not a number. The store
+// decides what a number means (is there such a turn?).
 
 export function parseTurnId(text: string): TurnId {
   return toTurnId(parseId(text));
 }
 
-/** Where 0 means "no turn". */
+/** Parses an id for an option in which 0 means "no turn". */
 export function parseTurnIdOrNone(text: string): TurnId {
   return toTurnId(parseId(text), true);
 }
@@ -43,7 +43,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Which version of the payloads to read: the newest, the first, or as of a patch's number. */
+/** Parses the version of the payloads to read: the newest, the first, or as of a patch's number. */
 export function parseAs(text: string): 'latest' | 'original' | number {
   if (text === 'latest' || text === 'original') return text;
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);

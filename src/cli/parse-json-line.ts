@@ -1,7 +1,10 @@
 import { QuipuError, invalid, isQuipuError } from '../base/errors.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
 
-/** The value on a line; undefined for a blank one. INVALID, with its number, for what is not JSON. */
+/**
+ * Returns the value on a line, or undefined for a blank one. Throws INVALID, with the line's number, for text that is
+ * not JSON.
+ */
 export function parseJsonLine(line: Uint8Array, number: number): unknown {
   let text: string;
   try {
@@ -17,7 +20,7 @@ export function parseJsonLine(line: Uint8Array, number: number): unknown {
   }
 }
 
-/** A check made line by line, so that its error can say which line it means. */
+/** Runs a check of one line, so that its error can name the line. */
 export function namingLine<T>(number: number, check: () => T): T {
   try {
     return check();

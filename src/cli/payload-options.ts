@@ -6,8 +6,8 @@ import type { CommandIo } from './command.ts';
 import { readInput, readWhole } from './input.ts';
 import { option } from './verb.ts';
 
-// Where a payload comes from. Exactly one source; what it gives is stored byte for byte, after a
-// check that it is what its encoding says.
+// The source of a payload. There is exactly one source. Its content is stored byte for byte, after a check that it
+// matches its encoding.
 
 export interface PayloadOptions {
   readonly jsonPayload?: string;
@@ -37,7 +37,7 @@ export const PAYLOAD_OPTIONS: readonly Option[] = [
   ).choices(ENCODINGS),
 ];
 
-/** Reads the one source that was named. Nothing is stored when it is not what it should be. */
+/** Reads the one source that was named. Nothing is stored when the content is not valid. */
 export async function readPayload(io: CommandIo, options: PayloadOptions): Promise<PayloadGiven> {
   const { jsonPayload, text, file, stdin } = options;
   const given = [jsonPayload, text, file, stdin].filter((source) => source !== undefined);

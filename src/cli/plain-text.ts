@@ -1,6 +1,6 @@
 /**
- * Text that is safe to show on a terminal and stays on one line: stored text may hold escape
- * sequences that move the cursor or rewrite what was printed before.
+ * Makes text safe to show on one line of a terminal: stored text may hold escape sequences that move the cursor or
+ * rewrite earlier output.
  */
 export function toPlainLine(text: string, maxChars: number): string {
   // A cut in the middle of a surrogate pair would print as a replacement character.
@@ -10,7 +10,7 @@ export function toPlainLine(text: string, maxChars: number): string {
   return escapeControls(shown) + (cut ? '…' : '');
 }
 
-/** Control characters and direction marks as escapes, everything else as it is. */
+/** Shows control characters and direction marks as escapes, everything else as it is. */
 export function escapeControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (char) => {
     const known = { '\n': '\\n', '\t': '\\t', '\r': '\\r' }[char];

@@ -2,7 +2,7 @@ import type { TurnPage } from '../context/contexts.ts';
 import type { CommandIo } from './command.ts';
 import { printTurns } from './show-turn.ts';
 
-/** The turns of a page, and for people how to see the page before: `back` and the cursor. */
+/** Prints the turns of a page, and tells people how to see the page before: `back` and the cursor. */
 export async function printPage(io: CommandIo, page: TurnPage, back: string): Promise<void> {
   await printTurns(io, page.turns);
   if (page.cursor === undefined) return;

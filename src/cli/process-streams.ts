@@ -2,18 +2,18 @@ import process from 'node:process';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
 import { isOutputClosed } from './is-output-closed.ts';
 
-/** What every program of the package says to its process, and hears from it. */
+/** The streams between a program of the package and its process. */
 export interface ProcessStreams {
-  /** Resolves when it is written. Rejects with EPIPE when nobody reads it any more, and else with IO. */
+  /** Resolves when the data is written. Rejects with EPIPE when nobody reads any more, and otherwise with IO. */
   readonly out: (data: string | Uint8Array) => Promise<void>;
   readonly err: (text: string) => void;
 }
 
 const OUTPUT = 'standard output';
 
-/** Call it once: from then on a closed pipe ends no process by itself. */
+/** Call this once: from then on a closed pipe ends no process by itself. */
 export function processStreams(): ProcessStreams {
-  // A write to a closed pipe also rejects the promise in `out`, which is where it is dealt with.
+  // A write to a closed pipe also rejects the promise in `out`, and the caller of `out` handles it.
   process.stdout.on('error', () => undefined);
   // There is nobody left to tell.
   process.stderr.on('error', () => undefined);
@@ -39,7 +39,7 @@ function notWritten(errno: string, cause?: Error): QuipuError<'IO'> {
   return new QuipuError('IO', `${OUTPUT} cannot be written (${errno})`, data, { cause });
 }
 
-/** What to do about an error of `out`; undefined for others. */
+/** The next step after an error of `out`; undefined for other errors. */
 export function outputHint(error: QuipuError): string | undefined {
   if (!isQuipuError(error, 'IO') || error.data.path !== OUTPUT) return undefined;
   return 'send it to where there is room; what the command did stays done';

@@ -66,8 +66,8 @@ Examples:
 Exit codes: 0 done, 1 the store said no, 2 the command line or the input is wrong.`;
 
 /**
- * The tree of commands. Options before a command's name are the program's, after it the command's. When the first
- * word of the command line is the name of a noun, or of a verb of the store, there is nothing else in it.
+ * Creates the tree of commands. Options before a command's name are the program's, after it the command's. When the
+ * first word of the command line is the name of a noun, or of a verb of the store, the tree holds nothing else.
  */
 export async function createProgram(world: World, firstWord?: string): Promise<Command> {
   const kit = quipuKit(world);

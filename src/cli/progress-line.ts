@@ -7,7 +7,7 @@ const BAR_CHARS = 24;
 
 export interface ProgressLine {
   readonly report: Progress;
-  /** Wipes the line, so that what is printed next starts on a clean one. */
+  /** Wipes the line, so that the next output starts on a clean one. */
   end(): void;
 }
 

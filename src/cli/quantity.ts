@@ -1,6 +1,6 @@
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** Bytes for people: three digits and a decimal unit. */
+/** Shows bytes to people: three digits and a decimal unit. */
 export function toSize(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -12,7 +12,7 @@ export function toSize(bytes: number): string {
   return `${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
-/** A time in milliseconds as an ISO date that sorts and reads, to the second, in UTC. */
+/** Shows a time in milliseconds as an ISO date that sorts and reads, to the second, in UTC. */
 export function toTime(unixMs: number): string {
   const date = new Date(unixMs);
   return Number.isNaN(date.getTime()) ? String(unixMs) : `${date.toISOString().slice(0, 19)}Z`;

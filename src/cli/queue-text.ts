@@ -5,7 +5,7 @@ import { toFacts, toTable } from './table.ts';
 
 const CELL_CHARS = 60;
 
-/** What there is to know about a queue, for people. */
+/** Shows everything known about a queue, for people. */
 export function toQueueText(info: QueueInfo): string {
   const facts = toFacts([
     ['thread', info.thread],

@@ -9,7 +9,7 @@ import type { EncodingName } from '../format/encoding.ts';
 import { namingLine, parseJsonLine } from './parse-json-line.ts';
 import { readLines } from './read-lines.ts';
 
-/** Given by the store, so a line that was exported carries them; a new turn gets its own. */
+/** The store gives these fields, so an exported line carries them; a new turn gets its own. */
 const OWN_FIELDS: Record<Exclude<keyof TurnJson, keyof NewTurn>, true> = {
   id: true,
   context: true,
@@ -28,10 +28,10 @@ const OWN_FIELDS: Record<Exclude<keyof TurnJson, keyof NewTurn>, true> = {
 };
 const RULES: PayloadRules = { maxPayloadBytes: PAYLOAD_BYTES_MAX, canonicalisers: {} };
 
-/** A line is a payload in JSON: escapes and base64 make it longer than what is stored. */
+/** A line is a payload in JSON: escapes and base64 make it longer than the stored bytes. */
 const LINE_BYTES_MAX = 2 * PAYLOAD_BYTES_MAX;
 
-/** New turns from JSON lines. The first line that is none is named by its number; blank ones do not count. */
+/** Reads new turns from JSON lines. An error names the first wrong line by its number. Blank lines do not count. */
 export async function readBatch(source: AsyncIterable<Uint8Array>): Promise<NewTurn[]> {
   const turns: NewTurn[] = [];
   let number = 0;

@@ -8,10 +8,10 @@ import { readLineGroups } from './read-lines.ts';
 /** JSON escapes make a line longer than its content. */
 const LINE_BYTES_MAX = CONTENT_BYTES_MAX + (1 << 20);
 const NEEDED = ['source', 'type', 'content'];
-/** Also what `pop` and `peek` print: an event that is pushed again gets its own id and time. */
+/** These include the fields that `pop` and `peek` print: an event that is pushed again gets its own id and time. */
 const KNOWN = new Set([...NEEDED, 'subtype', 'id', 'created_at']);
 
-/** Events from lines of JSON. The first that is none is named by its number; blank lines do not count. */
+/** Reads events from lines of JSON. An error names the first wrong line by its number. Blank lines do not count. */
 export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<NewEvent[]> {
   const events: NewEvent[] = [];
   let number = 0;
@@ -28,7 +28,7 @@ export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<New
       assertAtMost(BATCH_BYTES_MAX, bytes, 'bytes');
     }
   } catch (error) {
-    // A line that is too long is found before it is whole.
+    // A line that is too long is found before it is complete.
     if (!isQuipuError(error, 'TOO_LARGE') || error.data.what !== 'line') throw error;
     const message = `line ${number + 1}: ${error.message}`;
     throw new QuipuError(error.code, message, error.data, { cause: error });
@@ -46,7 +46,7 @@ function toEvent(line: Uint8Array, number: number): NewEvent | undefined {
   return event;
 }
 
-/** What keeps a value from being an event at first sight. */
+/** Returns the reason why a value cannot be an event at first sight. */
 function findWrong(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return 'is not a JSON object';

@@ -2,7 +2,7 @@ import { QuipuError } from '../base/errors.ts';
 
 const LINE_FEED = 0x0a;
 
-/** The lines of a stream of bytes, without their line feeds; a last one without is a line as well. */
+/** Yields the lines of a stream of bytes, without their line feeds. A last line without a line feed counts as well. */
 export async function* readLines(
   source: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -10,12 +10,12 @@ export async function* readLines(
   for await (const lines of readLineGroups(source, maxBytes)) yield* lines;
 }
 
-/** As many at a time as end within one piece of the stream: for many lines, waiting for each takes long. */
+/** Yields at a time all lines that end within one piece of the stream: for many lines, waiting for each takes long. */
 export async function* readLineGroups(
   source: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): AsyncIterable<readonly Uint8Array[]> {
-  /** Of a line whose end has not come yet. */
+  /** The parts of a line whose end has not come yet. */
   let parts: Uint8Array[] = [];
   let size = 0;
   for await (const piece of source) {

@@ -15,7 +15,7 @@ export const PAGE_OPTIONS: readonly Option[] = [
   option('--max-bytes <n>', 'end the page before its payloads exceed this', parseCount),
 ];
 
-/** Takes from a command's options what a read understands. */
+/** Picks the options of a read from a command's options. */
 export function toReadOptions(options: ReadOptions): ReadOptions {
   const { payload, as, maxBytes } = options;
   return {

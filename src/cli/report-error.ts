@@ -7,7 +7,7 @@ import { escapeControls } from './plain-text.ts';
 import { Unhealthy } from './unhealthy.ts';
 import type { World } from './world.ts';
 
-/** Says on standard error what went wrong, for people or as one JSON object, and gives the exit code. */
+/** Reports an error on standard error, for people or as one JSON object, and returns the exit code. */
 export function reportError(thrown: unknown, json: boolean, world: World): number {
   const error = firstFailure(thrown);
   if (isBrokenPipe(error)) return 0;
@@ -26,7 +26,7 @@ export function reportError(thrown: unknown, json: boolean, world: World): numbe
   return EXIT_CODE[known.code];
 }
 
-/** When closing the store fails too, the failure before it is the one to tell. */
+/** When closing the store fails too, the failure before it is the one to report. */
 function firstFailure(thrown: unknown): unknown {
   let error = thrown;
   while (error instanceof Error && error.name === 'SuppressedError' && 'suppressed' in error) {
@@ -47,7 +47,7 @@ function toQuipuError(error: unknown): QuipuError | undefined {
   return new QuipuError('INVALID', message, { what: 'command line' });
 }
 
-/** Not an answer of the store: a fault in the program, so the place in the code helps. */
+/** The error is not an answer of the store but a fault in the program, so the place in the code helps. */
 function reportBug(error: unknown, json: boolean, world: World): number {
   const message = error instanceof Error ? error.message : String(error);
   const stack = error instanceof Error ? error.stack : undefined;
@@ -55,7 +55,7 @@ function reportBug(error: unknown, json: boolean, world: World): number {
   return reportOther('INTERNAL', shown, json, world);
 }
 
-/** What only the command line can say. */
+/** Reports errors that only the command line has. */
 function reportOther(
   code: 'INTERNAL' | 'INTERRUPTED' | 'UNHEALTHY',
   message: string,
@@ -67,7 +67,7 @@ function reportOther(
   return 1;
 }
 
-/** Messages quote what users stored or typed. Line breaks are ours, other controls are not. */
+/** Messages quote text that users stored or typed. Line breaks are ours, other controls are not. */
 function showLines(text: string): string {
   return text.split('\n').map(escapeControls).join('\n');
 }

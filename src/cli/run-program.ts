@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 
-/** What a command line needs of the world around it, whatever its commands need. */
+/** The part of the world that every command line needs, whatever its commands need. */
 export interface ProgramIo {
   out(text: string): Promise<void>;
   err(text: string): void;
-  /** Says what went wrong, for people or as JSON, and gives the exit code. */
+  /** Reports the error, for people or as JSON, and returns the exit code. */
   report(error: unknown, json: boolean): number;
 }
 
-/** Runs one command line (without the program's name) and gives its exit code: 0, 1 or 2. */
+/** Runs one command line (without the program's name) and returns its exit code: 0, 1 or 2. */
 export async function runProgram(
   program: Command,
   argv: readonly string[],
@@ -30,7 +30,7 @@ export async function runProgram(
   }
 }
 
-/** The parser throws instead of exiting, and its texts are collected instead of printed. */
+/** Makes the parser throw instead of exiting, and collects its texts instead of printing them. */
 function silence(command: Command, collectHelp: (text: string) => void): void {
   command.exitOverride();
   command.configureOutput({
@@ -57,7 +57,7 @@ async function printHelp(help: string, io: ProgramIo): Promise<number> {
   }
 }
 
-/** Decided from the words alone, because the command line may be what is wrong. */
+/** This looks at the words alone, because the command line itself may be wrong. */
 function wantsJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   return argv.slice(0, end === -1 ? argv.length : end).includes('--json');

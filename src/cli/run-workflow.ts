@@ -25,7 +25,7 @@ export const SESSION_OPTION: readonly [flags: string, text: string] = [
   'whose artifacts artifact:// means in what roles say',
 ];
 
-/** How a run is followed on a terminal: steps on standard error, where they are in nobody's way. */
+/** Follows a run on a terminal. The steps go to standard error, where they are in nobody's way. */
 export function watchRun(
   world: World,
   json: boolean,
@@ -41,7 +41,7 @@ export function watchRun(
   };
 }
 
-/** Standard output has the thread alone; how it ended is the exit code and a line beside it. */
+/** Standard output holds the thread alone. The exit code and a line on standard error tell how the run ended. */
 export async function reportRun(io: CommandIo, result: RunResult): Promise<void> {
   const { threadId, state, returnCode, summary = '' } = result;
   await (io.json ? io.printJson(result) : io.world.out(`${threadId}\n`));
@@ -59,7 +59,7 @@ export interface TextOptions {
   readonly file?: string;
 }
 
-/** A text that is given on the command line or in a file; `-` is standard input. */
+/** Reads a text that is given on the command line or in a file; `-` is standard input. */
 export async function readGivenText(
   world: World,
   { text, file }: TextOptions,

@@ -1,17 +1,17 @@
-/** What whoever started a server needs to know. */
+/** The facts that the person who started a server needs. */
 export interface ServerFacts {
   readonly version: string;
   readonly store: string;
   readonly http: string;
   readonly tcp: string;
-  /** Who is let in, in words. */
+  /** A description of the callers that the server lets in. */
   readonly access: string;
   readonly tokensNeeded: boolean;
-  /** How to call this program in a shell. */
+  /** The words that call this program in a shell. */
   readonly program: string;
 }
 
-/** The addresses, and lines that can be copied into another shell as they are. */
+/** Shows the addresses, and lines that can be copied into another shell as they are. */
 export function toBanner(facts: ServerFacts): string {
   const { version, store, http, tcp, access, tokensNeeded, program } = facts;
   const token = tokensNeeded ? [`export QUIPU_TOKEN=<a token from: ${program} token create>`] : [];

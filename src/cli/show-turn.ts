@@ -7,7 +7,7 @@ import { toTable } from './table.ts';
 
 const PREVIEW_CHARS = 60;
 
-/** A table for people, one JSON object a line for machines. */
+/** Prints a table for people, one JSON object a line for machines. */
 export async function printTurns(io: CommandIo, turns: readonly Turn[]): Promise<void> {
   if (io.json) {
     for (const turn of turns) await io.printJson(turn);
@@ -26,13 +26,13 @@ export async function printTurns(io: CommandIo, turns: readonly Turn[]): Promise
   await io.world.out(toTable(headings, rows, ['TURN', 'DEPTH', 'SIZE']));
 }
 
-/** One line, for output that goes on while turns arrive. */
+/** Shows a turn on one line, for output that goes on while turns arrive. */
 export function toTurnLine(turn: Turn): string {
   const facts = `${turn.id}  ${toTime(turn.createdAt)}  ${toPlainLine(turn.type, PREVIEW_CHARS)}`;
   return `${facts}  ${toPreview(turn)}`.trimEnd() + '\n';
 }
 
-/** The start of the payload, and what is special about the turn, on one line. */
+/** Shows the start of the payload, and the special facts of the turn, on one line. */
 export function toPreview(turn: Turn): string {
   const because = turn.reason === undefined ? '' : `: ${turn.reason}`;
   const marks = [

@@ -18,7 +18,7 @@ export const TOKEN_FILE_OPTION: readonly Option[] = [
   ),
 ];
 
-/** The file may not be there yet; the store must be, so that a typing error makes no folder a store. */
+/** The file may be absent. The store must exist, so that a typing error makes no folder a store. */
 export function locateTokenFile(io: CommandIo, given: string | undefined): string {
   if (given !== undefined) return resolve(io.world.cwd, given);
   if (isAddress(io.place)) {

@@ -1,4 +1,4 @@
-/** The command did its work, and what it looked at is not well. */
+/** The command did its work, and found a problem. */
 export class Unhealthy extends Error {
   override readonly name: string = 'Unhealthy';
 }

@@ -1,13 +1,13 @@
 import { Argument, Command, Option } from 'commander';
 
-// The kit of all three programs, `quipu`, `thread` and `notifier`. A verb is a value; the parser, the help and the
+// The kit of all three programs, `quipu`, `thread` and `notifier`. A verb is a value. The parser, the help and the
 // checks of the reference pages are made from it.
 
-/** One verb of a command line. `Io` is what its program gives every verb. */
+/** One verb of a command line. `Io` is the context that its program gives every verb. */
 export interface Verb<Io> {
   readonly name: string;
   readonly summary: string;
-  /** Shown under the options: what the summary has no room for. */
+  /** Text under the options, for which the summary has no room. */
   readonly more?: string;
   readonly takes?: readonly (Argument | Option)[];
   /** Command lines that work as they stand. */
@@ -23,16 +23,16 @@ export interface Noun<Io> {
   readonly load: () => Promise<readonly Verb<Io>[]>;
 }
 
-/** What the verbs of one program have in common. */
+/** The parts that the verbs of one program share. */
 export interface Kit<Io> {
   /** Options that every verb takes. */
   readonly common: () => readonly Option[];
   readonly toIo: (command: Command) => Io;
-  /** What stands under the options of a verb's help. */
+  /** The text under the options of a verb's help. */
   readonly help: (verb: Verb<Io>) => string;
 }
 
-/** `before` is what an option that may be given many times has come to. */
+/** `before` is the value so far of an option that may be given many times. */
 type Parse = (text: string, before: never) => unknown;
 
 export function argument(name: string, about: string, parse?: Parse, preset?: unknown): Argument {

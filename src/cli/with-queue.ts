@@ -1,7 +1,7 @@
 import type { Queue } from '../queue/queue.ts';
 import type { CommandIo } from './command.ts';
 
-/** Work on a queue that is there. */
+/** Works on a queue that exists. */
 export async function withQueue<T>(
   io: CommandIo,
   name: string,
@@ -9,6 +9,6 @@ export async function withQueue<T>(
 ): Promise<T> {
   await using store = await io.openStore();
   const queue = await store.queues.open(name, { create: false });
-  // Awaited here, so that the store is open until the work is done.
+  // The work is awaited here, so that the store is open until the work is done.
   return await work(queue);
 }

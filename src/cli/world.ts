@@ -21,7 +21,7 @@ export interface World {
   readonly restoreStore: typeof restoreStore;
   readonly copyStore: typeof copyStore;
   readonly machine: Machine;
-  /** How this program is called in a shell. */
+  /** The words that call this program in a shell. */
   readonly program: string;
   now(): number;
   /** From this call on, Ctrl-C and a termination request abort the signal and no longer kill. */

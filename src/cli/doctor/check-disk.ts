@@ -9,11 +9,11 @@ import { fail, ok, reasonOf, warn } from './finding.ts';
 const FREE_BYTES_FAIL: number = 64 * 2 ** 20;
 const FREE_BYTES_WARN: number = 2 ** 30;
 const SYNCS = 24;
-/** No device that keeps its word answers sooner; a trip to the kernel and back takes a part of this. */
+/** No device that keeps its promise answers sooner; a trip to the kernel and back takes a part of this. */
 const SYNC_MICROS_MIN = 12;
 const SYNC_MICROS_SLOW = 30_000;
 
-/** File systems by the number that the kernel gives them. */
+/** File systems by their numbers in the kernel. */
 const IN_MEMORY = new Map([
   [0x01021994, 'tmpfs'],
   [0x858458f6, 'ramfs'],
@@ -26,7 +26,7 @@ const ELSEWHERE = new Map([
   [0x65735546, 'FUSE'],
 ]);
 
-/** Of the folder itself, or of the one it would be made in. */
+/** Checks the disk of the folder itself, or of the folder it would be made in. */
 export async function checkDisk(folder: string): Promise<readonly Finding[]> {
   let there = folder;
   while (!existsSync(there) && dirname(there) !== there) there = dirname(there);
@@ -60,7 +60,7 @@ async function checkFileSystem(folder: string): Promise<Finding> {
   return ok('file system', `a local one (type 0x${type.toString(16)})`);
 }
 
-/** How long a small write takes to become durable: what an append costs at least. */
+/** Measures the time until a small write is durable: the least cost of an append. */
 async function checkSync(folder: string): Promise<Finding> {
   let micros: number;
   try {
@@ -84,7 +84,7 @@ export function gradeSync(micros: number): Finding {
   return ok('sync', found);
 }
 
-/** The median, in microseconds. */
+/** Returns the median, in microseconds. */
 async function measureSync(folder: string): Promise<number> {
   const path = join(folder, `doctor-${randomBytes(4).toString('hex')}.tmp`);
   const file = await open(path, 'wx', 0o600);

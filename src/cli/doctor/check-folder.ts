@@ -9,9 +9,9 @@ import type { Finding } from './finding.ts';
 import { fail, ok, reasonOf, warn } from './finding.ts';
 import type { Machine } from './machine.ts';
 
-// What can be seen of a store from outside, without opening it, also while another process has it.
+// Checks of a store from outside, without opening it, also while another process has it.
 
-/** The journal is emptied after this by itself; more means that checkpoints fail. */
+/** The store empties the journal by itself after this size. A larger journal means that checkpoints fail. */
 const JOURNAL_BYTES_WARN: number = 256 * 2 ** 20;
 const CLOCK_SLACK_MS = 60_000;
 
@@ -33,7 +33,7 @@ export async function checkFormat(folder: string, nowMs: number): Promise<readon
   return findings;
 }
 
-/** Whoever may write to the folder may change everything, and whoever reads it reads everything. */
+/** A user who may write to the folder may change everything, and a user who may read it reads everything. */
 export async function checkPermissions(folder: string, { uid }: Machine): Promise<Finding> {
   const { mode, uid: owner } = await stat(folder);
   const shown = `mode ${(mode & 0o777).toString(8)}`;
@@ -77,7 +77,7 @@ export async function checkJournal(folder: string): Promise<readonly Finding[]> 
   ];
 }
 
-/** Who says that the store is theirs. Only the lock decides, so a note of the dead is no trouble. */
+/** Finds the process that claims the store. Only the lock decides, so a note of a dead process is no problem. */
 export async function checkOwner(folder: string, machine: Machine): Promise<Finding> {
   let text: string;
   try {
@@ -121,7 +121,7 @@ function parseOwner(text: string): Owner {
     const said = JSON.parse(text) as Owner;
     return Number.isSafeInteger(said.pid) ? said : {};
   } catch {
-    // SyntaxError: it is being written at this moment.
+    // SyntaxError: the file is being written at this moment.
     return {};
   }
 }

@@ -3,7 +3,7 @@ import { fail, ok, reasonOf, warn } from './finding.ts';
 
 const HEALTH_MS = 5000;
 
-/** What an HTTP server says about itself to anyone who asks. */
+/** Reads the health report that an HTTP server gives to anyone who asks. */
 export async function checkHealth(address: string, version: string): Promise<Finding> {
   const url = new URL('/healthz', address);
   try {

@@ -3,7 +3,7 @@ import { fail, ok, reasonOf, warn } from './finding.ts';
 import type { Machine } from './machine.ts';
 
 const NODE_MIN: readonly [number, number] = [20, 19];
-/** Packs, the index, the journal and a connection each take one. */
+/** Packs, the index, the journal and a connection each take one open file. */
 const OPEN_FILES_MIN = 1024;
 /** BLAKE3 of no bytes at all. */
 const BLAKE3_OF_NOTHING = 'af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262';
@@ -36,7 +36,7 @@ export function checkClock(nowMs: number): Finding {
   return warn('clock', `${found}, which is past`, 'set it: turns carry the time they were made');
 }
 
-/** Loads what is compiled for this machine, and lets each of them do something. */
+/** Loads the modules compiled for this machine, and uses each of them once. */
 export async function checkNative(): Promise<readonly Finding[]> {
   return [
     await tryNative('blake3', async () => {

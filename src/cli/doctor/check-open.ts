@@ -9,7 +9,7 @@ import { fail, ok, reasonOf, warn } from './finding.ts';
 
 const CONNECT_MS = 2000;
 
-/** Opens the store as any program would, and asks what it knows about itself. */
+/** Opens the store as any program would, and asks the store about itself. */
 export async function checkOpen(open: () => Promise<Store>): Promise<readonly Finding[]> {
   let store: Store;
   const started = performance.now();

@@ -2,14 +2,14 @@ import { toTable } from '../table.ts';
 
 export type Grade = 'ok' | 'warn' | 'fail';
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
   /** A word or two, the same each time. */
   readonly check: string;
   readonly grade: Grade;
-  /** What was found. */
+  /** The observation. */
   readonly found: string;
-  /** What to do about it, for what is not ok. */
+  /** The next step for the user, when the grade is not ok. */
   readonly advice?: string;
 }
 

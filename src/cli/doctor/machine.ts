@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 
-/** What a check asks of the process and the machine it runs on. */
+/** The facts that a check needs about the process and its machine. */
 export interface Machine {
   readonly nodeVersion: string;
   readonly host: string;
-  /** How many files may be open at once; undefined where nobody says. */
+  /** The number of files that may be open at once; undefined where the system does not tell. */
   readonly openFiles: number | undefined;
   readonly uid: number | undefined;
   isAlive(pid: number): boolean;

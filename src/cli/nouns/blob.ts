@@ -37,7 +37,7 @@ const put: QuipuVerb = {
   },
 };
 
-/** Asked before the store is opened, so that a wrong name leaves no empty store behind. */
+/** Called before the store is opened, so that a wrong name leaves no empty store behind. */
 async function sizeOf(path: string, given: string): Promise<number> {
   const found = await stat(path).catch((error: unknown) => {
     throw toFileError(error, given);

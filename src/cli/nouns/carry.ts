@@ -57,7 +57,7 @@ const move: QuipuVerb = {
     const { world } = io;
     await using store = await io.openStore();
     const about = options.cwd === undefined ? {} : { cwd: resolve(world.cwd, options.cwd) };
-    // Neither is for the call to refuse, as for anyone else.
+    // If neither is given, the call refuses, as for any other caller.
     const to = folder === undefined ? (about as { cwd: string }) : resolve(world.cwd, folder);
     const report = await store.sessions.move(toSessionArgument(world, name), to, about);
     await (io.json ? io.printJson(report) : world.out(`${report.to}\n`));

@@ -60,7 +60,7 @@ const list: QuipuVerb = {
     if (io.json) for (const context of items) await io.printJson(context);
     else if (items.length > 0) await world.out(toContextTable(items));
     if (cursor === undefined) return;
-    // Standard output holds contexts only, so what is needed to go on stands beside it.
+    // Standard output holds contexts only, so the cursor for the next page goes to standard error.
     world.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
   },
 };

@@ -207,7 +207,7 @@ const pop: QuipuVerb = {
   },
 };
 
-/** What a worker gave this handler, if this is about the same consumer. */
+/** The fence that a worker gave this handler, if the command is about the same consumer. */
 function fenceOf({ env }: World, queue: string, consumer: string): number | undefined {
   const { QUIPU_FENCE: fence, QUIPU_QUEUE, QUIPU_CONSUMER } = env;
   if (fence === undefined || QUIPU_QUEUE !== queue || QUIPU_CONSUMER !== consumer) return undefined;
@@ -268,7 +268,7 @@ const work: QuipuVerb = {
     let printed: Promise<void> = Promise.resolve();
     await store.queues.work({
       signal,
-      // Handlers find the store without being told.
+      // Handlers find the store through this variable.
       env: { QUIPU_STORE: io.place },
       note: (note) => {
         printed = printed.then(() => print(note));

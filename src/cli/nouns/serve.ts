@@ -79,7 +79,7 @@ export const serve: QuipuVerb = {
   async run(io, options: ServeGiven) {
     const { world } = io;
     const signal = world.catchInterrupt();
-    // Loaded now: every command starts with this file, and few of them are servers.
+    // These modules are loaded here: every command starts with this file, and few of them are servers.
     const { createLog } = await import('../../server/log.ts');
     const { startServer } = await import('../../server/start-server.ts');
     const log = createLog({
@@ -99,7 +99,7 @@ export const serve: QuipuVerb = {
   },
 };
 
-/** The addresses alone for a program, everything for a person. */
+/** Prints the addresses alone for a program, everything for a person. */
 async function tell(io: CommandIo, server: RunningServer): Promise<void> {
   const { store, http, tcp, tokensNeeded } = server;
   const { program } = io.world;
@@ -107,7 +107,7 @@ async function tell(io: CommandIo, server: RunningServer): Promise<void> {
     if (io.json) await io.printJson({ store, http, tcp, tokensNeeded });
     else await io.world.out(toBanner({ version: readVersion(), program, ...server }));
   } catch (error) {
-    // Nobody wants to read it; the server is not there for its first words.
+    // Nobody reads the output. The server runs on without it.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   }
 }
@@ -119,7 +119,7 @@ function toServerOptions(io: CommandIo, options: ServeGiven): Omit<ServerOptions
     throw invalid('--store', 'is the address of a server; serve a folder or a database');
   }
   const store = /^file:/i.test(io.place) ? fileURLToPath(io.place) : io.place;
-  // A database has no folder to keep them in.
+  // A database has no folder for the tokens.
   const ownTokens = isDatabase ? resolve(cwd, 'tokens.json') : tokenFileOf(store);
   const { tlsCert, tlsKey, tokenFile, maxConnections, maxBody, maxPending } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {

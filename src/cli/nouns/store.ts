@@ -37,7 +37,7 @@ const init: QuipuVerb = {
   },
 };
 
-/** False when there is a store already, which then is only looked at. */
+/** Returns false when there is a store already, which is then only looked at. */
 async function createOnce(io: CommandIo): Promise<boolean> {
   try {
     await (await io.openStore(io.newPlace)).close();
@@ -158,7 +158,7 @@ const doctor: QuipuVerb = {
   },
 };
 
-/** What must work before anything of a store can be loaded. */
+/** Checks the things that must work before any module of a store can be loaded. */
 async function lookAtMachine({ world }: CommandIo): Promise<readonly Finding[]> {
   const { machine } = world;
   return [
@@ -181,7 +181,7 @@ async function lookAtFolder(io: CommandIo, folder: string): Promise<readonly Fin
     const found = existsSync(folder) ? `${folder} is not a store` : `there is none at ${folder}`;
     return [...disk, warn('store', found, 'create one with: quipu init, or name it with --store')];
   }
-  // Loaded now: it hashes, and cannot be loaded where that does not work.
+  // This module is loaded here: it hashes, and cannot be loaded where hashing does not work.
   const { checkFormat, checkJournal, checkOwner, checkPermissions, checkTokens } =
     await import('../doctor/check-folder.ts');
   const { machine } = io.world;
@@ -199,7 +199,7 @@ async function lookAtFolder(io: CommandIo, folder: string): Promise<readonly Fin
   ];
 }
 
-/** A look that fails is a finding, too, and must not hide the others. */
+/** A check that fails is a finding, too, and must not hide the others. */
 async function looking(
   check: string,
   look: () => Promise<Finding | readonly Finding[]>,
@@ -234,7 +234,7 @@ const reindex: QuipuVerb = {
   },
 };
 
-/** What a store begins with. */
+/** The verbs with which a store begins. */
 export const firstVerbs: readonly QuipuVerb[] = [init, serve];
 
 export const upkeepVerbs: readonly QuipuVerb[] = [

@@ -70,7 +70,7 @@ const appendBatch: QuipuVerb = {
   takes: [argument('<context>', 'context id', parseContextId), ...APPEND_OPTIONS],
   async run(io, id: ContextId, options: AppendFlags) {
     const { world } = io;
-    // Loaded now: it hashes, and `quipu doctor` must run where that module does not load.
+    // This module is loaded here: it hashes, and `quipu doctor` must run where the hash module does not load.
     const { readBatch } = await import('../read-batch.ts');
     const batch = await readBatch(world.stdin);
     await using store = await io.openStore();
@@ -119,7 +119,7 @@ const stream: QuipuVerb = {
   },
 };
 
-/** When the input fails, the turn ends as aborted with what came before. */
+/** When the input fails, the turn ends as aborted with the content that came before. */
 async function feed(open: OpenTurn, source: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     for await (const piece of source) await open.write(piece);

@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import type { ThreadWorld } from './thread-world.ts';
 
-// Which threads have consumers, for `dispatch --all`: a file for each, beside the spool of the notifier that wakes them. A
-// thread is its directory and needs no entry; without one it is only not woken after a restart of the machine.
+// The list of threads that have consumers, for `dispatch --all`: a file for each, beside the spool of the notifier that
+// wakes them. A thread is its directory and needs no entry. A thread without an entry is only not woken after a restart
+// of the machine.
 
 function placeOf({ env }: ThreadWorld): string | undefined {
   const { NOTIFIER_HOME: named, HOME: home } = env;
@@ -18,7 +19,7 @@ function entryOf(place: string, path: string): string {
   return join(place, createHash('sha256').update(path).digest('hex').slice(0, 32));
 }
 
-/** Never fails what it comes with. */
+/** A failure here never fails the command that calls it. */
 export function noteThread(world: ThreadWorld, path: string): void {
   const place = placeOf(world);
   if (place === undefined) return;
@@ -33,12 +34,12 @@ export function noteThread(world: ThreadWorld, path: string): void {
   }
 }
 
-/** Their directories, some of which may be gone. */
+/** Returns the directories of the threads. Some of them may be gone. */
 export function knownThreads(world: ThreadWorld): string[] {
   const place = placeOf(world);
   if (place === undefined || !existsSync(place)) return [];
   const paths = readdirSync(place).map((name) => readFileSync(join(place, name), 'utf8'));
-  // One that was cut off by a crash is no path.
+  // An entry that was cut off by a crash is not a path.
   return paths.filter((path) => existsSync(entryOf(place, path))).toSorted();
 }
 

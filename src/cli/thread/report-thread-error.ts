@@ -29,7 +29,7 @@ export interface ThreadCall {
   readonly argv: readonly string[];
 }
 
-/** `Error: <what went wrong> - <how to fix>`, or the two as JSON, on standard error. */
+/** Prints `Error: <what went wrong> - <how to fix>`, or the two as JSON, on standard error. */
 export function reportThreadError(thrown: unknown, json: boolean, call: ThreadCall): number {
   if (isBrokenPipe(thrown)) return 0;
   const { error, suggestion, exit } = toTold(thrown, call.argv);
@@ -54,7 +54,7 @@ function toTold(thrown: unknown, argv: readonly string[]): Told {
   return { error: message, suggestion, exit };
 }
 
-/** What to add, where something is missing, and where to find what there is. */
+/** Names the missing part, where one is missing, and the help to read. */
 function suggestUsage(error: string, [command = '']: readonly string[]): string {
   const help = /^[a-z]+$/.test(command) ? `thread ${command} --help --verbose` : 'thread --help';
   const [, missing] =
@@ -62,7 +62,7 @@ function suggestUsage(error: string, [command = '']: readonly string[]): string 
   return missing === undefined ? `see ${help}` : `add ${missing}; see ${help}`;
 }
 
-/** As it was given, for commands that are to be run in the same place. */
+/** The option as it was given, for commands that are to be run in the same place. */
 function threadIn(argv: readonly string[]): string {
   const at = argv.indexOf('--thread');
   const given = at === -1 ? argv.find((word) => word.startsWith('--thread=')) : argv[at + 1];

@@ -5,9 +5,9 @@ import type { ThreadWorld } from './thread-world.ts';
 
 const VERBOSE = '--verbose';
 
-/** Runs one command line of `thread` (without the program's name) and gives its exit code. */
+/** Runs one command line of `thread` (without the program's name) and returns its exit code. */
 export async function runThread(argv: readonly string[], world: ThreadWorld): Promise<number> {
-  // A word of the help alone, so that it is an unknown option anywhere else.
+  // The word belongs to the help alone, so that it is an unknown option anywhere else.
   const asksHelp = argv.includes('--help') || argv.includes('-h') || argv[0] === 'help';
   const verbose = asksHelp && argv.includes(VERBOSE);
   const words = verbose ? argv.filter((word) => word !== VERBOSE) : argv;

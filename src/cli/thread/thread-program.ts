@@ -18,7 +18,7 @@ Examples:
   $ thread info --thread ./inbox
 `;
 
-/** `verbose`: with examples and explanations in every help. */
+/** `verbose`: every help has examples and explanations. */
 export function createThreadProgram(world: ThreadWorld, verbose: boolean): Command {
   const program = new Command('thread')
     .description('Durable event queues in directories.')

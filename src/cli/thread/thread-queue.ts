@@ -9,10 +9,7 @@ export interface ThreadOptions {
   readonly json?: boolean;
 }
 
-/**
- * Opens the queue for one command. Pushing wakes nobody by itself: that is for the command to do, through
- * the notifier.
- */
+/** Opens the queue for one command. Pushing wakes nobody by itself: the command does that, through the notifier. */
 export async function withQueue<T>(
   world: ThreadWorld,
   { thread }: ThreadOptions,
@@ -29,7 +26,7 @@ export async function withQueue<T>(
   }
 }
 
-/** The whole text is a number or none is: `12abc` is not an integer. */
+/** The whole text must be a number: `12abc` is not an integer. */
 export function parseInteger(text: string): number {
   const value = Number(text);
   if (/^[0-9]{1,16}$/.test(text) && Number.isSafeInteger(value)) return value;

@@ -24,7 +24,7 @@ export type ThreadVerb = Verb<ThreadWorld>;
 const THREAD: Option = required('--thread <path>', 'the thread directory', parseFilled);
 const JSON_OPTION: Option = option('--json', 'print JSON, and errors as {"error","suggestion"}');
 
-/** Shown by `--help --verbose`. */
+/** `--help --verbose` shows these texts. */
 function paragraphs(...texts: string[]): string {
   return texts.map((text) => `\n${text}\n`).join('');
 }
@@ -257,7 +257,7 @@ const verify: ThreadVerb = {
   examples: ['thread verify --thread ./inbox', 'thread verify --thread ./inbox --repair'],
   takes: [THREAD, option('--repair', 'mend what can be mended'), JSON_OPTION],
   async run(world, options: VerifyGiven) {
-    // Other commands need not load them.
+    // These modules are loaded here: other commands do not need them.
     const { repairQueue } = await import('../../queue/repair-queue.ts');
     const { verifyQueue } = await import('../../queue/verify-queues.ts');
     const folder = mustHaveBeenQueue(resolve(world.cwd, options.thread));
@@ -308,9 +308,9 @@ async function dispatchOne(world: ThreadWorld, thread: string, prefix: string): 
   }
 }
 
-/** One that cannot be used does not stop the others. */
+/** A thread that cannot be used does not stop the others. */
 async function dispatchKnown(world: ThreadWorld, path: string): Promise<void> {
-  // A disk that is not there yet may come back; a directory that is no thread any more will not.
+  // A disk that is not there yet may come back. A directory that is no longer a thread will not.
   if (existsSync(path) && !isQueueFolder(path)) return forgetThread(world, path);
   try {
     await dispatchOne(world, path, `${path}: `);

@@ -8,19 +8,19 @@ import type { SqliteQueue } from '../../queue/sqlite-queue.ts';
 import { noteThread } from './known-threads.ts';
 import type { ThreadWorld } from './thread-world.ts';
 
-/** Beside this file, in the built package. */
+/** The program is beside this file, in the built package. */
 const WAKER: string = fileURLToPath(new URL('./waker-main.js', import.meta.url));
 
 /**
- * Sees to it that handlers run for what was pushed, and waits for nobody. Those that run look again before they end; a
- * dispatch that was asked for and has not begun will see it; else a process is started that asks the notifier. One that
- * somebody named is asked for every push.
+ * Makes sure that handlers run for the pushed events, and waits for nobody. A running handler's supervisor looks again
+ * before it ends. A dispatch that was asked for and has not begun will see the events. Otherwise a new process asks the
+ * notifier. A notifier that somebody named is asked for every push.
  */
 export function wake(world: ThreadWorld, queue: SqliteQueue, author: string): void {
   const hasIdle = queue.hasIdleConsumers();
   const isNamed = (world.env['THREAD_NOTIFIER'] ?? '') !== '';
   if (!isNamed && !(hasIdle && askForDispatch(queue.folder, Date.now()))) return;
-  // Also one that was subscribed to by other means.
+  // This also notes a thread that was subscribed to by other means.
   if (hasIdle) noteThread(world, queue.folder.path);
   const args = [WAKER, queue.folder.path, author, world.script];
   const child = spawn(world.execPath, args, {

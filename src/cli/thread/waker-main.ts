@@ -3,7 +3,7 @@ import { mustBeQueue } from '../../queue/folder.ts';
 import { SqliteQueue } from '../../queue/sqlite-queue.ts';
 import { askOrDispatch } from './wake.ts';
 
-// The program that a push leaves behind: asks the notifier for a dispatch, and ends.
+// The program that a push leaves behind. It asks the notifier for a dispatch, and ends.
 //   waker-main <folder> <author> <script of the push>
 
 const [path = '', author = '', script = ''] = process.argv.slice(2);
