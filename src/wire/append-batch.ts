@@ -22,7 +22,7 @@ export interface BatchItem {
 
 export interface AppendBatch {
   readonly context: bigint;
-  /** What the first item hangs on; 0: the head. Each next one hangs on the item before. */
+  /** The parent of the first item; 0: the head. The parent of each later item is the item before it. */
   readonly parent: bigint;
   readonly items: readonly BatchItem[];
   readonly key: Uint8Array | undefined;

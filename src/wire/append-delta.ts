@@ -7,7 +7,7 @@ import type { Parts } from './byte-writer.ts';
 export interface AppendDelta {
   readonly context: bigint;
   readonly turn: bigint;
-  /** How many bytes the turn holds before these. */
+  /** The number of bytes that the turn holds before these. */
   readonly offset: number;
   readonly bytes: Uint8Array;
 }

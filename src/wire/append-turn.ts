@@ -14,7 +14,7 @@ export interface AppendTurn {
   /** 0: the head. */
   readonly parent: bigint;
   readonly turn: TurnInput;
-  /** Bytes of the client's choice; undefined when it gave none. */
+  /** Bytes of the client's choice; undefined when the client gave none. */
   readonly key: Uint8Array | undefined;
   readonly fsRoot: Hash | undefined;
   /** `parent` must be the head; with 0 the context must be empty. */
@@ -42,7 +42,7 @@ export function encodeAppendTurn(append: AppendTurn): Parts {
   return writer.parts();
 }
 
-/** `flags` are the ones that count, see `countingFlags`. */
+/** `flags` holds only the flags that count, see `countingFlags`. */
 export function decodeAppendTurn(payload: Uint8Array, flags: number): AppendTurn {
   const reader = new ByteReader(payload, 'APPEND_TURN');
   return {

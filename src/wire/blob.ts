@@ -10,7 +10,7 @@ import { RAW_BYTES_MAX } from './limits.ts';
 // ATTACH_FS: u64 turn, hash of the fs root.    Reply: the same.
 
 export interface PutBlob {
-  /** As claimed: nobody has looked yet. */
+  /** The hash as the client claims it: nobody has checked it yet. */
   readonly hash: Hash;
   readonly bytes: Uint8Array;
 }

@@ -18,7 +18,7 @@ export class ByteParts {
     return this.#parts.values();
   }
 
-  /** A copy in one array. */
+  /** Copies all parts into one array. */
   joined(): Uint8Array {
     const bytes = new Uint8Array(this.#length);
     let at = 0;
@@ -32,7 +32,7 @@ export class ByteParts {
 
 export type CallBytes = Uint8Array | ByteParts;
 
-/** In one array: what is in one already is not copied. */
+/** Returns the bytes in one array. Bytes that are in one array already are not copied. */
 export function inOne(bytes: CallBytes): Uint8Array {
   return bytes instanceof ByteParts ? bytes.joined() : bytes;
 }

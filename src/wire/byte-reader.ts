@@ -4,9 +4,8 @@ import { HASH_BYTES } from '../base/hash.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
 import { isZero, readU64, toBuffer } from '../format/bytes.ts';
 
-// Reads a message from front to back. Whatever the bytes say, nothing outside of them is read, and no
-// length is believed before that many bytes are known to be there. Each read names its field, so that
-// the sender learns what is wrong.
+// Reads a message from front to back. Whatever the bytes say, the reader stays within them. It believes no length
+// before it knows that this many bytes are there. Each read names its field, so that the sender learns what is wrong.
 
 export class ByteReader {
   readonly #bytes: Buffer;
@@ -38,7 +37,7 @@ export class ByteReader {
     return this.#bytes.readBigUInt64LE(this.#take(8, field));
   }
 
-  /** A u64 that counts bytes or milliseconds: past 2^53 - 1 there is no such thing. */
+  /** A u64 that counts bytes or milliseconds: values past 2^53 - 1 are impossible. */
   count64(field: string): number {
     const value = readU64(this.#bytes, this.#take(8, field));
     if (value === undefined) throw this.wrong(field, 'is above 2^53 - 1');
@@ -56,7 +55,7 @@ export class ByteReader {
     return isZero(this.#bytes, this.#at - HASH_BYTES, this.#at) ? undefined : hash;
   }
 
-  /** The same memory, not a copy. */
+  /** Shares the memory; makes no copy. */
   bytes(length: number, field: string): Buffer {
     const start = this.#take(length, field);
     return this.#bytes.subarray(start, start + length);
@@ -71,7 +70,7 @@ export class ByteReader {
     }
   }
 
-  /** A length of at most `max`: more is INVALID, as is more than what is left. */
+  /** A length of at most `max`. INVALID for a greater length, and for one that exceeds the remaining bytes. */
   length32(field: string, max: number): number {
     const length = this.u32(`${field}_len`);
     this.#need(length, field);
@@ -79,7 +78,7 @@ export class ByteReader {
     return length;
   }
 
-  /** A length for which more than `max` is not a mistake but TOO_LARGE. */
+  /** A length for which more than `max` is not INVALID but TOO_LARGE. */
   size32(field: string, max: number): number {
     const size = this.u32(`${field}_len`);
     this.#need(size, field);
@@ -97,7 +96,7 @@ export class ByteReader {
     });
   }
 
-  /** How many items follow, each of at least `itemBytes`: more than can be there is INVALID. */
+  /** The number of items that follow, each of at least `itemBytes`. INVALID for more items than the bytes can hold. */
   items32(field: string, itemBytes: number): number {
     const count = this.u32(`${field}_count`);
     this.#need(count * itemBytes, field);

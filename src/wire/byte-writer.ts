@@ -3,8 +3,8 @@ import { HASH_BYTES } from '../base/hash.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 import { writeU64 } from '../format/bytes.ts';
 
-// Writes a message from front to back. Small fields go into blocks; a large byte array is taken as it
-// is, so that `encodeFrame` copies it once and nobody copies it twice.
+// Writes a message from front to back. Small fields go into blocks. A large byte array is kept as it is, so that
+// `encodeFrame` copies it once and nobody copies it twice.
 
 /** The bytes of a message, in order. */
 export type Parts = readonly Uint8Array[];
@@ -16,9 +16,9 @@ export function lengthOf(parts: Parts): number {
 }
 
 const BLOCK_BYTES = 1024;
-/** From here on a copy costs more than one part more. */
+/** From this size on a copy costs more than an additional part. */
 const LARGE_BYTES = 4096;
-/** Up to here a loop over the characters takes less time than one call of Node's encoder, which is 0.7 µs. */
+/** Up to this length a loop over the characters takes less time than one call of Node's encoder, which is 0.7 µs. */
 const SHORT_CHARS = 64;
 
 export class ByteWriter {
@@ -27,7 +27,7 @@ export class ByteWriter {
   #start = 0;
   #at = 0;
 
-  /** `sizeHint`: how many bytes will be written, if that is known. */
+  /** `sizeHint`: the number of bytes that will be written, if that is known. */
   constructor(sizeHint: number = BLOCK_BYTES) {
     this.#block = Buffer.allocUnsafe(sizeHint);
   }
@@ -104,7 +104,7 @@ export class ByteWriter {
     return this.#parts;
   }
 
-  /** With its length. False, with nothing written, for a text that has other characters. */
+  /** Writes the length and the text. Returns false, with nothing written, for a text that has other characters. */
   #writeAscii(text: string): boolean {
     const at = this.#room(4 + text.length);
     const block = this.#block;

@@ -5,7 +5,7 @@ import type { CallBytes } from './byte-parts.ts';
 import { checkJsonBounds } from './json-bounds.ts';
 import { CALL_BLOBS_MAX, CALL_DEPTH_MAX } from './limits.ts';
 
-// Values of calls as JSON and byte arrays beside it. What JSON lacks is an object with one name:
+// Values of calls: JSON, with byte arrays beside it. A value that JSON lacks is an object with one name:
 //   {"$n":"123"}  a bigint               {"$b":0}      the byte array with that number
 //   {"$u":0}      undefined              {"$f":"NaN"}  a number that JSON has not: NaN, ±Infinity, -0
 // In all other objects a name that begins with "$" is written with one "$" more.
@@ -27,7 +27,7 @@ const FLOATS: ReadonlyMap<unknown, number> = new Map([
   ['-0', -0],
 ]);
 
-/** Throws INVALID for what is neither plain data nor bytes, and for cycles; TOO_LARGE past the limits. */
+/** Throws INVALID for values that are neither plain data nor bytes, and for cycles; TOO_LARGE past the limits. */
 export function toCall(value: unknown): CallBody {
   const blobs: CallBytes[] = [];
   const json = JSON.stringify(pack(value, blobs, 1));
@@ -35,7 +35,7 @@ export function toCall(value: unknown): CallBody {
   return { json, blobs };
 }
 
-/** What `toCall` was given, parts joined; byte arrays share their memory with `blobs`. */
+/** Restores the value that `toCall` was given, with parts joined. Byte arrays share their memory with `blobs`. */
 export function fromCall(body: CallBody): unknown {
   checkJsonBounds(body.json);
   let value: unknown;
@@ -91,7 +91,7 @@ function packObject(value: object, blobs: CallBytes[], depth: number): unknown {
   return packed;
 }
 
-/** What an array has no item for is undefined there too. */
+/** A hole in an array becomes undefined. */
 function packItems(items: readonly unknown[], blobs: CallBytes[], depth: number): unknown[] {
   const packed: unknown[] = [];
   for (let index = 0; index < items.length; index += 1) {
@@ -104,7 +104,7 @@ function isTagged(name: string): boolean {
   return name.charCodeAt(0) === DOLLAR;
 }
 
-/** Changes arrays and objects in place: they come from JSON.parse and nobody else has them. */
+/** Changes arrays and objects in place: they come from JSON.parse, and nobody else holds them. */
 function unpack(value: unknown, blobs: readonly CallBytes[]): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {

@@ -13,7 +13,7 @@ import {
 // Request: u16 method_len, method, body.      Reply: body.
 // Body:    u32 json_len, json, u32 blob_count, count × { u32 len, bytes }.      See call-values.ts.
 
-/** Any verb of a store that has no message of its own. */
+/** A verb of a store that has no message of its own. */
 export interface Call {
   readonly method: string;
   readonly body: CallBody;

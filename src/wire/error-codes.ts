@@ -23,12 +23,12 @@ export const WIRE_CODE: Record<ErrorCode, number> = {
   UNSUPPORTED: 422,
 };
 
-/** Instead of the number for UNAVAILABLE, for one client that asks too much or reads too slowly. */
+/** Replaces the number for UNAVAILABLE when a single client asks too much or reads too slowly. */
 export const TOO_MANY = 429;
 
 /**
- * The reconnecting Go client of cxdb takes an error whose text has one of these, in upper or lower
- * case, for a lost connection: it dials again and repeats the request.
+ * The reconnecting Go client of cxdb searches the text of an error for these phrases, in upper or lower case. If it
+ * finds one, it assumes a lost connection: it dials again and repeats the request.
  */
 const MISLEADING: readonly (readonly [phrase: string, instead: string])[] = [
   ['connection reset', 'peer gone'],
@@ -41,19 +41,19 @@ const MISLEADING: readonly (readonly [phrase: string, instead: string])[] = [
   ['i/o timeout', 'transfer took too long'],
 ];
 
-/** Go lower-cases also the Kelvin sign, as the `u` of an expression does, and the Turkish dotted I. */
+/** Go also lower-cases the Kelvin sign, as the `u` of an expression does, and the Turkish dotted I. */
 const PATTERNS = MISLEADING.map(
   ([phrase, instead]) => [new RegExp(phrase.replaceAll('i', '[iİ]'), 'giu'), instead] as const,
 );
 
-/** The text of an error as it may go out: no phrase that misleads a client, at most 1,024 bytes. */
+/** The text of an error as it may be sent: no phrase that misleads a client, at most 1,024 bytes. */
 export function safeDetail(message: string): string {
   let detail = cutUtf8(message, DETAIL_BYTES_MAX);
   for (const [pattern, instead] of PATTERNS) detail = detail.replace(pattern, instead);
   return cutUtf8(detail, DETAIL_BYTES_MAX);
 }
 
-/** At most `max` bytes of UTF-8, ending with a whole character. */
+/** Cuts a text to at most `max` bytes of UTF-8, ending with a whole character. */
 function cutUtf8(text: string, max: number): string {
   const bytes = Buffer.from(encodeUtf8(text.slice(0, max)));
   if (bytes.length <= max) return bytes.toString('utf8');

@@ -6,7 +6,7 @@ import type { Parts } from './byte-writer.ts';
 import { WIRE_CODE, safeDetail } from './error-codes.ts';
 import { parseJsonObject } from './json-object.ts';
 
-// u32 code, u32 detail_len, detail, and for who knows Quipu u16 name_len, name, u32 data_len, data (JSON).
+// u32 code, u32 detail_len, detail, and for clients that know Quipu u16 name_len, name, u32 data_len, data (JSON).
 
 export interface ErrorMessage {
   readonly code: number;
@@ -39,7 +39,7 @@ export function readError(reader: ByteReader): ErrorMessage {
   return { code, detail, quipu: { name, data } };
 }
 
-/** Clients of cxdb get what is missing by its name alone; others get the error itself. */
+/** Clients of cxdb get only the name of the missing thing; other clients get the error itself. */
 export function toErrorMessage(
   error: QuipuError,
   knowsQuipu: boolean,
@@ -57,7 +57,7 @@ export function toErrorMessage(
   };
 }
 
-/** The error that a server sent. Trusts it to give each code the facts that belong to it. */
+/** The error that a server sent. Trusts the server to give each code the facts that belong to it. */
 export function toQuipuError(message: ErrorMessage): QuipuError {
   const { code, detail, quipu } = message;
   if (quipu !== undefined && Object.hasOwn(WIRE_CODE, quipu.name)) {

@@ -5,32 +5,32 @@ import type { Frame, FrameHeader } from './frame.ts';
 
 // Cuts a stream of bytes into frames.
 // Invariants
-// - Chunks may end anywhere, also inside a header. What comes out depends on the bytes alone.
-// - Memory follows what has arrived, never what a header announces: at most about three times the bytes
-//   of the frame under way, however small the chunks are that bring them.
+// - Chunks may end anywhere, also inside a header. The frames depend on the bytes alone.
+// - Memory follows the bytes that have arrived, never the length that a header announces. It is at most about three
+//   times the bytes of the frame in progress, however small the chunks are that bring them.
 // - Nothing is read ahead: a chunk waits, whole, until `next` is called often enough.
 
 export type FrameEvent =
   | ({ readonly kind: 'frame' } & Frame)
-  /** The payload is over the limit. It is skipped as it arrives; what follows it is read as usual. */
+  /** The payload is over the limit. The reader skips it as it arrives, and reads the frames after it as usual. */
   | ({ readonly kind: 'oversized' } & FrameHeader);
 
-/** A payload that does not come in one chunk is collected in memory that grows from here. */
+/** A payload that does not come in one chunk is collected in memory that grows from this size. */
 const FIRST_BYTES = 4096;
-/** Below this, a read into memory of its own costs more than the copy that it saves. */
+/** Below this size a read into memory of its own costs more than the copy that it saves. */
 const ROOM_BYTES_MIN = 32 * 1024;
 
 export class FrameReader {
-  /** Payloads over this are reported and skipped. Counts for headers that are complete later. */
+  /** Payloads over this size are reported and skipped. A change applies to headers that are complete later. */
   maxPayload: number;
 
   readonly #own: boolean;
   readonly #waiting: Buffer[] = [];
-  /** How much of the first waiting chunk was taken. */
+  /** The number of bytes taken from the first waiting chunk. */
   #taken = 0;
   readonly #headerBytes = Buffer.alloc(FRAME_HEADER_BYTES);
   #headerFill = 0;
-  /** The header of the frame under way, once it is complete. */
+  /** The header of the frame in progress, once it is complete. */
   #header: FrameHeader | undefined;
   #payload = Buffer.alloc(0);
   #payloadFill = 0;
@@ -39,8 +39,8 @@ export class FrameReader {
   #toSkip = 0;
 
   /**
-   * `own`: payloads get memory of their own, all of it at once, for one who trusts the sender with the length.
-   * Chunks may then be used again as soon as `next` has nothing more to give.
+   * `own`: each payload gets memory of its own, all of it at once. This is for a caller that trusts the sender with the
+   * length. The caller may then reuse chunks as soon as `next` has no more frames.
    */
   constructor(maxPayload: number, { own = false }: { readonly own?: boolean } = {}) {
     this.maxPayload = maxPayload;
@@ -52,7 +52,7 @@ export class FrameReader {
     return this.#headerFill > 0 || this.#header !== undefined || this.#toSkip > 0;
   }
 
-  /** Takes a chunk as it is; the caller must not change it any more, but see `own`. */
+  /** Takes a chunk as it is. The caller must not change the chunk any more, except with `own`. */
   push(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
     if (this.#room !== undefined && isBeginningOf(chunk, this.#room)) {
@@ -64,8 +64,8 @@ export class FrameReader {
   }
 
   /**
-   * With `own`, memory of a large payload under way: who reads the next bytes there, and pushes what was read,
-   * saves a copy of them. Counts until the next push.
+   * With `own`, memory of a large payload in progress. A caller that reads the next bytes into it, and pushes what was
+   * read, saves a copy. The memory is valid until the next push.
    */
   room(): Buffer | undefined {
     const { length = 0 } = this.#header ?? {};
@@ -92,7 +92,7 @@ export class FrameReader {
     }
   }
 
-  /** Takes from `bytes`, which is not empty, as much as the state asks for. */
+  /** Takes as much from `bytes`, which is not empty, as the state asks for. */
   #advance(bytes: Buffer): FrameEvent | undefined {
     if (this.#toSkip > 0) {
       const length = Math.min(this.#toSkip, bytes.length);

@@ -10,7 +10,7 @@ export const FRAME_HEADER_BYTES = 16;
 export const REQUEST_ID_BYTES = 8;
 
 export interface FrameHeader {
-  /** Bytes of payload that follow. */
+  /** The number of payload bytes that follow. */
   readonly length: number;
   readonly type: number;
   readonly flags: number;
@@ -35,7 +35,7 @@ export function decodeFrameHeader(bytes: Buffer): FrameHeader {
   };
 }
 
-/** One array for one write: a frame in several writes can wait for an acknowledgement between them. */
+/** Makes one array for one write: a frame in several writes can wait for an acknowledgement between them. */
 export function encodeFrame(
   type: number,
   flags: number,
@@ -54,7 +54,7 @@ export function encodeFrame(
   return frame;
 }
 
-/** The header alone, for a payload that goes out in the same write without being copied. */
+/** Makes the header alone, for a payload that is sent in the same write without being copied. */
 export function encodeFrameHeader(header: HeaderFields): Uint8Array {
   assertFits(header.length);
   const bytes = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
@@ -62,7 +62,7 @@ export function encodeFrameHeader(header: HeaderFields): Uint8Array {
   return bytes;
 }
 
-/** Into memory that is there, for a request whose id is a number below 2^48. The result is where the payload goes. */
+/** Writes into existing memory, for a request whose id is a number below 2^48. Returns where the payload goes. */
 export function writeFrameHeader(
   target: Buffer,
   at: number,

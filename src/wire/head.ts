@@ -14,7 +14,7 @@ export interface Head {
   readonly depth: number;
 }
 
-/** For CTX_FORK too: the two behave alike. `base` 0 asks for an empty context. */
+/** Also encodes CTX_FORK: the two behave alike. `base` 0 asks for an empty context. */
 export function encodeCtxCreate(base: bigint): Parts {
   return new ByteWriter(8).u64(base).parts();
 }

@@ -5,7 +5,7 @@ import { parseJsonObject } from './json-object.ts';
 import { META_BYTES_MAX, NAME_BYTES_MAX } from './limits.ts';
 
 // Request: nothing at all, or u16 version, u16 tag_len, tag, u32 meta_len, meta (JSON).
-// Reply:   u64 session, u16 version, and for who knows Quipu u32 caps_len, caps (JSON).
+// Reply:   u64 session, u16 version, and for clients that know Quipu u32 caps_len, caps (JSON).
 export const PROTOCOL_VERSION = 1;
 
 export interface HelloRequest {
@@ -16,11 +16,11 @@ export interface HelloRequest {
   readonly meta: string;
 }
 
-/** What Quipu reads in the meta of a HELLO. */
+/** The fields that Quipu reads in the meta of a HELLO. */
 export interface HelloMeta {
-  /** Authenticates the connection. Never log it. */
+  /** Authenticates the connection. Never log the token. */
   readonly token: string | undefined;
-  /** The client knows what Quipu adds to the protocol. */
+  /** The client knows Quipu's extensions of the protocol. */
   readonly quipu: boolean;
 }
 
@@ -53,7 +53,7 @@ export function helloMeta(meta: HelloMeta): string {
   return JSON.stringify({ token: meta.token, quipu: meta.quipu ? 1 : undefined });
 }
 
-/** Whatever is not understood is ignored: other clients may put anything here. */
+/** Ignores everything that it does not understand: other clients may put anything here. */
 export function parseHelloMeta(meta: string): HelloMeta {
   const object = parseJsonObject(meta);
   const token = object?.['token'];

@@ -13,7 +13,7 @@ export function checkJsonBounds(json: string): void {
   if (excess?.of === 'values') throw tooLarge('values', excess.size, CALL_VALUES_MAX);
 }
 
-/** At most three bytes a unit, so only a text near the limit is measured; this also runs in a browser. */
+/** A unit takes at most three bytes, so only a text near the limit is measured. This also runs in a browser. */
 function utf8Length(text: string): number {
   if (text.length * 3 <= CALL_JSON_BYTES_MAX) return text.length;
   return new TextEncoder().encode(text).length;

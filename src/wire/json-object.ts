@@ -4,7 +4,7 @@ export function parseJsonObject(text: string): Readonly<Record<string, unknown>>
   try {
     value = JSON.parse(text);
   } catch {
-    // SyntaxError: the caller treats it like any other text that is not an object.
+    // SyntaxError: the caller treats the text like any other text that is not an object.
     return undefined;
   }
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

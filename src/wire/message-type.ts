@@ -18,11 +18,11 @@ export const MessageType = {
   PATCH: 36,
   UNSUBSCRIBE: 37,
   CALL: 38,
-  /** Only pushed: the pieces of a long answer to a CALL. */
+  /** Only pushed: carries the pieces of a long answer to a CALL. */
   STREAM: 39,
   /** Never sent by a client. */
   ERROR: 255,
 } as const;
 
-/** In the header of a frame that no request waits for. */
+/** The flag in the header of a frame that no request waits for. */
 export const PUSHED = 1;

@@ -1,6 +1,6 @@
 import type { ByteReader } from './byte-reader.ts';
 
-/** How a turn that was open came to its end. */
+/** The way in which an open turn came to its end. */
 export type Outcome = 'complete' | 'aborted' | 'interrupted';
 
 const OUTCOMES: readonly Outcome[] = ['complete', 'aborted', 'interrupted'];

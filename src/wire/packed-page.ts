@@ -1,8 +1,8 @@
 import type { PackedTurns } from './packed-turns.ts';
 
-/** What a patch makes of a turn: the patch itself, and what shows instead of the turn's own. */
+/** The effect of a patch on a turn: the patch itself, and the values that replace the turn's own. */
 export interface PackedOverlay {
-  /** Which turn of the page. */
+  /** The place of the turn in the page. */
   readonly index: number;
   readonly patch: unknown;
   readonly encoding: number;
@@ -12,10 +12,12 @@ export interface PackedOverlay {
 
 /** A page of turns as the call `contexts.page` answers it. */
 export interface PackedPage<P = Uint8Array> {
-  /** A page has hundreds of records: nobody walks through them to find bigints and bytes. */
+  /**
+   * The records are packed, because a page has hundreds of them: nobody walks through them to find bigints and bytes.
+   */
   readonly turns: PackedTurns<P>;
   readonly overlays: readonly PackedOverlay[];
-  /** Why turns are tombstones or were aborted, by their place in the page. */
+  /** The reasons why turns are tombstones or were aborted, by their place in the page. */
   readonly reasons: readonly (readonly [index: number, reason: string])[];
   readonly headDepth: number;
   readonly cursor: bigint | undefined;

@@ -18,7 +18,7 @@ const NO_HASH = ' '.repeat(HASH_DIGITS);
 const NOTHING = -1;
 const APART = -2;
 
-/** What is known of a turn but for its payload. */
+/** All fields of a turn except the payload's bytes. */
 export interface PackedRow {
   readonly id: bigint;
   readonly parent: bigint;
@@ -34,10 +34,10 @@ export interface PackedRow {
   readonly createdAt: number;
 }
 
-/** Undefined when there is none to show; null when it is too large for a page. */
+/** Undefined when there is no payload to show; null when the payload is too large for a page. */
 export type PackedPayload = Uint8Array | null | undefined;
 
-/** `P` is `ByteParts` where it is written, and `Uint8Array` where it is read. */
+/** `P` is `ByteParts` where the turns are written, and `Uint8Array` where they are read. */
 export interface PackedTurns<P = Uint8Array> {
   readonly rows: Uint8Array;
   readonly types: Uint8Array;
@@ -97,14 +97,14 @@ function lengthOf(payload: PackedPayload): number {
   return payload === null ? APART : payload.length;
 }
 
-/** Calls `take` for every turn in order. The payloads share their memory with what was packed. */
+/** Calls `take` for every turn in order. The payloads share their memory with the packed bytes. */
 export function unpackTurns(
   packed: PackedTurns,
   take: (row: PackedRow, payload: PackedPayload) => void,
 ): void {
   const { rows, payloads } = packed;
   const types = parseBoundedJson(decodeUtf8(packed.types)) as string[];
-  // Decoded together and cut: one by one it takes three times as long.
+  // All hashes are decoded together and then cut: decoding one by one takes three times as long.
   const hashes = decodeUtf8(packed.hashes);
   const view = new DataView(rows.buffer, rows.byteOffset, rows.length);
   let start = payloads.byteOffset;

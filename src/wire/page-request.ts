@@ -8,7 +8,7 @@ import { PageFlag } from './request-flags.ts';
 // GET_RANGE_BY_DEPTH: u64 context, u64 as_of, u32 start_depth, u32 limit, u32 include_payload
 // each followed by [u64 patch_seq] with HAS_AS_OF and [u32 max_bytes] with HAS_MAX_BYTES.
 
-/** As `startDepth`: the last turns of the chain instead of a range. */
+/** A value of `startDepth`: asks for the last turns of the chain instead of a range. */
 export const LAST_DEPTHS = 0xffff_ffff;
 
 export interface PageOptions {
@@ -53,7 +53,7 @@ export function encodeGetLast(request: GetLast): Parts {
   return writeOptions(new ByteWriter(28).u64(request.context), request);
 }
 
-/** `flags` are the ones that count, see `countingFlags`. */
+/** `flags` holds only the flags that count, see `countingFlags`. */
 export function decodeGetLast(payload: Uint8Array, flags: number): GetLast {
   const reader = new ByteReader(payload, 'GET_LAST');
   return { context: reader.u64('context_id'), ...readOptions(reader, flags) };

@@ -23,7 +23,7 @@ export interface Page {
   readonly cursor: bigint;
   readonly head: bigint;
   readonly headDepth: number;
-  /** One for each turn, if they were asked for. */
+  /** One row for each turn, if the client asked for rows. */
   readonly ext: readonly ExtRow[] | undefined;
 }
 
@@ -50,7 +50,7 @@ export function decodePage(payload: Uint8Array): Page {
   return { turns, cursor, head, headDepth, ext };
 }
 
-/** Rows may be longer one day; what this reader does not know of is at their end. */
+/** Rows may become longer; fields that this reader does not know are at their end. */
 function readExt(reader: ByteReader, count: number): ExtRow[] {
   const rowBytes = reader.u32('row_size');
   if (rowBytes < EXT_ROW_BYTES) throw reader.wrong('row_size', `is at least ${EXT_ROW_BYTES}`);

@@ -8,7 +8,7 @@ import { RAW_BYTES_MAX } from './limits.ts';
 // u64 turn, u32 flags, u64 expect_seq, hash, u32 payload_len, payload, u32 key_len, key.
 // Reply: u64 turn, u64 seq, hash that the turn has now.
 
-/** Bits of a PATCH, and of the push that tells of it. */
+/** Bits of a PATCH, and of the push that reports it. */
 export const PatchFlag = {
   /** Hides the payload. The hash is zeros, and the payload of the patch is the reason. */
   TOMBSTONE: 1,
@@ -20,11 +20,11 @@ const KNOWN_FLAGS = PatchFlag.TOMBSTONE | PatchFlag.CHECK_SEQ;
 
 export interface PatchRequest {
   readonly turn: bigint;
-  /** The newest patch of the turn must have this number (0: none); undefined: whatever it is. */
+  /** The newest patch of the turn must have this number (0: none); undefined: any number is fine. */
   readonly expectSeq: bigint | undefined;
-  /** Of the new payload; undefined for a tombstone. */
+  /** The hash of the new payload; undefined for a tombstone. */
   readonly hash: Hash | undefined;
-  /** The new payload, or empty when it is stored already. Of a tombstone the reason, UTF-8. */
+  /** The new payload, or empty when it is stored already. For a tombstone: the reason, in UTF-8. */
   readonly payload: Uint8Array;
   readonly key: Uint8Array | undefined;
 }
@@ -32,7 +32,7 @@ export interface PatchRequest {
 export interface PatchReply {
   readonly turn: bigint;
   readonly seq: bigint;
-  /** What the payload reads as now; undefined for a tombstone. */
+  /** The hash of the payload that the turn shows now; undefined for a tombstone. */
   readonly hash: Hash | undefined;
 }
 

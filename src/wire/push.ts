@@ -7,7 +7,7 @@ import type { Outcome } from './outcome.ts';
 import { readExtRow, readTurnRec, writeExtRow, writeTurnRec } from './turn-rec.ts';
 import type { ExtRow, TurnRec } from './turn-rec.ts';
 
-// What a subscriber hears, in frames of type SUBSCRIBE with the flag PUSHED: u32 kind, u64 turn, body.
+// The pushes to a subscriber, in frames of type SUBSCRIBE with the flag PUSHED: u32 kind, u64 turn, body.
 
 const Kind = {
   TURN: 1,
@@ -48,7 +48,7 @@ export interface PushedSeal {
   readonly hash: Hash;
 }
 
-/** The head went to another branch. `turn` is the head. Body: u64 common_turn, u64 head, u32 head_depth. */
+/** The head moved to another branch. `turn` is the head. Body: u64 common_turn, u64 head, u32 head_depth. */
 export interface PushedHead {
   readonly kind: 'head';
   /** The turns after this one follow. */

@@ -9,7 +9,7 @@ export const AppendFlag = {
   EXPECT_HEAD: 2,
   /** The turn starts open. */
   OPEN: 4,
-  /** The reply says all that is known of the turn, see row-ack.ts. Not for turns that start open. */
+  /** The reply holds the whole row of the turn, see row-ack.ts. Not for turns that start open. */
   WANT_ROW: 8,
 } as const;
 
@@ -37,8 +37,8 @@ const KNOWN: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * The bits of a request that count. In the types of cxdb a client that has not said it knows Quipu's
- * additions may have anything in the others, so they are dropped; in Quipu's own they are INVALID.
+ * The bits of a request that count. Message types of cxdb: a client that has not said it knows Quipu's extensions may
+ * have anything in the other bits, so they are dropped. Quipu's own message types: other bits are INVALID.
  */
 export function countingFlags(type: number, flags: number, knowsQuipu: boolean): number {
   const known = KNOWN.get(type) ?? 0;

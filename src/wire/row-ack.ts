@@ -15,9 +15,9 @@ export interface RowAck {
   readonly turn: bigint;
   readonly depth: number;
   readonly hash: Hash;
-  /** Of the commit. */
+  /** The sequence number of the commit. */
   readonly seq: number;
-  /** The key was known: this is the turn of the first time. */
+  /** The key was known: this is the turn of the first attempt. */
   readonly replayed: boolean;
   /** 0 for a root. */
   readonly parent: bigint;
@@ -30,7 +30,7 @@ export interface RowAck {
   readonly type: string;
 }
 
-/** In one pass over one array: every append of our own client gets one. */
+/** Works in one pass over one array: every append of our own client gets a ROW_ACK. */
 export function encodeRowAck(ack: RowAck): Parts {
   const typeBytes = Buffer.byteLength(ack.type);
   const bytes = Buffer.allocUnsafe(ROW_ACK_BYTES + typeBytes);

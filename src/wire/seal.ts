@@ -11,10 +11,10 @@ import type { Outcome } from './outcome.ts';
 export interface Seal {
   readonly context: bigint;
   readonly turn: bigint;
-  /** `interrupted` is the server's to say. */
+  /** Only the server may say `interrupted`. */
   readonly outcome: Exclude<Outcome, 'interrupted'>;
   readonly totalLength: number;
-  /** Undefined: the client does not know, so nothing is compared. */
+  /** Undefined: the client does not know the hash, so nothing is compared. */
   readonly hash: Hash | undefined;
   readonly reason: string;
 }

@@ -6,8 +6,8 @@ import type { CallBody } from './call-values.ts';
 import { readError, writeError } from './error-message.ts';
 import type { ErrorMessage } from './error-message.ts';
 
-// The pieces of a long answer to a CALL, in frames of type STREAM with the flag PUSHED and the request
-// id of the CALL: u32 kind, and for an item the body of a CALL reply, for an error that of an ERROR.
+// The pieces of a long answer to a CALL, in frames of type STREAM with the flag PUSHED and the request id of the CALL:
+// u32 kind, then a body. The body of an item is that of a CALL reply; the body of an error is that of an ERROR.
 
 const Kind = { ITEM: 1, END: 2, ERROR: 3 } as const;
 

@@ -6,7 +6,7 @@ import { REQUEST_ID_BYTES } from './frame.ts';
 // SUBSCRIBE:   u64 context, u64 after, u32 want.    Reply: HEAD, then pushes (push.ts).
 // UNSUBSCRIBE: request id of the SUBSCRIBE.         Reply: the same.
 
-/** As `after`: only what happens from now on. */
+/** A value of `after`: asks only for events from now on. */
 export const FROM_NOW: bigint = 2n ** 64n - 1n;
 
 /** Bits of `want`. */
@@ -21,7 +21,7 @@ const KNOWN_WANTS = Want.PAYLOADS | Want.OPEN | Want.PATCHES;
 
 export interface Subscribe {
   readonly context: bigint;
-  /** The last turn the client has; 0: it has none. */
+  /** The last turn that the client has; 0: the client has none. */
   readonly after: bigint;
   readonly want: number;
 }
@@ -39,7 +39,7 @@ export function decodeSubscribe(payload: Uint8Array): Subscribe {
   return { context, after, want };
 }
 
-/** Request and reply alike. */
+/** Encodes both the request and the reply, which are alike. */
 export function encodeUnsubscribe(subscribeReqId: Uint8Array): Parts {
   return [subscribeReqId];
 }

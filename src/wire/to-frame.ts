@@ -13,9 +13,9 @@ export interface FrameFields {
   readonly reqId: Uint8Array;
 }
 
-/** Up to here one array is cheaper than several. */
+/** Up to this size one array is cheaper than several. */
 const WHOLE_BYTES = 8192;
-/** From here on a part is not copied. */
+/** From this size on a part is not copied. */
 const LARGE_BYTES = 4096;
 
 /** Large parts stay where they are, so that a page of payloads is not copied; small neighbours are joined. */

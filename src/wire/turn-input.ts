@@ -3,7 +3,7 @@ import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import { NAME_BYTES_MAX, RAW_BYTES_MAX } from './limits.ts';
 
-// What APPEND_TURN and each item of APPEND_BATCH say of a turn:
+// The fields of a turn in APPEND_TURN and in each item of APPEND_BATCH:
 // u32 type_len, type, u32 version, u32 encoding, u32 compression, u32 raw_len, hash, u32 payload_len, payload.
 export const Compression = { none: 0, zstd: 1 } as const;
 
@@ -13,11 +13,11 @@ export interface TurnInput {
   /** See `format/encoding.ts`; unknown numbers are kept as given. */
   readonly encoding: number;
   readonly compression: number;
-  /** Length of the payload when it is not compressed. As claimed: nobody has looked yet. */
+  /** Length of the payload when it is not compressed. The client claims it: nobody has checked it yet. */
   readonly rawLength: number;
-  /** Of the bytes when they are not compressed. As claimed. */
+  /** The hash of the bytes when they are not compressed. The client claims it. */
   readonly hash: Hash;
-  /** As sent. */
+  /** The payload as sent. */
   readonly payload: Uint8Array;
 }
 

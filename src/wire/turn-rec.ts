@@ -25,13 +25,13 @@ export interface TurnRec {
   readonly size: number;
   /** Undefined (zeros) for an open turn and for a tombstone. */
   readonly hash: Hash | undefined;
-  /** Empty when it was not asked for. */
+  /** Empty when the client did not ask for it. */
   readonly payload: Uint8Array;
 }
 
-/** Bits of a turn that only answers have, beside the lower ones of `format/turn-flags.ts`. */
+/** Bits of a turn that only answers have, in addition to the lower ones of `format/turn-flags.ts`. */
 export const WireTurnFlag = {
-  /** It has a file-system root of its own. */
+  /** The turn has a file-system root of its own. */
   FS_ROOT: 32,
   /** The payload was asked for and cannot be read. */
   UNREADABLE: 64,
@@ -41,7 +41,7 @@ export interface ExtRow {
   readonly createdAt: number;
   /** Bits of `TurnFlag` below 32, and of `WireTurnFlag`. */
   readonly flags: number;
-  /** Of the newest patch that was applied, or 0. */
+  /** The number of the newest patch that was applied, or 0. */
   readonly patchSeq: bigint;
 }
 
