@@ -5,18 +5,18 @@ import type { Change } from '../engine/batch.ts';
 import { isPassing } from './retry.ts';
 import type { Transport } from './transport.ts';
 
-// The changes of a store, from one stream for all who listen.
+// The changes of a store, from one stream for all listeners.
 // Invariants
 // - Listeners hear changes in commit order, each once.
-// - When the stream was lost, `missed` is called as soon as there is one again and before any change of
-//   it: what was committed in between is heard by nobody, and seen by reads that begin then.
-// - A listener hears nothing that this client knew to be committed when it began to listen.
+// - After a lost stream, `missed` is called as soon as there is a new stream and before any change of it. No listener
+//   hears the commits in between; reads that begin after `missed` see them.
+// - A listener hears no change that this client knew to be committed when the listener began.
 // - While nobody listens there is no stream.
 
 interface Listener {
   readonly hear: (change: Change) => void;
   readonly missed: (() => void) | undefined;
-  /** Changes up to this one came before it listened. */
+  /** Changes up to this one came before the listener began. */
   afterSeq: number;
 }
 
@@ -25,7 +25,7 @@ export class ChangeFeed {
   readonly #listeners: Set<Listener> = new Set();
   #seenSeq = 0;
   #running: AbortController | undefined;
-  /** Settles when the stream under way is live or could not be had. Never rejects. */
+  /** Settles when the stream in progress is live or has failed. Never rejects. */
   #ready: Promise<void> | undefined;
   #closed = false;
 
@@ -33,12 +33,15 @@ export class ChangeFeed {
     this.#transport = transport;
   }
 
-  /** Undefined unless there is something to wait for before a request may rely on being heard of. */
+  /**
+   * A request waits for this promise, so that listeners hear of its effects. Undefined when there is nothing to wait
+   * for.
+   */
   get ready(): Promise<void> | undefined {
     return this.#ready;
   }
 
-  /** A commit is known to have happened. */
+  /** Notes a commit that is known to have happened. */
   saw(seq: number): void {
     if (seq > this.#seenSeq) this.#seenSeq = seq;
   }
@@ -79,9 +82,9 @@ export class ChangeFeed {
           attempt = 0;
         });
       } catch (error) {
-        // A reader without the right to listen, or a server that has no such call, has none tomorrow.
+        // A reader without the right to listen, or a server without this call, will have none tomorrow either.
         if (isRefusal(error)) break;
-        // Anything else that does not pass by itself is met by whoever looks.
+        // Listeners read the store after `missed`, and so meet any other error that does not pass by itself.
         if (!isPassing(error)) this.#tellMissed();
       }
       if (!signal.aborted) await sleep(pauseMs(attempt), undefined, { signal }).catch(() => {});
@@ -119,7 +122,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The store may be another one by now, such as one that was restored: numbers may begin anew. */
+  /** The store may be another one by now, such as a restored one: sequence numbers may start again. */
   #tellMissed(): void {
     this.#seenSeq = 0;
     for (const listener of this.#listeners) {

@@ -1,13 +1,13 @@
-/** Something that must be over by then, unless it is taken back. */
+/** Something that must be over by a time, unless it is taken back. */
 export interface Deadline {
-  /** As `performance.now()` counts. */
+  /** The time, as `performance.now()` counts. */
   readonly at: number;
   passed(): void;
 }
 
 /**
- * Tells those that are not taken back in time. One timer for all, set to the first of them and not moved when
- * that one is taken back: a timer for each request took longer than sending it.
+ * Notifies the deadlines that are not taken back in time. One timer serves all. The timer is set to the first deadline,
+ * and is not moved when that one is taken back: a timer for each request took longer than sending it.
  */
 export class Deadlines {
   readonly #waiting = new Set<Deadline>();
@@ -27,7 +27,7 @@ export class Deadlines {
     if (at >= this.#firesAt) return;
     clearTimeout(this.#timer);
     this.#firesAt = at;
-    // Whoever waits keeps the process alive by what it waits for.
+    // The timer need not keep the process alive: the connection that a caller waits for does.
     this.#timer = setTimeout(() => this.#fire(), Math.max(0, at - performance.now())).unref();
   }
 

@@ -2,7 +2,7 @@ import type { Found, Wanted } from '../engine/engine.ts';
 import type { ContextRow, PatchRow, TurnRow } from '../engine/rows.ts';
 import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../wire/limits.ts';
 
-/** Any number of records, with as many questions as it takes: mostly one. */
+/** Gets any number of records, with as many requests as needed: mostly one. */
 export async function getInParts(
   { contexts = [], turns = [], patches = [] }: Wanted,
   ask: (some: Wanted) => Promise<Found>,

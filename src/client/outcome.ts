@@ -6,12 +6,12 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return 'outcome' in error.data && error.data.outcome === 'unknown';
 }
 
-/** The request did not reach the server, or the server did nothing about it. */
+/** The error for a request that did not reach the server, or that the server did not carry out. */
 export function unavailable(message: string, cause?: unknown): QuipuError<'UNAVAILABLE'> {
   return new QuipuError('UNAVAILABLE', message, { what: 'server' }, { cause });
 }
 
-/** The request was on its way when the server went out of reach. */
+/** The error for a request that was on its way when the server went out of reach. */
 export function outcomeUnknown(message: string, cause?: unknown): QuipuError<'UNAVAILABLE'> {
   const data = { what: 'server', outcome: 'unknown' } as const;
   return new QuipuError('UNAVAILABLE', message, data, { cause });
@@ -27,7 +27,7 @@ export function timedOut(what: string, afterMs: number, sent: boolean): QuipuErr
   });
 }
 
-/** A server that ran out of time cannot say what became of the request. */
+/** A server that ran out of time cannot tell the outcome of the request. */
 export function fromServer(error: QuipuError): QuipuError {
   if (!isQuipuError(error, 'TIMEOUT')) return error;
   const data = { ...error.data, outcome: 'unknown' } as const;

@@ -14,20 +14,20 @@ export type Address =
 
 const SCHEMES: ReadonlySet<string> = new Set(['quipu:', 'quipus:', 'http:', 'https:', 'unix:']);
 
-/** The scheme with its colon, in lower case; undefined for what is a path. */
+/** The scheme with its colon, in lower case; undefined for a path. */
 export function schemeOf(url: string): string | undefined {
   return /^([a-z][a-z0-9+.-]+:)/i.exec(url)?.[1]?.toLowerCase();
 }
 
-/** True for what names a server, and not a folder. */
+/** True for the address of a server, and not of a folder. */
 export function isServerAddress(url: string): boolean {
   const scheme = schemeOf(url);
   return scheme !== undefined && SCHEMES.has(scheme);
 }
 
 /**
- * `quipu://host[:port]`, `quipus://…` for TLS, `unix:<path>`, `http(s)://…`. Those of the binary protocol
- * take `?timeoutMs=<n>`. Secrets have no place in an address: it is shown in lists and logs.
+ * Parses `quipu://host[:port]`, `quipus://…` for TLS, `unix:<path>`, `http(s)://…`. Addresses of the binary protocol
+ * take `?timeoutMs=<n>`. Secrets do not belong in an address: lists and logs show it.
  */
 export function parseAddress(url: string): Address {
   const scheme = schemeOf(url);

@@ -4,14 +4,14 @@ import type { Batch, BlobPut } from '../engine/batch.ts';
 // Decides how a batch is sent over a connection that can be lost before the answer comes.
 
 /**
- * `same`: carried out twice it is as if once. `compared`: it can be carried out only once, but whether a
- * refusal comes from the first time or from somebody else cannot be told. `once`: neither.
+ * `same`: carrying the batch out twice has the same effect as once. `compared`: the batch can be carried out only once,
+ * but a refusal does not tell whether the first attempt or another client caused it. `once`: neither.
  */
 export type Repetition = 'same' | 'compared' | 'once';
 
 export function repetitionOf(batch: Batch): Repetition {
   const { contexts = [], turns = [], opens = [], patches = [], logs = [], docs = [] } = batch;
-  // With a known key nothing of the batch is done again, whatever else it holds.
+  // If the key is known, the server repeats no part of the batch, whatever else the batch holds.
   if (batch.idempotency !== undefined && turns.length > 0) return 'same';
   if (contexts.some((change) => change.do === 'create' && change.key !== undefined)) return 'same';
   const compared = [
@@ -22,7 +22,7 @@ export function repetitionOf(batch: Batch): Repetition {
     ...docs.map((doc) => doc.expectedVersion !== undefined),
   ];
   if (contexts.length > 0 || (batch.fsRoots ?? []).length > 0) return 'once';
-  // Blobs, deltas at their offset and seals are the same however often they come.
+  // Blobs, deltas at their offset and seals have the same effect however often they come.
   if (compared.length === 0) return 'same';
   return compared.every(Boolean) ? 'compared' : 'once';
 }
@@ -37,7 +37,9 @@ export function isAppend(batch: Batch): boolean {
   return true;
 }
 
-/** The context that a key may be for: turns of one context that exists, and nothing else but their blobs. */
+/**
+ * The context that a key may be for: the batch holds turns of one existing context, and nothing else but their blobs.
+ */
 export function keyScope(batch: Batch): ContextId | undefined {
   const { turns, idempotency } = batch;
   if (turns === undefined || idempotency !== undefined || !isAppend(batch)) return undefined;
@@ -47,7 +49,7 @@ export function keyScope(batch: Batch): ContextId | undefined {
   return context;
 }
 
-/** Payload bytes that travel with the rest of a batch; more are put before it. */
+/** Payload bytes that travel with the rest of a batch. More bytes are put before the batch. */
 const TOGETHER_BYTES = 8_388_608;
 
 export interface SplitBatch {
@@ -56,7 +58,7 @@ export interface SplitBatch {
   readonly batch: Batch;
 }
 
-/** A blob that was put before is there when the batch comes, since it is too young to be collected. */
+/** A blob that was put before is still there when the batch comes, because it is too young to be collected. */
 export function splitBlobs(batch: Batch): SplitBatch {
   let bytes = 0;
   for (const blob of batch.blobs ?? []) bytes += blob.bytes.length;

@@ -1,13 +1,13 @@
 import type { Hash } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
 
-// A blob comes in pieces that are asked for one by one: nobody's memory fills up when the reader is
-// slow, no other answer waits behind a long one, and after a lost connection the next piece is asked for.
+// A blob comes in pieces that the client asks for one by one. So a slow reader fills nobody's memory, and no other
+// answer waits behind a long one. After a lost connection the client asks for the next piece.
 
 const PIECE_BYTES = 1_048_576;
 
 export interface BlobPiece {
-  /** Of the whole blob. */
+  /** The size of the whole blob. */
   readonly size: number;
   readonly bytes: Uint8Array;
 }
@@ -22,7 +22,7 @@ export type ReadPiece = (
 export async function getWhole(read: ReadPiece, hash: Hash): Promise<Uint8Array | undefined> {
   const first = await read(hash, 0, PIECE_BYTES);
   if (first === undefined) return undefined;
-  // Its own array: a small one would otherwise keep the whole chunk it arrived in.
+  // An array of its own: a small blob would otherwise keep the whole chunk in which it arrived.
   const whole = new Uint8Array(first.size);
   whole.set(first.bytes);
   let at = first.bytes.length;
@@ -35,7 +35,7 @@ export async function getWhole(read: ReadPiece, hash: Hash): Promise<Uint8Array 
   return whole;
 }
 
-/** One piece ahead of the reader. */
+/** Reads one piece ahead of the reader. */
 export async function* readPieces(
   read: ReadPiece,
   hash: Hash,
@@ -43,7 +43,7 @@ export async function* readPieces(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const ask = (from: number): Promise<BlobPiece | undefined> => {
     const piece = read(hash, from, Math.max(0, Math.min(PIECE_BYTES, end - from)));
-    // Nobody may get to await it.
+    // The reader may stop before it awaits this piece.
     piece.catch(() => undefined);
     return piece;
   };

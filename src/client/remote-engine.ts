@@ -36,15 +36,18 @@ import { RemoteUpkeep } from './remote-upkeep.ts';
 import { Requests } from './requests.ts';
 import type { Transport } from './transport.ts';
 
-/** What one call may ask for; longer lists are put together from several. */
+/** The number of records that one call may ask for. Longer lists are put together from several calls. */
 const RECORDS_MAX = 10_000;
 
 export interface RemoteEngineOptions {
-  /** For a request with all its attempts. */
+  /** The time for a request with all its attempts. */
   readonly timeoutMs: number;
 }
 
-/** The engine of a server, over any transport. Reads are repeated on a lost connection, commits when that is safe. */
+/**
+ * The engine of a server, over any transport. After a lost connection reads are repeated, and commits when that is
+ * safe.
+ */
 export class RemoteEngine implements Engine {
   readonly capabilities: EngineCapabilities = {
     reopen: { missing: 'a client does not own the data' },
@@ -246,12 +249,12 @@ export class RemoteEngine implements Engine {
     return (await this.#requests.read(method, args)) as T;
   }
 
-  /** A verb that changes something and must not be done twice: it is sent once. */
+  /** A verb that changes something and must not run twice: it is sent once. */
   async tell<T>(method: string, args: readonly unknown[]): Promise<T> {
     return (await this.#requests.once(method, args)) as T;
   }
 
-  /** Work that is too long for an answer. */
+  /** A call for work that takes longer than an answer may. */
   async runLong(method: string, args: readonly unknown[], progress?: Progress): Promise<unknown> {
     return this.#requests.runLong(method, args, progress);
   }

@@ -17,7 +17,7 @@ import type {
 } from '../queue/queue.ts';
 import type { RemoteEngine } from './remote-engine.ts';
 
-/** How soon an event is seen by one who follows from afar. */
+/** The interval at which a remote follower looks for new events. */
 const POLL_MS = 250;
 
 type Asker = Pick<RemoteEngine, 'ask' | 'tell'>;
@@ -26,7 +26,7 @@ type Asker = Pick<RemoteEngine, 'ask' | 'tell'>;
 export function remoteQueues(engine: Asker): Queues {
   return {
     async open(name: string, { create = true }: OpenQueueOptions = {}): Promise<Queue> {
-      // Making one that is there does nothing, so it may be repeated.
+      // Creating a queue that exists does nothing, so the call may be repeated.
       await engine.ask(create ? 'queues.create' : 'queues.info', [name]);
       return new RemoteQueue(engine, name);
     },
@@ -62,7 +62,7 @@ class RemoteQueue implements Queue {
   }
 
   async pop(consumer: string, options: PopOptions): Promise<QueueEvent[]> {
-    // The same acknowledgement again changes nothing.
+    // Repeating an acknowledgement changes nothing.
     return this.#engine.ask('queues.pop', [this.#name, consumer, options]);
   }
 
@@ -101,7 +101,7 @@ class RemoteQueue implements Queue {
       try {
         await setTimeout(POLL_MS, undefined, signal === undefined ? {} : { signal });
       } catch {
-        // Aborted.
+        // The caller aborted.
         return;
       }
     }

@@ -11,7 +11,7 @@ import type {
   Upkeep,
 } from '../engine/upkeep.ts';
 
-/** Long work that is done where the data is. */
+/** Runs long work where the data is. */
 export type RunLong = (
   method: string,
   args: readonly unknown[],

@@ -11,7 +11,7 @@ import type { PackedPage } from '../wire/packed-page.ts';
 import type { RemoteEngine } from './remote-engine.ts';
 import { unpackPage } from './unpack-page.ts';
 
-/** What a store over this engine leaves to the server. */
+/** The verbs that a store over this engine leaves to the server. */
 export function remoteVerbs(engine: RemoteEngine): StoreElsewhere {
   const readPage: ReadPage = async (request, read) => {
     const page = await engine.ask<PackedPage>('contexts.page', [request, read]);

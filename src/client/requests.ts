@@ -13,7 +13,7 @@ import type { Transport } from './transport.ts';
 import { Underway } from './underway.ts';
 import { UploadSource } from './upload-source.ts';
 
-/** How requests reach the server: when they are repeated, when they are refused, and who waits for whom. */
+/** Sends requests to the server, and decides which are repeated, which are refused, and which wait. */
 export class Requests {
   readonly #transport: Transport;
   readonly #timeoutMs: number;
@@ -35,7 +35,7 @@ export class Requests {
     return this.#send(method, args, true);
   }
 
-  /** A call that changes something: nobody knows whether a lost one was carried out, so it is not repeated. */
+  /** A call that changes something. After a lost connection its outcome is unknown, so it is not repeated. */
   async once(method: string, args: readonly unknown[]): Promise<unknown> {
     this.assertOpen(method);
     return this.#send(method, args, false);
@@ -50,11 +50,11 @@ export class Requests {
     this.#keys += 1;
     const key = `${this.#keyPrefix}-${this.#keys}`;
     const committed = await this.#commitOne(new KeyedBatch(batch, { context, key }));
-    // Only this client knows the key, so whoever called sees these turns for the first time.
+    // Only this client knows the key, so the caller sees these turns for the first time.
     return committed.replayed ? { ...committed, replayed: false } : committed;
   }
 
-  /** The body is read once, so it is never sent again. */
+  /** The body can be read only once, so it is never sent again. */
   async putBlob({ chunks, sha256 = false }: BlobSource): Promise<unknown> {
     this.assertOpen('putBlob');
     const source = new UploadSource(chunks);
@@ -63,8 +63,9 @@ export class Requests {
   }
 
   /**
-   * Work that is too long for an answer: it tells of its progress, and its result last. All of it is upkeep,
-   * which does what is left to do: it is begun again with whoever answers after its server was lost.
+   * Work that takes longer than an answer may: the server reports its progress, and its result last. All such work is
+   * maintenance, which does what is left to do. If its server is lost, the work starts again with the next server that
+   * answers.
    */
   async runLong(
     method: string,
@@ -75,7 +76,7 @@ export class Requests {
     return this.#underway.add(this.#finish(() => this.#awaitResult(method, args, progress)));
   }
 
-  /** Finishes what was sent, then lets go. */
+  /** Waits for the requests that were sent, then closes. */
   async close(): Promise<void> {
     this.#closing ??= this.#closeAll();
     await this.#closing;
@@ -92,7 +93,7 @@ export class Requests {
     await this.#transport.close();
   }
 
-  /** The time for attempts begins with the first failure: there is none for the work itself. */
+  /** The time limit for attempts begins with the first failure: the work itself has none. */
   async #finish(work: () => Promise<unknown>): Promise<unknown> {
     const plan = this.#planOf(true);
     try {
@@ -125,7 +126,7 @@ export class Requests {
       this.#feed.saw(committed.seq);
       return committed;
     } catch (error) {
-      // The plan for further attempts is made when they are needed: nearly no commit needs any.
+      // The plan for further attempts is made when they are needed: almost no commit needs any.
       return await this.#commitAgain(args, { error, begunAt });
     } finally {
       this.#underway.leave();
@@ -149,7 +150,7 @@ export class Requests {
       return committed;
     } catch (error) {
       if (!mayBeDone || isOutcomeUnknown(error)) throw error;
-      // Nobody answered since, so nobody knows more than then.
+      // No server has answered since, so the outcome is still unknown.
       if (isPassing(error)) throw outcomeUnknown((error as Error).message, error);
       if (repetition !== 'compared') throw error;
       const message = 'the connection was lost, and when it was back the change was refused';
@@ -173,7 +174,7 @@ export class Requests {
   #call(method: string, args: readonly unknown[], timeoutMs: number): Promise<unknown> {
     const { ready } = this.#feed;
     if (ready === undefined) return this.#transport.call(method, args, { timeoutMs });
-    // Whoever listens shall hear of what this request leads to.
+    // Listeners must hear of the effects of this request.
     return ready.then(() => this.#transport.call(method, args, { timeoutMs }));
   }
 
@@ -183,7 +184,7 @@ export class Requests {
   }
 }
 
-/** What was to be appended, under a key. A class for the sake of the payloads in it, see `EncodedPayload`. */
+/** The turns to append, under a key. A class because of the payloads in it, see `EncodedPayload`. */
 class KeyedBatch extends Plain implements Batch {
   readonly idempotency: Idempotency;
   readonly blobs: readonly BlobPut[];

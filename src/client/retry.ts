@@ -2,23 +2,23 @@ import { isQuipuError } from '../base/errors.ts';
 import { pauseMs } from '../base/pause.ts';
 import { isOutcomeUnknown } from './outcome.ts';
 
-// Also for the client in a browser: nothing here is of Node.
+// The client in a browser uses this too, so nothing here depends on Node.
 
-/** For a request with all its attempts. */
+/** The time for a request with all its attempts. */
 export const TIMEOUT_MS_DEFAULT = 30_000;
 
 export interface RetryPlan {
-  /** For all attempts together. */
+  /** The time for all attempts together. */
   readonly timeoutMs: number;
   /** The request may be sent again although it may have been carried out. */
   readonly repeatable: boolean;
-  /** True once there is no use in trying. */
+  /** True once further attempts are useless. */
   readonly isOver: () => boolean;
-  /** Hears of an attempt that failed before there is another one. */
+  /** Called with the error of a failed attempt before the next one. */
   readonly onRetry?: (error: unknown) => void;
 }
 
-/** Tries until it works, the time is up, or trying again could do it twice. */
+/** Tries until the work succeeds, the time is up, or another attempt could do the work twice. */
 export async function withRetries<T>(
   work: (timeoutMs: number) => Promise<T>,
   plan: RetryPlan,
@@ -31,13 +31,13 @@ export async function withRetries<T>(
   }
 }
 
-/** A first attempt that failed, and when it was begun. */
+/** A failed first attempt, and the time at which it began. */
 export interface FailedAttempt {
   readonly error: unknown;
   readonly begunAt: number;
 }
 
-/** Goes on after a first attempt, as `withRetries` does. */
+/** Continues after a first attempt, as `withRetries` does. */
 export async function tryAgain<T>(
   first: FailedAttempt,
   work: (timeoutMs: number) => Promise<T>,
@@ -59,7 +59,7 @@ export async function tryAgain<T>(
   }
 }
 
-/** Another attempt may go better: nobody answered, or one who was about to leave. */
+/** True when another attempt may succeed: no server answered, or one that was shutting down did. */
 export function isPassing(error: unknown): boolean {
   return ['UNAVAILABLE', 'CLOSED', 'TIMEOUT'].some(
     (code) => isQuipuError(error) && error.code === code,

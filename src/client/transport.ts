@@ -1,7 +1,7 @@
-// How a verb reaches a server: over a socket or over HTTP. What is above does not know which.
+// A transport carries a verb to a server: over a socket or over HTTP. The code above does not know which.
 //
-// Errors are the QuipuErrors that the server threw. When the connection was lost before the answer came
-// the error is UNAVAILABLE, and `isOutcomeUnknown` says whether the request may have been carried out.
+// Errors are the QuipuErrors that the server threw. When the connection was lost before the answer came, the error is
+// UNAVAILABLE, and `isOutcomeUnknown` says whether the request may have been carried out.
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
@@ -18,6 +18,6 @@ export interface Transport {
     body: AsyncIterable<Uint8Array>,
     options?: CallOptions,
   ): Promise<unknown>;
-  /** Idempotent. What is under way gets CLOSED. */
+  /** Idempotent. Requests in progress get CLOSED. */
   close(): Promise<void>;
 }

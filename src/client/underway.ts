@@ -1,4 +1,4 @@
-/** Counts what is under way, for those who want to go once it is done. */
+/** Counts the tasks in progress, for callers that want to leave once all are done. */
 export class Underway {
   #count = 0;
   #onEmpty: (() => void) | undefined;
@@ -22,7 +22,7 @@ export class Underway {
     }
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no task is in progress any more. */
   async settled(): Promise<void> {
     if (this.#count === 0) return;
     await new Promise<void>((resolve) => {

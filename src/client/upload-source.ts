@@ -1,4 +1,4 @@
-/** Remembers how its source failed: what a transport makes of a body that breaks off says less. */
+/** Remembers how its source failed, because the transport's error for a body that breaks off says less. */
 export class UploadSource implements AsyncIterable<Uint8Array> {
   readonly #chunks: AsyncIterable<Uint8Array>;
   #failure: { readonly error: unknown } | undefined;

@@ -4,8 +4,8 @@ import type { ErrorCode, ErrorData } from '../../base/errors.ts';
 import { inOne } from '../../wire/byte-parts.ts';
 import type { CallBody } from '../../wire/call-values.ts';
 
-// The bodies of CALL and STREAM with nothing but what a browser has. What they mean is written in
-// wire/call.ts and wire/stream.ts; a test holds the two together.
+// The bodies of CALL and STREAM, using only features of a browser. wire/call.ts and wire/stream.ts define their
+// meaning; a test keeps the two in step.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -38,7 +38,7 @@ export type StreamPiece =
   | { readonly kind: 'end' }
   | { readonly kind: 'error'; readonly error: QuipuError };
 
-/** u32 kind, then the body of a reply, nothing, or that of an error. */
+/** u32 kind, then the body of a reply, nothing, or the body of an error. */
 export function decodePiece(bytes: Uint8Array): StreamPiece {
   const reader = new BodyReader(bytes);
   switch (reader.u32()) {

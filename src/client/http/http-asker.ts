@@ -6,9 +6,9 @@ import { TIMEOUT_MS_DEFAULT } from '../retry.ts';
 
 export interface HttpClientOptions {
   readonly token?: string;
-  /** For an answer to begin. Default 30 seconds. */
+  /** The time for an answer to begin. Default 30 seconds. */
   readonly timeoutMs?: number;
-  /** In place of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
@@ -17,13 +17,13 @@ export interface HttpAsk {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestInit['body'];
-  /** Also ends the reading of the answer. */
+  /** Aborts the request, and the reading of the answer. */
   readonly signal?: AbortSignal | undefined;
-  /** 0: none. */
+  /** 0: no time limit. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The server was not reached at all, so nothing happened. Browsers do not say why. */
+/** The request never reached the server, so nothing happened. Browsers do not say why. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -32,7 +32,7 @@ const NEVER_SENT = new Set([
   'ENETUNREACH',
 ]);
 
-/** One server, asked with `fetch` alone. Errors are those of the store, or UNAVAILABLE and TIMEOUT. */
+/** Asks one server with `fetch` alone. Errors are those of the store, or UNAVAILABLE and TIMEOUT. */
 export class HttpAsker {
   readonly #base: string;
   readonly #token: string | undefined;
@@ -43,11 +43,11 @@ export class HttpAsker {
     this.#base = url.replace(/\/+$/, '');
     this.#token = options.token;
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS_DEFAULT;
-    // Called as a function of its own, as browsers demand.
+    // `fetch` is called as a plain function, as browsers demand.
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
   }
 
-  /** The answer, its body still to be read. Throws what the server says went wrong. */
+  /** The answer, with its body still to be read. Throws the error that the server reports. */
   async ask(ask: HttpAsk): Promise<Response> {
     const { signal: given, timeoutMs = this.#timeoutMs } = ask;
     const cut = new AbortController();
@@ -88,13 +88,13 @@ export class HttpAsker {
   }
 }
 
-/** The reason that whoever aborted gave. */
+/** The reason that the aborting caller gave. */
 export function aborted(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-/** The connection failed before the whole answer was there. */
+/** The error for a connection that failed before the whole answer arrived. */
 export function lost(cause: unknown): QuipuError {
   const reason = (cause as { cause?: { code?: unknown } } | undefined)?.cause?.code;
   if (typeof reason === 'string' && NEVER_SENT.has(reason)) {
@@ -111,7 +111,7 @@ async function toError(response: Response): Promise<QuipuError> {
     };
     return fromServer(new QuipuError(error.code, error.message, error.data));
   } catch {
-    // Something between here and the server answered in its own words.
+    // Another program between this client and the server answered in its own words.
     return outcomeUnknown(`the answer was ${response.status}, and not in the words of a store`);
   }
 }

@@ -12,17 +12,17 @@ const TYPE = 'application/x-quipu-call';
 
 export interface HttpTransportOptions extends HttpClientOptions {
   /**
-   * Send uploads as they come instead of gathering them first. Default true in Node, where it works
-   * on every connection; browsers need HTTP/2 for it.
+   * Send uploads as they come instead of collecting them first. Default true in Node, where this works on every
+   * connection; browsers need HTTP/2 for it.
    */
   readonly streamUploads?: boolean;
 }
 
-/** The verbs of a store over HTTP, with nothing but `fetch`: it also runs in a browser. */
+/** The verbs of a store over HTTP, with `fetch` alone: this transport also runs in a browser. */
 export class HttpTransport implements Transport {
   readonly #asker: HttpAsker;
   readonly #streamUploads: boolean;
-  /** What is under way: a listener each on one signal would be a leak to the eyes of Node. */
+  /** The requests in progress. If each one added a listener to one signal, Node would report a leak. */
   readonly #reaching = new Set<AbortController>();
   #closed = false;
 
@@ -58,7 +58,7 @@ export class HttpTransport implements Transport {
     } catch (error) {
       throw this.#explain(error, options.signal);
     } finally {
-      // Tells the server to stop, also when the reader had enough.
+      // Tells the server to stop, also when the reader stopped early.
       reach.abort();
     }
   }
@@ -71,7 +71,7 @@ export class HttpTransport implements Transport {
   ): Promise<unknown> {
     const pieces = withArguments(encodeBody(toCall(args)), body);
     const sent = this.#streamUploads ? toStream(pieces) : await gather(pieces);
-    // However long the bytes take: only a limit that was asked for counts.
+    // The bytes may take any time: only a limit that the caller set counts.
     return this.#whole(method, sent, { timeoutMs: 0, ...options });
   }
 
@@ -105,7 +105,7 @@ export class HttpTransport implements Transport {
     return this.#asker.ask({ method: 'POST', path, headers, body, signal, timeoutMs });
   }
 
-  /** Aborts with the caller's signal and with the transport; to be let go of. */
+  /** Aborts with the caller's signal and with the transport. The caller must dispose of it. */
   #reach(given: AbortSignal | undefined): AbortController & Disposable {
     if (this.#closed) throw closedError();
     const reach = new AbortController();

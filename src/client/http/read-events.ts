@@ -13,7 +13,7 @@ export interface ServerEvent {
 
 const LINE_CHARS_MAX = 128 * 1024 * 1024;
 
-/** The events of an answer until `end`. Throws what an `error` says, and UNAVAILABLE when cut off. */
+/** The events of an answer until `end`. Throws the error of an `error` event, and UNAVAILABLE when cut off. */
 export async function* readEvents(
   response: Response,
 ): AsyncGenerator<ServerEvent, void, undefined> {

@@ -1,11 +1,11 @@
 import { unavailable } from '../outcome.ts';
 
-/** Several times what a server lets pass without a sign of life. */
+/** Several times the interval at which a server shows that it is alive. */
 const SILENCE_MS_MAX = 60_000;
 /** A piece holds one item, and no item is larger than a frame of the binary protocol. */
 const PIECE_BYTES_MAX = 64 * 1024 * 1024 + 1024;
 
-/** The pieces of a body in which each comes after its length as u32; empty ones are signs of life. */
+/** The pieces of a body. Each piece follows its length as u32; empty pieces only show that the server is alive. */
 export async function* readFramed(response: Response): AsyncGenerator<Uint8Array, void, undefined> {
   let waiting: Uint8Array[] = [];
   let size = 0;
@@ -24,7 +24,7 @@ export async function* readFramed(response: Response): AsyncGenerator<Uint8Array
   }
 }
 
-/** How many bytes there must be for the first piece to be whole. */
+/** The number of bytes that the first piece needs to be whole. */
 function nextEnd(held: Uint8Array): number {
   if (held.length < 4) return 4;
   const length = new DataView(held.buffer, held.byteOffset).getUint32(0, true);
@@ -32,7 +32,7 @@ function nextEnd(held: Uint8Array): number {
   return 4 + length;
 }
 
-/** The chunks of a body. A server that says nothing at all for a while is taken for gone. */
+/** The chunks of a body. A server that is silent for a while is considered gone. */
 export async function* readChunks(
   response: Response,
   silenceMs: number = SILENCE_MS_MAX,
@@ -46,7 +46,7 @@ export async function* readChunks(
       yield next.value as Uint8Array;
     }
   } finally {
-    // Ends the request when the reader had enough; after its end this does nothing.
+    // Ends the request when the reader stops early; after the end of the body this does nothing.
     reader.cancel().catch(() => undefined);
   }
 }

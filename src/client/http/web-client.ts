@@ -10,8 +10,8 @@ import type { HttpClientOptions } from './http-asker.ts';
 import { readEvents } from './read-events.ts';
 import type { ServerEvent } from './read-events.ts';
 
-// What a web page needs of a store: values as the HTTP API has them, ids as decimal strings. Reads are
-// tried again when the connection fails, and appends too, since each carries a key of its own.
+// The parts of a store that a web page needs: values as in the HTTP API, ids as decimal strings. Reads are retried when
+// the connection fails. Appends are retried too, because each carries a key of its own.
 
 export interface WebTurn {
   readonly type: string;
@@ -24,19 +24,19 @@ export interface WebAppendOptions {
   /** The head must be this turn ("0": the context must be empty). */
   readonly expectedHead?: string;
   readonly parent?: string;
-  /** Default: one that is made up for this call. */
+  /** Default: a key made up for this call. */
   readonly idempotencyKey?: string;
 }
 
 export interface WebPage {
   readonly turns: readonly TurnJson[];
-  /** Older turns exist: pass it as `before`. */
+  /** Present when older turns exist: pass it as `before`. */
   readonly cursor?: string;
   readonly headDepth: number;
 }
 
 export interface WebFollowOptions {
-  /** Begin after this turn; "head": with what comes from now on. Default: at the root. */
+  /** Begin after this turn; "head": with the turns from now on. Default: at the root. */
   readonly after?: string;
   readonly signal?: AbortSignal;
 }
@@ -67,7 +67,7 @@ export class WebClient {
     return this.#json('GET', `/v1/contexts/${encodeURIComponent(id)}`);
   }
 
-  /** Not tried again: two contexts are worse than an error. */
+  /** Never retried: two contexts are worse than an error. */
   createContext(details: ContextUpdate & { base?: string } = {}): Promise<ContextJson> {
     return this.#json('POST', '/v1/contexts', { body: details, repeatable: false });
   }
@@ -94,7 +94,7 @@ export class WebClient {
     return this.#json('GET', `/v1/turns/${encodeURIComponent(id)}`);
   }
 
-  /** What is there, then what comes, without gap and repetition, also across lost connections. */
+  /** Existing turns, then new ones, without gap and repetition, also across lost connections. */
   async *follow(
     context: string,
     options: WebFollowOptions = {},
@@ -105,14 +105,14 @@ export class WebClient {
     }
   }
 
-  /** What happens in the whole store; the id of an event is a place to go on from. */
+  /** The events of the whole store. A client can continue from the id of an event. */
   watch(options: WebWatchOptions = {}): AsyncGenerator<ServerEvent, void, undefined> {
     const { context, kinds } = options;
     const query = queryText({ context, kinds: kinds?.join(',') });
     return this.#events(`/v1/events${query}`, options);
   }
 
-  /** Storing the same bytes again is harmless, so this is tried again too. */
+  /** Storing the same bytes again is harmless, so this is retried too. */
   putBlob(bytes: Uint8Array): Promise<BlobInfo> {
     return this.#json('PUT', '/v1/blobs', { bytes });
   }
@@ -155,7 +155,7 @@ export class WebClient {
     return withRetries(work, { timeoutMs: this.#timeoutMs, repeatable, isOver });
   }
 
-  /** Comes back after every loss until the signal aborts, the source ends or the server refuses. */
+  /** Reconnects after every loss until the signal aborts, the source ends or the server refuses. */
   async *#events(
     path: string,
     { after, signal }: WebFollowOptions,
@@ -183,7 +183,7 @@ export class WebClient {
   }
 }
 
-/** A body that breaks off is a lost connection like any other. */
+/** A body that breaks off counts as a lost connection. */
 async function readAll<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -196,7 +196,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-/** Anything but an error that the store itself gave. */
+/** True for any error except one that the store itself gave. */
 function isLost(error: unknown): boolean {
   return !isQuipuError(error) || ['UNAVAILABLE', 'CLOSED', 'TIMEOUT'].includes(error.code);
 }

@@ -18,13 +18,13 @@ import type { Waiter } from './waiter.ts';
 
 // One connection to a server, until it is lost.
 // Invariants
-// - Each request gets one reply or one error. When the connection goes, all that wait get UNAVAILABLE
-//   with an unknown outcome, since their frames may have arrived.
-// - The process may end while nothing is waited for.
+// - Each request gets one reply or one error. When the connection is lost, all waiting requests get UNAVAILABLE with an
+//   unknown outcome, because their frames may have arrived.
+// - The process may end while no request waits.
 
-/** Silence for this long, while something is waited for, makes the connection ask for a sign of life. */
+/** After this much silence, while a request waits, the connection checks whether the server is alive. */
 const QUIET_MS = 15_000;
-/** Silence for this long ends it. Above what a server may take for its longest answer. */
+/** After this much silence the connection ends. It is above the time that a server may take for its longest answer. */
 const DEAD_MS = 45_000;
 
 export class Connection {
@@ -35,12 +35,12 @@ export class Connection {
   readonly #streams = new Map<number, PushedItems>();
   readonly #hello: Parts;
   readonly #pulse: NodeJS.Timeout;
-  /** Counting up never gets near 48 bits. */
+  /** A counter never gets near 48 bits. */
   #lastId = 0;
   #heardAt = Date.now();
   #ended: QuipuError | undefined;
 
-  /** Takes what is connected. `hello` is what it says first, and again to see if anyone is there. */
+  /** Takes an established connection. `hello` is its first message, sent again to check whether the server is alive. */
   constructor(dialled: Dialled, hello: Parts) {
     const { socket } = dialled;
     this.#socket = socket;
@@ -57,18 +57,18 @@ export class Connection {
     return this.#ended === undefined;
   }
 
-  /** The request id is known at once; the payload of the reply comes later. */
+  /** Returns the request id at once; the payload of the reply comes later. */
   request(message: Sent): { readonly id: number; readonly reply: Promise<Buffer> } {
     const id = this.#nextId();
     return { id, reply: this.#ask(id, message) };
   }
 
-  /** Throws what cannot be sent; `waiter` hears of all else. */
+  /** Throws for a message that cannot be sent; `waiter` hears of all else. */
   send(message: Sent, waiter: Waiter): void {
     this.#send(this.#nextId(), message, waiter);
   }
 
-  /** The pieces of the answer go to `items`, from before the reply on. */
+  /** The pieces of the answer go to `items`. Pieces may arrive before the reply. */
   async requestStream(parts: Parts, items: PushedItems): Promise<number> {
     const id = this.#nextId();
     this.#streams.set(id, items);
@@ -81,15 +81,15 @@ export class Connection {
     }
   }
 
-  /** Nobody reads the stream any more. */
+  /** Tells the server that nobody reads the stream any more. */
   forgetStream(id: number): void {
     if (!this.#streams.delete(id) || !this.isOpen) return;
     const parts = [toReqId(BigInt(id))];
-    // The reply says nothing, and neither does its absence.
+    // Neither the reply nor its absence matters.
     this.request({ type: MessageType.UNSUBSCRIBE, parts }).reply.catch(() => undefined);
   }
 
-  /** All that waits fails. `cause` is what went wrong, if anything did. */
+  /** Fails all waiting requests. `cause` is the error, if there was one. */
   end(cause?: unknown): void {
     if (this.#ended !== undefined) return;
     const error = cause instanceof QuipuError ? cause : outcomeUnknown(LOST, cause);
@@ -156,7 +156,7 @@ export class Connection {
       return;
     }
     const error = fromServer(toQuipuError(decodeError(event.payload)));
-    // An error that answers nothing is about the connection itself.
+    // An error that answers no request is about the connection itself.
     if (waiting === undefined) this.end(error);
     else waiting.fail(error);
   }

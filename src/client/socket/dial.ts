@@ -5,9 +5,9 @@ import { toBuffer } from '../../format/bytes.ts';
 
 const KEEP_ALIVE_MS = 15_000;
 /**
- * Read at a time. Node would take new memory for every 64 KiB: with a page of 64 turns of 10 KB, collecting
- * that as garbage took longer than all the rest. Room for a hundred answers; more of a page would only be copied
- * once more, since what follows its beginning is read to where it stays.
+ * Bytes read at a time. Node would allocate new memory for every 64 KiB: with a page of 64 turns of 10 KB, collecting
+ * that as garbage took longer than all the rest. This is room for a hundred answers. More of a page would only be
+ * copied once more, because the bytes after its beginning are read to where they stay.
  */
 const READ_BYTES = 16 * 1024;
 
@@ -22,12 +22,12 @@ export type SocketAddress =
     }
   | { readonly kind: 'unix'; readonly path: string };
 
-/** A connection that was begun; whoever takes it waits for it. */
+/** A connection that was begun; the code that takes it waits for it. */
 export class Dialled {
   readonly socket: Socket;
-  /** What is to become of the bytes that arrive. Their memory is used again when it returns. */
+  /** Handles the bytes that arrive. Their memory is reused when this function returns. */
   receive: (chunk: Buffer) => void = () => undefined;
-  /** Where the next bytes are to be read instead, if anywhere. */
+  /** The memory to read the next bytes into instead, if there is any. */
   room: () => Buffer | undefined = () => undefined;
 
   constructor(address: SocketAddress) {
@@ -51,7 +51,7 @@ export function dialTo(address: SocketAddress): Dial {
 }
 
 function beginTls({ host, port, ca }: Extract<SocketAddress, { kind: 'tls' }>): Socket {
-  // A name is sent for addresses with names only: RFC 6066 has no place for others.
+  // A server name is sent only for addresses with names: RFC 6066 has no place for others.
   const isName = !/^[\d.]+$|:/.test(host);
   return connectTls({
     host,
@@ -61,7 +61,7 @@ function beginTls({ host, port, ca }: Extract<SocketAddress, { kind: 'tls' }>): 
   });
 }
 
-/** Resolves when bytes may be sent: for TLS, once the server has shown who it is. */
+/** Resolves when bytes may be sent: for TLS, once the server has proved its identity. */
 export async function connected(socket: Socket, timeoutMs: number): Promise<void> {
   const event = 'encrypted' in socket ? 'secureConnect' : 'connect';
   await new Promise<void>((resolve, reject) => {

@@ -9,7 +9,7 @@ import type { Dial } from './dial.ts';
 
 const TAG = 'quipu-js';
 
-/** A connection on which the server has said who it is and knows who we are. */
+/** Opens a connection, on which server and client have identified themselves. */
 export async function openConnection(
   dial: Dial,
   token: string | undefined,
@@ -21,7 +21,7 @@ export async function openConnection(
     await connected(socket, timeoutMs);
   } catch (error) {
     socket.destroy();
-    // Later errors of a socket that nobody uses any more must not end the process.
+    // Later errors of an abandoned socket must not end the process.
     socket.on('error', () => undefined);
     throw unavailable(`the server cannot be reached: ${messageOf(error)}`, error);
   }

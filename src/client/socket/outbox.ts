@@ -4,20 +4,22 @@ import { FRAME_HEADER_BYTES, encodeFrame, toReqId, writeFrameHeader } from '../.
 import { toFrame } from '../../wire/to-frame.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
 
-// The way out of a connection.
+// The output side of a connection.
 // Invariants
-// - A frame is written whole and in the order of the calls; frames of one tick go out in one write, as long as
-//   they fit the block.
-// - The block is written to again only when nothing in it is waited for: the kernel has a copy of all of it.
+// - A frame is written whole and in the order of the calls; frames of one tick leave in one write, as long as they fit
+//   the block.
+// - The block is reused only when the socket waits for no byte in it: the kernel has a copy of all of it.
 
 /**
- * Frames are put together here. An append of 10 KB in memory of its own made the client collect garbage
- * twice as often, and sent from where its parts are it needs a write of three pieces, which takes Node 4 µs
- * longer than a write of one. Once this much waits it is sent at once, for the server to begin with.
+ * Frames are put together here. An append of 10 KB in memory of its own made the client collect garbage twice as often.
+ * An append sent from where its parts are needs a write of three pieces, which takes Node 4 µs longer than a write of
+ * one. Once this many bytes wait they are sent at once, so that the server can begin.
  */
 const BLOCK_BYTES = 64 * 1024;
 
-/** One for all connections, since it is empty after each tick: 64 of them did not stay in the processor's cache. */
+/**
+ * One block for all connections, because it is empty after each tick: 64 blocks did not stay in the processor's cache.
+ */
 const shared: { block: Buffer; user: Outbox | undefined } = {
   block: Buffer.allocUnsafeSlow(BLOCK_BYTES),
   user: undefined,
@@ -28,7 +30,7 @@ export type Sent = Pick<OutgoingMessage, 'type' | 'parts'> &
 
 export class Outbox {
   readonly #socket: Socket;
-  /** How much of the block is filled with our frames. */
+  /** The number of bytes of the block that hold our frames. */
   #fill = 0;
   readonly #flush = (): void => this.flush();
 
@@ -36,7 +38,7 @@ export class Outbox {
     this.#socket = socket;
   }
 
-  /** Throws TOO_LARGE, and has sent nothing then. */
+  /** Throws TOO_LARGE, and has then sent nothing. */
   add(id: number, { type, flags = 0, parts, kept = false }: Sent): void {
     const length = lengthOf(parts);
     if (FRAME_HEADER_BYTES + length > BLOCK_BYTES) {
@@ -52,7 +54,7 @@ export class Outbox {
     this.#fill = at;
   }
 
-  /** Hands over what is waiting. */
+  /** Hands the waiting bytes to the socket. */
   flush(): void {
     if (this.#fill === 0) return;
     const socket = this.#socket;
@@ -65,7 +67,7 @@ export class Outbox {
       return;
     }
     socket.write(frames);
-    // The kernel did not take all of it, so the block is the socket's until it does.
+    // The kernel did not take all bytes, so the block belongs to the socket until it does.
     if (socket.writableLength > 0) shared.block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 

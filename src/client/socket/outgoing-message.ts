@@ -9,7 +9,7 @@ import { MessageType } from '../../wire/message-type.ts';
 import { decodeRowAck } from '../../wire/row-ack.ts';
 import { toAppend, toCommitted } from './append-message.ts';
 
-/** A request as it travels, and how its reply is read. */
+/** A request as it travels, and the decoder of its reply. */
 export interface OutgoingMessage {
   readonly type: number;
   readonly flags: number;
@@ -20,7 +20,7 @@ export interface OutgoingMessage {
   read(reply: Buffer): unknown;
 }
 
-/** A call as the message that says it in the fewest words. */
+/** Turns a call into the shortest message that expresses it. */
 export function toMessage(method: string, args: readonly unknown[]): OutgoingMessage {
   const append = method === 'engine.commit' ? toAppend(args[0] as Batch) : undefined;
   return append === undefined ? new CallMessage(method, args) : new AppendMessage(append);

@@ -10,18 +10,18 @@ export interface CallFacts {
   readonly signal: AbortSignal | undefined;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** Told when the call is over, however it ended. */
+  /** Called when the call is over, however it ended. */
   readonly over: (call: PendingCall) => void;
 }
 
 /**
- * A call from when it is made until its caller knows what became of it. One object, since the closures and
- * promises for an answer, a deadline and an abort took longer than encoding what is sent.
+ * A call from its start until its caller knows the outcome. It is one object, because the closures and promises for an
+ * answer, a deadline and an abort took longer than encoding the request.
  */
 export class PendingCall implements Waiter, Deadline {
   readonly message: OutgoingMessage;
   readonly timeoutMs: number;
-  /** When it must be over, once it is sent. */
+  /** The time by which the call must be over, once it is sent. */
   at: number = Infinity;
   readonly #method: string;
   readonly #signal: AbortSignal | undefined;
@@ -41,7 +41,7 @@ export class PendingCall implements Waiter, Deadline {
     this.#over = facts.over;
   }
 
-  /** It is about to be sent: its time begins, and its caller may still give it up. */
+  /** The call is about to be sent: its time begins, and its caller may still give it up. */
   begin(): void {
     const signal = this.#signal;
     signal?.throwIfAborted();
@@ -68,7 +68,7 @@ export class PendingCall implements Waiter, Deadline {
     this.fail(timedOut(this.#method, this.timeoutMs, true));
   }
 
-  /** False when it was over before. */
+  /** False when the call was over before. */
   #end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;

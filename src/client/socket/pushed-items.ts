@@ -9,8 +9,8 @@ interface Waiting {
 }
 
 /**
- * Items that the server pushed and nobody has taken yet, up to a limit. A reader who falls behind it is
- * cut off: were the socket stopped instead, every other answer on it would wait, perhaps for that very reader.
+ * Items that the server pushed and nobody has taken yet, up to a limit. A reader that falls behind the limit is cut
+ * off. If the socket were stopped instead, every other answer on it would wait, perhaps for that very reader.
  */
 export class PushedItems {
   #waiting: Waiting[] = [];
@@ -22,7 +22,7 @@ export class PushedItems {
     return this.#ending !== undefined;
   }
 
-  /** False when the reader is too slow; the items have an end then. */
+  /** False when the reader is too slow; the items then have an end. */
   push(value: unknown, bytes: number): boolean {
     if (this.#ending !== undefined) return true;
     this.#waiting.push({ value, bytes });
@@ -37,13 +37,13 @@ export class PushedItems {
     return true;
   }
 
-  /** Undefined is a good end. What came before is still there to be taken. */
+  /** Undefined means a normal end. Earlier items can still be taken. */
   end(error?: Error): void {
     this.#ending ??= { error };
     this.#wake?.();
   }
 
-  /** The next item; done at a good end, and throws at a bad one. */
+  /** The next item; done at a normal end. Throws after a failure. */
   async next(): Promise<{ readonly done: boolean; readonly value?: unknown }> {
     for (;;) {
       const [first] = this.#waiting;

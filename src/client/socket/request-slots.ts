@@ -1,4 +1,4 @@
-/** How many requests, and bytes of them, may be under way on a connection; others wait in line. */
+/** Limits the requests in progress on a connection, and their bytes; other requests wait in line. */
 export class RequestSlots {
   readonly #most: { readonly requests: number; readonly bytes: number };
   readonly #line: (() => void)[] = [];
@@ -26,11 +26,11 @@ export class RequestSlots {
   leave(bytes: number): void {
     this.#requests -= 1;
     this.#bytes -= bytes;
-    // The next one may be large, and is let in as soon as there is any room at all.
+    // The next request may be large, and is admitted as soon as there is any room at all.
     while (this.#line.length > 0 && this.#hasRoom(0)) this.#line.shift()?.();
   }
 
-  /** One always fits. */
+  /** A single request always fits. */
   #hasRoom(bytes: number): boolean {
     if (this.#requests === 0) return true;
     return this.#requests < this.#most.requests && this.#bytes + bytes <= this.#most.bytes;

@@ -7,10 +7,10 @@ import { toMessage } from './outgoing-message.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
 
 const PIECE_BYTES = 1_048_576;
-/** Pieces on their way at a time: the replies set the pace. */
+/** Pieces in flight at a time: the replies set the pace. */
 const PIECES_AHEAD = 4;
 
-/** Sends the call, the body in pieces, and the end; gives what the method answers. */
+/** Sends the call, the body in pieces, and the end; returns the method's answer. */
 export async function sendUpload(
   connection: Connection,
   call: Call,
@@ -34,7 +34,7 @@ export async function sendUpload(
 
 function send(connection: Connection, message: OutgoingMessage): Promise<Buffer> {
   const { reply } = connection.request(message);
-  // It is awaited later, or never once another piece has failed.
+  // The reply is awaited later, or never if another piece has failed.
   reply.catch(() => undefined);
   return reply;
 }

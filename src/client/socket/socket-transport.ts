@@ -20,7 +20,7 @@ const MOST = { requests: 1000, bytes: 33_554_432 };
 export interface SocketTransportOptions {
   readonly dial: Dial;
   readonly token?: string | undefined;
-  /** For a call that does not say. */
+  /** The time limit of a call that sets none. */
   readonly timeoutMs: number;
 }
 
@@ -31,8 +31,8 @@ interface Wait {
 }
 
 /**
- * Calls over one connection, which is made when it is needed and made again when it was lost. Uploads have
- * connections of their own: the replies to their pieces wait for the disk, and others would wait behind them.
+ * Calls over one connection, which is opened when it is needed and opened again after it was lost. Uploads have
+ * connections of their own: the replies to their pieces wait for the disk, and other replies would wait behind them.
  */
 export class SocketTransport implements Transport {
   readonly #options: SocketTransportOptions;
@@ -51,7 +51,7 @@ export class SocketTransport implements Transport {
     return this.#connection?.isOpen === true;
   }
 
-  /** Reaches the server now instead of with the first call. */
+  /** Connects to the server now instead of with the first call. */
   async connect(timeoutMs: number = this.#options.timeoutMs): Promise<void> {
     await this.#reach(timeoutMs);
   }
@@ -200,11 +200,11 @@ export class SocketTransport implements Transport {
   }
 }
 
-/** The server may still begin the stream; it is told then that nobody reads it. */
+/** The server may still begin the stream. Then it is told that nobody reads the stream. */
 async function forgetLater(connection: Connection, begun: Promise<number>): Promise<void> {
   try {
     connection.forgetStream(await begun);
   } catch {
-    // It never began.
+    // The stream never began.
   }
 }

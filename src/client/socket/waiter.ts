@@ -1,6 +1,6 @@
-/** Whoever waits for the reply to a request. One of the two is called, once. */
+/** Waits for the reply to a request. One of the two methods is called, once. */
 export interface Waiter {
-  /** With the payload of the reply. */
+  /** Takes the payload of the reply. */
   answer(payload: Buffer): void;
   fail(error: unknown): void;
 }
