@@ -1,7 +1,7 @@
 import type { Tails } from '../commit/tails.ts';
 
-// How old a blob is, without a timestamp in its record: every checkpoint notes how far the packs
-// reached, and whatever lies before a note is at least as old as the note.
+// Tells the age of a blob without a timestamp in its record. Every checkpoint notes the ends of the packs, and
+// everything before a noted end is at least as old as the note.
 
 export interface Age {
   readonly ms: number;
@@ -14,19 +14,19 @@ export function ageOf(tails: Tails, ms: number): Age {
   return { ms, nextPack: tails.nextPack, packs };
 }
 
-/** True when the record at `offset` of `pack` was there at that time. */
+/** True when the record at `offset` of `pack` existed at that time. */
 export function wasThere({ nextPack, packs }: Age, pack: number, offset: number): boolean {
   if (pack >= nextPack) return false;
   const open = packs.find(({ number }) => number === pack);
   return open === undefined || offset < open.length;
 }
 
-/** The newest note that is at least `graceMs` old; undefined when none is. */
+/** The newest note that is at least `graceMs` old. Undefined when there is none. */
 export function ageBefore(ages: readonly Age[], nowMs: number, graceMs: number): Age | undefined {
   return ages.filter(({ ms }) => ms <= nowMs - graceMs).at(-1);
 }
 
-/** Adds a note and drops others, so that a handful covers years: the older, the farther apart. */
+/** Adds a note and drops others, so that a few notes cover years: the older the notes, the farther apart. */
 export function noteAge(ages: readonly Age[], age: Age): readonly Age[] {
   const kept: Age[] = [];
   for (const [index, note] of ages.entries()) {

@@ -4,20 +4,20 @@ import type { SweepPlan } from '../../upkeep.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import type { Writer } from '../commit/writer.ts';
 
-// The list of a large blob lies in another pack than its chunks, and that pack may be mostly alive and
-// stay. So dead lists go before any chunk does: a list is never without its chunks, whatever is
-// rewritten, skipped or interrupted after this.
+// The list of a large blob lies in another pack than its chunks, and that pack may be mostly alive and stay. So
+// dead lists are removed before any chunk. A list is never without its chunks, whatever is rewritten, skipped or
+// interrupted after this.
 
-/** Few enough that commits wait for a moment only. */
+/** Small enough that commits wait only for a moment. */
 const PAGE_LISTS = 64;
 
-/** Overwrites lists that are not kept. Asks again between two commits. */
+/** Overwrites lists that are not kept. Asks the plan again between two commits. */
 export class DeadLists {
   readonly #writer: Writer;
   readonly #isKept: (place: BlobPlace) => boolean;
   readonly #plan: Pick<SweepPlan, 'settle'>;
   #page: BlobPlace[] = [];
-  /** How many went. */
+  /** The number of lists that were overwritten. */
   dropped = 0;
 
   constructor(
@@ -30,7 +30,7 @@ export class DeadLists {
     this.#isKept = isKept;
   }
 
-  /** For every place that is not kept: the lists among them go, sooner or later. */
+  /** Takes every place that is not kept. The lists among them are removed later. */
   add(place: BlobPlace): Promise<void> | undefined {
     if (place.codec !== BlobCodec.chunks) return undefined;
     this.#page.push(place);

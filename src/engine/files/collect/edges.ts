@@ -6,12 +6,12 @@ import type { Core } from '../core.ts';
 import { corrupt } from '../disk/io-error.ts';
 import { PATCHES_FILE, TURNS_FILE } from '../names.ts';
 
-// Which turn or patch uses which blob, read straight through the files in large pieces.
+// Reads which turn or patch uses which blob, straight through the files in large pieces.
 
-/** Few enough that a page is decoded in a millisecond or two. */
+/** Small enough that a page is decoded in a millisecond or two. */
 const PAGE_RECORDS = 1024;
 
-/** Sealed turns below `next` that are not collected, newest first. `open` ones are passed over. */
+/** Yields sealed turns below `next` that are not collected, newest first. Skips `open` turns. */
 export async function* readTurnEdges(
   { files, collected }: Core,
   next: number,
@@ -38,7 +38,7 @@ function turnAt(bytes: Uint8Array, at: number, id: number): TurnEdge {
   return { id: turn.id, parent: turn.parent, payload: turn.payload };
 }
 
-/** Patches and file-system roots below `next`, newest first. A root that another replaced is passed over. */
+/** Yields patches and file-system roots below `next`, newest first. Skips a root that another one replaced. */
 export async function* readPatchEdges(
   { files, tails }: Core,
   next: number,
@@ -57,7 +57,7 @@ export async function* readPatchEdges(
   }
 }
 
-/** Sets the bit of a turn; false when it was set. */
+/** Sets the bit of a turn. Returns false when it was already set. */
 function isFirst(bits: Uint8Array, turn: number): boolean {
   const [at, bit] = [Math.floor(turn / 8), 1 << (turn % 8)];
   const before = bits[at] ?? 0;

@@ -20,8 +20,8 @@ import { Sweep } from './sweep.ts';
 const PAGE_RECORDS = 512;
 
 /**
- * Begins a collection between two commits: from here on, whatever a commit builds on is noted before
- * the commit is acknowledged.
+ * Begins a collection between two commits. From here on, everything that a commit relies on is noted before the
+ * commit is acknowledged.
  */
 export async function startCollection(
   writer: Writer,
@@ -50,9 +50,9 @@ export async function startCollection(
 }
 
 interface Started {
-  /** Blobs that were there at this time may go; undefined: none is old enough. */
+  /** Blobs that existed at this time may go. Undefined: no blob is old enough. */
   readonly age: Age | undefined;
-  /** Blobs that commits relied on lately; the sweep empties it as it goes. */
+  /** Blobs that commits relied on lately. The sweep empties this set as it advances. */
   readonly recent: Set<Hash>;
   readonly done: () => void;
 }
@@ -62,7 +62,7 @@ class FilesCollection implements Collection {
   readonly openTurns: readonly TurnId[];
   readonly #writer: Writer;
   readonly #started: Started;
-  /** Open when the collection began: sealed meanwhile or not, they are alive. */
+  /** Turns that were open when the collection began. They are alive, whether sealed meanwhile or not. */
   readonly #open: ReadonlySet<number>;
   readonly #nextPatch: number;
   readonly #way: GiveWay;
@@ -108,7 +108,7 @@ class FilesCollection implements Collection {
     yield page;
   }
 
-  /** Commits go on between two pages, however fast these come. */
+  /** Commits go on between two pages, however fast the pages come. */
   async *#inSteps<T>(pages: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
     for await (const page of pages) {
       yield page;

@@ -1,6 +1,6 @@
-// Upkeep works on the thread that commits need, and through the queue that they wait in. So it works in
-// steps of a few milliseconds, and after each one lets the commits under way get to their end. On a store
-// that nobody writes to it waits for nothing; on one that is always busy it still gets a share.
+// Upkeep works on the thread that commits need, and through the queue that they wait in. So upkeep works in steps
+// of a few milliseconds, and after each step lets the pending commits finish. On an idle store upkeep waits for
+// nothing. On a store that is always busy it still gets a share.
 
 const STEP_MS = 2;
 const WAIT_MS = 8;
@@ -15,14 +15,14 @@ export class GiveWay {
   readonly #now: () => number;
   #since: number;
 
-  /** `settle` resolves when the commits under way are decided; `now` counts milliseconds. */
+  /** `settle` resolves when the pending commits are decided. `now` counts milliseconds. */
   constructor({ settle, now = () => performance.now() }: GiveWayOptions) {
     this.#settle = settle;
     this.#now = now;
     this.#since = now();
   }
 
-  /** True when it is time to rest. */
+  /** True when it is time to pause. */
   get isDue(): boolean {
     return this.#now() - this.#since >= STEP_MS;
   }
@@ -34,7 +34,7 @@ export class GiveWay {
     });
     await Promise.race([this.#settle(), enough]);
     clearTimeout(timer);
-    // Whatever has arrived from the disk or the network is dealt with before this returns.
+    // Everything that has arrived from the disk or the network is handled before this returns.
     await new Promise((resolve) => setImmediate(resolve));
     this.#since = this.#now();
   }

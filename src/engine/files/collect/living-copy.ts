@@ -9,13 +9,13 @@ import type { PackItem } from '../packs/scan-pack.ts';
 import type { Writer } from '../commit/writer.ts';
 import type { GiveWay } from './give-way.ts';
 
-/** Small enough that taking a slice into the index delays commits by a few milliseconds at most. */
+/** Small enough that indexing a slice delays commits by a few milliseconds at most. */
 const SLICE_BLOBS = 1024;
 const SLICE_BYTES = 2 * 1024 * 1024;
 
 export type BlobItem = PackItem & { kind: 'blob' };
 
-/** Records on their way to a bulk pack, in slices that each become durable and known on their own. */
+/** Copies records to a bulk pack, in slices. Each slice becomes durable and known on its own. */
 export class LivingCopy {
   readonly #writer: Writer;
   readonly #way: GiveWay;
@@ -30,7 +30,7 @@ export class LivingCopy {
     this.#way = way;
   }
 
-  /** What the copies take by now. */
+  /** The bytes that the copies take so far. */
   get storedBytes(): number {
     return this.#storedBytes;
   }
@@ -40,7 +40,7 @@ export class LivingCopy {
     return this.#places.length >= SLICE_BLOBS || this.#sliceBytes >= SLICE_BYTES;
   }
 
-  /** Takes the bytes of the record as they are: whoever read them has checked them. */
+  /** Takes the bytes of the record as they are: the caller has checked them. */
   add({ hash, codec, rawLength, storedLength, stored }: BlobItem): void {
     const offset = this.#sliceBytes;
     this.#places.push({
@@ -52,23 +52,23 @@ export class LivingCopy {
     });
     const start = stored.byteOffset - BLOB_HEADER_BYTES;
     const length = BLOB_OVERHEAD_BYTES + storedLength;
-    // A copy, because the buffer that it was read into is used again.
+    // The bytes are copied, because the read buffer is reused.
     this.#records.push(Buffer.from(new Uint8Array(stored.buffer, start, length)));
     this.#sliceBytes += length;
   }
 
-  /** Makes the slice durable, and then, between two commits, known. */
+  /** Makes the slice durable. Then, between two commits, makes it known. */
   async store(): Promise<void> {
     const makeKnown = await this.#write();
     if (makeKnown === undefined) return;
     await this.#writer.exclusively(makeKnown);
-    // By itself the index would wait for more, and then take longer at a time.
+    // By itself the index would wait for more entries, and then take longer at a time.
     this.#writer.core.index.flushUnmerged();
     do await this.#way.rest();
     while (this.#writer.core.index.merge());
   }
 
-  /** The same for one who is between two commits already. */
+  /** Like `store`, for a caller that is already between two commits. */
   async storeNow(): Promise<void> {
     const makeKnown = await this.#write();
     await makeKnown?.();
@@ -80,19 +80,19 @@ export class LivingCopy {
     await lease?.release();
   }
 
-  /** A copy that no frame names takes room for nothing, which may be just what was lacking. */
+  /** Removes a copy that no frame names: it takes up room, which may be just what is lacking. */
   async giveUp(reason: unknown): Promise<void> {
     const pack = this.#lease?.pack;
     await this.release();
     if (pack === undefined) return;
     const { files, tails } = this.#writer.core;
-    // When nobody knows whether the last frame is there, it may be the one that names the pack.
+    // When the outcome of the last frame is unknown, that frame may name the pack.
     const unknown = isQuipuError(reason, 'IO') && reason.data.outcome === 'unknown';
     if (unknown || tails.packs.some(({ number }) => number === pack)) return;
     await files.io.remove(files.pathOf(packFile(pack)));
   }
 
-  /** Writes and syncs the slice; the result makes it count, and must run between two commits. */
+  /** Writes and syncs the slice. The returned function makes it count, and must run between two commits. */
   async #write(): Promise<(() => Promise<void>) | undefined> {
     if (this.#places.length === 0) return undefined;
     this.#lease ??= await this.#writer.bulk.lease();

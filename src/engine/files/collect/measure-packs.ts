@@ -6,14 +6,14 @@ import type { PackUse } from './plan-packs.ts';
 
 export interface MeasureOptions {
   readonly isKept: (place: BlobPlace) => boolean;
-  /** Told of every place that is not kept. */
+  /** Called for every place that is not kept. */
   readonly onDead: (place: BlobPlace) => Promise<void> | void;
   readonly way: GiveWay;
 }
 
 /**
- * How much of each pack is alive. Of a blob that lies in several places, as an interrupted collection
- * leaves it, the one that is found counts; the others are as good as dead.
+ * Measures how much of each pack is alive. A blob may lie in several places after an interrupted collection. Then
+ * the place that the index finds counts, and the others count as dead.
  */
 export async function measurePacks(
   index: Index,
@@ -40,7 +40,7 @@ export async function measurePacks(
       }
     }
     count(place, isAlive, 1);
-    // The one that is found stays in mind until the next blob.
+    // The place that the index finds is remembered until the next blob.
     if (isAlive || before?.place.hash !== place.hash) before = { place, isAlive };
     const waiting = kept ? undefined : onDead(place);
     if (waiting !== undefined) await waiting;

@@ -3,17 +3,17 @@ import type { Index } from '../index/store-index.ts';
 import type { GiveWay } from './give-way.ts';
 import type { PackUse } from './plan-packs.ts';
 
-/** Where the index finds blobs in one pack: 5 bytes each, instead of a lookup for every record. */
+/** The places of blobs that the index finds in one pack: 5 bytes each, instead of a lookup for every record. */
 export class PackPlaces {
   #offsets: Uint32Array;
   #dead: Uint8Array = new Uint8Array();
-  /** Places of blobs that have other ones, too: which of them counts must be asked for. */
+  /** Places of blobs that have other places, too. The index must be asked which place counts. */
   readonly #shared: Set<number> = new Set();
-  /** Dead records that the index was not seen to know. */
+  /** Dead records that were not seen in the index. */
   readonly #strayDead: Set<number> = new Set();
   #count = 0;
 
-  /** `expected` is how many there will be, about. */
+  /** `expected` is the approximate number of places. */
   constructor(expected: number) {
     this.#offsets = new Uint32Array(Math.max(16, expected));
   }
@@ -32,13 +32,13 @@ export class PackPlaces {
     this.#shared.add(offset);
   }
 
-  /** Call it when all are added, and before anything is asked. */
+  /** Call this after all places are added, and before any question. */
   sort(): void {
     this.#offsets.subarray(0, this.#count).sort();
     this.#dead = new Uint8Array(this.#count);
   }
 
-  /** True when this is the one place of its blob. */
+  /** True when this is the only place of its blob. */
   isOnly(offset: number): boolean {
     return this.#find(offset) !== -1 && !this.#shared.has(offset);
   }
@@ -72,7 +72,7 @@ export class PackPlaces {
   }
 }
 
-/** One walk over the index for several packs. What they get after it is not among the places. */
+/** Walks the index once for several packs. Records added after the walk are not among the places. */
 export async function readPackPlaces(
   index: Index,
   uses: readonly PackUse[],

@@ -1,14 +1,14 @@
-/** What the mark found in one pack. */
+/** The use of one pack, as the mark found it. */
 export interface PackUse {
   readonly pack: number;
   readonly liveBytes: number;
   readonly deadBytes: number;
-  /** How many places the index has in it. */
+  /** The number of places that the index has in the pack. */
   readonly places: number;
 }
 
 export interface PackPlan {
-  /** In this order: packs that free room without needing any come first. */
+  /** The packs to rewrite, in this order: packs that free room without needing any come first. */
   readonly rewrite: readonly PackUse[];
   /** Dead bytes in packs that are left alone. */
   readonly keptDeadBytes: number;

@@ -10,16 +10,16 @@ import type { GiveWay } from './give-way.ts';
 import { type BlobItem, LivingCopy } from './living-copy.ts';
 import type { PackPlaces } from './pack-places.ts';
 
-// Leaving a pack behind: the living are copied to a bulk pack, in slices that each become durable and
-// known on their own, and then one frame removes the old pack. Until that frame both copies are good,
-// so readers never miss anything; a crash in between leaves a copy too many and nothing else.
+// Rewriting a pack: living records are copied to a bulk pack, in slices that each become durable and known on their
+// own. Then one frame removes the old pack. Until that frame both copies are good, so readers never miss anything.
+// A crash in between leaves only a superfluous copy.
 
 export interface RewriteOptions {
   readonly plan: Pick<SweepPlan, 'settle' | 'changes'>;
   readonly isLive: (hash: Hash, offset: number) => boolean;
-  /** Blobs that commits relied on; emptied here when the pack is begun. */
+  /** Blobs that commits relied on. The set is emptied when the pack is begun. */
   readonly recent: Set<Hash>;
-  /** What the index had in the pack a while ago; every other record is looked up. */
+  /** The places that the index had in the pack a while ago. Every other record is looked up. */
   readonly places: PackPlaces;
   readonly way: GiveWay;
 }
@@ -41,8 +41,8 @@ export async function rewritePack(
     const length = await files.size(packFile(pack));
     await eachPackItem(files, { number: pack, length }, (item) => rewrite.take(item));
     await rewrite.keepLate();
-    // Replaying a frame that names an extent looks for it in the pack, which must be there then: so no
-    // such frame may be among those that a crash replays together with the removal.
+    // Replaying a frame that names an extent reads the extent from the pack, which must exist then. So no such
+    // frame may be among the frames that a crash replays together with the removal.
     await writer.checkpoint();
     const report = await writer.exclusively(() =>
       rewrite.finish(length).finally(() => {
@@ -53,7 +53,7 @@ export async function rewritePack(
     return report;
   } catch (error) {
     await rewrite.copy.giveUp(error).catch(() => undefined);
-    // What went wrong first is what the caller must hear of.
+    // The caller must get the first error.
     throw error;
   }
 }
@@ -63,9 +63,9 @@ class Rewrite {
   readonly #writer: Writer;
   readonly #pack: number;
   readonly #options: RewriteOptions;
-  /** Blobs that commits and puts rely on, and that were looked for among the dead. */
+  /** Blobs that commits and puts rely on, and that were already searched among the dead. */
   readonly #asked: Set<Hash> = new Set();
-  /** How often answers of the plan had turned when all of the dead were last asked for. */
+  /** The plan's change count when all dead blobs were last asked for. */
   #changes: number | undefined;
   #dead = 0;
   #records = 0;
@@ -88,7 +88,7 @@ class Rewrite {
         'the blob record here is damaged; run "quipu verify"',
       );
     }
-    // An erased record is nobody's, also when the same blob was put again after it.
+    // No blob uses an erased record, even when the same blob was put again after it.
     if (item.kind === 'blob' && item.codec !== BlobCodec.erased) this.#takeBlob(item);
     return this.copy.isFull || this.#options.way.isDue ? this.#rest() : undefined;
   }
@@ -103,13 +103,13 @@ class Rewrite {
     const { hash, offset } = item;
     const only = places.isOnly(offset);
     const place = only ? undefined : this.#writer.core.index.findBlob(hash);
-    // Not in the index: dead in an earlier collection.
+    // The blob is not in the index: it was dead in an earlier collection.
     if (!only && place === undefined) return;
     this.#records += 1;
     this.#rawBytes += item.rawLength;
     this.#storedBytes += BLOB_OVERHEAD_BYTES + item.storedLength;
     const isHere = only || (place?.pack === this.#pack && place.offset === offset);
-    // It is found at another place, which is as good.
+    // The blob is found at another place, which is as good.
     if (!isHere) return;
     if (isLive(hash, offset)) {
       this.copy.add(item);
@@ -119,7 +119,7 @@ class Rewrite {
     this.#dead += 1;
   }
 
-  /** What `finish` would find by now, while commits go on: they wait for what is left then. */
+  /** Does most of the work of `finish` while commits go on. They wait only for the rest. */
   async keepLate(): Promise<void> {
     const { plan, way } = this.#options;
     const changes = plan.changes?.();
@@ -132,14 +132,14 @@ class Rewrite {
     await this.copy.store();
   }
 
-  /** Between two commits: whatever came to be needed meanwhile stays, then the pack goes. */
+  /** Runs between two commits: keeps everything that is needed by now, then removes the pack. */
   async finish(length: number): Promise<Rewritten> {
     const { core } = this.#writer;
     const { plan } = this.#options;
     await plan.settle?.();
     const changes = plan.changes?.();
     if (changes === undefined || changes !== this.#changes) await this.#askAgain();
-    // Puts find chunks while this waits: the last look and leaving the pack are one step for them.
+    // Puts find chunks while this waits. For them, the last look and the removal of the pack are one step.
     while (this.#isMoreNeeded) {
       for (const hash of this.#newlyNeeded()) await this.#keepIfDead(hash);
     }
@@ -153,12 +153,12 @@ class Rewrite {
         storedBytes: -this.#storedBytes,
       });
     });
-    // At once, so that a process that is killed later need not find out what the pack held.
+    // The index is flushed at once. So after a later kill the next opening need not find out what the pack held.
     core.index.flushUnmerged();
     return { removedBlobs: this.#dead, freedBytes: length - this.copy.storedBytes };
   }
 
-  /** Reads the pack once more, for the hashes of the dead: keeping them all would take much memory. */
+  /** Reads the pack once more for the hashes of dead blobs: keeping all of them would take much memory. */
   async #askAgain(): Promise<void> {
     if (this.#dead === 0) return;
     const { files } = this.#writer.core;
@@ -188,7 +188,7 @@ class Rewrite {
     yield* this.#writer.held.hashes();
   }
 
-  /** It was dead when its record was passed, and somebody needs it now. */
+  /** Keeps a blob that was dead when its record was passed, and is needed now. */
   async #keepIfDead(hash: Hash): Promise<void> {
     const { core } = this.#writer;
     const place = core.index.findBlob(hash);

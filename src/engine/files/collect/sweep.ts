@@ -15,11 +15,11 @@ import { readPackPlaces } from './pack-places.ts';
 import { groupPacks, type PackUse, planPacks } from './plan-packs.ts';
 import { rewritePack } from './rewrite-pack.ts';
 
-/** Free room that a copy must leave: commits go on meanwhile. */
+/** Free room that a copy must leave, because commits go on meanwhile. */
 const ROOM_TO_LEAVE_BYTES = 64 * 1024 * 1024;
-/** Turns that are looked at while commits wait: about a millisecond's worth. */
+/** The number of turns to examine while commits wait: about a millisecond of work. */
 const TURNS_AT_ONCE = 16_384;
-/** Places remembered at a time, 5 bytes each. The fewer, the more often the index is walked. */
+/** The number of places in memory at a time, 5 bytes each. A lower number means more walks over the index. */
 const PLACES_AT_ONCE = 4 * 1024 * 1024;
 
 export interface SweepOptions {
@@ -37,7 +37,7 @@ function skip(report: Report, { deadBytes }: PackUse): void {
   report.keptDeadBytes += deadBytes;
 }
 
-/** Carries a plan out, pack by pack. Each pack is left behind in one frame, or not at all. */
+/** Carries a plan out, pack by pack. Each pack is removed in one frame, or not at all. */
 export class Sweep {
   readonly #writer: Writer;
   readonly #options: SweepOptions;
@@ -48,9 +48,9 @@ export class Sweep {
   }
 
   /**
-   * Before a byte goes, the turns that lose theirs stop being readable, so that nobody can fork from a
-   * turn without a payload. Each between two commits, because the answer of the plan may just have
-   * changed; and the newest first: who comes to need a turn that is still readable finds its ancestors.
+   * Before any byte goes, the turns that lose their payload stop being readable. So no one can fork from a turn
+   * without a payload. Each step runs between two commits, because the answer of the plan may just have changed.
+   * The newest turns go first: a commit that needs a turn which is still readable finds its ancestors.
    */
   async collectTurns(next: number, open: ReadonlySet<number>): Promise<void> {
     const { core } = this.#writer;
@@ -68,7 +68,7 @@ export class Sweep {
         });
         await this.#options.way.rest();
       }
-      // The first map is written whatever is in it: it says that blobs may be gone because they were collected.
+      // The first map is written whatever it holds: it says that blobs may be gone because they were collected.
       if (!changed && before.next > 0) {
         core.collected = before;
         return;
@@ -78,7 +78,7 @@ export class Sweep {
         this.#writer.storeWrites([{ kind: 'whole', path: COLLECTED_FILE, data }]),
       );
     } catch (error) {
-      // Nothing has gone yet.
+      // Nothing has been removed yet.
       core.collected = before;
       throw error;
     }
@@ -123,7 +123,7 @@ export class Sweep {
         progress?.((done += 1), rewrite.length, 'packs'),
       );
     }
-    // Only now: their bytes could have been read, and kept in memory, until the last pack was gone.
+    // Dead blobs leave the cache only now: their bytes could have been read again until the last pack was gone.
     await core.blobs.forgetUnless(
       (hash) => plan.isLive(hash),
       () => way.rest(),
@@ -152,7 +152,7 @@ export class Sweep {
         report.removedBlobs += removedBlobs;
         report.freedBytes += freedBytes;
       } catch (error) {
-        // Others took the room meanwhile; another pack may need less.
+        // Others took the room meanwhile. Another pack may need less.
         if (!isNoRoom(error)) throw error;
         skip(report, use);
       }
@@ -173,7 +173,7 @@ export class Sweep {
     return (await files.io.freeBytes(files.root)) >= liveBytes + ROOM_TO_LEAVE_BYTES;
   }
 
-  /** A pack that still takes records is closed first; false when a put is writing to it. */
+  /** Closes a pack that still takes records. Returns false when a put is writing to it. */
   async #close(number: number): Promise<boolean> {
     return this.#writer.exclusively(async () => {
       const { core } = this.#writer;

@@ -7,40 +7,43 @@ import type { FrameOptions } from '../journal/frames.ts';
 import type { Squeezer } from '../squeeze/squeezer.ts';
 import { isPlanned, type PlannedCommit, type Submission, WaitingCommit } from './waiting-commit.ts';
 
-// Group commit: commits that arrive while a group is on its way to the disk share the next one.
+// Group commit: commits that arrive while a group is being written share the next group.
 // Invariants
 // - Groups are serial: a group is planned over a state in which every earlier one is durable, visible and
 //   in its files (or waiting for a full disk). So a plan never builds on anything that could still be lost.
 // - Within a group, batches are planned in the order they came and acknowledged in that order.
-// - A batch joins a group only when its blobs are squeezed, and no later batch overtakes it.
+// - A batch joins a group only when its blobs are compressed, and no later batch overtakes it.
 // - A batch whose conditions fail is rejected alone; a group that cannot be made durable is rejected
 //   as a whole, and leaves no trace in memory.
 
-/** Bounds of one group, so that one frame stays small and nobody waits long for others. */
+/** The limits of one group keep a frame small and the wait short. */
 const GROUP_BATCHES_MAX = 1024;
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 /**
- * With this many batches ready a group starts, while the squeezing thread goes on with the rest. Fewer
- * would make a sync for a handful; more would leave the thread without work during the sync.
+ * A group starts when this many batches are ready, while the compression thread goes on with the rest. A lower
+ * number would cost a sync for a handful of batches. A higher number would leave the thread idle during the sync.
  */
 const GROUP_BATCHES_ENOUGH = 16;
 
-/** What a committer needs to make a group true. */
+/** The operations that a committer needs to store a group. */
 export interface CommitTarget {
   startDraft(): Draft;
   /**
    * Makes the draft durable and visible; returns its frame number. Throws, and changes nothing, otherwise.
    */
   store(draft: Draft, options: FrameOptions): Promise<number>;
-  /** Those that make room are stored apart from the others: only they can be. */
+  /**
+   * True while the disk is short of room. Then only batches that make room can be stored, so they form their own
+   * groups.
+   */
   readonly isShortOfRoom: boolean;
-  /** Does what could be done after the last group was acknowledged. */
+  /** Does the work that could wait until the last group was acknowledged. */
   finish(): Promise<void>;
   /** Resolves when every commit that was sent at the same time is here. */
   endOfTurn(): Promise<void>;
   /** Runs once a group is visible, after its commits were acknowledged. */
   announce(planned: readonly { planned: Planned; seq: number }[]): void;
-  /** Mends what made planning fail, and says whether that was possible. */
+  /** Repairs the cause of a failed plan. Returns whether that was possible. */
   mend(error: unknown): Promise<boolean>;
 }
 
@@ -48,17 +51,17 @@ export class Committer {
   readonly #target: CommitTarget;
   readonly #squeezer: Squeezer;
   #queue: WaitingCommit[] = [];
-  /** Work that wants no group beside it, in the order it came. */
+  /** Exclusive work, which runs without a group beside it, in the order of the calls. */
   readonly #exclusive: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
   #underWay = 0;
-  /** The commit that was sent last: batches are decided in the order they came. */
+  /** The commit that was sent last. Batches are decided in the order of arrival. */
   #newest: Promise<Committed> | undefined;
   /** Acknowledges the last group, which is durable and visible. */
   #lastDone: (() => void) | undefined;
-  /** How many commits that is for. */
+  /** The number of commits in that group. */
   #unacknowledged = 0;
-  /** The number that commits which changed nothing report. */
+  /** The sequence number that commits without changes report. */
   #lastSeq: number;
 
   constructor(target: CommitTarget, squeezer: Squeezer, lastSeq: number) {
@@ -82,12 +85,12 @@ export class Committer {
     return committed;
   }
 
-  /** Resolves when everything sent so far is decided, whatever is sent meanwhile. */
+  /** Resolves when everything sent so far is decided. Later commits do not count. */
   async settled(): Promise<void> {
     await this.#newest?.catch(() => undefined);
   }
 
-  /** Runs `work` between two groups; commits sent meanwhile wait. */
+  /** Runs `work` between two groups. Commits sent meanwhile wait. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#exclusive.push(() => work().then(resolve, reject));
@@ -95,7 +98,7 @@ export class Committer {
     });
   }
 
-  /** Resolves when there is nothing left to do. */
+  /** Resolves when no work is left. */
   async drain(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
@@ -116,8 +119,8 @@ export class Committer {
   }
 
   /**
-   * A group that is done is acknowledged while the disk works on the next one, if that is ready: what
-   * its writers do then costs no time of anyone's.
+   * A finished group is acknowledged while the disk writes the next one, if that is ready. So the work of its
+   * writers then costs no extra time.
    */
   #acknowledgeLast(): void {
     const last = this.#lastDone;
@@ -126,7 +129,7 @@ export class Committer {
     last?.();
   }
 
-  /** The first batches of the queue. Helps to squeeze them rather than wait idly. */
+  /** Takes the first batches of the queue. Helps to compress them instead of waiting idly. */
   async #takeGroup(): Promise<WaitingCommit[]> {
     for (let ready = 0; ;) {
       ready = this.#countReady(ready);
@@ -151,16 +154,16 @@ export class Committer {
   }
 
   /**
-   * Half of the commits that are waiting for the disk or for their acknowledgement: then one half is prepared
-   * by its writers while the other is synced. With all 64 writers in one group this thread had nothing to do
-   * for the 1.5 ms of each sync, an eighth of its time.
+   * Half of the commits that wait for the disk or for their acknowledgement. So writers prepare one half while the
+   * other half is synced. With all 64 writers in one group this thread was idle for the 1.5 ms of each sync, an
+   * eighth of its time.
    */
   #shareOfGroup(): number {
     const half = Math.ceil((this.#queue.length + this.#unacknowledged) / 2);
     return Math.min(Math.max(half, GROUP_BATCHES_ENOUGH), GROUP_BATCHES_MAX);
   }
 
-  /** How many at the front of the queue are ready, when it is known of the first `known` that they are. */
+  /** Counts the ready commits at the front of the queue. The first `known` are known to be ready. */
   #countReady(known: number): number {
     let ready = known;
     for (; ready < this.#queue.length; ready += 1) {
@@ -220,7 +223,7 @@ export class Committer {
     else released.then(() => waiting.reject(error), waiting.reject);
   }
 
-  /** Lets go of what the batch held; how it went is said once that is done. */
+  /** Releases what the batch held. The caller learns the outcome once that is done. */
   #release(waiting: WaitingCommit): Promise<void> | undefined {
     this.#underWay -= 1;
     waiting.settled = true;
@@ -231,7 +234,7 @@ export class Committer {
     return draft.attempt(() => planBatch(draft, submission.batch));
   }
 
-  /** Goes on after `error` ended the first try: reads or mends what was missing, and tries again. */
+  /** Continues after `error` ended the first plan: reads or repairs what was missing, and plans again. */
   async #planAgain(
     draft: Draft,
     waiting: WaitingCommit,

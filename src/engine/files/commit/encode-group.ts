@@ -35,20 +35,20 @@ import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
 import { type BlobPlaced, encodePacks } from '../packs/encode-packs.ts';
 import { encodeRuns } from '../packs/encode-runs.ts';
 
-/** A group as the bytes that make it true, and where they will be. */
+/** The encoded form of a group: its bytes and their places. */
 export interface EncodedGroup {
   readonly writes: readonly JournalWrite[];
   readonly tails: Tails;
   readonly blobs: readonly BlobPlaced[];
   readonly docs: readonly DocWritten[];
-  /** The turns that are gone, when there are more of them now. */
+  /** The map of collected turns, when the group adds some. */
   readonly collected: CollectedMap | undefined;
 }
 
 interface DocWritten {
   readonly name: string;
   readonly place: DocPlace;
-  /** What the next version may be written against. */
+  /** The base that the next version may be written against. */
   readonly base: DocBase | undefined;
 }
 
@@ -57,14 +57,14 @@ export function contextDoc(context: number): string {
   return `contexts/${context}`;
 }
 
-/** What the store keeps that a group may add to. */
+/** The stored state that a group may add to. */
 interface Kept {
   readonly docBases: Pick<DocBases, 'find'>;
   readonly collected: CollectedMap;
   readonly erased: Pick<ErasedBlobs, 'fileBytes'>;
 }
 
-/** Pure: a draft and the tails become writes. `newPack` hands out a number nobody has. */
+/** Pure: turns a draft and the tails into writes. `newPack` hands out an unused number. */
 export function encodeGroup(
   draft: Draft,
   tails: Tails,
@@ -73,7 +73,7 @@ export function encodeGroup(
 ): EncodedGroup {
   const packs = encodePacks(draft, tails, newPack);
   const docs = encodeDocs(draft, tails, kept.docBases);
-  // Turns and heads are counted by the draft: decoding them for that would cost more than encoding.
+  // The draft counts turns and heads: decoding them for that would cost more than encoding.
   const counted = [...encodeTurns(draft), ...encodeHeads(draft)];
   const writes = [
     ...encodeAliases(draft, tails),
@@ -99,7 +99,7 @@ export function encodeGroup(
   };
 }
 
-/** The list of collected turns with those that the draft adds; undefined when it adds none. */
+/** The map of collected turns with the draft's additions. Undefined when the draft adds none. */
 function withGone(draft: Draft, before: CollectedMap): CollectedMap | undefined {
   const gone = [...draft.goneTurns.entries()];
   if (gone.length === 0) return undefined;
@@ -110,7 +110,7 @@ function withGone(draft: Draft, before: CollectedMap): CollectedMap | undefined 
   return { next, bits };
 }
 
-/** In no pack: the bytes were never here. */
+/** The records name no pack, because the bytes were never in this store. */
 function encodeErased(draft: Draft, end: number): JournalWrite[] {
   const notes = [...draft.erased.entries()].map(([hash]: [Hash, true]) =>
     encodeErasedRecord({ hash, pack: 0, offset: 0, length: 0, erasedAt: draft.nowMs }),
@@ -130,14 +130,14 @@ function encodeTypes(draft: Draft, tails: Tails): JournalWrite[] {
   return appendAt(TYPES_FILE, tails.typesBytes, lines);
 }
 
-/** New turns lie side by side and become one write; a sealed one goes to the slot kept for it. */
+/** New turns lie side by side and become one write. A sealed turn goes to the slot reserved for it. */
 function encodeTurns(draft: Draft): JournalWrite[] {
   return encodeRuns(draft.turns.entries(), {
     path: TURNS_FILE,
     recordBytes: TURN_RECORD_BYTES,
     encode: ({ row, jump, sideJump, idempotency }, into, at) => {
       const { tag: typeTag } = draft.view.tagOf(row);
-      // Field by field: spreading the row took 10 µs, twice the time of encoding it.
+      // Fields are copied one by one: spreading the row took 10 µs, twice the time of encoding it.
       const record = {
         id: row.id,
         parent: row.parent,
@@ -173,7 +173,7 @@ function encodePatches(draft: Draft, tails: Tails): JournalWrite[] {
 
 function encodeOpen(draft: Draft, id: number, open: OpenDraft): JournalWrite[] {
   const path = openTurnFile(id);
-  // Opened and sealed within one group: the file was never there.
+  // The turn was opened and sealed within one group, so its file never existed.
   if (open.closed) return open.created ? [] : [{ kind: 'remove', path }];
   const added = encodeText(open);
   if (open.created) added.unshift(encodeOpenHeader(open.turn, draft));
@@ -193,7 +193,7 @@ function encodeText({ turn, text }: OpenDraft): Uint8Array[] {
 function encodeOpenHeader({ row, jump, sideJump }: OpenTurn, draft: Draft): Uint8Array {
   const { tag: typeTag } = draft.view.tagOf(row);
   const jumps = { jump: BigInt(jump) as TurnId, sideJump: BigInt(sideJump) as TurnId };
-  // As it began: without text, whatever the same group added.
+  // The file as it began: without the text that the same group added.
   return encodeTurnRecord({ ...row, size: 0, typeTag, ...jumps, idempotency: undefined });
 }
 
@@ -245,14 +245,14 @@ function encodeDocs(
   return { writes: [...appendAt(DOCS_FILE, tails.docsBytes, encoded), ...published], places };
 }
 
-/** What changes a little at a time, as an index of threads does, takes little room each time. */
+/** A document that changes a little at a time, such as an index of threads, takes little room per version. */
 function asDifference(record: DocRecord, base: DocBase | undefined): DocRecord {
   if (base === undefined || record.content === undefined || !record.published) return record;
   const content = encodeDocDifference(base.content, record.content, base.place);
   return content === undefined ? record : { ...record, content, difference: true };
 }
 
-/** A context that nothing was ever said about has no document. */
+/** A context without metadata has no document. */
 function metaRecords(draft: Draft): DocRecord[] {
   const records: DocRecord[] = [];
   for (const [id, meta] of draft.metas.entries()) {
@@ -266,7 +266,7 @@ function metaRecords(draft: Draft): DocRecord[] {
   return [...records, ...removalRecords(draft)];
 }
 
-/** Says a second time that a context was removed: its slot alone could be an old one that came back. */
+/** Records a second time that a context was removed: its slot alone could be an old one that came back. */
 function removalRecords(draft: Draft): DocRecord[] {
   const records: DocRecord[] = [];
   for (const [id, { removed }] of draft.heads.entries()) {
@@ -287,7 +287,7 @@ function removalRecords(draft: Draft): DocRecord[] {
   return records;
 }
 
-/** One write for pieces that follow each other; none for none. */
+/** Joins pieces that follow each other into one write. No pieces give no write. */
 export function appendAt(
   path: string,
   offset: number,

@@ -1,10 +1,10 @@
 import { ERASURES_LOG } from '../../names.ts';
 import type { PreparedBatch } from '../../plan/planned.ts';
 
-/** What a batch may bring with it: the reason of a tombstone, a line in a list of what was erased. */
+/** The bytes that such a batch may add: the reason of a tombstone, or a line in the list of erased blobs. */
 const LITTLE_BYTES = 64 * 1024;
 
-/** Whether a batch takes something away, and brings little: on a full disk it may use the reserve. */
+/** Whether a batch removes something and adds little. On a full disk such a batch may use the reserve. */
 export function makesRoom({ rest, blobs, extents }: PreparedBatch): boolean {
   const { contexts = [], logs = [], docs = [], patches = [] } = rest;
   const { turns = [], opens = [], deltas = [], seals = [] } = rest;

@@ -5,10 +5,10 @@ import { RESERVE_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { writeFully } from '../disk/write-fully.ts';
 
-// Room that is kept for what makes room. On a full disk a collection still needs a frame in the journal and a
-// list of what is gone, and an erasure its tombstone: the reserve is let go then.
-// Invariant: nothing that takes room is stored without it. So nobody uses up what was let go, and it is there
-// again before the first commit that needs room of its own.
+// The reserve is disk space kept for work that makes room. On a full disk a collection still needs a frame in the
+// journal and a list of what is gone, and an erasure needs its tombstone. Then the reserve is released. Invariant:
+// nothing that takes room is stored without the reserve. So no commit uses up the released space, and the reserve
+// is restored before the first commit that needs room of its own.
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -18,24 +18,24 @@ export class Reserve {
   #isThere: boolean;
   #isShort = false;
 
-  /** `bytes` of 0: there is none, and nobody waits for one. */
+  /** With `bytes` of 0 there is no reserve, and no commit waits for one. */
   constructor(files: StoreFiles, bytes: number) {
     this.#files = files;
     this.#bytes = bytes;
     this.#isThere = bytes === 0;
   }
 
-  /** For certain; it may be there when nobody has looked yet. */
+  /** True when the reserve certainly exists. Before the first check it may exist although this is false. */
   get isThere(): boolean {
     return this.#isThere;
   }
 
-  /** It was let go, and is not there again. */
+  /** True when the reserve was released and not restored yet. */
   get isShort(): boolean {
     return this.#isShort;
   }
 
-  /** Before anything that takes room. DISK_FULL when there is not even room for the reserve. */
+  /** Call this before anything that takes room. Throws DISK_FULL when there is not even room for the reserve. */
   async fill(): Promise<void> {
     if (this.#isThere) return;
     if ((await this.#files.size(RESERVE_FILE)) < this.#bytes) await this.#write();
@@ -43,7 +43,7 @@ export class Reserve {
     this.#isShort = false;
   }
 
-  /** Lets it go; false when there was none. */
+  /** Releases the reserve. Returns false when there was none. */
   async release(): Promise<boolean> {
     const bytes = this.#bytes === 0 ? 0 : await this.#files.size(RESERVE_FILE);
     if (bytes === 0) return false;
@@ -53,7 +53,7 @@ export class Reserve {
     return true;
   }
 
-  /** What lies in it must not be squeezed together by the file system. */
+  /** Writes random bytes, so that the file system cannot compress them. */
   async #write(): Promise<void> {
     const path = this.#files.pathOf(RESERVE_FILE);
     const piece = randomFillSync(new Uint8Array(Math.min(PIECE_BYTES, this.#bytes)));
@@ -66,7 +66,7 @@ export class Reserve {
       };
       await closeAll([write, () => file.close()]);
     } catch (error) {
-      // Half of it would keep others from the room, and be of no use.
+      // A partial reserve would take room from others and be of no use.
       await this.#remove().catch(() => undefined);
       throw toQuipuError(error, path);
     }

@@ -24,7 +24,7 @@ export interface PackTail {
   readonly records: number;
 }
 
-/** How far each file reaches: all that an append must know of the store, whatever its size. */
+/** The end of each file: all that an append must know of the store, whatever its size. */
 export interface Tails {
   readonly nextTurn: number;
   readonly nextContext: number;
@@ -82,7 +82,7 @@ function advanceByName(tails: Tails, path: string, offset: number, data: Uint8Ar
 
 function growPack(tails: Tails, number: number, offset: number, data: Uint8Array): Tails {
   const before = tails.packs.find((pack) => pack.number === number);
-  // Erasing overwrites records where they are: no pack ends there, and a closed one stays closed.
+  // Erasing overwrites records in place: the end of no pack moves, and a closed pack stays closed.
   const inside = before === undefined ? offset > 0 : offset < before.length;
   if (inside) return tails;
   let records = before?.records ?? 0;

@@ -3,11 +3,11 @@ import type { Planned, PreparedBatch } from '../../plan/planned.ts';
 import { makesRoom } from './makes-room.ts';
 import type { SqueezeJob } from '../squeeze/squeezer.ts';
 
-/** A batch, and those of its blobs that are still being squeezed. */
+/** A batch, and the compression jobs of its blobs that are not finished. */
 export interface Submission {
   readonly batch: PreparedBatch;
   readonly jobs: readonly SqueezeJob[];
-  /** Called once, when the batch is decided; the commit is settled when it is done. */
+  /** Called once, when the batch is decided. The commit is settled when the call is done. */
   release(): Promise<void> | undefined;
 }
 
@@ -20,11 +20,11 @@ export class WaitingCommit {
   readonly submission: Submission;
   readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
-  /** Undefined before it is planned, and when it has been rejected. */
+  /** Undefined before the commit is planned, and after it was rejected. */
   planned: Planned | undefined;
-  /** What it reports, once its group is durable. */
+  /** The sequence number that the commit reports once its group is durable. */
   seq = 0;
-  /** Its caller has been told, or is about to be. */
+  /** True when the caller has been told the outcome, or is about to be. */
   settled = false;
 
   constructor(
@@ -46,7 +46,7 @@ export class WaitingCommit {
     return true;
   }
 
-  /** Of one that is ready: what is still being squeezed has no length yet. */
+  /** The size of a ready commit. A blob that is still being compressed has no length yet. */
   get storedBytes(): number {
     let bytes = 0;
     for (const { squeezed } of this.submission.batch.blobs) bytes += squeezed.stored.length;

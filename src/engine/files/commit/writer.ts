@@ -26,8 +26,8 @@ import type { Draft } from '../../plan/draft.ts';
 import { encodeGroup } from './encode-group.ts';
 import type { Planned } from '../../plan/planned.ts';
 
-// Everything that writes, on one path: prepare (hash, compress, write large blobs), then a group plans, encodes one
-// journal frame, makes it durable, applies it, and becomes visible. A commit that is alone is applied last.
+// All writes take one path: prepare (hash, compress, write large blobs), then a group plans, encodes one journal
+// frame, makes it durable, applies it, and becomes visible. A commit that is alone is applied last.
 
 export interface WriterParts {
   readonly core: Core;
@@ -35,15 +35,15 @@ export interface WriterParts {
   readonly mark: IoFile;
   readonly keeper: IndexKeeper;
   readonly checkpoint: Checkpoint;
-  /** The last frame there is: the checkpoint's, or the last one replayed. */
+  /** The number of the last frame: the checkpoint's, or the last one replayed. */
   readonly seq: number;
   readonly lock: IoLock;
   readonly clock: () => number;
   readonly durability: 'safe' | 'unsafe';
-  /** A checkpoint at the latest this long after a commit; Infinity: by size alone. */
+  /** The longest time between a commit and its checkpoint. Infinity: checkpoints depend on size alone. */
   readonly checkpointMs: number;
   readonly reserve: Reserve;
-  /** Where the opening could not be finished for lack of room. */
+  /** Set when the opening could not be finished for lack of room. */
   readonly settle: (() => Promise<Checkpoint>) | undefined;
   readonly onSettled: () => Promise<void>;
 }
@@ -52,7 +52,7 @@ export class Writer implements CommitTarget {
   readonly core: Core;
   readonly durability: 'safe' | 'unsafe';
   readonly bulk: BulkPacks;
-  /** Blobs that puts under way rely on. */
+  /** Blobs that unfinished puts rely on. */
   readonly held: HeldBlobs = new HeldBlobs();
   readonly listeners: ChangeListeners = new ChangeListeners();
   readonly #parts: WriterParts;
@@ -102,7 +102,7 @@ export class Writer implements CommitTarget {
     return this.#frames.seq;
   }
 
-  /** Counts the beginnings and ends of groups on their way to be seen; odd in between. */
+  /** Counts the starts and ends of groups that are becoming visible. The number is odd in between. */
   get moves(): number {
     return this.#frames.moves;
   }
@@ -111,7 +111,7 @@ export class Writer implements CommitTarget {
     return this.#parts.reserve.isShort;
   }
 
-  /** Throws at once when nothing is accepted any more. */
+  /** Throws at once when the store accepts nothing any more. */
   commit(batch: Batch): Promise<Committed> {
     this.#assertAccepting();
     if (!this.#frames.isSettled) return this.#commitLate(batch);
@@ -119,7 +119,7 @@ export class Writer implements CommitTarget {
     return prepared instanceof Promise ? this.#submitLater(prepared) : this.submit(prepared);
   }
 
-  /** After the opening is finished, if there is room for that by now. What makes room goes on without. */
+  /** Commits after finishing the opening, if there is room by now. A batch that makes room does not wait for that. */
   async #commitLate(batch: Batch): Promise<Committed> {
     await ifRoom(() => this.exclusively(() => this.#frames.settle()));
     await this.#frames.finished;
@@ -178,8 +178,8 @@ export class Writer implements CommitTarget {
   }
 
   /**
-   * Upkeep changes files, not meanings: its writes become durable in a frame of their own. Call it
-   * within `exclusively`; what `absorb` does to memory and index is visible with the frame.
+   * Upkeep changes files and no meaning. Its writes become durable in a frame of their own. Call this within
+   * `exclusively`. The changes of `absorb` to memory and index become visible with the frame.
    */
   async storeWrites(writes: readonly JournalWrite[], absorb?: () => void): Promise<void> {
     await this.#frames.prepare(true);
@@ -191,14 +191,14 @@ export class Writer implements CommitTarget {
     this.#parts.keeper.rest(this.mendBetween);
   }
 
-  /** Runs `work` between two groups; commits sent meanwhile wait. */
+  /** Runs `work` between two groups. Commits sent meanwhile wait. */
   async exclusively<T>(work: () => Promise<T>): Promise<T> {
-    // Upkeep under way ends at its next step when the store is being closed.
+    // When the store is being closed, upkeep in progress ends at its next step.
     if (this.#closed) throw storeClosed();
     return this.#committer.exclusively(work);
   }
 
-  /** Runs `work` as the only piece of upkeep; LOCKED when another one is under way. */
+  /** Runs `work` as the only upkeep task. Throws LOCKED when another one is in progress. */
   async upkeep<T>(what: string, work: () => Promise<T>): Promise<T> {
     const done = this.takeUpkeep(what);
     try {
@@ -226,10 +226,10 @@ export class Writer implements CommitTarget {
     else this.#timer.start();
   }
 
-  /** True when the index was the problem and has been built again. For the committer, within a group. */
+  /** True when the index was the problem and has been rebuilt. For the committer, within a group. */
   readonly mend = (error: unknown): Promise<boolean> => this.#parts.keeper.mend(error);
 
-  /** The same for everyone else. */
+  /** Like `mend`, for callers outside a commit group. */
   readonly mendBetween = (error: unknown): Promise<boolean> =>
     this.#parts.keeper.mendBetween(error, this);
 
@@ -239,7 +239,7 @@ export class Writer implements CommitTarget {
     await this.#checkpointer.run();
   }
 
-  /** How far the packs reached at earlier times. */
+  /** The ends of the packs at earlier times. */
   get ages(): readonly Age[] {
     return this.#checkpointer.ages;
   }
@@ -249,8 +249,8 @@ export class Writer implements CommitTarget {
   }
 
   /**
-   * Overwrites every frame in the journal, after a checkpoint that makes them useless. Between the two
-   * checkpoints a crash leaves a note that this is still to be done.
+   * Overwrites every frame in the journal, after a checkpoint that makes the frames unnecessary. After a crash
+   * between the two checkpoints, a note says that the overwriting is still to be done.
    */
   async scrubJournal(): Promise<void> {
     const scrub = async (): Promise<void> => {
@@ -275,7 +275,7 @@ export class Writer implements CommitTarget {
     await this.#committer.drain();
     const { journal, keeper, mark, lock } = this.#parts;
     const finish = async (): Promise<void> => {
-      // A store that could not sync, or has no room, keeps its journal: the next opening replays it.
+      // A store that could not sync, or has no room, keeps its journal. The next opening replays it.
       if (journal.broken !== undefined) return;
       await this.#frames.settle();
       if (this.#checkpointer.clean) return;
