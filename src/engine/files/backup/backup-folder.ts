@@ -28,9 +28,9 @@ import {
 import type { Visible } from './copy-sink.ts';
 import { settle } from './settle.ts';
 
-// The folder that a backup goes to, looked at before anything in it is touched.
+// The folder of a backup, which is checked before anything in it is touched.
 
-/** Left by a run that ended before it had written anything: as good as empty. */
+/** Names left by a run that ended before it had written anything. Such a folder counts as empty. */
 const TRACES = new Set([LOCK_FILE, OWNER_FILE, `${NOTE_FILE}.new`]);
 
 /** True for a folder in which nothing was stored yet. */
@@ -42,7 +42,7 @@ export interface BackupFolder {
   readonly files: StoreFiles;
   readonly lock: IoLock;
   note: BackupNote;
-  /** What the folder holds for certain; undefined when everything must be copied but closed packs. */
+  /** The certain content of the folder. Undefined when everything except closed packs must be copied. */
   readonly base: { readonly state: BackupState; readonly checkpoint: Checkpoint } | undefined;
 }
 
@@ -78,8 +78,8 @@ export async function closeBackupFolder({ files, lock }: BackupFolder): Promise<
 }
 
 /**
- * From now on until the run has got to its end nobody can open the folder as a store: everything in it
- * may be changed. Closed packs stay known for the next run, should this one not finish.
+ * Makes the folder unfinished: until the run has ended it cannot be opened as a store, and everything in it may
+ * change. Closed packs stay known for the next run, should this one not finish.
  */
 export async function makeUnfinished(folder: BackupFolder): Promise<void> {
   const { files, base } = folder;
@@ -96,7 +96,7 @@ export async function makeUnfinished(folder: BackupFolder): Promise<void> {
   for (const name of FOLDERS) await files.io.mkdir(files.pathOf(name));
 }
 
-/** How much of each file the state in the folder goes by. */
+/** The length of each file that the state in the folder covers. */
 export async function visibleLengths({ files, base }: BackupFolder): Promise<Visible> {
   if (base === undefined) return new Map();
   const { tails } = base.checkpoint.body;
@@ -106,7 +106,7 @@ export async function visibleLengths({ files, base }: BackupFolder): Promise<Vis
     const number = packNumber(`${PACKS_FOLDER}/${name}`);
     if (number === undefined) continue;
     const open = tails.packs.find((pack) => pack.number === number);
-    // Only a folder that someone wrote to has packs that its last backup did not know of.
+    // Only a folder that was written to has packs that its last backup did not know.
     const foreign = number >= base.state.tails.nextPack && number < tails.nextPack;
     const size = foreign ? await files.size(packFile(number)) : 0;
     visible.set(packFile(number), open?.length ?? closed.get(number) ?? size);
@@ -124,7 +124,7 @@ async function findBase(files: StoreFiles, note: BackupNote): Promise<BackupFold
   return { state: arrived ? next : known, checkpoint };
 }
 
-/** The note of a backup of this store; undefined for a folder that is missing or empty. */
+/** The note of a backup of this store. Undefined for a folder that is missing or empty. */
 async function findBackup(files: StoreFiles, id: string): Promise<BackupNote | undefined> {
   const { io, root } = files;
   const stat = await io.stat(root);
@@ -143,13 +143,13 @@ async function findBackup(files: StoreFiles, id: string): Promise<BackupNote | u
   throw invalid('backup', `must not go to ${root}, which has a backup of another store`);
 }
 
-/** A copy in the folder that it is a copy of would copy itself. */
+/** A backup inside the folder that it copies would copy itself. */
 export function assertApart(what: string, folder: string, path: string): void {
   if (relative(folder, path).split(sep)[0] === '..') return;
   throw invalid(what, `must go to another folder, and ${path} is in ${folder}`);
 }
 
-/** Someone may have opened the copy; the index made then knows nothing of what comes now. */
+/** The copy may have been opened. An index made then knows nothing of the new data. */
 async function removeIndex(files: StoreFiles): Promise<void> {
   for (const name of await files.io.list(files.root)) {
     if (name.startsWith(INDEX_FILE)) await files.io.remove(files.pathOf(name));

@@ -8,9 +8,9 @@ import { syncFile, syncFolder } from '../disk/sync-failure.ts';
 import type { Tails } from '../commit/tails.ts';
 import { writeFully } from '../disk/write-fully.ts';
 
-// backup.json: what a folder holds of which store. One line of canonical JSON with a checksum, replaced
-// by a rename. It is only a note: whether the folder can be opened is for FORMAT and the checkpoint to
-// say, and a note that is behind them costs time, never content.
+// backup.json tells which store a folder holds, and how much of it: one line of canonical JSON with a checksum,
+// replaced by a rename. The file is only a note. FORMAT and the checkpoint decide whether the folder can be opened.
+// A note that is behind them costs time, never content.
 
 const NOTE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -22,11 +22,11 @@ export interface CopiedPack {
 
 /** One state of the store, as the copy has it. */
 export interface BackupState {
-  /** The last frame of the store that is in it. */
+  /** The number of the last frame of the store in this state. */
   readonly frame: number;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** The frame that the copy itself ends with, if nobody has written to it since. */
+  /** The last frame of the copy itself, if the copy was not written to since. */
   readonly seq: number;
   readonly tails: Tails;
   /** Turns that were open: their slots are empty. */
@@ -34,17 +34,17 @@ export interface BackupState {
   readonly packs: readonly CopiedPack[];
   readonly logs: number;
   readonly collectedBytes: number;
-  /** What the first so many records of the erasure log name is erased here, too. */
+  /** The blobs named by this many first records of the erasure log are erased here, too. */
   readonly erased: number;
 }
 
 export interface BackupNote {
   readonly store: string;
-  /** The state that can be opened; absent while the folder is unfinished. */
+  /** The state that can be opened. Absent while the folder is unfinished. */
   readonly whole?: BackupState;
-  /** What the run that is under way, or was interrupted, is about to make of it. */
+  /** The state that the run in progress, or the interrupted one, is about to make. */
   readonly next?: BackupState;
-  /** Closed packs that a run has brought over before it got to its end. */
+  /** Closed packs that a run has copied before its end. */
   readonly copied: readonly CopiedPack[];
   readonly copiedErased: number;
 }
@@ -70,12 +70,12 @@ export async function readNote(files: StoreFiles): Promise<BackupNote | undefine
   );
 }
 
-/** Durable when it resolves, and never half there. */
+/** The note is durable when this resolves, and never half written. */
 export async function writeNote(files: StoreFiles, note: BackupNote): Promise<void> {
   await replaceFile(files, NOTE_FILE, encodeNote(note));
 }
 
-/** A file at the root of `files` becomes these bytes, by a rename; durable when it resolves. */
+/** Replaces a file at the root of `files` by a rename. The bytes are durable when this resolves. */
 export async function replaceFile(
   files: StoreFiles,
   name: string,

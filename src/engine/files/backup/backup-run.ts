@@ -28,9 +28,9 @@ import { copySmall } from './copy-small.ts';
 import { copyTables, copyTurn, emptyTurn, isEmptyTurn } from './copy-tables.ts';
 import { watchChanges } from './watch-changes.ts';
 
-// One run of a backup, from the store to a sink. Files that only grow are copied beside writers, most
-// of them before the moment that the copy will show, the rest after it: what lies below a tail does not
-// change. What changes in place is compared first, and read once more at the moment itself.
+// One run of a backup, from the store to a sink. Files that only grow are copied beside writers, most of them
+// before the moment that the copy will show, the rest after it: data below a tail does not change. Data that
+// changes in place is compared first, and read once more at the moment itself.
 
 export class BackupRun {
   readonly #writer: Writer;
@@ -39,7 +39,7 @@ export class BackupRun {
   readonly #published: Published = new Map();
   /** Empty slots of turns.log in the copy. */
   readonly #holes: Set<number>;
-  /** How far each pack of the copy is the store's. */
+  /** The length up to which each pack of the copy equals the store's. */
   readonly #packs: Map<number, CopiedPack & { closed: boolean }>;
   #tails: Tails | undefined;
   #reusedBytes = 0;
@@ -60,7 +60,7 @@ export class BackupRun {
     }
   }
 
-  /** Everything is in the sink when it resolves; nothing has been made valid yet. */
+  /** Everything is in the sink when this resolves. Nothing has been made valid yet. */
   async copy(): Promise<BackupState> {
     const { core } = this.#writer;
     const { base } = this.#folder;
@@ -94,7 +94,7 @@ export class BackupRun {
     return {
       frame,
       at,
-      // The frames of the copy are its own: they are counted on from its last one.
+      // The copy has its own frames. Their numbers continue from its last frame.
       seq: base === undefined ? frame : base.checkpoint.seq + 1,
       tails,
       openTurns,
@@ -110,7 +110,7 @@ export class BackupRun {
     return { files, copiedBytes, reusedBytes: this.#reusedBytes };
   }
 
-  /** All that only grows, from where the copy ends up to `tails`. */
+  /** Copies all files that only grow, from the end of the copy up to `tails`. */
   async #copyGrown(tails: Tails): Promise<void> {
     await this.#copyPacks(tails);
     for (const hole of await copyTables(this.#job, this.#tails, tails)) this.#holes.add(hole);
@@ -128,7 +128,7 @@ export class BackupRun {
       await copyPack(this.#job, span, have?.length ?? 0);
       this.#packs.set(span.number, span);
       if (!span.closed) continue;
-      // So that a run which is interrupted does not begin with this pack again.
+      // The pack is synced and noted, so that a run after an interruption does not begin with this pack again.
       await into.sync();
       await this.#noteCopied(span);
     }
@@ -142,7 +142,7 @@ export class BackupRun {
     await writeNote(this.#folder.files, this.#folder.note);
   }
 
-  /** A pack that the folder should have and has not is copied again. */
+  /** Counts the bytes that the folder already has. A pack that is missing or too short there is copied again. */
   async #countReused(): Promise<void> {
     for (const { number, length } of this.#packs.values()) {
       const size = await this.#folder.files.size(packFile(number));
@@ -155,7 +155,7 @@ export class BackupRun {
     }
   }
 
-  /** Turns sealed by now get their records; those open at the moment stay empty. */
+  /** Turns sealed by now get their records. Turns open at the moment stay empty. */
   async #settleTurns(open: readonly number[]): Promise<void> {
     const { into } = this.#job;
     const openNow = new Set(open);
@@ -174,7 +174,7 @@ export class BackupRun {
     return (await this.#folder.files.size(openTurnFile(turn))) === fileBytes;
   }
 
-  /** Turns that were open at the last backup and whose slots nobody has filled in the copy since. */
+  /** Turns that were open at the last backup and whose slots are still empty in the copy. */
   async #stillEmpty(): Promise<Set<number>> {
     const empty = new Set<number>();
     for (const turn of this.#folder.base?.state.openTurns ?? []) {
@@ -183,7 +183,7 @@ export class BackupRun {
     return empty;
   }
 
-  /** What was erased since the copy was made is erased there, too. Returns how much that is by now. */
+  /** Erases in the copy what was erased since it was made. Returns the number of erasure records by now. */
   async #copyErased(): Promise<number> {
     const { from, into } = this.#job;
     const { base, note } = this.#folder;
@@ -193,7 +193,7 @@ export class BackupRun {
       note.copied.length > 0 ? note.copiedErased : count,
     );
     await this.#copyPlaces(readErased(from, since));
-    // Someone who opened the copy may have erased something there, which the store still has.
+    // If the copy was opened, something may have been erased there that the store still has.
     if (base !== undefined) await this.#copyPlaces(readErased(into.files, since));
     await copySmall(this.#job, ERASED_FILE, base !== undefined);
     return count;
@@ -212,7 +212,7 @@ export class BackupRun {
     return Math.floor((await this.#job.from.size(ERASED_FILE)) / ERASED_RECORD_BYTES);
   }
 
-  /** Packs that the store has dropped go together with everything else that changes. */
+  /** Packs that the store has dropped are removed together with all other changes. */
   async #removePacks(): Promise<void> {
     const { from, into } = this.#job;
     const living = new Set(await listPacks(from));

@@ -17,7 +17,7 @@ import { CopySink } from './copy-sink.ts';
 import { finishAtOnce, finishNew } from './finish-backup.ts';
 import { RedoFrame, RedoFull } from '../journal/redo-frame.ts';
 
-// Backs a live store up into a folder, which then is a store itself.
+// Backs up a live store into a folder, which then is a store itself.
 // Invariants
 // - Interrupted at any point, the folder is the backup before, or the new one, or has no FORMAT and
 //   cannot be opened; the next run makes it whole.
@@ -34,7 +34,7 @@ export async function backupStore(
   return writer.upkeep('backup', async () => {
     const path = resolve(to);
     const [place] = writer.core.damage.places;
-    // A copy of damage would take the place of what an earlier backup has intact.
+    // Copied damage would replace data that an earlier backup has intact.
     if (place !== undefined) throw cannotCopy(corrupt(place.file, place.offset, place.what));
     try {
       const folder = await openBackupFolder(writer.core.files, path);
@@ -74,7 +74,7 @@ async function backUp(
   return run.report();
 }
 
-/** What is damaged is the store: the folder was looked at before. */
+/** The damage is in the store: the folder was checked before. */
 async function copyIntact(run: BackupRun): Promise<Awaited<ReturnType<BackupRun['copy']>>> {
   try {
     return await run.copy();

@@ -7,7 +7,7 @@ import { readHeads } from '../heads/copy-heads.ts';
 import { type CopiedLog, type CopiedLogs, copyLog, removeLog } from '../logs/copy-logs.ts';
 import type { SeenChanges } from './watch-changes.ts';
 
-/** The store at one moment: how far its files reach, and what changed in place shortly before. */
+/** The store at one moment: the ends of its files, and what changed in place shortly before. */
 export interface Moment {
   readonly frame: number;
   readonly at: string;
@@ -16,18 +16,18 @@ export interface Moment {
   readonly writes: readonly JournalWrite[];
 }
 
-/** What was copied before, while commits went on. */
+/** The parts that were copied before, while commits went on. */
 export interface Compared {
   readonly nextContext: number;
   readonly logs: CopiedLogs;
-  /** True when the copy has the file of an open turn with exactly so many bytes. */
+  /** True when the copy has the file of an open turn with exactly this many bytes. */
   hasOpenTurn(turn: number, fileBytes: number): Promise<boolean>;
 }
 
 /**
- * Takes the moment that the copy will show. Commits wait meanwhile, so only what cannot be read later
- * is read here: heads and logs that changed since they were compared, and the texts of open turns. All
- * else below the tails stays as it is.
+ * Takes the moment that the copy will show. Commits wait meanwhile, so this reads only what cannot be read later:
+ * heads and logs that changed since they were compared, and the texts of open turns. All other data below the tails
+ * stays as it is.
  */
 export async function takeMoment(
   writer: Writer,
@@ -45,11 +45,11 @@ export async function takeMoment(
       const { row } = turn;
       const fileBytes = openFileBytes(turn);
       if (seen.grown.has(id)) changed.add(Number(row.context));
-      // A turn only grows, and its id is its own: at the same length it is the same.
+      // A turn only grows, and its id is never reused: the same length means the same text.
       if (await compared.hasOpenTurn(id, fileBytes)) continue;
       const path = openTurnFile(id);
       const data = await core.files.read(path, 0, fileBytes);
-      // Not by a rename: whatever lies in that folder passes for an open turn.
+      // The file is not written by a rename: every file in that folder counts as an open turn.
       writes.push({ kind: 'remove', path }, { kind: 'bytes', path, offset: 0, data });
     }
     for (const id of changed) {

@@ -2,16 +2,16 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { RedoFrame } from '../journal/redo-frame.ts';
 
-// Where copied bytes go. What the copy shows in its present state is changed only through the redo
-// frame; what lies beyond the lengths it goes by is written straight to its place. Without a frame the
-// folder is not open to anyone, and everything goes straight.
+// The destination of copied bytes. Data that the copy shows in its present state changes only through the redo
+// frame. Data beyond the lengths of that state is written directly to its place. Without a frame the folder cannot
+// be opened, and everything is written directly.
 
-/** Files that were written and not synced stay open; a copy with many of them must not run out. */
+/** Files that were written and not synced stay open. A copy with many files must not run out of file handles. */
 const UNSYNCED_FILES_MAX = 64;
-/** Synced in small portions, so that commits to the same disk do not wait behind a large one. */
+/** Data is synced in small portions, so that commits to the same disk do not wait behind a large sync. */
 const UNSYNCED_BYTES_MAX = 16 * 1024 * 1024;
 
-/** How much of a file counts now; a file that is not named here counts as a whole. */
+/** The length of a file that counts now. A file without an entry counts as a whole. */
 export type Visible = ReadonlyMap<string, number>;
 
 export class CopySink {
@@ -84,7 +84,7 @@ export class CopySink {
     if (many || this.#unsyncedBytes >= UNSYNCED_BYTES_MAX) await this.sync();
   }
 
-  /** All that was written straight is durable when it resolves. */
+  /** All data written directly is durable when this resolves. */
   async sync(): Promise<void> {
     await this.files.syncAll();
     this.#unsynced.clear();

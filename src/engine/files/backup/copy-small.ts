@@ -1,6 +1,6 @@
 import type { CopyJob } from './copy-job.ts';
 
-/** A small file that is copied as a whole, unless the copy is `trusted` to have the same. */
+/** Copies a small file as a whole, unless the copy is `trusted` to have the same. */
 export async function copySmall(
   { from, into }: CopyJob,
   name: string,

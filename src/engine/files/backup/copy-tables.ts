@@ -10,9 +10,9 @@ import { typeLinesIn } from '../turns/type-table.ts';
 import type { Tails } from '../commit/tails.ts';
 import { breathe, type CopyJob } from './copy-job.ts';
 
-// Tables of equal records, which only grow. Every record is checked on its way: a backup must not take
-// over damage that the next one would find too late. The one exception to growing is the slot of a turn
-// that was open, which is empty until the turn is sealed.
+// Tables of equal records, which only grow. Every record is checked while it is copied: a backup must not copy
+// damage that the next check would find too late. There is one exception to growing. The slot of an open turn is
+// empty until the turn is sealed.
 
 /** A multiple of every record size. */
 const PIECE_RECORDS = 8192;
@@ -29,7 +29,7 @@ const TABLES: readonly Table[] = [
   { name: ALIASES_FILE, bytes: ALIAS_RECORD_BYTES, next: (tails) => tails.nextAlias },
 ];
 
-/** Copies what lies between two tails, all of it without the first. Returns the empty slots of turns. */
+/** Copies the records between two tails, or all of them without the first tail. Returns the empty slots of turns. */
 export async function copyTables(
   job: CopyJob,
   before: Tails | undefined,
@@ -46,7 +46,7 @@ export async function copyTables(
   return holes;
 }
 
-/** The record of a turn whose slot was empty when it was copied. */
+/** Copies the record of a turn whose slot was empty when it was copied. */
 export async function copyTurn({ from, into }: CopyJob, turn: number): Promise<void> {
   const offset = turn * TURN_RECORD_BYTES;
   const bytes = toBuffer(await from.read(TURNS_FILE, offset, TURN_RECORD_BYTES));
@@ -56,7 +56,7 @@ export async function copyTurn({ from, into }: CopyJob, turn: number): Promise<v
   await into.put(TURNS_FILE, offset, bytes);
 }
 
-/** The slot of a turn that is open in the copy, whatever became of it since. */
+/** The slot of a turn that is open in the copy, whether or not it was sealed since. */
 export async function emptyTurn({ into }: CopyJob, turn: number): Promise<void> {
   await into.put(TURNS_FILE, turn * TURN_RECORD_BYTES, new Uint8Array(TURN_RECORD_BYTES));
 }

@@ -16,7 +16,7 @@ import type { CopySink } from './copy-sink.ts';
 import { REDO_PLACE, type RedoFrame } from '../journal/redo-frame.ts';
 import { closeCleanly, JOURNAL_START } from './settle.ts';
 
-/** A folder that was whole becomes the new state with one checkpoint. */
+/** Brings a whole folder to the new state with one checkpoint. */
 export async function finishAtOnce(
   writer: Writer,
   folder: BackupFolder,
@@ -54,7 +54,7 @@ export async function finishAtOnce(
   await settleNote(folder, unchanged ? { ...state, seq: checkpoint.seq } : state);
 }
 
-/** A folder that was not in use gets its journal, and last of all the file that makes it a store. */
+/** Gives a folder that was not in use its journal and, last of all, the file that makes it a store. */
 export async function finishNew(
   writer: Writer,
   folder: BackupFolder,
@@ -70,7 +70,7 @@ export async function finishNew(
   await settleNote(folder, state);
 }
 
-/** An empty journal and a checkpoint that was closed cleanly; durable, with all folders, in the end. */
+/** Writes an empty journal and the checkpoint of a clean close. In the end all is durable, folders included. */
 export async function layJournal(
   files: StoreFiles,
   { seq, tails, ages }: { seq: number } & Pick<Checkpoint['body'], 'tails' | 'ages'>,
@@ -99,7 +99,7 @@ async function settleNote(folder: BackupFolder, state: BackupState): Promise<voi
   await writeNote(folder.files, folder.note);
 }
 
-/** Frames of an earlier state are not needed, and could hold what was erased since. */
+/** Frames of an earlier state are not needed, and could hold data that was erased since. */
 async function emptyFile(files: StoreFiles, name: string): Promise<void> {
   if ((await files.size(name)) === 0) return;
   const file = await files.io.open(files.pathOf(name), 'write');

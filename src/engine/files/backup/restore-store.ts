@@ -47,8 +47,8 @@ import { copyTables } from './copy-tables.ts';
 import { layJournal } from './finish-backup.ts';
 import { settle } from './settle.ts';
 
-// A backup becomes a store again. Every record is checked on its way, so a damaged backup is refused
-// with the place; FORMAT comes last, so a restore that did not finish cannot be opened.
+// A restore turns a backup into a store again. Every record is checked while it is copied, so a damaged backup is
+// refused with the place of the damage. FORMAT comes last, so an unfinished restore cannot be opened.
 
 const MARKER_TEXT =
   'A restore began here and did not finish. Delete this folder and begin again.\n';
@@ -139,7 +139,7 @@ async function copyAll(job: CopyJob, { body }: Checkpoint): Promise<void> {
   await copySmall(job, COLLECTED_FILE, false);
 }
 
-/** Files that nothing else names are counted, unless someone has written to the backup since. */
+/** Counts files that nothing else names, unless the backup was written to since. */
 async function assertComplete(
   files: StoreFiles,
   note: BackupNote,
@@ -168,7 +168,7 @@ async function assertSize(files: StoreFiles, name: string, bytes: number): Promi
   if (size !== bytes) throw corrupt(name, size, `the file should have ${bytes} bytes`);
 }
 
-/** Every empty slot belongs to a turn whose text is in a file of its own. */
+/** Every empty slot belongs to a turn whose text is in its own file. */
 async function copyOpenTurns({ from, into }: CopyJob, holes: readonly number[]): Promise<void> {
   const open = new Set((await from.io.list(from.pathOf(OPEN_FOLDER))).map(Number));
   for (const hole of holes) {
@@ -205,7 +205,7 @@ async function assertEmpty({ io, root }: StoreFiles): Promise<void> {
   throw invalid('store', `must be restored to a new or empty folder, and ${root} is not empty`);
 }
 
-/** Nobody may change the backup meanwhile. On a read-only medium nobody can, nor can it be locked. */
+/** The lock keeps others from changing the backup meanwhile. A read-only medium cannot be changed or locked. */
 async function tryLock(files: StoreFiles): Promise<IoLock | undefined> {
   try {
     return await files.io.lock(files.pathOf(LOCK_FILE), describeOwner());

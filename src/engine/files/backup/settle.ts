@@ -9,12 +9,12 @@ import { cutToTails, replayJournal } from '../journal/replay.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { type BackupNote, sameTails } from './backup-note.ts';
 
-/** Where a store that was closed cleanly goes on: away from the frame of the next backup. */
+/** The journal place where a cleanly closed store continues: away from the frame of the next backup. */
 export const JOURNAL_START = { segment: 0, position: 0 } as const;
 
 /**
- * Brings a store that nobody has open to a clean end: frames are applied and made durable, and the
- * checkpoint says that the journal is not needed. One that was closed cleanly is left as it is.
+ * Brings a store that is not open to a clean end: frames are applied and made durable, and the checkpoint says that
+ * the journal is not needed. A store that was closed cleanly is left as it is.
  */
 export async function settle(files: StoreFiles, note: BackupNote): Promise<Checkpoint> {
   const before = await readCheckpoint(files);
@@ -25,13 +25,13 @@ export async function settle(files: StoreFiles, note: BackupNote): Promise<Check
   }
   if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(tails));
   await files.syncAll();
-  // The frame of a backup changes what lies before the tails; those its checkpoint came with are right.
+  // The frame of a backup changes data before the tails. The tails in its checkpoint are right.
   const given = note.next !== undefined && sameTails(before.body.tails, note.next.tails);
   const scrub = before.body.scrub || erased;
   return closeCleanly(files, before, { seq, tails: given ? before.body.tails : tails, scrub });
 }
 
-/** Writes the checkpoint after `before`: clean, and with nothing in the journal. */
+/** Writes the checkpoint after `before`: clean, and with an empty journal. */
 export async function closeCleanly(
   files: StoreFiles,
   before: Checkpoint,

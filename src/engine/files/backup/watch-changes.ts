@@ -1,13 +1,13 @@
 import type { Change } from '../../batch.ts';
 import type { Writer } from '../commit/writer.ts';
 
-/** What commits changed in place while the copy was made. */
+/** The changes that commits made in place during the copy. */
 export interface SeenChanges {
   readonly contexts: ReadonlySet<number>;
   /** Open turns that grew, which shows in the slots of their contexts. */
   readonly grown: ReadonlySet<number>;
   readonly logs: ReadonlySet<string>;
-  /** Removed at some time, though there may be a new one of that name. */
+  /** Names that were removed at some time. There may be a new one of that name. */
   readonly removedLogs: ReadonlySet<string>;
   stop(): void;
 }

@@ -5,7 +5,7 @@ import { fileLengths, HEADED_FILES, headerOf } from '../recovery/file-lengths.ts
 import { typeLinesIn } from '../turns/type-table.ts';
 import type { Check } from './check.ts';
 
-/** How the single files begin, how long they are, and the declared types. */
+/** Checks the headers and the lengths of the single files, and the declared types. */
 export async function checkHeaders({ files, findings, snapshot }: Check): Promise<void> {
   for (const headed of HEADED_FILES) {
     const right = headerOf(headed);
@@ -17,14 +17,14 @@ export async function checkHeaders({ files, findings, snapshot }: Check): Promis
   }
   for (const [name, length] of fileLengths(snapshot.tails)) {
     const size = await files.size(name);
-    // Turns and heads are looked at one by one; the end of turns.log may belong to turns still open.
+    // Turns and heads are checked one by one. The end of turns.log may belong to turns that are still open.
     if (size >= length || name === TURNS_FILE || name === HEADS_FILE) continue;
     const what = `the file should have ${length} bytes`;
     findings.add({ what, file: name, offset: size, severity: 'lost', length: 0 });
   }
 }
 
-/** Which turns a collection took. The file is there once something was collected. */
+/** Checks the map of collected turns. The file exists once something was collected. */
 export async function checkCollected({ core, files, findings }: Check): Promise<void> {
   const length = await files.size(COLLECTED_FILE);
   const map = decodeCollectedMap(await files.read(COLLECTED_FILE, 0, length));
@@ -46,7 +46,7 @@ export async function checkTypes({ files, findings, snapshot }: Check): Promise<
   await findings.rest(bytes.length, 'types');
 }
 
-/** What was erased, and where: an unreadable note could bring a blob back as missing. */
+/** Checks the records of erasures: with an unreadable record an erased blob could count as missing. */
 export async function checkErased({ files, findings }: Check): Promise<void> {
   const bytes = await files.read(ERASED_FILE, 0, await files.size(ERASED_FILE));
   for (let offset = 0; offset < bytes.length; offset += ERASED_RECORD_BYTES) {

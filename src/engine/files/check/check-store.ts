@@ -23,8 +23,8 @@ import { repair } from './repair.ts';
 import { walkFolder } from '../disk/walk-folder.ts';
 
 /**
- * Reads the whole store and says what is wrong with it, beside readers and writers. With `repair` the
- * report is of what was found; a check afterwards shows what is left.
+ * Reads the whole store beside readers and writers, and reports what is wrong with it. With `repair` the report
+ * lists what was found. A check afterwards shows what is left.
  */
 export async function checkStore(writer: Writer, options: CheckOptions): Promise<CheckReport> {
   return writer.upkeep('verify', async () => {
@@ -49,7 +49,7 @@ function toProblem({ what, file, offset, id, severity }: Found): Problem {
   return { what, file, offset, ...(id === undefined ? {} : { id }), severity };
 }
 
-/** An index that cannot even be read is told, built again, and the check begins anew. */
+/** An unreadable index is reported and rebuilt, and the check starts again. */
 async function findAll(
   writer: Writer,
   options: CheckOptions,
@@ -82,7 +82,7 @@ async function checkAll(writer: Writer, findings: Findings): Promise<void> {
   await checkTypes(check);
   await checkCollected(check);
   await checkErased(check);
-  // Blobs before whatever refers to them.
+  // Blobs are checked before everything that refers to them.
   const lists = await checkPacks(check);
   await checkChunkLists(check, lists);
   const links = await checkTurns(check);

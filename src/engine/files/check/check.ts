@@ -7,9 +7,8 @@ import type { Writer } from '../commit/writer.ts';
 import type { Findings } from './findings.ts';
 import type { KnownBlobs } from '../packs/known-blobs.ts';
 
-// What every part of a check works with. A check runs beside writers: it looks at what the snapshot
-// covers, and whatever looks wrong and could have moved meanwhile is looked at again while no commit
-// runs, before it is called a problem.
+// The shared state of a check. A check runs beside writers. It checks what the snapshot covers. Anything that looks
+// wrong and could have moved meanwhile is checked again between commits, before it is called a problem.
 
 export interface Snapshot {
   readonly tails: Tails;
@@ -26,7 +25,7 @@ export interface Check {
   readonly blobs: BlobVerdicts;
 }
 
-/** Taken in one go, so all parts are of the same moment. */
+/** The snapshot is taken without a wait, so all parts are of the same moment. */
 export function takeSnapshot({ core }: Writer): Snapshot {
   return {
     tails: core.tails,
@@ -35,22 +34,25 @@ export function takeSnapshot({ core }: Writer): Snapshot {
   };
 }
 
-/** What the packs told about blobs, for those who refer to them. The sets hold what is wrong. */
+/**
+ * The results of the pack check about blobs, for the checks of records that refer to blobs. The sets hold the
+ * problems.
+ */
 export class BlobVerdicts {
-  /** In the index, but their record there is damaged. */
+  /** Blobs in the index whose record is damaged. */
   readonly unreadable: Set<Hash> = new Set();
-  /** In a pack and intact, but the index does not know them. */
+  /** Blobs that are intact in a pack and missing in the index. */
   readonly unindexed: Set<Hash> = new Set();
   readonly missingPacks: Set<number> = new Set();
-  /** What the index has; undefined until it has been walked. */
+  /** The blobs in the index. Undefined until the index has been walked. */
   known: KnownBlobs | undefined;
 
-  /** Also true for what was erased: that it is gone is no damage. */
+  /** Also true for an erased blob: its absence is no damage. */
   isThere(core: Core, hash: Hash): boolean {
     return this.sizeOf(core, hash) !== undefined;
   }
 
-  /** Undefined when it is not there; `unknown` for what was erased, or the index does not know. */
+  /** Undefined when the blob is missing. `unknown` when it was erased or the index does not know it. */
   sizeOf(core: Core, hash: Hash): number | 'unknown' | undefined {
     if (this.unindexed.has(hash) || core.erased.has(hash)) return 'unknown';
     if (this.unreadable.has(hash)) return undefined;

@@ -1,24 +1,24 @@
 import type { Progress } from '../../engine.ts';
 import type { CheckCounts, Problem } from '../../upkeep.ts';
 
-/** What a repair does about a problem, beyond setting the bytes of a damaged record aside. */
+/** The repair of a problem, beyond setting the bytes of a damaged record aside. */
 export type Remedy = 'index' | 'publish' | 'journal' | 'head' | 'header' | 'format' | 'stray';
 
 export interface Found extends Problem {
-  /** How many bytes from `offset` on are damaged; 0 when the record itself is intact. */
+  /** The number of damaged bytes from `offset` on. 0 when the record itself is intact. */
   readonly length: number;
   readonly remedy?: Remedy;
 }
 
-/** Enough to act on, and a bound on memory. A repair takes this many at once; the next one goes on. */
+/** Enough problems to act on, and a limit on memory. One repair takes this many, and the next one continues. */
 const FOUND_MAX = 10_000;
 
-/** Progress is told when this much more was read. */
+/** Progress is reported each time this many more bytes were read. */
 const TELL_BYTES = 4 * 1024 * 1024;
 
 type Counts = { -readonly [Key in keyof CheckCounts]: CheckCounts[Key] };
 
-/** What a check has seen so far. One problem is told once, however many ways lead to it. */
+/** The problems that a check has found so far. One problem is reported once, however many ways lead to it. */
 export class Findings {
   readonly counts: Counts = {
     turns: 0,
@@ -32,13 +32,13 @@ export class Findings {
   readonly #progress: Progress | undefined;
   readonly #isSetAside: (problem: Problem) => boolean;
   readonly #found: Map<string, Found> = new Map();
-  /** Kept apart, so that a repair gets to what is behind them. */
+  /** Problems set aside earlier are kept apart, so that a repair reaches the problems behind them. */
   readonly #setAside: Map<string, Found> = new Map();
   #more = 0;
   #totalBytes = 0;
   #untold = 0;
 
-  /** `isSetAside` knows the problems whose bytes an earlier repair has copied; they are told all the same. */
+  /** `isSetAside` knows the problems whose bytes an earlier repair copied. They are reported all the same. */
   constructor(progress: Progress | undefined, isSetAside: (problem: Problem) => boolean) {
     this.#progress = progress;
     this.#isSetAside = isSetAside;
@@ -64,7 +64,7 @@ export class Findings {
     this.#totalBytes += bytes;
   }
 
-  /** Counts what was read. */
+  /** Counts the bytes that were read. */
   read(bytes: number, what: string): void {
     this.counts.bytes += bytes;
     this.#untold += bytes;
@@ -73,14 +73,14 @@ export class Findings {
     this.#progress?.(this.counts.bytes, Math.max(this.#totalBytes, this.counts.bytes), what);
   }
 
-  /** The same, and lets others have the thread: most of a check never waits for the disk. */
+  /** Like `read`, and yields the thread to others: most of a check never waits for the disk. */
   async rest(bytes: number, what: string): Promise<void> {
     this.read(bytes, what);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-/** The index can always be made again, so whatever is wrong with it is stale and never lost. */
+/** The index can always be rebuilt, so a problem in it is stale and never lost data. */
 export function staleIndex(what: string, id?: string): Found {
   const about = id === undefined ? {} : { id };
   return {

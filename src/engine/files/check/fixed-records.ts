@@ -1,6 +1,6 @@
 import type { Check } from './check.ts';
 
-/** Small enough that a piece is read in one go on the calling thread: no slot is ever seen half written. */
+/** Small enough that a piece is read at once on the calling thread: no slot is ever seen half written. */
 const PIECE_RECORDS = 512;
 
 export interface FixedFile {

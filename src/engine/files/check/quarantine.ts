@@ -4,12 +4,12 @@ import { writeFully } from '../disk/write-fully.ts';
 import { syncFile, syncFolder } from '../disk/sync-failure.ts';
 import type { Found } from './findings.ts';
 
-// What a repair set aside: the bytes of damaged records, as they were found, and a list of what was
-// known of them. Nothing is taken away from the files themselves.
+// The quarantine holds what a repair set aside: the bytes of damaged records, as they were found, and a list of
+// what was known of them. Nothing is removed from the files themselves.
 // Invariants
 // - A line is in the list only when the copy it names is on the disk.
-// - Lines are only added. One that a crash cut short names nothing, and the next starts a new line.
-// - Copies stay as they are, but for what is erased from the store: that becomes zeros here, too.
+// - Lines are only added. A line that a crash cut short names nothing, and the next entry starts a new line.
+// - Copies stay as they are, except for data that is erased from the store: it becomes zeros here, too.
 
 export const QUARANTINE_FOLDER = 'quarantine';
 const LIST_FILE = `${QUARANTINE_FOLDER}/list.jsonl`;
@@ -18,7 +18,7 @@ const COPY_BYTES = 1024 * 1024;
 interface Entry extends Omit<Found, 'remedy'> {
   /** ISO 8601, UTC. */
   readonly when: string;
-  /** The file that holds the bytes; none when the record itself is intact, or there are no bytes. */
+  /** The file that holds the bytes. Absent when the record itself is intact, or there are no bytes. */
   readonly copy?: string;
 }
 
@@ -32,7 +32,7 @@ export interface FileRange {
 export class Quarantine {
   readonly #files: StoreFiles;
   readonly #known: Set<string> = new Set();
-  /** By the name of the file that holds the bytes. */
+  /** The entries by the name of the file that holds the bytes. */
   readonly #copies: Map<string, Entry> = new Map();
 
   private constructor(files: StoreFiles) {
@@ -54,12 +54,12 @@ export class Quarantine {
     return [...this.#copies.keys()];
   }
 
-  /** Its bytes were copied before. What is only stale is copied each time: it was made right in between. */
+  /** True when the bytes were copied before. A stale problem is copied each time: it was repaired in between. */
   has(problem: Problem): boolean {
     return problem.severity === 'lost' && this.#known.has(keyOf(problem));
   }
 
-  /** Copies the bytes of each problem and then lists them all. */
+  /** Copies the bytes of each problem, then lists them all. */
   async setAside(found: readonly Found[], nowMs: number): Promise<void> {
     const fresh = found.filter((problem) => !this.has(problem));
     if (fresh.length === 0) return;
@@ -82,7 +82,7 @@ export class Quarantine {
     if (entry.copy !== undefined) this.#copies.set(entry.copy, entry);
   }
 
-  /** Overwrites copies of what was, or will be, in these ranges, and of what is known by this id. */
+  /** Overwrites copies of bytes that were, or will be, in these ranges, and of records with this id. */
   async erase(id: string, ranges: readonly FileRange[]): Promise<void> {
     for (const [copy, entry] of this.#copies) {
       const isHit = ranges.some((range) => overlaps(range, entry));

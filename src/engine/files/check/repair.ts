@@ -11,8 +11,8 @@ import { mendLog } from '../logs/mend-log.ts';
 import type { Quarantine } from './quarantine.ts';
 
 /**
- * Sets damaged bytes aside and makes again what can be made again. Nothing is deleted; a published
- * file that is made again is set aside first, because someone may have written to it on purpose.
+ * Sets damaged bytes aside and rebuilds what can be rebuilt. Nothing is deleted. A published file is set aside
+ * before it is rebuilt, because someone may have written to it on purpose.
  */
 export async function repair(
   writer: Writer,
@@ -31,11 +31,11 @@ export async function repair(
   if (having('format').length > 0) await mendFormat(writer);
   for (const { file } of having('stray')) await store(writer, { kind: 'remove', path: file });
   await mendHeads(writer, new Set(heads.map(({ id }) => Number(id))));
-  // Only when it is wrong: building it again from damaged files finds less than an index from before.
+  // The index is rebuilt only when it is wrong: a rebuild from damaged files finds less than an older index has.
   const outdated = heads.length > 0 && writer.core.damage.places.length > 0;
   if (outdated || having('index').length > 0) await writer.reindex();
   for (const { file } of having('publish')) await publish(writer, file);
-  // Two frames and two checkpoints: each of the two checkpoint files is written anew.
+  // Two frames and two checkpoints: each of the two checkpoint files is rewritten.
   for (let times = 0; having('journal').length > 0 && times < 2; times += 1) {
     await writer.exclusively(() => writer.storeWrites([]));
     await writer.checkpoint();
@@ -49,7 +49,7 @@ function damagedLogs(lost: readonly Found[]): Set<string> {
   return new Set(names);
 }
 
-/** How a file begins never changes. */
+/** Rewrites the header of a file. A header never changes. */
 async function mendHeader(writer: Writer, name: string): Promise<void> {
   const headed = HEADED_FILES.find((file) => file.name === name);
   if (headed === undefined) return;
