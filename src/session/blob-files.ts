@@ -13,8 +13,8 @@ export interface BlobFile {
 }
 
 /**
- * Blobs as plain files, `<folder>/<sha256>` each, for programs that want a path. A file appears whole and durable or not
- * at all, and any number of processes may put the same bytes at once.
+ * Blobs as plain files, `<folder>/<sha256>` each, for programs that want a path. A file appears whole and durable or
+ * not at all, and any number of processes may put the same bytes at once.
  */
 export class BlobFiles {
   readonly folder: string;
@@ -33,7 +33,7 @@ export class BlobFiles {
     if (!(bytes instanceof Uint8Array)) throw invalid('bytes', 'are a Uint8Array');
     const hash = sha256Hex(bytes);
     const path = join(this.folder, hash);
-    // Another length is a torn file of somebody's: then it is written anew.
+    // A file of another length is torn. The blob is then written anew.
     const known = fs.statSync(path, { throwIfNoEntry: false });
     if (known?.size === bytes.length) {
       const now = new Date();
@@ -44,7 +44,7 @@ export class BlobFiles {
     return { hash, path, ref: toBlobReference(hash) };
   }
 
-  /** Null when it is missing. What is there and not what its name says counts as missing. */
+  /** Returns null when the blob is missing. A file whose content does not match its name counts as missing. */
   async get(hash: string): Promise<Uint8Array | null> {
     return this.getSync(hash);
   }
@@ -67,7 +67,7 @@ export class BlobFiles {
     return isHash(hash) && fs.existsSync(join(this.folder, hash));
   }
 
-  /** What is this old belongs to nobody who is still writing. */
+  /** Nobody is still writing drafts of this age. */
   removeDrafts(olderThanMs: number): void {
     if (!fs.existsSync(this.folder)) return;
     const before = Date.now() - olderThanMs;

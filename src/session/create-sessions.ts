@@ -57,7 +57,7 @@ export function createSessions({ assertOpen, onClose, ...given }: SessionsOption
     },
     async remove(session) {
       const record = await find('remove', session);
-      // Whose files those are nobody knows, so they stay.
+      // Nobody knows whose files those are, so they stay.
       if ((await standingOf(world, record)) === 'unproved') await world.registry.remove(record.id);
       else await removeSession(world, record);
     },

@@ -26,10 +26,10 @@ import { OutputSink } from './sink/output-sink.ts';
 import type { LineRange } from './urls/read-range.ts';
 import type { Resource } from './urls/resolve-url.ts';
 
-/** What an artifact of a session in memory may take. */
+/** The largest artifact of a session in memory. */
 const MEMORY_ARTIFACT_BYTES = 8_388_608;
 
-/** What a session asks of those who keep all of them. */
+/** The operations for which a session calls the keeper of all sessions. */
 export interface SessionKeeper {
   fork(session: OpenSession, options: SessionForkOptions): Promise<ForkReport>;
   move(session: OpenSession, target: MoveTarget): Promise<MoveReport>;
@@ -44,7 +44,7 @@ export interface OpenSessionParts {
   readonly header: SessionHeader;
   readonly writer: EntryWriter;
   readonly artifactsOf: (file: string) => Artifacts;
-  /** Whose artifacts these are, for a subagent. */
+  /** For a subagent: the session whose artifacts it shares. */
   readonly parent?: Session | undefined;
   readonly keeper: SessionKeeper;
   readonly inMemory: boolean;
@@ -62,7 +62,7 @@ export class OpenSession implements Session {
     this.header = parts.header;
   }
 
-  /** They move with the session, whoever moves it; those of a subagent are its parent's. */
+  /** Artifacts move with the session, whichever process moves it. A subagent uses its parent's artifacts. */
   get artifacts(): Artifacts {
     const { writer, parent } = this.parts;
     if (parent !== undefined) return parent.artifacts;
@@ -142,7 +142,7 @@ export class OpenSession implements Session {
   async branch(leaf?: string, options: SessionReadOptions = {}): Promise<SessionView> {
     if (leaf !== undefined) checkString(leaf, 'leaf');
     return this.#read(async (log) => {
-      // A parent stands before its children, so one way back through the file is enough.
+      // A parent stands before its children, so one pass backwards through the file is enough.
       let next: string | null = leaf ?? this.leaf;
       const wants = (entry: SessionEntry): boolean => {
         if (next === null || entry.id !== next) return false;

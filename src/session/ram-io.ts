@@ -1,8 +1,8 @@
 import { QuipuError } from '../base/errors.ts';
 import type { Io, IoFile, IoLock } from '../engine/io.ts';
 
-// Where a session lives that is to leave no trace: the same files, in memory. So the rules of ids, artifacts
-// and addresses are those of any other session.
+// The place of a session that leaves no trace: the same files, in memory. So the rules of ids, artifacts and addresses
+// are those of any other session.
 
 export class RamIo implements Io {
   readonly #files = new Map<string, RamFile>();
@@ -116,7 +116,7 @@ class RamFile implements IoFile {
   }
 
   async close(): Promise<void> {
-    // There is nothing to let go of.
+    // There is nothing to release.
   }
 }
 

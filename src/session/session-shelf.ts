@@ -34,7 +34,9 @@ import type { LineRange } from './urls/read-range.ts';
 import { resolveUrl } from './urls/resolve-url.ts';
 import type { Resource, UrlSource } from './urls/resolve-url.ts';
 
-/** The sessions that are open here. Addresses lead to their artifacts, in the order in which they were opened. */
+/**
+ * The sessions that are open here. Addresses lead to their artifacts, in the order in which the sessions were opened.
+ */
 export class SessionShelf implements SessionKeeper {
   readonly #world: SessionsWorld;
   readonly #open = new Set<OpenSession>();
@@ -68,7 +70,7 @@ export class SessionShelf implements SessionKeeper {
     return this.#start(io, { id, file }, options);
   }
 
-  /** Where its parent keeps what it has: on the same disk, or in the same memory. */
+  /** A child is kept where its parent is: on the same disk, or in the same memory. */
   async #createChild(
     parent: OpenSession,
     header: SessionHeader,
@@ -104,7 +106,7 @@ export class SessionShelf implements SessionKeeper {
     return this.#start(this.#world.io, record, options);
   }
 
-  /** The folder given, or the one for sessions about `cwd`. */
+  /** Returns the given folder, or the one for sessions about `cwd`. */
   folderFor(folder: string | undefined, cwd: string): string {
     if (folder !== undefined) {
       if (typeof folder === 'string' && folder !== '') return resolve(folder);
@@ -152,7 +154,7 @@ export class SessionShelf implements SessionKeeper {
     });
   }
 
-  /** One that need not be open. */
+  /** Moves a session that need not be open. */
   async moveFile(record: SessionRecord, { folder, cwd }: MoveTarget): Promise<MoveReport> {
     const { io } = this.#world;
     const { header } = await withFile(io, record.file, 'read', (file) =>
@@ -182,7 +184,7 @@ export class SessionShelf implements SessionKeeper {
     return resolveUrl(this.sources(toSource(session)), url, range);
   }
 
-  /** One of each, `first` before all others. */
+  /** Returns each source once, `first` before all others. */
   sources(first?: UrlSource): UrlSource[] {
     const all = [...(first === undefined ? [] : [first]), ...[...this.#open].map(toSource)];
     return all.filter(
@@ -239,12 +241,12 @@ interface Ends {
   readonly leaf: string | null;
 }
 
-/** The header and the last entry: all that is needed to go on. */
+/** Reads the header and the last entry: all that is needed to go on. */
 function readEnds(io: Io, path: string): Promise<Ends> {
   return withFile(io, path, 'read', async (file) => {
     const { header, end } = await readHeader(file, path);
     const size = await file.size();
-    // Only where to go on: whoever reads is told whether it is what was written.
+    // This finds only the entry to go on from. A reader of the entries is told whether they are what was written.
     const log = { file, path, header, from: end, to: size, sums: NO_SUMS };
     const reading = { readBlob: undefined, isEnough: (taken: number) => taken > 0 };
     const { entries } = await readLastEntries(log, reading, new ReadNotes());

@@ -6,16 +6,16 @@ import type { LineRange } from './urls/read-range.ts';
 import type { Resource } from './urls/resolve-url.ts';
 
 export interface SessionOptions {
-  /** Takes secrets out of an entry before anything of it is written. */
+  /** Removes secrets from an entry before any part of it is written. */
   readonly redact?: (entry: SessionEntry) => SessionEntry;
 }
 
 export interface NewSession extends SessionOptions {
-  /** The folder the session is about; default the current one. */
+  /** The folder that the session is about; default the current one. */
   readonly cwd?: string;
-  /** Where its file goes; default a folder for `cwd` inside the store. */
+  /** The folder of its file; default a folder for `cwd` inside the store. */
   readonly folder?: string;
-  /** More for the header, such as a title. */
+  /** More fields for the header, such as a title. */
   readonly header?: Readonly<Record<string, unknown>>;
   /** For a subagent: it shares the artifacts of this session, and is kept among them. Needs `agentId`. */
   readonly parent?: Session;
@@ -28,11 +28,11 @@ export interface NewSession extends SessionOptions {
 export interface SessionSummary {
   readonly id: string;
   readonly file: string;
-  /** False when the file is not there, or cannot be read: the rest is then unknown. */
+  /** False when the file is not there, or cannot be read: the other fields are then unknown. */
   readonly available: boolean;
   readonly header?: SessionHeader;
   readonly sizeBytes?: number;
-  /** Time of the last entry. */
+  /** The time of the last entry. */
   readonly updatedAt?: string;
 }
 
@@ -47,7 +47,7 @@ export interface SessionDetails extends SessionSummary {
   readonly artifacts: readonly string[];
   readonly agentOutputs: readonly string[];
   readonly artifactBytes: number;
-  /** Blobs that it refers to. */
+  /** The number of blobs that the session refers to. */
   readonly blobs: number;
 }
 
@@ -62,9 +62,9 @@ export interface ExportReport {
 export interface TidyOptions {
   /** Remove sessions whose last entry is older. */
   readonly maxAgeMs?: number;
-  /** Remove the oldest until files and artifacts take no more than this. */
+  /** Remove the oldest sessions until files and artifacts take no more than this. */
   readonly maxBytes?: number;
-  /** Forget sessions whose file is gone, and let go of their blobs. */
+  /** Forget sessions whose file is gone, and release their blobs. */
   readonly forgetMissing?: boolean;
   /** Remove files that were begun and never finished. Only while no agent is at work. */
   readonly drafts?: boolean;
@@ -73,45 +73,50 @@ export interface TidyOptions {
 
 export interface TidyReport {
   readonly sessions: number;
-  /** Of files and artifacts, before. */
+  /** Bytes of files and artifacts, before the removal. */
   readonly bytes: number;
   readonly removed: readonly {
     readonly id: string;
     readonly file: string;
     readonly bytes: number;
   }[];
-  /** Known to the store, and their file is gone. */
+  /** Sessions that the store knows, and whose file is gone. */
   readonly missing: readonly { readonly id: string; readonly file: string }[];
   readonly forgotten: number;
   readonly drafts: number;
 }
 
 /**
- * Sessions are JSON Lines files with a folder of artifacts beside each. The files may be anywhere; what they refer to
- * is in the store. A session is named by its id or by the path of its file.
+ * Sessions are JSON Lines files with a folder of artifacts beside each. The files may be anywhere. The blobs that they
+ * refer to are in the store. A session is named by its id or by the path of its file.
  */
 export interface Sessions {
   create(options?: NewSession): Promise<Session>;
   open(session: string, options?: SessionOptions): Promise<Session>;
-  /** By id. A bounded part of each file is read. */
+  /** Sorted by id. The call reads a bounded part of each file. */
   list(options?: { readonly limit?: number; readonly cursor?: string }): Promise<SessionsPage>;
   details(session: string): Promise<SessionDetails>;
   fork(session: string, options?: SessionForkOptions): Promise<ForkReport>;
-  /** To another folder; for `{ cwd }` to the one where a session about that would begin. */
+  /**
+   * Moves a session to another folder. With `{ cwd }`, the target is the folder where a session about `cwd` would
+   * begin.
+   */
   move(
     session: string,
     to: string | { readonly cwd: string },
     options?: { readonly cwd?: string },
   ): Promise<MoveReport>;
-  /** File and artifacts; blobs go with the next collection, unless something else refers to them. */
+  /**
+   * Removes file and artifacts. The next garbage collection removes the blobs, unless something else refers to them.
+   */
   remove(session: string): Promise<void>;
-  /** Puts a header, made from the name of the file, before what cannot be opened without one. */
+  /** Puts a header, made from the name of the file, before a file that cannot be opened without one. */
   recoverHeader(file: string): Promise<SessionHeader>;
-  /** The text at `artifact://…` or `agent://…`, of the session given first, then of all that are open. */
+  /** Returns the text at `artifact://…` or `agent://…`, of the session given first, then of all that are open. */
   resolve(url: string, options?: LineRange & { readonly session?: string }): Promise<Resource>;
-  /** Everything of a session in a folder of its own: the file, the artifacts, the blobs. */
+  /** Writes everything of a session to a folder of its own: the file, the artifacts, the blobs. */
   export(session: string, folder: string): Promise<ExportReport>;
-  /** Takes in what `export` wrote, here or on another machine. */
+  /** Imports a folder that `export` wrote, here or on another machine. */
   import(folder: string, options?: { readonly folder?: string }): Promise<Session>;
   tidy(options?: TidyOptions): Promise<TidyReport>;
 }

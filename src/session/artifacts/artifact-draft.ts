@@ -3,13 +3,13 @@ import type { Io, IoFile } from '../../engine/io.ts';
 import { coverFile } from '../sums/file-sums.ts';
 import { draftPathOf } from '../log/write-file.ts';
 
-/** A file that is being written and has no name that anyone would look for. */
+/** A file that is being written and has no name yet that anyone would look for. */
 export interface ArtifactDraft {
   readonly id: string;
   readonly file: IoFile;
-  /** A second file, for what may have to be put elsewhere in the end. It goes with the draft. */
+  /** Opens a second file, for bytes that may have to be put elsewhere in the end. The draft removes it. */
   scratch(): Promise<IoFile>;
-  /** Gives it its name, durably. Nothing may be written to it any more. */
+  /** Gives the file its name, durably. Nothing may be written to it any more. */
   publish(): Promise<void>;
   discard(): Promise<void>;
 }
@@ -42,14 +42,14 @@ export async function openDraft(io: Io, path: string, id: string): Promise<Artif
       await io.rename(draft, path);
       await io.syncDir(dirname(path));
       await coverFile(io, path, false).catch(() => undefined);
-      // A second file that cannot be removed is in the way and no more.
+      // A second file that cannot be removed only takes space.
       await dropScratch().catch(() => undefined);
     },
     async discard() {
       await dropScratch().catch(() => undefined);
       await file.close().catch(() => undefined);
       await io.remove(draft).catch(() => undefined);
-      // It may have its name already, without anyone knowing whether that lasts.
+      // The file may have its name already, but nobody knows whether the name is durable.
       await io.remove(path).catch(() => undefined);
     },
   };

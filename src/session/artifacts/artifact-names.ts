@@ -1,6 +1,6 @@
 const SEGMENT_CHARS_MAX = 64;
 
-/** A name as part of a file name: no separators, no dots, never empty. */
+/** Makes a name part of a file name: no separators, no dots, never empty. */
 export function toSegment(name: string, fallback: string): string {
   const clean = name.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, SEGMENT_CHARS_MAX);
   return clean.replaceAll(/^_+|_+$/g, '') || fallback;
@@ -10,12 +10,12 @@ export function toArtifactName(id: string, toolType: string): string {
   return `${id}.${toSegment(toolType, 'tool')}.log`;
 }
 
-/** The id in `<id>.<tool>.log`, as it is written; undefined for any other name. */
+/** Returns the id in `<id>.<tool>.log`, as it is written; undefined for any other name. */
 export function artifactIdOf(name: string): string | undefined {
   return /^(\d+)\..+\.log$/.exec(name)?.[1];
 }
 
-/** One more than the highest id. Numbers too large to count on are not ours. */
+/** Returns one more than the highest id. Numbers too large to count on are not ours. */
 export function nextArtifactId(names: readonly string[]): number {
   let next = 0;
   for (const name of names) {
@@ -25,7 +25,7 @@ export function nextArtifactId(names: readonly string[]): number {
   return next;
 }
 
-/** The id of an agent's output in `<id>.md`. */
+/** Returns the id of an agent's output in `<id>.md`. */
 export function agentIdOf(name: string): string | undefined {
   return name.startsWith('.') ? undefined : /^(.+)\.md$/.exec(name)?.[1];
 }
@@ -35,7 +35,7 @@ export function toAgentId(parentId: string | undefined, index: number, name: str
   return parentId === undefined ? own : `${parentId}.${own}`;
 }
 
-/** One more than the highest index directly below `parentId`, of outputs and of child sessions. */
+/** Returns one more than the highest index directly below `parentId`, of outputs and of child sessions. */
 export function nextAgentIndex(names: readonly string[], parentId: string | undefined): number {
   const prefix = parentId === undefined ? '' : `${parentId}.`;
   let next = 0;
@@ -48,7 +48,7 @@ export function nextAgentIndex(names: readonly string[], parentId: string | unde
   return next;
 }
 
-/** By index, then by name, level by level. */
+/** Compares by index, then by name, level by level. */
 export function compareAgentIds(a: string, b: string): number {
   const left = a.split('.');
   const right = b.split('.');

@@ -22,8 +22,8 @@ export interface SavedArtifact {
 }
 
 /**
- * The texts beside a session: outputs of tools by number, outputs of agents by name. One folder, made with the
- * first of them; a subagent may be given its parent's, and then shares its numbers.
+ * The texts beside a session: outputs of tools by number, outputs of agents by name. They share one folder, made with
+ * the first of them. A subagent may be given its parent's folder, and then shares its numbers.
  */
 export class Artifacts {
   readonly folder: string;
@@ -36,7 +36,7 @@ export class Artifacts {
     this.#ids = new IdCounters(io, folder);
   }
 
-  /** Names of the files, sorted; none while there is no folder. */
+  /** Returns the names of the files, sorted; none while there is no folder. */
   async listFiles(): Promise<string[]> {
     try {
       const names = await this.#io.list(this.folder);
@@ -47,20 +47,20 @@ export class Artifacts {
     }
   }
 
-  /** Ids of the tool outputs that are there, by number. */
+  /** Returns the ids of the stored tool outputs, by number. */
   async listIds(): Promise<string[]> {
     const ids = (await this.listFiles()).map(artifactIdOf).filter((id) => id !== undefined);
     return [...new Set(ids)].toSorted((a, b) => Number(a) - Number(b));
   }
 
-  /** An id and a path that nobody else gets. The file is the caller's to write, once. */
+  /** Allocates an id and a path that nobody else gets. The caller writes the file, once. */
   async allocate(toolType: string): Promise<SavedArtifact> {
     checkString(toolType, 'toolType');
     const id = String(await this.#ids.takeArtifact());
     return { id, path: join(this.folder, toArtifactName(id, toolType)) };
   }
 
-  /** The id is returned only once the whole text is durable. */
+  /** Returns the id only once the whole text is durable. */
   async save(text: string, toolType: string): Promise<SavedArtifact> {
     checkString(text, 'text');
     const saved = await this.allocate(toolType);
@@ -74,13 +74,13 @@ export class Artifacts {
     return openDraft(this.#io, path, id);
   }
 
-  /** An id for an agent's output, below the one of its parent if it has one. */
+  /** Allocates an id for an agent's output, below the id of its parent if it has one. */
   async allocateAgent(name: string, parentId?: string): Promise<string> {
     const [id] = await this.allocateAgents([name], parentId);
     return id ?? toAgentId(parentId, 0, name);
   }
 
-  /** Ids for several agents at once, with indices that follow each other. */
+  /** Allocates ids for several agents at once, with indices that follow each other. */
   async allocateAgents(names: readonly string[], parentId?: string): Promise<string[]> {
     const given: unknown = names;
     if (!Array.isArray(given)) throw invalid('names', 'is a list of texts');
@@ -90,7 +90,7 @@ export class Artifacts {
     return names.map((name, at) => toAgentId(parentId, first + at, name));
   }
 
-  /** Writes the output of an agent, once: a second one needs another id. */
+  /** Writes the output of an agent, once: a second output needs another id. */
   async saveAgentOutput(id: string, text: string): Promise<SavedArtifact> {
     const path = join(this.folder, `${checkAgentId(id)}.md`);
     checkString(text, 'text');
@@ -106,12 +106,12 @@ export class Artifacts {
     await coverFile(this.#io, path, false).catch(() => undefined);
   }
 
-  /** Where the session of an agent is kept. */
+  /** The path of an agent's session file. */
   agentSessionFile(id: string): string {
     return join(this.folder, `${checkAgentId(id)}.jsonl`);
   }
 
-  /** How far numbering has come, also by names without a counter. */
+  /** Returns the next numbers, also for names without a counter. */
   async counters(): Promise<Readonly<Record<string, number>>> {
     const names = await this.listFiles();
     const known = await this.#ids.read();
@@ -122,7 +122,7 @@ export class Artifacts {
     };
   }
 
-  /** Numbers below these are never given out here. */
+  /** After this call, the folder never gives out numbers below these. */
   async raiseCounters(counters: Readonly<Record<string, number>>): Promise<void> {
     await this.#ids.raise(counters);
   }

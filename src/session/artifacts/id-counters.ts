@@ -5,17 +5,17 @@ import { withFileLock } from '../log/with-file-lock.ts';
 import { isErrno, makeFolders, toFileError, writeAll } from '../log/write-file.ts';
 import { nextAgentIndex, nextArtifactId } from './artifact-names.ts';
 
-// Who gets which number in a folder of artifacts.
+// Gives out the numbers in a folder of artifacts.
 // Invariants
-// - A number is taken under the lock of the folder, and the counter moves before anyone is told it. So no two
+// - A number is taken under the lock of the folder, and the counter moves before anyone is told the number. So no two
 //   tasks or processes get the same, and a number stays taken when its file is removed.
-// - The names in the folder count as well: each process looks at them once, before its first number. A counter
-//   that was lost or never written therefore hides nothing that exists.
+// - The names in the folder count as well: each process looks at them once, before its first number. A counter that was
+//   lost or never written therefore hides nothing that exists.
 
 const COUNTERS = '.next';
 const LOCK = '.lock';
 
-/** The key of artifacts among the counters. Agents have that of their parent, or the empty one. */
+/** The key of artifacts among the counters. Agents have the key of their parent, or the empty one. */
 const ARTIFACTS = 'artifact';
 
 type Counters = Record<string, number>;
@@ -31,18 +31,18 @@ export class IdCounters {
     this.#folder = folder;
   }
 
-  /** The next number for an artifact. Makes the folder when it is the first. */
+  /** Takes the next number for an artifact. Makes the folder for the first one. */
   takeArtifact(): Promise<number> {
     return this.#take(ARTIFACTS, 1, nextArtifactId);
   }
 
-  /** The first of `count` numbers for outputs below `parentId`. */
+  /** Takes `count` numbers for outputs below `parentId`, and returns the first. */
   takeAgents(parentId: string | undefined, count: number): Promise<number> {
     const key = `agent:${parentId ?? ''}`;
     return this.#take(key, count, (names) => nextAgentIndex(names, parentId));
   }
 
-  /** What another folder of the same history has used up is used up here, too. */
+  /** Numbers that another folder of the same history has used are used here, too. */
   async raise(counters: Readonly<Counters>): Promise<void> {
     await this.#locked(async () => {
       const own = await this.read();
@@ -52,7 +52,7 @@ export class IdCounters {
     });
   }
 
-  /** As they stand, which may be behind the names in the folder. */
+  /** Reads the counters as they stand. They may be behind the names in the folder. */
   async read(): Promise<Counters> {
     try {
       const file = await this.#io.open(join(this.#folder, COUNTERS), 'read');
@@ -88,7 +88,7 @@ export class IdCounters {
     return withFileLock(this.#io, join(this.#folder, LOCK), task);
   }
 
-  /** Not synced: a counter that a power cut takes away is found again from the names. */
+  /** The write is not synced: if a power cut loses a counter, the names give it back. */
   async #write(counters: Counters): Promise<void> {
     const path = join(this.#folder, COUNTERS);
     try {
@@ -117,7 +117,7 @@ function parseCounters(text: string): Counters {
       ),
     );
   } catch {
-    // Cut short by a power cut: the names in the folder say enough.
+    // A power cut cut the file short. The names in the folder say enough.
     return {};
   }
 }

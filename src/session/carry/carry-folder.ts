@@ -6,17 +6,18 @@ import { SUMS_FOLDER, sumsOf } from '../sums/file-sums.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** A file system says one of these where two names for one file cannot be had. */
+/** A file system reports one of these where two names for one file are not possible. */
 const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 export interface CarryOptions {
-  /** True for files that may share their bytes with the original: those that never change again. */
+  /** Returns true for files that may share their bytes with the original: those that never change again. */
   shares(name: string): boolean;
 }
 
 /**
- * Gives every file of a folder, and of those in it, a place in another one. What is there already is not
- * touched. Hidden files belong to the folder itself and stay behind, but for checksums. Durable when it resolves.
+ * Gives every file of a folder and its subfolders a place in another folder. Files that are there already are not
+ * touched. Hidden files belong to the folder itself and stay behind, except checksums. The result is durable when this
+ * resolves.
  */
 export async function carryFolder(
   io: Io,
@@ -55,7 +56,7 @@ export interface FilePlace {
   readonly path: string;
 }
 
-/** Copies, reads the copy back, and compares, so that the original may be removed after it. */
+/** Copies a file, reads the copy back, and compares, so that the caller may remove the original. */
 export async function copyFile(from: FilePlace, to: FilePlace): Promise<void> {
   const source = await from.io.open(from.path, 'read');
   try {
@@ -72,7 +73,7 @@ export async function copyFile(from: FilePlace, to: FilePlace): Promise<void> {
   }
 }
 
-/** The same for the checksums of a file, where there are any. */
+/** Does the same for the checksums of a file, where there are any. */
 export async function copySums(from: FilePlace, to: FilePlace): Promise<void> {
   const [source, target] = [sumsOf(from.path), sumsOf(to.path)];
   if ((await from.io.stat(source)) === undefined) return;
@@ -80,7 +81,7 @@ export async function copySums(from: FilePlace, to: FilePlace): Promise<void> {
   await copyFile({ io: from.io, path: source }, { io: to.io, path: target });
 }
 
-/** Copies a part of a file, and gives the SHA-256 of it. */
+/** Copies a part of a file, and returns its SHA-256. */
 export async function copyBytes(
   source: IoFile,
   part: { target: IoFile; from: number; to: number; at: number },

@@ -15,7 +15,7 @@ import type { ExportReport } from '../sessions.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
 import { carryFolder, copyFile, copySums } from './carry-folder.ts';
 
-// A session on its way to another machine: its file, its artifacts, and `blobs/<sha256>` for each picture.
+// The form of a session for another machine: its file, its artifacts, and `blobs/<sha256>` for each picture.
 
 const BLOBS = 'blobs';
 
@@ -28,7 +28,7 @@ export async function exportSession(
   const folder = resolve(checkString(given, 'folder'));
   await assertEmpty(io, folder);
   await makeFolders(io, join(folder, BLOBS));
-  // No line is written meanwhile, so that none is copied in half.
+  // No line is written meanwhile, so that no line is copied in half.
   const refs = await withFileLock(io, lockOf(file), async () => {
     const copy = { io, path: join(folder, basename(file)) };
     await copyFile({ io, path: file }, copy);
@@ -59,7 +59,7 @@ async function assertEmpty(io: Io, folder: string): Promise<void> {
   throw invalid('folder', `is new or empty, and ${folder} is not`);
 }
 
-/** Brings in what was exported. Gives the record of the session, which opens as any other. */
+/** Imports an exported session. Returns the record of the session, which opens as any other. */
 export async function importSession(
   world: SessionsWorld,
   given: string,

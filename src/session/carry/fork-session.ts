@@ -22,8 +22,8 @@ import { removeTree } from './remove-tree.ts';
 
 // A session that goes on from another one.
 //
-// Order: what the new session needs is noted, its artifacts are brought over, and its file appears last, whole. So
-// a crash before that leaves no session and nothing missing from the old one, which is only read.
+// Order: the fork first notes the blobs that the new session needs, then brings its artifacts over. Its file appears
+// last, whole. So a crash before that leaves no session and nothing missing from the old one, which is only read.
 
 export interface ForkWorld {
   readonly io: Io;
@@ -32,11 +32,11 @@ export interface ForkWorld {
 }
 
 export interface SessionForkOptions {
-  /** Keep only this entry and those that lead to it. Default: everything. */
+  /** Keep only this entry and those that lead to it. Default: all entries. */
   readonly at?: string;
   /** Bring the artifacts along; default true. */
   readonly artifacts?: boolean;
-  /** Where the new session goes; default beside the old one. */
+  /** The folder of the new session; default beside the old one. */
   readonly folder?: string;
   readonly cwd?: string;
 }
@@ -46,7 +46,7 @@ export interface ForkReport {
   readonly oldFile: string;
   readonly newFile: string;
   readonly artifactsCopied: boolean;
-  /** Why the artifacts were not copied, though they were to be. */
+  /** The reason why the requested copy of the artifacts was not made. */
   readonly warning?: string;
 }
 
@@ -91,7 +91,7 @@ export async function forkSession(
   );
 }
 
-/** As if there had been no fork, as far as the disk allows. */
+/** Restores the state before the fork, as far as the disk allows. */
 async function clear({ io, registry }: ForkWorld, id: string, file: string): Promise<void> {
   const folder = artifactsFolderOf(file);
   if (folder !== undefined) await removeTree(io, folder).catch(() => undefined);
@@ -119,7 +119,7 @@ async function writeParts(
   }
 }
 
-/** Whole lines, as they are: nothing is read into them, so nothing that was put aside comes back. */
+/** Whole lines are copied as they are. Nothing is read into them, so nothing that was put aside comes back. */
 async function partsToKeep(
   source: IoFile,
   { header, end, at }: { header: SessionHeader; end: number; at: string | undefined },
@@ -165,13 +165,13 @@ async function carryArtifacts(
   const counters = await new Artifacts(io, from).counters();
   const target = new Artifacts(io, to);
   try {
-    // Sessions of subagents may still grow, and on their own side only.
+    // Sessions of subagents may still grow, and only on their own side.
     await carryFolder(io, from, to, { shares: (name) => !/\.jsonl(?:\.torn)?$/.test(name) });
     await target.raiseCounters(counters);
     return { artifactsCopied: true };
   } catch (error) {
     await removeTree(io, to).catch(() => undefined);
-    // Entries may speak of the old ids: those must never come to mean something else.
+    // Entries may name the old ids: those ids must never come to mean something else.
     await target.raiseCounters(counters).catch(() => undefined);
     const reason = error instanceof Error ? error.message : String(error);
     return {

@@ -18,10 +18,9 @@ import { removeCarried, removeTree } from './remove-tree.ts';
 // Moving a session to another folder, which may be on another device.
 //
 // Everything is at the new place, durable, before anything goes from the old one. One rename inside the old folder, of
-// the session file to a hidden name, is the moment at which the new place counts: until it is durable the
-// session is where it was, and after it at the new place, whole either way. The store knows of the move
-// from before it begins until it is cleaned up, so whoever opens the session after a crash finishes or
-// undoes it.
+// the session file to a hidden name, is the moment at which the new place counts. Until that rename is durable the
+// session is at the old place, and after it at the new place, whole either way. The store knows of the move from before
+// it begins until it is cleaned up. So a process that opens the session after a crash finishes or undoes the move.
 
 export interface MoveWorld {
   readonly io: Io;
@@ -33,13 +32,13 @@ export interface MoveReport {
   readonly to: string;
 }
 
-/** Where a session is to go. Without a folder: to where one about `cwd` would begin. */
+/** The target of a move. Without a folder, the session goes to the place where a session about `cwd` would begin. */
 export interface MoveTarget {
   readonly folder?: string;
   readonly cwd?: string;
 }
 
-/** What callers may say. */
+/** Reads the target in the forms that callers may give. */
 export function toTarget(
   to: string | { readonly cwd: string },
   about: string | undefined,
@@ -66,7 +65,7 @@ export async function moveSession(
   if (from === to) return { from, to };
   await makeFolders(io, folder);
   await makeFolders(io, dirname(from));
-  // In one order everywhere, so that two moves that cross do not wait for each other for ever.
+  // The locks are taken in one order everywhere, so that two moves that cross do not wait for each other for ever.
   const [first, second] = [from, to].map(lockOf).toSorted() as [string, string];
   await withFileLock(io, first, () =>
     withFileLock(io, second, () => moveLocked(world, record, { to, cwd })),
@@ -81,10 +80,10 @@ export async function settleMove(world: MoveWorld, record: SessionRecord): Promi
   if (movingTo === undefined) return record;
   await makeFolders(io, dirname(record.file));
   return withFileLock(io, lockOf(record.file), async () => {
-    // Whoever was moving it may have come to the end while we waited.
+    // The process that was moving the session may have finished while this one waited.
     const now = (await registry.get(record.id)) ?? record;
     if (now.movingTo === undefined) return now;
-    // Another move began meanwhile, to a place that nobody has looked at here.
+    // Another move began meanwhile, to a place that nobody has checked here.
     if (now.movingTo !== movingTo || now.file !== record.file) throw movedMeanwhile(now);
     const isMoved =
       (await io.stat(now.file)) === undefined && (await io.stat(movingTo)) !== undefined;
@@ -130,7 +129,7 @@ async function moveLocked(
   await finish(world, id, { from, to });
 }
 
-/** What happened, and what went wrong when it was to be undone: both are there for the next opening to settle. */
+/** Reports the failure, and the failure of undoing it. The next opening settles the rest. */
 function rollbackFailure(step: string, path: string, failure: unknown): QuipuError<'IO'> {
   const reason = failure instanceof Error ? failure.message : String(failure);
   const errno = (failure as { code?: string }).code ?? 'EIO';
@@ -156,7 +155,7 @@ async function carryArtifacts(io: Io, from: string, to: string): Promise<void> {
   const [source, target] = [artifactsFolderOf(from), artifactsFolderOf(to)];
   if (source === undefined || target === undefined) return;
   if ((await io.stat(source))?.kind !== 'folder') return;
-  // The originals go, so that also what still grows may share its bytes until then.
+  // The originals go, so files that still grow may share their bytes until then, too.
   await carryFolder(io, source, target, { shares: () => true });
   await new Artifacts(io, target).raiseCounters(await new Artifacts(io, source).counters());
 }
@@ -192,14 +191,14 @@ async function undo(world: MoveWorld, record: SessionRecord, to: string): Promis
   await registry.put(record);
 }
 
-/** The session is at the new place. What is left at the old one is only in the way. */
+/** The session is at the new place. This removes the leftovers at the old one. */
 async function finish(
   world: MoveWorld,
   id: string,
   { from, to }: { from: string; to: string },
 ): Promise<SessionRecord> {
   const { io, registry } = world;
-  // Before the move is forgotten, so that one that is cut short does it again.
+  // This happens before the move is forgotten, so that a move that is cut short does it again.
   for (const child of await childrenOf(world, from, to)) await registry.put(child);
   const source = artifactsFolderOf(from);
   if (source !== undefined) await removeTree(io, source).catch(() => undefined);
@@ -211,7 +210,7 @@ async function finish(
   return { id, file: to };
 }
 
-/** Where the session file waits while the new place comes to count. */
+/** The session file waits under this name until the new place counts. */
 export function hiddenOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.moved`);
 }

@@ -11,7 +11,7 @@ import type { SessionsWorld } from '../sessions-world.ts';
 import { copyFile } from './carry-folder.ts';
 import type { FilePlace } from './carry-folder.ts';
 
-/** Gives a session that was in memory a file, and its artifacts theirs, under the same ids. */
+/** Gives a session that was in memory a file, and writes its artifacts, under the same ids. */
 export async function persistSession(
   { io, engine, registry }: SessionsWorld,
   session: {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Io } from '../../engine/io.ts';
 
-/** Removes a folder with all that is in it; a missing one is fine. Links are removed, not followed. */
+/** Removes a folder with all that is in it; a missing folder is no error. Links are removed, not followed. */
 export async function removeTree(io: Io, path: string): Promise<void> {
   const kind = (await io.stat(path))?.kind;
   if (kind === undefined) return;
@@ -13,7 +13,7 @@ export async function removeTree(io: Io, path: string): Promise<void> {
   await io.removeFolder(path);
 }
 
-/** Takes away from `copy` what `original` has as well, and then the folder if nothing else is in it. */
+/** Removes from `copy` every file that `original` has as well, and then the folder if nothing else is in it. */
 export async function removeCarried(io: Io, original: string, copy: string): Promise<void> {
   if ((await io.stat(copy))?.kind !== 'folder') return;
   const originals = (await io.stat(original))?.kind === 'folder' ? await io.list(original) : [];

@@ -2,12 +2,12 @@ import { sha256Hex } from '../../base/hash.ts';
 
 const PREFIX = 'blob:sha256:';
 
-/** The SHA-256 in a reference of exactly this shape; anything else is ordinary text. */
+/** Returns the SHA-256 in a reference of exactly this shape; anything else is ordinary text. */
 export function parseBlobReference(text: string): string | undefined {
   return /^blob:sha256:([0-9a-f]{64})$/.exec(text.endsWith('\n') ? '' : text)?.[1];
 }
 
-/** Meant as a reference, and not one. */
+/** Returns true for a text that looks like a reference and is malformed. */
 export function isMalformedReference(text: string): boolean {
   return text.startsWith(PREFIX) && parseBlobReference(text) === undefined;
 }

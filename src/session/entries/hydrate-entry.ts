@@ -3,12 +3,12 @@ import { isMalformedReference, parseBlobReference } from './blob-reference.ts';
 import { rewriteStrings } from './rewrite-strings.ts';
 import type { Place } from './rewrite-strings.ts';
 
-/** Blobs read at the same time while entries are loaded. */
+/** The number of blobs read at the same time while entries are loaded. */
 const READS_AT_ONCE = 8;
 
 export interface SessionWarning {
   readonly message: string;
-  /** The SHA-256 or the text it is about. */
+  /** The SHA-256 or the text that the warning is about. */
   readonly about: string;
 }
 
@@ -16,7 +16,7 @@ export type ReadBlob = (sha256: string) => Promise<Uint8Array | undefined>;
 
 export interface Hydrated<T> {
   readonly entry: T;
-  /** References left in the entry because their blob is missing. Not to be sent to a model. */
+  /** References left in the entry because their blob is missing. Do not send them to a model. */
   readonly unresolved: readonly string[];
 }
 
@@ -25,7 +25,7 @@ const MISSING: Readonly<Record<Exclude<Place, 'text'>, string>> = {
   'image-url': 'Blob not found for persisted image data URL',
 };
 
-/** An entry as it was before it was written. A missing blob leaves its reference, and a warning. */
+/** Restores an entry to its form before it was written. A missing blob leaves its reference, and a warning. */
 export async function hydrateEntry<T>(
   entry: T,
   read: ReadBlob,
@@ -37,7 +37,7 @@ export async function hydrateEntry<T>(
     : restoreBlobs(entry, await readAll(wanted, read), warn);
 }
 
-/** The SHA-256 of each blob that an entry needs to be as it was. */
+/** Returns the SHA-256 of each blob that is needed to restore an entry. */
 export function findReferences(entry: unknown, warn: (warning: SessionWarning) => void): string[] {
   const wanted = new Set<string>();
   rewriteStrings(entry, {
@@ -53,7 +53,7 @@ export function findReferences(entry: unknown, warn: (warning: SessionWarning) =
   return [...wanted];
 }
 
-/** Puts these blobs where their references are. */
+/** Replaces the references with these blobs. */
 export function restoreBlobs<T>(
   entry: T,
   found: ReadonlyMap<string, Uint8Array>,

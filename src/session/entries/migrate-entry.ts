@@ -3,21 +3,21 @@ import type { SessionEntry } from './session-entry.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Lines of version 1 have no ids: their place in the file, the header at 0, is their name. */
+/** Lines of version 1 have no ids: their place in the file, with the header at 0, is their name. */
 export function idOfLine(index: number): string {
   return `line-${index}`;
 }
 
 export interface LineOfFile {
-  /** Of the header; absent means 1. */
+  /** The version in the header; absent means 1. */
   readonly version: number | undefined;
-  /** Counted from the header, which is 0. Only version 1 needs it. */
+  /** The place of the line, counted from the header, which is 0. Only version 1 needs it. */
   readonly index: number;
 }
 
 /**
- * A line of any version as an entry of the newest. Files are never rewritten for it. Lines of a newer
- * version, and of types nobody here knows, are left as they are.
+ * Reads a line of any version as an entry of the newest. Files are never rewritten for it. Lines of a newer version,
+ * and of unknown types, are left as they are.
  */
 export function migrateEntry(record: Fields, { version = 1, index }: LineOfFile): SessionEntry {
   let fields = record;
@@ -26,7 +26,7 @@ export function migrateEntry(record: Fields, { version = 1, index }: LineOfFile)
   return fields as unknown as SessionEntry;
 }
 
-/** Version 2 made the list a tree, and points at the first entry a compaction keeps by its id. */
+/** Version 2 made the list a tree. A compaction points at the first entry it keeps by that entry's id. */
 function nameByPlace(fields: Fields, index: number): Fields {
   const { firstKeptEntryIndex, ...rest } = fields;
   const parentId = index <= 1 ? null : idOfLine(index - 1);
@@ -37,7 +37,7 @@ function nameByPlace(fields: Fields, index: number): Fields {
   return { id: idOfLine(index), parentId, ...rest, ...kept };
 }
 
-/** Version 3 calls the messages of extensions by what they are. */
+/** Version 3 gives the messages of extensions their own role name. */
 function renameHookMessage(fields: Fields): Fields {
   const { message } = fields;
   if (fields['type'] !== 'message' || typeof message !== 'object' || message === null) {

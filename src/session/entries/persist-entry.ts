@@ -15,13 +15,13 @@ const TRANSIENT = new Set(['partialJson', 'jsonlEvents']);
 
 export interface Persisted<T> {
   readonly entry: T;
-  /** What the entry refers to now; to be durable before the entry is written. One of each. */
+  /** The blobs that the entry refers to now, one of each. They must be durable before the entry is written. */
   readonly blobs: readonly BlobToPut[];
 }
 
 /**
- * The form in which an entry is written: pictures as references, overlong texts cut, what is only of use
- * while a reply streams left out. Decides and writes nothing; the entry itself stays as it is.
+ * Makes the form in which an entry is written: pictures as references, overlong texts cut, and without the fields that
+ * are only of use while a reply streams. This function decides and writes nothing; the entry itself stays as it is.
  */
 export function persistEntry<T>(entry: T): Persisted<T> {
   const blobs = new Map<string, BlobToPut>();
@@ -50,7 +50,7 @@ function persistText(text: string, { place, key, putAside }: Texts): string {
       return text;
     }
     const bytes = Buffer.from(text, 'base64');
-    // Line breaks, another alphabet or missing padding would not come back: such data stays as it is.
+    // Line breaks, another alphabet or missing padding would not come back, so such data stays as it is.
     return bytes.toString('base64') === text ? putAside(bytes) : text;
   }
   if (place === 'image-url' && text.startsWith('data:image/') && text.includes(';base64,')) {

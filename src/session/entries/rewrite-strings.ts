@@ -1,22 +1,22 @@
 import { invalid } from '../../base/errors.ts';
 
-// One walk for writing and for reading back, so that whatever can be put aside can also be restored.
+// Writing and reading back use one walk, so that every text that can be put aside can also be restored.
 
-/** What a text inside an entry is. Only pictures are put aside. */
+/** The kind of a text inside an entry. Only pictures are put aside. */
 export type Place = 'image-data' | 'image-url' | 'text';
 
 export interface Rewriting {
   readonly text: (text: string, place: Place, key: string) => string;
-  /** False drops the property. `isArgument`: inside the arguments of a tool call, which are the user's. */
+  /** Returning false drops the property. `isArgument`: inside the arguments of a tool call, which are the user's. */
   readonly keeps?: (key: string, isArgument: boolean) => boolean;
-  /** Sees every object that something was changed in. */
+  /** Sees every object in which something was changed. */
   readonly changed?: (object: Record<string, unknown>) => Record<string, unknown>;
 }
 
 /** Deeper than this, writing JSON itself runs out of stack. */
 const DEPTH_MAX = 1000;
 
-/** Changes nothing in place; a part in which nothing changes is returned as it is. */
+/** Changes nothing in place. A part in which nothing changes is returned as it is. */
 export function rewriteStrings(value: unknown, rules: Rewriting): unknown {
   return new Walk(rules).visit(value, { key: '', depth: 0, isArgument: false, place: 'text' });
 }
@@ -40,7 +40,7 @@ class Walk {
     if (typeof value !== 'object' || value === null) return value;
     if (where.depth > DEPTH_MAX) throw invalid('entry', `is nested deeper than ${DEPTH_MAX}`);
     if (!Array.isArray(value)) return this.#visitObject(value as Record<string, unknown>, where);
-    // The texts of an array are what the array is called, and never image data.
+    // The texts of an array take their kind from the array's name, and are never image data.
     const inside = { ...where, depth: where.depth + 1, place: toListPlace(where) };
     let changed = false;
     const items = value.map((item: unknown) => {
@@ -68,7 +68,7 @@ class Walk {
       pairs.push([key, next]);
     }
     if (!differs) return object;
-    // `fromEntries` also takes a property called __proto__ for what it is.
+    // `fromEntries` keeps a property called __proto__ as an ordinary property.
     const copy = Object.fromEntries(pairs);
     return changed?.(copy) ?? copy;
   }

@@ -3,10 +3,10 @@ import { findReferences, hydrateEntry, restoreBlobs } from './hydrate-entry.ts';
 import type { SessionWarning } from './hydrate-entry.ts';
 import { persistEntry } from './persist-entry.ts';
 
-// What a session does to its entries on their way to a file and back, for programs that keep their files themselves. The
-// names are those that such programs know.
+// The conversions of entries on their way to a file and back, for programs that keep their files themselves. The names
+// are those that such programs know.
 
-/** Where the blobs are, such as `BlobFiles`. */
+/** The place of the blobs, such as `BlobFiles`. */
 export interface EntryBlobs {
   put(bytes: Uint8Array): Promise<BlobFile>;
   putSync(bytes: Uint8Array): BlobFile;
@@ -18,7 +18,7 @@ type Warn = (warning: SessionWarning) => void;
 
 const SILENT: Warn = () => undefined;
 
-/** The form in which an entry is written, once its pictures are stored. The entry itself stays as it is. */
+/** Stores the pictures of an entry, and returns the form in which it is written. The entry itself stays as it is. */
 export async function prepareEntryForPersistence<T>(
   entry: T,
   blobs: Pick<EntryBlobs, 'put'>,
@@ -34,7 +34,9 @@ export function prepareEntryForPersistenceSync<T>(entry: T, blobs: Pick<EntryBlo
   return persisted.entry;
 }
 
-/** Puts pictures back into entries, in place. Gives the references whose blob is missing: those stay, with a warning. */
+/**
+ * Puts pictures back into entries, in place. Returns the references whose blob is missing: those stay, with a warning.
+ */
 export async function resolveBlobRefsInEntries(
   entries: readonly object[],
   blobs: Pick<EntryBlobs, 'get'>,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** The version that is written. Older ones are read as if they were this one. */
+/** The version that is written. Files of older versions are read as if they had this one. */
 export const SESSION_VERSION = 3;
 
 /** The first line of a session. */
@@ -8,26 +8,26 @@ export interface SessionHeader {
   readonly type: 'session';
   readonly version?: number;
   readonly id: string;
-  /** When it began, as ISO 8601. */
+  /** The start time of the session, as ISO 8601. */
   readonly timestamp: string;
-  /** The folder it is about. */
+  /** The folder that the session is about. */
   readonly cwd: string;
-  /** The session it was forked from. */
+  /** The session that this one was forked from. */
   readonly parentSession?: string;
   readonly [field: string]: unknown;
 }
 
-/** Every other line: a node of a tree. The last one written is the leaf that goes on. */
+/** Every other line: a node of a tree. The entry written last is the leaf that goes on. */
 export interface SessionEntry {
   readonly type: string;
   readonly id: string;
-  /** Null for the first. */
+  /** Null for the first entry. */
   readonly parentId: string | null;
   readonly timestamp: string;
   readonly [field: string]: unknown;
 }
 
-/** What a caller gives; the rest is filled in. */
+/** The fields that a caller gives; the session fills in the rest. */
 export interface NewEntry {
   readonly type: string;
   readonly id?: string;
@@ -47,7 +47,7 @@ export function isHeader(record: unknown): record is SessionHeader {
   return type === 'session' && typeof id === 'string';
 }
 
-/** A UUID of version 7: those made later sort later. */
+/** Makes a UUID of version 7: those made later sort later. */
 export function newSessionId(nowMs: number): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(nowMs, 0, 6);

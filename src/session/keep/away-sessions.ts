@@ -9,9 +9,9 @@ import { parseRefsPage } from './refs-page.ts';
 import { parseRecord } from './registry.ts';
 import { sessionRoots } from './session-roots.ts';
 
-// Sessions whose files are with a client of a server. What is noted about them stands below a folder of its own, because a path
-// in it is one of another machine, and because whoever has a token may have written it: the server opens none of those
-// files, and keeps the blobs that they refer to.
+// Sessions whose files are with a client of a server. Their documents stand below a folder of their own, for two
+// reasons. A path in them belongs to another machine, and any client with a token may have written them. The server
+// opens none of those files, and keeps the blobs that they refer to.
 
 const AWAY = 'away/';
 
@@ -46,7 +46,7 @@ export function awayView(engine: Engine): Engine {
   });
 }
 
-/** Every blob that such a session refers to, as the server was told. */
+/** Yields every blob that such a session refers to, according to its client. */
 export function awayRoots(engine: Engine, io: Io): RootSource {
   const source = sessionRoots(awayView(engine), io, { hasFiles: false });
   return {
@@ -60,7 +60,10 @@ export function awayRoots(engine: Engine, io: Io): RootSource {
   };
 }
 
-/** A document that a client may write: how its name goes on, and what throws CORRUPT when its content is something else. */
+/**
+ * A document that a client may write: the rest of its name, and a check that throws CORRUPT when its content is
+ * something else.
+ */
 interface AwayDoc {
   readonly rest: string;
   readonly check: (row: Pick<DocRow, 'name' | 'content'>) => unknown;
@@ -72,11 +75,11 @@ const AWAY_DOCS: Readonly<Record<SessionPrefix, AwayDoc | undefined>> = {
   'session/': { rest: KEY, check: parseRecord },
   'session-copies/': { rest: KEY, check: parseRecord },
   'session-refs/': { rest: `${KEY}/\\d{6}`, check: checkRefs },
-  // Collections write it, and those are made where the data is.
+  // Garbage collections write this document, and they run where the data is.
   'session-seen/': undefined,
 };
 
-/** The names of all of them, each with its check. */
+/** The names of all these documents, each with its check. */
 export function awayDocs(): { names: RegExp; check: AwayDoc['check'] }[] {
   return Object.entries(AWAY_DOCS).flatMap(([prefix, doc]) => {
     if (doc === undefined) return [];

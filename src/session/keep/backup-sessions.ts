@@ -16,7 +16,7 @@ import type { Registry, SessionRecord } from './registry.ts';
 
 // Sessions in a backup: `sessions/<path>` for a file that is in the folder of sessions of the store, and
 // `sessions/elsewhere/<its whole path>` for any other, each with its artifacts and checksums. `sessions/backup.json`
-// says which is which; it comes last, so that what it names is there.
+// lists them. It is written last, so that every file it names is there.
 
 const LIST = 'backup.json';
 
@@ -30,12 +30,13 @@ interface CopyWorld {
   readonly registry: Registry;
 }
 
-/** Where a session is below the folder of sessions of a copy. */
+/** The places of sessions below the folder of sessions of a copy. */
 type Places = Readonly<Record<string, string>>;
 
 /**
- * Copies the files of every session on this machine; those that are the same in an earlier backup stay. What is not
- * as it was written is not copied over an earlier copy: the others are, and then this throws CORRUPT.
+ * Copies the files of every session on this machine. Files that are the same in an earlier backup stay. A file that
+ * differs from what was written is not copied over an earlier copy. The others are copied, and then this throws
+ * CORRUPT.
  */
 export async function backUpSessions(
   { io, registry }: CopyWorld,
@@ -50,7 +51,7 @@ export async function backUpSessions(
     const file = await currentFile(io, record);
     const place = placeOf(root, file);
     const known = before[record.id];
-    // A file that is gone or damaged stays in the backup as it was.
+    // If a file is gone or damaged, the backup keeps the earlier copy.
     if (known !== undefined) places[record.id] = known;
     if ((await io.stat(file)) === undefined) continue;
     if ((await standingOf({ io, root }, record)) !== 'own') continue;
@@ -125,7 +126,7 @@ async function copySession(io: Io, from: string, to: string): Promise<SessionCop
   });
 }
 
-/** The copy has all bytes, and both were written as the same ones. */
+/** Returns true when the copy has all bytes, and both files were written with the same bytes. */
 async function isSame(io: Io, from: string, to: string): Promise<boolean> {
   const [size, copied] = [(await io.stat(from))?.size, (await io.stat(to))?.size];
   if (size !== copied) return false;
@@ -144,7 +145,7 @@ async function findProblem(io: Io, path: string): Promise<QuipuError<'CORRUPT'> 
   return new QuipuError('CORRUPT', message, { file: path, offset: span.from });
 }
 
-/** What the backup had of sessions that are no more, or that are somewhere else by now. */
+/** Removes from the backup the sessions that no longer exist, or that are somewhere else by now. */
 async function removeOthers(
   io: Io,
   to: string,

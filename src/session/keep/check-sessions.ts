@@ -21,7 +21,7 @@ export interface SessionsHere {
   readonly root: string | undefined;
 }
 
-/** Compares every file of every session that is kept on this machine with what is known of it. Changes nothing. */
+/** Compares every file of every session that is kept on this machine with its checksums. Changes nothing. */
 export async function* checkSessions(here: SessionsHere): AsyncGenerator<Problem> {
   const { io, registry } = here;
   const seen = new Set<string>();
@@ -33,14 +33,14 @@ export async function* checkSessions(here: SessionsHere): AsyncGenerator<Problem
     else yield notOwn(record.id, file, (await io.stat(file)) === undefined);
   }
   for await (const record of registry.copies()) {
-    // Nobody asked for a copy to be kept: one that is gone is nobody's loss.
+    // Nobody asked the store to keep a copy, so a copy that is gone is no loss.
     if ((await io.stat(record.file)) === undefined) continue;
     if ((await standingOf(here, record)) === 'own') yield* checkSession(io, record, seen);
     else yield notOwn(record.id, record.file, false);
   }
 }
 
-/** Nothing is read of what may be somebody else's. */
+/** A file that may be somebody else's is not read. */
 function notOwn(id: string, file: string, isGone: boolean): Problem {
   return { what: isGone ? GONE : NOT_ITS_OWN, file, offset: 0, id, severity: 'lost' };
 }
@@ -67,7 +67,7 @@ async function* checkFolder(
     const isFolder = (await io.stat(path))?.kind === 'folder';
     if (isFolder && name !== SUMS_FOLDER) yield* checkFolder(io, { id, folder: path }, seen);
     if (!isFolder || name !== SUMS_FOLDER) continue;
-    // Whatever has checksums was there once.
+    // Every file with checksums was there once.
     for (const known of await io.list(path)) {
       const file = join(folder, known);
       if (known.startsWith('.') || seen.has(file)) continue;

@@ -6,8 +6,8 @@ import { artifactsFolderOf, isSessionName } from '../log/session-names.ts';
 import type { Registry, SessionRecord } from './registry.ts';
 
 /**
- * The sessions of agents that the store knows at `from` and whose files are in the artifacts of `file`: where those of
- * one session go, the records of the others go with them.
+ * Finds the sessions of agents that the store knows at `from` and whose files are in the artifacts of `file`. Where the
+ * artifacts of one session go, the records of these sessions go with them.
  */
 export async function childrenOf(
   { io, registry }: { io: Io; registry: Registry },

@@ -14,10 +14,10 @@ import { currentFile } from './registry.ts';
 import type { SessionRecord } from './registry.ts';
 import { SessionRefs } from './session-refs.ts';
 
-/** How much of the end of a file is looked at for the time of its last entry. */
+/** The length of the end of a file in which the time of its last entry is searched. */
 const TAIL_BYTES = 64 * 1024;
 
-/** Reads the header and a little of the end, whatever the size. What cannot be read is said to be so. */
+/** Reads the header and a little of the end, whatever the size. A file that cannot be read is reported as such. */
 export async function summarize(
   world: SessionsWorld,
   record: SessionRecord,
@@ -72,7 +72,7 @@ export async function describeSession(
   };
 }
 
-/** Bytes of all files below a folder; none when it is missing. */
+/** Bytes of all files below a folder; none when the folder is missing. */
 export async function treeBytes(io: Io, path: string): Promise<number> {
   const stat = await io.stat(path);
   if (stat?.kind === 'file') return stat.size;

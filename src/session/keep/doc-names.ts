@@ -6,14 +6,14 @@ export const REFS_PREFIX = 'session-refs/';
 const SEEN_PREFIX = 'session-seen/';
 export const COPIES_PREFIX = 'session-copies/';
 
-/** Every document that sessions have begins with one of these; for each it is said what a client may write. */
+/** Every document of sessions begins with one of these. For each there is a rule about what a client may write. */
 export type SessionPrefix =
   | typeof SESSIONS_PREFIX
   | typeof REFS_PREFIX
   | typeof SEEN_PREFIX
   | typeof COPIES_PREFIX;
 
-/** The session's id where it can be part of a name. Those made here can; those of others may be anything. */
+/** The session's id where it can be part of a name. Ids made here can. Ids of other programs may be any text. */
 function keyOf(id: string): string {
   if (/^[A-Za-z0-9_-]{1,128}$/.test(id)) return id;
   return `x${sha256Hex(encodeUtf8(id)).slice(0, 40)}`;

@@ -30,7 +30,10 @@ interface Reading {
   readonly references: Set<string>;
 }
 
-/** What the files of sessions refer to, for the time of one collection: read once, and then what is new in them. */
+/**
+ * The references in the files of sessions, during one garbage collection. Each file is read once, and then only its new
+ * part.
+ */
 export class FilesInUse {
   readonly unread: UnreadFile[] = [];
   readonly #engine: Engine;
@@ -38,7 +41,7 @@ export class FilesInUse {
   readonly #root: string | undefined;
   /** By path. */
   readonly #seen = new Map<string, Seen>();
-  /** References whose blob the store does not have, and whose they are. */
+  /** References whose blob the store does not have, and the sessions they belong to. */
   readonly #wanted = new Map<string, string>();
   readonly #heard: SessionRecord[] = [];
   #keepsAll = false;
@@ -50,7 +53,7 @@ export class FilesInUse {
     this.#root = root;
   }
 
-  /** A session that came to be known while this runs. */
+  /** Adds a session that became known while the collection runs. */
   hear(record: SessionRecord): void {
     this.#heard.push(record);
   }
@@ -59,14 +62,16 @@ export class FilesInUse {
     this.#wanted.set(sha256, of);
   }
 
-  /** Everything that a session refers to: in its file, in what a crash cut off, and in its artifacts. */
+  /**
+   * Yields everything that a session refers to: in its file, in the bytes that a crash cut off, and in its artifacts.
+   */
   async *take(record: SessionRecord, remembers = true): AsyncGenerator<Root> {
     const { id } = record;
     const file = await currentFile(this.#io, record);
     const known = await readSearched(this.#engine, id);
     const reading: Reading = { id, known, searched: new Map(), references: new Set() };
     try {
-      // One that was read before, and has not changed since, was its own then.
+      // A file that was read before, and has not changed since, was the session's own then.
       if (!isSameFile(known.get(file), await this.#io.stat(file))) await this.#assertOwn(record);
       yield* this.#read(file, reading);
       yield* this.#read(tornFileOf(file), reading, true);
@@ -77,7 +82,7 @@ export class FilesInUse {
       this.unread.push({ id, file, why });
       return;
     }
-    // A copy is looked at with its session, and remembered with none.
+    // A copy is read with its session, and is not remembered.
     const current = remembers ? await new Registry(this.#engine).get(id) : undefined;
     if (current?.file === record.file) await rememberSearched(this.#engine, reading);
   }
@@ -87,7 +92,7 @@ export class FilesInUse {
     if (standing !== 'own') throw new Error(NOT_ITS_OWN);
   }
 
-  /** The blobs that the store has by now of those it had not. */
+  /** Yields the blobs that the store lacked before and has by now. */
   async *resolve(): AsyncGenerator<Root> {
     for (const [sha256, of] of this.#wanted) {
       const blob = await this.#engine.findBySha256(sha256);
@@ -97,24 +102,25 @@ export class FilesInUse {
     }
   }
 
-  /** What was written since, wherever that is. Commits nothing. */
+  /** Yields the references written since, in every file. Commits nothing. */
   async *late(): AsyncGenerator<Root> {
     for (const record of this.#heard.splice(0)) {
-      // Noted before it is written: a file that is not there yet refers to nothing that was not noted, too.
+      // A session is noted before it is written. A file that is not there yet refers to nothing that was not noted,
+      // too.
       const isThere = (await this.#io.stat(await currentFile(this.#io, record))) !== undefined;
       if (isThere) yield* this.take(record, false);
       else this.#heard.push(record);
     }
     for (const [path, { of, stat }] of this.#seen) {
       const now = await this.#io.stat(path);
-      // One that is gone was read before, and what it referred to stays this time.
+      // A file that is gone was read before, and the blobs it referred to stay this time.
       if (now?.kind === 'file' && !isSameFile(now, stat)) yield* this.#scan(path, of, now);
     }
     yield* this.resolve();
     yield* this.keepAll();
   }
 
-  /** All that a line could name, once something cannot be read. */
+  /** When a file cannot be read, yields every blob that a line could name. */
   async *keepAll(): AsyncGenerator<Root> {
     const [first] = this.unread;
     if (first === undefined || this.#keepsAll) return;
@@ -140,7 +146,7 @@ export class FilesInUse {
     if (stat === undefined && mayBeGone) return;
     if (stat !== undefined) reading.searched.set(path, stat);
     if (isSameFile(reading.known.get(path), stat)) {
-      // What it refers to is noted with the session.
+      // The references of this file are noted with the session.
       this.#seen.set(path, { of: reading.id, stat });
       return;
     }

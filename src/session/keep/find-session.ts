@@ -10,8 +10,8 @@ import { scanReferences } from './scan-references.ts';
 import { SessionRefs } from './session-refs.ts';
 
 /**
- * Where a session is, given its id or the path of its file. A move that was cut short is settled first. A file
- * that the store did not know is known from now on, with what it refers to.
+ * Finds a session, given its id or the path of its file. A move that was cut short is settled first. A file that the
+ * store did not know is known from now on, with its references.
  */
 export async function findSession(world: SessionsWorld, session: string): Promise<SessionRecord> {
   if (typeof session !== 'string' || session === '') {
@@ -44,13 +44,13 @@ async function findByPath(world: SessionsWorld, file: string): Promise<SessionRe
   const { header } = await withFile(io, file, 'read', (opened) => readHeader(opened, file));
   const known = await registry.get(header.id);
   if (known === undefined) return register(world, header.id, file);
-  // A record that names what is not its own says nothing about this file.
+  // A record that names a file of another session says nothing about this file.
   if ((await standingOf(world, known)) === 'foreign') return register(world, header.id, file);
   const settled = await settleMove(world, known);
   if (settled.file === file || known.movingTo === file || known.file === file) return settled;
-  // The one it was is gone: this is where somebody put it.
+  // The known file is gone: somebody moved the session here.
   if ((await io.stat(settled.file)) === undefined) return register(world, header.id, file);
-  // A copy made by hand. It is opened as it is, and what it refers to stays when the original goes.
+  // This is a copy made by hand. The copy is opened as it is, and its blobs stay when the original goes.
   await registry.noteCopy({ id: header.id, file });
   return { id: header.id, file };
 }

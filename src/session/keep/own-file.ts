@@ -7,32 +7,32 @@ import { artifactsFolderOf, parseSessionName } from '../log/session-names.ts';
 import type { SessionsWorld } from '../sessions-world.ts';
 import type { SessionRecord } from './registry.ts';
 
-// Where a session is stands in a document, and a document may come from anywhere: from another version, from a copy of another
-// store, from a client with a token. So no path in one is used before it has been looked at here.
+// A document holds the place of a session, and a document may come from anywhere: from another version, from a copy of
+// another store, from a client with a token. So every path in a document is checked here before it is used.
 
-/** `unproved`: nothing there says whose it is, so nothing there may be removed or shown. */
+/** `unproved`: nothing there tells whose file it is, so nothing there may be removed or shown. */
 export type Standing = 'own' | 'unproved' | 'foreign';
 
-/** What is said of a file that is passed over. */
+/** The message about a file that is passed over. */
 export const NOT_ITS_OWN =
   'nothing there says that it is this session; forget the record with quipu session gc --forget-missing';
 
 type OwnWorld = Pick<SessionsWorld, 'io' | 'root' | 'confined'>;
 
 /**
- * What is in the store's folder of sessions is its own. What a user put elsewhere must say itself that it is this session, by
- * its header or, for one that has none to read, by its name; on a server nothing elsewhere counts.
+ * A file in the store's folder of sessions is its own. A file elsewhere must prove that it is this session, by its
+ * header or, if no header can be read, by its name. On a server no file elsewhere counts.
  */
 export async function standingOf(world: OwnWorld, record: SessionRecord): Promise<Standing> {
   const { id, file, movingTo } = record;
   if (movingTo === undefined) return standingAt(world, id, file);
-  // A move keeps the name, and so the name of the artifacts that go with it.
+  // A move keeps the file's name, and so the name of the artifacts that go with it.
   if (basename(movingTo) !== basename(file)) return 'foreign';
   const places = [file, movingTo, hiddenOf(file)];
   let standing: Standing = 'unproved';
   for (const path of places) {
     const found = await standingAt(world, id, path);
-    // A move writes its files whole, header first: one without is not of this move.
+    // A move writes its files whole, header first: a file without a header is not from this move.
     const isOther = found === 'unproved' && (await world.io.stat(path)) !== undefined;
     if (found === 'foreign' || isOther) return 'foreign';
     if (found === 'own') standing = 'own';
@@ -40,7 +40,7 @@ export async function standingOf(world: OwnWorld, record: SessionRecord): Promis
   return standing;
 }
 
-/** FORBIDDEN for a record that names what is not its own. */
+/** Throws FORBIDDEN for a record that names a file of another session. */
 export async function assertOwn(world: OwnWorld, record: SessionRecord): Promise<SessionRecord> {
   if ((await standingOf(world, record)) !== 'foreign') return record;
   const where =
@@ -59,7 +59,7 @@ async function standingAt(
   const kind = (await io.stat(path))?.kind;
   const folder = artifactsFolderOf(path);
   const beside = folder === undefined ? undefined : (await io.stat(folder))?.kind;
-  // A link leads to what nobody looked at.
+  // A link leads to a file that nobody checked.
   if (kind === 'other' || beside === 'other') return 'foreign';
   if (root !== undefined && (await isInside(io, root, path))) return 'own';
   if (confined === true) return 'foreign';
@@ -75,7 +75,7 @@ async function isInside(io: Io, root: string, path: string): Promise<boolean> {
   return folder === top || folder.startsWith(top + sep);
 }
 
-/** Undefined when no header can be read. */
+/** Returns undefined when no header can be read. */
 async function idIn(io: Io, path: string): Promise<string | undefined> {
   try {
     return (await withFile(io, path, 'read', (file) => readHeader(file, path))).header.id;

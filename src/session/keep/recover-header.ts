@@ -12,7 +12,7 @@ import { withFileLock } from '../log/with-file-lock.ts';
 import { writeAll, writeWhole } from '../log/write-file.ts';
 import { carrySums, readSums } from '../sums/file-sums.ts';
 
-/** Every byte that was there stays, behind the new header. A header that can be read is left as it is. */
+/** Every byte of the file stays, behind the new header. A header that can be read is left as it is. */
 export async function recoverHeader(io: Io, given: string): Promise<SessionHeader> {
   const path = resolve(checkString(given, 'file'));
   return withFileLock(io, lockOf(path), () =>
@@ -37,7 +37,7 @@ export async function recoverHeader(io: Io, given: string): Promise<SessionHeade
         await writeAll(target, line, 0);
         await copyBytes(file, { target, from: 0, to: size, at: line.length });
       });
-      // What the header was is taken as it is; the lines after it are what they were.
+      // The old header is accepted as it is. The lines after it keep their checksums.
       await carrySums(io, { from: path, to: path }, [line, lost]).catch(() => undefined);
       return header;
     }),

@@ -6,13 +6,13 @@ import type { DocRow } from '../../engine/rows.ts';
 import { COPIES_PREFIX, SESSIONS_PREFIX, copyDoc, seenDoc, sessionDoc } from './doc-names.ts';
 import { SessionRefs } from './session-refs.ts';
 
-/** What the store knows of a session: where its file is, whatever folder that may be. */
+/** The store's record of a session: the place of its file, in whatever folder. */
 export interface SessionRecord {
   readonly id: string;
   readonly file: string;
-  /** A move is under way: once `file` is gone, this is the session. */
+  /** A move is under way: once `file` is gone, the file at this path is the session. */
   readonly movingTo?: string;
-  /** The machine that has the file, where the store is not one with it. */
+  /** The machine that has the file, where the store is not on that machine. */
   readonly host?: string;
 }
 
@@ -23,7 +23,7 @@ export interface RecordPage {
 
 const PAGE_RECORDS = 500;
 
-/** Which sessions there are. */
+/** The list of sessions. */
 export class Registry {
   readonly #engine: Engine;
   readonly #host: string | undefined;
@@ -46,7 +46,7 @@ export class Registry {
     await this.#engine.commit({ docs: [{ name: sessionDoc(id), content }] });
   }
 
-  /** A second file of one session: it is nobody's record, and what it refers to is in use all the same. */
+  /** Notes a second file of one session. It is not the session's record, but its references count as in use. */
   async noteCopy({ id, file }: SessionRecord): Promise<void> {
     const name = copyDoc(file);
     if ((await this.#engine.getDoc(name)) !== undefined) return;
@@ -59,7 +59,7 @@ export class Registry {
     await this.#engine.commit({ docs: [{ name, content: undefined }] });
   }
 
-  /** Forgets the session and lets go of its blobs, at once. */
+  /** Forgets the session and releases its blobs, at once. */
   async remove(id: string): Promise<void> {
     const refs = await new SessionRefs(this.#engine, id).names();
     const hasSeen = (await this.#engine.getDoc(seenDoc(id))) !== undefined;
@@ -102,7 +102,7 @@ export class Registry {
   }
 }
 
-/** The file that is the session now, whether or not a move got to its end. */
+/** The current file of the session, whether or not a move got to its end. */
 export async function currentFile(io: Io, record: SessionRecord): Promise<string> {
   const { file, movingTo } = record;
   if (movingTo === undefined || (await io.stat(file)) !== undefined) return file;

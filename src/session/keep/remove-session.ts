@@ -9,7 +9,10 @@ import type { SessionsWorld } from '../sessions-world.ts';
 import { childrenOf } from './child-sessions.ts';
 import type { SessionRecord } from './registry.ts';
 
-/** File, artifacts, and what the store knew of it. What is gone already is fine. Blobs are left to a collection. */
+/**
+ * Removes the file, the artifacts, and the store's record. A part that is gone already is no error. Blobs are left to a
+ * garbage collection.
+ */
 export async function removeSession(world: SessionsWorld, record: SessionRecord): Promise<void> {
   const { io, registry } = world;
   const { id, file } = record;

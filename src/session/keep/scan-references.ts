@@ -1,10 +1,10 @@
 import type { IoFile } from '../../engine/io.ts';
 
 const SCAN_BYTES = 1024 * 1024;
-/** The longest way to write one: every character as a JSON escape. */
+/** The longest form of a reference: every character as a JSON escape. */
 const REFERENCE_BYTES_MAX = 6 * ('blob:sha256:'.length + 64);
 
-/** The SHA-256 of every reference in a text, wherever it stands: keeping too much is harmless. */
+/** Returns the SHA-256 of every reference in a text, wherever it stands: keeping too much is harmless. */
 export function referencesIn(text: string): string[] {
   const plain = text.includes('\\u00') ? text.replaceAll(/\\u00([2-7][0-9a-f])/gi, unescape) : text;
   return [...plain.matchAll(/blob:sha256:([0-9a-f]{64})/g)].map(([, sha256 = '']) => sha256);
@@ -14,7 +14,7 @@ function unescape(_: string, code: string): string {
   return String.fromCharCode(Number.parseInt(code, 16));
 }
 
-/** The same in the bytes from `from` on, also of one that begins shortly before. */
+/** Finds references in the bytes from `from` on, also one that begins shortly before. */
 export async function scanReferences(
   file: IoFile,
   from = 0,
@@ -23,7 +23,7 @@ export async function scanReferences(
   const found = new Set<string>();
   const size = Math.min(to, await file.size());
   for (let at = Math.max(0, from - REFERENCE_BYTES_MAX); at < size; at += SCAN_BYTES) {
-    // A little more than the step, for one that lies across its end.
+    // A piece is a little longer than the step, for a reference that lies across its end.
     const piece = Buffer.allocUnsafe(Math.min(SCAN_BYTES + REFERENCE_BYTES_MAX, size - at));
     const got = await file.read(piece, at);
     for (const sha256 of referencesIn(piece.toString('latin1', 0, got))) found.add(sha256);

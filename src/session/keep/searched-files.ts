@@ -4,10 +4,10 @@ import type { IoStat } from '../../engine/io.ts';
 import { seenDoc } from './doc-names.ts';
 import { SessionRefs } from './session-refs.ts';
 
-// Which files of a session were searched for references, and how they were then. It stands in the store, with the
-// references themselves, so that both are of one time: a store that is restored knows neither.
+// The files of a session that were searched for references, and their state at that time. This list is in the store,
+// with the references themselves, so that both are of one time: a store that is restored knows neither.
 
-/** Times of files may be as coarse as this: one that changed just now may change again and look the same. */
+/** Times of files may be as coarse as this: a file that changed just now may change again and look the same. */
 const SETTLED_MS = 2000;
 
 /** By path. */
@@ -26,7 +26,7 @@ export function isSameFile(one: IoStat | undefined, other: IoStat | undefined): 
   return one.size === other.size && one.changedMs === other.changedMs;
 }
 
-/** Notes what was found, then where. Whatever fails of it, such as for a full disk, costs another search. */
+/** Notes the references found, then the files. If this fails, as with a full disk, the cost is another search. */
 export async function rememberSearched(
   engine: Engine,
   found: {

@@ -6,10 +6,10 @@ import type { BlobToPut } from '../entries/blob-reference.ts';
 import { refsDoc, refsPrefix } from './doc-names.ts';
 import { REFS_PER_PAGE, parseRefsPage } from './refs-page.ts';
 
-// What a session keeps alive. A blob and the note that the session needs it become durable in one commit, before
-// the entry that refers to it is written: so no collection ever finds it without a use.
+// The blobs that a session keeps alive. A blob and the note that the session needs it become durable in one commit,
+// before the entry that refers to it is written: so no garbage collection ever finds it without a use.
 
-/** Up to here a blob goes with the commit; larger ones are put before it, and young ones are spared. */
+/** Up to this size a blob goes with the commit. Larger blobs are put before it, and collections spare young blobs. */
 const COMMIT_BLOB_BYTES = 1_048_576;
 const COMMIT_BYTES = 4 * COMMIT_BLOB_BYTES;
 const LIST_DOCS = 1000;
@@ -23,7 +23,7 @@ export class SessionRefs {
   readonly #engine: Engine;
   readonly #id: string;
   #pages: Page[] | undefined;
-  /** By SHA-256; null for blobs that the store had not when they were noted. */
+  /** By SHA-256; null for blobs that the store lacked when they were noted. */
   #noted = new Map<string, string | null>();
 
   constructor(engine: Engine, id: string) {
@@ -49,7 +49,7 @@ export class SessionRefs {
     await this.adopt(others);
   }
 
-  /** Notes blobs, also those that the store does not have: they may come later than what refers to them. */
+  /** Notes blobs, also those that the store does not have: they may come later than the entries that refer to them. */
   async adopt(sha256s: Iterable<string>): Promise<void> {
     const wanted = [...new Set(sha256s)];
     if (wanted.length === 0) return;
@@ -91,7 +91,7 @@ export class SessionRefs {
     return named;
   }
 
-  /** Another process may note something at the same moment: then its pages are read, and it is tried again. */
+  /** Another process may note something at the same moment. Then this reads the new pages and tries again. */
   async #commit(named: readonly Named[]): Promise<void> {
     for (;;) {
       const pages = await this.#load();

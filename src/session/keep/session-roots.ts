@@ -12,9 +12,9 @@ import { Registry, parseRecord } from './registry.ts';
 const PAGE_DOCS = 1000;
 
 /**
- * Every blob that a session refers to: those that the store was told of, and those in the files themselves, because
- * other programs write lines there. While a file cannot be read, whatever a line could name stays. `hasFiles` is false for
- * files that are on other machines, `root` the store's own folder of sessions.
+ * Yields every blob that a session refers to: those that the store was told of, and those in the files themselves,
+ * because other programs write lines there. While a file cannot be read, every blob that a line could name stays.
+ * `hasFiles` is false for files that are on other machines, `root` is the store's own folder of sessions.
  */
 export function sessionRoots(
   engine: Engine,
@@ -62,7 +62,7 @@ async function* refsPages(engine: Engine): AsyncGenerator<DocRow> {
   for (;;) {
     const names = await engine.listDocs(REFS_PREFIX, PAGE_DOCS, after);
     for (const name of names) {
-      // One that goes meanwhile was of a session that was removed.
+      // A document that goes meanwhile belonged to a session that was removed.
       const row = await engine.getDoc(name);
       if (row !== undefined) yield row;
     }
@@ -87,7 +87,7 @@ function* blobsOf(row: DocRow): Generator<Root> {
   }
 }
 
-/** References to blobs that the store had not when they were noted. It may have them by now. */
+/** Yields references to blobs that the store lacked when they were noted. The store may have them by now. */
 function* unresolvedOf(row: DocRow): Generator<[sha256: string, of: string]> {
   for (const [sha256, hash] of Object.entries(parseRefsPage(row))) {
     if (hash === null) yield [sha256, sessionOf(row)];

@@ -12,7 +12,7 @@ interface Weighed extends SessionSummary {
   readonly bytes: number;
 }
 
-/** Decides which sessions go, oldest first: those too old, then as many as it takes to fit. */
+/** Decides which sessions go, oldest first: those too old, then as many as needed to fit. */
 export function planRetention(
   sessions: readonly Weighed[],
   { maxAgeMs, maxBytes }: Pick<TidyOptions, 'maxAgeMs' | 'maxBytes'>,
@@ -30,7 +30,7 @@ export function planRetention(
   return going;
 }
 
-/** A time that cannot be read counts as now: nothing goes for being unclear. */
+/** A time that cannot be read counts as now: no session is removed because its time is unclear. */
 function timeOf({ updatedAt }: SessionSummary): number {
   const time = Date.parse(updatedAt ?? '');
   return Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time;
@@ -46,10 +46,10 @@ export async function tidySessions(
   for await (const record of registry.all()) {
     const summary = await summarize(world, record);
     const isForeign = (await standingOf(world, record)) === 'foreign';
-    // What is there instead is somebody else's.
+    // The file at this place belongs to somebody else.
     if (isForeign || (await io.stat(summary.file)) === undefined)
       missing.push({ ...record, file: summary.file });
-    // One that is there and cannot be read is kept, and not counted.
+    // A session that is there and cannot be read is kept, and not counted.
     else if (summary.available)
       sessions.push({ ...summary, bytes: await weigh(world, summary.file) });
   }

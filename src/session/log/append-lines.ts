@@ -13,9 +13,9 @@ export interface PendingLine {
 }
 
 /**
- * Appends whole lines to a session file, durably, and gives its new size. The caller holds the session's lock.
- * What a crash cut short is taken away first, so that no line is ever glued to half of another. Lines
- * that a failed attempt did write, from `knownSize` on, are not written twice.
+ * Appends whole lines to a session file, durably, and returns its new size. The caller holds the session's lock. Bytes
+ * that a crash cut short are taken away first, so that no line is ever glued to half of another. Lines that a failed
+ * attempt did write, from `knownSize` on, are not written twice.
  */
 export async function appendLines(
   io: Io,
@@ -33,7 +33,7 @@ export async function appendLines(
       await writeAll(file, bytes, size);
       await file.sync();
     } catch (error) {
-      // Whatever is left of it is found and passed over by the next attempt.
+      // The next attempt finds the rest of the line and passes over it.
       await file.truncate(size).catch(() => undefined);
       throw toFileError(error, path);
     }
@@ -41,7 +41,7 @@ export async function appendLines(
   });
 }
 
-/** The size up to which the file is made of whole lines, after the rest was set aside. */
+/** Returns the size up to which the file is made of whole lines, after setting the rest aside. */
 async function repairTail(io: Io, path: string, file: IoFile): Promise<number> {
   const size = await file.size();
   if (size === 0) return 0;
@@ -69,7 +69,7 @@ async function keepTorn(io: Io, path: string, bytes: Uint8Array): Promise<void> 
   }
 }
 
-/** Those of these lines that stand in a part of the file, to the letter. */
+/** Returns those of these lines that stand in a part of the file, byte for byte. */
 async function findLines(
   file: IoFile,
   { from, to }: { readonly from: number; readonly to: number },

@@ -5,7 +5,10 @@ import { withFile } from './open-session-file.ts';
 import { parseLine } from './parse-line.ts';
 import { readForward } from './read-lines.ts';
 
-/** Which entries a session file has. It is read once, and then what is new at its end, whoever wrote that. */
+/**
+ * The ids of the entries in a session file. The file is read once, and then only its new end, whichever process wrote
+ * that.
+ */
 export class EntryIds {
   readonly #io: Io;
   readonly #ids = new Set<string>();
@@ -26,7 +29,7 @@ export class EntryIds {
   #read(path: string): Promise<void> {
     return withFile(this.#io, path, 'read', async (file) => {
       const size = await file.size();
-      // In another file, and in one that was cut, nothing is where it was.
+      // In another file, and in a file that was cut, nothing is at its old place.
       if (path !== this.#file || size < this.#to)
         [this.#file, this.#to, this.#index] = [path, 0, 0];
       for await (const line of readForward(file, this.#to, size)) {

@@ -15,14 +15,14 @@ import { LINE_BYTES_MAX } from './read-lines.ts';
 import { lockOf } from './session-names.ts';
 import { withFileLock } from './with-file-lock.ts';
 
-// The way of entries to the file.
+// Writes entries to the file.
 // Invariants
-// - Blobs are durable before the line that refers to them is written, and so is the note that it does.
-// - Lines are written in the order of the calls, under the session's lock, at the end of the file as it is then:
-//   what another process wrote meanwhile stays, and comes before.
-// - A failure is reported once, to whoever waited. The lines stay, and go first the next time.
+// - Blobs are durable before the line that refers to them is written, and so is the note of the reference.
+// - Lines are written in the order of the calls, under the session's lock, at the end of the file as it is then. Lines
+//   that another process wrote meanwhile stay, and come before.
+// - A failure is reported once, to the callers that waited. The lines stay, and go first the next time.
 
-/** Entries that may wait for a disk that takes none. */
+/** The number of entries that may wait for a disk that accepts no write. */
 const PENDING_MAX = 10_000;
 
 export interface EntryWriterOptions {
@@ -36,7 +36,7 @@ export interface EntryWriterOptions {
   readonly putBlobs?:
     | ((blobs: readonly BlobToPut[], references: readonly string[]) => Promise<void>)
     | undefined;
-  /** Where the session is now, for a file that is gone. */
+  /** Finds the current place of the session, for a file that is gone. */
   readonly locate: () => Promise<string | undefined>;
   readonly now: () => string;
 }
@@ -69,7 +69,7 @@ export class EntryWriter {
     return entry;
   }
 
-  /** NOT_FOUND for an entry that is not there. */
+  /** Throws NOT_FOUND for an entry that is not there. */
   setLeaf(id: string | null): Promise<void> {
     return this.#inOrder(async () => {
       if (id !== null && !(await this.#isThere(id))) throw noEntry(id);
@@ -77,7 +77,7 @@ export class EntryWriter {
     });
   }
 
-  /** One after the other, in the order of the calls: each builds on the leaf that the one before it made. */
+  /** Runs steps one after the other, in the order of the calls: each builds on the leaf that the one before it made. */
   #inOrder<T>(step: () => Promise<T>): Promise<T> {
     const mine = this.#accepting.then(step, step);
     this.#accepting = mine;
@@ -96,7 +96,7 @@ export class EntryWriter {
     return entry;
   }
 
-  /** A disk that cannot be read refuses nothing: the entry waits, as it does for one that cannot be written. */
+  /** A disk that cannot be read refuses nothing: the entry waits, as it does for a disk that cannot be written. */
   async #check(given: NewEntry, id: string): Promise<void> {
     const unknown = (isThere: boolean) => (): boolean => isThere;
     if (given.id !== undefined && (await this.#isThere(id).catch(unknown(false)))) {
@@ -113,7 +113,7 @@ export class EntryWriter {
     return this.#ids.has(this.file, id);
   }
 
-  /** One after the other; whoever comes while a write is under way shares the next one. */
+  /** Writes run one after the other. Calls that come during a write share the next one. */
   flush(): Promise<void> {
     const mine = this.#tail.then(
       () => this.#drain(),
@@ -123,7 +123,7 @@ export class EntryWriter {
     return mine;
   }
 
-  /** Looks where the session is now: another process may have moved it. */
+  /** Looks up the current place of the session: another process may have moved it. */
   async follow(): Promise<void> {
     const { io, locate } = this.#options;
     if ((await io.stat(this.file)) !== undefined) return;
@@ -133,11 +133,11 @@ export class EntryWriter {
   #go(file: string): void {
     if (file === this.file) return;
     this.file = file;
-    // Its header is another one, so sizes from before mean nothing here.
+    // The header of this file is another one, so sizes from before mean nothing here.
     this.#knownSize = 0;
   }
 
-  /** Runs once nothing waits, and lets nothing be written until it is done. */
+  /** Runs `task` once nothing waits, and lets nothing be written until the task is done. */
   async quiet<T>(task: () => Promise<T>): Promise<T> {
     await this.flush();
     const mine = this.#tail.then(task, task);
@@ -155,13 +155,13 @@ export class EntryWriter {
     this.#waiting.splice(0, lines.length);
   }
 
-  /** Follows a session that was moved meanwhile. */
+  /** Writes the lines, also to a session that was moved meanwhile. */
   async #write(lines: readonly PendingLine[]): Promise<number> {
     const { io, locate, putBlobs } = this.#options;
     const write = (knownSize: number): Promise<number> =>
       withFileLock(io, lockOf(this.file), async () => {
         const size = await appendLines(io, this.file, { lines, knownSize });
-        // The lines are durable; without their checksums they are taken as they are seen next.
+        // The lines are durable. Without checksums, the next reader accepts them as they are.
         if (putBlobs !== undefined) await coverFile(io, this.file).catch(() => undefined);
         return size;
       });

@@ -8,7 +8,7 @@ import { isErrno, toFileError } from './write-file.ts';
 
 export interface HeaderOfFile {
   readonly header: SessionHeader;
-  /** Behind the header's line. */
+  /** The position behind the header's line. */
   readonly end: number;
 }
 

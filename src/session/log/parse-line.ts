@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 type Fields = Record<string, unknown>;
 
-/** What stands on one line of a session file. */
+/** The records on one line of a session file. */
 export interface ParsedLine {
   readonly records: readonly Fields[];
   /** Part of the line, or all of it, could not be read. */
@@ -9,10 +9,13 @@ export interface ParsedLine {
 }
 
 const NOTHING: ParsedLine = { records: [], malformed: false };
-/** Places at which a whole record may begin inside a damaged line; each try reads the rest of it. */
+/**
+ * The number of places tried at which a whole record may begin inside a damaged line. Each try reads the rest of the
+ * line.
+ */
 const TRIES = 32;
 
-/** Takes what can be taken: whole records glued together, or one after a torn one. */
+/** Takes every record that can be read: whole records glued together, or one after a torn one. */
 export function parseLine(bytes: Uint8Array): ParsedLine {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   const line = text.replace(/^\uFEFF/, '').replace(/\r$/, '');
@@ -32,7 +35,7 @@ function parseObject(text: string): Fields | undefined {
       return value as Fields;
     }
   } catch {
-    // Damaged: the caller looks for what is whole in it.
+    // The line is damaged. The caller looks for whole records in it.
   }
   return undefined;
 }
@@ -70,7 +73,7 @@ function endOfObject(text: string, start: number): number {
   return -1;
 }
 
-/** A record that was written after half of another: from one `{"` to the end of the line. */
+/** Takes a record that was written after half of another: from one `{"` to the end of the line. */
 function takeSuffix(text: string): Fields | undefined {
   let at = text.indexOf('{"', 1);
   for (let tries = 0; at !== -1 && tries < TRIES; tries++) {

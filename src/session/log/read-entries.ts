@@ -11,7 +11,7 @@ import { parseLine } from './parse-line.ts';
 import { readBackward, readForward } from './read-lines.ts';
 import type { Line } from './read-lines.ts';
 
-/** A file that is being read: its header, and where its entries are. */
+/** A file that is being read: its header, and the place of its entries. */
 export interface OpenLog {
   readonly file: IoFile;
   readonly header: SessionHeader;
@@ -22,11 +22,11 @@ export interface OpenLog {
 }
 
 export interface Reading {
-  /** Undefined to leave references as they are. */
+  /** Undefined: references are left as they are. */
   readonly readBlob: ReadBlob | undefined;
 }
 
-/** Gathers what was odd, while entries go by. */
+/** Gathers warnings while entries go by. */
 export class ReadNotes {
   readonly warnings: SessionWarning[] = [];
   readonly unresolved: Set<string> = new Set();
@@ -40,14 +40,14 @@ export class ReadNotes {
   }
 }
 
-/** Entries in the order of the file, in memory for one of them. */
+/** Yields entries in the order of the file. Memory holds one of them. */
 export async function* readAllEntries(
   log: OpenLog,
   { readBlob }: Reading,
   notes: ReadNotes,
 ): AsyncGenerator<LoadedEntry, void, undefined> {
   let index = 0;
-  // The header is read beside the entries, and is no less than they are.
+  // The header is read beside the entries, and is checked as they are.
   const changed = await findChanged(log.file, log.sums, { from: 0, to: Infinity });
   for (const span of changed) notes.warnings.push(toWarning(log.path, span));
   for await (const line of readForward(log.file, log.from, log.to)) {
@@ -68,18 +68,18 @@ function toWarning(path: string, { from, to }: Span): SessionWarning {
 }
 
 export interface LastReading extends Reading {
-  /** Asked before each line, with the number of entries taken so far. */
+  /** Called before each line, with the number of entries taken so far. */
   readonly isEnough: (taken: number) => boolean;
   readonly wants?: (entry: SessionEntry) => boolean;
 }
 
-/** The last entries that `wants` lets through, oldest first, and where the one before them ends. */
+/** Returns the last entries that `wants` lets through, oldest first, and the end of the one before them. */
 export async function readLastEntries(
   log: OpenLog,
   { readBlob, isEnough, wants }: LastReading,
   notes: ReadNotes,
 ): Promise<SessionView> {
-  // Entries of version 1 are named by their place, which only the beginning of the file knows.
+  // Entries of version 1 are named by their place, which can only be counted from the beginning of the file.
   const isCounted = (log.header.version ?? 1) < 2;
   const lines = isCounted ? countBackwards(log, notes) : plainBackwards(log, notes);
   const taken: SessionEntry[] = [];

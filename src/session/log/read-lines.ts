@@ -1,18 +1,18 @@
 import type { IoFile } from '../../engine/io.ts';
 
-/** Longer lines are passed over: nothing that is written here comes near it. */
+/** Longer lines are passed over: no line that is written here comes near this size. */
 export const LINE_BYTES_MAX: number = 64 * 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 const LF = 0x0a;
 
 export interface Line {
-  /** Where it begins in the file. */
+  /** The position in the file where the line begins. */
   readonly start: number;
-  /** Behind its last byte, the line break included. */
+  /** The position behind the line's last byte, the line break included. */
   readonly end: number;
   /** False for a last line without a line break. */
   readonly terminated: boolean;
-  /** Without the line break; undefined for one that is too long. */
+  /** The line without the line break; undefined for a line that is too long. */
   readonly bytes: Uint8Array | undefined;
 }
 
@@ -55,13 +55,13 @@ export async function* readForward(
   if (held > 0) yield take(start + held, false);
 }
 
-/** The same from the end: the last line first, and no more of the file is read than was asked for. */
+/** Yields lines from the end: the last line first. No more of the file is read than was asked for. */
 export async function* readBackward(
   file: IoFile,
   to: number,
   from: number = 0,
 ): AsyncGenerator<Line, void, undefined> {
-  // What lies between the place reached and the end of the line that is being put together, last part first.
+  // The bytes between the place reached and the end of the line that is being put together, last part first.
   let parts: Uint8Array[] = [];
   let held = 0;
   let end = to;

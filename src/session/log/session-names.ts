@@ -5,7 +5,7 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 const SUFFIX = '.jsonl';
 const SLUG_CHARS_MAX = 120;
 
-/** `<timestamp>_<id>.jsonl`, with the characters that file systems dislike turned into hyphens. */
+/** Makes `<timestamp>_<id>.jsonl`, with the characters that file systems dislike turned into hyphens. */
 export function toSessionName(id: string, timestamp: string): string {
   return `${timestamp.replaceAll(/[:.]/g, '-')}_${id}${SUFFIX}`;
 }
@@ -14,12 +14,12 @@ export function isSessionName(name: string): boolean {
   return name.endsWith(SUFFIX) && name.length > SUFFIX.length && !name.startsWith('.');
 }
 
-/** The folder of its artifacts; a file that is not called `….jsonl` has none. */
+/** The folder of a session's artifacts. A file that is not called `….jsonl` has none. */
 export function artifactsFolderOf(file: string): string | undefined {
   return isSessionName(basename(file)) ? file.slice(0, -SUFFIX.length) : undefined;
 }
 
-/** Timestamp and id as they stand in a name, for a file whose header is lost. */
+/** Reads timestamp and id from a name, for a file whose header is lost. */
 export function parseSessionName(file: string): { id: string; timestamp: string } | undefined {
   const [, date, time, id] =
     /^(\d{4}-\d\d-\d\d)T(\d\d-\d\d-\d\d-\d{3}Z)_(.+)\.jsonl$/.exec(basename(file)) ?? [];
@@ -28,17 +28,17 @@ export function parseSessionName(file: string): { id: string; timestamp: string 
   return { id, timestamp: `${date}T${hours}:${minutes}:${seconds}.${rest}` };
 }
 
-/** Whoever writes to the session holds this. */
+/** A process that writes to the session holds this lock. */
 export function lockOf(file: string): string {
   return join(dirname(file), '.locks', basename(file));
 }
 
-/** Where bytes go that a crash cut short. */
+/** The file for bytes that a crash cut short. */
 export function tornFileOf(file: string): string {
   return `${file}.torn`;
 }
 
-/** A folder as one name: readable, and one of its own for each. */
+/** Makes a folder's path one name, readable and unique. */
 export function slugOf(cwd: string): string {
   const slug = resolve(cwd)
     .replaceAll(/^[/\\]+|[/\\]+$/g, '')

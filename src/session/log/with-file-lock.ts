@@ -3,7 +3,7 @@ import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Io, IoLock } from '../../engine/io.ts';
 import { isErrno, toFileError } from './write-file.ts';
 
-/** Held for a few writes at a time, so that whoever waits longer than this waits for something stuck. */
+/** The lock is held for a few writes at a time. A process that waits longer than this waits for something stuck. */
 const WAIT_MS = 30_000;
 const PAUSE_MS_MAX = 20;
 const TIMES_MAX = 5;
@@ -27,13 +27,16 @@ async function takeLock(io: Io, path: string): Promise<IoLock> {
     } catch (error) {
       if (isMissing(error)) await makePlace(io, path, ++made);
       else if (!isQuipuError(error, 'LOCKED') || Date.now() > until) throw toFileError(error, path);
-      // Not always the same pause: those who wait together would meet again and again.
+      // The pause varies: processes that wait together would meet again and again.
       else await pause(pauseMs * (0.5 + Math.random()));
     }
   }
 }
 
-/** Somebody may remove the folder again at the same moment; whoever finds it gone time after time cannot have it. */
+/**
+ * Another process may remove the folder again at the same moment. A process that finds it gone time after time gives
+ * up.
+ */
 async function makePlace(io: Io, path: string, times: number): Promise<void> {
   const folder = dirname(path);
   try {

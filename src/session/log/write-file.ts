@@ -31,7 +31,7 @@ export async function writeAll(file: IoFile, bytes: Uint8Array, position: number
   throw Object.assign(error, { code: 'ENOSPC' });
 }
 
-/** A name in the same folder under which a file is made before it gets its own. Never listed. */
+/** A name in the same folder under which a file is made before it gets its own. Listings never show it. */
 export function draftPathOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.${randomBytes(4).toString('hex')}.part`);
 }
@@ -41,7 +41,7 @@ export function isDraftName(name: string): boolean {
 }
 
 /**
- * Makes or replaces a file as a whole: readers see the old one or the new one, and it is durable when this
+ * Makes or replaces a file as a whole: readers see the old one or the new one, and the new one is durable when this
  * resolves. After a failure the old one is intact and nothing is left behind, as far as the disk allows.
  */
 export async function writeWhole(

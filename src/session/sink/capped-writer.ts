@@ -7,8 +7,8 @@ import { headOf, wholeFrom } from './utf8-cut.ts';
 const COPY_BYTES = 256 * 1024;
 
 /**
- * Writes a file that keeps the beginning and the end of a stream within a limit. The end goes round in a second
- * file, so that memory stays bounded whatever the limit; `end` puts the two together.
+ * Writes a file that keeps the beginning and the end of a stream within a limit. A second file holds the end as a ring,
+ * so that memory stays bounded whatever the limit; `end` puts the two together.
  */
 export class CappedWriter {
   readonly #draft: ArtifactDraft;

@@ -1,6 +1,6 @@
 /**
- * Tells a listener of text as it comes, at most once in `throttleMs`, and loses none of it. What the listener throws is
- * kept for whoever asks, and stops nobody.
+ * Passes text to a listener as it comes, at most once in `throttleMs`, and loses none of it. An error of the listener
+ * is kept in `error`, and stops nothing.
  */
 export class ChunkTeller {
   readonly #tell: (text: string) => void;
@@ -8,7 +8,7 @@ export class ChunkTeller {
   #pending = '';
   #lastMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  /** What the listener threw first. */
+  /** The first error that the listener threw. */
   error: string | undefined;
 
   constructor(tell: (text: string) => void, throttleMs: number) {

@@ -4,15 +4,15 @@ const ELLIPSIS = Buffer.from('…');
 const LF = 0x0a;
 
 /**
- * Cuts lines over `maxBytes` to their longest beginning of `maxBytes - 3` bytes and an ellipsis. Holds back the end of
- * a line that may turn out too long, so the result does not depend on how the text was cut into pieces.
+ * Cuts lines over `maxBytes` to their longest beginning of `maxBytes - 3` bytes and an ellipsis. This class holds back
+ * the end of a line that may turn out too long, so the result does not depend on how the text was cut into pieces.
  */
 export class ColumnCap {
   readonly #maxBytes: number;
   /** The line so far, while it may still fit. */
   #line: Uint8Array[] = [];
   #lineBytes = 0;
-  /** The line is over: the rest of it is dropped. */
+  /** The line is too long: the rest of it is dropped. */
   #dropping = false;
   truncatedLines = 0;
   droppedBytes = 0;
@@ -36,7 +36,7 @@ export class ColumnCap {
     return Buffer.concat(out);
   }
 
-  /** What was held back, now that nothing follows. */
+  /** Returns the bytes held back, now that nothing follows. */
   end(): Uint8Array {
     const rest = Buffer.concat(this.#line);
     this.#startLine();
@@ -55,7 +55,7 @@ export class ColumnCap {
       this.droppedBytes += part.length;
       return;
     }
-    // Copied: a line may wait for long, and the piece it came in may be large.
+    // This copies: a line may wait for long, and the piece it came in may be large.
     const isOver = this.#lineBytes + part.length > this.#maxBytes;
     this.#line.push(isOver ? part : Buffer.from(part));
     this.#lineBytes += part.length;

@@ -12,7 +12,7 @@ export function formatSize(bytes: number): string {
   return `${amount.toFixed(1)}${UNITS[unit] ?? 'GB'}`;
 }
 
-/** Stands for what is left out between the beginning and the end. */
+/** The marker stands for the text left out between the beginning and the end. */
 export function elisionMarker(lines: number, bytes: number): string {
   const size = formatSize(bytes);
   if (lines === 0) return `[… ${size} elided …]`;

@@ -10,7 +10,7 @@ import { Spill } from './spill.ts';
 import type { SpillEnd } from './spill.ts';
 import { countLineBreaks } from './utf8-cut.ts';
 
-/** What is shown of an output, in bytes, unless told otherwise. */
+/** The number of bytes shown of an output, by default. */
 export const DEFAULT_MAX_BYTES = 51_200;
 
 const DONE: Promise<void> = Promise.resolve();
@@ -21,7 +21,7 @@ const NOT_SCANNED = { isClean: false, lineBreaks: 0 };
 // Invariants
 // - The result is a function of the bytes alone, however they were cut into pieces.
 // - The file holds the sanitised text from its first byte, or there is no file and no id.
-// - Memory is bounded by the limits, as long as whoever pushes waits for what `push` returns.
+// - Memory is bounded by the limits, as long as the caller waits for the promise of each `push`.
 
 export class OutputSink {
   readonly #options: SinkOptions;
@@ -32,7 +32,7 @@ export class OutputSink {
   readonly #teller: ChunkTeller | undefined;
   #window: OutputWindow;
   #columns: ColumnCap | undefined;
-  /** The text so far, until there is a file for it or it is known that there will be none. */
+  /** The text so far, until there is a file for it or it is certain that there will be none. */
   #early: Uint8Array[] | undefined;
   #spill: Spill | undefined;
   #totalBytes = 0;
@@ -63,7 +63,7 @@ export class OutputSink {
     return this.#spill?.room() ?? DONE;
   }
 
-  /** Shows `text` instead of what came so far. The file, if there is one, keeps what it has. */
+  /** Shows `text` instead of the output so far. The file, if there is one, keeps its content. */
   replace(text: string): void {
     if (this.#state !== 'open') return;
     checkString(text, 'text');
@@ -78,7 +78,7 @@ export class OutputSink {
     this.#pushText(text);
   }
 
-  /** What came of it. A notice is put in front. Later pushes are ignored. */
+  /** Returns the result, with the notice in front. Later pushes are ignored. */
   dump(notice?: string): Promise<OutputSummary> {
     if (notice !== undefined) checkString(notice, 'notice');
     this.#dumping ??= this.#dump(notice);
@@ -136,7 +136,7 @@ export class OutputSink {
   #pushBytes(chunk: Uint8Array): void {
     const whole = this.#fragment.length === 0 ? chunk : Buffer.concat([this.#fragment, chunk]);
     const end = whole.length - unfinishedBytes(whole);
-    // Whoever pushed may write to the chunk from now on, so what is kept of it is copied.
+    // The caller may write to the chunk from now on, so this copies the part to keep.
     const bytes = whole.subarray(0, end);
     this.#fragment = end === whole.length ? EMPTY : Buffer.from(whole.subarray(end));
     const { isClean, lineBreaks } = this.#sanitizer.isIdle ? scanBytes(bytes) : NOT_SCANNED;
@@ -175,7 +175,7 @@ export class OutputSink {
     this.#mirror();
   }
 
-  /** Begins the file as soon as what is shown is not everything. */
+  /** Begins the file as soon as the shown text is not everything. */
   #mirror(): void {
     if (this.#spill !== undefined || this.#early === undefined) return;
     if (!this.#window.isTruncated && (this.#columns?.truncatedLines ?? 0) === 0) return;

@@ -3,7 +3,7 @@ import { countLineBreaks, headOf, tailOf, wholeFrom } from './utf8-cut.ts';
 
 export interface WindowView {
   readonly text: string;
-  /** Bytes of the text that are shown, without the marker. */
+  /** The number of bytes of the text that are shown, without the marker. */
   readonly bytes: number;
   readonly elidedLines: number;
   readonly elidedBytes: number;
@@ -40,7 +40,7 @@ export class OutputWindow {
     this.#pushTail(rest, limit);
   }
 
-  /** `lineBreaks`: of everything that was pushed. */
+  /** `lineBreaks`: the number in everything that was pushed. */
   view(lineBreaks: number): WindowView {
     const head = Buffer.concat(this.#head);
     const held = this.#tail.subarray(0, this.#tailBytes);
@@ -48,7 +48,7 @@ export class OutputWindow {
       const text = head.toString('utf8') + held.toString('utf8');
       return { text, bytes: this.totalBytes, elidedLines: 0, elidedBytes: 0 };
     }
-    // What is held may begin inside a character: then it is one byte too many for `tailOf`.
+    // The held bytes may begin inside a character: then there is one byte too many for `tailOf`.
     const tail = wholeFrom(tailOf(held, this.#limit - this.#headBytes));
     const bytes = head.length + tail.length;
     const elidedBytes = this.totalBytes - bytes;
@@ -63,7 +63,7 @@ export class OutputWindow {
     return { text, bytes, elidedLines, elidedBytes };
   }
 
-  /** The first text that does not fit closes the head, so that nothing changes its order. */
+  /** The first text that does not fit closes the head, so that the text keeps its order. */
   #fillHead(bytes: Uint8Array): Uint8Array {
     const taken = headOf(bytes, this.#headLimit - this.#headBytes);
     if (taken.length > 0) this.#head.push(Buffer.from(taken));
@@ -102,7 +102,7 @@ export class OutputWindow {
   }
 }
 
-/** Lines of which at least a part is in the head. */
+/** Counts the lines of which at least a part is in the head. */
 function countShown(head: Uint8Array): number {
   if (head.length === 0) return 0;
   return countLineBreaks(head) + (head.at(-1) === 0x0a ? 0 : 1);

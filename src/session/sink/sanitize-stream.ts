@@ -1,9 +1,9 @@
-// Output of programs as text, in three steps, each of which holds back what the next piece may change. So the
-// result depends on the text alone, and never on where it was cut into pieces.
+// Turns output of programs into text, in three steps. Each step holds back the text that the next piece may change. So
+// the result depends on the text alone, and never on where it was cut into pieces.
 
-/** A sequence that is longer, or unfinished after this, is no escape sequence: only its ESC goes. */
+/** A sequence that is longer, or unfinished after this, is not an escape sequence: only its ESC is removed. */
 const ESCAPE_CHARS_MAX = 4096;
-/** Pictures are longer. */
+/** Pictures are longer than other sequences. */
 const SIXEL_CHARS_MAX = 4_194_304;
 
 // Escape sequences are what this file is about.
@@ -35,7 +35,7 @@ export class SanitizeStream {
     this.#allowSixel = allowSixel;
   }
 
-  /** Nothing is held back: what comes next stands by itself. */
+  /** True when nothing is held back: the next text stands by itself. */
   get isIdle(): boolean {
     return !this.#heldCr && this.#heldEscape === '' && this.#heldSurrogate === '';
   }
@@ -45,7 +45,7 @@ export class SanitizeStream {
     return this.#clean(this.#dropEscapes(this.#joinLines(text), false), false);
   }
 
-  /** What was held back, now that nothing follows. */
+  /** Returns the text held back, now that nothing follows. */
   end(): string {
     const line = this.#heldCr ? '\n' : '';
     this.#heldCr = false;
@@ -60,10 +60,10 @@ export class SanitizeStream {
     return joined.includes('\r') ? joined.replaceAll('\r\n', '\n').replaceAll('\r', '\n') : joined;
   }
 
-  /** Texts to clean and, at the odd places, sequences that pass as they are. */
+  /** Returns texts to clean and, at the odd places, sequences that pass as they are. */
   #dropEscapes(added: string, isEnd: boolean): string[] {
     if (this.#heldEscape === '' && !OTHER_ESCAPES.test(added)) {
-      // Colours, and nothing else that could hold a part of them: all at once, if they are whole.
+      // The text has colours, and nothing else that could hold a part of them: if they are whole, all go at once.
       const plain = added.replace(WHOLE_COLOURS, '');
       if (!plain.includes('\u001b')) return [plain];
     }

@@ -1,18 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 
 export interface Scan {
-  /** The bytes are text that sanitising would not change. */
+  /** True when sanitising would not change the bytes as text. */
   readonly isClean: boolean;
-  /** Only for clean ones. */
+  /** Valid only for clean bytes. */
   readonly lineBreaks: number;
 }
 
 const UNCLEAN: Scan = { isClean: false, lineBreaks: 0 };
 
 /**
- * Most output is plain text, and one look at its bytes says so, sixteen at a time: decoding, matching and encoding
- * it again took twenty times as long. What is looked for has neither of two bits: control characters, the second
- * byte of those that have two, and little else. Only DEL has both.
+ * Most output is plain text, and one look at its bytes shows that, sixteen at a time: decoding, matching and encoding
+ * it again took twenty times as long. The bytes to find have neither of two bits: control characters, the second byte
+ * of those that have two, and little else. Only DEL has both.
  */
 export function scanBytes(bytes: Uint8Array): Scan {
   const { buffer, byteOffset, length } = bytes;
@@ -43,10 +43,10 @@ export function scanBytes(bytes: Uint8Array): Scan {
 }
 
 const DEL = 0x7f;
-/** In each byte the bit 0x40, beside which 0x20 is shifted. */
+/** The bit 0x40 in each byte. The bit 0x20 is shifted beside it. */
 const BITS = 0x40404040;
 
-/** Line breaks among these bytes; -1 when there is something to take out. */
+/** Counts line breaks among these bytes. Returns -1 when there is something to take out. */
 function lookAt(bytes: Uint8Array, from: number, to: number): number {
   let lineBreaks = 0;
   for (let at = from; at < to; at++) {
@@ -58,7 +58,7 @@ function lookAt(bytes: Uint8Array, from: number, to: number): number {
   return lineBreaks;
 }
 
-/** Bytes at the end that begin a character and do not finish it. */
+/** Counts the bytes at the end that begin a character and do not finish it. */
 export function unfinishedBytes(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -2,21 +2,21 @@ import type { ArtifactDraft } from '../artifacts/artifact-draft.ts';
 import { writeAll } from '../log/write-file.ts';
 import { CappedWriter } from './capped-writer.ts';
 
-// The whole output on its way to a file.
+// Writes the whole output to a file.
 // Invariants
 // - Bytes are written in the order they came in. At most one write is under way.
-// - The first failure ends it: the file goes, later bytes are ignored, and the failed step is remembered.
-// - Whoever waits for `room` fills one block while another one is written, and holds no third.
+// - The first failure ends the spill: the file is removed, later bytes are ignored, and the failed step is remembered.
+// - A caller that waits for `room` fills one block while another one is written, and holds no third.
 
 const FIRST_BLOCK_BYTES = 128 * 1024;
-/** More than is written on the calling thread: the disk is at work while the next block is filled. */
+/** More than is written on the calling thread: the disk works while the next block is filled. */
 const BLOCK_BYTES = 1024 * 1024;
 
 export type OpenSpill = () => Promise<ArtifactDraft>;
 
 export interface SpillEnd {
   readonly artifactId?: string;
-  /** Which step failed, and why. */
+  /** The step that failed, and the reason. */
   readonly artifactError?: string;
 }
 
@@ -44,7 +44,7 @@ export class Spill {
     this.#maxBytes = maxBytes;
   }
 
-  /** Copies the bytes: they are the caller's again at once. */
+  /** Copies the bytes: the caller may reuse them at once. */
   push(bytes: Uint8Array): void {
     if (this.#isOver) return;
     for (let at = 0; at < bytes.length;) {
@@ -63,13 +63,13 @@ export class Spill {
     return this.#full.length > 0 ? this.#stepping : undefined;
   }
 
-  /** Writes what is left and gives the file its name. */
+  /** Writes the rest and gives the file its name. */
   end(): Promise<SpillEnd> {
     this.#ended ??= this.#finish();
     return this.#ended;
   }
 
-  /** The file goes, wherever it has got to. */
+  /** Removes the file, whatever its state. */
   async abort(): Promise<void> {
     if (this.#ended !== undefined) return;
     this.#aborted = true;
@@ -86,7 +86,7 @@ export class Spill {
   #takeBlock(): Buffer {
     const spare = this.#spare;
     this.#spare = undefined;
-    // Most outputs are small, and need not take what a large one is faster with.
+    // Most outputs are small, and do not need the larger block with which a large one is faster.
     const isFirst = this.#position === 0 && this.#full.length === 0;
     return spare ?? Buffer.allocUnsafeSlow(isFirst ? FIRST_BLOCK_BYTES : BLOCK_BYTES);
   }

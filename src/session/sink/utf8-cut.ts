@@ -12,7 +12,7 @@ export function tailOf(bytes: Uint8Array, limit: number): Uint8Array {
   return wholeFrom(bytes.subarray(bytes.length - limit));
 }
 
-/** Without the rest of a character at the beginning. */
+/** Returns the bytes without the rest of a character at the beginning. */
 export function wholeFrom(bytes: Uint8Array): Uint8Array {
   let start = 0;
   while (start < bytes.length && isContinuation(bytes[start])) start++;

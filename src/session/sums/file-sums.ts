@@ -11,23 +11,23 @@ import type { SumRange } from '../../format/file-sums.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { isErrno, makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
 
-// What the bytes of a file were when we wrote or saw them. Session files and artifacts are plain files that other
+// Checksums of the bytes of a file when we wrote or saw them. Session files and artifacts are plain files that other
 // programs may write to, so the checksums stand beside them, and never in them.
 // Invariants
 // - The first range is the first line and no more, so that the others can be taken along when a header changes.
-// - Only whole lines are covered: what a crash or another program leaves unfinished may be cut away again.
-// - Checksums are written after the bytes are durable, and are not synced: one that is lost is made again
-//   from what is seen then. No write of bytes ever fails because of them.
+// - Only whole lines are covered: bytes that a crash or another program leaves unfinished may be cut away again.
+// - Checksums are written after the bytes are durable, and are not synced: a lost checksum is made again from the bytes
+//   seen then. No write of bytes ever fails because of them.
 
-/** The folder, beside the files. */
+/** The name of the folder, beside the files. */
 export const SUMS_FOLDER = '.sums';
-/** A range grows by what is appended until it has this many bytes. */
+/** A range grows with appended bytes until it has this many. */
 const RANGE_BYTES = 64 * 1024;
 const LF = 0x0a;
 
 export interface Sums {
   readonly ranges: readonly SumRange[];
-  /** There is something at the place of the checksums, and it is none. */
+  /** True when the file of checksums is there and cannot be read as one. */
   readonly damaged: boolean;
 }
 
@@ -58,12 +58,12 @@ export async function readSums(io: Io, path: string): Promise<Sums> {
     if (range === undefined || range.end <= (ranges.at(-1)?.end ?? 0)) break;
     ranges.push(range);
   }
-  // A last record that a power cut tore is none yet.
+  // A last record that a power cut tore does not count.
   const isWhole = isSumsHead(bytes.subarray(0, SUM_RECORD_BYTES));
   return { ranges, damaged: !isWhole || at + SUM_RECORD_BYTES < bytes.length };
 }
 
-/** Covers what is new at the end of a file. `lines` false: all of it is one text that is finished. */
+/** Covers the new bytes at the end of a file. `lines` false: all of the file is one finished text. */
 export async function coverFile(io: Io, path: string, lines = true): Promise<void> {
   const sums = await readSums(io, path);
   const file = await io.open(path, 'read');
@@ -83,7 +83,7 @@ export async function coverFile(io: Io, path: string, lines = true): Promise<voi
 }
 
 interface Growth extends Span {
-  /** Where the range begins that grows. */
+  /** The position where the growing range begins. */
   readonly begin: number;
   readonly grows: SumRange | undefined;
 }
@@ -123,7 +123,7 @@ async function writeRanges(
   }
 }
 
-/** Everything between `from` and `to` that is not as it was, joined where it touches. */
+/** Returns every span between `from` and `to` that has changed, joined where spans touch. */
 export async function findChanged(file: IoFile, { ranges }: Sums, within: Span): Promise<Span[]> {
   const changed: { from: number; to: number }[] = [];
   const size = await file.size();
@@ -141,8 +141,8 @@ export async function findChanged(file: IoFile, { ranges }: Sums, within: Span):
 }
 
 /**
- * The checksums of a file that has these lines in the place of the first line of another one, and the same after it.
- * What had changed there counts as changed here, too.
+ * Writes the checksums of a file that has these lines in the place of the first line of another one, and the same bytes
+ * after it. Spans that had changed there count as changed here, too.
  */
 export async function carrySums(
   io: Io,
@@ -162,7 +162,7 @@ export async function carrySums(
   await writeWhole(io, place, (file) => writeAll(file, bytes, 0));
 }
 
-/** Also the folder, when these were the last. */
+/** Also removes the folder, when these were the last. */
 export async function removeSums(io: Io, path: string): Promise<void> {
   const place = sumsOf(path);
   try {

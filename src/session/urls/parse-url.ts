@@ -11,7 +11,7 @@ export type InternalUrl =
       readonly query?: string;
     };
 
-/** Says what an address asks for, whether or not it is there. */
+/** Parses an address, whether or not its text exists. */
 export function parseInternalUrl(url: string): InternalUrl {
   checkString(url, 'url');
   const [, scheme = '', rest = ''] = /^([^:/]*):(?:\/\/)?([^]*)$/.exec(url) ?? ['', url];

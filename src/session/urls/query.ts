@@ -6,7 +6,7 @@ export type Step =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'index'; readonly index: number };
 
-/** `.foo.bar[0]['a.b']`; dots only separate, and nothing or a single dot is the whole document. */
+/** Parses `.foo.bar[0]['a.b']`. Dots only separate, and nothing or a single dot is the whole document. */
 export function parseQuery(query: string): Step[] {
   const steps: Step[] = [];
   const text = query.trim();
@@ -54,7 +54,7 @@ function parseBracket(text: string, open: number, query: string): { step: Step; 
   return { step, end: close + 1 };
 }
 
-/** What the steps lead to, or undefined. Only what the document itself has is ever seen. */
+/** Returns the value at the end of the steps, or undefined. Only the document's own properties are visible. */
 export function extract(document: unknown, steps: readonly Step[]): unknown {
   let value = document;
   for (const step of steps) {
@@ -76,7 +76,7 @@ function intoObject(object: Record<string, unknown>, step: Step): unknown {
   return object[step.key];
 }
 
-/** `/foo/bar/0` as a query. */
+/** Turns `/foo/bar/0` into a query. */
 export function pathToQuery(path: string): string {
   return path
     .split('/')
@@ -90,12 +90,12 @@ export function pathToQuery(path: string): string {
     .join('');
 }
 
-/** The text itself when it is not encoded as it should be. */
+/** Returns the text itself when its encoding is malformed. */
 export function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Not an encoding: somebody meant the percent sign.
+    // The text is not an encoding: somebody meant the percent sign.
     return text;
   }
 }

@@ -3,7 +3,7 @@ import type { IoFile } from '../../engine/io.ts';
 import { formatSize } from '../sink/format-size.ts';
 import { headOf } from '../sink/utf8-cut.ts';
 
-/** What one read gives at most. */
+/** The limits of one read. */
 export const DEFAULT_MAX_LINES = 3000;
 export const READ_BYTES_MAX = 51_200;
 const PIECE_BYTES = 256 * 1024;
@@ -11,7 +11,7 @@ const PIECE_BYTES = 256 * 1024;
 export interface LineRange {
   /** The first line, counted from 1. */
   readonly offset?: number;
-  /** How many lines. */
+  /** The number of lines. */
   readonly limit?: number;
 }
 
@@ -23,7 +23,10 @@ export function checkLineRange({ offset, limit }: LineRange): void {
   }
 }
 
-/** Lines of a file, with a line that says how to go on. Reads it in pieces, to the end, to count it. */
+/**
+ * Returns lines of a file, with a line that says how to go on. This reads the file in pieces, to the end, to count its
+ * lines.
+ */
 export async function readLineRange(file: IoFile, range: LineRange): Promise<string> {
   const collector = new Collector(range.offset ?? 1, range.limit ?? Infinity);
   const size = await file.size();
@@ -86,7 +89,7 @@ class Collector {
   #hold(bytes: Uint8Array): void {
     if (!this.#isWanted || bytes.length === 0) return;
     this.#currentBytes += bytes.length;
-    // One byte over is enough to know that it does not fit.
+    // One byte over is enough to know that the line does not fit.
     if (this.#currentBytes - bytes.length <= READ_BYTES_MAX) this.#current.push(bytes);
   }
 

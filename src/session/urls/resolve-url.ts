@@ -17,7 +17,7 @@ export const RESOLVE_BYTES_MAX = 8_388_608;
 export interface UrlSource {
   readonly io: Io;
   readonly folder: string;
-  /** There without a folder: a session that leaves no trace. */
+  /** The source exists without a folder: a session that leaves no trace. */
   readonly inMemory: boolean;
 }
 
@@ -25,13 +25,13 @@ export interface Resource {
   readonly url: string;
   readonly contentType: 'text/plain' | 'text/markdown' | 'application/json';
   readonly content: string;
-  /** Of the stored text, in bytes. */
+  /** The size of the stored text, in bytes. */
   readonly size: number;
   readonly notes: readonly string[];
 }
 
 /**
- * The text at `artifact://<id>` or `agent://<id>`, from the first source that has it. Names are looked up in
+ * Returns the text at `artifact://<id>` or `agent://<id>`, from the first source that has it. Names are looked up in
  * listings and never made from the address, so an address leads nowhere else.
  */
 export async function resolveUrl(
@@ -141,7 +141,7 @@ async function readText(
   try {
     const size = await file.size();
     if (range !== undefined) {
-      // A large one is not read as a whole for a few lines of it.
+      // A large text is not read as a whole for a few of its lines.
       const notes = size > RESOLVE_BYTES_MAX ? [] : await changesOf(io, path, file);
       return { content: await readLineRange(file, range), size, notes };
     }
