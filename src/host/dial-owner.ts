@@ -8,8 +8,8 @@ import { placeOf } from '../server/local/socket-place.ts';
 export type Durability = 'safe' | 'unsafe';
 
 /**
- * Begins a connection to whoever owns the folder by then. One that promises less than was asked for is left
- * again before anything is sent.
+ * Begins a connection to the owner that the folder has by then. Leaves an owner that promises less than was asked for
+ * before anything is sent.
  */
 export function dialOwner(folder: string, wanted: Durability): Dial {
   return () => {
@@ -17,7 +17,7 @@ export function dialOwner(folder: string, wanted: Durability): Dial {
     if (path === undefined) throw unavailable('the owner of the store has said of no socket');
     const dialled = dialTo({ kind: 'unix', path })();
     const { socket } = dialled;
-    // Not before: the owner that is connected now wrote its note before it listened.
+    // Not earlier: the owner that is connected now wrote its note before it listened.
     socket.once('connect', () => {
       const problem = findWeakness(folder, wanted);
       if (problem !== undefined) socket.destroy(problem);
@@ -26,7 +26,7 @@ export function dialOwner(folder: string, wanted: Durability): Dial {
   };
 }
 
-/** LOCKED when the owner acknowledges before the disk does, and someone here relies on the disk. */
+/** LOCKED when the owner acknowledges before the disk does, and a caller here relies on the disk. */
 export function findWeakness(folder: string, wanted: Durability): QuipuError<'LOCKED'> | undefined {
   const note = readOwnerNote(folder);
   if (wanted === 'unsafe' || note?.durability !== 'unsafe') return undefined;

@@ -2,8 +2,8 @@ import type { CallOptions, Transport } from '../client/transport.ts';
 import type { Host } from './host.ts';
 
 /**
- * Calls to whoever answers for the folder at that moment. A call that is sent again after its owner was lost
- * reaches the next one, be it this very process, with the same arguments and so with the same key.
+ * Sends calls to the process that answers for the folder at that moment. A call that is sent again after its owner was
+ * lost reaches the next owner, which may be this very process. It has the same arguments, and so the same key.
  */
 export class HostTransport implements Transport {
   readonly #host: Host;

@@ -10,36 +10,42 @@ import { readOwnerNote } from '../engine/files/owner/owner-note.ts';
 import { LocalTransport } from './local-transport.ts';
 import { OwnedStore } from './owned-store.ts';
 
-// Who answers for a folder: this process, or the one that owns it.
+// Finds the process that answers for a folder: this process, or the one that owns the folder.
 // Invariants
-// - Only the lock of the folder decides. A process that gets it answers for itself and for the others from
-//   then on, until it closes: it never becomes a client again.
-// - One election at a time; all who need an answer wait for it.
-// - A folder is made by the first election alone. Should it vanish later, nobody makes an empty one in its place.
+// - Only the lock of the folder decides. A process that gets the lock answers for itself and for the others from then
+//   on, until it closes: it never becomes a client again.
+// - There is one election at a time; all callers that need an answer wait for it.
+// - Only the first election creates a folder. If the folder vanishes later, nobody creates an empty one in its place.
 
 export interface HostOptions extends Omit<FilesEngineOptions, 'shares' | 'io' | 'shelves'> {
   readonly durability: 'safe' | 'unsafe';
-  /** For a request to another process with all its attempts. */
+  /** The time for a request to another process with all its attempts. */
   readonly timeoutMs: number;
-  /** How long to wait for an owner that does not answer. Default 30 s, or nothing for one that never will. */
+  /** The time to wait for an owner that does not answer. Default 30 s, or nothing for one that never will. */
   readonly waitMs?: number;
 }
 
 const WAIT_MS = 30_000;
-/** For a note that was left by someone else than the one who has the lock now. */
+/** The time in which a note may still be that of another process than the one that holds the lock now. */
 const NOTE_STALE_MS = 200;
-/** Of a connection, however little is left to wait. */
+/** The least time for a connection, however little is left to wait. */
 const CONNECT_MS_MIN = 500;
 const FIRST_PAUSE_MS = 15;
-/** Those who ask again and again take the processor from the one they wait for: 50 of them made it ten times slower. */
+/**
+ * Processes that ask again and again take processor time from the owner they wait for: 50 of them made it ten times
+ * slower.
+ */
 const PAUSE_MS_MAX = 1000;
-/** A client may be the next owner. What it needs then is loaded beforehand, unless it is gone by that time. */
+/**
+ * A client may be the next owner. The modules that it needs then are loaded after this time, unless the client is gone
+ * by then.
+ */
 const PREPARE_MS = 1000;
 
 export class Host {
   readonly #folder: string;
   readonly #options: HostOptions;
-  /** Loaded and made when another process turns out to own the folder. */
+  /** Loaded and created when another process turns out to own the folder. */
   #socket: SocketTransport | undefined;
   readonly #local: LocalTransport = new LocalTransport(() => this.#mustOwn().calls());
   #owned: OwnedStore | undefined;
@@ -47,7 +53,7 @@ export class Host {
   #preparing: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
-  /** Resolves once somebody answers for the folder. LOCKED when its owner does not. */
+  /** Resolves once a process answers for the folder. LOCKED when the owner does not. */
   static async open(folder: string, options: HostOptions): Promise<Host> {
     const host = new Host(resolve(folder), options);
     try {
@@ -72,7 +78,7 @@ export class Host {
     return this.#owned;
   }
 
-  /** The way to whoever answers; elects a new owner when nobody does. UNAVAILABLE when that fails. */
+  /** The transport to the process that answers. Elects a new owner when none answers. UNAVAILABLE when that fails. */
   async reach(): Promise<Transport> {
     this.#assertOpen();
     if (this.#owned !== undefined) return this.#local;
@@ -81,7 +87,7 @@ export class Host {
     return this.#electing;
   }
 
-  /** Nobody is elected any more; what is under way may finish. */
+  /** Lets no further election begin; one in progress may finish. */
   stopElecting(): void {
     this.#closing ??= this.#settle();
   }
@@ -99,7 +105,7 @@ export class Host {
     try {
       return await this.#elect(false);
     } catch (error) {
-      // The owner may be back in a moment, so whoever asked may try again.
+      // The owner may be back in a moment, so the caller may try again.
       if (isQuipuError(error, 'LOCKED')) throw unavailable(error.message, error);
       throw error;
     } finally {
@@ -115,13 +121,13 @@ export class Host {
       const locked = await this.#tryToOwn(create);
       if (locked === undefined) return this.#local;
       const { pid, since } = readOwnerNote(this.#folder) ?? {};
-      // Another one than before: where owners come and go, everyone's turn comes.
+      // The owner is a new one, so the wait starts again: where owners come and go, everyone's turn comes.
       if (pid !== undefined && owner !== `${pid} ${since}`) {
         owner = `${pid} ${since}`;
         startedAt = performance.now();
       }
       const leftMs = Math.ceil(startedAt + this.#waitMs() - performance.now());
-      // Once: an owner that is busy gets to it, and one that goes away cuts the connection.
+      // One attempt is enough: an owner that is busy gets to it, and one that goes away cuts the connection.
       const connectMs = Math.max(CONNECT_MS_MIN, leftMs);
       this.#socket ??= await this.#openSocket();
       const silence = await this.#tryToConnect(this.#socket, connectMs);
@@ -153,7 +159,7 @@ export class Host {
     return new SocketTransport({ dial: dialOwner(this.#folder, durability), timeoutMs });
   }
 
-  /** Why the owner could not be reached. Throws what is no use to wait for. */
+  /** Returns the reason why the owner could not be reached. Throws an error that waiting cannot help. */
   async #tryToConnect(socket: SocketTransport, timeoutMs: number): Promise<QuipuError | undefined> {
     try {
       await socket.connect(timeoutMs);
@@ -167,7 +173,7 @@ export class Host {
     return undefined;
   }
 
-  /** One that does not share has the folder until it closes it, and waiting is for those who say so. */
+  /** An owner that does not share keeps the folder until it closes, so only a caller that asked for a wait gets one. */
   #waitMs(): number {
     const { waitMs } = this.#options;
     if (waitMs !== undefined) return waitMs;
@@ -194,7 +200,7 @@ function nobodyAnswers(locked: QuipuError<'LOCKED'>, silence: QuipuError): Quipu
   return new QuipuError('LOCKED', message, locked.data, { cause: silence });
 }
 
-/** Whether it works shows when it is needed. */
+/** Ignores failures: they show when the modules are needed. */
 async function prepare(): Promise<void> {
   await Promise.allSettled([
     import('../server/calls/create-calls.ts'),

@@ -31,8 +31,8 @@ import type { Upkeep } from '../engine/upkeep.ts';
 import type { Host } from './host.ts';
 
 /**
- * The engine of a folder that many processes use: the files themselves where this process owns them, and else
- * the owner's. What was begun with an owner that is gone is finished with the next one.
+ * The engine of a folder that many processes use. If this process owns the files, the engine is the files themselves;
+ * otherwise it is the owner's. Requests begun with an owner that is gone are finished with the next one.
  */
 export class HostedEngine implements Engine {
   readonly upkeep: Upkeep = {
@@ -40,7 +40,7 @@ export class HostedEngine implements Engine {
     check: (options) => this.#current.upkeep.check(options),
     eraseBlob: (hash) => this.#current.upkeep.eraseBlob(hash),
     eraseLines: (log, erasures) => this.#current.upkeep.eraseLines(log, erasures),
-    // The owner may have been started elsewhere.
+    // The owner may have been started in another working directory.
     backup: (to, progress) => this.#current.upkeep.backup(resolve(to), progress),
     records: {
       turns: (from, limit) => this.#current.upkeep.records.turns(from, limit),
@@ -54,7 +54,7 @@ export class HostedEngine implements Engine {
   readonly #host: Host;
   readonly #remote: RemoteEngine | undefined;
 
-  /** `remote` goes through the host; undefined when the folder is this process's from the beginning. */
+  /** `remote` goes through the host; undefined when this process owns the folder from the beginning. */
   constructor(host: Host, remote: RemoteEngine | undefined) {
     this.#host = host;
     this.#remote = remote;
@@ -168,7 +168,7 @@ export class HostedEngine implements Engine {
     return this.#current.listDocs(prefix, limit, after);
   }
 
-  /** Who listens keeps the process alive: others may have something to say. */
+  /** A listener keeps the process alive: other processes may commit changes. */
   subscribe(listener: (change: Change) => void, missed?: () => void): () => void {
     const stop = this.#current.subscribe(listener, missed);
     const release = this.#host.owned?.hold();

@@ -4,7 +4,7 @@ import { readPage } from '../context/turns/read-pages.ts';
 import type { StoreElsewhere } from '../store/store-elsewhere.ts';
 import type { Host } from './host.ts';
 
-/** Verbs that need the data at hand: here once this process owns it, and with its owner until then. */
+/** Verbs that need the data at hand. They run here once this process owns the data, and in the owner until then. */
 export function hostedVerbs(host: Host, remote: RemoteEngine): StoreElsewhere {
   const there = remoteVerbs(remote);
   return {

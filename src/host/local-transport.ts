@@ -5,14 +5,14 @@ import type { CallBytes } from '../wire/byte-parts.ts';
 import { fromCall, toCall } from '../wire/call-values.ts';
 
 /**
- * Calls within this process. Values are packed and unpacked as on their way to a server, so that who has asked a
+ * Calls within this process. Values are packed and unpacked as on their way to a server, so that a caller that asked a
  * server before gets the same answers.
  */
 export class LocalTransport implements Transport {
   readonly #calls: () => Promise<CallTable>;
   readonly #end = new AbortController();
 
-  /** `calls` is asked each time. */
+  /** `calls` is called each time. */
   constructor(calls: () => Promise<CallTable>) {
     this.#calls = calls;
   }

@@ -6,15 +6,15 @@ import { HostedEngine } from './hosted-engine.ts';
 
 export interface Hosted {
   readonly engine: Engine;
-  /** For `createStore`, where the folder belonged to another process when it was opened. */
+  /** For `createStore`, if the folder belonged to another process when it was opened. */
   readonly elsewhere?: StoreElsewhere;
 }
 
-/** The engine of a folder, whoever owns it. LOCKED when its owner does not answer. */
+/** The engine of a folder, whichever process owns it. LOCKED when the owner does not answer. */
 export async function openHosted(folder: string, options: HostOptions): Promise<Hosted> {
   const host = await Host.open(folder, options);
   if (host.owned !== undefined) return { engine: new HostedEngine(host, undefined) };
-  // What asks another process is loaded where there is one.
+  // The modules that ask another process are loaded only where there is one.
   const [{ RemoteEngine }, { HostTransport }, { hostedVerbs }] = await Promise.all([
     import('../client/remote-engine.ts'),
     import('./host-transport.ts'),

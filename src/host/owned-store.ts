@@ -13,27 +13,27 @@ import { bindSocket } from '../server/local/bind-socket.ts';
 import { createStore } from '../store/create-store.ts';
 import type { Store } from '../store/store.ts';
 
-// A folder that this process owns, and the socket on which it answers for it.
+// A folder that this process owns, and the socket on which the process answers for it.
 // Invariants
-// - The socket is there only while the lock is held: it is bound after the lock was taken, and closed, which
-//   removes its file, before the lock is let go.
-// - Nobody's request keeps this process alive. It lives on for its own work, and for its own listeners.
-// - What speaks the protocol is loaded with the first connection: most processes never see one.
+// - The socket exists only while the lock is held. It is bound after the lock was taken, and closed, which removes its
+//   file, before the lock is released.
+// - No request of another process keeps this process alive. It lives on for its own work, and for its own listeners.
+// - The modules of the protocol are loaded with the first connection: most processes never see one.
 
-/** How long others may take to hear the last answers. After it they are cut off, and ask the next owner. */
+/** The time that others may take to receive the last answers. After it they are cut off, and ask the next owner. */
 const GRACE_MS = 500;
-/** Before what serves them is loaded. */
+/** Connections that may wait before the modules that serve them are loaded. */
 const EARLY_MAX = 1024;
 
 export class OwnedStore {
   readonly engine: Engine;
-  /** Over the same engine, for verbs that need the data at hand. */
+  /** The store over the same engine, for verbs that need the data at hand. */
   readonly store: Store;
   readonly #server: Server = createServer({
     // As for every server of the protocol: a peer may end its side before it has its last reply.
     allowHalfOpen: true,
     noDelay: true,
-    // Read once there is someone to read it.
+    // The socket is read once there is someone to read it.
     pauseOnConnect: true,
   });
   #early: Socket[] = [];
@@ -42,7 +42,7 @@ export class OwnedStore {
   #serving: Promise<BinaryServer> | undefined;
   #closing: Promise<void> | undefined;
 
-  /** LOCKED when another process owns it. */
+  /** LOCKED when another process owns the folder. */
   static async open(folder: string, options: FilesEngineOptions): Promise<OwnedStore> {
     const owned = new OwnedStore(await openFilesEngine(folder, { ...options, shares: true }), {
       folder,
@@ -94,14 +94,14 @@ export class OwnedStore {
     return this.#calls;
   }
 
-  /** Answers what others have asked, lets go of the socket, then of the folder. Idempotent. */
+  /** Answers the requests of others, closes the socket, then releases the folder. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= closeAll([() => this.#stopServing(), () => this.store.close()]);
     return this.#closing;
   }
 
   readonly #keepWaiting = (socket: Socket): void => {
-    // One that goes away again is no failure of this process.
+    // A peer that goes away again is not a failure of this process.
     socket.on('error', () => undefined);
     this.#early.push(socket);
     this.#serving ??= this.#serve();
