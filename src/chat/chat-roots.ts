@@ -63,11 +63,29 @@ export async function* blobsOf(
   for await (const line of keptSegments(engine, id)) {
     yield* [line.overview, line.messages, line.ids, ...line.refs];
     if (line.touches !== undefined) yield line.touches;
-    // Made while events could not be read: what those name is not in it, so all of them are asked.
-    if (line.damaged === undefined) known = line.segment + 1;
+    // Made while events could not be read: what those name is not in it, so all of them are asked. So are those of a
+    // segment that no line is about.
+    if (line.damaged === undefined && line.segment === known) known += 1;
   }
-  const lines = archive === undefined ? logLines(engine, id) : await openArchive(engine, archive);
+  const lines = await linesOf(engine, id, archive);
   yield* refsFrom(id, lines, known * SEGMENT_EVENTS);
+}
+
+/** Whether the line names every blob that the events of its segment name: all of them are asked. */
+export async function namesAll(engine: Engine, id: string, line: SegmentLine): Promise<boolean> {
+  const lines = await linesOf(engine, id, (await readMeta(engine, id))?.meta.archive);
+  const first = line.segment * SEGMENT_EVENTS;
+  const events = await readLines(lines, new Upcasters(), first, SEGMENT_EVENTS);
+  const named = new Set(line.refs);
+  return events.length === SEGMENT_EVENTS && refsIn(events).every((hash) => named.has(hash));
+}
+
+async function linesOf(
+  engine: Engine,
+  id: string,
+  archive: Archive | undefined,
+): Promise<ChatLines> {
+  return archive === undefined ? logLines(engine, id) : openArchive(engine, archive);
 }
 
 export async function* archiveBlobs(

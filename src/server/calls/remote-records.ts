@@ -1,6 +1,7 @@
 import { toHash } from '../../base/brand.ts';
 import { invalid, isQuipuError, QuipuError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
+import { namesAll } from '../../chat/chat-roots.ts';
 import { parsePieceList, readPieceList } from '../../chat/retention/archive-lines.ts';
 import { parseHeld } from '../../chat/retention/hold-blobs.ts';
 import { parseMeta } from '../../chat/meta.ts';
@@ -59,7 +60,7 @@ const RULES: Readonly<Record<KindName | 'pins', KindRules>> = {
     logs: [
       // Chats can read any line, and report the lines that are no events.
       { names: /^chats\/session-\w{1,128}\.events\.ndjson$/, check: () => undefined },
-      { names: /^chats-cache\/session-\w{1,128}\.ndjson$/, check: checkSegment },
+      { names: /^chats-cache\/session-(\w{1,128})\.ndjson$/, check: checkSegment },
     ],
   },
   workflows: {
@@ -169,6 +170,8 @@ async function checkChatMeta(text: string, { engine, blobs, id }: Place): Promis
   for (const piece of pieces) toHash((piece as { hash?: string } | null)?.hash ?? '');
 }
 
-function checkSegment(text: string): void {
-  if (parseSegmentLine(text) === undefined) refuse('is no line about a segment');
+/** A collection goes by it. */
+async function checkSegment(text: string, { engine, id }: Place): Promise<void> {
+  const line = parseSegmentLine(text) ?? refuse('is no line about a segment');
+  if (!(await namesAll(engine, id, line))) refuse('is not about the events of that segment');
 }
