@@ -6,7 +6,7 @@ import { findHash, noBlob } from './create-blobs.ts';
 /** Files are for programs that want a path; the folder can be deleted at any time. */
 const FOLDER = 'blob-files';
 
-/** The blob as a file named by its SHA-256, made when it is not there. */
+/** The blob as a file named by its SHA-256. The file is created when it does not exist. */
 export async function blobPath(
   engine: Engine,
   folder: string | undefined,
@@ -26,7 +26,7 @@ export async function blobPath(
   return (await new BlobFiles(join(folder, FOLDER)).put(bytes)).path;
 }
 
-/** Removes what processes that died left of files they were writing. */
+/** Removes unfinished files that dead processes left behind. */
 export async function removeDrafts(folder: string, olderThanMs: number): Promise<void> {
   const { BlobFiles } = await import('../session/blob-files.ts');
   new BlobFiles(join(folder, FOLDER)).removeDrafts(olderThanMs);

@@ -6,7 +6,7 @@ export type BlobRef =
   | { readonly by: 'hash'; readonly hash: Hash }
   | { readonly by: 'sha256'; readonly sha256: string };
 
-/** The forms a reference to a blob may take. */
+/** Parses the forms that a reference to a blob may take. */
 export function parseBlobRef(ref: string): BlobRef {
   const [, scheme = '', hex] = /^(b3:|blob:sha256:)?([0-9a-f]{64})$/.exec(ref) ?? [];
   if (hex !== undefined) {

@@ -5,10 +5,10 @@ import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 
 export interface BlobInfo {
   readonly hash: Hash;
-  /** Present when it was asked for on `put`. */
+  /** Present when `put` was asked for it. */
   readonly sha256?: string;
   readonly size: number;
-  /** Bytes it takes in the store by itself. */
+  /** Bytes that the blob takes in the store by itself. */
   readonly storedSize: number;
   /** True when the same bytes were in the store before. */
   readonly existed: boolean;
@@ -17,9 +17,9 @@ export interface BlobInfo {
 export interface BlobDetails {
   readonly hash: Hash;
   readonly size: number;
-  /** Bytes it takes in the store by itself. */
+  /** Bytes that the blob takes in the store by itself. */
   readonly storedSize: number;
-  /** How many chunks it is stored as; 0 when it is one record. */
+  /** The number of chunks that the blob is stored as; 0 when it is one record. */
   readonly chunks: number;
 }
 
@@ -35,8 +35,8 @@ export interface ByteRange {
  */
 export interface Blobs {
   /**
-   * Durable when it resolves. An iterable may be larger than memory. A blob that nothing refers to
-   * goes with the next collection of garbage after the grace period.
+   * Durable when it resolves. An iterable may be larger than memory. The next garbage collection after the grace period
+   * removes a blob that nothing refers to.
    */
   put(
     source: Uint8Array | AsyncIterable<Uint8Array>,
@@ -45,21 +45,21 @@ export interface Blobs {
   get(ref: string): Promise<Uint8Array | undefined>;
   has(ref: string): Promise<boolean>;
   stat(ref: string): Promise<BlobDetails | undefined>;
-  /** Bounded memory for large blobs. Fails with NOT_FOUND when read, if the blob is missing. */
+  /** Uses bounded memory for large blobs. Fails with NOT_FOUND when read, if the blob is missing. */
   stream(ref: string, range?: ByteRange): ReadableStream<Uint8Array>;
   /**
-   * The blob as a file called by its SHA-256, for programs that want a path. Made when it is not there, and never
-   * changed; UNSUPPORTED for a store on a server.
+   * The blob as a file named by its SHA-256, for programs that want a path. The file is created when it does not exist,
+   * and never changed. UNSUPPORTED for a store on a server.
    */
   path(ref: string): Promise<string>;
   /**
-   * Removes the bytes from the store for good. When turns use them, or threads need them, it lists those and does
-   * nothing, unless told `everywhere`: then each of the turns gets a tombstone with the reason.
+   * Removes the bytes from the store for good. When turns use the bytes, or threads need them, this lists those and
+   * does nothing, unless `everywhere` is set: then each of the turns gets a tombstone with the reason.
    */
   erase(ref: string, options: BlobEraseOptions): Promise<EraseReport>;
 }
 
 export interface BlobEraseOptions extends EraseOptions {
-  /** Needs that do not count: who had them has looked for itself, and lets the bytes go. */
+  /** Needs that do not count: their owners have checked for themselves, and let the bytes go. */
   readonly letGo?: readonly BlobNeed[];
 }

@@ -8,14 +8,14 @@ import type { Engine } from '../engine/engine.ts';
 import { parseBlobRef } from './blob-ref.ts';
 import type { BlobDetails, BlobInfo, Blobs, ByteRange } from './blobs.ts';
 
-/** Up to here a blob goes through the journal in one commit; a larger one is written in pieces. */
+/** A blob up to this size goes through the journal in one commit; a larger blob is written in pieces. */
 const COMMIT_BYTES_MAX = 1_048_576;
 
 interface PutOptions {
   readonly sha256?: boolean;
 }
 
-/** Erasing is upkeep of the whole store, and comes from beside. */
+/** Erasing is maintenance of the whole store, and another module adds it. */
 export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'erase' | 'path'> {
   return {
     async put(

@@ -16,14 +16,14 @@ export interface MaintainPlace {
   readonly engine: Engine;
   readonly lifetime: Lifetime;
   readonly clock: () => number;
-  /** The folder of the store, where it is on this machine. */
+  /** The folder of the store, if it is on this machine. */
   readonly folder: string | undefined;
   readonly queues: QueuesPlace | undefined;
-  /** The engine is a server's, and session files are kept here. */
+  /** True when the engine is a server's, and session files are kept here. */
   readonly away: boolean;
 }
 
-/** What takes a module of its own is loaded when it is asked for: most processes never do. */
+/** Work that takes a module of its own loads the module when it is asked for: most processes never do. */
 export function createMaintain(place: MaintainPlace): Maintain {
   const { engine, lifetime, clock, folder, queues, away } = place;
   const queuesFolder = folderOf(queues);
@@ -98,14 +98,14 @@ export function createMaintain(place: MaintainPlace): Maintain {
   };
 }
 
-/** What could not be mended. */
+/** Returns the problems that could not be repaired. */
 async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[]> {
   if (folder === undefined) return [];
   const { repairQueues } = await import('../queue/repair-queue.ts');
   return repairQueues(folder);
 }
 
-/** What does not go through the engine goes into a backup after it. */
+/** Adds the files that do not go through the engine to a backup, after the engine's own. */
 async function addFiles(
   { engine, folder, queues }: MaintainPlace,
   to: string,
@@ -138,7 +138,7 @@ async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProbl
   return checkPostgresQueues(place.database);
 }
 
-/** Each is a number from 0 when it is given. */
+/** Each amount must be a number from 0 when it is given. */
 function checkAmounts<K extends string>(
   given: { readonly [Name in K]?: number },
   names: readonly K[],

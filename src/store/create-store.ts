@@ -18,19 +18,19 @@ import type { Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
 
 export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPage'> {
-  /** Milliseconds since 1970, for what depends on age. Default `Date.now`. */
+  /** Milliseconds since 1970, for decisions that depend on age. Default `Date.now`. */
   readonly clock?: () => number;
-  /** The folder of the store, where it is on this machine. */
+  /** The folder of the store, if it is on this machine. */
   readonly folder?: string;
-  /** True for the store of a server: what its clients ask for stays in its folder. */
+  /** True for the store of a server: whatever its clients ask for stays in its folder. */
   readonly served?: boolean;
-  /** Who does what cannot be done through the engine alone, when that is in another process. */
+  /** Does the work that cannot be done through the engine alone, when the engine is in another process. */
   readonly elsewhere?: StoreElsewhere;
-  /** Where the queues are. Absent: there is no place for any. */
+  /** The place of the queues. Absent: the store has no place for any. */
   readonly queues?: QueuesPlace;
 }
 
-/** A store over an engine, which it owns from now on and closes with itself. */
+/** A store over an engine. The store owns the engine from now on, and closes it with itself. */
 export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   const lifetime = new Lifetime();
   const {
@@ -43,7 +43,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   } = options;
   const erase = eraseVerbs({ engine, lifetime, clock, folder });
   const readPage = elsewhere && { readPage: elsewhere.readPage };
-  // A folder that another process owns is on this machine, and its sessions with it.
+  // A folder that another process owns is on this machine, and so are its sessions.
   const away = elsewhere !== undefined && folder === undefined;
   const sessions = sessionsDoor({ engine, lifetime, clock, folder, served, away });
   let closing: Promise<void> | undefined;

@@ -11,7 +11,7 @@ import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 import type { BlobEraseOptions, Blobs } from './blobs.ts';
 import { findHash, noBlob } from './create-blobs.ts';
 
-/** Kinds of thread that need blobs beside turns. */
+/** Kinds of thread, other than turns, that need blobs. */
 const OTHER_KINDS = ['chats', 'workflows', 'sessions'];
 
 export interface EraseWorld {

@@ -18,14 +18,14 @@ export interface Maintain {
   /** Rebuilds every accelerator from the truth. */
   reindex(progress?: Progress): Promise<void>;
   /**
-   * Removes blobs and turns that no context, workflow thread, pin or patch leads to, beside readers and writers.
+   * Removes blobs and turns that no context, workflow thread, pin or patch leads to, while readers and writers go on.
    * Stops, and removes nothing, when something that may be in use cannot be read.
    */
   gc(options?: GcOptions): Promise<GcReport>;
   /** Reads everything and checks every checksum, hash and link. */
   verify(options?: VerifyOptions): Promise<VerifyReport>;
-  /** A consistent copy in the folder `to`; a second run copies only what is new. */
+  /** Makes a consistent copy in the folder `to`; a second run copies only new data. */
   backup(to: string, progress?: Progress): Promise<BackupReport>;
-  /** Removes contexts by age, size and label; `gc` then frees what only they led to. */
+  /** Removes contexts by age, size and label; `gc` then frees the data that only they led to. */
   retain(policy: RetentionPolicy, options?: { readonly dryRun?: boolean }): Promise<RetainReport>;
 }

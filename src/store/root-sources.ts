@@ -10,17 +10,20 @@ import { awayRoots } from '../session/keep/away-sessions.ts';
 import { sessionRoots } from '../session/keep/session-roots.ts';
 import type { Store } from './store.ts';
 
-/** Whatever a store has that is not named here is a kind of thread, and must say what it needs. */
+/** Every part of a store that is not named here is a kind of thread, and must say what it needs. */
 export type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'watch' | 'close' | symbol>;
 
-/** Events carry their contents themselves. */
+/** Events carry their contents themselves, so they need no blobs. */
 const NO_ROOTS: RootSource = {
   kind: 'queues',
   async *roots() {},
   rootsIn: () => [],
 };
 
-/** Everything that a collection must not touch, from all who need something. `folder` is that of the store, if it has one. */
+/**
+ * The roots of everything that needs something: a collection must not touch what they lead to. `folder` is the folder
+ * of the store, if it has one.
+ */
 export function rootSources(
   engine: Engine,
   clock: () => number = Date.now,

@@ -15,7 +15,7 @@ interface ProblemsAsked {
   readonly known: readonly Problem[];
 }
 
-/** What is wrong with the files of sessions on this machine, beyond `known`. */
+/** Finds problems with the files of sessions on this machine, beyond `known`. */
 export async function findSessionProblems(
   engine: Engine,
   { folder, away, known }: ProblemsAsked,
@@ -26,13 +26,13 @@ export async function findSessionProblems(
   const said = new Set(known.map(({ file, offset }) => `${offset} ${file}`));
   const found: Problem[] = [];
   for await (const problem of checkSessions(here)) {
-    // Whoever answers for the store may be on this machine, too.
+    // The process that answers for the store may be on this machine, too.
     if (!said.has(`${problem.offset} ${problem.file}`)) found.push(problem);
   }
   return found;
 }
 
-/** Of the store in `folder`, for a backup at `to`. */
+/** Copies the sessions of the store in `folder`, for a backup at `to`. */
 export function copySessions(engine: Engine, folder: string, to: string): Promise<SessionCopies> {
   const world = { io: plainFilesIo, registry: new Registry(engine) };
   return backUpSessions(world, join(folder, 'sessions'), join(to, 'sessions'));

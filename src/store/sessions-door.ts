@@ -8,11 +8,11 @@ export interface SessionsPlace {
   readonly engine: Engine;
   readonly lifetime: Lifetime;
   readonly clock: () => number;
-  /** The folder of the store, where it is on this machine. */
+  /** The folder of the store, if it is on this machine. */
   readonly folder: string | undefined;
-  /** The engine is a server's, and session files are kept here. */
+  /** True when the engine is a server's, and session files are kept here. */
   readonly away: boolean;
-  /** Whoever asks is a client of this process. */
+  /** True when the caller is a client of this process. */
   readonly served: boolean;
 }
 

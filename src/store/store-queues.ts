@@ -5,20 +5,20 @@ import type { Database } from '../postgres/database.ts';
 import type { OpenQueueOptions, Queue, QueueSummary, Queues, WorkOptions } from '../queue/queue.ts';
 
 /**
- * In a folder or a database, which any number of processes may use at once, or with whoever keeps the store. The
- * database stays its owner's, and is closed after the store has closed the queues.
+ * The place of the queues: a folder or a database, which any number of processes may use at once, or the process that
+ * keeps the store. The database belongs to its owner, who closes it after the store has closed the queues.
  */
 export type QueuesPlace =
   | { readonly folder: string }
   | { readonly database: Database }
   | { readonly queues: Queues };
 
-/** Undefined when they are not at hand. */
+/** Undefined when the queues are not in a folder at hand. */
 export function folderOf(place: QueuesPlace | undefined): string | undefined {
   return place !== undefined && 'folder' in place ? place.folder : undefined;
 }
 
-/** The queues of a store. What they need is loaded with the first of them. */
+/** The queues of a store. Their modules are loaded with the first queue. */
 export function storeQueues(place: QueuesPlace | undefined, lifetime: Lifetime): Queues {
   let owned: Promise<OwnedQueues> | undefined;
 

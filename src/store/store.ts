@@ -7,23 +7,26 @@ import type { Blobs } from './blobs.ts';
 import type { Maintain } from './maintain.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 
-/** All of it, whatever it is kept in. */
+/** The whole store, whatever keeps its data. */
 export interface Store {
   readonly contexts: Contexts;
   readonly workflows: Workflows;
-  /** In a folder or a database, and through a server over one; where there is no place for any, UNSUPPORTED. */
+  /** Queues in a folder or a database, and through a server over one. UNSUPPORTED where there is no place for any. */
   readonly queues: Queues;
-  /** What coding agents write: see the guide. */
+  /** The files that coding agents write: see the guide. */
   readonly sessions: Sessions;
   readonly chats: Chats;
   readonly blobs: Blobs;
   readonly maintain: Maintain;
   /**
-   * What happens in the whole store: contexts, turns and patches as they become durable, from now on or
-   * after an event seen before. Each turn, patch and new context comes once, also across a restart.
+   * The events of the whole store: contexts, turns and patches as they become durable, from now on or after an event
+   * seen before. Each turn, patch and new context comes once, also across a restart.
    */
   watch(filter?: WatchFilter, options?: WatchOptions): AsyncIterable<StoreEvent>;
-  /** Finishes what was sent, ends every `follow` and `watch`, lets go. Idempotent; later calls give CLOSED. */
+  /**
+   * Finishes the requests that were sent, ends every `follow` and `watch`, and closes. Idempotent; later calls give
+   * CLOSED.
+   */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

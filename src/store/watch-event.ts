@@ -4,22 +4,22 @@ import type { Patch } from '../context/patches/patch.ts';
 import type { Turn } from '../context/turns/turn.ts';
 
 interface Positioned {
-  /** Opaque: as `after` it goes on behind this event. */
+  /** Opaque. Pass it as `after` to continue after this event. */
   readonly id: string;
 }
 
-/** The first of every watch: from here on nothing is missed. */
+/** The first event of every watch: from here on nothing is missed. */
 export interface WatchBegan extends Positioned {
   /**
-   * `resumed`: it went on from `after`, or the reader fell far behind. Turns, patches and new contexts
-   * follow without a gap; contexts that were changed or removed meanwhile are not told again.
+   * `resumed`: the watch continued from `after`, or the reader fell far behind. Turns, patches and new contexts follow
+   * without a gap. Contexts that were changed or removed meanwhile are not reported again.
    */
   readonly kind: 'started' | 'resumed';
 }
 
 export interface ContextEvent extends Positioned {
   readonly kind: 'context.created' | 'context.updated';
-  /** As it is when the event is read; changes in quick succession may come as one. */
+  /** The context as it is when the event is read; changes in quick succession may come as one. */
   readonly context: Context;
 }
 
@@ -29,12 +29,12 @@ export interface ContextRemoved extends Positioned {
 }
 
 /**
- * A turn is told as appended, or as opened and later sealed. One that was opened and sealed before its
- * reader looked is told once, as appended.
+ * A turn is reported as appended, or as opened and later sealed. A turn that was opened and sealed before its reader
+ * looked is reported once, as appended.
  */
 export interface TurnEvent extends Positioned {
   readonly kind: 'turn.appended' | 'turn.opened' | 'turn.sealed';
-  /** Without its payload. */
+  /** The turn, without its payload. */
   readonly turn: Turn;
 }
 
@@ -44,19 +44,19 @@ export interface PatchEvent extends Positioned {
 }
 
 /**
- * The reader is far behind: so many records of the store are yet to be gone through. All of them are told;
- * this comes again, counted anew, with every thousand until the reader is near.
+ * The reader is far behind: it has this many records of the store yet to go through. All of them are reported. This
+ * event comes again, with a new count, with every thousand until the reader is near.
  */
 export interface WatchBehind extends Positioned {
   readonly kind: 'behind';
   readonly events: number;
 }
 
-/** A record that was due is damaged. What comes after it is told as usual. */
+/** A record that was due is damaged. Later records are reported as usual. */
 export interface UnreadableEvent extends Positioned {
   readonly kind: 'unreadable';
   readonly what: 'context' | 'turn' | 'patch';
-  /** Its id or sequence number, in decimal. */
+  /** The id or sequence number of the record, in decimal. */
   readonly number: string;
 }
 
@@ -81,6 +81,6 @@ export interface WatchFilter {
 export interface WatchOptions {
   /** The id of an event seen before. Default: begin now. */
   readonly after?: string;
-  /** Ends the iteration; it then returns, it does not throw. */
+  /** Ends the iteration; the iteration then returns and does not throw. */
   readonly signal?: AbortSignal;
 }

@@ -6,17 +6,17 @@ import type { WatchPosition } from './watch-position.ts';
 
 /** Records read at a time, and so held for one reader. */
 export const PAGE_RECORDS = 1000;
-/** Of contexts fewer: what users say of one may take 64 KiB. */
+/** Contexts read at a time. Fewer, because the details of a context may take 64 KiB. */
 export const PAGE_CONTEXTS = 100;
 
-/** A record that is to be told. */
+/** A record that is to be reported. */
 export type Due =
   | { readonly what: 'context'; readonly id: ContextId }
-  /** `sealed`: it was told as opened. */
+  /** `sealed`: the turn was reported as opened. */
   | { readonly what: 'turn'; readonly id: TurnId; readonly sealed: boolean }
   | { readonly what: 'patch'; readonly id: number };
 
-/** The records by what they are: `undefined` for one that is not there. */
+/** The records by their kind: `undefined` for a record that is not there. */
 export interface ReadRecords {
   readonly contexts: ReadonlyMap<ContextId, ContextRow | 'damaged'>;
   readonly turns: ReadonlyMap<TurnId, TurnRow | 'damaged'>;
@@ -24,8 +24,8 @@ export interface ReadRecords {
 }
 
 /**
- * What comes next up to `now`. Contexts come before their turns, the end of a turn before what was appended
- * after it, and a turn before its patches.
+ * The next records up to `now`. Contexts come before their turns, the end of a turn before the turns appended after it,
+ * and a turn before its patches.
  */
 export function planPage(position: WatchPosition, now: Tips): Due[] {
   const due: Due[] = [];
@@ -48,7 +48,7 @@ export function planPage(position: WatchPosition, now: Tips): Due[] {
   return due;
 }
 
-/** One question for all of them, unless some are damaged. */
+/** Reads all records with one request, unless some are damaged. */
 export async function readRecords(engine: Engine, due: readonly Due[]): Promise<ReadRecords> {
   const read = { contexts: new Map(), turns: new Map(), patches: new Map() };
   await readInto(engine, due, read);
@@ -69,7 +69,7 @@ interface Into {
   readonly patches: Map<number, PatchRow | 'damaged'>;
 }
 
-/** A damaged record holds up neither what comes after it nor the reader: it is found by halving. */
+/** A damaged record holds up neither later records nor the reader: it is found by halving. */
 async function readInto(engine: Engine, due: readonly Due[], into: Into): Promise<void> {
   const [first] = due;
   if (first === undefined) return;

@@ -2,11 +2,11 @@ import type { TurnId } from '../base/brand.ts';
 import { invalid } from '../base/errors.ts';
 import type { Tips } from '../engine/engine.ts';
 
-// How far a reader is. Ids and sequence numbers are handed out one after the other, so the newest ones
-// told say it all, with the turns that were told as opened and not yet as sealed.
+// The position of a reader. Ids and sequence numbers are handed out one after the other. So the position is the newest
+// ones reported, and the turns that were reported as opened and not yet as sealed.
 //
-// As text: `1.<turn>.<context>.<patch>.<open>`, numbers in base 36; the open turns are joined by `-`,
-// each but the first as the distance from the one before.
+// The text form is `1.<turn>.<context>.<patch>.<open>`, numbers in base 36. The open turns are joined by `-`; each but
+// the first is the distance from the one before.
 
 const TEXT = /^1\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-z]{1,11})\.([0-9a-z-]*)$/;
 
@@ -28,7 +28,7 @@ export class WatchPosition {
     return `1.${marks.join('.')}.${openText([...this.open])}`;
   }
 
-  /** Throws INVALID for what is no position, and for one that this store has yet to reach. */
+  /** Throws INVALID for a text that is no position, and for a position that this store has yet to reach. */
   static parse(text: string, now: Tips): WatchPosition {
     const [, turn, context, patch, open] = TEXT.exec(text) ?? [];
     if (turn === undefined || context === undefined || patch === undefined) {

@@ -17,10 +17,10 @@ import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 import { WatchPosition } from './watch-position.ts';
 import { WatchTrail } from './watch-trail.ts';
 
-// Reads instead of queueing, as `follow` does: a commit only rings, and what became true since the
-// last look is read from the store between two positions, a page at a time. So a slow reader costs a page
-// and a few ids, a reader that comes back after a restart is one that was slow, and both get every turn
-// once. The more came meanwhile, the more one read brings: a reader keeps up with any number of writers.
+// A watch reads instead of queueing, as `follow` does. A commit only wakes the reader. The reader then reads the
+// changes since its last look from the store, between two positions, a page at a time. So a slow reader costs a page
+// and a few ids. A reader that comes back after a restart is like a slow one, and both get every turn once. The more
+// changes came meanwhile, the more one read brings: a reader keeps up with any number of writers.
 
 export interface WatchPlan {
   readonly context: ContextId | undefined;
@@ -61,7 +61,7 @@ export async function* watchStore(
   const trail = new WatchTrail();
   const ring = (): void => bell.ring();
   const isOver = (): boolean => lifetime.closed || plan.signal?.aborted === true;
-  // Listening comes before the first look, so nothing falls between the two.
+  // Listening begins before the first look, so nothing falls between the two.
   const stops = [
     engine.subscribe(
       (change) => {
@@ -103,7 +103,7 @@ function isWanted({ kinds }: WatchPlan, ...some: readonly StoreEvent['kind'][]):
   return kinds === undefined || some.some((kind) => kinds.has(kind));
 }
 
-/** What it says of the reader itself. */
+/** True for an event about the reader itself. */
 function isAlwaysTold({ kind }: Told): boolean {
   return kind === 'resumed' || kind === 'behind';
 }
@@ -111,12 +111,12 @@ function isAlwaysTold({ kind }: Told): boolean {
 interface Watch {
   readonly engine: Engine;
   readonly plan: WatchPlan;
-  /** Moves past each event before it is told. */
+  /** The position moves past each event before the event is reported. */
   readonly position: WatchPosition;
   readonly trail: WatchTrail;
 }
 
-/** Everything up to now. All limits are of one moment, so that what belongs together comes in order. */
+/** Reports everything up to now. All limits are of one moment, so that related events come in order. */
 async function* tellNews(watch: Watch): AsyncGenerator<Told, void, undefined> {
   const { engine, plan, position, trail } = watch;
   const { changed, removed, missed } = trail.take();
@@ -128,7 +128,7 @@ async function* tellNews(watch: Watch): AsyncGenerator<Told, void, undefined> {
     const due = planPage(position, now);
     if (due.length === 0) break;
     if (backlog(watch, now) > PAGE_RECORDS) {
-      // Counted anew: a page takes a slow reader long.
+      // Counted again, because a slow reader takes long for a page.
       yield { kind: 'behind', events: backlog(watch, await engine.tips()) };
     }
     yield* tellPage(watch, due, await readRecords(engine, due));
@@ -143,7 +143,7 @@ function isAbout(plan: WatchPlan, context: ContextId): boolean {
   return plan.context === undefined || plan.context === context;
 }
 
-/** What is not told need not be read. */
+/** Skips records that are not reported: they need not be read. */
 function skipUnwanted({ plan, position }: Watch, now: Tips): void {
   if (!wantsContexts(plan, position, now)) position.context = now.context;
   if (!wantsPatches(plan)) position.patch = now.patch;
@@ -153,7 +153,7 @@ function skipUnwanted({ plan, position }: Watch, now: Tips): void {
   for (const id of now.open) position.open.add(id);
 }
 
-/** How many records there are to go through. */
+/** The number of records that the reader has yet to go through. */
 function backlog({ plan, position }: Watch, tips: Tips): number {
   const contexts = wantsContexts(plan, position, tips) ? tips.context - position.context : 0n;
   const turns = wantsTurns(plan) ? tips.turn - position.turn : 0n;
@@ -216,7 +216,7 @@ function toTurnEvent(row: TurnRow, sealed: boolean): Told {
   return { kind: sealed ? 'turn.sealed' : 'turn.appended', turn };
 }
 
-/** The turns of the one context that patches are asked of; undefined when all are. */
+/** The turns of the one context whose patches are wanted; undefined when all patches are. */
 async function turnsOfPatches(
   { engine, plan }: Watch,
   { patches }: ReadRecords,
@@ -248,7 +248,7 @@ async function* tellChanged(
         yield { kind: 'unreadable', what: 'context', number: String(id) };
         continue;
       }
-      // A change of one that was just told as created is part of what was told.
+      // A change of a context that was just reported as created is part of that report.
       const isTold = trail.isTold(id, row) || id > known;
       if (row !== undefined && !isTold) {
         yield { kind: 'context.updated', context: new StoredContext(row) };

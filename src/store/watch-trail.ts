@@ -2,14 +2,14 @@ import type { ContextId } from '../base/brand.ts';
 import type { Change } from '../engine/batch.ts';
 import type { ContextRow } from '../engine/rows.ts';
 
-/** Contexts remembered for a reader that is busy; beyond that it is told that it missed some. */
+/** Contexts remembered for a busy reader. With more, the reader is told that it missed some. */
 const NOTED_MAX = 10_000;
 
-/** What cannot be read back later: which contexts were changed or removed since the last look. */
+/** Facts that cannot be read back later: the contexts that were changed or removed since the last look. */
 export interface Noted {
   readonly changed: ReadonlySet<ContextId>;
   readonly removed: ReadonlySet<ContextId>;
-  /** There were too many, or they were not heard. */
+  /** True when there were too many, or when changes were not heard. */
   readonly missed: boolean;
 }
 
@@ -17,7 +17,7 @@ export class WatchTrail {
   #changed = new Set<ContextId>();
   #removed = new Set<ContextId>();
   #missed = false;
-  /** Told as created, and the change that did it is not yet heard: what was told of each. */
+  /** Contexts reported as created before their change was heard, with the details that were reported. */
   readonly #ahead: Map<ContextId, string> = new Map();
 
   note(change: Change): void {
@@ -30,12 +30,12 @@ export class WatchTrail {
     this.noteMissed();
   }
 
-  /** A context was read, and so may be told, before its change comes by from another server. */
+  /** Notes a context that was read, and so may be reported, before its change arrives from another server. */
   noteCreated(row: ContextRow): void {
     if (this.#ahead.size < NOTED_MAX) this.#ahead.set(row.id, said(row));
   }
 
-  /** Whether a change of this context is the one that was told with its creation. Asked once for each. */
+  /** True when a change of this context is the one that was reported with its creation. Asked once for each context. */
   isTold(id: ContextId, row: ContextRow | undefined): boolean {
     const told = this.#ahead.get(id);
     this.#ahead.delete(id);
