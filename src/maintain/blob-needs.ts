@@ -5,12 +5,12 @@ import type { BlobNeed } from '../engine/upkeep.ts';
 import { LiveSet } from './live-set.ts';
 import { readRefs } from './node-refs.ts';
 
-/** Only blobs that somebody needs. */
+/** Holds only blobs that something needs. */
 export type BlobNeeds = ReadonlyMap<Hash, readonly BlobNeed[]>;
 
 /**
- * Who needs these blobs, but for those who let them go: every root is looked at, and every node that one
- * leads to is read once. A root that cannot be read throws, because what it leads to is not known.
+ * Finds the needs for these blobs, except those in `letGo`. Looks at every root, and reads every node that a root leads
+ * to once. A root that cannot be read throws, because it is unknown what the root leads to.
  */
 export async function findNeeds(
   engine: Engine,

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 export interface BlobUsers {
   /** The turns that use each of some blobs, by rising id. */
   readonly byBlob: ReadonlyMap<Hash, readonly TurnId[]>;
-  /** Those of them that show one, as payload or through a patch: without it they need a tombstone. */
+  /** The turns among them that show a blob, as payload or through a patch: without the blob they need a tombstone. */
   readonly showing: ReadonlySet<TurnId>;
 }
 

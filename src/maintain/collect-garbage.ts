@@ -23,8 +23,8 @@ const NOTHING_SWEPT: SweepReport = {
 };
 
 /**
- * Removes what no root leads to, beside readers and writers. The ears open before the first root is
- * read: whatever a commit comes to rely on after that is alive, whether or not the mark finds it.
+ * Removes everything that no root leads to, while readers and writers go on. The collection listens before it reads the
+ * first root. So everything that a later commit relies on is alive, whether or not the mark finds it.
  */
 export async function collectGarbage(
   engine: Engine,
@@ -97,7 +97,7 @@ async function* readRoots(sources: readonly RootSource[]): AsyncGenerator<Root> 
   }
 }
 
-/** What is in use cannot be told from what is not, so nothing goes. */
+/** If a root cannot be read, the collection cannot tell what is in use, so it removes nothing. */
 function stopped(kind: string, error: unknown): unknown {
   if (!(error instanceof QuipuError)) return error;
   const message = `nothing was collected, because a root of ${kind} cannot be read: ${error.message}`;

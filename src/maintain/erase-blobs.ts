@@ -18,19 +18,19 @@ const TURNS_PER_COMMIT = 500;
 const NO_NEEDS: BlobNeeds = new Map();
 
 export interface EraseRequest extends Erasure {
-  /** The turn whose bytes these are: its use counts for nobody else's. */
+  /** The turn whose bytes these are: its own use does not count as use by others. */
   readonly turn?: TurnId;
-  /** Also when others use the blobs. */
+  /** Erase the blobs also when others use them. */
   readonly everywhere: boolean;
-  /** Kinds of thread that may need the blobs, beside turns. */
+  /** Kinds of thread, other than turns, that may need the blobs. */
   readonly others: readonly RootSource[];
-  /** What of them does not count. */
+  /** The needs that do not count. */
   readonly letGo?: readonly BlobNeed[];
 }
 
 /**
- * Tombstones first, so that no turn is ever without both its payload and the reason why; then the
- * bytes. A turn that comes to use a blob while this runs is treated like the ones found before.
+ * Writes tombstones first, so that no turn is ever without both its payload and the reason why. Then erases the bytes.
+ * A turn that begins to use a blob while this runs is treated like the turns found before.
  */
 export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise<EraseReport[]> {
   const { hashes, turn, everywhere, letGo } = request;
@@ -53,7 +53,7 @@ export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise
     if (turn !== undefined) known.delete(turn);
     await hide(engine, [...known], request);
     if (turn !== undefined) await engine.commit(planTombstones(new Map([[turn, []]]), request));
-    // Also what cannot be found any more: an attempt that did not get to its end may have left a rest.
+    // This includes blobs that cannot be found any more: an unfinished attempt may have left parts of them.
     for (const hash of hashes) await engine.upkeep.eraseBlob(hash);
     await hideLate(
       engine,
@@ -75,7 +75,7 @@ async function hide(engine: Engine, turns: readonly TurnId[], request: Erasure):
   }
 }
 
-/** Bytes that were put anew after they had been erased are there again, and nobody lacks them. */
+/** If bytes were put again after they had been erased, they are there, and no turn lacks them. */
 async function hideLate(
   engine: Engine,
   late: readonly TurnId[],

@@ -6,7 +6,7 @@ import { NO_HASH } from '../format/patch-record.ts';
 import { eraseBlobs } from './erase-blobs.ts';
 import type { EraseRequest } from './erase-blobs.ts';
 
-/** The payload of a turn and what patches laid over it go together; reasons of tombstones stay. */
+/** Erases the payload of a turn together with the payloads that patches laid over it. Reasons of tombstones stay. */
 export async function eraseTurn(
   engine: Engine,
   turn: TurnId,
@@ -17,12 +17,14 @@ export async function eraseTurn(
   const gone = new Set<Hash>();
   for (const hash of hashes) if (!(await engine.hasBlob(hash))) gone.add(hash);
   const reports = await eraseBlobs(engine, { ...request, hashes, turn: id });
-  // Whoever erases again learns no more than whoever reads.
+  // A caller that erases again learns no more than a reader.
   const blobs = reports.map((blob) => (gone.has(blob.hash) ? { ...blob, hash: NO_HASH } : blob));
   return { turn: id, erased: blobs.every(({ erased }) => erased), blobs };
 }
 
-/** From the records, which also tell what was erased: an attempt that did not get to its end may have left a rest. */
+/**
+ * Reads the hashes from the records, which also tell what was erased: an unfinished attempt may have left parts behind.
+ */
 async function hashesOf(engine: Engine, turn: TurnId): Promise<Hash[]> {
   const { records } = engine.upkeep;
   const hashes = new Set<Hash>();

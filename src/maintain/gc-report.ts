@@ -2,9 +2,9 @@ import type { Progress } from '../engine/engine.ts';
 import type { SweepReport } from '../engine/upkeep.ts';
 
 export interface GcOptions {
-  /** Only say what would go. */
+  /** Only report what would be removed. */
   readonly dryRun?: boolean;
-  /** Blobs younger than this stay: whoever put them may be about to refer to them. Default 10 minutes. */
+  /** Blobs younger than this stay: their writer may be about to refer to them. Default 10 minutes. */
   readonly graceMs?: number;
   /** Also rewrite packs that are mostly alive, for the last dead byte. Default false. */
   readonly all?: boolean;
@@ -16,7 +16,7 @@ export interface GcReport extends SweepReport {
   readonly liveBlobs: number;
   /** Blobs that nothing refers to and that are older than the grace period. */
   readonly deadBlobs: number;
-  /** What they take in the store. */
+  /** The bytes that the dead blobs take in the store. */
   readonly deadBytes: number;
   /** Blobs that nothing refers to yet, spared for their age. */
   readonly youngBlobs: number;

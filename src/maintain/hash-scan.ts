@@ -1,12 +1,12 @@
 import type { Hash } from '../base/brand.ts';
 
-// Which hashes the bytes of a tree may name, whoever wrote it: a MessagePack binary of 32 bytes, or 64
-// hex digits in a row, as in JSON. Nothing is parsed, so no nesting is too deep and no length is believed;
-// bytes that only look like a hash cost a lookup.
+// Finds the hashes that the bytes of a tree may name, whoever wrote the tree: a MessagePack binary of 32 bytes, or 64
+// hex digits in a row, as in JSON. The scan parses nothing, so no nesting is too deep and no length is believed. Bytes
+// that only look like a hash cost a lookup.
 
 const HASH_BYTES = 32;
 const HEX_DIGITS = 64;
-/** What a hash with its longest header can reach back into the piece before. */
+/** The bytes that a hash with its longest header can reach back into the piece before. */
 const CARRY_BYTES = HEX_DIGITS + 4;
 
 const BIN8 = 0xc4;
@@ -17,12 +17,12 @@ const IS_HEX: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[0-9a-f]/i.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** Bytes that no text begins with, and those that JSON can begin with. */
+/** True for bytes that no text begins with, and for those that JSON can begin with. */
 export function mayNameHashes(firstByte: number): boolean {
   return firstByte >= 0x80 || '{["\t\n\r '.includes(String.fromCharCode(firstByte));
 }
 
-/** Takes the pieces of a blob one after the other. Says some hashes twice. */
+/** Takes the pieces of a blob one after the other. May report a hash twice. */
 export class HashScan {
   #carry: Buffer = Buffer.alloc(0);
 

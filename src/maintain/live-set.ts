@@ -1,8 +1,8 @@
 import type { Hash } from '../base/brand.ts';
 
 // A set of hashes for counts in the tens of millions: 64 bits of each, in open addressing.
-// Two hashes that share those bits pass for one. For a set of what must stay that errs on the safe
-// side, and it takes billions of blobs before it happens once.
+// Two hashes that share those bits count as one. For a set of hashes that must stay that errs on the safe side, and it
+// takes billions of blobs before it happens once.
 // The table is cut into shards that grow one at a time, so that growing never needs twice the memory.
 
 const SHARD_BITS = 6;
@@ -50,7 +50,7 @@ export class LiveSet {
     return this.hasPrefix(toPrefix(hash));
   }
 
-  /** False when it was there before. */
+  /** False when the hash was there before. */
   add(hash: Hash): boolean {
     return this.addPrefix(toPrefix(hash));
   }

@@ -4,25 +4,24 @@ import type { Root } from '../engine/roots.ts';
 import type { Collection } from '../engine/upkeep.ts';
 import type { Marks, Naming } from './marks.ts';
 
-/** What the mark needs to see of a store. */
+/** The parts of a store that the mark reads. */
 export interface MarkView extends Pick<
   Collection,
   'firstNewTurn' | 'openTurns' | 'turns' | 'patches' | 'blobs' | 'chunksOf'
 > {
-  /** What a node refers to; nothing for bytes that are no node. */
+  /** The blobs that a node refers to; nothing for bytes that are no node. */
   refsOf(hash: Hash): AsyncIterable<Hash>;
   /** The stored blobs that the bytes of a tree name. */
   namesIn(hash: Hash): AsyncIterable<Hash>;
   fsRootOf(turn: TurnId): Promise<Hash | undefined>;
 }
 
-/** Blobs after which whoever else waits for the thread gets it. */
+/** After this many blobs the mark yields the JavaScript thread to other work. */
 const BLOBS_AT_ONCE = 100;
 
 /**
- * Finds everything that the roots need and puts it into `marks`. Deletes nothing, and reads no payload
- * but nodes and trees: one pass over the turns, newest first, is enough, because a parent is always older
- * than its child.
+ * Finds everything that the roots need and puts it into `marks`. Deletes nothing, and reads no payload except nodes and
+ * trees. One pass over the turns, newest first, is enough, because a parent is always older than its child.
  */
 export async function markLive(
   view: MarkView,
@@ -50,7 +49,7 @@ export async function markLive(
     await followLate(view, marks);
   }
 
-  // Last, so that every list that is alive is known to be.
+  // Chunk lists come last, because by then every live list is known to be alive.
   for await (const page of view.blobs()) {
     for (const { hash, chunked, old } of page) {
       if (chunked) marks.visitChunks(hash, await view.chunksOf(hash), !old);
@@ -59,7 +58,9 @@ export async function markLive(
   await followLate(view, marks);
 }
 
-/** Reads what waits to be read. After it, and until the next commit, `marks` knows all that is alive. */
+/**
+ * Reads the nodes and trees that wait to be read. After it, and until the next commit, `marks` knows all that is alive.
+ */
 export async function followLate(view: MarkView, marks: Marks): Promise<void> {
   for (let naming = marks.takeLate(); naming !== undefined; naming = marks.takeLate()) {
     await follow(view, naming, marks);

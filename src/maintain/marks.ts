@@ -6,16 +6,17 @@ import type { Prefix } from './live-set.ts';
 import { SpareTurns } from './spare-turns.ts';
 import { TurnBits } from './turn-bits.ts';
 
-// What is alive, as far as it is known: filled by the mark, and by commits that come meanwhile.
+// The blobs and turns that are known to be alive. The mark adds to them, and so do the commits that come meanwhile.
 // Invariants
-// - Whatever is alive stays so: nothing is ever taken back.
-// - When a turn that the scan has passed becomes alive, its payload, its patches, their chunks and its
-//   whole chain do too, within the same call. So what is dead is remembered, as far as that takes.
+// - A live thing stays alive: nothing is ever taken back.
+// - When a turn that the scan has passed becomes alive, its payload, its patches, their chunks and its whole chain do
+//   too, within the same call. To allow that, the facts that this takes are remembered of dead turns, patches and chunk
+//   lists.
 // - A turn that the scan has not reached yet is only marked: the scan does the rest.
-// - What only reading can tell, the blobs that a node or a tree names, waits in `takeLate`. Nothing may
-//   go while something waits there.
+// - Only reading a node or a tree tells which blobs it names, so nodes and trees to read wait in `takeLate`. Nothing
+//   may be removed while something waits there.
 
-/** What is alive and has to be read, because it names others. */
+/** A live thing that must be read, because it names others. */
 export type Naming =
   | { readonly node: Hash }
   | { readonly tree: Hash }
@@ -25,7 +26,7 @@ export type Naming =
 export class Marks {
   /** Turns from here on were appended after the collection began. */
   firstNewTurn: number = Infinity;
-  /** Rises when a blob comes to life that no commit was noted to rely on: one that another brought along. */
+  /** Rises when a blob becomes alive that no commit was noted to rely on: another live thing brought it along. */
   changes = 0;
   readonly #live = new LiveSet();
   readonly #turns = new TurnBits();
@@ -39,7 +40,7 @@ export class Marks {
   readonly #late: Naming[] = [];
   #scannedDownTo = Infinity;
 
-  /** The ears of a collection: what commits rely on. */
+  /** The listeners of a collection: they note what commits rely on. */
   readonly noted: CollectionOptions['noted'] = {
     blob: (hash) => {
       const prefix = toPrefix(hash);
@@ -57,28 +58,28 @@ export class Marks {
     return number >= this.firstNewTurn || this.#turns.has(number);
   }
 
-  /** A root, or one that a commit made after the mark began. */
+  /** Adds a root, or one that a commit made after the mark began. */
   add(root: Root): void {
     if ('turn' in root) this.noted.turn(root.turn);
-    // Nobody but this root may speak of it, so whoever passed it as dead must ask again.
+    // This root may be the only one that names the blob, so a check that took the blob for dead must run again.
     else if ('blob' in root) this.#addPrefix(toPrefix(root.blob));
     else if ('node' in root ? !this.#nodes.has(root.node) : !this.#trees.has(root.tree)) {
       this.#late.push(root);
     }
   }
 
-  /** Something that must be read before anything goes, if there is. */
+  /** A node or tree that must be read before anything is removed, if there is one. */
   takeLate(): Naming | undefined {
     return this.#late.pop();
   }
 
-  /** True the first time; then what the node refers to must be added. */
+  /** True the first time; then the caller must add the blobs that the node refers to. */
   addNode(hash: Hash): boolean {
     this.#addPrefix(toPrefix(hash));
     return this.#nodes.add(hash);
   }
 
-  /** True the first time; then what the tree names must be added. */
+  /** True the first time; then the caller must add the blobs that the tree names. */
   addTree(hash: Hash): boolean {
     this.#addPrefix(toPrefix(hash));
     return this.#trees.add(hash);

@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 /** Nodes are small; anything larger is content, whatever it looks like. */
 const NODE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** What a blob refers to if it is a node, JSON of `{type, payload, refs}`; nothing otherwise. */
+/** The hashes that a blob refers to if it is a node, JSON of `{type, payload, refs}`; nothing otherwise. */
 export async function* readRefs(engine: Engine, hash: Hash): AsyncGenerator<Hash> {
   const stat = await engine.statBlob(hash);
   if (stat === undefined || stat.size > NODE_BYTES_MAX) return;
@@ -14,18 +14,18 @@ export async function* readRefs(engine: Engine, hash: Hash): AsyncGenerator<Hash
   if (bytes !== undefined) yield* parseRefs(bytes);
 }
 
-/** Generous: following what only looks like a node keeps too much, which does no harm. */
+/** Generous: following bytes that only look like a node keeps too much, which does no harm. */
 export function parseRefs(bytes: Uint8Array): readonly Hash[] {
-  // Every other blob is told apart by its first byte.
+  // The first byte tells every other blob apart.
   if (bytes[0] !== '{'.charCodeAt(0)) return [];
   let value: unknown;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   try {
     value = parseBoundedJson(text);
   } catch (error) {
-    // Over the bounds: too much to look into, so every hash in it counts.
+    // The JSON is over the bounds and too large to parse, so every hash in it counts.
     if (error instanceof OverBounds) return hashesIn(text);
-    // Not JSON, so no node.
+    // The bytes are not JSON, so they are no node.
     return [];
   }
   if (typeof value !== 'object' || value === null || !('refs' in value)) return [];
@@ -39,7 +39,7 @@ function hashesIn(text: string): readonly Hash[] {
   return [...text.matchAll(/"([0-9a-f]{64})"/g)].map(([, hex = '']) => toHash(hex));
 }
 
-/** The one edge that stands beside `refs`: the summary of a workflow's state. */
+/** The one edge outside `refs`: the summary of a workflow's state. */
 function compactOf(node: object): unknown {
   const { payload } = node as { payload?: { compact?: unknown } | null };
   return typeof payload === 'object' ? payload?.compact : undefined;

@@ -14,12 +14,12 @@ export interface Erasure {
   readonly atMs: number;
 }
 
-/** For every turn its patches, oldest first. */
+/** The patches of every turn, oldest first. */
 export type PatchesOf = ReadonlyMap<TurnId, readonly PatchRow[]>;
 
 /**
- * Trusts its input. Each turn gets a tombstone with the reason. A turn in which a patch that stays is
- * in force gets that patch laid over the tombstone again: what is erased was not what it showed.
+ * Trusts its input. Each turn gets a tombstone with the reason. If a patch that stays is in force on a turn, that patch
+ * is laid over the tombstone again: the turn did not show the erased bytes.
  */
 export function planTombstones(turns: PatchesOf, erasure: Erasure): Batch {
   const bytes = encodeUtf8(erasure.reason);
@@ -41,7 +41,10 @@ export function planTombstones(turns: PatchesOf, erasure: Erasure): Batch {
   return { blobs: [blob], patches };
 }
 
-/** What remains of erased blobs that no turn tells of. No hash: it would let anyone check a guess of what was there. */
+/**
+ * The record of erased blobs that no turn tells of. It has no hash, which would let anyone check a guess of the erased
+ * bytes.
+ */
 export function planErasureLines({ hashes, reason, atMs }: Erasure): Batch {
   const lines = hashes.map(() => JSON.stringify({ reason, erasedAt: atMs }));
   return { logs: [{ do: 'append', name: ERASURES_LOG, lines }] };

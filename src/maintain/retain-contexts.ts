@@ -15,20 +15,20 @@ export interface RemovedContext {
   readonly title?: string;
   /** Time of the last append, seal or creation. */
   readonly updatedAt: number;
-  /** Payload bytes that only it led to, as far as the policy looked; 0 without `maxBytes`. */
+  /** Payload bytes that only this context led to, as far as the policy looked; 0 without `maxBytes`. */
   readonly bytes: number;
 }
 
 export interface RetainReport {
   readonly removed: readonly RemovedContext[];
-  /** How many of the contexts that the policy looks at stay. */
+  /** The number of contexts that stay, of those that the policy looks at. */
   readonly kept: number;
-  /** How many of those stay because they are pinned. */
+  /** The number of contexts that stay because they are pinned. */
   readonly pinned: number;
   readonly dryRun: boolean;
 }
 
-/** Removes the contexts that a policy lets go. Their bytes go with the next collection. */
+/** Removes the contexts that a policy does not keep. The next collection removes their bytes. */
 export async function retainContexts(
   engine: Engine,
   policy: RetentionPolicy,
@@ -52,7 +52,7 @@ export async function retainContexts(
   };
 }
 
-/** A context may move while it is listed and show twice: what it said last counts. */
+/** A context may move while it is listed and appear twice: its last row counts. */
 async function listRows(
   engine: Engine,
   label: string | undefined,
@@ -80,7 +80,7 @@ function toRetainable({ id, updatedAt, openTurn, meta }: ContextRow): Retainable
     id,
     updatedAt,
     labels,
-    // Someone is writing to it.
+    // A context with an open turn counts as pinned: a client is writing to it.
     pinned: isPinned || openTurn !== NO_TURN,
     bytes: 0,
     ...(title !== undefined && { title }),
@@ -116,7 +116,7 @@ async function weighChain(engine: Engine, head: TurnId, counted: TurnBits): Prom
   return bytes;
 }
 
-/** False when it is in use again, or gone already. */
+/** False when the context is in use again, or gone already. */
 async function removeUnused(engine: Engine, { id, updatedAt }: Retainable): Promise<boolean> {
   const head = await engine.getHead(id);
   if (head === undefined || head.updatedAt !== updatedAt || head.openTurn !== NO_TURN) return false;

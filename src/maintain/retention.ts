@@ -1,13 +1,13 @@
 import type { ContextId } from '../base/brand.ts';
 
 export interface RetentionPolicy {
-  /** Contexts that nothing was appended to for this long go. */
+  /** Removes contexts to which nothing was appended for this long. */
   readonly maxAgeMs?: number;
-  /** The oldest go until the payloads that the others lead to take at most this much. */
+  /** Removes the oldest contexts until the payloads that the others lead to take at most this many bytes. */
   readonly maxBytes?: number;
   /** Look only at contexts with this label. */
   readonly label?: string;
-  /** So many of the newest stay, whatever their age and size. */
+  /** This many of the newest contexts stay, whatever their age and size. */
   readonly keep?: number;
 }
 
@@ -17,9 +17,9 @@ export interface Retainable {
   readonly title?: string;
   readonly updatedAt: number;
   readonly labels: readonly string[];
-  /** It has the label `pinned`, or `pinned: true` in its metadata: no policy removes it. */
+  /** The context has the label `pinned`, or `pinned: true` in its metadata: no policy removes it. */
   readonly pinned: boolean;
-  /** Payload bytes that it leads to and that pinned and newer contexts do not. 0 when not asked for. */
+  /** Payload bytes that this context leads to and that pinned and newer contexts do not. 0 when not asked for. */
   readonly bytes: number;
 }
 
@@ -28,7 +28,7 @@ export interface RetentionPlan {
   readonly keep: readonly Retainable[];
 }
 
-/** Pinned ones first, then by age, newest first: the order in which contexts may claim to stay. */
+/** Sorts pinned contexts first, then by age, newest first: the order in which contexts may claim to stay. */
 export function byClaim(a: Retainable, b: Retainable): number {
   if (a.pinned !== b.pinned) return a.pinned ? -1 : 1;
   return b.updatedAt - a.updatedAt || (a.id < b.id ? 1 : -1);
@@ -49,7 +49,7 @@ export function planRetention(
   for (const context of asked) {
     const isSafe = context.pinned || free < keepCount;
     const isTooOld = nowMs - context.updatedAt > maxAgeMs;
-    // Once one did not fit, those older than it go too: a gap in the history would surprise.
+    // Once a context did not fit, older ones are removed too: a gap in the history would surprise.
     const isTooMuch = bytes + context.bytes > maxBytes || remove.length > 0;
     if (!isSafe && (isTooOld || isTooMuch)) {
       remove.push(context);

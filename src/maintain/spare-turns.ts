@@ -1,6 +1,6 @@
 import type { Prefix } from './live-set.ts';
 
-/** A turn that nothing was found to need, as far as bringing it back to life takes. */
+/** A turn that nothing was found to need, with the facts that bringing it back to life takes. */
 export interface SpareTurn {
   readonly parent: number;
   readonly payload: Prefix;
@@ -9,7 +9,7 @@ export interface SpareTurn {
 const PAGE_ROWS = 16_384;
 const WORDS = 4;
 
-/** Turns by falling number, 16 bytes each; pages, so that growing copies nothing. */
+/** Turns by falling number, 16 bytes each, in pages, so that growing copies nothing. */
 export class SpareTurns {
   readonly #pages: Uint32Array[] = [];
   #count = 0;

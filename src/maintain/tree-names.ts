@@ -3,11 +3,11 @@ import { QuipuError, isQuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import { HashScan, mayNameHashes } from './hash-scan.ts';
 
-/** Lookups after which whoever else waits for the thread gets it. */
+/** After this many lookups the scan yields the JavaScript thread to other work. */
 const LOOKUPS_AT_ONCE = 500;
 
 /**
- * The stored blobs whose hashes stand in a blob's bytes: what a tree names, and nothing for most files.
+ * The stored blobs whose hashes stand in a blob's bytes: the blobs that a tree names, and nothing for most files.
  * Memory stays bounded whatever the size. A blob that is gone names nothing; a damaged one is CORRUPT.
  */
 export async function* readTreeNames(engine: Engine, hash: Hash): AsyncGenerator<Hash> {

@@ -2,13 +2,13 @@ import type { Engine, Progress } from '../engine/engine.ts';
 import type { CheckReport } from '../engine/upkeep.ts';
 
 export interface VerifyOptions {
-  /** Make again what can be made again, and copy damaged records to `quarantine/`. */
+  /** Rebuild everything that can be rebuilt, and copy damaged records to `quarantine/`. */
   readonly repair?: boolean;
   readonly progress?: Progress;
 }
 
 export interface VerifyReport extends CheckReport {
-  /** Nothing is wrong; after a repair also: nothing is wrong any more. */
+  /** True when nothing is wrong; after a repair: when nothing is wrong any more. */
   readonly ok: boolean;
 }
 
@@ -20,7 +20,7 @@ export async function verifyStore(
   return { ok: isClean(report, repair), ...report };
 }
 
-/** A repair mends what is stale and can only set aside what is lost. */
+/** A repair mends stale records, and can only set lost ones aside. */
 export function isClean({ problems, more }: CheckReport, repaired: boolean): boolean {
   return more === 0 && problems.every(({ severity }) => repaired && severity === 'stale');
 }

@@ -12,7 +12,7 @@ import { storedBlobs } from './stored-blobs.ts';
 const PAGE = 1024;
 const LINES = 1024;
 
-/** Record by record, both ways. Throws at the first that differs. */
+/** Compares record by record, both ways. Throws at the first difference. */
 export async function compareEngines(pair: Pair, extent: Extent): Promise<void> {
   await compareTips(pair, extent);
   await compareTurns(pair, extent);
@@ -48,7 +48,7 @@ async function compareTurns({ from, to, progress, pause }: Pair, extent: Extent)
   }
 }
 
-/** One engine may give a key as a Buffer; what matters are its bytes. */
+/** One engine may give a key as a Buffer; only its bytes matter. */
 function comparableTurn(entry: TurnEntry | undefined): unknown {
   if (entry === undefined) return undefined;
   const key = entry.key === undefined ? undefined : hexOf(entry.key);
@@ -72,7 +72,7 @@ async function compareContexts({ from, to, progress, pause }: Pair, extent: Exte
   }
 }
 
-/** So far it may be behind: turns are still to come, and what is said of it is said again. */
+/** With `so far`, the copy of a context may be behind: turns are still to come, and its details are written again. */
 function isSameContext(
   here: ContextRow | undefined,
   there: ContextRow | undefined,
@@ -98,7 +98,7 @@ async function comparePatches({ from, to, pause }: Pair, extent: Extent): Promis
   }
 }
 
-/** Which root of a turn counts shows when all are there. */
+/** The root of a turn that counts is known only when all roots are there. */
 function comparablePatch(entry: PatchEntry | undefined, extent: Extent): unknown {
   if (entry === undefined || !('fsRoot' in entry)) return entry;
   return extent === 'whole' ? entry : { ...entry, replaced: false };
@@ -179,7 +179,7 @@ async function compareNames({ from, to, pause }: Pair): Promise<void> {
   for await (const names of from.upkeep.records.sha256Names()) {
     pause();
     await mapFew(names, async ({ sha256, hash }) => {
-      // The name of a blob may outlive it.
+      // The name of a blob may outlive the blob.
       if ((await from.findBySha256(sha256)) !== hash) return;
       if ((await to.findBySha256(sha256)) === hash) return;
       throw differs('whole', `blob ${hash} is not found by its SHA-256`);

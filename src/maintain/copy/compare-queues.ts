@@ -3,7 +3,7 @@ import type { ConsumerRecord, QueueState } from '../../queue/copy/queue-records.
 import { type Extent, differs } from './differs.ts';
 import type { QueuePair } from './pair.ts';
 
-/** Throws unless the target's queues hold nothing but a beginning of the source's, and could hold all of them. */
+/** Throws unless the target's queues hold only a beginning of the source's, and could hold all of them. */
 export async function compareBeginnings(pair: QueuePair): Promise<void> {
   const { from, to } = pair;
   for (const name of await from.names()) {
@@ -34,7 +34,7 @@ function ackedOf({ progress }: ConsumerRecord): number {
   return progress?.last_acked_id ?? 0;
 }
 
-/** Throws unless the target's queue is the source's as it was when `state` was read. */
+/** Throws unless the target's queue equals the source's as it was when `state` was read. */
 export async function compareQueue(
   pair: QueuePair,
   name: string,
@@ -55,7 +55,7 @@ async function compareEvents(
   for (let after = 0; after < lastId;) {
     pause();
     const [here, there] = [await to.events(name, after), await from.events(name, after)];
-    // Pages are cut by what is in them, and one may be longer than the other. At its end the source may have none.
+    // Pages are cut by their content, so one may be longer than the other. At its end the source may have no events.
     const mine = here.slice(0, Math.max(1, there.length)).filter(({ id }) => id <= lastId);
     for (const [at, event] of mine.entries()) {
       if (isDeepStrictEqual({ ...event }, { ...there[at] })) continue;

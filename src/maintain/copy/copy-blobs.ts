@@ -7,13 +7,13 @@ import { mapFew } from './map-few.ts';
 import type { Pair } from './pair.ts';
 import { storedBlobs } from './stored-blobs.ts';
 
-/** From here on a blob is streamed, whatever its size. */
+/** A blob of this size or more is streamed, however large it is. */
 const LARGE_BYTES = 256 * 1024;
-/** Small ones share a commit: this many bytes, and this many of them. */
+/** Small blobs share a commit: this many bytes, and this many blobs. */
 const BATCH_BYTES = 2 * 1024 * 1024;
 const BATCH_BLOBS = 512;
 const PAGE = 1024;
-/** Read at a time, and in memory together: 8 MiB at most. */
+/** Blobs read at a time, and in memory together: 8 MiB at most. */
 const FEW = 32;
 
 export interface BlobCounts {
@@ -46,7 +46,7 @@ export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
 interface BlobRead {
   readonly hash: Hash;
   readonly size: number;
-  /** Undefined for one that is streamed. */
+  /** Undefined for a blob that is streamed. */
   readonly bytes: Uint8Array | undefined;
 }
 
@@ -59,7 +59,7 @@ async function readSmall(from: Engine, hash: Hash): Promise<BlobRead> {
   return { hash, size, bytes };
 }
 
-/** Gathers small blobs; a large one goes by itself. */
+/** Collects small blobs; a large blob is copied by itself. */
 class BlobCopier {
   readonly #pair: Pair;
   #waiting: BlobPut[] = [];
@@ -104,14 +104,14 @@ async function copyLarge(from: Engine, to: Engine, hash: Hash): Promise<void> {
   if (stored.hash !== hash) throw lost(hash);
 }
 
-/** Copies one blob that a record needs and that was passed over as a chunk; false when there is none. */
+/** Copies one blob that a record needs and that was skipped as a chunk; false when there is none. */
 export async function copyMissing({ from, to }: Pair, hash: Hash): Promise<boolean> {
   if (!(await from.hasBlob(hash))) return false;
   await copyLarge(from, to, hash);
   return true;
 }
 
-/** Of blobs that are gone there is nothing to name. */
+/** A blob that is gone needs no name. */
 async function copyNames({ from, to, pause }: Pair, names: readonly Sha256Name[]): Promise<void> {
   const isMissing = await mapFew(
     names,

@@ -10,10 +10,10 @@ import type { Pair } from './pair.ts';
 
 // Makes one store the copy of another, whatever engines keep them.
 //
-// The state of the target says how far the copy is: every step reads it there and goes on behind it, so a copy that
-// was cut off anywhere is resumed by beginning it again. Nothing is written before the target was found to hold
-// nothing but the beginning of this source, and nothing is called a copy before both were compared record by record
-// and the target's bytes were read and checked.
+// The state of the target says how far the copy is. Every step reads it there and continues behind it, so a copy that
+// was cut off anywhere is resumed by beginning it again. Nothing is written before the target was found to hold only
+// the beginning of this source. The target counts as a copy only after both were compared record by record, and the
+// target's bytes were read and checked.
 
 export interface CopyCounts extends BlobCounts {
   readonly turns: number;
@@ -25,11 +25,11 @@ export interface CopyCounts extends BlobCounts {
 
 export interface CopyEngineOptions {
   readonly progress?: Progress;
-  /** Ends the copy between two steps; what was copied stays, and the next run goes on behind it. */
+  /** Ends the copy between two steps. The copied records stay, and the next run continues behind them. */
   readonly signal?: AbortSignal;
 }
 
-/** What was copied by this call; what a call before it had copied is not counted. */
+/** Counts the records that this call copied, without those of an earlier call. */
 export async function copyEngine(
   from: Engine,
   to: Engine,
@@ -62,7 +62,7 @@ function assertCapable(capability: Capability): void {
   );
 }
 
-/** What is still being written to cannot be compared. */
+/** A turn that is still being written to cannot be compared. */
 async function assertSealed(from: Engine): Promise<void> {
   const [open] = (await from.tips()).open;
   if (open === undefined) return;
@@ -73,10 +73,10 @@ async function assertSealed(from: Engine): Promise<void> {
   );
 }
 
-/** Reads do not show all damage: of a record that was lost with its name, nobody would know that it is missing. */
+/** Reads do not show all damage: if a record was lost with its name, nobody would know that it is missing. */
 async function checkSource(pair: Pair): Promise<void> {
   const { problems, more } = await check(pair, pair.from);
-  // What is only stale is made anew in the copy. Of those that are not listed nobody knows.
+  // Stale records are rebuilt in the copy. Problems that are not listed are unknown.
   const first = problems.find(({ severity }) => severity === 'lost') ?? problems[more > 0 ? 0 : -1];
   if (first === undefined) return;
   throw damaged(

@@ -9,7 +9,7 @@ const LINES_CHARS = 1024 * 1024;
 /** Documents of one commit hold about this many characters. */
 const DOCS_CHARS = 1024 * 1024;
 
-/** Names page by page, in order. */
+/** Names, page by page, in order. */
 export async function* namesOf(
   list: (limit: number, after?: string) => Promise<readonly string[]>,
 ): AsyncGenerator<readonly string[]> {
@@ -29,7 +29,7 @@ export function docsOf(engine: Engine): AsyncGenerator<readonly string[]> {
   return namesOf((limit, after) => engine.listDocs('', limit, after));
 }
 
-/** Returns how many lines were copied. */
+/** Returns the number of lines copied. */
 export async function copyLogs(pair: Pair): Promise<number> {
   let copied = 0;
   const { logs: total } = await pair.from.stats();
@@ -43,7 +43,7 @@ export async function copyLogs(pair: Pair): Promise<number> {
   return copied;
 }
 
-/** Each commit says how long the log is that it continues: nothing is ever appended twice. */
+/** Each commit states the length of the log that it continues: no line is ever appended twice. */
 async function copyLog({ from, to, pause }: Pair, name: string): Promise<number> {
   const end = (await from.getLog(name))?.lines ?? 0;
   const begin = (await to.getLog(name))?.lines ?? 0;

@@ -4,16 +4,19 @@ import type { QueueRecords, QueueState } from '../../queue/copy/queue-records.ts
 import { compareQueue } from './compare-queues.ts';
 import type { QueuePair } from './pair.ts';
 
-// Makes the queues of one store those of another, each as it was at one moment: queues may be in use meanwhile. Events are
-// never changed, so those up to the last one of that moment can be read and compared at any later time.
+// Makes the queues of one store those of another, each as it was at one moment: queues may be in use meanwhile. Events
+// never change, so the events up to the last one of that moment can be read and compared at any later time.
 
 export interface QueueCounts {
-  /** Those that were made, or that something was added to. */
+  /** The queues that were created, or that got new events. */
   readonly queues: number;
   readonly queueEvents: number;
 }
 
-/** What this call copied. Before it, `compareBeginnings` has said that the target may be a copy. */
+/**
+ * Copies the queues, and counts what this call copied. The caller has run `compareBeginnings`, which says that the
+ * target may be a copy.
+ */
 export async function copyQueues(pair: QueuePair): Promise<QueueCounts> {
   let [queues, queueEvents] = [0, 0];
   for (const name of await pair.from.names()) {
@@ -32,7 +35,7 @@ export async function copyQueues(pair: QueuePair): Promise<QueueCounts> {
   return { queues, queueEvents };
 }
 
-/** Each page says after which event it comes: nothing is ever added twice. */
+/** Each page states the event that it follows: no event is ever added twice. */
 async function copyEvents(
   { from, to, progress, pause }: QueuePair,
   name: string,
@@ -45,7 +48,7 @@ async function copyEvents(
     pause();
     const page = await from.events(name, after);
     const events = page.filter(({ id }) => id <= lastId);
-    // What comes after the last event was deleted, or was pushed since.
+    // Ids after the last of these events belong to deleted events, or to events pushed since.
     isDone = events.length < page.length || events.length === 0 || events.at(-1)?.id === lastId;
     const end = isDone ? lastId : (events.at(-1)?.id ?? after);
     await to.adoptEvents(name, { after, events, lastId: end });
@@ -56,7 +59,7 @@ async function copyEvents(
   return copied;
 }
 
-/** CORRUPT for the first queue that is damaged. `whose`: for the message. */
+/** CORRUPT for the first queue that is damaged. `whose` is for the message. */
 export async function assertSound(records: QueueRecords, whose: string): Promise<void> {
   const [damaged] = await records.check();
   if (damaged === undefined) return;

@@ -7,15 +7,15 @@ import { copyMissing } from './copy-blobs.ts';
 import { mapFew } from './map-few.ts';
 import type { Pair } from './pair.ts';
 
-/** Records in one commit. Where turns are gone each commit says again which, so it should not be few. */
+/** Records in one commit. Where turns are gone each commit says again which, so the number should not be small. */
 const TURNS = 4096;
 const CONTEXTS = 512;
 const PATCHES = 2048;
 
 /**
- * Turns in the order of their ids, and each context before the first turn that is in it. Contexts were made in the
- * order of their ids, too, each after the turn that it is based on: so whatever a context is based on is there when
- * a turn of it, or of a later one, comes.
+ * Copies turns in the order of their ids, and each context before its first turn. Contexts were made in the order of
+ * their ids, too, each after the turn that it is based on. So the base of a context is there when a turn of this
+ * context, or of a later one, comes.
  */
 export async function copyTurns(pair: Pair): Promise<{ turns: number; contexts: number }> {
   const { from, to, progress, pause } = pair;
@@ -59,7 +59,7 @@ function contextOf(entry: TurnEntry | undefined): bigint {
   return entry === undefined || entry.gone !== undefined ? 0n : entry.row.context;
 }
 
-/** Up to the context `last`; returns how far it got. */
+/** Copies contexts up to `last`; returns how far it got. */
 async function copyContexts(pair: Pair, known: bigint, last: bigint): Promise<bigint> {
   let done = known;
   while (done < last) {
@@ -72,7 +72,7 @@ async function copyContexts(pair: Pair, known: bigint, last: bigint): Promise<bi
   return done;
 }
 
-/** What was said of contexts that an earlier run had copied may have changed since. */
+/** The details of contexts that an earlier run had copied may have changed since. */
 async function restateContexts(pair: Pair, last: bigint): Promise<void> {
   const { from, to, pause, progress } = pair;
   for (let first = 1n; first <= last; first += BigInt(CONTEXTS)) {

@@ -1,6 +1,6 @@
 import { invalid, type QuipuError } from '../../base/errors.ts';
 
-/** `so far`: the target holds nothing but a beginning of the source. `whole`: it holds all of it. */
+/** `so far`: the target holds only a beginning of the source. `whole`: the target holds all of it. */
 export type Extent = 'so far' | 'whole';
 
 export function differs(extent: Extent, what: string): QuipuError<'INVALID'> {

@@ -1,7 +1,7 @@
-/** Over a network each is a question of its own: so many are asked at a time. */
+/** Over a network each item is a request of its own: this many are sent at a time. */
 const FEW = 32;
 
-/** `work` for each, a few at a time, with the results in the order of the items. */
+/** Runs `work` for each item, a few at a time, with the results in the order of the items. */
 export async function mapFew<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,

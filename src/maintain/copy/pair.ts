@@ -2,12 +2,12 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Progress } from '../../engine/progress.ts';
 import type { QueueRecords } from '../../queue/copy/queue-records.ts';
 
-/** What every step of a copy works with. */
+/** The parts that every step of a copy works with. */
 export interface Pair<T = Engine> {
   readonly from: T;
   readonly to: T;
   readonly progress: Progress;
-  /** Throws when the copy shall end here. Called between two steps, never within one. */
+  /** Throws when the copy must end here. Called between two steps, never within one. */
   readonly pause: () => void;
 }
 

@@ -2,12 +2,12 @@ import type { Hash } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { LiveSet } from '../live-set.ts';
 
-/** Nothing is swept, so any will do. */
+/** Nothing is swept, so any value will do. */
 const GRACE_MS = 3_600_000;
 
 /**
- * Every blob that was put. The chunks that large ones are stored as are left out: another engine cuts them for
- * itself. While it runs, no collection can take any of them. Memory: 10 bytes a chunk, as for a collection.
+ * Every blob that was put. The chunks of large blobs are left out: another engine cuts its own. While this runs, no
+ * collection can take any of the blobs. Memory: 10 bytes a chunk, as for a collection.
  */
 export async function* storedBlobs(engine: Engine): AsyncGenerator<readonly Hash[]> {
   const noted = { blob: () => undefined, turn: () => undefined };
