@@ -12,13 +12,13 @@ import { createStore } from './store/create-store.ts';
 import type { Store } from './store/store.ts';
 
 export interface ConnectOptions {
-  /** Says who you are, where the server wants to know. */
+  /** Authenticates the client, where the server asks for that. */
   readonly token?: string;
-  /** For a request with all its attempts, default 30 seconds. Work on the whole store may take longer. */
+  /** The time for a request with all its attempts, default 30 seconds. Work on the whole store may take longer. */
   readonly timeoutMs?: number;
   /** Certificates to trust instead of the system's, as PEM. For `quipus://`. */
   readonly ca?: string;
-  /** The largest payload a turn may carry. */
+  /** The largest payload that a turn may carry. */
   readonly maxPayloadBytes?: number;
 }
 
@@ -29,7 +29,7 @@ export async function connectStore(url: string, options: ConnectOptions = {}): P
   const transport = openTransport(address, options, timeoutMs);
   const engine = new RemoteEngine(transport, { timeoutMs });
   try {
-    // One attempt: a wrong address or token shows at once. Later ones may find a server that restarts.
+    // One attempt, so that a wrong address or token shows at once. Later requests may wait for a server that restarts.
     if (transport instanceof SocketTransport) await transport.connect();
     else await transport.call('engine.tips', [], { timeoutMs });
   } catch (error) {
@@ -39,7 +39,7 @@ export async function connectStore(url: string, options: ConnectOptions = {}): P
   return storeOver(engine, options);
 }
 
-/** The store over an engine that is in another process. */
+/** The store over an engine in another process. */
 export function storeOver(
   engine: RemoteEngine,
   { maxPayloadBytes }: Pick<ConnectOptions, 'maxPayloadBytes'> = {},

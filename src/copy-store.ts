@@ -13,7 +13,7 @@ import { type QueueCounts, assertSound, copyQueues } from './maintain/copy/copy-
 import type { QueuePair } from './maintain/copy/pair.ts';
 import type { QueueRecords } from './queue/copy/queue-records.ts';
 
-/** What a copy does not take along, and why. */
+/** A part of the store that a copy leaves out, and why. */
 export interface LeftOut {
   readonly what: string;
   readonly count: number;
@@ -22,9 +22,9 @@ export interface LeftOut {
 
 export interface CopyOptions {
   readonly progress?: Progress;
-  /** Ends the copy between two steps. The same call goes on from there. */
+  /** Ends the copy between two steps. The same call continues from there. */
   readonly signal?: AbortSignal;
-  /** Told before anything is written. */
+  /** Called before anything is written. */
   readonly onLeftOut?: (leftOut: readonly LeftOut[]) => void;
 }
 
@@ -35,13 +35,13 @@ export interface CopyReport extends CopyCounts, QueueCounts {
 interface Place {
   readonly engine: Engine;
   readonly queues: QueueRecords;
-  /** Where it is a folder of this machine. */
+  /** The folder, if the store is a folder of this machine. */
   readonly folder?: string;
 }
 
 /**
  * Makes `to` a copy of `from`: ids, numbers, times, versions and bytes. Each is a folder or a database. A copy that was
- * cut off goes on when it is called again; at the end both are compared, and all bytes of the copy were read.
+ * cut off continues when it is called again. At the end both are compared, and all bytes of the copy were read.
  */
 export async function copyStore(
   from: string,
@@ -81,7 +81,7 @@ async function copy(source: Place, target: Place, options: CopyOptions): Promise
   return { ...counts, ...queueCounts, leftOut };
 }
 
-/** Undefined for what is no folder. */
+/** Undefined for a place that is no folder. */
 function toFolder(what: string, place: string): string | undefined {
   if (typeof place !== 'string' || place === '') {
     throw invalid(what, 'names a store: a folder, or postgres://…');
@@ -122,7 +122,10 @@ function isWithin(outer: string, inner: string): boolean {
   return path === '' || (!path.startsWith('..') && !isAbsolute(path));
 }
 
-/** A folder alone: who else has it open would write to it. A database is open to others, and compared in the end. */
+/**
+ * Opens a folder alone: another process that has it open would write to it. A database is open to others, and is
+ * compared in the end.
+ */
 async function openPlace(
   place: string,
   folder: string | undefined,

@@ -10,7 +10,9 @@ export interface OpenDatabaseOptions {
   readonly maxPayloadBytes?: number;
 }
 
-/** Opens a PostgreSQL database as a store. Apart from `openStore`, so that a folder is opened without its client. */
+/**
+ * Opens a PostgreSQL database as a store. Separate from `openStore`, so that opening a folder does not load its client.
+ */
 export async function openDatabase(url: string, options: OpenDatabaseOptions): Promise<Store> {
   const { create, clock, connections, cacheBytes, maxPayloadBytes } = options;
   const engine = await openPostgresEngine(url, {

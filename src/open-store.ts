@@ -12,26 +12,26 @@ import { isPostgresAddress } from './postgres/address.ts';
 import type { Store } from './store/store.ts';
 
 /**
- * Those of `ConnectOptions` count for the address of a server, the rest for a directory; a database takes `create`,
- * `clock`, `cacheBytes`, `connections` and `maxPayloadBytes`.
+ * The options of `ConnectOptions` apply to the address of a server, the others to a directory. A database takes
+ * `create`, `clock`, `cacheBytes`, `connections` and `maxPayloadBytes`.
  */
 export interface OpenOptions extends ConnectOptions {
   /** `'unsafe'` answers before the disk has the bytes: a power cut can lose the last commits. */
   readonly durability?: 'safe' | 'unsafe';
-  /** Make the store when there is none. Default true. */
+  /** Create the store when there is none. Default true. */
   readonly create?: boolean;
-  /** Bound on the memory for caches. */
+  /** The limit on the memory for caches. */
   readonly cacheBytes?: number;
   /** Milliseconds since 1970, for `createdAt` and `updatedAt`. Default `Date.now`. */
   readonly clock?: () => number;
-  /** False: have the directory alone, so that other processes get LOCKED. Default true. */
+  /** False: keep the directory to this process, so that other processes get LOCKED. Default true. */
   readonly share?: boolean;
   /**
-   * How long to wait for a process that has the directory and does not answer for it. Default 30 seconds, and
-   * no time at all for one that does not share it.
+   * The time to wait for a process that has the directory and does not answer for it. Default 30 seconds, and no time
+   * at all for a process that does not share it.
    */
   readonly waitMs?: number;
-  /** Of a database: how many connections this process may have at once. Default 10. */
+  /** For a database: the number of connections that this process may have at once. Default 10. */
   readonly connections?: number;
 }
 
@@ -49,12 +49,12 @@ const OPTIONS: Record<keyof OpenOptions, true> = {
   ca: true,
 };
 
-/** What the one who keeps the data decides. */
+/** Options that only the process that keeps the data decides. */
 const FOR_DIRECTORIES = ['durability', 'create', 'cacheBytes', 'clock', 'share', 'waitMs'] as const;
-/** What a database decides, or has no use for. */
+/** Options that a database decides, or has no use for. */
 const NOT_FOR_DATABASES = ['durability', 'share', 'waitMs', 'token', 'timeoutMs', 'ca'] as const;
 
-/** What people write first, and what they should have written. */
+/** Common wrong names of options, and the right ones. */
 const MISSPELLED: ReadonlyMap<string, string> = new Map([
   ['fsync', 'durability: "unsafe"'],
   ['sync', 'durability: "unsafe"'],
@@ -73,9 +73,9 @@ const MISSPELLED: ReadonlyMap<string, string> = new Map([
 const CACHE_BYTES_MIN = 1 << 20;
 
 /**
- * Opens a directory as a store, and makes it first if need be, in any number of processes: the first one owns it
- * and answers for the others. Or reaches the store of a server, at `quipu://host:port`, `quipus://` (TLS),
- * `unix:<socket>` or `http(s)://`; or a database that any number of processes share, at `postgres://…`. Close the
+ * Opens a directory as a store, and creates it first if need be, in any number of processes: the first one owns it and
+ * answers for the others. Or connects to the store of a server, at `quipu://host:port`, `quipus://` (TLS),
+ * `unix:<socket>` or `http(s)://`. Or opens a database that any number of processes share, at `postgres://…`. Close the
  * store when done.
  */
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
@@ -109,7 +109,7 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
     throw new TypeError(`"${name}" is a text`);
   }
 
-  // Choose who answers.
+  // Choose the process that answers.
   if (isPostgresAddress(url)) {
     for (const name of NOT_FOR_DATABASES) {
       if (options[name] === undefined) continue;
@@ -148,7 +148,7 @@ async function openDirectory(
       })
     : { engine: await openFilesEngine(directory, engineOptions) };
 
-  // Put the kinds of thread over it.
+  // Add the kinds of thread over the engine.
   return createStore(engine, {
     queues: { folder: join(resolve(directory), 'queues') },
     folder: resolve(directory),
