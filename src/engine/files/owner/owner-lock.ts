@@ -5,10 +5,10 @@ import type { IoLock } from '../../io.ts';
 import { takeExclusiveLock } from '../disk/exclusive-lock.ts';
 import { leaveNote, OWNER_FILE, nameOwner, readOwnerNote } from './owner-note.ts';
 
-// The owner of a store holds the lock on `lock.db`. Nobody can read a database that is locked exclusively,
-// so the owner's name stands in `owner.json` beside it; that file alone means nothing.
-// A file that is deleted takes its lock with it: whoever came next would make another one, and be a second owner.
-// So there is a second lock, where nobody tidies up, and an owner holds both. To delete one of them changes nothing.
+// The owner of a store holds the lock on `lock.db`. An exclusively locked database cannot be read, so the owner's
+// name is in `owner.json` beside it. That file alone means nothing. A deleted file takes its lock with it: the next
+// process would make a new file and be a second owner. So there is a second lock, in a place that people do not
+// tidy up, and an owner holds both. Deleting one of them changes nothing.
 
 const SECOND_LOCK = 'journal/lock.db';
 
@@ -27,7 +27,7 @@ export function takeOwnerLock(path: string, owner: string): IoLock {
   try {
     leaveNote(folder, owner);
   } catch (error) {
-    // Nobody would ever let go of the lock.
+    // Without this, the lock would never be released.
     unlock();
     throw error;
   }
@@ -45,7 +45,7 @@ export function takeOwnerLock(path: string, owner: string): IoLock {
   };
 }
 
-/** Undefined, with neither taken, when someone has one of them. */
+/** Undefined, with neither lock taken, when another process holds one of them. */
 function takeBoth(first: string, second: string): (() => void) | undefined {
   const unlockFirst = takeExclusiveLock(first, 0);
   if (unlockFirst === undefined) return undefined;

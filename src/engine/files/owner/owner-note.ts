@@ -3,8 +3,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isNoRoom } from '../disk/io-error.ts';
 
-// What the owner of a folder leaves for those who find it locked: who it is, and how to reach it. Only the
-// lock decides who owns it; a note may be of one who is gone.
+// The owner of a folder leaves this note for processes that find the folder locked: its identity, and how to reach
+// it. Only the lock decides who owns the folder. The note may be of an owner that is gone.
 
 export const OWNER_FILE = 'owner.json';
 
@@ -13,7 +13,7 @@ export interface OwnerNote {
   readonly host: string;
   readonly since: string;
   readonly durability?: 'safe' | 'unsafe';
-  /** It answers, or will in a moment, for the store on a socket. */
+  /** True when the owner answers for the store on a socket, or will in a moment. */
   readonly shares?: boolean;
   /** The socket, where it is not at its usual place in the folder. */
   readonly socket?: string;
@@ -32,12 +32,14 @@ export function describeOwner(own: OwnWords = {}): string {
   return JSON.stringify(note);
 }
 
-/** Only for who holds the lock. */
+/** Only the holder of the lock may call this. */
 export function writeOwnerNote(folder: string, own: OwnWords): void {
   leaveNote(folder, describeOwner(own));
 }
 
-/** As `writeOwnerNote`. On a full disk there is none: others take the owner for one who shares, and find its socket. */
+/**
+ * Like `writeOwnerNote`. On a full disk there is no note: others assume that the owner shares, and find its socket.
+ */
 export function leaveNote(folder: string, text: string): void {
   const path = join(folder, OWNER_FILE);
   try {
@@ -48,7 +50,7 @@ export function leaveNote(folder: string, text: string): void {
   }
 }
 
-/** Undefined when there is none, or none that makes sense: the owner may be about to write it. */
+/** Undefined when there is no note, or none that makes sense: the owner may be about to write it. */
 export function readOwnerNote(folder: string): OwnerNote | undefined {
   let said: Readonly<Record<keyof OwnerNote, unknown>>;
   try {
@@ -68,7 +70,7 @@ export function readOwnerNote(folder: string): OwnerNote | undefined {
   };
 }
 
-/** For messages. */
+/** Describes the owner in messages. */
 export function nameOwner(note: OwnerNote | undefined): string {
   // The owner has the lock and has not written its name yet, or is about to leave.
   return note === undefined ? 'another process' : `process ${note.pid} on ${note.host}`;

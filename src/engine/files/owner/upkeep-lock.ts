@@ -1,11 +1,11 @@
 import { QuipuError } from '../../../base/errors.ts';
 
-/** One piece of upkeep at a time: a backup must not see packs go, a check no half-swept store. */
+/** Only one upkeep task runs at a time: a backup must not see packs go, a check must not see a half-swept store. */
 export class UpkeepLock {
   #holder: string | undefined;
   #waiting: (() => void)[] = [];
 
-  /** Takes the lock for `what`; the result gives it back. */
+  /** Takes the lock for `what`. Call the result to release it. */
   take(what: string): () => void {
     const holder = this.#holder;
     if (holder !== undefined) {
@@ -24,7 +24,7 @@ export class UpkeepLock {
     };
   }
 
-  /** Resolves when nobody has it. */
+  /** Resolves when the lock is free. */
   async idle(): Promise<void> {
     if (this.#holder !== undefined) await new Promise<void>((go) => this.#waiting.push(go));
   }

@@ -15,10 +15,10 @@ import type { BulkLease } from './bulk-packs.ts';
 import type { HeldBlobs } from './held-blobs.ts';
 import { type StoredSource, storeSource } from './store-large.ts';
 
-/** What is ready to be committed, and must be let go of once it is, or is not. */
+/** A batch that is ready to be committed. It must be released after the commit succeeds or fails. */
 export interface Prepared {
   readonly batch: PreparedBatch;
-  /** Blobs that are still being squeezed. */
+  /** The compression jobs of its blobs that are not finished. */
   readonly jobs: readonly SqueezeJob[];
   release(): Promise<void> | undefined;
 }
@@ -31,11 +31,11 @@ export interface PreparedSource extends Prepared {
 interface IntakeStore {
   readonly hasBlob: (hash: Hash) => boolean;
   readonly lease: () => Promise<BulkLease>;
-  /** How many commits are on their way. */
+  /** The number of commits in progress. */
   readonly underWay: () => number;
 }
 
-/** With fewer commits on their way, handing a blob to another thread costs more than it saves. */
+/** With fewer commits in progress, handing a blob to another thread costs more than it saves. */
 const CROWD = 4;
 
 /** The work before a commit, outside of any queue: compressing, cutting, writing large blobs. */
@@ -51,8 +51,8 @@ export class BlobIntake {
   }
 
   /**
-   * At once for a batch of small blobs, so that commits keep the order in which they were sent. One with
-   * a large blob takes its place when that is written.
+   * Prepares a batch of small blobs at once, so that commits keep the order in which they were sent. A batch with a
+   * large blob joins the queue when that blob is written.
    */
   prepareBatch(batch: Batch): Prepared | Promise<Prepared> {
     const { blobs = [], deltas } = batch;
@@ -126,7 +126,7 @@ export class BlobIntake {
     throw new Error(`a blob of ${blob.bytes.length} bytes did not count as large`);
   }
 
-  /** Chunks that are there already are held: a collection must not take them before the commit. */
+  /** Existing chunks are held: a collection must not take them before the commit. */
   async #read(
     chunks: AsyncIterable<Uint8Array>,
     wantSha256: boolean,

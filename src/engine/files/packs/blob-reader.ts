@@ -16,7 +16,7 @@ const FORGET_STEP = 4096;
 /** Finds a record; undefined when the store does not have the blob. */
 export type FindBlob = (hash: Hash) => BlobPlace | undefined;
 
-/** Blobs by hash: every byte that comes from the disk is checked against the hash it was asked by. */
+/** Reads blobs by hash. Every byte from the disk is checked against the requested hash. */
 export class BlobReader {
   readonly #files: StoreFiles;
   readonly #find: FindBlob;
@@ -48,9 +48,9 @@ export class BlobReader {
     for (const hash of hashes) this.#cache.delete(hash);
   }
 
-  /** Lets go of every blob for which `isKept` does not speak, with a rest now and then. */
+  /** Drops every blob from the cache that `isKept` rejects, with a pause now and then. */
   async forgetUnless(isKept: (hash: Hash) => boolean, rest: () => Promise<void>): Promise<void> {
-    // Those of this moment: whatever is read while this rests moves to the end.
+    // The list holds the hashes of this moment: a blob that is read during a pause moves to the end.
     const hashes = [...this.#cache.keys()];
     for (const [at, hash] of hashes.entries()) {
       if (!isKept(hash)) this.#cache.delete(hash);
@@ -58,19 +58,19 @@ export class BlobReader {
     }
   }
 
-  /** The chunks of a blob that is stored as such; none for any other. */
+  /** The chunks of a blob that is stored in chunks. No chunks for any other blob. */
   async chunksOf(hash: Hash): Promise<readonly Hash[]> {
     const place = this.#find(hash);
     if (place?.codec !== BlobCodec.chunks) return [];
     return (await this.#readList(place)).map((chunk) => chunk.hash);
   }
 
-  /** What `view` would give, if it is in memory. */
+  /** Like `view`, if the bytes are in memory. */
   peek(hash: Hash): Uint8Array | undefined {
     return this.#cache.get(hash);
   }
 
-  /** Shared with the cache: whoever wants to change it makes a copy. */
+  /** The bytes are shared with the cache: a caller that wants to change them makes a copy. */
   async view(hash: Hash): Promise<Uint8Array | undefined> {
     const cached = this.peek(hash);
     if (cached !== undefined) return cached;
@@ -88,7 +88,7 @@ export class BlobReader {
     const sizes = (await this.#readList(place)).map(
       (chunk) => this.#mustFind(chunk.hash, place).rawLength,
     );
-    // Before the memory is taken: a damaged record may claim any length.
+    // The check runs before memory is allocated: a damaged record may claim any length.
     if (sizes.reduce((sum, size) => sum + size, 0) !== place.rawLength) throw notTheSum(place);
     const whole = new Uint8Array(place.rawLength);
     let at = 0;
@@ -101,7 +101,7 @@ export class BlobReader {
 
   async #keep(place: BlobPlace): Promise<Uint8Array> {
     const bytes = await this.#readWhole(place);
-    // It may have been collected or erased while it was read.
+    // The blob may have been collected or erased while it was read.
     if (this.#find(place.hash) !== undefined) this.#cache.set(place.hash, bytes);
     return bytes;
   }
@@ -120,7 +120,7 @@ export class BlobReader {
     if (range !== undefined && range.length > 0) yield new Uint8Array(range);
   }
 
-  /** Yields the wanted part of each chunk; a whole blob is checked as a whole, too. */
+  /** Yields the requested range of each chunk. A whole blob is also checked as a whole. */
   async *#readChunks(place: BlobPlace, start: number, end: number): AsyncGenerator<Uint8Array> {
     const whole = start === 0 && end === place.rawLength ? createHasher() : undefined;
     let at = 0;
@@ -151,7 +151,7 @@ export class BlobReader {
   #mustFind(chunk: Hash, of: BlobPlace): BlobPlace {
     const place = this.#find(chunk);
     if (place !== undefined) return place;
-    // A blob that is collected or erased while it is read goes before its chunks do.
+    // When a blob is collected or erased during a read, the blob goes before its chunks.
     if (this.#find(of.hash) === undefined) throw missing(of.hash);
     throw corrupt(packFile(of.pack), of.offset, `chunk ${chunk} of blob ${of.hash} is missing`);
   }
@@ -162,7 +162,7 @@ export class BlobReader {
       const bytes = place.codec === BlobCodec.zstd ? decompress(stored, place.rawLength) : stored;
       if (hashBytes(bytes) === place.hash) return bytes;
     } catch {
-      // A stream that does not decompress is the same damage as one that gives other bytes.
+      // A stream that does not decompress is damaged, like one that gives other bytes.
     }
     throw corrupt(packFile(place.pack), place.offset, `blob ${place.hash} is damaged`);
   }
@@ -178,7 +178,7 @@ export class BlobReader {
       record.codec === place.codec &&
       record.rawLength === place.rawLength;
     if (same) return record.stored;
-    // A collection may have moved the record, or taken it, since it was looked up.
+    // A collection may have moved or removed the record since it was looked up.
     const now = this.#find(hash);
     if (now === undefined) throw missing(hash);
     if (now.pack !== pack || now.offset !== offset) return this.#readStored(now);

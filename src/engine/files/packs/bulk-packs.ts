@@ -8,8 +8,8 @@ import type { StoreFiles } from '../disk/store-files.ts';
 import { writeFully } from '../disk/write-fully.ts';
 import type { PackTail } from '../commit/tails.ts';
 
-// Large blobs go straight to a pack of their own kind, with their own sync, before the frame that
-// names them: sending them through the journal would write every byte twice.
+// Large blobs go directly to a pack of their own kind, with their own sync, before the frame that names them.
+// Sending them through the journal would write every byte twice.
 // Invariants
 // - A bulk pack has one writer at a time, and bytes count only up to the tail that a frame gave it.
 //   What lies beyond is the rest of a put that never finished, and the next one writes over it: unless
@@ -19,10 +19,10 @@ import type { PackTail } from '../commit/tails.ts';
 export interface BulkLease {
   readonly pack: number;
   readonly start: number;
-  /** Appends; `sync` makes everything so far durable, name included. */
+  /** Appends bytes. `sync` makes everything so far durable, the file name included. */
   write(bytes: Uint8Array): Promise<void>;
   sync(): Promise<void>;
-  /** Where the next byte goes. */
+  /** The place of the next byte. */
   readonly position: number;
   release(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export class BulkPacks {
     this.#journal = journal;
   }
 
-  /** Keeps puts away from a pack while `work` runs; false, and nothing is done, when one writes to it. */
+  /** Keeps puts away from a pack while `work` runs. Returns false, and does nothing, when a put is writing to it. */
   async withoutPuts(number: number, work: () => Promise<void>): Promise<boolean> {
     if (this.#busy.has(number)) return false;
     this.#busy.add(number);
@@ -82,7 +82,7 @@ export class BulkPacks {
     }
   }
 
-  /** A pack without its header is nobody's: it would take room, and a handle, for nothing. */
+  /** Removes a pack without its header: it would use room and a file handle for nothing. */
   async #begin(lease: Lease): Promise<void> {
     try {
       await lease.write(encodePackHeader(lease.pack, PackKind.bulk));
@@ -102,7 +102,7 @@ class Lease implements BulkLease {
   readonly #onFailedSync: (error: unknown, path: string) => void;
   readonly #onRelease: () => void;
   #position: number;
-  /** True while the folder may not know the file for good. */
+  /** True while the file's name may not be durable in the folder. */
   #isNew: boolean;
 
   constructor(

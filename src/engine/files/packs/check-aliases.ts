@@ -11,7 +11,7 @@ import type { Check } from '../check/check.ts';
 import { type Found, staleIndex } from '../check/findings.ts';
 import { eachRecord } from '../check/fixed-records.ts';
 
-/** SHA-256 names of blobs: each is computed again from the content. */
+/** Checks the SHA-256 names of blobs: each is computed again from the content. */
 export async function checkAliases(check: Check): Promise<void> {
   const { core, findings, snapshot } = check;
   const file = {
@@ -37,7 +37,7 @@ async function checkContent(check: Check, alias: AliasRecord, number: number): P
   const { core, findings, blobs } = check;
   const { hash, sha256 } = alias;
   if (!blobs.isThere(core, hash)) {
-    // A collection takes blobs that nothing refers to, and their other name means nothing then.
+    // A collection takes blobs that nothing refers to. Then their SHA-256 name means nothing.
     if (core.collected.next > 0 && !blobs.unreadable.has(hash)) return;
     const what = 'the blob with this SHA-256 cannot be read';
     findings.add({ ...problemOfAlias(number, what, false), id: hash });
@@ -49,7 +49,7 @@ async function checkContent(check: Check, alias: AliasRecord, number: number): P
   findings.add({ ...problemOfAlias(number, what, true), id: hash });
 }
 
-/** Undefined when the content cannot be read: that is told where it lies. */
+/** Undefined when the content cannot be read. Another check reports that damage at its place. */
 async function sha256Of({ core }: Check, hash: Hash): Promise<string | undefined> {
   const hasher = createSha256();
   try {

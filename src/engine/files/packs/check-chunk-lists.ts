@@ -9,9 +9,9 @@ const STEP = 64;
 export type ListPlace = Pick<BlobPlace, 'pack' | 'offset' | 'storedLength'>;
 
 /**
- * Blobs stored in chunks: every chunk is there and intact, and together they have the right length.
- * The hash over the whole is left to whoever reads it whole: computing it here, too, would read and
- * hash everything twice.
+ * Checks blobs stored in chunks: every chunk exists and is intact, and together they have the right length. The
+ * hash of the whole blob is checked when it is read as a whole: computing it here, too, would read and hash
+ * everything twice.
  */
 export async function checkChunkLists(check: Check, lists: readonly ListPlace[]): Promise<void> {
   for (const [done, place] of lists.entries()) {
@@ -25,7 +25,7 @@ async function checkList(check: Check, place: ListPlace): Promise<void> {
   const { pack, offset, storedLength } = place;
   const length = BLOB_OVERHEAD_BYTES + storedLength;
   const record = decodeBlobRecord(await files.read(packFile(pack), offset, length));
-  // A damaged record was told when its pack was read.
+  // A damaged record was reported when its pack was read.
   if (record?.codec !== BlobCodec.chunks) return;
   const { hash, rawLength } = record;
   const chunks = decodeChunkList(record.stored);

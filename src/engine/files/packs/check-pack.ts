@@ -26,8 +26,8 @@ export interface PackResult {
 type BlobItem = PackItem & { kind: 'blob' };
 
 /**
- * Every byte of a pack: checksums, and each blob unpacked and hashed. What it says of damaged ranges is
- * for the caller to tell, who knows from the index which blobs were there.
+ * Checks every byte of a pack: checksums, and the hash of each decompressed blob. Returns the damaged ranges. The
+ * caller reports them, because it knows from the index which blobs were there.
  */
 export async function checkPack(check: Check, pack: NamedPack): Promise<PackResult> {
   const { files, findings } = check;
@@ -57,7 +57,7 @@ export async function checkPack(check: Check, pack: NamedPack): Promise<PackResu
     records += 1;
     findings.read(item.bytes, 'blobs');
     if (!isRight(item)) addWrongBlob(check, pack, item);
-    // What was erased keeps its record, and no place in the index.
+    // An erased blob keeps its record and has no place in the index.
     if (item.codec === BlobCodec.erased) return;
     findings.counts.blobs += 1;
     blobBytes += item.rawLength;
@@ -87,7 +87,7 @@ function isRightPacked({ stored, rawLength, hash }: BlobItem): boolean {
   try {
     return hashBytes(decompress(stored, rawLength)) === hash;
   } catch {
-    // A stream that does not unpack is the same damage as one that gives other bytes.
+    // A stream that does not decompress is damaged, like one that gives other bytes.
     return false;
   }
 }
@@ -105,7 +105,7 @@ function addWrongBlob({ core, findings, blobs }: Check, pack: NamedPack, item: B
   });
 }
 
-/** The header names the pack, and a closed one has an end record with nothing behind it. */
+/** The header names the pack. A closed pack has an end record with nothing behind it. */
 async function checkEnds(
   { files, findings }: Check,
   pack: NamedPack,

@@ -11,8 +11,8 @@ import { findNamedPacks } from './named-packs.ts';
 import { PlaceSum } from './place-sum.ts';
 
 /**
- * Every pack, and whether the index has exactly the places that the packs have. Returns where the lists
- * of blobs in chunks are: they can be checked once all chunks have been.
+ * Checks every pack, and whether the index has exactly the places that the packs have. Returns the places of chunk
+ * lists, which can be checked once all chunks have been.
  */
 export async function checkPacks(check: Check): Promise<readonly ListPlace[]> {
   const { findings, snapshot } = check;
@@ -63,7 +63,7 @@ async function sumIndex(check: Check, lists: ListPlace[]): Promise<Map<number, P
   return sums;
 }
 
-/** Packs that must be there: those still written to, and those that the index has places in. */
+/** Packs that must exist: packs that are still written to, and packs that the index has places in. */
 function missingPacks(
   { core, snapshot }: Check,
   packs: readonly { readonly number: number }[],
@@ -71,7 +71,7 @@ function missingPacks(
 ): Set<number> {
   const there = new Set(packs.map((pack) => pack.number));
   const open = snapshot.tails.packs.map((pack) => pack.number);
-  // Named by a frame after the snapshot: no part of this check.
+  // A frame after the snapshot names this pack, so it is not part of this check.
   const young = new Set(core.tails.packs.map((pack) => pack.number));
   const used = [...indexed.keys()].filter((number) => !young.has(number));
   return new Set([...open, ...used].filter((number) => !there.has(number)));

@@ -18,7 +18,7 @@ export interface Suspect {
   readonly bad: readonly BadRange[];
 }
 
-/** Finds out which places differ, one by one. Slow, and only for packs in which something is wrong. */
+/** Finds the places that differ, one by one. Slow, and only for packs with a problem. */
 export async function comparePlaces(
   check: Check,
   suspects: ReadonlyMap<number, Suspect>,
@@ -34,8 +34,8 @@ export async function comparePlaces(
 }
 
 /**
- * Every place in the index is a record, or was one that is damaged now. Returns the damaged places that
- * it could tell together with their hash.
+ * Checks that every place in the index is a record, or was one that is damaged now. Returns the damaged places that
+ * could be reported together with their hash.
  */
 async function checkIndexedPlaces(
   check: Check,
@@ -73,14 +73,14 @@ async function checkPlace(check: Check, place: BlobPlace): Promise<void> {
   noteUnreadable(check, place);
 }
 
-/** Every record is found by its hash, here or at another place that is as good. */
+/** Checks that every record is found by its hash, here or at another place that is as good. */
 async function checkRecords(check: Check, number: number, length: number): Promise<void> {
   const { core, files, findings, blobs } = check;
   await walkPack(files, number, length, (item) => {
     if (item.kind !== 'blob' || item.codec === BlobCodec.erased) return;
     const { hash, offset } = item;
     const best = core.index.findBlob(hash);
-    // What was said of this very record stays; one that the index has elsewhere, wrongly, is found here.
+    // A finding about this very record stays. A record that the index wrongly has elsewhere is found here.
     const isHere = best?.pack === number && best.offset === offset;
     if (isHere || (best !== undefined && !blobs.unreadable.has(hash))) return;
     blobs.unreadable.delete(hash);

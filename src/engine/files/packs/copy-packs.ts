@@ -10,15 +10,15 @@ import type { CopiedPack } from '../backup/backup-note.ts';
 import type { CopyJob } from '../backup/copy-job.ts';
 
 const PIECE_BYTES = 1024 * 1024;
-/** No record is longer: the chunk list of the largest blob there can be has 19 MB at the very most. */
+/** No record is longer: the chunk list of the largest possible blob has at most 19 MB. */
 const RECORD_BYTES_MAX = 32 * 1024 * 1024;
 
-/** A pack of the store, up to where it counts. */
+/** A pack of the store, up to the byte where it counts. */
 export interface PackSpan extends CopiedPack {
   readonly closed: boolean;
 }
 
-/** Every pack that counts by `tails`. Lengths of packs that are `known` to be closed are not looked up. */
+/** Lists every pack that counts by `tails`. Does not look up the lengths of packs that are `known` to be closed. */
 export async function listSpans(
   files: StoreFiles,
   tails: Tails,
@@ -53,7 +53,7 @@ export async function copyPack(
     const piece = await from.read(name, at, Math.min(pieceBytes, length - at));
     const whole = wholeRecords(piece, at);
     if (whole === 0) {
-      // Perhaps a record longer than the piece, perhaps damage: more bytes will tell.
+      // This is a record longer than the piece, or damage. More bytes will tell.
       if (at + piece.length >= length || pieceBytes >= RECORD_BYTES_MAX) {
         throw corrupt(name, at, 'the blob record here is damaged');
       }
@@ -67,7 +67,7 @@ export async function copyPack(
   }
 }
 
-/** How many bytes from the start of `piece` are intact records, headers and ends included. */
+/** Counts the bytes from the start of `piece` that are intact records, headers and ends included. */
 function wholeRecords(piece: Uint8Array, start: number): number {
   let whole = 0;
   for (const item of scanPack(piece, start)) {
@@ -79,8 +79,8 @@ function wholeRecords(piece: Uint8Array, start: number): number {
 }
 
 /**
- * Where a pack without a tail ends. Undefined for a bulk pack that has no end: a put that never
- * finished left it, or one is writing to it right now.
+ * The end of a pack without a tail. Undefined for a bulk pack that has no end: a put that never finished left it,
+ * or a put is writing to it right now.
  */
 async function closedLength(files: StoreFiles, number: number): Promise<number | undefined> {
   const name = packFile(number);
@@ -89,7 +89,7 @@ async function closedLength(files: StoreFiles, number: number): Promise<number |
     await files.read(name, Math.max(0, size - PACK_END_BYTES), PACK_END_BYTES),
   );
   if (last?.length === size - PACK_END_BYTES) return size;
-  // A put that failed may have left bytes behind the end of a bulk pack.
+  // A failed put may have left bytes behind the end of a bulk pack.
   let found: number | undefined;
   await walkPack(files, number, size, (item) => {
     if (item.kind === 'end') found = item.length + PACK_END_BYTES;

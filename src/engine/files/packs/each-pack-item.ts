@@ -4,9 +4,9 @@ import type { StoreFiles } from '../disk/store-files.ts';
 import { streamPack } from './stream-pack.ts';
 
 /**
- * Every record of a pack, as `walkPack` does. Fast while nothing is wrong; from the first doubt on, a
- * record at a time and past what is damaged. What an item gives of its record is gone once the callback,
- * or what it returned, is done.
+ * Calls back for every record of a pack, like `walkPack`. Fast while nothing is wrong. From the first doubt on, it
+ * reads a record at a time and past damaged bytes. The bytes of an item are valid only until the callback, or the
+ * promise that it returned, is done.
  */
 export async function eachPackItem(
   files: StoreFiles,

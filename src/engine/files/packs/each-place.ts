@@ -3,7 +3,7 @@ import type { Check } from '../check/check.ts';
 
 const STEP = 1024;
 
-/** The index's places in what the snapshot covers, with a pause for others now and then. */
+/** Walks the index's places that the snapshot covers, with a pause for others now and then. */
 export async function eachPlace(
   { core, findings, snapshot }: Check,
   onPlace: (place: BlobPlace) => Promise<void> | void,

@@ -26,7 +26,7 @@ interface EncodedPacks {
   readonly tails: Tails;
 }
 
-/** The group's blobs go to the pack that is open; large ones lie in bulk packs already. */
+/** The group's small blobs go to the open pack. Large blobs are already in bulk packs. */
 export function encodePacks(draft: Draft, tails: Tails, newPack: () => number): EncodedPacks {
   const bulk = encodeExtents(draft, tails);
   const blobs = [...draft.blobs.entries()];
@@ -77,7 +77,7 @@ function encodeExtents(draft: Draft, before: Tails): EncodedPacks {
 
 interface Opening {
   readonly writes: readonly JournalWrite[];
-  /** Of the pack, when it is a new one; else empty. */
+  /** The header of a new pack. Empty for an existing pack. */
   readonly header: Uint8Array;
   readonly tails: Tails;
 }

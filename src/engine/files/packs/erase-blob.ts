@@ -8,21 +8,21 @@ import type { Writer } from '../commit/writer.ts';
 import { readErased } from './erased-blobs.ts';
 import { overwriteRecords } from './overwrite-records.ts';
 
-// Erasing: every record of the blob is overwritten in place with zeros of the same length, through the
-// journal, which is overwritten itself before and after. When `eraseBlob` resolves, no file of the store
-// holds the bytes. Before, so that a crash at any later point leaves nothing there, whatever checkpoint
-// it comes after; and after, because someone may have put the same bytes meanwhile.
-// A blob and its chunks go in one frame. Only when they are too much for one do chunks go first: then a
-// crash leaves the list, and whoever erases the blob again finds the other chunks by it.
+// Erasing overwrites every record of the blob in place with zeros of the same length, through the journal. The
+// journal itself is overwritten before and after. When `eraseBlob` resolves, no file of the store holds the bytes.
+// The journal is overwritten before, so that a crash at any later point leaves nothing there, whatever checkpoint
+// the crash follows. It is overwritten after, because the same bytes may have been put meanwhile. A blob and its
+// chunks go in one frame. Only when they are too large for one frame do chunks go first. Then a crash leaves the
+// list, and erasing the blob again finds the other chunks by it.
 
-/** Small enough for the reserve: on a full disk the frame of an erasure goes there. */
+/** Small enough for the reserve: on a full disk the frame of an erasure uses that space. */
 const FRAME_BYTES_MAX = 1024 * 1024;
 
 export async function eraseBlob(writer: Writer, hash: Hash): Promise<void> {
   await writer.upkeep('erasing', async () => {
     const { core } = writer;
     const relied = new Set<Hash>();
-    // A commit or a put beside this may come to need one of the chunks for another blob.
+    // A commit or a put beside this may need one of the chunks for another blob.
     core.reliance = { blob: (needed) => relied.add(needed), turn: () => undefined };
     const isNeeded = (chunk: Hash): boolean => relied.has(chunk) || writer.held.has(chunk);
     try {
@@ -38,12 +38,14 @@ export async function eraseBlob(writer: Writer, hash: Hash): Promise<void> {
   });
 }
 
-/** What a repair set aside: before the records, while it is known where they are. */
+/**
+ * Erases the copies that a repair set aside. This runs before the records are erased, while their places are known.
+ */
 async function eraseCopies({ core }: Writer, hashes: readonly Hash[]): Promise<void> {
   const quarantine = await Quarantine.load(core.files);
   if (quarantine.copies.length === 0) return;
   const ranges = new Map(hashes.map((hash): [Hash, FileRange[]] => [hash, []]));
-  // Also places that were overwritten by an attempt that did not get to its end.
+  // The places include those that an unfinished attempt has overwritten.
   for await (const { hash, pack, offset, length } of readErased(core.files)) {
     ranges.get(hash)?.push({ file: packFile(pack), offset, length });
   }
@@ -58,8 +60,8 @@ async function eraseCopies({ core }: Writer, hashes: readonly Hash[]): Promise<v
 }
 
 /**
- * Overwrites as many records as one frame takes, the first ones first; false when there was none. A blob
- * may have been stored more than once, by puts that ran side by side, and is found again then.
+ * Overwrites as many records as one frame takes, in order. Returns false when there was none. Concurrent puts may
+ * have stored a blob more than once. Then the blob is found again.
  */
 async function eraseSome(writer: Writer, hashes: readonly Hash[]): Promise<boolean> {
   const places: BlobPlace[] = [];
@@ -75,7 +77,7 @@ async function eraseSome(writer: Writer, hashes: readonly Hash[]): Promise<boole
   return places.length > 0;
 }
 
-/** The chunks of the blob that nothing else uses: no other chunk list, no turn, no patch. */
+/** The chunks that only this blob uses: no other chunk list, no turn and no patch names them. */
 async function chunksOfItsOwn({ core }: Writer, hash: Hash): Promise<Iterable<Hash>> {
   const own = new Set(await core.blobs.chunksOf(hash));
   if (own.size === 0) return own;

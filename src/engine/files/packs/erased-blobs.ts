@@ -10,7 +10,7 @@ import type { StoreFiles } from '../disk/store-files.ts';
 
 const PAGE_RECORDS = 4096;
 
-/** Everything that was ever erased, oldest first, from record `from` on. Throws at a record that is damaged. */
+/** Reads all erasure records, oldest first, from record `from` on. Throws at a damaged record. */
 export async function* readErased(files: StoreFiles, from = 0): AsyncGenerator<ErasedRecord> {
   for await (const { record, offset } of slotsOf(files, from)) {
     if (record === undefined) throw corrupt(ERASED_FILE, offset, 'the record here is damaged');
@@ -20,7 +20,7 @@ export async function* readErased(files: StoreFiles, from = 0): AsyncGenerator<E
 
 interface ErasedSlot {
   readonly offset: number;
-  /** Undefined when it is damaged. */
+  /** Undefined when the record is damaged. */
   readonly record: ErasedRecord | undefined;
 }
 
@@ -50,7 +50,7 @@ export class ErasedBlobs implements Iterable<Hash> {
     return erased;
   }
 
-  /** Where the next record goes. */
+  /** The place of the next record. */
   get fileBytes(): number {
     return this.#records * ERASED_RECORD_BYTES;
   }
@@ -59,7 +59,7 @@ export class ErasedBlobs implements Iterable<Hash> {
     return this.#hashes.size > 0 && this.#hashes.has(hash);
   }
 
-  /** For each record: a blob that was put again can be erased again. */
+  /** Counts each record: a blob that was put again can be erased again. */
   add(hash: Hash): void {
     this.#hashes.add(hash);
     this.#records += 1;

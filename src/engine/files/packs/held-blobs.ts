@@ -1,9 +1,9 @@
 import type { Hash } from '../../../base/brand.ts';
 
-/** Blobs that a put under way relies on, before any commit says so. */
+/** Blobs that an unfinished put relies on, before any commit says so. */
 export interface Hold {
   add(hash: Hash): void;
-  /** All that was added so far. */
+  /** All blobs that were added so far. */
   readonly hashes: readonly Hash[];
   end(): void;
 }

@@ -1,10 +1,9 @@
 import type { Hash } from '../../../base/brand.ts';
 
-// Which blobs the index has, and how long they are, for questions about all turns and chunks: 12 bytes a
-// blob. A lookup in the index itself reads a page of it, which made half of the time of checking small turns.
-// Of a hash 64 bits are kept.
-// Two hashes that share those bits pass for one: among ten million blobs a missing one goes unnoticed
-// with a chance of one in 10^12, and its reader still hears of it.
+// The blobs of the index with their lengths, for checks of all turns and chunks: 12 bytes a blob. A lookup in the
+// index itself reads a page of it, which took half of the time of checking small turns. 64 bits of each hash are
+// kept. Two hashes that share these bits count as one: among ten million blobs a missing one goes unnoticed with a
+// chance of one in 10^12, and its reader still gets an error.
 
 const BUCKET_BITS = 16;
 const BUCKETS = 2 ** BUCKET_BITS;
@@ -15,17 +14,17 @@ export class KnownBlobs {
   #sizes: Uint32Array;
   #count = 0;
   #isSorted = true;
-  /** Where the hashes begin that start with these 16 bits; empty until `seal`. */
+  /** The start of the hashes that begin with these 16 bits. Empty until `seal`. */
   #starts: Uint32Array = new Uint32Array();
 
-  /** `expected` is how many there will be, about. */
+  /** `expected` is the approximate number of blobs. */
   constructor(expected: number) {
     this.#high = new Uint32Array(expected + 1);
     this.#low = new Uint32Array(expected + 1);
     this.#sizes = new Uint32Array(expected + 1);
   }
 
-  /** Of a blob that is added twice, either size may be kept. */
+  /** When a blob is added twice, either size may be kept. */
   add(hash: Hash, size: number): void {
     const at = this.#count;
     if (at === this.#high.length) {
@@ -41,7 +40,7 @@ export class KnownBlobs {
     this.#count += 1;
   }
 
-  /** Call it when all are added, and before `sizeOf`. An index is walked in order, mostly. */
+  /** Call this after all blobs are added, and before `sizeOf`. An index is walked mostly in order. */
   seal(): void {
     if (!this.#isSorted) this.#sort();
     this.#starts = new Uint32Array(BUCKETS + 1);

@@ -4,7 +4,7 @@ import { packFile } from '../names.ts';
 import { listPacks } from './rebuild-packs.ts';
 import type { Check } from '../check/check.ts';
 
-/** A pack that counts, and how far. */
+/** A pack that counts, and the length that counts. */
 export interface NamedPack {
   readonly number: number;
   /** Bytes that were in use at the snapshot. */
@@ -13,8 +13,8 @@ export interface NamedPack {
 }
 
 /**
- * The packs of the snapshot. Ask after the index was walked, with `isUsed` telling which packs it has
- * places in: a bulk pack without an end is the rest of a put that did not finish, unless it is used.
+ * The packs of the snapshot. Call this after the index was walked. `isUsed` tells which packs the index has places
+ * in: a bulk pack without an end that is not used was left by an unfinished put.
  */
 export async function findNamedPacks(
   check: Check,
@@ -29,7 +29,7 @@ export async function findNamedPacks(
       named.push({ number, length: open.length, closed: false });
       continue;
     }
-    // Begun before the snapshot, named by a frame after it.
+    // The pack was begun before the snapshot, and a frame after the snapshot names it.
     if (core.tails.packs.some((pack) => pack.number === number)) continue;
     const length = await files.size(packFile(number));
     if (

@@ -6,8 +6,8 @@ import { ERASED_FILE, packFile } from '../names.ts';
 import type { Writer } from '../commit/writer.ts';
 
 /**
- * Overwrites records where they are, all of them in one frame, and notes that: backups follow the notes.
- * The blobs are not found there any more. Call it within `exclusively`.
+ * Overwrites records in place, all of them in one frame, and notes the erasure: backups follow these notes. The
+ * index does not find the blobs there any more. Call this within `exclusively`.
  */
 export async function overwriteRecords(
   writer: Writer,

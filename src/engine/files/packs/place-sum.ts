@@ -1,8 +1,8 @@
 import type { BlobPlace } from '../index/shelf.ts';
 
-// Whether two walks, in different orders, saw the same places: compared by count and by the sum of a
-// 64-bit mix of each place, so ten million places take a few bytes. Blob hashes are random already;
-// the mix only has to tie them to their place. It finds damage, it does not withstand forgery.
+// Tells whether two walks, in different orders, saw the same places. It compares the count and the sum of a 64-bit
+// mix of each place, so ten million places take a few bytes. Blob hashes are random already, so the mix only ties
+// them to their place. The sum finds damage and does not withstand forgery.
 
 export class PlaceSum {
   #count = 0;

@@ -4,8 +4,8 @@ import { toQuipuError } from '../disk/io-error.ts';
 import type { Writer } from '../commit/writer.ts';
 
 /**
- * The bytes of a blob, piece by piece. While a frame reaches the files, a pack may be gone that the index
- * still leads to: what looks damaged then is read again between two frames, from where it was.
+ * Reads the bytes of a blob, piece by piece. While a frame reaches the files, the index may still lead to a pack
+ * that is gone. Bytes that look damaged then are read again between two frames, from the same position.
  */
 export async function* readSteadily(
   writer: Writer,

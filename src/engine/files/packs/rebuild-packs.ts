@@ -8,9 +8,9 @@ import { indexPackItem } from '../index/index-writes.ts';
 import type { Rebuild } from '../index/rebuild.ts';
 
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** No record is longer: the chunk list of the largest blob there can be has 19 MB at the very most. */
+/** No record is longer: the chunk list of the largest possible blob has at most 19 MB. */
 const RECORD_BYTES_MAX = 32 * 1024 * 1024;
-/** Where every blob record begins, as bytes on disk. */
+/** The first bytes of every blob record on disk. */
 const MAGIC = Buffer.from('424c5342', 'hex');
 
 export async function rebuildPacks(rebuild: Rebuild): Promise<void> {
@@ -19,7 +19,7 @@ export async function rebuildPacks(rebuild: Rebuild): Promise<void> {
   const numbers = (await listPacks(files)).filter((number) => number < tails.nextPack);
   for (const [done, number] of numbers.entries()) {
     const open = tails.packs.find((pack) => pack.number === number);
-    // A bulk pack that no frame ever named is the rest of a put that did not finish.
+    // A bulk pack that no frame ever named was left by an unfinished put.
     if (open === undefined && !(await isClosed(rebuild, number))) continue;
     const length = open?.length ?? (await files.size(packFile(number)));
     await rebuildPack(rebuild, number, length);
@@ -39,9 +39,9 @@ export async function listPacks(files: StoreFiles): Promise<number[]> {
 }
 
 /**
- * A pack with no tail was closed: unless it is an abandoned bulk pack, which has no end record, and
- * not even a whole header when power was cut early. A damaged end is one all the same: taken for none, it
- * would make everything in the pack read as missing.
+ * A pack without a tail was closed, unless it is an abandoned bulk pack. Such a pack has no end record, and not
+ * even a whole header when power was cut early. A damaged end record still counts as an end: otherwise everything
+ * in the pack would read as missing.
  */
 async function isClosed({ files, isUsed }: Rebuild, number: number): Promise<boolean> {
   const [header] = scanPack(await files.read(packFile(number), 0, OPEN_FILE_HEADER_BYTES), 0);
@@ -57,7 +57,7 @@ async function isClosed({ files, isUsed }: Rebuild, number: number): Promise<boo
   return closed || isUsed(number);
 }
 
-/** True when most bytes are those of the end of a bulk pack at that offset; zeros prove nothing. */
+/** True when most bytes match the end record of a bulk pack at that offset. Zeros prove nothing. */
 function resemblesEnd(bytes: Uint8Array, offset: number): boolean {
   const end = encodePackEnd({ count: 0, length: offset });
   const telling = [...end.keys()].filter((at) => end[at] !== 0);
@@ -75,10 +75,12 @@ async function rebuildPack(rebuild: Rebuild, number: number, length: number): Pr
   });
 }
 
-/** Called for every record in order; the walk waits for what it returns. */
+/** Called for every record in order. The walk awaits the result. */
 export type OnPackItem = (item: PackItem) => void | Promise<void>;
 
-/** Every record up to `length`; after a bad one it goes on at the next place that reads as a record. */
+/**
+ * Walks every record up to `length`. After a bad record the walk continues at the next bytes that read as a record.
+ */
 export async function walkPack(
   files: StoreFiles,
   number: number,
@@ -95,7 +97,7 @@ export async function walkPack(
     if (!bad) {
       offset = next;
     } else if (!atEnd && next === offset && pieceBytes < RECORD_BYTES_MAX) {
-      // Perhaps a record longer than the piece, perhaps damage: more bytes will tell.
+      // This is a record longer than the piece, or damage. More bytes will tell.
       pieceBytes *= 2;
     } else if (!atEnd && next > offset) {
       offset = next;

@@ -27,7 +27,7 @@ export type PackItem =
   /** The bytes from here on are not a whole intact record. */
   | { readonly kind: 'bad'; readonly offset: number };
 
-/** Walks the records in `bytes`, which start at `start` of a pack, and stops at the first bad one. */
+/** Walks the records in `bytes`, which start at `start` of a pack. Stops at the first bad record. */
 export function* scanPack(bytes: Uint8Array, start: number): Generator<PackItem> {
   let at = 0;
   if (start === 0 && bytes.length > 0) {

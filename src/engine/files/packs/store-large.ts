@@ -14,7 +14,7 @@ import type { BulkLease } from './bulk-packs.ts';
 
 /** A blob's length is a u32 in its record. */
 const BLOB_BYTES_MAX = 0xffff_ffff;
-/** Records are gathered to writes of about this size. */
+/** Records are collected into writes of about this size. */
 const WRITE_BYTES = 1024 * 1024;
 
 /** A blob read to its end: small ones are in memory, large ones in a bulk pack and synced. */
@@ -32,7 +32,7 @@ export interface LargeStore {
   lease(): Promise<BulkLease>;
 }
 
-/** Reads `source` once. Only when it turns out to be large is anything written, in bounded memory. */
+/** Reads `source` once. Only a large blob is written here, in bounded memory. */
 export async function storeSource(
   store: LargeStore,
   source: AsyncIterable<Uint8Array>,
@@ -57,7 +57,7 @@ export async function storeSource(
   }
 }
 
-/** Bytes that arrived and are not cut into chunks yet; at most one piece more than two chunks. */
+/** Bytes that arrived and are not cut into chunks yet: at most two chunks and one piece. */
 class Gathered {
   #buffer: Buffer = Buffer.alloc(0);
 
@@ -101,7 +101,7 @@ class LargeWriter {
     this.#sha256 = wantSha256 ? createSha256() : undefined;
   }
 
-  /** Cuts off whole chunks; keeps what could still be part of a longer one, unless `last`. */
+  /** Cuts off whole chunks. Keeps bytes that could still be part of a longer chunk, unless `last`. */
   async take(gathered: Gathered, last: boolean): Promise<void> {
     const bytes = gathered.view;
     let at = 0;

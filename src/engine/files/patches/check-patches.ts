@@ -30,7 +30,7 @@ export async function checkPatches(check: Check): Promise<void> {
     findings.counts.patches += 1;
     const turn = Number(patch.turn);
     const isOpen = snapshot.openTurns.has(turn) && !patch.fsRoot;
-    // A number that was taken in the store that this one was copied from, and its record gone there.
+    // The number was taken in the store that this one was copied from, and its record was gone there.
     if (turn === 0 && patch.fsRoot && patch.payload === NO_HASH) return undefined;
     if (turn < 1 || turn >= nextTurn || isOpen) {
       findings.add(problemOfPatch(seq, `patch ${seq} is on a turn that is not there`, true));
@@ -52,7 +52,7 @@ async function checkMissing({ core, files, findings }: Check, patch: PatchRecord
       : [];
     if (roots.some((root) => root.seq > seq)) return;
   } catch (error) {
-    // Damage in one of the others is a finding of its own.
+    // Damage in another record is a separate finding.
     if (!isQuipuError(error, 'CORRUPT')) throw error;
   }
   findings.add(problemOfPatch(seq, `the payload of patch ${seq} cannot be read`, false));

@@ -9,10 +9,10 @@ import { corrupt } from '../disk/io-error.ts';
 import { PATCHES_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
-// Patches and file-system roots share one sequence and one file. Callers say which numbers they mean,
-// by rising number, and each function picks its kind.
+// Patches and file-system roots share one sequence and one file. Callers give the numbers in rising order, and each
+// function picks its kind.
 
-/** Record number `seq`, which has been handed out: an unreadable one is damage. */
+/** Reads record number `seq`, which has been handed out: an unreadable record is damage. */
 async function readRecord(files: StoreFiles, seq: number): Promise<PatchRecord> {
   const offset = seq * PATCH_RECORD_BYTES;
   const record = decodePatchRecord(await files.read(PATCHES_FILE, offset, PATCH_RECORD_BYTES));
@@ -29,7 +29,7 @@ export async function readPatches(files: StoreFiles, seqs: readonly number[]): P
   return rows;
 }
 
-/** Of each turn the root that counts, in the order of their numbers. */
+/** The root of each turn that counts, in the order of their numbers. */
 export async function readFsRoots(
   files: StoreFiles,
   seqs: readonly number[],
@@ -38,7 +38,7 @@ export async function readFsRoots(
   for (const seq of seqs) {
     const { turn, payload: root, fsRoot } = await readRecord(files, seq);
     if (!fsRoot) continue;
-    // Taken out first, so that the map keeps the order of the roots that count.
+    // The entry is removed first, so that the map keeps the order of the roots that count.
     newest.delete(turn);
     newest.set(turn, { turn, root, seq });
   }
@@ -51,7 +51,7 @@ export async function newestPatch(files: StoreFiles, seqs: readonly number[]): P
   return 0;
 }
 
-/** The root that came with a turn, when one did. */
+/** The root that the turn was appended with, if there was one. */
 export async function firstFsRoot(
   files: StoreFiles,
   seqs: readonly number[],

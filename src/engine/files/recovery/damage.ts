@@ -10,12 +10,12 @@ export interface DamagePlace {
   readonly what: string;
 }
 
-/** Enough to act on; a store with more is restored from a backup as a whole. */
+/** Enough places to act on. A store with more damage is restored from a backup as a whole. */
 const PLACES_MAX = 1000;
 
 /**
- * What was found damaged while the index was built from the files. Where something is missing from
- * the index for that reason, "not found" would be a lie, so those lookups say CORRUPT instead.
+ * The damage found while the index was built from the files. The index may lack entries because of it. There "not
+ * found" would be a lie, so such lookups answer CORRUPT.
  */
 export class DamageReport {
   readonly #places: DamagePlace[] = [];
@@ -28,7 +28,7 @@ export class DamageReport {
     return this.#places;
   }
 
-  /** Call before answering that something in `area` is not there. */
+  /** Call this before answering that something in `area` does not exist. */
   assertWhole(area: Area): void {
     const place = this.#places.find((found) => found.area === area);
     if (place !== undefined) throw corrupt(place.file, place.offset, place.what);

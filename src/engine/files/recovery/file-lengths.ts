@@ -28,7 +28,7 @@ export interface HeadedFile {
   readonly recordBytes: number;
 }
 
-/** The store's single files and what their headers say. */
+/** The store's single files and their headers. */
 export const HEADED_FILES: readonly HeadedFile[] = [
   { name: TURNS_FILE, magic: FILE_MAGIC.turns, recordBytes: TURN_RECORD_BYTES },
   { name: HEADS_FILE, magic: FILE_MAGIC.heads, recordBytes: HEAD_RECORD_BYTES },
@@ -42,7 +42,7 @@ export function headerOf({ magic, recordBytes }: Omit<HeadedFile, 'name'>): Uint
   return encodeFileHeader({ magic, recordBytes, kind: 0, number: 0 }, size);
 }
 
-/** How long each file is by its tail. The end of turns.log may belong to turns still open. */
+/** The length of each file by its tail. The end of turns.log may belong to turns that are still open. */
 export function fileLengths(tails: Tails): Map<string, number> {
   const lengths = new Map([
     [TURNS_FILE, tails.nextTurn * TURN_RECORD_BYTES],
@@ -57,8 +57,8 @@ export function fileLengths(tails: Tails): Map<string, number> {
 }
 
 /**
- * Refuses a store in which one kind of file stands in the place of another. Damage is no reason: whoever asks for what
- * is damaged or gone is told so, and the rest can be read.
+ * Refuses a store in which one kind of file stands in the place of another. Damage is no reason to refuse: a read
+ * of damaged or missing data fails, and the rest can be read.
  */
 export async function checkFiles(files: StoreFiles): Promise<void> {
   for (const headed of HEADED_FILES) {

@@ -1,18 +1,18 @@
 import { compress } from '../../../base/compress.ts';
 import { copyInto } from '../../../base/copy-into.ts';
 
-// Memory that the engine's thread and the squeezing thread share. A job lies in a slot: its state, its
-// lengths, its bytes and what became of them. Jobs are numbered as they come, and job n lies in slot
-// n mod SLOTS, so the number of jobs sent is all that the queue needs.
+// Memory that the engine's thread and the compression thread share. A job lies in a slot: its state, its lengths,
+// its bytes and their compressed form. Jobs are numbered in order, and job n lies in slot n mod SLOTS. So the queue
+// needs only the number of jobs sent.
 //
 //   control, 32-bit words:  jobs sent so far, whether the thread sleeps, then per slot: state, raw
 //   length, stored length
 //
-// A job belongs to whoever moves its state from SENT to TAKEN. Either side may, so a thread that gets
-// no processor, or that has died, holds up one job at most.
+// A job belongs to the thread that moves its state from SENT to TAKEN. Either side may do so. A thread that gets no
+// processor, or that has died, holds up one job at most.
 
 export const SLOTS = 128;
-/** A larger blob is squeezed where it arrives: it would hold up the others. */
+/** A larger blob is compressed by the thread that receives it: it would hold up the others. */
 export const SLOT_BYTES: number = 32 * 1024;
 
 const SENT_AT = 0;
@@ -44,7 +44,7 @@ export class SqueezeMemory {
     this.#bytes = Buffer.from(bytes);
   }
 
-  /** Wraps around; only differences mean something. */
+  /** The number wraps around. Only differences mean something. */
   get sent(): number {
     return Atomics.load(this.#control, SENT_AT);
   }
@@ -65,11 +65,11 @@ export class SqueezeMemory {
     this.#control[stateAt(slot) + 2] = 0;
     Atomics.store(this.#control, stateAt(slot), State.SENT);
     Atomics.add(this.#control, SENT_AT, 1);
-    // Waking a thread is a call to the kernel: once is enough.
+    // Waking a thread is a system call: once is enough.
     if (Atomics.exchange(this.#control, SLEEPS_AT, 0) === 1) Atomics.notify(this.#control, SENT_AT);
   }
 
-  /** Squeezes what is in the slot, unless someone else does or did. */
+  /** Compresses the job in the slot, unless the other side does or did. */
   squeeze(slot: number): boolean {
     const { SENT, TAKEN } = State;
     if (Atomics.compareExchange(this.#control, stateAt(slot), SENT, TAKEN) !== SENT) return false;
@@ -77,7 +77,7 @@ export class SqueezeMemory {
     return true;
   }
 
-  /** For the jobs of a thread that died: nobody else would end them. */
+  /** Ends the jobs of a thread that died: no other thread would end them. */
   squeezeAbandoned(): void {
     for (let slot = 0; slot < SLOTS; slot += 1) {
       if (this.#stateOf(slot) === State.TAKEN) this.#squeezeTaken(slot);
@@ -92,7 +92,7 @@ export class SqueezeMemory {
     return this.#view(slot, 0, this.#control[stateAt(slot) + 1] ?? 0);
   }
 
-  /** 0 when squeezing did not make it smaller, or is not done. */
+  /** 0 when compression did not make the bytes smaller, or is not done. */
   storedLength(slot: number): number {
     return this.#control[stateAt(slot) + 2] ?? 0;
   }
@@ -107,7 +107,7 @@ export class SqueezeMemory {
     Atomics.wait(this.#control, SENT_AT, seen);
   }
 
-  /** Resolves when the job in the slot, which someone has taken, is done. */
+  /** Resolves when the job in the slot is done. A thread must have taken it. */
   async untilDone(slot: number): Promise<void> {
     while (this.#stateOf(slot) === State.TAKEN) {
       await Atomics.waitAsync(this.#control, stateAt(slot), State.TAKEN).value;
@@ -135,7 +135,7 @@ export class SqueezeMemory {
 }
 
 export function slotOf(job: number): number {
-  // Unsigned, and SLOTS divides 2^32: numbers that wrapped around go on in the next slot.
+  // The number is unsigned, and SLOTS divides 2^32: numbers that wrapped around continue in the next slot.
   return (job >>> 0) % SLOTS;
 }
 

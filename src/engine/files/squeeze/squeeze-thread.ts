@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { SLOTS, type SharedParts, slotOf, SqueezeMemory } from './squeeze-memory.ts';
 
-// The squeezing thread. It never ends by itself: its engine ends it.
+// The compression thread. It never ends by itself: its engine ends it.
 
 const memory = new SqueezeMemory(workerData as SharedParts);
 let next = 0;
@@ -11,7 +11,7 @@ for (;;) {
     memory.waitForJobs(sent);
     continue;
   }
-  // The engine helps itself when it has to wait, and may be a round ahead.
+  // The engine compresses jobs itself when it has to wait, and may be a round ahead.
   if (((sent - next) | 0) > SLOTS) next = (sent - SLOTS) | 0;
   memory.squeeze(slotOf(next));
   next = (next + 1) | 0;

@@ -3,25 +3,25 @@ import type { Squeezed } from '../../plan/prepared-blob.ts';
 import { BlobCodec } from '../../../format/blob-record.ts';
 import { makeSharedParts, SLOT_BYTES, SLOTS, slotOf, SqueezeMemory } from './squeeze-memory.ts';
 
-// Compression takes about 60 µs per 10 KB, a third of what an append costs. When many writers append at
-// once, a second thread shares that work. It is a helper and no more: the engine's thread squeezes
-// whatever it would otherwise wait for, so nothing depends on the other one getting a processor.
+// Compression takes about 60 µs per 10 KB, a third of the cost of an append. When many writers append at once, a
+// second thread shares that work. The second thread is only a helper: the engine's thread compresses every job that
+// it would otherwise wait for. So nothing depends on the helper getting a processor.
 
-/** A blob that was handed over. Until it is done it reads as stored raw. */
+/** A blob that was handed over. Until the job is done, the blob reads as stored raw. */
 export interface SqueezeJob extends Squeezed {
   readonly done: boolean;
-  /** The bytes end here; whoever needs them longer has copied them. */
+  /** Ends the use of the bytes. A caller that needs them longer has copied them. */
   release(): void;
 }
 
 export class Squeezer {
   #memory: SqueezeMemory | undefined;
   #thread: Worker | undefined;
-  /** The oldest job that nobody is known to have taken. */
+  /** The oldest job that is not known to be taken. */
   #next = 0;
   #waiting = 0;
 
-  /** Undefined when there is no room for it: then the caller squeezes it itself. */
+  /** Undefined when there is no free slot. Then the caller compresses the blob itself. */
   send(bytes: Uint8Array): SqueezeJob | undefined {
     const memory = (this.#memory ??= this.#start());
     const slot = slotOf(memory.sent);
@@ -30,7 +30,7 @@ export class Squeezer {
     return new Job(memory, slot, bytes.length);
   }
 
-  /** Squeezes one job that nobody has taken yet. False when there is none. */
+  /** Compresses one job that is not taken yet. Returns false when there is none. */
   help(): boolean {
     const memory = this.#memory;
     if (memory === undefined) return false;
@@ -46,7 +46,7 @@ export class Squeezer {
 
   async untilDone(job: SqueezeJob): Promise<void> {
     if (!(job instanceof Job)) return;
-    // A wait for shared memory does not keep a process alive, and a commit must.
+    // A wait for shared memory does not keep a process alive, and a pending commit must.
     this.#waiting += 1;
     this.#thread?.ref();
     try {
@@ -65,7 +65,7 @@ export class Squeezer {
     const parts = makeSharedParts();
     const memory = new SqueezeMemory(parts);
     const file = new URL('./squeeze-thread.js', import.meta.url);
-    // Sources that run as they are have no file that a thread could load.
+    // Sources that run without a build have no file that a thread could load.
     if (!import.meta.url.endsWith('.js')) return memory;
     const thread = new Worker(file, {
       workerData: parts,

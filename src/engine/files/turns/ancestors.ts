@@ -2,10 +2,10 @@ import { stepTowards } from '../../../format/jump.ts';
 import type { TurnRow } from '../../rows.ts';
 import type { StoredTurn } from '../../plan/stored-turn.ts';
 
-/** A turn that must be there, because another one names it. */
+/** A turn that must exist, because another turn names it. */
 export type MustGet = (id: number) => Promise<StoredTurn>;
 
-/** The turn and its ancestors, the nearest first, `limit` rows at most. Waits for none that is at hand. */
+/** The turn and its ancestors, the nearest first, at most `limit` rows. Turns in memory cost no wait. */
 export async function chainBack(
   from: StoredTurn,
   limit: number,
@@ -21,7 +21,7 @@ export async function chainBack(
   return rows;
 }
 
-/** The ancestor at `depth`, at most the turn's own, in 2·log2(n) record reads at most. */
+/** The ancestor at `depth`, which is at most the turn's own, in at most 2·log2(n) record reads. */
 export async function ancestorOf(
   from: StoredTurn,
   depth: number,
@@ -38,7 +38,7 @@ function pointerTowards({ row, jump, sideJump }: StoredTurn, depth: number): num
   return step === 'jump' ? jump : sideJump;
 }
 
-/** The deepest turn on both chains. Turns of one depth jump to one depth, so both sides keep level. */
+/** The deepest turn on both chains. Turns of one depth jump to one depth, so both sides stay level. */
 export async function commonAncestorOf(
   a: StoredTurn,
   b: StoredTurn,

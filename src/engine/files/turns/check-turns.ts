@@ -14,7 +14,7 @@ import { TurnLinks } from './turn-links.ts';
 const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;
 const EMPTY_SLOT: Buffer = Buffer.alloc(TURN_RECORD_BYTES);
 
-/** Every turn record; what it returns tells the checks of heads and patches which turns there are. */
+/** Checks every turn record. The result tells the checks of heads and patches which turns exist. */
 export async function checkTurns(check: Check): Promise<TurnLinks> {
   const { findings, snapshot } = check;
   const { tails, totals, openTurns } = snapshot;
@@ -61,7 +61,7 @@ function checkTurn(check: Check, turn: TurnRecord, links: TurnLinks): void {
   if (turn.idempotency !== undefined && core.index.findKey(turn.idempotency) !== id) {
     findings.add(staleIndex(`the index does not know the idempotency key of turn ${id}`, `${id}`));
   }
-  // Nobody reads the rest of it, and of a turn that was gone before it was copied there is no more.
+  // The rest of a collected record is never read. A turn that was gone before it was copied has no more.
   if (isCollected(core.collected, id)) return;
   if (!core.types.has(turn.typeTag)) {
     findings.add(problemOfTurn(id, `the type of turn ${id} is not declared`, true));

@@ -1,9 +1,9 @@
 import { jumpsToGrandJump } from '../../../format/jump.ts';
 import type { TurnRecord } from '../../../format/turn-record.ts';
 
-// What must be remembered of each turn while the records are read in order: where it stands, and where
-// it jumps. 8 bytes and a bit per turn, 4 bytes per context: 82 MB for ten million turns. Turns are
-// numbered below 2^32 here; a store with more would have half a terabyte of turn records alone.
+// The facts to remember of each turn while the records are read in order: its depth and its jump. They take 8 bytes
+// and a bit per turn, 4 bytes per context: 82 MB for ten million turns. Turns are numbered below 2^32 here. A store
+// with more turns would have half a terabyte of turn records alone.
 
 export class TurnLinks {
   readonly #depths: Uint32Array;
@@ -35,12 +35,12 @@ export class TurnLinks {
     return this.#depths[id] ?? 0;
   }
 
-  /** The newest turn that was appended to the context; 0 when none was. */
+  /** The newest turn that was appended to the context. 0 when there is none. */
   newestIn(context: number): number {
     return this.#newest[context] ?? 0;
   }
 
-  /** What is wrong with the turn's place in its tree; undefined when it is right, or cannot be told. */
+  /** Describes the error in the turn's place in its tree. Undefined when it is right or cannot be checked. */
   problemOf(turn: TurnRecord): string | undefined {
     const id = Number(turn.id);
     const parent = Number(turn.parent);
@@ -49,7 +49,7 @@ export class TurnLinks {
       return isRoot ? undefined : `turn ${id} has no parent, and is not at depth 0`;
     }
     if (parent >= id) return `the parent of turn ${id} is not older than the turn`;
-    // A damaged parent is a problem of its own.
+    // A damaged parent is a separate problem.
     if (!this.isIntact(parent)) return undefined;
     const depth = this.depthOf(parent);
     if (turn.depth !== depth + 1) return `the depth of turn ${id} does not fit its parent`;

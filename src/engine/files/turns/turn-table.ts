@@ -10,14 +10,14 @@ import { TURNS_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { TypeTable } from './type-table.ts';
 
-/** About what a cached row takes in V8: the object, two bigints, a 64-character hash. */
+/** The approximate size of a cached row in V8: the object, two bigints, a 64-character hash. */
 const CACHED_TURN_BYTES = 512;
-/** Neighbours are read together: a chain appended in one go lies in consecutive slots. */
+/** Neighbours are read together: a chain appended at once lies in consecutive slots. */
 const PAGE_RECORDS = 32;
 const PAGE_BYTES = PAGE_RECORDS * TURN_RECORD_BYTES;
 const ZERO_RECORD = Buffer.alloc(TURN_RECORD_BYTES);
 
-/** Sealed turns by id. A slot is written once, so what is cached is never stale. */
+/** Sealed turns by id. A slot is written once, so a cached turn is never stale. */
 export class TurnTable {
   readonly #files: StoreFiles;
   readonly #types: TypeTable;
@@ -30,12 +30,12 @@ export class TurnTable {
     this.#turns = new LruCache(cacheBytes, () => CACHED_TURN_BYTES);
   }
 
-  /** How many records were asked for since the store was opened, from the cache or not. */
+  /** The number of records requested since the store was opened, from the cache or not. */
   get reads(): number {
     return this.#reads;
   }
 
-  /** What `get` would give, if it is in memory: whoever walks a chain need not wait for each turn. */
+  /** Like `get`, if the turn is in memory: a caller that walks a chain need not wait for each turn. */
   peek(id: number): StoredTurn | undefined {
     const cached = this.#turns.get(id);
     if (cached !== undefined) this.#reads += 1;
@@ -78,7 +78,7 @@ export class TurnTable {
     return { row, jump: Number(record.jump), sideJump: Number(record.sideJump), idempotency };
   }
 
-  /** Keeps the older neighbours of `wanted` too: whoever reads a turn mostly reads its parents next. */
+  /** Also caches the older neighbours of `wanted`: a reader of a turn mostly reads its parents next. */
   #takePage(page: number, bytes: Uint8Array, wanted: number): StoredTurn | undefined {
     for (let id = Math.max(1, page * PAGE_RECORDS); id < wanted; id += 1) {
       const neighbour =

@@ -9,19 +9,19 @@ import {
 import { TYPES_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
-/** Types are declared by programs, not made up per turn; this many would be a mistake in the caller. */
+/** Programs declare types and do not invent one per turn. This many types would be a mistake of the caller. */
 const TYPES_MAX = 65_536;
 
 const LINE_BREAK = 0x0a;
 
-/** A line of the file; `line` is missing when it declares nothing. */
+/** A line of the file. `line` is missing when the text declares nothing. */
 export interface FoundTypeLine {
   readonly line?: TypeLine;
   readonly offset: number;
   readonly length: number;
 }
 
-/** What was declared after the file was cut begins behind zeros, and counts. */
+/** Finds the lines. Types declared after the file was cut short begin behind zeros, and count. */
 export function* typeLinesIn(bytes: Uint8Array): Generator<FoundTypeLine> {
   for (let offset = 0; offset < bytes.length;) {
     const found = bytes.indexOf(LINE_BREAK, offset) + 1;
@@ -39,11 +39,11 @@ export function* typeLinesIn(bytes: Uint8Array): Generator<FoundTypeLine> {
 /** Declared types, all in memory: turn records carry only the tag. */
 export class TypeTable {
   readonly #byTag: Map<string, DeclaredType> = new Map();
-  /** Tags by name and version: saves a hash per append. */
+  /** Tags by name and version. They save a hash per append. */
   readonly #tags: Map<string, Map<number, string>> = new Map();
   #tagCount = 0;
 
-  /** Lines that are damaged are passed over: turns of their types are CORRUPT until the type is declared again. */
+  /** Skips damaged lines: turns of their types are CORRUPT until the type is declared again. */
   static async load(files: StoreFiles, bytes: number): Promise<TypeTable> {
     const table = new TypeTable();
     for (const { line } of typeLinesIn(await files.read(TYPES_FILE, 0, bytes))) {
@@ -80,7 +80,7 @@ export class TypeTable {
     this.#tagCount += 1;
   }
 
-  /** The line that declares a type; throws when there are more than anyone declares on purpose. */
+  /** The line that declares a type. Throws when there are more types than any program declares on purpose. */
   lineFor(declared: DeclaredType): Uint8Array {
     if (this.#byTag.size >= TYPES_MAX) {
       throw invalid(
