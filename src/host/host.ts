@@ -26,7 +26,7 @@ export interface HostOptions extends Omit<FilesEngineOptions, 'shares' | 'io' | 
 }
 
 const WAIT_MS = 30_000;
-/** The time in which a note may still be that of another process than the one that holds the lock now. */
+/** The wait in case the note was left by another process than the one that holds the lock now. */
 const NOTE_STALE_MS = 200;
 /** The least time for a connection, however little is left to wait. */
 const CONNECT_MS_MIN = 500;

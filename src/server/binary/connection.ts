@@ -29,8 +29,8 @@ import { toFrame } from '../../wire/to-frame.ts';
 import { tuneSocket } from './tune-socket.ts';
 import { goingAway, noAnswerYet } from './wire-error.ts';
 
-// One client from its first byte to its last. Frames come in through the inlet and become jobs, which begin in a fixed
-// order. The replies are put in line and leave through the outlet.
+// One client from its first byte to its last. Frames come in through the inlet and become jobs, which begin in a
+// defined order. The replies are put in line and leave through the outlet.
 
 /** The server takes frames up to this size even when it holds too much already. */
 const SMALL_FRAME_BYTES = 1024 * 1024;

@@ -47,7 +47,7 @@ function runtimeFolder(): string | undefined {
   try {
     fs.mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch {
-    // Then there is none, or it is not a folder; the check below decides.
+    // The path may still be missing, or be no folder; `isPrivate` checks that next.
   }
   return isPrivate(path) ? path : undefined;
 }
