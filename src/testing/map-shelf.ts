@@ -20,7 +20,7 @@ interface Context {
   labels: readonly string[];
 }
 
-/** The shelf in plain maps: the model of the real one, and free to make for rigs that open stores often. */
+/** The shelf in plain maps: the model of the real one, and cheap to make for rigs that open stores often. */
 export class MapShelf implements Shelf {
   readonly #blobs: Map<Hash, readonly BlobPlace[]> = new Map();
   readonly #sha256: Map<string, Hash> = new Map();
@@ -152,7 +152,7 @@ export class MapShelf implements Shelf {
   }
 
   close(): void {
-    // Nothing is held: the maps live as long as whoever tests with them.
+    // Nothing is held: the maps live as long as the test that uses them.
   }
 
   #addBlob(place: BlobPlace): void {

@@ -1,7 +1,7 @@
 import type { ShelfSource } from '../engine/files/index/index-keeper.ts';
 import { MapShelf } from './map-shelf.ts';
 
-/** A new, empty shelf at every opening: the engine then builds its index from the files alone. */
+/** Returns a new, empty shelf at every opening: the engine then builds its index from the files alone. */
 export function mapShelves(): ShelfSource {
   return {
     open: () => new MapShelf(),

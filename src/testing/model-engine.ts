@@ -41,13 +41,13 @@ const READ_PIECE_BYTES = 64 * 1024;
 
 export interface ModelEngineOptions {
   readonly clock?: () => number;
-  /** The state of an engine closed before: what opening a store again is for engines that keep one. */
+  /** The state of an engine closed before. For this engine it replaces opening a store again. */
   readonly state?: ModelState;
 }
 
 /**
- * The contract in its simplest form, in memory: what other engines are compared with.
- * A batch is applied within the call that sends it, so calls are answered in the order they come.
+ * The contract in its simplest form, in memory. Other engines are compared with this one. A batch is applied within the
+ * call that sends it, so calls are answered in the order they come.
  */
 export class ModelEngine implements Engine {
   readonly capabilities: EngineCapabilities = {
@@ -78,7 +78,7 @@ export class ModelEngine implements Engine {
     return committed;
   }
 
-  /** What opening a store does to turns that nobody can go on writing to. */
+  /** Does to open turns what the opening of a store does: nobody can go on writing to them. */
   interruptOpenTurns(): void {
     for (const [turn, bytes] of this.state.openBytes) {
       const payload = hashBytes(bytes);
@@ -244,7 +244,7 @@ export class ModelEngine implements Engine {
 
   subscribe(listener: (change: Change) => void): () => void {
     this.#assertOpen('subscribe');
-    // Wrapped, so that one function given twice is two subscriptions.
+    // The listener is wrapped, so that one function given twice is two subscriptions.
     const own = (change: Change): void => listener(change);
     this.#listeners.add(own);
     return () => {

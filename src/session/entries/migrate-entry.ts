@@ -37,7 +37,7 @@ function nameByPlace(fields: Fields, index: number): Fields {
   return { id: idOfLine(index), parentId, ...rest, ...kept };
 }
 
-/** Version 3 gives the messages of extensions their own role name. */
+/** Version 3 renames the role of messages of extensions from `hookMessage` to `custom`. */
 function renameHookMessage(fields: Fields): Fields {
   const { message } = fields;
   if (fields['type'] !== 'message' || typeof message !== 'object' || message === null) {

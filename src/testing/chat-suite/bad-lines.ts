@@ -4,8 +4,8 @@ import { eventsOf, newChat, reopen, textsOf } from './fixture.ts';
 import { openBeside, openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
-// Whatever is in the log or its document, the chat opens, says what it found and where, shows the rest,
-// and keeps every byte.
+// Whatever the log or its document holds, the chat opens, reports each problem and its place, shows the rest, and keeps
+// every byte.
 
 const EVENT = { schema_version: 1, event_id: '01J', at: '2026-11-15T00:00:00.000Z' };
 
@@ -99,7 +99,7 @@ export function badLinesSuite(target: StoreTarget): void {
         'it is about "other", created_at is of another kind, pinned is of another kind',
       );
       expect(await odd.status()).toMatchObject({ title: 'kept', pinned: false });
-      // Writing to it again leaves a document that fits.
+      // Writing to the chat again leaves a document that fits.
       await odd.add({ role: 'user', content: 'b' });
       expect(await (await reopen(rig, 'c1')).problems()).toEqual([]);
     });
@@ -116,7 +116,7 @@ export function badLinesSuite(target: StoreTarget): void {
       expect(await textsOf(damaged)).toEqual(
         Array.from({ length: 20 }, (_, n) => `${n}`).filter((n) => n !== '7'),
       );
-      // Where it would stand, on whatever page that is, and once.
+      // The problem is shown once, in its place, on whichever page that is.
       const shown: unknown[] = [];
       for (let before: number | undefined = Infinity; before !== undefined;) {
         const page = await damaged.messages({ limit: 3, ...(before !== Infinity && { before }) });

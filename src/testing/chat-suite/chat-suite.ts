@@ -10,7 +10,7 @@ import { redactBatchSuite } from './redact-batch.ts';
 import { redactionSuite } from './redaction.ts';
 import { streamsSuite } from './streams.ts';
 
-/** What every store does with chats. */
+/** The behaviour of chats that every store must have. */
 export function chatSuite(target: StoreTarget): void {
   describe(`chats on ${target.name}`, () => {
     messagesSuite(target);

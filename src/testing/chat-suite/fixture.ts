@@ -3,7 +3,7 @@ import type { ChatMessage } from '../../chat/projections/message.ts';
 import { openBeside } from '../store-suite/fixture.ts';
 import type { StoreRig } from '../store-suite/fixture.ts';
 
-/** The chat, read by someone who remembers nothing. */
+/** Opens the chat again, as a reader that remembers nothing. */
 export async function reopen(rig: StoreRig, id: string): Promise<Chat> {
   return (await openBeside(rig)).store.chats.open(id);
 }

@@ -3,8 +3,8 @@ import { openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { eventsOf, newChat, textsOf } from './fixture.ts';
 
-// Lines that this version writes, and that every later one must read. A change here is a change of the
-// format: it needs another schema version.
+// Lines that this version writes, and that every later version must read. A change here is a change of the format, and
+// needs another schema version.
 
 const AT = '2026-11-15T12:00:00.000Z';
 export const GOLDEN: readonly string[] = [
@@ -31,7 +31,7 @@ const META = `{
 }
 `;
 
-/** Random ids apart. */
+/** Replaces the random ids. */
 const steady = (line: string): string =>
   line
     .replace(/"event_id":"[0-9A-Z]{26}"/, '"event_id":"E"')

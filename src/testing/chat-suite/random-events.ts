@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { NewEvent } from '../../chat/events/event.ts';
 
-// Events of all types over few ids, so that they meet: messages begun twice, deltas after the end, edits of
-// messages that never were, redactions before the message.
+// Events of all types over few ids, so that they meet: messages begun twice, deltas after the end, edits of messages
+// that never were, redactions before the message.
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'e', '__proto__', 'constructor');
 const text = fc.string({ unit: 'binary', maxLength: 12 });

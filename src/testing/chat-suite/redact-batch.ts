@@ -7,9 +7,9 @@ import { blobTexts, openRig } from '../store-suite/fixture.ts';
 import type { StoreRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
-// Invariant: once a batch of questions was redacted, no reader is shown what was asked and answered in it;
-// once it was erased, no line and no blob has it. That it was asked and how it ended stays known. A
-// redaction that was cut off anywhere can be done again.
+// Invariant: once a batch of questions was redacted, no reader sees its questions and answers. Once it was erased, no
+// line and no blob has them. The chat still shows that the batch was asked and how it ended. A redaction that was cut
+// off anywhere can be done again.
 
 const SECRETS = ['where does Ana live', 'Lisbon or Porto', 'Rua das Flores 7', 'about Ana'];
 
@@ -32,7 +32,7 @@ async function answer(chat: Chat, id: string): Promise<void> {
 const notes = (count: number): NewEvent[] =>
   Array.from({ length: count }, () => ({ type: 'note', payload: {} }));
 
-/** Asked, answered and folded away; the segments behind it carry the last answers on. */
+/** A chat with a batch that was asked, answered and folded away. The segments behind it carry the last answers on. */
 async function longChat(rig: StoreRig): Promise<Chat> {
   const chat = await newChat(rig);
   await chat.append(notes(1020));
@@ -65,7 +65,7 @@ async function shownBy(chat: Chat): Promise<string[]> {
   return SECRETS.filter((secret) => all.includes(secret) || document.includes(secret));
 }
 
-/** Whether the nth change was one of the erasure. If so, it is done again, and must be whole then. */
+/** Returns whether the nth change was one of the erasure. If so, the erasure is done again, and must be whole then. */
 async function isCutOff(target: StoreTarget, nth: number): Promise<boolean> {
   const rig = await openRig(target);
   const chat = await longChat(rig);
@@ -87,7 +87,7 @@ async function isCutOff(target: StoreTarget, nth: number): Promise<boolean> {
   return true;
 }
 
-/** The nth change of the store is the last one: it is made, and nobody hears of it. */
+/** Makes the nth change of the store the last one: the change is made, and the caller gets no answer. */
 function failNth({ engine }: StoreRig, nth: number): () => void {
   let count = 0;
   const failing = <A extends unknown[], T>(work: (...given: A) => Promise<T>) => {
@@ -161,7 +161,7 @@ export function redactBatchSuite(target: StoreTarget): void {
     });
 
     it('can be done again, wherever it was cut off', { timeout: 60_000 }, async () => {
-      // Where each call takes long, at some of the places.
+      // Where each call takes long, only some of the places are tried.
       const step = target.randomRuns === undefined ? 1 : 5;
       let failing = 1;
       while (await isCutOff(target, failing)) failing += step;

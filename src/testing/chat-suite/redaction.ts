@@ -33,7 +33,7 @@ export function redactionSuite(target: StoreTarget): void {
       rig.engine.upkeep.eraseLines = async () => undefined;
       const chat = await newChat(rig);
       await fill(chat);
-      // Whoever looks again finds that the lines are there still.
+      // A caller that looks again finds that the lines are still there.
       await failure(eraseAll(chat), 'INVALID');
       expect((await rig.engine.readLog(eventsOf('c1'), 0, 20)).join()).toContain(SECRETS.added);
     });
@@ -61,7 +61,7 @@ export function redactionSuite(target: StoreTarget): void {
       await textsOf(other);
       await chat.append(Array.from({ length: 1100 }, () => ({ type: 'note', payload: {} })));
       await eraseAll(chat);
-      // It folds what is new now, and seals the segment that had the texts.
+      // The chat folds the new events now, and seals the segment that had the texts.
       expect((await other.status()).events).toBeGreaterThan(1100);
       const stored = await blobTexts(rig.engine);
       for (const text of Object.values(SECRETS)) {

@@ -37,7 +37,7 @@ export function streamsSuite(target: StoreTarget): void {
       const commit = rig.engine.commit.bind(rig.engine);
       let waiting: (() => void)[] | undefined;
       rig.engine.commit = async (batch) => {
-        // Both have decided before either is carried out.
+        // Both writers have decided before either change is carried out.
         await new Promise<void>((resolve) => {
           if (waiting === undefined) return resolve();
           waiting.push(resolve);
@@ -56,7 +56,7 @@ export function streamsSuite(target: StoreTarget): void {
       const loose = createStore(rig.engine);
       const [one, two] = [await rig.store.chats.open('c1'), await loose.chats.open('c1')];
       const event = { type: 'note', payload: {} };
-      // The very first one has a condition on the document, too.
+      // The very first change has a condition on the document, too.
       await one.append(event);
       await two.status();
       waiting = [];
@@ -77,7 +77,7 @@ export function streamsSuite(target: StoreTarget): void {
         const done = await commit(batch);
         if (batch.logs === undefined || !isLost) return done;
         isLost = false;
-        // As an engine does that sends a batch again when the connection broke.
+        // An engine that sends a batch again after a broken connection does the same.
         return commit(batch);
       };
       await chat.append({ type: 'note', payload: {} });
@@ -127,7 +127,7 @@ export function streamsSuite(target: StoreTarget): void {
       }
       await stream.complete();
       const took = performance.now() - started;
-      // The first goes at once, and the message is completed by one of its own.
+      // The first delta goes at once, and a change of its own completes the message.
       expect(commits).toBeLessThanOrEqual(took / 20 + 3);
       await vi.waitFor(() => expect(commits).toBeGreaterThan(3), PATIENCE);
       expect(await chat.message(stream.id)).toMatchObject({ content: expected, state: 'complete' });

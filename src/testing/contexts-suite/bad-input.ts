@@ -11,7 +11,7 @@ type Call = (contexts: Contexts, id: ContextId, turn: TurnId) => unknown;
 const GOOD: NewTurn = { type: 't', payload: 1 };
 const wrong = <T>(value: unknown): T => value as T;
 
-/** What is named in the error, and the call that gets it. */
+/** The name in the error, and the call that gets it. */
 const CALLS: readonly [string, Call][] = [
   ['context id', (contexts) => contexts.get(wrong(0n))],
   ['context id', (contexts) => contexts.get(wrong('1'))],
@@ -110,7 +110,7 @@ export function badInputSuite(target: ContextsTarget): void {
   });
 }
 
-/** Two of the calls leave a turn open; the next calls want the context free. */
+/** Two of the calls leave a turn open. The next calls need the context free. */
 async function sealWhatIsOpen(contexts: Contexts, id: ContextId): Promise<void> {
   const context = await contexts.get(id);
   if (context === undefined || context.openTurn === 0n) return;

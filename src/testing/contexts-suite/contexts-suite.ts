@@ -14,7 +14,7 @@ import { readsSuite } from './reads.ts';
 import { streamingSuite } from './streaming.ts';
 import { treeSuite } from './tree.ts';
 
-/** What every store does with contexts, turns and blobs. */
+/** The behaviour of contexts, turns and blobs that every store must have. */
 export function contextsSuite(target: ContextsTarget): void {
   describe(`contexts on ${target.name}`, () => {
     manageSuite(target);

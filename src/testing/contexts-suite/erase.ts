@@ -88,7 +88,7 @@ function describeSharing(target: ContextsTarget): void {
   it('erases everywhere when told, and hides nothing else', async () => {
     const { store, contexts, id, ids } = await openWith(target, 'secret', 'b', 'c', 'd');
     const [first, second, third] = ids.map(present);
-    // The second shows the secret, the third showed it once.
+    // The second turn shows the secret, the third showed it once.
     await contexts.patch(present(second), 'secret');
     const once = await contexts.patch(present(third), 'secret');
     await contexts.patch(present(third), 'shown');

@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import { PAYLOAD_BYTES_MAX } from './contexts-target.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 
-/** A fresh store that is closed when the test is over, whatever came of it. */
+/** Opens a fresh store that is closed when the test is over, whatever its result. */
 export async function openStore(target: ContextsTarget): Promise<Store> {
   const store = await target.open({ maxPayloadBytes: PAYLOAD_BYTES_MAX });
   onTestFinished(() => store.close());
@@ -46,7 +46,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** The next `count` items of an iteration that goes on. */
+/** Returns the next `count` items of an iteration that goes on. */
 export async function take<T>(items: AsyncIterator<T>, count: number): Promise<T[]> {
   const taken: T[] = [];
   while (taken.length < count) {
@@ -57,14 +57,14 @@ export async function take<T>(items: AsyncIterator<T>, count: number): Promise<T
   return taken;
 }
 
-/** The iterator of something that goes on, ended when the test is over. */
+/** The iterator of an iteration that goes on. It ends when the test is over. */
 export function iterate<T>(start: (signal: AbortSignal) => AsyncIterable<T>): AsyncIterator<T> {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
   return start(controller.signal)[Symbol.asyncIterator]();
 }
 
-/** For assertions that must hold for the thrown and for the rejected alike. */
+/** For assertions that must hold for thrown and rejected errors alike. */
 export async function settle(work: () => unknown): Promise<unknown> {
   return work();
 }

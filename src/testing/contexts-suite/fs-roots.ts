@@ -15,7 +15,7 @@ async function putFile(store: Store, text: string): Promise<Hash> {
   return (await store.blobs.put(new TextEncoder().encode(text))).hash;
 }
 
-/** A tree as existing clients write it: entries of name, kind, mode, size and the 32 bytes of a hash. */
+/** Puts a tree as existing clients write it: entries of name, kind, mode, size and the 32 bytes of a hash. */
 async function putTree(store: Store, entries: Readonly<Record<string, Hash>>): Promise<Hash> {
   const tree = Object.entries(entries).map(([name, hash]) => ({
     '1': name,

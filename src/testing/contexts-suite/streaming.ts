@@ -185,7 +185,7 @@ function describeResuming(target: ContextsTarget): void {
   });
 }
 
-/** What was acknowledged is there after reopening, still open or marked as interrupted. */
+/** Expects that acknowledged text is there after reopening, still open or marked as interrupted. */
 async function expectText(
   target: ContextsTarget,
   store: Awaited<ReturnType<ContextsTarget['open']>>,

@@ -7,8 +7,8 @@ import type { ContextsTarget } from './contexts-target.ts';
 import { PAYLOAD_BYTES_MAX } from './contexts-target.ts';
 import { collect, expectIds } from './fixture.ts';
 
-// Random appends, rewinds and forks on a store and on plain arrays: each context is the list of the
-// turns that lead to its head, and each turn keeps the list that leads to it.
+// Random appends, rewinds and forks on a store and on plain arrays: each context is the list of the turns that lead to
+// its head, and each turn keeps the list that leads to it.
 
 type Step =
   | { readonly do: 'append'; readonly at: number; readonly count: number }

@@ -1,5 +1,4 @@
-// The bytes of a file as a table of pages, so that ten thousand crash images of one disk share what
-// they have in common.
+// The bytes of a file as a table of pages, so that ten thousand crash images of one disk share their common pages.
 //
 // Invariants
 // - A page is written in place only by the content that made it since its last `clone`.
@@ -16,7 +15,7 @@ interface Page {
 
 let lastOwner = 0;
 
-/** A buffer of its own costs more than the page that it holds. */
+/** A buffer of its own for each page would cost more than the page. */
 const SLAB_BYTES = 64 * PAGE_BYTES;
 let slab = new Uint8Array(SLAB_BYTES);
 let slabUsed = 0;
@@ -48,7 +47,7 @@ export class Content {
     return this.#length;
   }
 
-  /** Costs the same whatever the size: both sides copy a page when they first write to it. */
+  /** The cost does not depend on the size: both sides copy a page when they first write to it. */
   clone(): Content {
     const copy = new Content();
     copy.#length = this.#length;
@@ -88,7 +87,7 @@ export class Content {
     }
   }
 
-  /** Cuts off, or extends with zeros. */
+  /** Cuts the content off, or extends it with zeros. */
   resize(length: number): void {
     if (length === this.#length) return;
     this.#hash = 0;
@@ -111,7 +110,7 @@ export class Content {
     return bytes;
   }
 
-  /** Equal bytes have equal hashes. Good to tell images apart, worthless against an adversary. */
+  /** Equal bytes have equal hashes. The hash tells images apart, and is worthless against an adversary. */
   hash(): number {
     if (this.#hash !== 0) return this.#hash;
     let hash = mixHashes(1, this.#length);
@@ -144,7 +143,7 @@ export class Content {
   }
 }
 
-/** 52 bits from two numbers of up to 52 bits; never 0. The order of the two matters. */
+/** Makes 52 bits from two numbers of up to 52 bits; never 0. The order of the two matters. */
 export function mixHashes(first: number, second: number): number {
   const lowFirst = first >>> 0;
   const highFirst = Math.floor(first / 2 ** 32);
@@ -159,7 +158,7 @@ export function mixHashes(first: number, second: number): number {
   return joinHash(a ^ (a >>> 16), b ^ (b >>> 15));
 }
 
-// Not a CRC: a record followed by its own CRC has the same CRC whatever it says.
+// This is not a CRC: a record followed by its own CRC has the same CRC whatever the record says.
 function hashOf(page: Page): number {
   if (page.hash !== 0) return page.hash;
   const words = new Uint32Array(page.bytes.buffer, page.bytes.byteOffset, PAGE_BYTES / 4);

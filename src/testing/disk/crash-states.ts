@@ -7,13 +7,13 @@ import type { Fate } from './draw-fates.ts';
 import { MemoryIo } from './memory-io.ts';
 import { SeededRandom } from './seeded-random.ts';
 
-// What a power cut can leave of a disk. Each change that no sync has covered is kept, lost, torn,
-// replaced by zeros or kept by the sector, whatever happened to the others; each name is kept or lost.
+// The states of a disk that a power cut can leave. Each change that no sync has covered is kept, lost, torn, replaced
+// by zeros or kept by the sector, whatever happened to the others; each name is kept or lost.
 
 /** One possible disk after the crash. */
 export interface CrashImage {
   readonly disk: MemoryIo;
-  /** What became of each uncertain change, for the message of a failed check. */
+  /** Describes the fate of each uncertain change, for the message of a failed check. */
   story(): string;
 }
 
@@ -26,8 +26,8 @@ interface Uncertain {
 type Change = PendingWrite | PendingEntry;
 
 /**
- * Up to `limit` images of the disk in `snapshot`, the same ones for the same seed. The first has lost
- * all it could, the second has lost nothing; equal ones may come twice.
+ * Yields up to `limit` images of the disk in `snapshot`, the same ones for the same seed. The first has lost all it
+ * could, the second has lost nothing. Equal images may come twice.
  */
 export function* crashImages(
   snapshot: DiskSnapshot,
@@ -43,11 +43,11 @@ export function* crashImages(
   }
 }
 
-/** Changes in nodes that no name can lead to after a crash are left out. */
+/** Leaves out changes in nodes that no name can lead to after a crash. */
 function findUncertain(snapshot: DiskSnapshot): Uncertain {
   const found: { change: Change; node: NodeId }[] = [];
   const seen = new Set<NodeId>([ROOT]);
-  // A set is walked in the order of insertion, including what is added on the way.
+  // A set is walked in the order of insertion, including items added on the way.
   for (const node of seen) {
     const state = snapshot[node];
     if (state === undefined) continue;
@@ -97,7 +97,7 @@ function buildDisk(snapshot: DiskSnapshot, uncertain: Uncertain, fates: readonly
 
 const SECTOR_BYTES = 512;
 
-/** What `write` leaves in `content` when it meets `fate`. */
+/** Applies `write` to `content` with the given `fate`. */
 function leave(content: Content, write: PendingWrite, fate: Fate | undefined): void {
   if (fate === undefined || fate.do === 'lose') return;
   if (fate.do === 'keep' || write.do === 'truncate') return applyWrite(content, write);

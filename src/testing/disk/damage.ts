@@ -2,8 +2,8 @@ import type { Content } from './content.ts';
 import type { MemoryIo } from './memory-io.ts';
 import { SeededRandom } from './seeded-random.ts';
 
-// What a disk can do to bytes that were durable: change them, cut them off, give back old ones.
-// A store may answer each damage only with what it held before, or with an error that names it.
+// The ways in which a disk can damage durable bytes: change them, cut them off, give back old ones. A store may answer
+// each damage only with its earlier content, or with an error that names the damage.
 
 export interface Damage {
   readonly path: string;
@@ -16,13 +16,13 @@ export interface Damage {
 
 export interface DamageOptions {
   readonly seed: number;
-  /** Which files; all by default. */
+  /** Selects the files; all by default. */
   readonly only?: (path: string) => boolean;
   /** At most this many damages of a kind in one file, drawn at random when there could be more. */
   readonly perFile?: number;
 }
 
-/** One flipped bit, or all bits flipped, in each byte of each file. */
+/** Flips one bit, or all bits, in each byte of each file. */
 export function* flipBytes(disk: MemoryIo, options: DamageOptions): Generator<Damage> {
   const random = new SeededRandom(options.seed);
   for (const [path, content] of filesOf(disk, options)) {
@@ -37,7 +37,7 @@ export function* flipBytes(disk: MemoryIo, options: DamageOptions): Generator<Da
   }
 }
 
-/** Each file cut to each shorter length. */
+/** Cuts each file to each shorter length. */
 export function* cutFiles(disk: MemoryIo, options: DamageOptions): Generator<Damage> {
   const random = new SeededRandom(options.seed);
   for (const [path, content] of filesOf(disk, options)) {
@@ -50,7 +50,10 @@ export function* cutFiles(disk: MemoryIo, options: DamageOptions): Generator<Dam
   }
 }
 
-/** Each aligned chunk of each file as it was in `earlier`, a former state of the same disk, where it differs. */
+/**
+ * Replaces each aligned chunk of each file by its bytes in `earlier`, a former state of the same disk, where they
+ * differ.
+ */
 export function* restoreStaleChunks(
   disk: MemoryIo,
   earlier: MemoryIo,
@@ -83,7 +86,7 @@ function* filesOf(
   }
 }
 
-/** All integers below `count`, or as many of them as the options allow: one from each of equal shares. */
+/** Yields all integers below `count`, or as many of them as the options allow: one from each of equal shares. */
 function* draw(
   count: number,
   { perFile = Infinity }: DamageOptions,

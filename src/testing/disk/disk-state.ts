@@ -1,8 +1,8 @@
 import type { Content } from './content.ts';
 
-// What a disk holds, and what it could lose. A node is a file or a folder and has a number; folders
-// give numbers names. The state of a node is replaced at every change and never edited, so that a
-// snapshot of the disk is a copy of one array.
+// The content of a disk, and the changes it could lose. A node is a file or a folder and has a number; folders give
+// numbers names. The state of a node is replaced at every change and never edited, so that a snapshot of the disk is a
+// copy of one array.
 
 export type NodeId = number;
 
@@ -13,11 +13,11 @@ interface Pending {
   readonly seq: number;
   /** The path that was used, for people. */
   readonly path: string;
-  /** When the call returned; a sync covers only what had returned when it was called. */
+  /** The time at which the call returned. A sync covers only changes whose calls had returned when it was called. */
   settledAt: number;
-  /** A sync covered it, but something before it in the same node is not certain. */
+  /** A sync covered the change, but something before it in the same node is not certain. */
   readonly sure: boolean;
-  /** A sync failed and took it for clean: later syncs pass it over. */
+  /** A sync failed and took the change for clean: later syncs pass it over. */
   readonly dropped: boolean;
 }
 
@@ -75,7 +75,7 @@ export function applyEntry(names: Map<string, NodeId>, entry: PendingEntry): voi
   }
 }
 
-/** The list with one more. A state with nothing pending may share its empty list with other disks. */
+/** Returns the list with one more change. A state with nothing pending may share its empty list with other disks. */
 export function withPending<P extends Pending>(pending: readonly P[], count: number, next: P): P[] {
   if (count === 0) return [next];
   const own = pending as P[];
@@ -83,7 +83,10 @@ export function withPending<P extends Pending>(pending: readonly P[], count: num
   return own;
 }
 
-/** After a sync called at `calledAt`: hands what is certain from the start on to `apply`, returns the rest. */
+/**
+ * After a sync called at `calledAt`, passes the changes that are certain from the start on to `apply`, and returns the
+ * rest.
+ */
 export function foldSynced<P extends Pending>(
   pending: readonly P[],
   calledAt: number,
@@ -99,7 +102,7 @@ export function foldSynced<P extends Pending>(
   return rest;
 }
 
-/** After a failed sync: what it should have covered counts as clean and is not on the disk. */
+/** After a failed sync, the changes that it should have covered count as clean and are not on the disk. */
 export function dropSettled<P extends Pending>(pending: readonly P[]): P[] {
   return pending.map((change) =>
     change.sure || change.settledAt === Infinity ? change : { ...change, dropped: true },

@@ -20,18 +20,18 @@ import type {
 } from './disk-state.ts';
 import { errnoError } from './operation.ts';
 
-// A disk in memory that knows what is certain and what is not.
+// A disk in memory that knows which changes are certain.
 //
 // Invariants
-// - A change is visible to reads at once, and uncertain until a sync that was called after the change
-//   had returned has returned itself.
+// - A change is visible to reads at once, and uncertain until a sync that was called after the change had returned has
+//   returned itself.
 // - The visible content of a node is its durable state with all its pending changes, in order.
 // - Snapshots never change: states are replaced, and durable content is not edited.
 
-/** When a call returns: in the next microtask, after its effect and before the caller goes on. */
+/** A call returns in the next microtask, after its effect and before the caller goes on. */
 export const soon: Promise<void> = Promise.resolve();
 
-/** A place for a name: the folder, and what the name stands for now. */
+/** The place of a name: the folder, and the node that the name stands for now. */
 export interface Place {
   readonly folder: NodeId;
   readonly name: string;
@@ -40,7 +40,7 @@ export interface Place {
 
 export class Disk {
   readonly #states: NodeState[];
-  // What reads see, where it differs from the durable state.
+  // The content that reads see, where it differs from the durable state.
   readonly #contents: (Content | undefined)[] = [];
   readonly #names: (Map<string, NodeId> | undefined)[] = [];
   #clock = 0;
@@ -68,12 +68,12 @@ export class Disk {
     return this.#names[folder] ?? this.#folder(folder).durable;
   }
 
-  /** To read; only `write` and `truncate` may change it. */
+  /** Returns the content for reading; only `write` and `truncate` may change it. */
   contentOf(file: NodeId): Content {
     return this.#contents[file] ?? this.#file(file).durable;
   }
 
-  /** Where `path` leads; ENOENT or ENOTDIR when the way there does not exist. */
+  /** Returns the place of `path`. Throws ENOENT or ENOTDIR when a folder on the way does not exist. */
   locate(path: string): Place {
     let folder = ROOT;
     let name = '';
@@ -146,7 +146,7 @@ export class Disk {
     change.settledAt = this.#clock++;
   }
 
-  /** What had returned before this moment is what the sync will cover. */
+  /** The sync will cover the changes whose calls had returned before this moment. */
   beginSync(): number {
     return this.#clock++;
   }
@@ -161,7 +161,7 @@ export class Disk {
         : syncedFolder(state, calledAt);
   }
 
-  /** What a failed sync does: reads still see the bytes, and no later sync will write them. */
+  /** Plays a failed sync: reads still see the bytes, and no later sync will write them. */
   loseUnsynced(node: NodeId): void {
     const state = this.#state(node);
     this.#states[node] =
@@ -171,7 +171,7 @@ export class Disk {
     this.#changes++;
   }
 
-  /** The same disk with everything visible made durable, and `file` with other content if given. */
+  /** Returns the same disk with everything visible made durable, and `file` with other content if given. */
   copy(file?: NodeId, content?: Content): Disk {
     const states = this.#states.slice();
     for (const [node, names] of this.#names.entries()) {
@@ -184,12 +184,12 @@ export class Disk {
     return new Disk(states);
   }
 
-  /** Equal when every name and every byte that reads can see is equal. */
+  /** Two disks have equal hashes when every name and every byte that reads can see is equal. */
   hash(folder: NodeId = ROOT): number {
     let sum = 1;
     for (const [name, node] of this.namesOf(folder)) {
       const inner = this.kindOf(node) === 'file' ? this.contentOf(node).hash() : this.hash(node);
-      // A sum, because the order of the names in the map says nothing.
+      // The hash is a sum, because the order of the names in the map says nothing.
       sum = (sum + mixHashes(hashName(name), inner)) % 2 ** 52;
     }
     return mixHashes(2, sum);
@@ -204,7 +204,7 @@ export class Disk {
   }
 
   #syncedFile(file: NodeId, state: FileState, calledAt: number): FileState {
-    // Usually all of it is certain now, and then what reads see is what is durable.
+    // Usually all changes are certain now, and then the visible content is the durable content.
     if (state.pending.every((write) => !write.dropped && write.settledAt < calledAt)) {
       return cleanFile(this.contentOf(file).clone());
     }

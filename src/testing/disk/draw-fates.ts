@@ -1,13 +1,13 @@
 import type { PendingEntry, PendingWrite } from './disk-state.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** What becomes of a change that no sync has covered. Only a write can meet the last three. */
+/** The fate of a change that no sync has covered. Only a write can meet the last three. */
 export type Fate =
   | { readonly do: 'keep' }
   | { readonly do: 'lose' }
   /** The file has the new length, and zeros where it grew. */
   | { readonly do: 'zero' }
-  /** The first `taken` bytes are there; `extended`: and the new length. */
+  /** The first `taken` bytes are there; with `extended`, so is the new length. */
   | { readonly do: 'tear'; readonly taken: number; readonly extended: boolean }
   /** Each sector is there or not. */
   | { readonly do: 'sectors'; readonly seed: number };
@@ -18,7 +18,10 @@ const KEEP: Fate = { do: 'keep' };
 const LOSE: Fate = { do: 'lose' };
 const ZERO: Fate = { do: 'zero' };
 
-/** Fates for all of `changes`, up to `limit` times: first the extremes, then all subsets if they are few, then samples. */
+/**
+ * Yields fates for all of `changes`, up to `limit` times: first the extremes, then all subsets if they are few, then
+ * samples.
+ */
 export function* drawFates(
   changes: readonly Change[],
   limit: number,
@@ -42,21 +45,21 @@ export function* drawFates(
   for (; drawn < limit; drawn++) yield sample(changes, open, random);
 }
 
-// Bugs hide in different corners: a lost change under a kept later one, a lone survivor, files that
-// were flushed to different depths. Independent coins alone would rarely get there.
+// Bugs hide in different corners: a lost change under a kept later one, a lone survivor, files that were flushed to
+// different depths. Independent coins alone would rarely get there.
 function sample(changes: readonly Change[], open: readonly number[], random: SeededRandom): Fate[] {
   const fates: Fate[] = changes.map(() => KEEP);
   const damage = (index: number): Fate => damaged(changes[index], random);
   switch (open.length === 1 ? 2 : random.below(5)) {
     case 0: {
-      // In order up to one of them, and nothing after it.
+      // Keeps the changes in order up to one of them, and nothing after it.
       const cut = random.below(open.length);
       for (const [nth, index] of open.entries()) if (nth > cut) fates[index] = LOSE;
       fates[open[cut] ?? 0] = damage(open[cut] ?? 0);
       break;
     }
     case 1: {
-      // Each file in order up to some point of its own.
+      // Keeps the changes of each file in order up to some point of its own.
       const cuts = new Map<string, number>();
       for (const index of open) {
         const path = changes[index]?.path ?? '';
@@ -68,13 +71,13 @@ function sample(changes: readonly Change[], open: readonly number[], random: See
       break;
     }
     case 2: {
-      // All but one.
+      // Keeps all changes but one.
       const odd = open[random.below(open.length)] ?? 0;
       fates[odd] = damage(odd);
       break;
     }
     case 3: {
-      // Only one.
+      // Keeps only one change.
       const odd = open[random.below(open.length)] ?? 0;
       for (const index of open) if (index !== odd) fates[index] = LOSE;
       if (random.chance(0.5)) fates[odd] = damage(odd);
@@ -107,7 +110,7 @@ function damaged(change: Change | undefined, random: SeededRandom): Fate {
   }
 }
 
-/** Any byte, with the edges and the sectors more often than chance would have it. */
+/** Draws any byte. The edges and the sectors come more often than by chance. */
 function tearPoint(length: number, random: SeededRandom): number {
   const byte = random.below(length + 1);
   const near = Math.min(32, length) + 1;

@@ -8,41 +8,41 @@ import { SeededRandom } from './seeded-random.ts';
 
 // Crashes a workload before each of its operations, in many ways, and has every outcome checked.
 //
-// The workload runs once. Before each operation that follows a change, a snapshot of the disk is taken
-// together with the facts noted so far; the crashes are played from the snapshots afterwards.
+// The workload runs once. Before each operation that follows a change, the explorer takes a snapshot of the disk
+// together with the facts noted so far. The crashes are played from the snapshots afterwards.
 
 export interface CrashPoint {
   /** The operation that did not happen any more; `end` after the last one. */
   readonly before: string;
-  /** The crash came while an earlier crash was being recovered from. */
+  /** True when the crash came during the recovery from an earlier crash. */
   readonly nested: boolean;
   /** The hash of the disk as the crash left it. */
   readonly image: number;
-  /** Call it when recovery is over: what the check does after that is not crashed again. */
+  /** Call this when recovery is over: later operations of the check are not crashed again. */
   recovered(): void;
 }
 
 export interface CrashExploration<Fact> {
   readonly seed: number;
-  /** How many images of the disk are drawn at each crash point, equal ones included. */
+  /** The number of disk images drawn at each crash point, equal ones included. */
   readonly statesPerPoint: number;
-  /** How many crashes during recovery are drawn at each crash point. */
+  /** The number of crashes during recovery drawn at each crash point. */
   readonly nestedPerPoint?: number;
   /** The disk as the workload finds it; an empty one by default. */
   readonly start?: MemoryIo;
-  /** `note` is the oracle: what was sent, what was acknowledged, in the moment it is. */
+  /** `note` is the oracle: it records each request and each acknowledgement in the moment it happens. */
   run(disk: MemoryIo, note: (fact: Fact) => void): Promise<void>;
-  /** Recovers and throws when a promise is broken, given the facts noted before the crash. */
+  /** Recovers the disk, and throws when a promise is broken, given the facts noted before the crash. */
   check(disk: MemoryIo, facts: readonly Fact[], crash: CrashPoint): Promise<void>;
 }
 
 export interface CrashCount {
   points: number;
-  /** Checks made: an image with the facts at its point, each pair once. */
+  /** The number of checks: an image with the facts at its point, each pair once. */
   states: number;
-  /** Of these, after a crash during recovery. */
+  /** The number of these checks after a crash during recovery. */
   nested: number;
-  /** Disks that differ in a name or a byte. */
+  /** The number of disks that differ in a name or a byte. */
   distinctDisks: number;
 }
 
@@ -88,7 +88,7 @@ class Recorder {
     disk.watch((operation) => this.#record(() => describeOperation(operation)));
   }
 
-  /** Nothing is recorded after it; a second call changes nothing. */
+  /** Nothing is recorded after this call. A second call changes nothing. */
   stop(): readonly Moment[] {
     if (!this.#stopped) this.#record(() => 'end');
     this.#stopped = true;
@@ -106,11 +106,11 @@ class Recorder {
   }
 }
 
-/** An image that was not met with the same facts before. */
+/** An image that was not seen with the same facts before. */
 interface Fresh {
   readonly image: CrashImage;
   readonly hash: number;
-  /** Nor with any others. */
+  /** True when the image was not seen with any other facts either. */
   readonly isNew: boolean;
 }
 
@@ -186,7 +186,7 @@ class Explorer<Fact> {
   }
 }
 
-/** Hashes of up to `limit` images whose recovery is crashed, too: rather of ones that are new. */
+/** Returns the hashes of up to `limit` images whose recovery is crashed, too. New images are preferred. */
 function chooseForNesting(
   fresh: readonly Fresh[],
   limit: number,

@@ -6,10 +6,9 @@ import type { Operation } from './operation.ts';
 
 // An `Io` that counts the operations of another one and fails some of them.
 //
-// A failed sync of a disk that supports it (`loseUnsynced`) also loses the pages, as kernels do: reads
-// still see them, a second sync says all is well, and they are gone after the crash.
-// A write that fails with EIO has taken half of its bytes. Everything else that fails has done nothing,
-// but for `close` and `release`, which let go and then complain.
+// A failed sync of a disk that supports it (`loseUnsynced`) also loses the pages, as kernels do: reads still see them,
+// a second sync succeeds, and they are gone after the crash. A write that fails with EIO has taken half of its bytes.
+// Every other failed operation has done nothing, except `close` and `release`, which release first and then fail.
 
 type Strike = 'EIO' | 'ENOSPC' | 'EMFILE' | 'EROFS' | 'EACCES' | 'SHORT';
 
@@ -27,12 +26,12 @@ export class FaultIo implements Io {
     this.#plan = plan;
   }
 
-  /** How many operations failed or were cut short. */
+  /** The number of operations that failed or were cut short. */
   get struck(): number {
     return this.#struck;
   }
 
-  /** A failed sync of a folder has lost names in it. */
+  /** True when a failed sync of a folder has lost names in it. */
   get lostNames(): boolean {
     return this.#lostNames;
   }

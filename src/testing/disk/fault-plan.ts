@@ -1,24 +1,26 @@
 import type { Operation } from './operation.ts';
 
-/** SHORT_ENOSPC takes half of a write and says so; what needs room after it fails. */
+/** SHORT_ENOSPC takes half of a write and reports that; every later operation that needs room fails. */
 export type FaultKind = 'EIO' | 'ENOSPC' | 'SHORT_ENOSPC' | 'EMFILE' | 'EROFS' | 'EACCES';
 
 export interface FaultPlan {
-  /** Which operation fails, counted from 1. An operation that cannot fail in this way is left alone. */
+  /**
+   * The number of the operation that fails, counted from 1. An operation that cannot fail in this way is left alone.
+   */
   readonly at: number;
   readonly kind: FaultKind;
   /** `forever`: that operation and every later one that can fail in this way. */
   readonly times: 'once' | 'forever';
 }
 
-/** Whether an operating system would ever answer `operation` with this fault. */
+/** Returns whether an operating system would ever answer `operation` with this fault. */
 export function canFail(kind: FaultKind, operation: Operation): boolean {
   const { name } = operation;
   switch (kind) {
     case 'EIO':
       return true;
     case 'ENOSPC':
-      // Room is also looked for as late as the sync.
+      // An operating system may look for room as late as the sync.
       return needsRoom(operation) || name === 'sync';
     case 'SHORT_ENOSPC':
       return name === 'write';
@@ -31,7 +33,7 @@ export function canFail(kind: FaultKind, operation: Operation): boolean {
   }
 }
 
-/** Fails on a disk known to be full. */
+/** Returns whether the operation fails on a full disk. */
 export function needsRoom({ name, detail }: Operation): boolean {
   const creates = name === 'open' && detail === 'create';
   return creates || ['mkdir', 'link', 'rename', 'write', 'truncate'].includes(name);
@@ -44,7 +46,9 @@ function changesNames({ name, detail }: Operation): boolean {
 
 const DISK_FAULTS: readonly FaultKind[] = ['EIO', 'ENOSPC', 'SHORT_ENOSPC', 'EMFILE'];
 
-/** Every way in which a run with this trace can fail: each operation, each fault it can have, once and forever. */
+/**
+ * Returns every way in which a run with this trace can fail: each operation, each fault it can have, once and forever.
+ */
 export function planFaults(
   trace: readonly Operation[],
   kinds: readonly FaultKind[] = DISK_FAULTS,

@@ -9,14 +9,14 @@ import { errnoError } from './operation.ts';
 import type { Operation, Watch } from './operation.ts';
 
 /**
- * `Io` in memory, with everything a power cut could take away kept apart from what it could not.
- * Calls return in the next microtask: there are no timers and no threads, so a run can be repeated.
- * Absolute and relative paths mean the same; the root folder is there from the start.
+ * `Io` in memory. It keeps the changes that a power cut could take away apart from the others. Calls return in the next
+ * microtask: there are no timers and no threads, so a run can be repeated. Absolute and relative paths mean the same;
+ * the root folder is there from the start.
  */
 export class MemoryIo implements Io {
   readonly #disk: Disk;
   readonly #locks = new Map<string, string>();
-  /** Shared with every file: one opened before `watch` is watched, too. */
+  /** Shared with every file: a file opened before `watch` is watched, too. */
   readonly #watch: Watch = {};
 
   constructor(disk: Disk = new Disk()) {
@@ -57,7 +57,7 @@ export class MemoryIo implements Io {
     return this.#disk.hash();
   }
 
-  /** What a killed process leaves behind: every byte it wrote is durable, its locks are gone. */
+  /** Returns the disk that a killed process leaves behind: every byte it wrote is durable, its locks are gone. */
   copy(): MemoryIo {
     return new MemoryIo(this.#disk.copy());
   }
@@ -126,7 +126,7 @@ export class MemoryIo implements Io {
     return [...this.#disk.namesOf(this.#mustFindFolder(path)).keys()].toSorted();
   }
 
-  /** Atomic within a folder. Between two folders either half may survive a crash without the other. */
+  /** A rename is atomic within a folder. Between two folders either half may survive a crash without the other. */
   async rename(from: string, to: string): Promise<void> {
     this.#tell('rename', from, to);
     const disk = this.#disk;
@@ -187,12 +187,12 @@ export class MemoryIo implements Io {
     this.#disk.endSync(folder, calledAt);
   }
 
-  /** The part of a failed `syncDir` that nobody sees until the crash. */
+  /** Plays the part of a failed `syncDir` that nobody sees until the crash. */
   loseUnsynced(folder: string): void {
     this.#disk.loseUnsynced(this.#mustFindFolder(folder));
   }
 
-  /** Memory is as good as endless; tests that want a full disk say so with a fault. */
+  /** Memory is as good as endless; a test that wants a full disk uses a fault. */
   async freeBytes(): Promise<number> {
     return Number.MAX_SAFE_INTEGER;
   }
@@ -208,7 +208,7 @@ export class MemoryIo implements Io {
     let held = true;
     const release = async (): Promise<void> => {
       this.#tell('release', path);
-      // Only once, so that a late second release does not free the lock of the next holder.
+      // The release works only once, so that a late second release does not free the lock of the next holder.
       if (held) this.#locks.delete(path);
       held = false;
     };
@@ -219,7 +219,7 @@ export class MemoryIo implements Io {
     try {
       return this.#disk.locate(path).node;
     } catch {
-      // ENOENT or ENOTDIR on the way: there is nothing at the path.
+      // The error on the way was ENOENT or ENOTDIR: there is nothing at the path.
       return undefined;
     }
   }

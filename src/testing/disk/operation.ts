@@ -23,12 +23,12 @@ export interface Operation {
   readonly detail?: string | undefined;
 }
 
-/** Who is told of each operation before it takes effect. Nobody, and then it is not even described. */
+/** The listener that is told of each operation before it takes effect. Without a listener no operation is described. */
 export interface Watch {
   tell?: ((operation: Operation) => void) | undefined;
 }
 
-/** Such as `write journal/a.wal 4096@0`. */
+/** Returns a text such as `write journal/a.wal 4096@0`. */
 export function describeOperation({ name, path, detail }: Operation): string {
   return detail === undefined ? `${name} ${path}` : `${name} ${path} ${detail}`;
 }

@@ -6,7 +6,7 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** 32 bits (splitmix32). */
+  /** Returns 32 bits (splitmix32). */
   bits(): number {
     this.#state = (this.#state + 0x9e3779b9) >>> 0;
     let z = this.#state;
@@ -15,7 +15,7 @@ export class SeededRandom {
     return (z ^ (z >>> 15)) >>> 0;
   }
 
-  /** An integer from 0 up to and without `limit`. */
+  /** Returns an integer from 0 up to, but not including, `limit`. */
   below(limit: number): number {
     return Math.floor((this.bits() / 2 ** 32) * limit);
   }

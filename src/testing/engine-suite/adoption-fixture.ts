@@ -9,7 +9,7 @@ export function keyOf(context: bigint, text: string): { context: ContextId; key:
   return { context: toContextId(context), key: text };
 }
 
-/** Some of everything, with turns that are gone, a removed context, an erased payload and a replaced root. */
+/** Writes some of everything, with turns that are gone, a removed context, an erased payload and a replaced root. */
 export async function fillForCopy(engine: Engine): Promise<void> {
   const removed = await createContext(engine);
   const gone = { ...appendBatch(removed.id, 'gone'), idempotency: keyOf(removed.id, 'k') };

@@ -51,7 +51,7 @@ export function adoptionSuite(target: EngineTarget): void {
       const found = await copy.findBySha256(sha256Hex(blobOf('named').bytes));
       expect(found).toBe(blobOf('named').hash);
 
-      // Retries find what the keys stand for, and a key whose turn is gone begins a new life.
+      // Retries find the turns of their keys, and a key whose turn is gone begins a new life.
       const again = { ...appendBatch(toContextId(2), 'with a key'), idempotency: keyOf(2n, 'k') };
       expect(await copy.commit(again)).toMatchObject({ replayed: true, turns: [{ id: 4n }] });
       expect(await source.commit(again)).toMatchObject({ replayed: true, turns: [{ id: 4n }] });

@@ -31,7 +31,7 @@ const MISSING = blobOf('never put');
 const SEAL = { turn: OPEN, outcome: 'complete', payload: FRESH.hash, size: 16 } as const;
 const PATCH = { turn: SEALED, tombstone: false, encoding: 3, payload: STORED.hash, size: 6 };
 
-/** One context with a turn and a patch, one with an open turn, one log, one document. */
+/** Writes one context with a turn and a patch, one with an open turn, one log, one document. */
 async function fill(engine: Engine): Promise<void> {
   await createContext(engine, { meta: { title: 'first', labels: ['a'] } });
   await append(engine, FIRST, 'stored');
@@ -43,7 +43,7 @@ async function fill(engine: Engine): Promise<void> {
   await putDoc(engine, 'doc', '1');
 }
 
-/** Changes something in every list of a batch; each failing case adds one change that cannot be. */
+/** Changes something in every list of a batch. Each failing case adds one change that must be refused. */
 const EVERY_LIST: Required<Omit<Batch, 'idempotency'>> = {
   blobs: [FRESH],
   contexts: [{ do: 'create' }, { do: 'describe', context: FIRST, meta: { title: 'described' } }],
@@ -234,7 +234,7 @@ export function atomicitySuite(target: EngineTarget): void {
   });
 }
 
-/** One batch with the changes of both, in each list those of `first` before those of `second`. */
+/** Returns one batch with the changes of both, in each list those of `first` before those of `second`. */
 function mix(first: Batch, second: Batch): Batch {
   const mixed: Record<string, readonly unknown[]> = {};
   for (const [list, changes] of [...Object.entries(first), ...Object.entries(second)]) {

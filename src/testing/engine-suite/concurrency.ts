@@ -117,7 +117,7 @@ function describeIsolation(target: EngineTarget): void {
       writing = false;
     });
     for (let reads = 0; writing || reads === 0; reads++) {
-      // Read in this order, the second read can only have seen more.
+      // In this order, the second read can only have seen more.
       const lines = (await engine.getLog('logs/log'))?.lines ?? 0;
       const { head } = present(await engine.getHead(id));
       expect(lines % 5).toBe(0);

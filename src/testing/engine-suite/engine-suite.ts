@@ -20,7 +20,7 @@ import { tipsSuite } from './tips.ts';
 import { turnSuite } from './turns.ts';
 import { upkeepSuite } from './upkeep.ts';
 
-/** What the contract of `Engine` says, as tests. Call it in a test file, once per engine. */
+/** The contract of `Engine` as tests. Call this in a test file, once per engine. */
 export function engineSuite(target: EngineTarget): void {
   describe(`engine: ${target.name}`, () => {
     blobSuite(target);

@@ -9,10 +9,10 @@ export interface EngineOpening {
 export interface EngineTarget {
   readonly name: string;
   readonly capabilities: EngineCapabilities;
-  /** How many random cases each comparison goes through, default 25: fewer where each call takes long. */
+  /** The number of random cases of each comparison, default 25: fewer where each call takes long. */
   readonly randomRuns?: number;
-  /** A store of its own, fresh and empty. */
+  /** Opens a fresh and empty store. */
   open(opening?: EngineOpening): Promise<Engine>;
-  /** Opens again what `engine` was opened on, after `engine` was closed. */
+  /** Opens the place of `engine` again, after `engine` was closed. */
   reopen?(engine: Engine, opening?: EngineOpening): Promise<Engine>;
 }

@@ -17,7 +17,7 @@ import type { ContextMeta, ContextRow, PatchRow, TurnRow } from '../../engine/ro
 import { Encoding } from '../../format/encoding.ts';
 import type { EngineOpening, EngineTarget } from './engine-target.ts';
 
-/** A fresh store that is closed when the test is over, whatever came of it. */
+/** Opens a fresh store that is closed when the test is over, whatever its result. */
 export async function openEngine(
   target: EngineTarget,
   opening: EngineOpening = {},
@@ -154,7 +154,7 @@ export async function putDoc(
   await engine.commit({ docs: [{ name, content }] });
 }
 
-/** Collects what a listener hears until the test is over. */
+/** Collects the changes that a listener hears until the test is over. */
 export function listen(engine: Engine): Change[] {
   const heard: Change[] = [];
   engine.subscribe((change) => heard.push(change));
@@ -173,7 +173,7 @@ export function present<T>(value: T | undefined): T {
   return value;
 }
 
-/** The bytes of a blob as a plain array: an engine may answer with a `Buffer`, which never equals one. */
+/** Returns the bytes of a blob as a plain array: an engine may answer with a `Buffer`, which never equals one. */
 export async function readBytes(engine: Engine, hash: Hash): Promise<Uint8Array | undefined> {
   const bytes = await engine.getBlob(hash);
   return bytes === undefined ? undefined : new Uint8Array(bytes);
@@ -183,7 +183,7 @@ export function textOf(bytes: Uint8Array | undefined): string | undefined {
   return bytes === undefined ? undefined : new TextDecoder().decode(bytes);
 }
 
-/** The error that `work` ends with, after checking that it is ours and has this code. */
+/** Returns the error that `work` ends with, after checking that it is ours and has this code. */
 export async function failure(work: Promise<unknown>, code: ErrorCode): Promise<QuipuError> {
   const ended = await work.then(
     () => new Error(`expected ${code}, and it succeeded`),
@@ -194,7 +194,7 @@ export async function failure(work: Promise<unknown>, code: ErrorCode): Promise<
   return ended;
 }
 
-/** The same for several at once: some may fail before others are looked at. */
+/** Like `failure`, for several at once: some may fail before others are looked at. */
 export async function failures(
   works: readonly Promise<unknown>[],
   code: ErrorCode,

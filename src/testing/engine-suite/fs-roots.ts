@@ -34,7 +34,7 @@ async function start(target: EngineTarget): Promise<Engine> {
   return engine;
 }
 
-/** The root of a turn, or of none. */
+/** Returns the root of a turn, or undefined when it has none. */
 async function rootOf(engine: Engine, turn: TurnId): Promise<Hash | undefined> {
   return (await engine.getFsRoots([turn])).at(-1)?.root;
 }
@@ -156,7 +156,7 @@ function describeKeys(target: EngineTarget): void {
     expect(again).toMatchObject({ replayed: true, turns: first.turns, fsRoots: [] });
     await failure(engine.commit(keyed(B)), 'IDEMPOTENCY_CONFLICT');
     await failure(engine.commit(keyed()), 'IDEMPOTENCY_CONFLICT');
-    // What was attached later does not change what the request was.
+    // A root that was attached later does not change the request.
     await engine.commit({ fsRoots: [{ turn: toTurnId(1), root: B }] });
     expect(await engine.commit(keyed(A))).toMatchObject({ replayed: true });
     await failure(engine.commit(keyed(B)), 'IDEMPOTENCY_CONFLICT');

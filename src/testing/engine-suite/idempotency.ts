@@ -125,7 +125,7 @@ function describeConflict(target: EngineTarget): void {
     ];
     for (const given of others)
       await failure(engine.commit(keyed(id, 'k', 'a', given)), 'IDEMPOTENCY_CONFLICT');
-    // A size that is not that of the payload may be refused for itself.
+    // An engine may refuse a wrong payload size for that reason alone.
     await expect(engine.commit(keyed(id, 'k', 'a', { size: 99 }))).rejects.toMatchObject({
       code: expect.stringMatching(/^(?:IDEMPOTENCY_CONFLICT|INVALID)$/) as unknown,
     });

@@ -34,7 +34,7 @@ export function lifecycleSuite(target: EngineTarget): void {
   describeWhen(target.capabilities.reindex, 'reindexing', () => describeReindexing(target));
 }
 
-/** Something of everything, with things removed, described and left open. */
+/** Writes some of everything, with things removed, described and left open. */
 async function fill(engine: Engine): Promise<void> {
   const ids = [];
   for (let n = 0; n < 4; n++)

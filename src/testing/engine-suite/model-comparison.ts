@@ -13,7 +13,7 @@ import { readAll, toComparableChange, toComparableResult } from './read-all.ts';
 
 const REFUSED = 'refused';
 
-/** Without it, most first steps would find nothing to be about. */
+/** Without this batch, most first steps would have nothing to work on. */
 const ROOT = turnOf({ created: 0 }, 'root');
 const START: Batch = {
   blobs: [ROOT.blob],
@@ -85,12 +85,12 @@ class Pair {
   }
 
   async compare(): Promise<void> {
-    // Commits of blobs alone, or of what was there already, may be told of or not.
+    // An engine may or may not report commits of blobs alone, or of things that were there already.
     const tell = (heard: readonly Change[]): unknown[] =>
       heard.filter(isWorthTelling).map(toComparableChange);
     await vi.waitFor(
       () => expect(tell(this.#engineHeard)).toEqual(tell(this.#modelHeard)),
-      // Not for long: what fails is tried again and again to make it smaller.
+      // The timeout is short: a failing case is tried again and again to make it smaller.
       { timeout: 5000 },
     );
     expect(await readAll(this.#engine)).toEqual(await readAll(this.#model));
@@ -117,7 +117,7 @@ class Pair {
   }
 }
 
-/** Several conditions of one batch may fail, and which is named is the engine's choice. */
+/** Several conditions of one batch may fail, and the engine chooses the one it names. */
 async function attempt(engine: Engine, batch: Batch): Promise<unknown> {
   try {
     return toComparableResult(await engine.commit(batch));

@@ -6,10 +6,10 @@ import type { Batch, BlobPut, ContextRef, TurnOpen, TurnSeal } from '../../engin
 import type { ModelState } from '../model/model-state.ts';
 import { blobOf } from './fixture.ts';
 
-// Random batches for a comparison of engines. The numbers drawn choose among what exists when the
-// batch is made, so that most batches succeed, and now and then what does not exist or is taken.
-// A batch touches each log, document and context description once: what its result lists for two
-// changes to one thing is the engine's to shape.
+// Random batches for a comparison of engines. The numbers drawn choose among the things that exist when the batch is
+// made, so that most batches succeed. Now and then they choose a thing that does not exist or is taken. A batch touches
+// each log, document and context description once: the engine may shape its result for two changes to one thing as it
+// likes.
 
 interface Draw {
   readonly kind: keyof typeof MAKERS;
@@ -46,7 +46,7 @@ const MAKERS = {
       how % 2 === 0
         ? { meta: { title: titleOf(text), kind: `k${how % 3}`, labels: [`l${at % 3}`] } }
         : {};
-    // One with a key is alone in its batch, or the batch is refused.
+    // A creation with a key is alone in its batch, or the batch is refused.
     const key = how % 5 === 4 ? { key: `k${at % 3}` } : {};
     batch.contexts.push({ do: 'create', ...base, ...meta, ...key });
   },
@@ -130,8 +130,8 @@ const MAKERS = {
 };
 
 /**
- * Without bias: the numbers only choose, and small ones are not more telling than others. Made when it is
- * needed: strings of all characters take a second to set up.
+ * This has no bias: the numbers only choose, and small ones are not more telling than others. The arbitrary is made
+ * when it is needed: strings of all characters take a second to set up.
  */
 function draws(): fc.Arbitrary<Draw> {
   return fc.noBias(
@@ -144,7 +144,7 @@ function draws(): fc.Arbitrary<Draw> {
   );
 }
 
-/** `reopens` only when the engine under test can be opened again. */
+/** `reopens` is true only when the engine under test can be opened again. */
 export function steps(reopens: boolean): fc.Arbitrary<Step[]> {
   const upkeep = reopens ? (['checkpoint', 'reopen'] as const) : (['checkpoint'] as const);
   const step = fc.oneof(
@@ -166,7 +166,9 @@ export function steps(reopens: boolean): fc.Arbitrary<Step[]> {
   return fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
 }
 
-/** The batch that the draws mean in this state. Some carry a key, and some of the keys come up again. */
+/**
+ * Returns the batch that the draws mean in this state. Some batches carry a key, and some of the keys come up again.
+ */
 export function toBatch(state: ModelState, step: Step & { do: 'commit' }): Batch {
   const batch: Mutable = {
     blobs: [],
@@ -219,7 +221,7 @@ function payload({ how, text }: Draw): BlobPut {
   return blobOf(how % 2 === 0 ? `payload ${how % 8}` : `payload ${text}`);
 }
 
-/** Now and then the choice falls on something that will not do. */
+/** Now and then the choice falls on something invalid. */
 function isOdd({ at }: Pick<Draw, 'at'>): boolean {
   return at % 23 === 22;
 }
@@ -230,12 +232,12 @@ function pickContext(state: ModelState, at: number): ContextId {
   return isOdd({ at }) ? any : (there[at % there.length] ?? any);
 }
 
-/** One that the batch itself creates, named by the number it will have: two changes to one thing. */
+/** Returns true for a context that the batch itself creates, named by its future number: two changes to one thing. */
 function isToCome(state: ModelState, batch: Mutable, context: ContextId): boolean {
   return Number(context) > state.contexts.size && batch.contexts.length > 0;
 }
 
-/** Mostly one without an open turn. */
+/** Mostly picks a context without an open turn. */
 function pickFreeContext(state: ModelState, { at }: Draw): ContextId {
   const free = [...state.contexts.keys()].filter(
     (id) => state.getContext(id)?.openTurn === NO_TURN,
@@ -245,7 +247,7 @@ function pickFreeContext(state: ModelState, { at }: Draw): ContextId {
     : (free[at % free.length] ?? pickContext(state, at));
 }
 
-/** Mostly a sealed one. */
+/** Mostly picks a sealed turn. */
 function pickTurn(state: ModelState, at: number): TurnId {
   const sealed = [...state.turns.keys()].filter((id) => !state.openBytes.has(id));
   const any = toTurnId(1 + (at % (state.turns.size + 1)));

@@ -17,7 +17,7 @@ import { present, textOf } from './fixture.ts';
 const MANY = 1_000_000;
 const PAGES_MAX = 1000;
 
-/** Everything that reads can tell of a store, in a form that compares. */
+/** Everything that reads can show of a store, in a form that compares. */
 export interface Everything {
   readonly turns: readonly TurnRow[];
   readonly openTexts: readonly (string | undefined)[];
@@ -60,7 +60,7 @@ export async function listAllContexts(
 ): Promise<ContextRow[]> {
   const rows: ContextRow[] = [];
   let cursor: string | undefined;
-  // An end, so that an engine whose pages never end fails a test instead of holding up the run.
+  // The loop has an end, so that an engine whose pages never end fails a test instead of holding up the run.
   for (let pages = 0; pages < PAGES_MAX; pages++) {
     const page = await engine.listContexts({
       ...query,
@@ -75,8 +75,8 @@ export async function listAllContexts(
 }
 
 /**
- * Leaves out what engines may answer differently: whether reads mark patched turns in the flags,
- * and whether an open turn has a size before it is sealed.
+ * Leaves out the facts that engines may answer differently: whether reads mark patched turns in the flags, and whether
+ * an open turn has a size before it is sealed.
  */
 export function toComparable(row: TurnRow): TurnRow {
   const flags = row.flags & ~(TurnFlag.PATCHED | TurnFlag.TOMBSTONE);
@@ -105,7 +105,7 @@ export function toComparableChange(change: Change): unknown {
   return { ...toComparableResult(change), heads, removedContexts, removedLogs, removedDocs };
 }
 
-/** Only the fields of a head: engines may hand out a whole context where a head is asked for. */
+/** Returns only the fields of a head: engines may return a whole context where a head is asked for. */
 export function toHead(row: HeadRow | undefined): HeadRow | undefined {
   if (row === undefined) return undefined;
   const { id, head, headDepth, base, openTurn, createdAt, updatedAt } = row;
@@ -131,7 +131,7 @@ async function readLogs(engine: Engine): Promise<Everything['logs']> {
   return logs;
 }
 
-/** Without those an engine keeps for itself, should it list them. */
+/** Leaves out the documents that an engine keeps for itself, should it list them. */
 async function readDocs(engine: Engine): Promise<DocRow[]> {
   const names = (await engine.listDocs('', MANY)).filter((name) => !name.startsWith('contexts/'));
   return Promise.all(names.map(async (name) => present(await engine.getDoc(name))));
@@ -149,7 +149,7 @@ async function readPayloads(
   return lengths;
 }
 
-/** The chain as walked one parent at a time. */
+/** Walks the chain one parent at a time. */
 export async function walkNaively(engine: Engine, from: TurnId): Promise<TurnRow[]> {
   const rows: TurnRow[] = [];
   for (let id = from; id !== NO_TURN;) {

@@ -175,7 +175,7 @@ function describeWalks(target: EngineTarget): void {
   });
 }
 
-/** Each step grows a branch: from which turn (modulo those there are), and by how many. */
+/** Each step grows a branch: from which turn (modulo the number of turns), and by how many. */
 const growth = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 20 })), {
   minLength: 1,
   maxLength: 8,

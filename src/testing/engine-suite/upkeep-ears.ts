@@ -114,7 +114,7 @@ function describeEars(target: EngineTarget): void {
     });
     await collection.end();
     const outcome = await sent;
-    // Either the commit came first and kept its parent, or the parent was gone and it was refused.
+    // Either the commit came first and kept its parent, or the parent was gone and the commit was refused.
     const parent = await engine.getTurn(toTurnId(1));
     expect(parent === undefined ? 'refused' : 'appended').toBe(outcome);
     if (outcome === 'appended') expect(await held(engine, 'a')).toEqual(['a']);

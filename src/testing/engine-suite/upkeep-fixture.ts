@@ -9,19 +9,19 @@ const HOUR = 3_600_000;
 /** Enough for every engine to tell old from young. */
 const GRACE = HOUR;
 
-/** A store whose clock moves on when told. */
+/** A store whose clock moves only when told. */
 export class Aging {
   nowMs = 1_700_000_000_000;
   readonly clock = (): number => this.nowMs;
 
-  /** Whatever is stored up to here is old from now on. */
+  /** Everything stored up to here is old from now on. */
   async pass(engine: Engine): Promise<void> {
     await engine.checkpoint();
     this.nowMs += 2 * GRACE;
   }
 }
 
-/** What a collection hears, and a plan in which nothing else is alive. */
+/** The notes that a collection receives, and a plan in which nothing else is alive. */
 export class Ears {
   readonly blobs: Set<Hash> = new Set();
   readonly turns: Set<TurnId> = new Set();
@@ -35,7 +35,7 @@ export class Ears {
   }
 }
 
-/** Sweeps a store in which only these blobs and turns are alive, and what was heard meanwhile. */
+/** Sweeps a store in which only these blobs and turns are alive, and those noted meanwhile. */
 export async function sweep(
   collection: Collection,
   ears: Ears,
@@ -62,7 +62,7 @@ export async function put(engine: Engine, ...texts: string[]): Promise<void> {
   await engine.commit({ blobs: texts.map(blobOf) });
 }
 
-/** Which of these texts the store holds. */
+/** Returns those of these texts that the store holds. */
 export async function held(engine: Engine, ...texts: string[]): Promise<string[]> {
   const found: string[] = [];
   for (const text of texts) {
@@ -79,7 +79,7 @@ export async function* inOne(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** A context to work in, and turns that no context leads to. */
+/** Makes a context to work in, and turns that no context leads to. */
 export async function orphanTurns(engine: Engine, ...texts: string[]): Promise<ContextId> {
   const { id } = await createContext(engine);
   await appendAll(engine, id, texts);

@@ -24,8 +24,8 @@ import { earsSuite } from './upkeep-ears.ts';
 import { Aging, Ears, flatten, held, inOne, orphanTurns, put, sweep } from './upkeep-fixture.ts';
 import { sweepSuite } from './upkeep-sweep.ts';
 
-// What a collection offers and does, given a plan. What is alive is decided above the engine, so the
-// tests say it by hand.
+// Tests of a collection with a given plan. The code above the engine decides what is alive, so the tests say it by
+// hand.
 
 export function upkeepSuite(target: EngineTarget): void {
   describe('upkeep', () => {

@@ -40,7 +40,7 @@ export function collectingSuite(target: StoreTarget): void {
       expect(error.message).toContain('a root of chats cannot be read: the index of chat 7');
       expect(error.data).toEqual({ file: 'x', offset: 3 });
       expect(await engine.hasBlob(blobOf('a').hash)).toBe(true);
-      // It let go of the store, and of the listener.
+      // The collection released the store, and the listener.
       expect(await collectGarbage(engine, [], NOW)).toMatchObject({ removedBlobs: 1 });
     });
 

@@ -9,7 +9,7 @@ import { type Files, findBytes } from './find-bytes.ts';
 
 export interface Secret {
   readonly name: string;
-  /** The texts that must be nowhere afterwards. */
+  /** The texts that must be nowhere after the erasure. */
   readonly texts: readonly string[];
   readonly erase: (store: Store) => Promise<unknown>;
 }
@@ -24,7 +24,7 @@ export interface SecretStore {
 const REASON = { reason: 'it was a secret' };
 const EVERYWHERE = { ...REASON, everywhere: true };
 
-/** Nobody else's text, hard to compress. */
+/** A text that occurs nowhere else and is hard to compress. */
 function noise(seed: number, length: number): string {
   const random = new SeededRandom(seed);
   let text = '';
@@ -76,7 +76,7 @@ export async function fillSecrets(store: Store, large: readonly string[]): Promi
   return { secrets, context, kept };
 }
 
-/** Stored in chunks: one text that does not compress, and one that does. */
+/** Two texts that are stored in chunks: one that does not compress, and one that does. */
 export function largeTexts(length: number): string[] {
   return [noise(7, length), `${noise(8, 5000)} `.repeat(length / 5000)];
 }
@@ -85,13 +85,16 @@ function hashOf(text: string): Hash {
   return hashBytes(new TextEncoder().encode(text));
 }
 
-/** Where anything of these texts is left. */
+/** Returns the places where any part of these texts is left. */
 export function findTexts(files: Files, texts: readonly string[]): string[] {
   const all = [...files];
   return texts.flatMap((text) => findBytes(all, new TextEncoder().encode(text)));
 }
 
-/** What was erased is gone, what was begun is there whole or gone, and everything else is as it was. */
+/**
+ * Checks that every erased text is gone, that a text whose erasure was begun is whole or gone, and that everything else
+ * is unchanged.
+ */
 export async function checkErased(
   store: Store,
   { secrets, kept }: SecretStore,
@@ -115,7 +118,7 @@ export async function checkErased(
   if (problems.length > 0) throw new Error(`verify finds ${JSON.stringify(problems.slice(0, 3))}`);
 }
 
-/** Erases all of them; one that is gone already may say so. */
+/** Erases all secrets. The erasure of a secret that is gone already may fail. */
 export async function eraseAll(
   store: Store,
   secrets: readonly Secret[],

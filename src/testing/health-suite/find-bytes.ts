@@ -6,19 +6,19 @@ import { LARGE_BLOB_BYTES } from '../../format/chunker.ts';
 /** A file by its path. */
 export type Files = Iterable<readonly [path: string, bytes: Uint8Array]>;
 
-/** Long enough to be nobody else's. */
+/** A piece of this length occurs nowhere else. */
 const PIECE_BYTES = 24;
 /** Every 8 KiB, which is the shortest chunk, have a whole piece in them. */
 const STEP_BYTES = 8 * 1024 - PIECE_BYTES;
 
 /**
- * Where bytes are left: as they are, compressed as a whole, or in a record of a pack that is unpacked for
- * the search, wherever in the file it stands. Pieces are looked for, so that a part is found, too.
+ * Finds the places where bytes are left: as they are, compressed as a whole, or in a record of a pack, anywhere in the
+ * file. The search unpacks such records. It looks for pieces, so that it finds a part, too.
  */
 export function findBytes(files: Files, secret: Uint8Array): string[] {
   const found = new Set<string>();
   const pieces = piecesOf(secret);
-  // The first bytes of any zstd frame are alike. Large ones are compressed chunk by chunk.
+  // The first bytes of all zstd frames are alike. Large blobs are compressed chunk by chunk.
   const packed = secret.length < LARGE_BLOB_BYTES ? piecesOf(compress(secret).subarray(16)) : [];
   for (const [path, bytes] of files) {
     if (includesAny(bytes, pieces)) found.add(`${path} has the bytes`);
@@ -43,7 +43,7 @@ function includesAny(bytes: Uint8Array, pieces: readonly Buffer[]): boolean {
   return pieces.some((piece) => buffer.includes(piece));
 }
 
-/** Records are found by how they begin: also behind the end of a pack, and in frames of the journal. */
+/** Finds records by their beginning: also behind the end of a pack, and in frames of the journal. */
 function* unpackAll(path: string, bytes: Uint8Array): Generator<Uint8Array> {
   if (!/\.(?:pack|wal|bin)$/.test(path)) return;
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -4,7 +4,7 @@ import { collectingSuite } from './collecting.ts';
 import { erasingSuite } from './erasing.ts';
 import { verifyingSuite } from './verifying.ts';
 
-/** How every store is kept healthy, beyond what the suite of contexts says of it. */
+/** Tests that every store stays healthy, beyond the suite of contexts. */
 export function healthSuite(target: StoreTarget): void {
   describe(`health on ${target.name}`, () => {
     collectingSuite(target);

@@ -9,11 +9,11 @@ interface KnownPatch {
 interface KnownTurn {
   readonly parent: TurnId;
   readonly payload: Hash;
-  /** In their own order: of two that were written through different doors the later may be acknowledged first. */
+  /** Patches in their own order. If two were written through different doors, the later may be acknowledged first. */
   patches: readonly KnownPatch[];
 }
 
-/** What a store must hold, from what it acknowledged. */
+/** The content that a store must have, from its acknowledgements. */
 export class LoadModel {
   readonly heads: Map<ContextId, TurnId> = new Map();
   readonly turns: Map<TurnId, KnownTurn> = new Map();
@@ -43,7 +43,7 @@ export class LoadModel {
     return this.turns.get(turn)?.patches.length ?? 0;
   }
 
-  /** What reads of the turn may have shown since it had that many patches. */
+  /** The payloads that reads of the turn may have shown since it had that many patches. */
   shownSince(turn: TurnId, patchCount: number): Hash[] {
     const known = this.turns.get(turn);
     return known === undefined ? [] : payloadsOf(known).slice(patchCount);

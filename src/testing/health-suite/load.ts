@@ -7,14 +7,14 @@ import type { Turn } from '../../context/turns/turn.ts';
 import { SeededRandom } from '../disk/seeded-random.ts';
 import { LoadModel } from './load-model.ts';
 
-// Random work on contexts. A writer changes only contexts of its own, and forks from anybody's turns,
-// dead ones included. So the model knows what each context must hold at any moment.
+// Random work on contexts. A writer changes only contexts of its own, and forks from anybody's turns, dead ones
+// included. So the model knows the right content of each context at any moment.
 
 const CONTEXTS_PER_WRITER = 6;
 
 export class Load {
   readonly model: LoadModel = new LoadModel();
-  /** What was wrong, in words; empty: nothing. */
+  /** The failures found, in words; empty when there are none. */
   readonly failures: string[] = [];
   done = 0;
   readonly #doors: readonly Contexts[];
@@ -23,7 +23,7 @@ export class Load {
   readonly #patching: Set<Promise<void>> = new Set();
   #stopped = false;
 
-  /** Each call goes through one of the doors, whichever. */
+  /** Each call goes through one of the doors, chosen at random. */
   constructor(doors: readonly [Contexts, ...Contexts[]], seed: number) {
     this.#doors = doors;
     this.#random = new SeededRandom(seed);
@@ -59,7 +59,7 @@ export class Load {
     });
   }
 
-  /** Reads whole chains and compares them with what they must be. */
+  /** Reads whole chains and compares them with the model. */
   async read(): Promise<void> {
     await this.#until(async () => {
       const ids = [...this.model.heads.keys()];
@@ -78,7 +78,7 @@ export class Load {
       for await (const turn of this.#contexts.chain(head)) {
         found.push(turn.id);
         if (turn.bytes === undefined) this.#fail(`turn ${turn.id} came without bytes`);
-        // Patches may have come while this was read, and be readable before their writers know.
+        // Patches may have come during the read, and be readable before their writers know.
         const mayShow = (): boolean =>
           this.model
             .shownSince(turn.id, counts.get(turn.id) ?? 0)
@@ -89,7 +89,7 @@ export class Load {
       }
       if (found.join() !== wanted.join()) this.#fail(`the chain to turn ${head} was another one`);
     } catch (error) {
-      // Its owner may have left this branch meanwhile; then it may be gone.
+      // The owner may have left this branch meanwhile; then it may be gone.
       if (!this.#removing.has(id) && this.model.reachable().has(head)) this.#fail(String(error));
     }
   }
@@ -99,7 +99,7 @@ export class Load {
       try {
         await work();
         this.done += 1;
-        // Some steps find nothing to do, and must not keep the others from theirs, nor a collection from its own.
+        // Some steps find nothing to do. They must not keep the other steps or a collection from their work.
         await sleep(2);
       } catch (error) {
         this.#fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -132,7 +132,7 @@ export class Load {
     }
   }
 
-  /** Half of the time someone wants it back a moment later, when a collection may be under way. */
+  /** Half of the time someone wants the context back a moment later, when a collection may be under way. */
   async #remove(id: ContextId): Promise<ContextId[]> {
     const head = this.model.heads.get(id) ?? NO_TURN;
     this.#removing.add(id);
@@ -185,7 +185,7 @@ export class Load {
     this.model.heads.set(id, turn);
   }
 
-  /** Few different ones, so that dead payloads come back; now and then one that is stored in chunks. */
+  /** Few different payloads, so that dead ones come back; now and then one that is stored in chunks. */
   #payload(): string {
     const kind = this.#pick(100);
     if (kind === 0) return `large ${this.#pick(5)} `.repeat(40_000);

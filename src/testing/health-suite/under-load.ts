@@ -10,14 +10,14 @@ import { withChanges } from '../with-changes.ts';
 import { Load } from './load.ts';
 
 /**
- * Invariant: whatever a context leads to can be read, at any moment, while others write, fork, rewind,
- * remove and stream, and collections run one after the other without any grace period. At the end
- * nothing is left that no context leads to.
+ * Invariant: everything that a context leads to can be read, at any moment, while others write, fork, rewind, remove
+ * and stream, and collections run one after the other without any grace period. At the end nothing is left that no
+ * context leads to.
  */
 
 const WRITERS = 8;
 const READERS = 2;
-/** Less a millisecond would say little. */
+/** Fewer per millisecond would prove little. */
 const LEAST_COLLECTIONS = 20 / 30_000;
 const LEAST_TURNS = 500 / 30_000;
 
@@ -53,7 +53,7 @@ async function run(collector: Store, load: Load, forMs: number): Promise<number>
   return collections;
 }
 
-/** Nothing is there but what contexts lead to, and that is whole. */
+/** Checks that the store holds nothing but what contexts lead to, and that this is whole. */
 async function checkAll(store: Store, load: Load, about: string): Promise<void> {
   await store.maintain.gc(ALL_NOW);
   for (const id of load.model.heads.keys()) await load.check(id);
@@ -74,7 +74,7 @@ async function checkAll(store: Store, load: Load, about: string): Promise<void> 
   expect(await store.maintain.verify()).toMatchObject({ ok: true, problems: [] });
 }
 
-/** An engine that does not tell a collection what commits rely on. */
+/** An engine that does not tell a collection which blobs and turns commits rely on. */
 function withoutBarrier(engine: Engine): Engine {
   const { upkeep } = engine;
   const noted = { blob: () => undefined, turn: () => undefined };
@@ -83,7 +83,7 @@ function withoutBarrier(engine: Engine): Engine {
   return withChanges(engine, { upkeep: withChanges(upkeep, { startCollection }) });
 }
 
-/** For so long two work on the store, and one of them collects, where there can be two. */
+/** Where two can use one store, two work on it for this long, and one of them collects. */
 export function underLoadSuite(target: StoreTarget, forMs: number): void {
   describe(`collections under load on ${target.name}`, { timeout: forMs + 90_000 }, () => {
     it('go on beside random work and lose nothing', async () => {
@@ -105,7 +105,7 @@ export function underLoadSuite(target: StoreTarget, forMs: number): void {
       const load = new Load([store.contexts], 7);
       let stopped: unknown;
       try {
-        // It fails within the first seconds, and gets longer.
+        // This variant fails within the first seconds, and gets longer.
         await run(store, load, 30_000);
       } catch (error) {
         stopped = error;

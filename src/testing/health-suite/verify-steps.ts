@@ -7,8 +7,8 @@ import { turnOf } from '../engine-suite/fixture.ts';
 import { type Step, toBatch } from '../engine-suite/random-batch.ts';
 import { ModelEngine } from '../model-engine.ts';
 
-// Invariant: a store that nothing damaged verifies clean, whatever was done to it, and also while it is
-// being written to. A false alarm would teach people to ignore the true ones.
+// Invariant: a store that nothing damaged verifies clean, whatever was done to it, and also while it is being written
+// to. A false alarm would teach people to ignore the true ones.
 
 const ROOT = turnOf({ created: 0 }, 'root');
 const START: Batch = {
@@ -18,14 +18,14 @@ const START: Batch = {
 };
 
 export interface VerifyTarget {
-  /** The same store each time, whose clock stands at 1000. */
+  /** Opens the same store each time. Its clock stands at 1000. */
   open(): Promise<Engine>;
   remove(): Promise<void>;
 }
 
 /**
- * Takes the steps with a check always under way, and one at rest before each reopening. Returns what the
- * last check found.
+ * Takes the steps with a check always under way, and one at rest before each reopening. Returns the result of the last
+ * check.
  */
 export async function verifySteps(
   sequence: readonly Step[],
@@ -75,7 +75,7 @@ function expectClean(report: CheckReport): void {
   expect(report.quarantined).toEqual([]);
 }
 
-/** Stored in chunks, some of them shared with the one before, and known by its SHA-256. */
+/** Puts a blob that is stored in chunks, some of them shared with the one before, and known by its SHA-256. */
 async function putLarge(engine: Engine, at: number): Promise<void> {
   const words = Array.from({ length: 60_000 + at }, (_, n) => String((n * 7919) % 65_537));
   const bytes = new TextEncoder().encode(words.join(' '));

@@ -12,7 +12,7 @@ import {
 import { openBeside, openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
-/** One of everything, with texts that grow, logs that go and come, and a turn that is streamed. */
+/** Writes one of everything, with texts that grow, logs that go and come, and a turn that is streamed. */
 async function writeSome(engine: Engine, at: number): Promise<void> {
   const { id } = await createContext(engine, { meta: { title: `writer ${at}` } });
   const log = `logs/${at}`;

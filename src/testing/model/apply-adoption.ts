@@ -12,7 +12,7 @@ import type { ModelState } from './model-state.ts';
 
 const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;
 
-/** Makes all of it true in `state`, or throws and leaves it as it was. */
+/** Applies the whole adoption to `state`, or throws and leaves the state as it was. */
 export function applyAdoption(state: ModelState, adoption: Adoption, clockMs: number): void {
   const draft = new Draft(state, Math.max(state.timeMs, clockMs));
   const added: TurnId[] = [];
@@ -29,7 +29,7 @@ export function applyAdoption(state: ModelState, adoption: Adoption, clockMs: nu
   state.timeMs = Math.max(draft.nowMs, ...rows);
 }
 
-/** `added` takes the turns that are gone: a set remembers no earlier state. */
+/** `added` receives the turns that are gone: a set remembers no earlier state. */
 function applyLists(draft: Draft, adoption: Adoption, added: TurnId[]): void {
   const { state } = draft;
   const { turns = [], contexts = [] } = adoption;

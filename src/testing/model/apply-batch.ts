@@ -18,7 +18,7 @@ export interface Applied {
   readonly change: Change | undefined;
 }
 
-/** Makes the whole batch true in `state`, or throws and leaves it as it was. */
+/** Applies the whole batch to `state`, or throws and leaves the state as it was. */
 export function applyBatch(state: ModelState, batch: Batch, clockMs: number): Applied {
   if (batch.idempotency !== undefined) {
     const turns = findFirst(state, batch.idempotency, batch.turns ?? []);
@@ -30,7 +30,7 @@ export function applyBatch(state: ModelState, batch: Batch, clockMs: number): Ap
     return { committed: { ...replay(state.seq, []), contexts: [forked] }, change: undefined };
   }
 
-  // A clock that jumps back stands still here until it has caught up.
+  // If the clock jumps back, the time here stands still until the clock has caught up.
   const draft = new Draft(state, Math.max(state.timeMs, clockMs));
   try {
     applyLists(draft, batch);
@@ -66,7 +66,7 @@ function applyLists(draft: Draft, batch: Batch): void {
   for (const change of batch.docs ?? []) applyDoc(draft, change);
 }
 
-/** The turns this key stands for already, if it was seen before; throws when they are others. */
+/** Returns the turns of this key, if it was seen before. Throws when the batch has other turns. */
 function findFirst(
   state: ModelState,
   idempotency: Idempotency,
@@ -107,7 +107,7 @@ function isSame(row: TurnRow, append: TurnAppend | undefined): boolean {
   );
 }
 
-/** The file-system root that a turn came with, whatever it was given later. */
+/** Returns the file-system root that a turn came with, whatever root it was given later. */
 function rootGiven(state: ModelState, { id, flags }: TurnRow): Hash | undefined {
   return (flags & TurnFlag.FS_ROOT) === 0 ? undefined : state.fsRootsOf(id)[0]?.root;
 }
@@ -127,7 +127,7 @@ function replay(seq: number, turns: readonly TurnRow[]): Committed {
   };
 }
 
-/** A key lives as long as its turn: once that was collected, the key begins a new life. */
+/** A key lives as long as its turn: once the turn was collected, the key begins a new life. */
 function toScope(state: ModelState, { context, key }: Idempotency): string {
   for (let life = 0; ; life += 1) {
     const scope = idempotencyHash(context, key, life);

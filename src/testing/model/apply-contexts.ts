@@ -43,7 +43,7 @@ function create(draft: Draft, change: ContextChange & { readonly do: 'create' })
   noteFork(draft, change, row);
 }
 
-/** What is kept is what JSON keeps; the caller's object stays the caller's. */
+/** Keeps only what JSON keeps. The caller's object stays the caller's. */
 function copyMeta(meta: ContextMeta): ContextMeta {
   return JSON.parse(canonicalJson(meta)) as ContextMeta;
 }

@@ -7,7 +7,7 @@ import type { Draft } from './draft.ts';
 export function applyBlob(draft: Draft, put: BlobPut): void {
   const { blobs, blobTimes, sha256 } = draft.state;
   if (!blobs.has(put.hash)) draft.set(blobs, put.hash, new Uint8Array(put.bytes));
-  // Not a change that anyone hears of.
+  // Listeners do not hear of this change.
   blobTimes.set(put.hash, draft.nowMs);
   if (put.sha256 !== undefined && !sha256.has(put.sha256)) draft.set(sha256, put.sha256, put.hash);
 }

@@ -13,7 +13,7 @@ const OUTCOME_FLAG: Record<TurnSeal['outcome'], number> = {
   interrupted: TurnFlag.INTERRUPTED,
 };
 
-/** `continues`: not the first turn of a batch with an idempotency key. */
+/** `continues`: the turn is not the first one of a batch with an idempotency key. */
 export function applyAppend(draft: Draft, append: TurnAppend, continues: boolean): void {
   const { state } = draft;
   const context = draft.resolveContext(append.context);
@@ -125,7 +125,7 @@ function giveRoot(draft: Draft, turn: TurnRow['id'], { fsRoot }: TurnOpen): void
   if (fsRoot !== undefined) applyFsRoot(draft, { turn, root: fsRoot });
 }
 
-/** Checks that a turn may join now, and says where. */
+/** Checks that a turn may join now, and returns its place. */
 function planPlace(
   draft: Draft,
   context: ModelContext,

@@ -5,8 +5,8 @@ import type { ContextRow, FsRootRow, PatchRow, TurnRow } from '../../engine/rows
 import type { ModelContext, ModelState } from './model-state.ts';
 
 /**
- * One batch on its way into a state: changes are made at once, so that later ones see them, and
- * each remembers how to take itself back. Also notes what the batch did, for its result.
+ * One batch on its way into a state. Changes are made at once, so that later ones see them, and each remembers how to
+ * undo itself. The draft also notes the changes of the batch, for its result.
  */
 export class Draft {
   readonly state: ModelState;

@@ -8,7 +8,7 @@ import type { ModelState } from './model-state.ts';
 
 type Create = ContextChange & { readonly do: 'create' };
 
-/** The context that the key of this batch stands for already; throws when it was made with other details. */
+/** Returns the context that the key of this batch stands for already. Throws when it was made with other details. */
 export function findFork(state: ModelState, batch: Batch): ContextRow | undefined {
   const change = batch.contexts?.find((each) => each.do === 'create' && each.key !== undefined);
   if (change?.do !== 'create' || change.key === undefined) return undefined;
@@ -31,7 +31,7 @@ export function findFork(state: ModelState, batch: Batch): ContextRow | undefine
   );
 }
 
-/** Remembers what the key of a change made. */
+/** Remembers the context that was made with the key of a change. */
 export function noteFork(
   draft: Draft,
   { base = NO_TURN, key, meta = {} }: Create,

@@ -3,8 +3,8 @@ import type { ContextList, ContextQuery } from '../../engine/engine.ts';
 import type { ModelContext, ModelState } from './model-state.ts';
 
 /**
- * Where a reader stands. Contexts that move while someone pages go to the top, which that reader has
- * passed already; so a listing ends with further rounds over what moved since the round before began.
+ * The position of a reader. Contexts that move while someone pages go to the top, which that reader has passed already.
+ * So a listing ends with further rounds over the contexts that moved since the round before began.
  */
 interface Cursor {
   /** Only contexts that moved in a later commit belong to this round. */

@@ -10,7 +10,7 @@ import type {
 } from '../../engine/upkeep.ts';
 import type { ModelState } from './model-state.ts';
 
-/** Small, so that commits come between pages. */
+/** A small page, so that commits come between pages. */
 const PAGE_ITEMS = 2;
 
 export class ModelCollection implements Collection {
@@ -19,7 +19,7 @@ export class ModelCollection implements Collection {
   readonly #state: ModelState;
   /** Blobs put after this moment are young. */
   readonly #beforeMs: number;
-  /** What was there when the collection began; of the rest nothing may go. */
+  /** The blobs that were there when the collection began. No other blob may go. */
   readonly #there: ReadonlySet<Hash>;
   readonly #onEnd: () => void;
 

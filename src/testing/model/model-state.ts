@@ -12,7 +12,7 @@ import type {
 export interface ModelContext {
   readonly row: ContextRow;
   readonly removed: boolean;
-  /** Number of the commit that last changed `updatedAt`; lets a listing find what moved meanwhile. */
+  /** The number of the commit that last changed `updatedAt`. With it a listing finds contexts that moved meanwhile. */
   readonly movedSeq: number;
 }
 
@@ -23,21 +23,21 @@ export interface ModelDoc {
 }
 
 /**
- * All that a store holds, as plainly as it can be said. Values are never changed in place, so a row
- * handed out once stays as it was. Turns, contexts, patches and file-system roots only ever join, so
- * their next number is one more than their count; the last two share a sequence.
+ * Everything that a store holds, in its plainest form. Values are never changed in place, so a row that was returned
+ * once stays as it was. Turns, contexts, patches and file-system roots only ever join, so their next number is one more
+ * than their count; the last two share a sequence.
  */
 export class ModelState {
   readonly blobs: Map<Hash, Uint8Array> = new Map();
-  /** When each blob was last put. */
+  /** The time at which each blob was last put. */
   readonly blobTimes: Map<Hash, number> = new Map();
   readonly sha256: Map<string, Hash> = new Map();
   readonly contexts: Map<ContextId, ModelContext> = new Map();
   readonly turns: Map<TurnId, TurnRow> = new Map();
-  /** Turns that are gone for readers. Their rows stay, because ids are counted by them. */
+  /** Turns that are gone for readers. Their rows stay, because they count the ids. */
   readonly collected: Set<TurnId> = new Set();
   readonly openBytes: Map<TurnId, Uint8Array> = new Map();
-  /** The hash of (context, key) as hex, and the turns that came of it. */
+  /** The hash of (context, key) as hex, and the turns made with it. */
   readonly keys: Map<string, readonly TurnId[]> = new Map();
   readonly patches: Map<number, PatchRow> = new Map();
   readonly fsRoots: Map<number, FsRootRow> = new Map();

@@ -94,7 +94,7 @@ export class ModelUpkeep implements Upkeep {
     this.#noted?.blob(hash);
   }
 
-  /** Everything that a commit relies on, also when it was there before. */
+  /** Notes everything that a commit relies on, also things that were there before. */
   noteCommit(batch: Batch, committed: Committed): void {
     const noted = this.#noted;
     if (noted === undefined) return;

@@ -3,8 +3,8 @@ import type { Engine } from '../../engine/engine.ts';
 import type { LogDamage, SalvagedLog } from '../../engine/rows.ts';
 
 /**
- * `salvageLog` for an engine that always knows how long a log is: reads in halves until only the lines
- * that are damaged are left out.
+ * `salvageLog` for an engine that always knows the length of a log: reads in halves until only the damaged lines are
+ * left out.
  */
 export async function salvageByHalves(
   engine: Pick<Engine, 'getLog' | 'readLog'>,

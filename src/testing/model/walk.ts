@@ -3,7 +3,7 @@ import type { TurnId } from '../../base/brand.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import type { ModelState } from './model-state.ts';
 
-/** Parent by parent: the answer that every faster way has to give. */
+/** Walks parent by parent: every faster way must give this answer. */
 export function walkBack(state: ModelState, from: TurnId, limit: number): TurnRow[] {
   const rows: TurnRow[] = [];
   for (

@@ -36,7 +36,7 @@ export function consumerSuite(target: QueueTarget): void {
       expect((await queue.info()).progress).toMatchObject([{ updated_at: null }]);
       expect(await queue.peek({ lastEventId: 9 })).toEqual([]);
       expect(await queue.pop('w', { lastEventId: 9 })).toEqual([]);
-      // What comes later is not acknowledged by that.
+      // This does not acknowledge later events.
       await queue.push(message('a'));
       expect((await queue.info()).progress).toMatchObject([{ last_acked_id: 0, lag: 1 }]);
       await queue.unsubscribe('w');

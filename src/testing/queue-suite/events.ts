@@ -4,7 +4,9 @@ import { failure } from '../engine-suite/fixture.ts';
 import { contents, message, openQueue, openQueues } from './fixture.ts';
 import type { QueueTarget } from './queue-target.ts';
 
-/** Any that text may have. fast-check's own `binary` first makes a table of all of them, which takes a second. */
+/**
+ * Any character that text may have. fast-check's own `binary` first makes a table of all of them, which takes a second.
+ */
 const character = fc
   .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
   .map((code) => String.fromCodePoint(code));

@@ -2,14 +2,14 @@ import { onTestFinished } from 'vitest';
 import type { NewEvent, Queue, QueueEvent } from '../../queue/queue.ts';
 import type { OpenedQueues, QueueTarget } from './queue-target.ts';
 
-/** Closed when the test is over. */
+/** Opens queues that are closed when the test is over. */
 export async function openQueues(target: QueueTarget): Promise<OpenedQueues> {
   const opened = await target.open();
   onTestFinished(() => opened.close());
   return opened;
 }
 
-/** One queue that is new. */
+/** Opens one new queue. */
 export async function openQueue(target: QueueTarget): Promise<Queue> {
   const { queues } = await openQueues(target);
   return queues.open('inbox');

@@ -5,7 +5,7 @@ import { eventSuite } from './events.ts';
 import { message, openQueues } from './fixture.ts';
 import type { QueueTarget } from './queue-target.ts';
 
-/** What the contract of `Queues` says, as tests. Call it in a test file, once for each kind of place. */
+/** The contract of `Queues` as tests. Call this in a test file, once for each kind of place. */
 export function queueSuite(target: QueueTarget): void {
   describe(`queues: ${target.name}`, () => {
     it('are found by name, and made when they are not there', async () => {

@@ -1,11 +1,11 @@
 import type { Queues } from '../../queue/queue.ts';
 
-/** Queues under test, whatever is behind them. */
+/** Queues under test, with any storage behind them. */
 export interface QueueTarget {
   readonly name: string;
-  /** How many random cases go through each comparison, default 20: fewer where each call takes long. */
+  /** The number of random cases of each comparison, default 20: fewer where each call takes long. */
   readonly randomRuns?: number;
-  /** Queues of their own, fresh and empty, for one test, which cleans up after it. No handler is run by itself. */
+  /** Opens fresh and empty queues for one test, which cleans up after itself. No handler is run by itself. */
   open(): Promise<OpenedQueues>;
 }
 

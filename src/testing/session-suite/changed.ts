@@ -10,7 +10,7 @@ const WARNING = 'Session lines changed after they were written';
 
 type Damage = (file: string) => void;
 
-/** One bit of a letter, so that the line can still be read. */
+/** Flips one bit of a letter, so that the line can still be read. */
 function flipAt(file: string, at: number): void {
   const bytes = fs.readFileSync(file);
   bytes[at] = bytes[at]! ^ 1;
@@ -85,7 +85,7 @@ export function changedSuite(target: StoreTarget): void {
       await session.append({ ...message('after'), id: 'e9' });
       expect(await problemsOf(store)).toEqual([]);
       expect((await session.load()).warnings).toEqual([]);
-      // What others wrote was seen when we wrote after it.
+      // The session saw the lines of others when it wrote after them.
       flipAt(file, fs.readFileSync(file).indexOf('other'));
       expect(await problemsOf(store)).toEqual([file]);
     });
@@ -112,7 +112,7 @@ export function changedSuite(target: StoreTarget): void {
         folder: join(folder, 'back'),
       });
       expect(await problemsOf(store)).toEqual([back.file]);
-      // A change that was meant is taken as it is once its checksums are removed.
+      // An intended change is accepted as it is once its checksums are removed.
       fs.rmSync(join(folder, 'back/.sums'), { recursive: true });
       expect(await problemsOf(store)).toEqual([]);
     });

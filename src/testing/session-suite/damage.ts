@@ -34,7 +34,7 @@ export function damageSuite(target: StoreTarget): void {
       expect(await idsOf(store, file)).toEqual({ ids: ['e1', 'e2', 'e3'], malformed: 0 });
       expect(fs.readFileSync(file).subarray(0, whole.length)).toEqual(whole);
       expect(fs.readFileSync(`${file}.torn`, 'utf8')).toBe('{"type":"message","id":"torn","te\n');
-      // One that is whole but for its end of line stays.
+      // A line that lacks only its end of line stays.
       fs.appendFileSync(file, '{"type":"message","id":"e4","parentId":"e3"}');
       await session.append({ ...message('five'), id: 'e5' });
       expect((await idsOf(store, file)).ids).toEqual(['e1', 'e2', 'e3', 'e4', 'e5']);
@@ -113,7 +113,7 @@ export function damageSuite(target: StoreTarget): void {
       const view = await again.load();
       expect(view.entries).toHaveLength(3);
       expect(view.unresolved).toEqual([`blob:sha256:${lost}`]);
-      // The line was changed by hand for this, which is said as well.
+      // The line was changed by hand for this test, which gives a warning as well.
       expect(view.warnings).toEqual([
         expect.objectContaining({ message: 'Session lines changed after they were written' }),
         { message: 'Blob not found for image reference', about: lost },

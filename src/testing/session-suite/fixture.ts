@@ -9,7 +9,7 @@ import type { StoreRig } from '../store-suite/fixture.ts';
 import type { StoreOpening, StoreTarget } from '../store-suite/store-target.ts';
 
 export interface SessionRig extends StoreRig {
-  /** For files of sessions and whatever else a test puts there: a store may be far away, files are here. */
+  /** A folder for files of sessions and of the test: a store may be far away, files are here. */
   readonly folder: string;
   readonly begin: (options?: NewSession) => Promise<Session>;
 }

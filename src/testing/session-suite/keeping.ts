@@ -127,7 +127,7 @@ export function keepingSuite(target: StoreTarget): void {
       }
       const late: string[] = [];
       const progress = (_done: number, _total: number, what = ''): void => {
-        // While packs or blobs go, a line that is the first to name one is too late.
+        // While packs or blobs are removed, a line that is the first to name one is too late.
         if (seen.has(what) || what === 'packs' || what === 'blobs') return;
         seen.add(what);
         const sha256 = put.pop()!;

@@ -10,7 +10,7 @@ import { message, openSessions } from './fixture.ts';
 
 type Wrong = (session: Session, store: Store) => unknown;
 
-/** Each with an argument that is none. */
+/** Each call has an invalid argument. */
 const WRONG: Readonly<Record<string, Wrong>> = {
   'append of a text': (session) => session.append('x' as never),
   'append of a list': (session) => session.append([] as never),
@@ -86,7 +86,7 @@ export function refusalsSuite(target: StoreTarget): void {
       await expect(session.append({ type: 'x', parentId: 'none' })).rejects.toMatchObject(unknown);
       await expect(session.setLeaf('none')).rejects.toMatchObject(unknown);
       expect(session.leaf).toBe('b');
-      // Also what another one wrote counts, whoever it is.
+      // Entries that another session object wrote count, too.
       const { store } = await openBeside(rig);
       await using other = await store.sessions.open(session.id);
       await other.append({ type: 'x', id: 'c' });
@@ -99,7 +99,7 @@ export function refusalsSuite(target: StoreTarget): void {
       const { parentId } = await session.append({ type: 'x', id: 'f' });
       expect(parentId).toBe('a');
       await session.setLeaf(null);
-      // Nobody need wait for one before the next.
+      // A caller need not wait for one call before the next.
       const all = await Promise.all([
         session.append({ type: 'x', id: 'g' }),
         session.append({ type: 'x', id: 'h', parentId: 'g' }),
@@ -133,7 +133,7 @@ export function refusalsSuite(target: StoreTarget): void {
       const inStore = await store.sessions
         .create({ cwd: join(folder, 'a') })
         .catch(() => undefined);
-      // A store on another machine has no such folder, and says so.
+      // A store on another machine has no such folder, and reports that.
       const session = inStore ?? (await store.sessions.create({ folder: join(folder, 'own') }));
       await session.append(message('text'));
       const moving = session.moveTo({ cwd: join(folder, 'b') });

@@ -8,7 +8,7 @@ import { keepingSuite } from './keeping.ts';
 import { lifeSuite } from './life.ts';
 import { refusalsSuite } from './refusals.ts';
 
-/** What every store does with sessions, whose files are on this machine wherever the store is. */
+/** The behaviour of sessions that every store must have. Their files are on this machine wherever the store is. */
 export function sessionSuite(target: StoreTarget): void {
   describe(`sessions on ${target.name}`, () => {
     lifeSuite(target);

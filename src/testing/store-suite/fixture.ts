@@ -3,17 +3,17 @@ import type { Hash } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { OpenedStore, StoreOpening, StoreTarget } from './store-target.ts';
 
-/** A store under test that knows where it came from. */
+/** A store under test, with its target. */
 export interface StoreRig extends OpenedStore {
   readonly target: StoreTarget;
 }
 
-/** A fresh store that is closed when the test is over, whatever came of it. */
+/** Opens a fresh store that is closed when the test is over, whatever its result. */
 export async function openRig(target: StoreTarget, opening: StoreOpening = {}): Promise<StoreRig> {
   return closing(target, await target.open(opening));
 }
 
-/** The same data, seen by someone who remembers nothing. */
+/** Opens the same data for a reader that remembers nothing. */
 export async function openBeside(rig: StoreRig, opening: StoreOpening = {}): Promise<StoreRig> {
   return closing(rig.target, await rig.target.openBeside(rig, opening));
 }

@@ -7,7 +7,7 @@ import { BUNDLE } from '../workflow-suite/fixture.ts';
 import { openBeside, openRig } from './fixture.ts';
 import type { StoreTarget } from './store-target.ts';
 
-/** Reads of single records and of many: each is a round trip to a store that is elsewhere. */
+/** Counts reads of single records and of many: each is a round trip to a remote store. */
 function countReads(engine: Engine): { readonly count: number } {
   const reads = { count: 0 };
   for (const name of ['tips', 'getTurn', 'getContext', 'getMany'] as const) {
@@ -20,7 +20,7 @@ function countReads(engine: Engine): { readonly count: number } {
   return reads;
 }
 
-/** What one does and another follows, who opened the store for himself where there can be two. */
+/** One user works and another follows. Where there can be two, the follower opened the store for itself. */
 export function followingSuite(target: StoreTarget): void {
   async function openTwo(): Promise<{ here: Store; there: Store }> {
     const rig = await openRig(target);
@@ -69,7 +69,7 @@ export function followingSuite(target: StoreTarget): void {
       await here.contexts.patch(turn.id, 2);
       const [last] = await take(events, 1);
       expect(last).toMatchObject({ kind: 'patch.added', patch: { turn: turn.id } });
-      // Whoever was away goes on behind the last one he saw, wherever he comes back.
+      // A follower that was away goes on behind the last turn it saw, wherever it comes back.
       await here.contexts.append(id, { type: 'note', payload: 3 });
       const again = iterate((signal) => here.watch({}, { after: last!.id, signal }));
       const kinds = (await take(again, 2)).map(({ kind }) => kind);

@@ -23,7 +23,7 @@ async function startThread(
   return { id, hashes };
 }
 
-/** Puts a node of any shape, as a program that knows no better would. */
+/** Puts a node of any shape, as a faulty program would. */
 async function putNode({ engine }: StoreRig, node: unknown): Promise<Hash> {
   const bytes = encodeUtf8(canonicalJson(node));
   const hash = hashBytes(bytes);
@@ -44,7 +44,7 @@ export function badInputSuite(target: StoreTarget): void {
         expect(error.message).toContain(gone);
         const fork = await failure(store.workflows.fork(id, { at: gone }), 'NOT_FOUND');
         expect(fork.message).toContain(gone);
-        // What is after it can be read, and the thread goes on.
+        // The steps after it can be read, and the thread goes on.
         expect((await store.workflows.steps(id, { limit: 4 })).steps).toHaveLength(4);
         await engine.commit({ blobs: [{ hash: gone, bytes }] });
       }

@@ -6,7 +6,7 @@ import type { StoreTarget } from '../store-suite/store-target.ts';
 
 export const BUNDLE: Hash = toHash('b'.repeat(64));
 
-/** A store whose clock goes on by a second with every question. */
+/** Opens a store whose clock goes on by a second each time it is read. */
 export async function openWorkflows(target: StoreTarget): Promise<StoreRig> {
   let now = Date.UTC(2026, 10, 15);
   return openRig(target, { clock: () => (now += 1000) });

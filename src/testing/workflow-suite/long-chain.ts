@@ -13,7 +13,7 @@ import { BUNDLE } from './fixture.ts';
 
 const PUTS_AT_ONCE = 500;
 
-/** A thread of many steps in few commits: what a long life leaves, without living it. */
+/** Makes a thread of many steps in few commits, like one with a long life. */
 export async function makeLongThread(
   engine: Engine,
   steps: number,

@@ -54,7 +54,7 @@ class Life {
 
   static async begin(target: StoreTarget): Promise<Life> {
     let now = Date.UTC(2026, 10, 15);
-    // Days go by, so that histories are many.
+    // Days go by, so that there are many histories.
     return new Life(await target.open({ clock: () => (now += 3_600_000) }));
   }
 

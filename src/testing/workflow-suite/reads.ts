@@ -7,7 +7,7 @@ import { withChanges } from '../with-changes.ts';
 import { BUNDLE, openWorkflows } from './fixture.ts';
 import { makeLongThread } from './long-chain.ts';
 
-/** Counts reads, and rounds of them: those that are under way at the same time are one round. */
+/** Counts reads, and rounds of them: reads that are under way at the same time are one round. */
 class Counted {
   readonly engine: Engine;
   readonly read: Hash[] = [];

@@ -136,7 +136,7 @@ export function threadsSuite(target: StoreTarget): void {
       const context = await workflows.context(id);
       expect(context.summary).toBe('five: 1,2,3,4,5');
       expect(context.steps.map(({ content }) => content)).toEqual(['six']);
-      // A step may carry a summary of what is before it, and is shown itself.
+      // A step may carry a summary of the steps before it, and is shown itself.
       await workflows.step(id, { role: 'coder', content: 'seven', compact: 'six steps' });
       expect(await workflows.context(id)).toMatchObject({
         summary: 'six steps',

@@ -7,7 +7,7 @@ import { readsSuite } from './reads.ts';
 import { runSuite } from './run.ts';
 import { threadsSuite } from './threads.ts';
 
-/** What every store does with workflow threads and bundles. */
+/** The behaviour of workflow threads and bundles that every store must have. */
 export function workflowSuite(target: StoreTarget): void {
   describe(`workflows on ${target.name}`, () => {
     threadsSuite(target);
