@@ -11,9 +11,6 @@ import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 import type { BlobEraseOptions, Blobs } from './blobs.ts';
 import { findHash, noBlob } from './create-blobs.ts';
 
-/** Kinds of thread, other than turns, that need blobs. */
-const OTHER_KINDS = ['chats', 'workflows', 'sessions'];
-
 export interface EraseWorld {
   readonly engine: Engine;
   readonly lifetime: Lifetime;
@@ -28,8 +25,8 @@ export interface EraseVerbs {
 
 export function eraseVerbs({ engine, lifetime, clock, folder }: EraseWorld): EraseVerbs {
   async function otherSources(): Promise<readonly RootSource[]> {
-    const { rootSources } = await import('./root-sources.ts');
-    return rootSources(engine, clock, folder).filter(({ kind }) => OTHER_KINDS.includes(kind));
+    const { blobSources } = await import('./root-sources.ts');
+    return blobSources(engine, clock, folder);
   }
 
   return {

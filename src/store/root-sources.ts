@@ -13,6 +13,23 @@ import type { Store } from './store.ts';
 /** Every part of a store that is not named here is a kind of thread, and must say what it needs. */
 export type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'watch' | 'close' | symbol>;
 
+/** Kinds that have roots: those of a store, pinned turns, and sessions whose files a client keeps. */
+type SourceName = KindName | 'pins' | 'away';
+
+/**
+ * True for a kind that needs blobs of its own, which erasing a blob must ask. The blobs that turns and patches use
+ * are known to the engine.
+ */
+const NEEDS_BLOBS: Readonly<Record<SourceName, boolean>> = {
+  chats: true,
+  contexts: false,
+  workflows: true,
+  pins: false,
+  queues: false,
+  sessions: true,
+  away: false,
+};
+
 /** Events carry their contents themselves, so they need no blobs. */
 const NO_ROOTS: RootSource = {
   kind: 'queues',
@@ -29,8 +46,28 @@ export function rootSources(
   clock: () => number = Date.now,
   folder?: string,
 ): readonly RootSource[] {
+  return Object.values(sourcesByName(engine, clock, folder));
+}
+
+/** The kinds that erasing a blob must ask whether they need it. */
+export function blobSources(
+  engine: Engine,
+  clock: () => number,
+  folder: string | undefined,
+): readonly RootSource[] {
+  const sources = sourcesByName(engine, clock, folder);
+  return (Object.keys(sources) as SourceName[])
+    .filter((name) => NEEDS_BLOBS[name])
+    .map((name) => sources[name]);
+}
+
+function sourcesByName(
+  engine: Engine,
+  clock: () => number,
+  folder: string | undefined,
+): Record<SourceName, RootSource> {
   const root = folder === undefined ? undefined : join(folder, 'sessions');
-  const sources: Record<KindName | 'pins' | 'away', RootSource> = {
+  return {
     chats: chatRoots(engine, clock),
     contexts: contextRoots(engine),
     workflows: workflowRoots(engine),
@@ -39,5 +76,4 @@ export function rootSources(
     sessions: sessionRoots(engine, plainFilesIo, { root }),
     away: awayRoots(engine, plainFilesIo),
   };
-  return Object.values(sources);
 }
