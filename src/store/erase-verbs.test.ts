@@ -30,3 +30,16 @@ it('erasing a blob names the chats that need it, and erases it when told everywh
   expect(await blobs.erase(hash, { ...REASON, letGo: neededBy })).toMatchObject({ erased: true });
   expect(await blobs.has(hash)).toBe(false);
 });
+
+it('erasing a blob names the sessions whose files a client of the server keeps', async () => {
+  const engine = new ModelEngine();
+  const { blobs } = createStore(engine);
+  const { hash } = await blobs.put(encodeUtf8('a picture'));
+  const page = JSON.stringify({ ['0'.repeat(64)]: hash });
+  await engine.commit({ docs: [{ name: 'away/session-refs/s1/000000', content: page }] });
+  expect(await blobs.erase(hash, REASON)).toMatchObject({
+    erased: false,
+    neededBy: [{ kind: 'sessions of clients', id: 's1' }],
+  });
+  expect(await blobs.erase(hash, { ...REASON, everywhere: true })).toMatchObject({ erased: true });
+});

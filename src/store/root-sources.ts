@@ -27,7 +27,7 @@ const NEEDS_BLOBS: Readonly<Record<SourceName, boolean>> = {
   pins: false,
   queues: false,
   sessions: true,
-  away: false,
+  away: true,
 };
 
 /** Events carry their contents themselves, so they need no blobs. */
