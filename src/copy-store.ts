@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { QuipuError, invalid } from './base/errors.ts';
-import { isServerAddress } from './client/parse-address.ts';
+import { parsePlace } from './base/place.ts';
 import type { Engine } from './engine/engine.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import type { Progress } from './engine/progress.ts';
-import { isPostgresAddress } from './postgres/address.ts';
 import { compareBeginnings } from './maintain/copy/compare-queues.ts';
 import { type CopyCounts, copyEngine } from './maintain/copy/copy-engine.ts';
 import { type QueueCounts, assertSound, copyQueues } from './maintain/copy/copy-queues.ts';
@@ -81,25 +79,25 @@ async function copy(source: Place, target: Place, options: CopyOptions): Promise
   return { ...counts, ...queueCounts, leftOut };
 }
 
-/** Undefined for a place that is no folder. */
+/** Undefined for a database. */
 function toFolder(what: string, place: string): string | undefined {
   if (typeof place !== 'string' || place === '') {
     throw invalid(what, 'names a store: a folder, or postgres://…');
   }
-  if (isServerAddress(place)) {
+  const parsed = parsePlace(place);
+  if (parsed.kind === 'server') {
     throw new QuipuError(
       'UNSUPPORTED',
       `${what} is a server, and a store is copied where its data is: stop the server, and give the folder or database that it serves`,
       { what: 'copy', found: 'the address of a server' },
     );
   }
-  const scheme = schemeIn(place);
-  if (scheme === 'file') return resolve(fileURLToPath(place));
-  return scheme === undefined ? resolve(place) : undefined;
-}
-
-function schemeIn(place: string): string | undefined {
-  return /^([a-z][a-z0-9+.-]*):\/\//i.exec(place)?.[1]?.toLowerCase();
+  if (parsed.kind === 'unknown') {
+    const found = `${parsed.scheme}://`;
+    const message = `${found} is no address of a store; give a path such as "./.quipu", or postgres://…`;
+    throw new QuipuError('UNSUPPORTED', message, { what: 'store address', found });
+  }
+  return parsed.kind === 'folder' ? resolve(parsed.path) : undefined;
 }
 
 function assertApart(
@@ -136,15 +134,10 @@ async function openPlace(
     const engine = await openFilesEngine(folder, { create });
     return { engine, folder, queues: new FolderRecords(join(folder, 'queues')) };
   }
-  if (isPostgresAddress(place)) {
-    const { openPostgresEngine } = await import('./engine/postgres/open-postgres-engine.ts');
-    const { PostgresRecords } = await import('./queue/postgres/postgres-records.ts');
-    const engine = await openPostgresEngine(place, { create });
-    return { engine, queues: new PostgresRecords(engine.database) };
-  }
-  const found = `${schemeIn(place)}://`;
-  const message = `${found} is no address of a store; give a path such as "./.quipu", or postgres://…`;
-  throw new QuipuError('UNSUPPORTED', message, { what: 'store address', found });
+  const { openPostgresEngine } = await import('./engine/postgres/open-postgres-engine.ts');
+  const { PostgresRecords } = await import('./queue/postgres/postgres-records.ts');
+  const engine = await openPostgresEngine(place, { create });
+  return { engine, queues: new PostgresRecords(engine.database) };
 }
 
 async function findLeftOut({ engine, folder }: Place): Promise<LeftOut[]> {

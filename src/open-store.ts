@@ -1,14 +1,12 @@
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { QuipuError, invalid } from './base/errors.ts';
-import { isServerAddress } from './client/parse-address.ts';
+import { parsePlace } from './base/place.ts';
 import { TIMEOUT_MS_DEFAULT } from './client/retry.ts';
 import type { ConnectOptions } from './connect-store.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import { openHosted } from './host/open-hosted.ts';
 import type { Hosted } from './host/open-hosted.ts';
 import { createStore } from './store/create-store.ts';
-import { isPostgresAddress } from './postgres/address.ts';
 import type { Store } from './store/store.ts';
 
 /**
@@ -110,7 +108,8 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   }
 
   // Choose the process that answers.
-  if (isPostgresAddress(url)) {
+  const place = parsePlace(url);
+  if (place.kind === 'database') {
     for (const name of NOT_FOR_DATABASES) {
       if (options[name] === undefined) continue;
       throw new TypeError(`"${name}" is not for a database; leave it out`);
@@ -118,7 +117,7 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
     const { openDatabase } = await import('./open-database.ts');
     return openDatabase(url, options);
   }
-  if (isServerAddress(url)) {
+  if (place.kind === 'server') {
     for (const name of [...FOR_DIRECTORIES, 'connections'] as const) {
       if (options[name] === undefined) continue;
       throw new TypeError(`"${name}" is for whoever keeps the data; leave it out for a server`);
@@ -126,7 +125,8 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
     const { connectStore } = await import('./connect-store.ts');
     return connectStore(url, options);
   }
-  return openDirectory(toDirectory(url), { ...options, durability, create });
+  if (place.kind === 'unknown') throw unknownScheme(place.scheme);
+  return openDirectory(place.path, { ...options, durability, create });
 }
 
 async function openDirectory(
@@ -158,11 +158,8 @@ async function openDirectory(
   });
 }
 
-function toDirectory(url: string): string {
-  const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url) ?? [];
-  if (scheme === undefined) return url;
-  if (scheme.toLowerCase() === 'file') return fileURLToPath(url);
-  throw new QuipuError(
+function unknownScheme(scheme: string): QuipuError<'UNSUPPORTED'> {
+  return new QuipuError(
     'UNSUPPORTED',
     `${scheme}:// is no address of a store; give a path such as "./.quipu", quipu://host:port or postgres://host/database`,
     { what: 'store address', found: `${scheme}://` },

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { Option } from 'commander';
 import type { Store } from '../store/store.ts';
-import { isPostgresAddress } from '../postgres/address.ts';
-import { isAddress, locateNewStore, locateStore } from './locate-store.ts';
+import { parsePlace } from '../base/place.ts';
+import type { Place } from '../base/place.ts';
+import type { OpenOptions } from '../open-store.ts';
+import { locateNewStore, locateStore } from './locate-store.ts';
 import { parseSeconds } from './parse-argument.ts';
 import { option, showExamples } from './verb.ts';
 import type { Kit, Verb } from './verb.ts';
@@ -72,8 +74,13 @@ function toCommandIo(world: World, options: CommonOptions): CommandIo {
   // A folder takes no token, and a server decides for itself whether to create anything.
   const ofServer = token === undefined ? {} : { token };
   const openAt = (at: string, create: boolean): Promise<Store> => {
-    if (isPostgresAddress(at)) return world.openStore(at, { create });
-    return world.openStore(at, isAddress(at) ? ofServer : { create, waitMs });
+    const options: Record<Place['kind'], OpenOptions> = {
+      folder: { create, waitMs },
+      server: ofServer,
+      database: { create },
+      unknown: {},
+    };
+    return world.openStore(at, options[parsePlace(at).kind]);
   };
   return {
     world,

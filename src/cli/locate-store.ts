@@ -1,4 +1,5 @@
 import { isAbsolute, join, resolve } from 'node:path';
+import { parsePlace } from '../base/place.ts';
 
 export interface StorePlaces {
   /** The option `--store`. */
@@ -19,16 +20,21 @@ export function locateStore(places: StorePlaces): string {
 
 /** Finds the place of a new store: the option, `QUIPU_STORE`, or `./.quipu`. */
 export function locateNewStore({ given, env, cwd }: StorePlaces): string {
-  const named = given ?? (env['QUIPU_STORE'] || '.quipu');
-  const isUrl = isAddress(named) || /^file:\/\//i.test(named);
-  return isUrl || isAbsolute(named) ? named : resolve(cwd, named);
+  return toAbsolute(cwd, given ?? (env['QUIPU_STORE'] || '.quipu'));
+}
+
+/** A relative path from `cwd`; an absolute path, a URL or an address as it is. */
+export function toAbsolute(cwd: string, place: string): string {
+  const parsed = parsePlace(place);
+  const isPath = parsed.kind === 'folder' && parsed.path === place;
+  return isPath && !isAbsolute(place) ? resolve(cwd, place) : place;
 }
 
 function isNamed({ given, env }: StorePlaces): boolean {
   return given !== undefined || Boolean(env['QUIPU_STORE']);
 }
 
-/** Returns true for a text that names a server or a database, and not a folder. */
+/** Returns true for every place but a folder. */
 export function isAddress(text: string): boolean {
-  return /^(?:(?!file:)[a-z][a-z0-9+.-]*:\/\/|unix:)/i.test(text);
+  return parsePlace(text).kind !== 'folder';
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isServerAddress, parseAddress } from './parse-address.ts';
+import { parsePlace } from '../base/place.ts';
+import { parseAddress } from './parse-address.ts';
 
 describe('parseAddress', () => {
   it.each([
@@ -12,7 +13,7 @@ describe('parseAddress', () => {
     ['unix:./quipu.sock', { kind: 'unix', path: './quipu.sock' }],
     ['https://host/base', { kind: 'http', url: 'https://host/base' }],
   ])('reads %s', (url, address) => {
-    expect(isServerAddress(url)).toBe(true);
+    expect(parsePlace(url).kind).toBe('server');
     expect(parseAddress(url)).toMatchObject(address);
   });
 
@@ -30,6 +31,6 @@ describe('parseAddress', () => {
   });
 
   it.each(['./quipu', 'C:\\quipu', '/quipu://x', 'file:///quipu'])('leaves %s alone', (path) => {
-    expect(isServerAddress(path)).toBe(false);
+    expect(parsePlace(path).kind).toBe('folder');
   });
 });

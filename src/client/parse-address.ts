@@ -12,17 +12,9 @@ export type Address =
   | { readonly kind: 'unix'; readonly path: string; readonly timeoutMs: undefined }
   | { readonly kind: 'http'; readonly url: string; readonly timeoutMs: undefined };
 
-const SCHEMES: ReadonlySet<string> = new Set(['quipu:', 'quipus:', 'http:', 'https:', 'unix:']);
-
 /** The scheme with its colon, in lower case; undefined for a path. */
-export function schemeOf(url: string): string | undefined {
+function schemeOf(url: string): string | undefined {
   return /^([a-z][a-z0-9+.-]+:)/i.exec(url)?.[1]?.toLowerCase();
-}
-
-/** True for the address of a server, and not of a folder. */
-export function isServerAddress(url: string): boolean {
-  const scheme = schemeOf(url);
-  return scheme !== undefined && SCHEMES.has(scheme);
 }
 
 /**

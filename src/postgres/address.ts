@@ -1,4 +1,5 @@
 import { invalid } from '../base/errors.ts';
+import { parsePlace } from '../base/place.ts';
 
 /** The place of the tables: a database and the schema in it that holds them. */
 export interface Address {
@@ -15,12 +16,7 @@ const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
 
 /** The name shown for a place: a database address without its password, anything else unchanged. */
 export function nameOfPlace(place: string): string {
-  return isPostgresAddress(place) ? parseAddress(place).name : place;
-}
-
-/** True for the address of a PostgreSQL database. */
-export function isPostgresAddress(text: string): boolean {
-  return /^postgres(?:ql)?:\/\//i.test(text);
+  return parsePlace(place).kind === 'database' ? parseAddress(place).name : place;
 }
 
 /**
@@ -40,8 +36,7 @@ export function parseAddress(text: string): Address {
 }
 
 function toUrl(text: string): URL {
-  const url = isPostgresAddress(text) && URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined) return url;
+  if (parsePlace(text).kind === 'database' && URL.canParse(text)) return new URL(text);
   throw invalid(
     'database address',
     'cannot be read; write postgres://user:password@host:port/database, with %-escapes in the password',

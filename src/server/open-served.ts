@@ -1,8 +1,9 @@
 import { join, resolve } from 'node:path';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
+import { parsePlace } from '../base/place.ts';
 import type { Engine } from '../engine/engine.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
-import { isPostgresAddress, nameOfPlace } from '../postgres/address.ts';
+import { nameOfPlace } from '../postgres/address.ts';
 import { createStore } from '../store/create-store.ts';
 import type { Served } from './served.ts';
 
@@ -15,7 +16,7 @@ export interface Opened extends Served {
 }
 
 export async function openServed(place: string): Promise<Opened> {
-  if (isPostgresAddress(place)) {
+  if (parsePlace(place).kind === 'database') {
     // Loaded only here: few servers have a database.
     const { openPostgresEngine } = await import('../engine/postgres/open-postgres-engine.ts');
     const engine = await openPostgresEngine(place);

@@ -1,13 +1,12 @@
 import type { Option } from 'commander';
 import { invalid } from '../../base/errors.ts';
-import { isPostgresAddress } from '../../postgres/address.ts';
+import { parsePlace } from '../../base/place.ts';
 import { LOG_LEVELS } from '../../server/log-level.ts';
 import type { LogLevel } from '../../server/log-level.ts';
 import type { ServerOptions } from '../../server/server-options.ts';
 import type { RunningServer } from '../../server/start-server.ts';
 import { tokenFileOf } from '../../server/tokens/token-file.ts';
 import type { CommandIo, QuipuVerb } from '../command.ts';
-import { isAddress } from '../locate-store.ts';
 import { parseDuration, parseSize } from '../parse-amount.ts';
 import { collect, parseCount } from '../parse-argument.ts';
 import { toBanner } from '../serve-banner.ts';
@@ -18,7 +17,6 @@ import { readVersion } from '../version.ts';
 import { InvalidArgumentError } from 'commander';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 interface ServeGiven extends TokenFileOption {
   readonly host: string;
@@ -114,13 +112,13 @@ async function tell(io: CommandIo, server: RunningServer): Promise<void> {
 
 function toServerOptions(io: CommandIo, options: ServeGiven): Omit<ServerOptions, 'log'> {
   const { cwd } = io.world;
-  const isDatabase = isPostgresAddress(io.place);
-  if (isAddress(io.place) && !isDatabase) {
+  const place = parsePlace(io.place);
+  if (place.kind === 'server' || place.kind === 'unknown') {
     throw invalid('--store', 'is the address of a server; serve a folder or a database');
   }
-  const store = /^file:/i.test(io.place) ? fileURLToPath(io.place) : io.place;
+  const store = place.kind === 'folder' ? place.path : io.place;
   // A database has no folder for the tokens.
-  const ownTokens = isDatabase ? resolve(cwd, 'tokens.json') : tokenFileOf(store);
+  const ownTokens = place.kind === 'folder' ? tokenFileOf(store) : resolve(cwd, 'tokens.json');
   const { tlsCert, tlsKey, tokenFile, maxConnections, maxBody, maxPending } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw invalid('--tls-cert', 'and --tls-key belong together: give both or neither');

@@ -12,16 +12,15 @@ import { checkOpen, checkSocket } from '../doctor/check-open.ts';
 import { fail, ok, reasonOf, toFindingsTable, warn } from '../doctor/finding.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { Interrupted } from '../interrupt.ts';
-import { isAddress } from '../locate-store.ts';
+import { isAddress, toAbsolute } from '../locate-store.ts';
 import { toSize } from '../quantity.ts';
 import { toFacts } from '../table.ts';
 import { Unhealthy } from '../unhealthy.ts';
 import { argument, option } from '../verb.ts';
 import { readVersion } from '../version.ts';
 import { withProgress } from '../with-progress.ts';
-import type { World } from '../world.ts';
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 
 const init: QuipuVerb = {
   name: 'init',
@@ -98,7 +97,11 @@ const copy: QuipuVerb = {
     };
     const report = await withProgress(world, (progress) =>
       world
-        .copyStore(placeOf(world, from), placeOf(world, to), { progress, signal, onLeftOut })
+        .copyStore(toAbsolute(world.cwd, from), toAbsolute(world.cwd, to), {
+          progress,
+          signal,
+          onLeftOut,
+        })
         .catch((error: unknown) => {
           if (!signal.aborted) throw error;
           throw new Interrupted('stopped; the same command goes on from here');
@@ -107,10 +110,6 @@ const copy: QuipuVerb = {
     await (io.json ? io.printJson(report) : world.out(toCopyFacts(report)));
   },
 };
-
-function placeOf(world: World, place: string): string {
-  return isAddress(place) || /^file:\/\//i.test(place) ? place : resolve(world.cwd, place);
-}
 
 function toNote({ what, count, why }: LeftOut): string {
   return `not copied: ${what} (${count}): ${why}\n`;

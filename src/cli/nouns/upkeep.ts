@@ -2,10 +2,9 @@ import { QuipuError, invalid } from '../../base/errors.ts';
 import type { GcReport } from '../../maintain/gc-report.ts';
 import type { RetainReport } from '../../maintain/retain-contexts.ts';
 import type { VerifyReport } from '../../maintain/verify-store.ts';
-import { isPostgresAddress } from '../../postgres/address.ts';
+import { parsePlace } from '../../base/place.ts';
 import { toBackupFacts } from '../backup-facts.ts';
 import type { QuipuVerb } from '../command.ts';
-import { isAddress } from '../locate-store.ts';
 import { parseDuration, parseSize } from '../parse-amount.ts';
 import { parseCount } from '../parse-argument.ts';
 import { toSize, toTime } from '../quantity.ts';
@@ -126,7 +125,7 @@ export const backup: QuipuVerb = {
   takes: [argument('<dir>', 'the folder; empty, missing, or a backup of this store')],
   async run(io, dir: string) {
     const { world } = io;
-    if (isAddress(io.place) && !isPostgresAddress(io.place) && !isAbsolute(dir)) {
+    if (parsePlace(io.place).kind === 'server' && !isAbsolute(dir)) {
       throw invalid('<dir>', "is on the server's machine, so it must be an absolute path there");
     }
     await using store = await io.openStore();
