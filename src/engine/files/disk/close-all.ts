@@ -1,4 +1,4 @@
-/** Lets go of everything, in order, whatever fails on the way; then throws the first failure. */
+/** Runs every closing step in order, even when some fail. Then throws the first failure. */
 export async function closeAll(closers: readonly (() => Promise<void> | void)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const close of closers) {

@@ -1,9 +1,9 @@
 import type { IoFile } from '../../io.ts';
 import { closeAll } from './close-all.ts';
 
-// Invariant: a handle is closed only when nobody uses it and it has nothing to sync.
+// Invariant: a handle is closed only when it is not in use and has nothing to sync.
 
-/** Packs and logs may be many; this many handles stay open between uses. */
+/** There may be many packs and logs. This many handles stay open between uses. */
 const IDLE_HANDLES = 96;
 
 export type OpenMode = 'read' | 'write' | 'create';
@@ -11,7 +11,7 @@ export type OpenMode = 'read' | 'write' | 'create';
 interface Handle {
   readonly file: IoFile;
   users: number;
-  /** Its name is gone; the last user closes it. */
+  /** True when the file's name is gone. The last user closes the handle. */
   dropped: boolean;
 }
 
@@ -20,7 +20,7 @@ interface Files {
   mustSync(name: string): boolean;
 }
 
-/** Files that are open, by name: one handle each, shared by all who use it. */
+/** Open files by name: one handle each, shared by all users. */
 export class FileHandles {
   readonly #files: Files;
   readonly #handles = new Map<string, Handle>();
@@ -47,7 +47,7 @@ export class FileHandles {
     }
   }
 
-  /** After a name was removed or stands for another file: no handle opened before may be used by it. */
+  /** Call this after a name was removed or replaced: its older handles must not be used any more. */
   async drop(name: string): Promise<void> {
     this.#drops += 1;
     const handle = this.#handles.get(name);
@@ -63,7 +63,7 @@ export class FileHandles {
     await closeAll(files.map((file) => () => file.close()));
   }
 
-  /** The caller is counted as a user already: no moment in which the handle could pass for idle. */
+  /** The caller already counts as a user: at no moment does the handle look idle. */
   async #open(name: string, mode: OpenMode): Promise<Handle> {
     await this.#closeIdle();
     const drops = this.#drops;
@@ -75,7 +75,7 @@ export class FileHandles {
       return raced;
     }
     if (this.#drops !== drops) {
-      // The name may stand for another file by now.
+      // The name may refer to another file by now.
       await file.close();
       return this.#open(name, mode);
     }

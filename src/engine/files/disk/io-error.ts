@@ -3,14 +3,14 @@ import { QuipuError } from '../../../base/errors.ts';
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 const READ_ONLY = new Set(['EROFS', 'EACCES', 'EPERM']);
 
-/** What the operating system said, where SQLite says it in words of its own. */
+/** The operating system's error code, where SQLite uses its own words. */
 function errnoOf(code: string | undefined): string | undefined {
   if (code?.startsWith('SQLITE_') !== true) return code;
   if (code === 'SQLITE_FULL') return 'ENOSPC';
   return /^SQLITE_(READONLY|PERM)/.test(code) ? 'EACCES' : 'EIO';
 }
 
-/** Gives an operating system's error its stable code and says what to do. Others pass unchanged. */
+/** Gives an operating system's error its stable code and says what to do. Other errors pass unchanged. */
 export function toQuipuError(error: unknown, path: string): Error {
   if (error instanceof QuipuError) return error;
   const errno = errnoOf((error as NodeJS.ErrnoException | undefined)?.code);
@@ -40,13 +40,13 @@ export function toQuipuError(error: unknown, path: string): Error {
   return new QuipuError('IO', `${path}: ${errno}; ${hint}`, { path, errno }, cause);
 }
 
-/** Whether room is all that was missing. */
+/** Whether the only problem was a lack of room. */
 export function isNoRoom(error: unknown): boolean {
   const errno = errnoOf((error as NodeJS.ErrnoException | undefined)?.code);
   return errno === 'DISK_FULL' || (errno !== undefined && FULL.has(errno));
 }
 
-/** Undefined when there is no room for it; `onFull` is called then. */
+/** Undefined when there is no room for the work. Then `onFull` is called. */
 export async function ifRoom<T>(
   work: () => Promise<T>,
   onFull: () => void = () => undefined,
@@ -60,7 +60,7 @@ export async function ifRoom<T>(
   }
 }
 
-/** A write whose fate nobody knows: it may be there when the store is opened again, or not. */
+/** A write with an unknown outcome: it may be there when the store is opened again, or not. */
 export function unknownOutcome(error: unknown, path: string): QuipuError<'IO'> {
   const errno = (error as NodeJS.ErrnoException | undefined)?.code ?? 'EIO';
   return new QuipuError(
@@ -71,7 +71,7 @@ export function unknownOutcome(error: unknown, path: string): QuipuError<'IO'> {
   );
 }
 
-/** For what can be made again from the rest of the store. */
+/** The advice for data that can be rebuilt from the rest of the store. */
 export const REPAIR = 'run "quipu verify --repair", which makes it again';
 
 /** Damage found at a place. `what` completes the sentence "<file> at byte <offset>: …", `advice` says what to do. */
@@ -88,7 +88,7 @@ export function corrupt(
   );
 }
 
-/** For those who go on without what is damaged; whoever asks for it, and a check, is told. */
+/** For callers that go on without the damaged data. A read of that data, and a check, report the damage. */
 export async function unlessCorrupt<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -3,8 +3,8 @@ import type { Io } from '../../io.ts';
 import { SyncFailure, syncFolder } from './sync-failure.ts';
 
 /**
- * Makes the folder and its parents, each durable in the one above. Those that exist are synced, too: a
- * process that died may just have made them. Where that is not allowed, others made them long ago.
+ * Makes the folder and its parents, each durable in the one above. Existing folders are synced, too: a process that
+ * died may just have made them. Where syncing is not allowed, others made the folder long ago.
  */
 export async function makeFolder(io: Io, path: string): Promise<void> {
   const parent = dirname(path);

@@ -8,9 +8,9 @@ import { takeOwnerLock } from '../owner/owner-lock.ts';
  */
 const INLINE_READ_BYTES = 64 * 1024;
 /**
- * A write ends in the page cache, at about 2 GB/s. Made elsewhere it would be done only when this thread
- * has time to hear of it, and a frame could not be synced before: with 64 writers that took a third of
- * the time of an append.
+ * A write ends in the page cache, at about 2 GB/s. A write on another thread would be finished only when this
+ * thread has time to notice, and a frame could not be synced before. With 64 writers that took a third of the time
+ * of an append.
  */
 const INLINE_WRITE_BYTES = 512 * 1024;
 

@@ -6,8 +6,8 @@ import { takeExclusiveLock } from './exclusive-lock.ts';
 import { nodeIo } from './node-io.ts';
 
 /**
- * The real disk for files that lie outside the store. Links are seen as what they are and never followed,
- * and a lock is a file of its own that says nothing about its holder.
+ * The real disk for files outside the store. Links are seen as links and never followed. A lock is a file of its
+ * own that says nothing about its holder.
  */
 export const plainFilesIo: Io = {
   ...nodeIo,

@@ -20,15 +20,15 @@ import { writeFully } from './write-fully.ts';
 // - A head goes to its file late: before anything is synced, or when many have gathered. Until then
 //   reads see through to it.
 
-/** Heads that wait for a checkpoint; a bound on memory and on what a read looks through. */
+/** Heads that wait for a checkpoint. This limits memory and the number of records that a read looks through. */
 const LATE_HEADS = 1024;
 
 export class StoreFiles {
   readonly io: Io;
   readonly root: string;
-  /** What the store says of itself; known once FORMAT has been read. */
+  /** The content of FORMAT. Known once FORMAT has been read. */
   format: FormatFile | undefined;
-  /** Of the journal in this folder; known with `format`. */
+  /** The salt of the journal in this folder. Known with `format`. */
   frameSalt = 0;
   readonly #handles: FileHandles;
   readonly #dirty = new Set<string>();
@@ -36,7 +36,7 @@ export class StoreFiles {
   readonly #folders = new Set<string>();
   #waiting: readonly JournalWrite[] = [];
   readonly #late: LateRecords = new LateRecords(HEADS_FILE, HEAD_RECORD_BYTES);
-  /** Counts the times that late records came here or reached their file. */
+  /** Counts the times that late records arrived here or reached their file. */
   #lateMoves = 0;
   #flushed: Promise<void> = Promise.resolve();
   #catchingUp: Promise<void> | undefined;
@@ -61,7 +61,7 @@ export class StoreFiles {
   async read(name: string, position: number, length: number): Promise<Uint8Array> {
     const into = Buffer.allocUnsafe(length);
     for (;;) {
-      // Before the file is read: what is written meanwhile would be in neither.
+      // The waiting writes are taken before the file is read: a write in between would be in neither.
       const waiting = this.#waiting;
       const moves = this.#lateMoves;
       const got = await this.#readFile(name, into, position);
@@ -83,7 +83,7 @@ export class StoreFiles {
     }
   }
 
-  /** The names in a folder, also in one that is to be made for what waits; undefined when it is missing. */
+  /** The names in a folder, including one that waiting writes will make. Undefined when it is missing. */
   async list(folder: string): Promise<string[] | undefined> {
     const path = this.pathOf(folder);
     const isThere = (await this.io.stat(path)) !== undefined;
@@ -97,8 +97,8 @@ export class StoreFiles {
   }
 
   /**
-   * Carries out durable writes, in order. What cannot be written now waits, and nothing is thrown. `later`:
-   * those that may wait are left to the next `catchUp`.
+   * Carries out durable writes, in order. A write that is not possible now waits, and nothing is thrown. `later`:
+   * writes that may wait are left to the next `catchUp`.
    */
   async apply(writes: readonly JournalWrite[], later = false): Promise<void> {
     if (this.behind || (later && mayWait(writes))) {
@@ -109,24 +109,24 @@ export class StoreFiles {
       try {
         await this.#applyOne(write);
       } catch {
-        // The frame is durable: the write is tried again, and the next commit reports the cause.
+        // The frame is durable. The write is tried again, and the next commit reports the cause.
         this.#waiting = writes.slice(index);
         return;
       }
     }
   }
 
-  /** Writes what waits; throws the reason when that cannot be done yet. */
+  /** Carries out the waiting writes. Throws the reason when that is not possible yet. */
   async catchUp(): Promise<void> {
     if (!this.behind) return;
-    // Commits and checkpoints both ask; two at once would each drop what the other has written.
+    // Commits and checkpoints both call this. Two runs at once would each drop what the other has written.
     this.#catchingUp ??= this.#tryWaiting().finally(() => {
       this.#catchingUp = undefined;
     });
     await this.#catchingUp;
   }
 
-  /** As `catchUp`; what still cannot be written goes on waiting. */
+  /** Like `catchUp`. Writes that are still not possible go on waiting. */
   async catchUpIfPossible(): Promise<void> {
     await this.catchUp().catch(() => undefined);
   }
@@ -144,8 +144,8 @@ export class StoreFiles {
   }
 
   /**
-   * Throws when a record cannot be written; then it stays here. One flush at a time: two could write the
-   * newer version of a record first, and the older one over it.
+   * Throws when a record cannot be written. Then the record stays here. Only one flush runs at a time: two could
+   * write the newer version of a record first, and the older one over it.
    */
   #flushLate(): Promise<void> {
     const flushed = this.#flushed.then(() => this.#writeLate());
@@ -161,7 +161,9 @@ export class StoreFiles {
     }
   }
 
-  /** Everything applied before the call is on the disk when it resolves; for what waits, `catchUp` first. */
+  /**
+   * Everything applied before the call is on the disk when this resolves. For waiting writes, call `catchUp` first.
+   */
   async syncAll(): Promise<void> {
     try {
       await this.#flushLate();
@@ -218,7 +220,7 @@ export class StoreFiles {
     this.#dirty.add(path);
     await this.#handles.use(path, 'create', async (file) => {
       await writeFully(file, data, offset);
-      // Again: a `syncAll` beside it may have synced the file before these bytes were in it.
+      // The file is marked again: a `syncAll` beside this may have synced it before these bytes were in it.
       this.#dirty.add(path);
     });
   }
@@ -233,10 +235,10 @@ export class StoreFiles {
     this.#dirtyFolders.add(folder);
   }
 
-  /** Others may be reading this file by name: they see the old content or the new, never a part. */
+  /** Others may be reading this file by name. They see the old content or the new, never a part. */
   async #replace(name: string, write: (file: IoFile) => Promise<void>): Promise<void> {
     await this.#makeFolders(folderOf(name));
-    // No log or document is called so: none is in the way, and none is lost to this one.
+    // No log or document has this name, so no file is in the way and none is overwritten.
     const aside = this.pathOf(`${name}~new`);
     await this.io.remove(aside);
     const file = await this.io.open(aside, 'create');
@@ -251,7 +253,7 @@ export class StoreFiles {
     this.#dirtyFolders.add(folderOf(name));
   }
 
-  /** Without the journal: a file has its old content or all of the new one, whenever the power fails. */
+  /** Replaces a file without the journal. It has its old content or all of the new one, whenever the power fails. */
   async replace(name: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
     try {
       await this.#replace(name, async (file) => {
@@ -279,7 +281,8 @@ export class StoreFiles {
 
   async #open(name: string, mode: OpenMode): Promise<IoFile> {
     if (mode !== 'create') return this.io.open(this.pathOf(name), 'write');
-    // Also when the file is there: a process that died may have made it and not synced its name.
+    // The folder is marked even when the file exists: a process that died may have made it without syncing its
+    // name.
     await this.#makeFolders(folderOf(name));
     const file = await this.io.open(this.pathOf(name), 'create');
     this.#dirtyFolders.add(folderOf(name));

@@ -1,11 +1,11 @@
 import type { Io, IoFile } from '../../io.ts';
 
-/** Could not even be tried; nothing was lost, and trying again is sound. */
+/** The sync could not even be tried. Nothing was lost, and a retry is safe. */
 const NOT_TRIED = new Set(['EMFILE', 'ENFILE']);
 
 /**
- * A sync that failed. The kernel may have dropped the pages it could not write and call them clean,
- * so a second sync proves nothing: whoever sees this stops acknowledging.
+ * A sync that failed. The kernel may have dropped the pages that it could not write and call them clean. So a
+ * second sync proves nothing, and the caller must stop acknowledging.
  */
 export class SyncFailure extends Error {
   constructor(cause: unknown) {

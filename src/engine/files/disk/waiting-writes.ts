@@ -8,11 +8,10 @@ import {
   TYPES_FILE,
 } from '../names.ts';
 
-// Writes that are durable in the journal and have not reached their files yet, because the disk was full
-// or because their commit was to be acknowledged first: reads look through to them, so that neither
-// changes an answer.
+// Writes that are durable in the journal and have not reached their files yet, because the disk was full or because
+// their commit was acknowledged first. Reads look through to them, so neither case changes an answer.
 
-/** Files that nobody reads but this process, and by `StoreFiles` alone. */
+/** Files that only this process reads, and only through `StoreFiles`. */
 const OWN_FILES: ReadonlySet<string> = new Set([
   TURNS_FILE,
   HEADS_FILE,
@@ -22,8 +21,9 @@ const OWN_FILES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether these may reach their files after they were acknowledged. Not those of documents and logs, which
- * others read by their names, and not what makes or removes files that somebody lists: the first bytes of a pack.
+ * Whether these writes may reach their files after they were acknowledged. Writes to documents and logs may not,
+ * because others read them by name. Writes that make or remove listed files may not either: the first bytes of a
+ * pack.
  */
 export function mayWait(writes: readonly JournalWrite[]): boolean {
   return writes.every((write) => {
@@ -46,7 +46,7 @@ export function readThrough(
     const offset = write.kind === 'whole' ? 0 : write.offset;
     const end = Math.min(into.length, offset + write.data.length - position);
     if (end > filled) {
-      // What a file grows by reads as zeros where nothing was written.
+      // Where a file grows without a write, the new bytes read as zeros.
       into.fill(0, filled, end);
       filled = end;
     }
@@ -59,7 +59,7 @@ export function readThrough(
   return filled;
 }
 
-/** The names in a folder, which has `names` now, once everything that waits is written; sorted. */
+/** The sorted names in a folder, which has `names` now, once all waiting writes are done. */
 export function namesThrough(
   waiting: readonly JournalWrite[],
   folder: string,
@@ -70,13 +70,13 @@ export function namesThrough(
     if (!path.startsWith(`${folder}/`)) continue;
     const [name = '', ...below] = path.slice(folder.length + 1).split('/');
     if (kind === 'bytes' || kind === 'whole') through.add(name);
-    // A folder stays when what was in it goes.
+    // A folder stays when its files are removed.
     if (kind === 'remove' && below.length === 0) through.delete(name);
   }
   return [...through].sort();
 }
 
-/** The size of the file `name`, which has `size` bytes now, once everything that waits is written. */
+/** The size of the file `name`, which has `size` bytes now, once all waiting writes are done. */
 export function sizeThrough(waiting: readonly JournalWrite[], name: string, size: number): number {
   let reached = size;
   for (const write of waiting) {

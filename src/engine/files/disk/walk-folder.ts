@@ -1,14 +1,14 @@
 import { corrupt } from './io-error.ts';
 import type { StoreFiles } from './store-files.ts';
 
-/** The names in a folder that every store has, also of what waits to be written there; sorted. */
+/** The sorted names in a folder that every store has, waiting writes included. */
 export async function listFolder(files: StoreFiles, folder: string): Promise<string[]> {
   const names = await files.list(folder);
   if (names === undefined) throw corrupt(folder, 0, 'the folder is missing');
   return names;
 }
 
-/** Every file below a folder of the store. One that goes away meanwhile is passed over. */
+/** Every file below a folder of the store. Skips a file that goes away meanwhile. */
 export async function* walkFolder(files: StoreFiles, folder: string): AsyncGenerator<string> {
   for (const name of await listFolder(files, folder)) yield* walkName(files, `${folder}/${name}`);
 }

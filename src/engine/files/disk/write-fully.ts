@@ -12,7 +12,7 @@ export function shortWrite(written: number, length: number): Error {
   return Object.assign(error, { code: 'ENOSPC' });
 }
 
-/** For files that recovery and checkpoints write themselves. Durable when it resolves. */
+/** For files that recovery and checkpoints write themselves. The bytes are durable when this resolves. */
 export async function writeAndSync(
   io: Io,
   path: string,

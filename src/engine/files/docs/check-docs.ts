@@ -10,8 +10,8 @@ import type { Check } from '../check/check.ts';
 import { type Found, staleIndex } from '../check/findings.ts';
 import { type DocItem, walkDocs } from './walk-docs.ts';
 
-// Versions are checked per name, which needs the names in memory. So docs.log is read several times
-// when it is long, each time for a share of the names, by their checksum.
+// Versions are checked per name, which needs the names in memory. So a long docs.log is read several times, each
+// time for a share of the names, by their checksum.
 
 /** No record is shorter: header, a name, a content, checksum. */
 const RECORD_BYTES_MIN = 34;
@@ -61,7 +61,7 @@ async function checkRecord({ findings }: Check, item: GoodDoc): Promise<void> {
   findings.add({ ...damagedDoc('the content of the document is not JSON', item), id: name });
 }
 
-/** A new content has a new version; a removal keeps the version it removes. */
+/** A new content has a new version. A removal keeps the version that it removes. */
 function takeVersion({ findings }: Check, item: GoodDoc, newest: Map<string, Newest>): void {
   const { name, version, content, published }: DocRecord = item.record;
   const before = newest.get(name)?.version ?? 0;
@@ -75,14 +75,14 @@ function takeVersion({ findings }: Check, item: GoodDoc, newest: Map<string, New
 
 function checkIndexed({ core, findings, snapshot }: Check, name: string, doc: Newest): void {
   const place = core.index.findDoc(name);
-  // Written again since the snapshot.
+  // The document was written again since the snapshot.
   if (place !== undefined && place.offset >= snapshot.tails.docsBytes) return;
   const same =
     place?.offset === doc.offset && place.version === doc.version && place.removed === doc.removed;
   if (!same) findings.add(staleIndex(`the index is wrong about document ${name}`, name));
 }
 
-/** The plain file is for others to read; the document is the truth. */
+/** Checks the plain file, which is for others to read. The document is the truth. */
 async function checkPublished(
   { core, files, findings, writer }: Check,
   name: string,
@@ -92,7 +92,7 @@ async function checkPublished(
     if (place === undefined || place.removed) return;
     const expected = await publishedContent(files, name, place);
     if (expected === undefined) return;
-    // The size is that of the name: a file whose name was taken away can still be read for a while.
+    // The size is looked up by name: a file whose name was removed can still be read for a while.
     const length = await files.size(name);
     const found = await files.read(name, 0, expected.length);
     if (length === expected.length && Buffer.compare(expected, found) === 0) return;
@@ -102,7 +102,7 @@ async function checkPublished(
   });
 }
 
-/** Undefined for a document that is not published, or is damaged, which was told where it lies. */
+/** Undefined for a document that is not published, or is damaged. That damage is reported at its place. */
 export async function publishedContent(
   files: StoreFiles,
   name: string,

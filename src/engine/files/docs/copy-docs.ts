@@ -8,13 +8,13 @@ import type { CopyJob } from '../backup/copy-job.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** Where the last word on each published name stands; undefined: it was removed. */
+/** The place of the last record of each published name. Undefined: the document was removed. */
 export type Published = Map<
   string,
   { readonly offset: number; readonly length: number } | undefined
 >;
 
-/** Copies documents between two lengths of docs.log, and notes what they say of published files. */
+/** Copies documents between two lengths of docs.log, and notes the published files that they change. */
 export async function copyDocs(
   { from, into, progress }: CopyJob,
   { start, end }: { start: number; end: number },
@@ -46,7 +46,7 @@ export async function copyDocs(
   }
 }
 
-/** The plain file of that name becomes what the documents last said of it. */
+/** Brings the plain file of that name to the last published state of the document. */
 export async function copyPublished(
   { from, into }: CopyJob,
   name: string,
@@ -71,7 +71,7 @@ function takeRecords(piece: Uint8Array, start: number, published: Published): nu
     if (length === undefined || at + length > piece.length) break;
     const record = decodeDocRecord(piece.subarray(at, at + length));
     if (record === undefined) break;
-    // The same rule as when a document is written.
+    // This is the same rule as when a document is written.
     if (record.content === undefined) published.set(record.name, undefined);
     else if (record.published) published.set(record.name, { offset: start + at, length });
     at += length;

@@ -15,7 +15,7 @@ export interface DocPlace {
   readonly removed: boolean;
 }
 
-/** The newest version of a document, its content whole. */
+/** The newest version of a document with its whole content. */
 export async function readDoc(
   files: Pick<StoreFiles, 'read'>,
   name: string,
@@ -28,7 +28,7 @@ export async function readDoc(
   throw corrupt(DOCS_FILE, place.offset, `version ${place.version} of document ${name} is damaged`);
 }
 
-/** The same record with its content, wherever the parts of it lie. */
+/** The same record with its whole content, assembled from all its parts. */
 export async function readWhole(
   files: Pick<StoreFiles, 'read'>,
   record: DocRecord,
@@ -40,7 +40,7 @@ export async function readWhole(
   let part: DocRecord | undefined = record;
   while (part?.difference === true) {
     const difference = decodeDocDifference(part.content ?? '');
-    // It stands on what was written before it, so the way back has an end.
+    // A difference builds on an earlier record, so the way back has an end.
     if (difference === undefined || difference.offset >= at) throw lost(record, at);
     differences.push(difference);
     at = difference.offset;

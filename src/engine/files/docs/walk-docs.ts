@@ -22,7 +22,7 @@ export type DocItem =
     }
   | { readonly kind: 'bad'; readonly offset: number; readonly length: number };
 
-/** Every record of docs.log up to `end`; after a bad one it goes on at the next that can be read. */
+/** Walks every record of docs.log up to `end`. After a bad record it continues at the next readable one. */
 export async function* walkDocs(files: StoreFiles, end: number): AsyncGenerator<DocItem> {
   let pieceBytes = PIECE_BYTES;
   let offset = OPEN_FILE_HEADER_BYTES;
@@ -37,7 +37,7 @@ export async function* walkDocs(files: StoreFiles, end: number): AsyncGenerator<
     if (at > 0) continue;
     const length = docRecordLength(piece.subarray(0, DOC_HEADER_BYTES)) ?? 0;
     if (length > pieceBytes && length <= Math.min(end - offset, RECORD_BYTES_MAX)) {
-      // One document larger than the piece: look at more at once.
+      // One document is larger than the piece, so the walk reads a larger piece.
       pieceBytes = length;
       continue;
     }

@@ -9,7 +9,7 @@ import { type Found, staleIndex } from '../check/findings.ts';
 import { eachRecord } from '../check/fixed-records.ts';
 import type { TurnLinks } from '../turns/turn-links.ts';
 
-/** Every head against its record, its turns and the index. */
+/** Checks every head against its record, its turns and the index. */
 export async function checkHeads(check: Check, links: TurnLinks): Promise<void> {
   const { files, findings, writer, snapshot } = check;
   const file = {
@@ -51,7 +51,7 @@ function problemOf(
   return { what: `${wrong}; ${restOf(links, id)}`, ...place, severity: 'lost', remedy: 'head' };
 }
 
-/** What a repair can and cannot know when the index has nothing to say of the context. */
+/** Says what a repair can and cannot recover when the index does not know the context. */
 function restOf(links: TurnLinks, id: number): string {
   return links.newestIn(id) === 0
     ? 'it has no turn of its own to make it again from'
@@ -69,7 +69,7 @@ function wrongPlace(
   if (Number(head.base) >= nextTurn) return `context ${id} is based on a turn that never was`;
   if (at >= nextTurn) return `context ${id} is at a turn that never was`;
   if (at === 0 && head.headDepth !== 0) return `the depth of context ${id} is wrong`;
-  // It moved after the snapshot, to a turn that the links do not cover.
+  // The head moved after the snapshot, to a turn that the links do not cover.
   if (at >= snapshot.tails.nextTurn || snapshot.openTurns.has(at)) return undefined;
   if (at !== 0 && !links.isIntact(at)) return undefined;
   if (links.depthOf(at) !== head.headDepth) return `the depth of context ${id} is wrong`;

@@ -5,14 +5,14 @@ import { HEADS_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { breathe, type CopyJob } from '../backup/copy-job.ts';
 
-// Slots of heads.tbl change in place, and nothing says when: a removal does not move `updatedAt`. So
-// the two tables are compared, which for a million contexts takes less than a tenth of a second.
+// Slots of heads.tbl change in place, and nothing records when: a removal does not move `updatedAt`. So the two
+// tables are compared, which takes less than a tenth of a second for a million contexts.
 
-/** Read in one go on the calling thread: a slot is never seen half written. */
+/** The slots are read at once on the calling thread: a slot is never seen half written. */
 const PIECE_SLOTS = 1024;
 const PIECES_PER_BREATH = 16;
 
-/** Brings over every slot below `next` that the copy does not have; `known` slots may be compared. */
+/** Copies every slot below `next` that the copy lacks. `known` slots may be compared. */
 export async function copyHeads(
   { from, into, progress }: CopyJob,
   known: number,
@@ -36,7 +36,7 @@ export async function copyHeads(
   }
 }
 
-/** Checked slots as they are now. */
+/** Reads and checks the slots as they are now. */
 export async function readHeads(
   from: StoreFiles,
   first: number,

@@ -23,7 +23,7 @@ export async function getMany(core: Core, wanted: Wanted): Promise<Found> {
   }
   const turns: TurnRow[] = [];
   for (const id of wanted.turns ?? []) {
-    // Those that were appended lately are at hand, and need not be waited for.
+    // Recently appended turns are in memory and cost no wait.
     const turn = core.peekSealedTurn(Number(id)) ?? (await core.findTurn(Number(id)));
     if (turn !== undefined) turns.push(turn.row);
   }

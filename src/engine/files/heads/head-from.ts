@@ -3,33 +3,33 @@ import type { HeadRecord } from '../../../format/head-record.ts';
 import type { TurnRecord } from '../../../format/turn-record.ts';
 import type { ContextPlace } from '../index/shelf.ts';
 
-// A head that was damaged, from what else knows of it. A context only ever moves on to its own newest turn, so its
-// turns say where it is; the index says the rest, and was in step when the damage was found.
+// Rebuilds a damaged head from other sources. A context only ever moves on to its own newest turn, so its turns
+// tell its head. The index tells the rest, and was up to date when the damage was found.
 
 export interface HeadSources {
   readonly id: number;
-  /** The first turn id not in use: whatever names a later one is wrong. */
+  /** The first turn id not in use. A source that names a later turn is wrong. */
   readonly nextTurn: number;
-  /** What the index knows of it. */
+  /** The index entry of the context. */
   readonly seen: ContextPlace | undefined;
   /** The record in the table, when its checksum is right. */
   readonly slot: HeadRecord | undefined;
-  /** Its own turns, the first and the newest; none for a context that nothing was appended to. */
+  /** The first and the newest turn of the context. None for a context without turns of its own. */
   readonly turns: { readonly first: TurnRecord; readonly newest: TurnRecord } | undefined;
-  /** Some turn cannot be read: it may be the newest of any context. */
+  /** True when some turn cannot be read: it may be the newest of any context. */
   readonly unsure: boolean;
-  /** Its document says that it was removed. */
+  /** True when the context's document says that the context was removed. */
   readonly removed: boolean;
   readonly open: { readonly turn: TurnId; readonly bytes: number } | undefined;
 }
 
-/** All but the depth, which the head's turn has. Undefined when nobody knows where the context is. */
+/** All fields but the depth, which the head's turn has. Undefined when no source knows the head. */
 export function headFrom(sources: HeadSources): Omit<HeadRecord, 'headDepth'> | undefined {
   const { id, seen, turns, unsure, removed, open } = sources;
   const born = bornOf(sources);
   if (born === undefined) return undefined;
   const newest = Number(turns?.newest.id ?? 0);
-  // The index may know of a turn that cannot be read any more.
+  // The index may know a turn that cannot be read any more.
   const known = seen !== undefined && seen.head >= newest && seen.head < sources.nextTurn;
   if (!known && unsure) return undefined;
   const head = known ? seen.head : newest === 0 ? born.base : newest;
@@ -46,7 +46,7 @@ export function headFrom(sources: HeadSources): Omit<HeadRecord, 'headDepth'> | 
   };
 }
 
-/** Where it began and when, which never changes: of the index, of its old record, or of its first turn. */
+/** The base and the creation time, which never change: from the index, the old record, or the first turn. */
 function bornOf({ nextTurn, seen, slot, turns }: HeadSources): Born | undefined {
   const places = [seen, slot && { base: Number(slot.base), createdAt: slot.createdAt }];
   const told = places.find((place) => place !== undefined && place.base < nextTurn);

@@ -10,13 +10,13 @@ import type { StoreFiles } from '../disk/store-files.ts';
 
 const CACHED_HEAD_BYTES = 256;
 
-/** What else is known of a context, from its turns and its document. */
+/** Other facts about a context, from its turns and its document. */
 export interface SeenContext {
   readonly head: number;
   readonly removed: boolean;
 }
 
-/** Where each context stands. Slots are written in place, always through the journal. */
+/** The head of each context. Slots are written in place, always through the journal. */
 export class HeadTable {
   readonly #files: StoreFiles;
   readonly #heads: LruCache<number, HeadRecord>;
@@ -26,7 +26,7 @@ export class HeadTable {
     this.#heads = new LruCache(cacheBytes, () => CACHED_HEAD_BYTES);
   }
 
-  /** What `get` would give, if it is in memory. */
+  /** Like `get`, if the record is in memory. */
   peek(id: number): HeadRecord | undefined {
     return this.#heads.get(id);
   }
@@ -40,8 +40,7 @@ export class HeadTable {
     if (record === undefined || record.id !== BigInt(id)) {
       throw corrupt(HEADS_FILE, offset, `the head of context ${id} is damaged`, REPAIR);
     }
-    // An intact slot can still be an old one that a disk brought back: what was seen of the
-    // context elsewhere must agree.
+    // An intact slot can still be an old one that a disk brought back. Other facts about the context must agree.
     const expected = seen(id);
     if (expected !== undefined && isOld(record, expected)) {
       throw corrupt(
@@ -51,7 +50,7 @@ export class HeadTable {
         REPAIR,
       );
     }
-    // It may have moved while the slot was read.
+    // The head may have moved while the slot was read.
     const moved = this.#heads.get(id);
     if (moved !== undefined) return moved;
     this.#heads.set(id, record);
@@ -63,7 +62,10 @@ export class HeadTable {
   }
 }
 
-/** The head, if the turn that it calls open is: else its file was damaged, and nobody goes on with it. */
+/**
+ * The head, if the turn that it calls open is open. Otherwise that turn's file was damaged, and no one continues
+ * it.
+ */
 export function withOpen(head: HeadRecord, openTurns: ReadonlyMap<number, unknown>): HeadRecord {
   const { id, openTurn, removed } = head;
   if (openTurn === 0n || removed || openTurns.has(Number(openTurn))) return head;

@@ -1,8 +1,8 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 
-// Records that are written in place again and again, such as the heads of contexts. The journal has every
-// version of them; their file needs only the last one, and only at a checkpoint. With 64 contexts written
-// to in turn, writing each version took a tenth of the time of an append.
+// Records that are rewritten in place again and again, such as the heads of contexts. The journal has every version
+// of them. Their file needs only the last version, and only at a checkpoint. With 64 contexts written to in turn,
+// writing each version took a tenth of the time of an append.
 
 type BytesWrite = JournalWrite & { readonly kind: 'bytes' };
 
@@ -21,7 +21,7 @@ export class LateRecords {
     return this.#records.size;
   }
 
-  /** True for whole records of its file. */
+  /** True for whole records of this file. */
   takes(write: JournalWrite): write is BytesWrite {
     if (write.kind !== 'bytes' || write.path !== this.#path) return false;
     return write.offset % this.#recordBytes === 0 && write.data.length % this.#recordBytes === 0;
@@ -29,12 +29,12 @@ export class LateRecords {
 
   add({ offset, data }: BytesWrite): void {
     for (let at = 0; at < data.length; at += this.#recordBytes) {
-      // A copy: a view would keep the whole frame in memory.
+      // The bytes are copied: a view would keep the whole frame in memory.
       this.#records.set(offset + at, new Uint8Array(data.subarray(at, at + this.#recordBytes)));
     }
   }
 
-  /** As writes, neighbours together. */
+  /** The records as writes, with neighbours joined. */
   writes(): BytesWrite[] {
     const sorted = [...this.#records].sort(([a], [b]) => a - b);
     const writes: BytesWrite[] = [];
@@ -49,7 +49,7 @@ export class LateRecords {
     return writes;
   }
 
-  /** Forgets what reached the file, unless a newer version came meanwhile. */
+  /** Forgets records that reached the file, unless a newer version arrived meanwhile. */
   drop({ offset, data }: BytesWrite): void {
     for (let at = 0; at < data.length; at += this.#recordBytes) {
       const bytes = this.#records.get(offset + at);

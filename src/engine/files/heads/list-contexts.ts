@@ -6,10 +6,10 @@ import type { ContextRow } from '../../rows.ts';
 import type { Core } from '../core.ts';
 import { toHeadRow } from '../../plan/report.ts';
 
-// Contexts by recency. One that moves while someone pages goes to the top, which that reader has
-// passed already; so a listing ends with further rounds over what moved since the round before began.
+// Contexts by recency. A context that moves during paging goes to the top, which the reader has already passed. So
+// a listing ends with further rounds over the contexts that moved since the round before began.
 
-/** A moment of the store: a context moved after it if its head or its own id is newer. */
+/** A moment of the store. A context moved after it if its head or its own id is newer. */
 interface Moment {
   readonly ms: number;
   readonly turn: number;
@@ -19,7 +19,7 @@ interface Moment {
 interface Cursor {
   /** Only contexts that moved after this belong to the round. */
   readonly floor: Moment;
-  /** When the round began. */
+  /** The moment when the round began. */
   readonly round: Moment;
   /** The last row given; undefined at the start of a round. */
   readonly at: { readonly updatedAt: number; readonly id: number } | undefined;
@@ -50,7 +50,7 @@ export async function listContexts(core: Core, query: ContextQuery): Promise<Con
   return { rows, cursor: toText(cursor) };
 }
 
-/** The round is over; another one follows only if something moved since it began. */
+/** The round is over. Another round follows only if something moved since it began. */
 async function finish(
   core: Core,
   query: ContextQuery,
@@ -99,7 +99,7 @@ function parseCursor(text: string): Cursor {
     if (typeof cursor.floor.turn === 'number' && typeof cursor.round.turn === 'number')
       return cursor;
   } catch {
-    // Falls through: whatever it is, no listing gave it.
+    // Falls through: no listing gave this cursor.
   }
   throw invalid('cursor', 'is not one that a listing gave; start again without it');
 }

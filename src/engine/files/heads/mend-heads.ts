@@ -22,7 +22,7 @@ interface OwnTurns {
   readonly newest: TurnRecord;
 }
 
-/** Makes the records of these contexts anew, those that something else knows; no commit runs meanwhile. */
+/** Rebuilds the records of these contexts, as far as other sources know them. No commit runs meanwhile. */
 export async function mendHeads(writer: Writer, contexts: ReadonlySet<number>): Promise<void> {
   if (contexts.size === 0) return;
   await writer.exclusively(async () => {
@@ -74,7 +74,7 @@ async function headOf(
   return turn?.id === head.head ? { ...head, headDepth: turn.depth } : undefined;
 }
 
-/** Undefined when the documents cannot be believed. */
+/** Undefined when the documents cannot be trusted. */
 function isRemoved(core: Core, id: number): boolean | undefined {
   try {
     return core.findDoc(contextDoc(id))?.removed === true;
@@ -84,7 +84,7 @@ function isRemoved(core: Core, id: number): boolean | undefined {
   }
 }
 
-/** One pass over all turns. `unsure`: some record cannot be read, and is not that of an open turn. */
+/** One pass over all turns. `unsure`: some record cannot be read, and its turn is not open. */
 async function readOwnTurns(
   core: Core,
   contexts: ReadonlySet<number>,

@@ -16,7 +16,7 @@ import type { StoreFiles } from '../disk/store-files.ts';
 // 38 %: with nothing to unpack, their records and index entries are as much work as they are.
 
 const PIECE_BYTES = 64 * 1024;
-/** After this many reads the thread yields to other work. */
+/** After this many pieces the thread yields to other work. */
 const PIECES_AT_ONCE = 16;
 /** A record longer than this is left to the slow walk. */
 const RECORD_BYTES_MAX = 512 * 1024;
