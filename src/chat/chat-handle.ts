@@ -2,7 +2,7 @@ import type { ChatView } from './chat-view.ts';
 import type { ChatWriter } from './events/chat-writer.ts';
 import type { ChatsWorld } from './chats-world.ts';
 
-/** What the verbs of one chat work with. */
+/** The context in which the verbs of one chat work. */
 export interface ChatHandle {
   readonly world: ChatsWorld;
   readonly view: ChatView;

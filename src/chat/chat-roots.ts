@@ -17,12 +17,12 @@ import { Upcasters } from './events/upcast.ts';
 
 const PAGE = 1000;
 
-/** Payloads that went to blobs, attachments, archives, and what is kept of segments. */
+/** Yields payloads that went to blobs, attachments, archives, and the folds of segments. */
 export function chatRoots(engine: Engine, clock: () => number): RootSource {
   return {
     kind: 'chats',
     async *roots(): AsyncGenerator<Root, void, undefined> {
-      // What is held comes first: when it is let go, the chat that needs it has been written to.
+      // Held blobs come first: when one is released, the chat that needs it has been written to.
       yield* heldRoots(engine, clock());
       for await (const id of walkChatIds(engine)) {
         for await (const hash of blobsOf(engine, id)) yield { blob: toHash(hash), of: id };
@@ -52,7 +52,7 @@ async function* heldRoots(engine: Engine, nowMs: number): AsyncGenerator<Root, v
   }
 }
 
-/** Every blob that a chat needs, or is faster with. Throws CORRUPT when that cannot be known. */
+/** Yields every blob that a chat needs, or is faster with. Throws CORRUPT when that cannot be known. */
 export async function* blobsOf(
   engine: Engine,
   id: string,
@@ -63,15 +63,15 @@ export async function* blobsOf(
   for await (const line of keptSegments(engine, id)) {
     yield* [line.overview, line.messages, line.ids, ...line.refs];
     if (line.touches !== undefined) yield line.touches;
-    // Made while events could not be read: what those name is not in it, so all of them are asked. So are those of a
-    // segment that no line is about.
+    // The line was made while events could not be read. The blobs of those events are not in it, so all events are
+    // read. So are the events of a segment that no line is about.
     if (line.damaged === undefined && line.segment === known) known += 1;
   }
   const lines = await linesOf(engine, id, archive);
   yield* refsFrom(id, lines, known * SEGMENT_EVENTS);
 }
 
-/** Whether the line names every blob that the events of its segment name: all of them are asked. */
+/** Returns whether the line names every blob that the events of its segment name. This reads all of them. */
 export async function namesAll(engine: Engine, id: string, line: SegmentLine): Promise<boolean> {
   const lines = await linesOf(engine, id, (await readMeta(engine, id))?.meta.archive);
   const first = line.segment * SEGMENT_EVENTS;
@@ -96,7 +96,7 @@ export async function* archiveBlobs(
   for (const piece of await readPieceList(engine, hash)) yield piece.hash;
 }
 
-/** The segments that count: those from where the last one says that they begin. */
+/** Yields the segments that count: those from the beginning that the last one names. */
 async function* keptSegments(
   engine: Engine,
   id: string,
@@ -124,7 +124,7 @@ async function* refsFrom(
     const page = await readLines(lines, upcasters, from, PAGE);
     const damaged = page.find(({ problem }) => problem?.kind === 'unreadable');
     if (damaged?.problem !== undefined) {
-      // What such a line names cannot be known, so nothing may be taken away.
+      // Nobody can know the blobs that such a line names, so nothing may be removed.
       const { seq, message } = damaged.problem;
       const what = `event ${seq} of chat ${id} cannot be read, so what it needs is not known: ${message}`;
       const file = eventsLog(id);

@@ -19,8 +19,8 @@ import { refsIn, splitParts } from './segments/split-parts.ts';
 import type { SplitParts } from './segments/split-parts.ts';
 import type { Upcasters } from './events/upcast.ts';
 
-// A chat as far as this process has read it: what is kept of its segments, and a fold of the events
-// after them. Every call begins by reading what is new, so a view is never older than its caller.
+// A chat as far as this process has read it: the folds of its segments, and a fold of the events after them. Every call
+// begins by reading the new events, so a view is never older than its caller.
 
 export class ChatView {
   readonly id: string;
@@ -49,7 +49,7 @@ export class ChatView {
     this.#segments = this.#newSegments();
   }
 
-  /** Reads what is new, then does `work`; nothing changes meanwhile. NOT_FOUND when there is no such chat. */
+  /** Reads the new events, then does `work`; nothing changes meanwhile. Throws NOT_FOUND when there is no such chat. */
   async run<T>(work: (view: this) => Promise<T> | T): Promise<T> {
     return this.#turns.run('refresh', async () => {
       await this.#refresh();
@@ -57,7 +57,7 @@ export class ChatView {
     });
   }
 
-  /** What is remembered may be of texts that were erased. */
+  /** The memory of this view may hold texts that were erased. */
   forget(): void {
     this.#folded = 0;
     this.#overview = emptyOverview();
@@ -77,12 +77,12 @@ export class ChatView {
     return this.#archive !== undefined;
   }
 
-  /** Events in the log. */
+  /** The number of events in the log. */
   get events(): number {
     return this.#folded;
   }
 
-  /** Of the log. */
+  /** The size of the log. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -95,18 +95,18 @@ export class ChatView {
     return this.#segments;
   }
 
-  /** Of the log as a whole. While there is some, nothing can be appended. */
+  /** Damage of the log as a whole. While there is some, nothing can be appended. */
   get logDamage(): readonly ChatProblem[] {
     return this.#logDamage;
   }
 
-  /** Of the chat as a whole. */
+  /** Damage of the chat as a whole. */
   get damage(): readonly ChatProblem[] {
     const { problem } = this.stored;
     return [...(problem === undefined ? [] : [problem]), ...this.#logDamage];
   }
 
-  /** Messages of the events after the last segment, and what those say about older ones. */
+  /** Messages of the events after the last segment, and the changes of these events to older messages. */
   async tail(): Promise<SplitParts> {
     return splitParts(this.#tail, (id) => this.#segments.isBegun(id));
   }
@@ -116,13 +116,13 @@ export class ChatView {
     return this.#refs;
   }
 
-  /** Lines `from` and on, the first is 0. */
+  /** Reads lines from `from` on; the first is 0. */
   async read(from: number, limit: number): Promise<ReadLine[]> {
     const end = Math.min(from + limit, this.#folded);
     return from >= end ? [] : readLines(this.#lines, this.#upcasters, from, end - from);
   }
 
-  /** The same lines as they stand there. */
+  /** Reads the same lines as they are stored. */
   async readRaw(from: number, limit: number): Promise<readonly Line[]> {
     return this.#lines.read(from, limit);
   }
@@ -133,7 +133,7 @@ export class ChatView {
     if (stored === undefined && lines === undefined) throw lost ?? noChat(this.id);
     this.#stored = stored ?? this.#madeUp(lost);
     const count = lines ?? 0;
-    // Another chat of the same id, or folds that ran ahead of a log which lost its end.
+    // There is another chat of the same id, or the folds ran ahead of a log which lost its end.
     if (count < this.#folded || !this.#isLoaded) this.forget();
     do {
       if (!this.#isLoaded) await this.#load(count);
@@ -171,7 +171,7 @@ export class ChatView {
     }
   }
 
-  /** The log is there without its document: all that it says can be shown. */
+  /** The log is there without its document. The chat shows everything that the log holds. */
   #madeUp(lost: Error | undefined): StoredMeta {
     const message = `the document with title and times is ${lost === undefined ? 'missing' : `damaged: ${lost.message}`}`;
     const problem = { seq: 0, kind: 'metadata', message } as const;
@@ -194,7 +194,7 @@ export class ChatView {
       const lines = await readLines(this.#lines, this.#upcasters, this.#folded, limit);
       if (lines.length === 0) return;
       this.#fold(lines);
-      // A segment that fails here is begun anew: half of one must not be folded on.
+      // A segment that fails here is begun anew: half of a segment must not be folded on.
       if (lines.length === room && !(await this.#seal())) return;
     }
   }
@@ -210,7 +210,7 @@ export class ChatView {
     this.#folded += lines.length;
   }
 
-  /** False when it is to be read again from the beginning. */
+  /** Returns false when the chat is to be read again from the beginning. */
   async #seal(): Promise<boolean> {
     const sealed = {
       parts: this.#tail,

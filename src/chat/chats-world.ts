@@ -3,7 +3,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 import type { Upcasters } from './events/upcast.ts';
 
-/** Erases a blob that may have users of other kinds: that is for the store to know. */
+/** Erases a blob that may have users of other kinds: only the store knows them. */
 export type EraseBlob = (
   ref: string,
   options: {
@@ -13,7 +13,7 @@ export type EraseBlob = (
   },
 ) => Promise<EraseReport>;
 
-/** What every verb on chats works with. */
+/** The context in which every verb on chats works. */
 export interface ChatsWorld {
   readonly engine: Engine;
   readonly lifetime: Lifetime;

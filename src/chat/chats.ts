@@ -7,17 +7,17 @@ import type { Usage } from './projections/usage.ts';
 import type { Projection, Snapshot } from './projection.ts';
 import type { Upcaster } from './events/upcast.ts';
 
-/** What is known of a chat without reading it. Times are ISO 8601, UTC. */
+/** The facts about a chat that are known without reading it. Times are ISO 8601, UTC. */
 export interface ChatInfo {
   readonly id: string;
   readonly title: string;
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly pinned: boolean;
-  /** Since when it can only be read. */
+  /** The time since which the chat can only be read. */
   readonly archivedAt?: string;
   readonly events: number;
-  /** Of the log, as text. */
+  /** The size of the log, as text. */
   readonly bytes: number;
 }
 
@@ -26,7 +26,7 @@ export interface ChatStatus extends ChatInfo {
   readonly usage: Usage;
   readonly clarification: Clarification;
   readonly branches: readonly Branch[];
-  /** How many there are; `problems` says which. */
+  /** The number of problems; `problems` lists them. */
   readonly problems: number;
 }
 
@@ -42,21 +42,21 @@ export interface NewMessage {
 }
 
 export interface AppendOptions {
-  /** The last event must have this number (0: none yet), else HEAD_MOVED. */
+  /** The last event must have this number (0: none yet), else the call fails with HEAD_MOVED. */
   readonly expectedSeq?: number;
 }
 
-/** A message as it is being said. Deltas gather, so that a stream costs few commits. */
+/** A message that is being written. Deltas gather, so that a stream costs few commits. */
 export interface MessageStream {
   readonly id: string;
-  /** Resolves when the text is durable; need not be awaited. */
+  /** Resolves when the text is durable. A caller need not wait for it. */
   write(text: string): Promise<void>;
-  /** The message is what was written, or `content` when that is given. */
+  /** The message becomes the written text, or `content` when that is given. */
   complete(content?: string, more?: Pick<NewMessage, 'model' | 'usage'>): Promise<ChatEvent>;
 }
 
 export interface MessageQuery {
-  /** Default `main`; a branch begins with what was said before its fork. `*`: all messages. */
+  /** Default `main`; a branch begins with the messages before its fork. `*`: all messages. */
   readonly branch?: string;
   /** Only messages before this one: the `seq` of the oldest one of the page before. */
   readonly before?: number;
@@ -64,20 +64,20 @@ export interface MessageQuery {
   readonly limit?: number;
 }
 
-/** The newest messages that were asked for, in order, with events that cannot be read where they stand. */
+/** The newest messages that were asked for, in order. Events that cannot be read stand in their places. */
 export interface MessagePage {
   readonly messages: readonly ChatMessage[];
-  /** What is wrong with the chat as a whole, where something is: messages may be missing at its end. */
+  /** Problems of the chat as a whole, if there are any: messages may be missing at its end. */
   readonly damage?: readonly ChatProblem[];
-  /** For the page before this one, when there is one. */
+  /** The cursor for the page before this one, when there is one. */
   readonly before?: number;
 }
 
 export interface EventPage {
   readonly events: readonly ChatEvent[];
-  /** Lines that are no events, or none that is understood. */
+  /** Lines that are not events, or events that are not understood. */
   readonly problems: readonly ChatProblem[];
-  /** Where the next page begins, when there is one. */
+  /** The beginning of the next page, when there is one. */
   readonly next?: number;
 }
 
@@ -85,16 +85,16 @@ export interface RedactOptions {
   readonly reason: string;
   /** Also remove the text from every file of the store; hashes of the lines stay. */
   readonly erase?: boolean;
-  /** With `erase`: attachments go also when others use the same bytes. */
+  /** With `erase`: attachments are erased also when others use the same bytes. */
   readonly everywhere?: boolean;
 }
 
 export interface RedactReport {
   readonly event?: ChatEvent;
-  /** Lines that have no text any more. */
+  /** The number of lines that have no text any more. */
   readonly erasedLines: number;
   readonly erasedBlobs: number;
-  /** Damaged lines, which nobody can look into. */
+  /** The number of damaged lines, which nobody can look into. */
   readonly unreadableLines: number;
   /** Attachments whose bytes others use, and which therefore stay. */
   readonly kept: readonly string[];
@@ -103,42 +103,42 @@ export interface RedactReport {
 export interface AttachOptions {
   readonly name: string;
   readonly mediaType?: string;
-  /** The message it belongs to. */
+  /** The message that the attachment belongs to. */
   readonly message?: string;
 }
 
 export interface Projected<S> {
   readonly state: S;
-  /** The last event in it. */
+  /** The last event in the state. */
   readonly seq: number;
-  /** To go on from later. */
+  /** The snapshot to go on from later. */
   readonly snapshot: Snapshot;
 }
 
-/** One chat. Every call sees what was durable when it was made. */
+/** One chat. Every call sees everything that was durable when the call was made. */
 export interface Chat {
   readonly id: string;
   status(): Promise<ChatStatus>;
   update(change: { readonly title?: string; readonly pinned?: boolean }): Promise<ChatInfo>;
 
-  /** Events as they are, all or none. Types of version 1 must have their payload. */
+  /** Appends events as they are, all or none. Types of version 1 must have their payload. */
   append(events: NewEvent | readonly NewEvent[], options?: AppendOptions): Promise<ChatEvent[]>;
   add(message: NewMessage, options?: AppendOptions): Promise<ChatMessage>;
   stream(message: Omit<NewMessage, 'content' | 'usage' | 'model'>): Promise<MessageStream>;
-  /** Another text for a message; the one before stays in the log. */
+  /** Gives a message another text; the text before stays in the log. */
   edit(message: string, content: string): Promise<ChatEvent>;
   /** Hides the text of a message from every reader, and with `erase` removes it from the store. */
   redact(message: string, options: RedactOptions): Promise<RedactReport>;
-  /** The same for a batch of questions with its answers. One that is open is dismissed by it. */
+  /** Like `redact`, for a batch of questions with its answers. A batch that is open is dismissed by it. */
   redactBatch(batch: string, options: RedactOptions): Promise<RedactReport>;
-  /** A branch that goes on after a message. Gives its name. */
+  /** Makes a branch that goes on after a message. Returns its name. */
   fork(message: string, options?: { readonly branch?: string }): Promise<string>;
   attach(
     source: Uint8Array | AsyncIterable<Uint8Array>,
     options: AttachOptions,
   ): Promise<Attachment>;
 
-  /** Opens a batch of questions. One is open at a time. Gives its id. */
+  /** Opens a batch of questions. One is open at a time. Returns its id. */
   ask(
     questions: readonly Question[],
     options?: { readonly id?: string; readonly title?: string },
@@ -150,22 +150,22 @@ export interface Chat {
   message(id: string): Promise<ChatMessage | undefined>;
   messages(query?: MessageQuery): Promise<MessagePage>;
   /**
-   * Messages of a branch (default: all) that have this text in them, whatever the case, newest first. It reads
-   * the chat; `before` goes on where a page had enough.
+   * Returns messages of a branch (default: all) that contain this text, whatever the case, newest first. The search
+   * reads the chat; `before` goes on where a page had enough.
    */
   search(text: string, options?: MessageQuery): Promise<MessagePage>;
   events(range?: { readonly after?: number; readonly limit?: number }): Promise<EventPage>;
-  /** What is there, then live. Ends when the chat is removed or archived. */
+  /** Yields existing events, then new ones live. Ends when the chat is removed or archived. */
   follow(options?: {
     readonly after?: number;
     readonly signal?: AbortSignal;
   }): AsyncIterable<ChatEvent>;
   /** Folds a projection of your own over the events, from a snapshot when one is given. */
   project<S>(projection: Projection<S>, from?: Snapshot): Promise<Projected<S>>;
-  /** Everything that was found wrong, and where. */
+  /** Returns every problem that was found, and its place. */
   problems(): Promise<ChatProblem[]>;
 
-  /** Readable Markdown of a branch, or JSON of the whole chat, in pieces. */
+  /** Exports a branch as readable Markdown, or the whole chat as JSON, in pieces. */
   export(options?: {
     readonly format?: 'markdown' | 'json';
     readonly branch?: string;
@@ -187,36 +187,36 @@ export interface ChatList {
 }
 
 export interface ChatRetention {
-  /** Chats that nothing was appended to for this long. */
+  /** Selects chats to which nothing was appended for this long. */
   readonly maxAgeMs?: number;
-  /** The oldest, until the logs of the others take at most this much. */
+  /** Selects the oldest chats, until the logs of the others take at most this much. */
   readonly maxBytes?: number;
-  /** What happens to them; default `archive`. */
+  /** The action on selected chats; default `archive`. */
   readonly action?: 'archive' | 'remove';
 }
 
 export interface ChatRetainReport {
   readonly action: 'archive' | 'remove';
-  /** Archived or removed, or what would be. */
+  /** The chats that were archived or removed, or would be. */
   readonly chats: readonly ChatInfo[];
   readonly kept: number;
   readonly pinned: number;
-  /** Those that should go and stay, because lines of them cannot be read. */
+  /** Selected chats that stay, because some of their lines cannot be read. */
   readonly damaged: readonly string[];
   readonly dryRun: boolean;
 }
 
 export interface Chats {
   create(options?: NewChat): Promise<ChatInfo>;
-  /** NOT_FOUND when there is none. */
+  /** Throws NOT_FOUND when there is no such chat. */
   open(id: string): Promise<Chat>;
-  /** By id, which for ids that were made here is by age. */
+  /** Sorted by id, which for ids that were made here is by age. */
   list(options?: { readonly limit?: number; readonly cursor?: string }): Promise<ChatList>;
-  /** Its log and all that was kept of it; the bytes go with the next collection. */
+  /** Removes the log of a chat and all that was kept of it. The bytes go with the next garbage collection. */
   remove(id: string): Promise<void>;
-  /** A chat from what `export` gave as JSON. INVALID, and nothing stored, when it is something else. */
+  /** Creates a chat from the JSON that `export` gave. Throws INVALID, and stores nothing, when it is something else. */
   import(document: JsonObject | string, options?: { readonly id?: string }): Promise<ChatInfo>;
   retain(policy: ChatRetention, options?: { readonly dryRun?: boolean }): Promise<ChatRetainReport>;
-  /** The same chats, read with upcasters for older payloads. Files stay as they are. */
+  /** Returns the same chats, read with upcasters for older payloads. Files stay as they are. */
   upcasting(upcasters: readonly Upcaster[]): Chats;
 }

@@ -29,7 +29,7 @@ import { Upcasters } from './events/upcast.ts';
 import type { Upcaster } from './events/upcast.ts';
 import { writeVerbs } from './events/write-verbs.ts';
 
-/** Chats whose folds are kept in memory; others are read from what is stored. */
+/** The number of chats whose folds are kept in memory; others are read from the store. */
 const VIEWS_MAX = 64;
 
 export function createChats(

@@ -16,7 +16,7 @@ export function toInfo(meta: ChatMeta, size: { events: number; bytes: number }):
   };
 }
 
-/** Call it within `view.run`. */
+/** Call this within `view.run`. */
 export async function toStatus(view: ChatView): Promise<ChatStatus> {
   const { overview } = view;
   const { begun } = await view.tail();
@@ -24,7 +24,7 @@ export async function toStatus(view: ChatView): Promise<ChatStatus> {
   const info = toInfo(view.stored.meta, view);
   return {
     ...info,
-    // The document lags behind.
+    // The document lags behind the log.
     ...(lastAt !== undefined && lastAt > info.updatedAt && { updatedAt: lastAt }),
     messages: view.segments.begun + begun.length,
     usage: overview.usage,

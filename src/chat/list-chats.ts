@@ -9,13 +9,13 @@ import { META_PREFIX, chatOfEvents, chatOfMeta, checkId, eventsLog, metaDoc } fr
 
 const PAGE = 500;
 
-/** The ids of up to `limit` chats after `after`, sorted: those with a log, a document or both. */
+/** Returns the ids of up to `limit` chats after `after`, sorted: those with a log, a document or both. */
 export async function listChatIds(
   engine: Engine,
   limit: number,
   after?: string,
 ): Promise<string[]> {
-  // A name goes on with ".", which stands before all that an id is made of: names sort as ids do.
+  // A name goes on with ".", which sorts before every character of an id: names sort as ids do.
   const past = (nameOf: (id: string) => string): string | undefined =>
     after === undefined ? undefined : nameOf(after);
   const docs = await engine.listDocs(META_PREFIX, limit, past(metaDoc));
@@ -54,7 +54,7 @@ export async function listChats(
   };
 }
 
-/** Undefined when it was removed meanwhile. */
+/** Returns undefined when the chat was removed meanwhile. */
 export async function readInfo(engine: Engine, id: string): Promise<ChatInfo | undefined> {
   const stored = await readMeta(engine, id);
   const archive = stored?.meta.archive;

@@ -3,7 +3,7 @@ import type { ChatProblem } from './events/event.ts';
 import { SCHEMA_VERSION, isObject } from './events/event.ts';
 import { metaDoc } from './names.ts';
 
-/** Where the log of an archived chat is: a list of pieces, each a blob, which the store compresses. */
+/** The place of the log of an archived chat: a list of pieces, each a blob, which the store compresses. */
 export interface Archive {
   readonly hash: string;
   readonly lines: number;
@@ -14,20 +14,20 @@ export interface Archive {
 export interface ChatMeta {
   readonly session_id: string;
   readonly created_at: string;
-  /** Lags behind the last event by a minute at most. */
+  /** This time lags behind the last event by a minute at most. */
   readonly updated_at: string;
   readonly title: string;
   readonly schema_version: number;
   readonly pinned: boolean;
   readonly archived_at?: string;
   readonly archive?: Archive;
-  /** Blobs of archives it came back from: they may be in the store still, and are erased with a message. */
+  /** Blobs of archives that the chat came back from: they may still be in the store, and are erased with a message. */
   readonly past_archives?: readonly string[];
 }
 
 export interface StoredMeta {
   readonly meta: ChatMeta;
-  /** Of the document; 0 when there is none. */
+  /** The version of the document; 0 when there is none. */
   readonly version: number;
   readonly problem?: ChatProblem;
 }
@@ -48,7 +48,7 @@ export function formatMeta(meta: ChatMeta): string {
   return `${JSON.stringify(meta, undefined, 2)}\n`;
 }
 
-/** Undefined when there is no document. One that says nonsense is reported, and the log counts. */
+/** Returns undefined when there is no document. A document without valid content is reported, and the log counts. */
 export async function readMeta(engine: Engine, id: string): Promise<StoredMeta | undefined> {
   const doc = await engine.getDoc(metaDoc(id));
   if (doc === undefined) return undefined;

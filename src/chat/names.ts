@@ -10,7 +10,7 @@ const META_END = '.meta.json';
 
 /** Documents that keep blobs alive on their way into a chat. */
 export const HELD_FOLDER = 'chats-held/';
-/** Where documents of chats are, and nothing else ends as they do. */
+/** The prefix of the documents of chats. No other document has this prefix and their ending. */
 export const META_PREFIX: string = SESSION;
 
 export function eventsLog(id: string): string {
@@ -21,12 +21,12 @@ export function metaDoc(id: string): string {
   return `${SESSION}${id}${META_END}`;
 }
 
-/** Which folds of the chat are stored where. */
+/** The log that names the stored folds of the chat. */
 export function segmentsLog(id: string): string {
   return `chats-cache/session-${id}.ndjson`;
 }
 
-/** Undefined when the document is not the metadata of a chat. */
+/** Returns undefined when the document is not the metadata of a chat. */
 export function chatOfMeta(name: string): string | undefined {
   if (!name.startsWith(SESSION) || !name.endsWith(META_END)) return undefined;
   return name.slice(SESSION.length, -META_END.length);
@@ -37,7 +37,7 @@ export function chatOfEvents(name: string): string | undefined {
   return id;
 }
 
-/** No hyphens, and in the order of time. */
+/** The id has no hyphens. Ids sort by time. */
 export function newId(nowMs: number): string {
   return newEventId(nowMs).toLowerCase();
 }
@@ -49,7 +49,7 @@ export function newEventId(nowMs: number): string {
 const pool = Buffer.alloc(4096);
 let left = 0;
 
-/** From 0 to below 1. Asking the system for each byte takes half of the time of an append. */
+/** Returns a number from 0 to below 1. Asking the system for each byte takes half of the time of an append. */
 function random(): number {
   if (left === 0) {
     randomFillSync(pool);
@@ -59,7 +59,7 @@ function random(): number {
   return (pool[left] ?? 0) / 256;
 }
 
-/** Ids of chats, messages, branches and batches of questions, as they are written. */
+/** Checks ids of chats, messages, branches and batches of questions, as they are written. */
 export function checkId(id: unknown, what: string): string {
   if (typeof id !== 'string') throw invalid(what, `is a string, got ${kindOf(id)}`);
   if (id.length <= ID_CHARS_MAX && /^[A-Za-z0-9_]+$/.test(id)) return id;

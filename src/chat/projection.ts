@@ -1,27 +1,26 @@
 import type { ChatEvent } from './events/event.ts';
 
 /**
- * A reading of a chat: a fold over its events, from the first on. It must give the same state for the
- * same events, whether they come at once or in pieces, so it looks at nothing else: no clock, no
- * chance, no disk.
+ * A reading of a chat: a fold over its events, from the first on. A projection must give the same state for the same
+ * events, whether they come at once or in pieces. So it depends on nothing else: no clock, no chance, no disk.
  */
 export interface Projection<S> {
   readonly name: string;
-  /** Rises when the same events give another state; older snapshots are not used then. */
+  /** Raise the version when the same events give another state; older snapshots are not used then. */
   readonly version: number;
   initial(): S;
-  /** The state after `event`. It owns `state`, and may change it and give it back. */
+  /** Returns the state after `event`. The method owns `state`, and may change it and return it. */
   apply(state: S, event: ChatEvent): S;
-  /** The state as JSON, when it is not that already, and back. */
+  /** Turns the state into JSON, when it is not JSON already, and back. */
   freeze?(state: S): unknown;
   thaw?(frozen: unknown): S;
 }
 
-/** A state to go on from, for whoever wants to keep it. A cache: the log alone is the truth. */
+/** A state to go on from, for a caller that keeps it. A snapshot is a cache: the log alone is the truth. */
 export interface Snapshot {
   readonly name: string;
   readonly version: number;
-  /** The last event that is in it. */
+  /** The last event in the state. */
   readonly seq: number;
   readonly state: unknown;
 }
@@ -37,11 +36,11 @@ export function takeSnapshot<S>(projection: Projection<S>, state: S, seq: number
   return { name, version, seq, state: projection.freeze?.(state) ?? state };
 }
 
-/** Undefined when the snapshot is of another projection or version. */
+/** Returns undefined when the snapshot is of another projection or version. */
 export function fromSnapshot<S>(projection: Projection<S>, snapshot: Snapshot): S | undefined {
   const { name, version } = projection;
   if (snapshot.name !== name || snapshot.version !== version) return undefined;
-  // A copy: a fold may change the state it is given.
+  // This is a copy: a fold may change the state it is given.
   const state = structuredClone(snapshot.state);
   return projection.thaw === undefined ? (state as S) : projection.thaw(state);
 }

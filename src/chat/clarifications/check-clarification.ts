@@ -3,7 +3,7 @@ import { OPTIONS_MAX, QUESTIONS_MAX } from '../limits.ts';
 
 // The rules of questions and answers, for writing and for reading alike.
 
-/** What is wrong with a batch of questions; undefined when it may be asked. */
+/** Returns the problem of a batch of questions; undefined when it may be asked. */
 export function questionsProblem(questions: readonly Question[]): string | undefined {
   if (questions.length === 0) return 'there are no questions';
   if (questions.length > QUESTIONS_MAX) return `there are more than ${QUESTIONS_MAX} questions`;
@@ -33,7 +33,7 @@ function optionsProblem(options: readonly string[]): string | undefined {
   return new Set(options).size === options.length ? undefined : 'has an option twice';
 }
 
-/** What is wrong with these answers; undefined when they answer every question. */
+/** Returns the problem of these answers; undefined when they answer every question. */
 export function answersProblem(
   questions: readonly Question[],
   answers: readonly Answer[],

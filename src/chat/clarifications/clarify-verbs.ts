@@ -65,7 +65,7 @@ export function clarifyVerbs({ world, writer, assertOpen }: ChatHandle): Clarify
   };
 }
 
-/** The state of a chat has them in it, so they must stay short. */
+/** The state of a chat contains the questions, so they must stay short. */
 function assertFits(type: string, payload: JsonObject): void {
   const wrong = payloadProblem(type, payload);
   if (wrong !== undefined) throw invalid('payload', `of ${type} does not fit: ${wrong}`);

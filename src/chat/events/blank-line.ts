@@ -4,7 +4,7 @@ import { refOf } from './payloads.ts';
 import { isAbout } from '../messages/subject.ts';
 import type { Subject } from '../messages/subject.ts';
 
-/** Where the text of each type is; the other types that speak of a message lose all but its id. */
+/** The field with the text of each type. The other types about a message lose everything but its id. */
 const TEXT_FIELDS: ReadonlyMap<string, string> = new Map([
   ['message_added', 'content'],
   ['message_stream_delta', 'delta'],
@@ -13,23 +13,23 @@ const TEXT_FIELDS: ReadonlyMap<string, string> = new Map([
   ['attachment_added', 'name'],
 ]);
 
-/** Where a batch has its questions and its answers. */
+/** The field with the questions or the answers of a batch. */
 const LIST_FIELDS: ReadonlyMap<string, string> = new Map([
   ['clarification_batch_opened', 'questions'],
   ['clarification_answer_submitted', 'answers'],
 ]);
 
-/** What stays of an event: who and where, and which bytes were attached. */
+/** The fields that stay of an event: the speaker, the place, and the attached bytes. */
 const KEPT = ['message_id', 'role', 'thread_id', 'attachment_id', 'media_type', 'hash', 'size'];
 
 export interface BlankedLine {
-  /** Never longer than the line was. */
+  /** The text is never longer than the line was. */
   readonly text: string;
   /** The blob that the payload was in. */
   readonly ref?: PayloadRef;
 }
 
-/** A line without what it said about the subject; undefined for one that is about something else. */
+/** Returns a line without its content about the subject; undefined for a line about something else. */
 export function blankLine(line: string, subject: Subject): BlankedLine | undefined {
   const event = parse(line);
   if (event === undefined || !isAbout(event, subject)) return undefined;
@@ -38,7 +38,7 @@ export function blankLine(line: string, subject: Subject): BlankedLine | undefin
   return { text, ...(ref !== undefined && { ref }) };
 }
 
-/** An event about the subject without what it said. It fits its type as before, and means the same. */
+/** Returns an event about the subject without its content. The event fits its type as before, and means the same. */
 export function blankEvent(event: ChatEvent, { kind, id }: Subject): ChatEvent {
   const payload =
     kind === 'message' ? blankMessage(event, id) : blankBatch(event.type, event.payload, id);
@@ -57,7 +57,7 @@ function blankBatch(type: string, payload: JsonObject, batch: string): JsonObjec
   if (field === undefined) return { batch_id: batch };
   const list = payload[field];
   const isEmpty = Array.isArray(list) && list.length === 0;
-  // A batch without questions is none, but for one that lost them.
+  // A batch without questions is not a batch, except one whose questions were erased.
   const erased = payload['erased'] === true || !isEmpty;
   return { batch_id: batch, [field]: [], ...(erased && { erased: true }) };
 }

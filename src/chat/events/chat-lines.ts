@@ -9,14 +9,14 @@ import { readLine } from './read-line.ts';
 import type { ReadLine } from './read-line.ts';
 import type { Upcasters } from './upcast.ts';
 
-// The lines of a chat, in its log or elsewhere. A damaged stretch does not hide what is around it: what is
-// wrong there stands in the place of its lines.
+// The lines of a chat, in its log or elsewhere. A damaged stretch does not hide the lines around it: a problem stands
+// in the place of each damaged line.
 
-/** A line, or why it cannot be had. */
+/** A line, or the reason why it cannot be read. */
 export type Line = string | ChatProblem;
 
 export interface ChatLines {
-  /** Up to `limit` lines from line `from`, the first is 0. Damaged ones come as problems. */
+  /** Returns up to `limit` lines from line `from`; the first is 0. Damaged lines come as problems. */
   read(from: number, limit: number): Promise<readonly Line[]>;
 }
 
@@ -34,17 +34,17 @@ export function logLines(engine: Engine, id: string): ChatLines {
   };
 }
 
-/** How long a log is by its own account, and what is wrong with it as a whole. */
+/** The length of a log by its own account, and the problems of the log as a whole. */
 export interface LogSize {
   readonly lines: number;
   readonly bytes: number;
   readonly damage: readonly ChatProblem[];
 }
 
-/** Undefined when there is no log. */
+/** Returns undefined when there is no log. */
 export async function measureLog(engine: Engine, id: string): Promise<LogSize | undefined> {
   const log = eventsLog(id);
-  // A row, nothing when there is none, and neither when it is damaged.
+  // The result is a row, nothing when there is none, and neither when the row is damaged.
   const found = await unlessDamaged(async () => ({ row: await engine.getLog(log) }));
   if (found !== undefined) return found.row && { ...found.row, damage: [] };
   const salvaged = await engine.salvageLog(log, 0, 0);
@@ -76,7 +76,7 @@ export async function mustRead(engine: Engine, hash: string): Promise<string> {
   throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
 }
 
-/** Lines `from` and on, read as events. */
+/** Reads lines from `from` on as events. */
 export async function readLines(
   lines: ChatLines,
   upcasters: Upcasters,

@@ -12,16 +12,16 @@ import { formatLine } from './read-line.ts';
 
 // Appends to one chat, in order.
 // Invariants
-// - An event's number is that of its line, so every append names the length it builds on; when someone
-//   else was faster, it is numbered anew and sent again.
-// - Events that wait together go in one commit. What depends on what the chat says is decided on the
-//   very state that the commit builds on.
+// - An event's number is that of its line, so every append names the length it builds on. When another writer was
+//   faster, the events are numbered anew and sent again.
+// - Events that wait together go in one commit. A decision that depends on the content of the chat is made on the very
+//   state that the commit builds on.
 // - An append whose answer was lost is found by its event id, and not repeated.
 
 const ATTEMPTS_MAX = 100;
 const PAUSE_MS_MAX = 20;
 
-/** Decides on what the chat says now. Called again when someone else was faster. */
+/** Decides from the current content of the chat. Called again when another writer was faster. */
 export type Decide = (view: ChatView) => readonly NewEvent[] | Promise<readonly NewEvent[]>;
 
 interface Waiting {
@@ -50,7 +50,7 @@ export class ChatWriter {
     });
   }
 
-  /** Appends what `decide` finds right. */
+  /** Appends the events that `decide` returns. */
   async decide(decide: Decide): Promise<ChatEvent[]> {
     return this.#persist(async (view) => {
       const events = prepareEvents(await decide(view), this.#world.clock());
@@ -126,7 +126,10 @@ export class ChatWriter {
     }
   }
 
-  /** Now and then the document is told how old the chat is; and at first, so that a removed one stays so. */
+  /**
+   * Now and then the writer updates the time in the document. The first append updates it, too, so that a removed chat
+   * stays removed.
+   */
   #touchMeta(view: ChatView, events: readonly ChatEvent[]): DocChange[] {
     const { meta, version } = view.stored;
     const at = events.at(-1)?.at ?? meta.updated_at;

@@ -76,7 +76,7 @@ export function eventVerbs({ view, world, assertOpen }: ChatHandle): EventVerbs 
       const unreadable = await findUnreadable(view);
       return view.run(async () => {
         const lonely = (await lonelyTouches(view)).map(toProblem);
-        // What was unreadable once and is not any more needs no mention.
+        // A line that was unreadable once and can be read now needs no mention.
         const told = view.overview.problems.filter(({ kind }) => kind !== 'unreadable');
         return [...view.damage, ...told, ...unreadable, ...lonely].toSorted(
           (a, b) => a.seq - b.seq,
@@ -86,7 +86,7 @@ export function eventVerbs({ view, world, assertOpen }: ChatHandle): EventVerbs 
   };
 }
 
-/** Reads every line: what is kept of the events shows them also when their bytes are damaged. */
+/** Reads every line: the folds of the events show them also when their bytes are damaged. */
 async function findUnreadable(view: ChatView): Promise<ChatProblem[]> {
   const found: ChatProblem[] = [];
   for (let from = 0; found.length < PROBLEMS_LISTED_MAX; from += PAGE_EVENTS) {

@@ -1,5 +1,5 @@
-// What a chat is made of: events, one JSON object a line. A line is never changed, but for what is
-// erased on purpose; what it means is the business of projections.
+// The parts of a chat: events, one JSON object a line. A line is never changed, unless its text is erased on purpose.
+// Projections give the lines their meaning.
 
 /** The version of the envelope and of the payloads that are written. */
 export const SCHEMA_VERSION = 1;
@@ -8,7 +8,7 @@ export interface JsonObject {
   readonly [name: string]: unknown;
 }
 
-/** As it stands in the log, names included. */
+/** An event as it stands in the log, names included. */
 export interface ChatEvent {
   readonly schema_version: number;
   /** From 1, without gaps: the number of the line. */
@@ -24,7 +24,7 @@ export interface ChatEvent {
 export interface NewEvent {
   readonly type: string;
   readonly payload: JsonObject;
-  /** Of the payload; default 1. */
+  /** The version of the payload; default 1. */
   readonly schemaVersion?: number;
 }
 
@@ -36,9 +36,9 @@ export interface PayloadRef {
   readonly size: number;
 }
 
-/** Something in the log that cannot be taken as it stands. The line itself is kept. */
+/** Something in the log that cannot be accepted as it stands. The line itself is kept. */
 export interface ChatProblem {
-  /** The line, from 1; 0 when it concerns the chat as a whole. */
+  /** The line, from 1; 0 when the problem concerns the chat as a whole. */
   readonly seq: number;
   readonly kind:
     | 'unreadable'

@@ -6,8 +6,8 @@ import { isAbout } from '../messages/subject.ts';
 import type { Subject } from '../messages/subject.ts';
 
 /**
- * Events as readers see them: without what they say about messages and batches that were redacted, as far as
- * that is known now. Call it within `view.run`.
+ * Returns events as readers see them: without their content about messages and batches that were redacted, as far as
+ * that is known now. Call this within `view.run`.
  */
 export async function hideEvents(
   view: ChatView,

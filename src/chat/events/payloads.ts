@@ -1,8 +1,8 @@
 import { isObject } from './event.ts';
 import type { JsonObject, PayloadRef } from './event.ts';
 
-// The payloads of version 1. Fields that are not named here are kept and mean nothing to us, so that
-// programs add their own without asking.
+// The payloads of version 1. Fields that are not named here are kept and have no meaning here, so that programs can add
+// their own without asking.
 
 export const MAIN_BRANCH = 'main';
 
@@ -10,7 +10,7 @@ export interface MessagePayload {
   readonly message_id: string;
   readonly role: string;
   readonly content: string;
-  /** The branch it was said in; without it, the main one. */
+  /** The branch of the message; without it, the main one. */
   readonly thread_id?: string;
   readonly model?: string;
   readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number };
@@ -22,7 +22,7 @@ export interface Question {
   readonly id: string;
   readonly text: string;
   readonly kind: QuestionKind;
-  /** For `single` and `multiple`: what may be answered, word for word. */
+  /** For `single` and `multiple`: the allowed answers, word for word. */
   readonly options?: readonly string[];
 }
 
@@ -106,7 +106,7 @@ const answers: Check = ({ answers: list }) => {
   return list.every(fits) ? undefined : 'an answer is of another kind';
 };
 
-/** Every type of version 1, and what its payload has to have. */
+/** Every type of version 1, and the check of its payload. */
 const CHECKS: ReadonlyMap<string, Check> = new Map([
   ['message_added', all(ofMessage, texts('role'), textOrRef('content'))],
   ['message_stream_delta', all(ofMessage, textOrRef('delta'))],
@@ -125,12 +125,12 @@ export function isKnownType(type: string): boolean {
   return CHECKS.has(type);
 }
 
-/** What is wrong with the payload of a known type; undefined when nothing is. */
+/** Returns the problem of the payload of a known type; undefined when there is none. */
 export function payloadProblem(type: string, payload: JsonObject): string | undefined {
   return CHECKS.get(type)?.(payload);
 }
 
-/** Where the payload really is, when it was too long for its line. */
+/** The real place of the payload, when it was too long for its line. */
 export function refOf(payload: JsonObject): PayloadRef | undefined {
   const ref = payload['payload_ref'];
   if (!isObject(ref) || typeof ref['hash'] !== 'string' || typeof ref['size'] !== 'number') {
@@ -139,7 +139,7 @@ export function refOf(payload: JsonObject): PayloadRef | undefined {
   return /^[0-9a-f]{64}$/.test(ref['hash']) ? { hash: ref['hash'], size: ref['size'] } : undefined;
 }
 
-/** The fields that stay in the line when a payload goes to a blob: projections find their way by them. */
+/** The fields that stay in the line when a payload goes to a blob: projections need them. */
 const KEPT = [
   'message_id',
   'role',

@@ -23,7 +23,7 @@ export interface PreparedEvent {
   readonly bytes: number;
 }
 
-/** Checks events as callers give them, once; after this they are only numbered. */
+/** Checks events as callers give them, once. After this they are only numbered. */
 export function prepareEvents(events: readonly NewEvent[], nowMs: number): PreparedEvent[] {
   if (events.length > BATCH_EVENTS_MAX) throw tooLarge('events', BATCH_EVENTS_MAX, events.length);
   const prepared = events.map((event) => prepareEvent(event, nowMs));
@@ -56,7 +56,7 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
     at: new Date(nowMs).toISOString(),
     type,
   };
-  // What was given may change before it is written; its text does not.
+  // The given object may change before it is written; its text does not.
   const own = parsePayload(text);
   if (bytes <= LINE_PAYLOAD_BYTES) return { event: { ...event, payload: own }, bytes };
   const blob = { bytes: encodeUtf8(text), hash: hashBytes(encodeUtf8(text)) };
@@ -67,7 +67,7 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
   return { event: { ...event, payload: stub }, blob, bytes };
 }
 
-/** As readers will parse it, so that none meets more than it takes. */
+/** Parses as readers will, so that no reader meets more than it accepts. */
 function parsePayload(text: string): JsonObject {
   try {
     return parseBoundedJson(text) as JsonObject;

@@ -3,17 +3,17 @@ import { SCHEMA_VERSION, isObject } from './event.ts';
 import { payloadProblem } from './payloads.ts';
 import type { Upcasters } from './upcast.ts';
 
-/** What a line gave: an event, something to report, or both when it is kept and means nothing to us. */
+/** The result of reading a line: an event, a problem, or both when the event is kept and has no meaning here. */
 export interface ReadLine {
   readonly seq: number;
-  /** As it was written. */
+  /** The event as it was written. */
   readonly written?: ChatEvent;
   /** For projections: of the newest version, with a payload that fits its type. */
   readonly event?: ChatEvent;
   readonly problem?: ChatProblem;
 }
 
-/** Line number `seq`, from 1. Never throws: what is wrong is said, and the next line is read. */
+/** Reads line number `seq`, from 1. Never throws: a problem is reported, and the next line is read. */
 export function readLine(line: string, seq: number, upcasters: Upcasters): ReadLine {
   const bad = (kind: ChatProblem['kind'], message: string): { problem: ChatProblem } => ({
     problem: { seq, kind, message },
@@ -28,7 +28,7 @@ export function readLine(line: string, seq: number, upcasters: Upcasters): ReadL
     return { seq, written, ...bad('newer-version', message) };
   }
   if (!upcasters.isKnown(type)) {
-    // Whoever wrote it has projections of their own for it.
+    // The program that wrote the event has projections of its own for it.
     return { seq, written, event: written, ...bad('unknown-type', `there is no type ${type}`) };
   }
   const lifted = upcasters.lift(written);
@@ -36,7 +36,7 @@ export function readLine(line: string, seq: number, upcasters: Upcasters): ReadL
   const wrong = payloadProblem(type, lifted.payload);
   if (wrong !== undefined) return { seq, written, ...bad('payload', `${type}: ${wrong}`) };
   const says = isObject(parsed) ? parsed['seq'] : seq;
-  // The place counts: it has no gaps, whatever the line says.
+  // The place counts: it has no gaps, whatever number the line has.
   const problem = says === seq ? {} : bad('sequence', `says that it is number ${String(says)}`);
   return { seq, written, event: lifted, ...problem };
 }
@@ -45,7 +45,7 @@ function parse(line: string): unknown {
   try {
     return JSON.parse(line) as unknown;
   } catch {
-    // SyntaxError: no event, as any other text.
+    // SyntaxError: the line is not an event, as any other text.
     return undefined;
   }
 }

@@ -4,17 +4,17 @@ import { SCHEMA_VERSION, isObject } from './event.ts';
 import { isKnownType } from './payloads.ts';
 
 /**
- * Makes the payload of an older version that of the next one, when it is read. Files are never
- * migrated: what was written stays as it was.
+ * Turns the payload of an older version into that of the next one, when it is read. Files are never migrated: the
+ * written lines stay as they are.
  */
 export interface Upcaster {
   readonly type: string;
-  /** It makes a payload of version `from` one of version `from + 1`. */
+  /** The upcaster turns a payload of version `from` into one of version `from + 1`. */
   readonly from: number;
   upcast(payload: JsonObject): JsonObject;
 }
 
-/** Which types are known up to which version, and how to get there. */
+/** The known types and their newest versions, and the steps to get there. */
 export class Upcasters {
   readonly #steps: ReadonlyMap<string, Upcaster>;
   readonly #newest: Map<string, number> = new Map();
@@ -42,7 +42,7 @@ export class Upcasters {
     return this.#newest.get(type) ?? SCHEMA_VERSION;
   }
 
-  /** The event as the newest version has it, or what went wrong. */
+  /** Returns the event as the newest version has it, or the error. */
   lift(event: ChatEvent): ChatEvent | string {
     let { schema_version: version, payload } = event;
     for (;;) {
@@ -51,7 +51,7 @@ export class Upcasters {
       try {
         payload = step.upcast(payload);
       } catch (error) {
-        // Its message may quote the payload, and problems are kept.
+        // The message of the error may quote the payload, and problems are kept.
         const name = error instanceof Error ? error.name : typeof error;
         return `the upcaster from version ${version} failed with ${name}`;
       }

@@ -43,7 +43,7 @@ async function* toMarkdown(
   if (problems.length > 0) yield formatDamage(problems);
 }
 
-/** Every line of the log: events as they are, with their whole payloads, and the rest as text. */
+/** Writes every line of the log: events as they are, with their whole payloads, and the rest as text. */
 async function* toJson({ view, world }: ChatHandle): AsyncGenerator<string, void, undefined> {
   const { meta, events } = await view.run(({ stored, events: count }) => ({
     meta: stored.meta,
@@ -78,7 +78,7 @@ async function* toJson({ view, world }: ChatHandle): AsyncGenerator<string, void
   }
 }
 
-/** An event, a line that is none, or what is wrong with one that cannot be read. */
+/** An event, a line that is not an event, or the problem of a line that cannot be read. */
 type Item =
   | { readonly event: ChatEvent }
   | { readonly seq: number; readonly line: string }

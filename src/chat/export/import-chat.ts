@@ -24,7 +24,7 @@ interface ImportLine {
   readonly blob?: BlobPut;
 }
 
-/** A new chat with the lines of an exported one. All of it is checked before any is written. */
+/** Makes a new chat with the lines of an exported one. All of it is checked before any is written. */
 export async function importChat(
   { engine, clock }: ChatsWorld,
   document: JsonObject | string,
@@ -56,7 +56,7 @@ export async function importChat(
   return toInfo(fresh, { events: lines.length, bytes: row?.bytes ?? 0 });
 }
 
-/** The document comes with the first lines, so that nobody else takes the id. */
+/** The document is written with the first lines, so that nobody else takes the id. */
 async function writeAll(
   engine: ChatsWorld['engine'],
   meta: ChatMeta,
@@ -90,9 +90,9 @@ async function writeAll(
 
 function toLine(item: unknown, seq: number): ImportLine {
   if (!isObject(item)) throw invalid(`event ${seq}`, 'is not an object');
-  // A line that was no event; it may have been any JSON.
+  // The line was not an event; it may have been any JSON.
   if (typeof item['line'] === 'string') return { text: asJson(item['line']) };
-  // A line that was damaged: that it is missing is all there is to keep.
+  // The line was damaged: the import keeps only the fact that it is missing.
   if (item['kind'] === 'unreadable') return { text: JSON.stringify(item) };
   const { schema_version, event_id, at, type, payload } = item as Partial<ChatEvent>;
   const isWhole =
@@ -117,13 +117,13 @@ function toLine(item: unknown, seq: number): ImportLine {
   return { text: formatLine(stub), blob: { hash, bytes } };
 }
 
-/** What no reader would take, or nobody could write, is refused. */
+/** Refuses values that no reader would accept, or that nobody could write. */
 function toText(value: object, what: string): string {
   let text: string;
   try {
     text = JSON.stringify(value);
   } catch (error) {
-    // Too deep for the stack, or a value that holds itself.
+    // The value is too deep for the stack, or holds itself.
     const reason = error instanceof Error ? error.message : String(error);
     throw invalid(what, `cannot be written as JSON: ${reason}`);
   }
@@ -137,13 +137,13 @@ function asJson(line: string): string {
     parseBoundedJson(line);
     if (!/[\r\n]/.test(line)) return line;
   } catch {
-    // SyntaxError: kept as a text.
+    // SyntaxError: the line is kept as a text.
   }
   return JSON.stringify(line);
 }
 
 function parse(text: string): unknown {
-  // Events have a value in twenty bytes or so; what has one in every other is made to take memory.
+  // Events have a value in twenty bytes or so. A text with a value in every other byte is made to take memory.
   const values = VALUE_BOUNDS.values + text.length / BYTES_PER_VALUE;
   const excess = findExcess(text, { ...VALUE_BOUNDS, values });
   if (excess !== undefined) {

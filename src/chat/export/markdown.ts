@@ -1,9 +1,9 @@
 import type { ChatProblem } from '../events/event.ts';
 import type { ChatMessage } from '../projections/message.ts';
 
-// Readable Markdown that can be read back. Each message is a heading for people, a comment with the
-// facts for programs, and its text in a fence that is longer than any in the text, so that nothing a
-// message says can end it. Facts are JSON in which the characters that end a comment are escaped.
+// Readable Markdown that can be read back. Each message is a heading for people, a comment with the facts for programs,
+// and its text in a fence. The fence is longer than any in the text, so that nothing in a message can end it. Facts are
+// JSON in which the characters that end a comment are escaped.
 
 const KIND = 'quipu chat';
 
@@ -39,7 +39,7 @@ export function formatMessage({ content, ...facts }: ChatMessage): string {
   return `${heading}\n${toComment('message', facts)}\n\n${body}${files === '' ? '' : `\n${files}`}`;
 }
 
-/** What could not be read, for people. Nothing of it is taken for a message. */
+/** Describes the lines that could not be read, for people. No reader takes this text for a message. */
 export function formatDamage(problems: readonly ChatProblem[]): string {
   const lines = problems.map(({ seq, message }) => {
     const where = seq === 0 ? 'the log' : `event ${seq}`;
@@ -74,7 +74,7 @@ export interface ParsedMarkdown {
   readonly messages: readonly ChatMessage[];
 }
 
-/** What `formatHead` and `formatMessage` wrote; undefined when it is something else. */
+/** Parses the output of `formatHead` and `formatMessage`; undefined when the text is something else. */
 export function parseMarkdown(text: string): ParsedMarkdown | undefined {
   const lines = text.split('\n');
   let head: MarkdownHead | undefined;
@@ -102,7 +102,7 @@ function readComment<T>(kind: string, line: string): T | undefined {
   try {
     return JSON.parse(line.slice(start.length - 1, -' -->'.length)) as T;
   } catch {
-    // SyntaxError: a comment of someone else.
+    // SyntaxError: this is a comment of someone else.
     return undefined;
   }
 }

@@ -5,7 +5,7 @@ import type { MessagePart } from '../projections/message-part.ts';
 import { addPart } from '../projections/messages.ts';
 import type { MessageParts } from '../projections/messages.ts';
 
-/** The messages of a branch from the first on, as they are when it begins. */
+/** Yields the messages of a branch from the first on, as they are when the walk begins. */
 export async function* walkMessages(
   view: ChatView,
   branch: string,
@@ -14,7 +14,7 @@ export async function* walkMessages(
     const touches: MessageParts = new Map();
     const tail = await now.tail();
     for (let segment = 0; segment < now.segments.count; segment += 1) {
-      // What was said before a message began does not count.
+      // Changes from before the beginning of a message do not count.
       if (touches.size > 0) drop(touches, await now.segments.begunIn(segment));
       for (const touch of await now.segments.touchedIn(segment)) addPart(touches, touch);
     }

@@ -38,7 +38,7 @@ export function attachVerb({ world, view, writer, assertOpen }: ChatHandle): Pic
         size,
       };
       const [event] = await holdBlobs(engine, [hash], clock(), async () => {
-        // It may have been collected before it was held.
+        // The blob may have been collected before it was held.
         if (!(await engine.hasBlob(hash))) {
           const id = hash;
           throw new QuipuError('NOT_FOUND', `blob ${id} was collected meanwhile; attach it again`, {

@@ -9,7 +9,7 @@ import { checkId, newId } from '../names.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { MessagePart } from '../projections/message-part.ts';
 
-/** All but the text of a message. */
+/** The payload of a message without its text. */
 export function toPayload(
   { role, branch, id, model, usage }: Omit<NewMessage, 'content'>,
   nowMs: number,
@@ -24,7 +24,7 @@ export function toPayload(
   };
 }
 
-/** What is known of a message once a model has said it. */
+/** The facts about a message that are known once a model has completed it. */
 export function ofCompletion({ model, usage }: Pick<NewMessage, 'model' | 'usage'>): JsonObject {
   const { inputTokens, outputTokens } = usage ?? {};
   for (const amount of [inputTokens, outputTokens]) {
@@ -59,7 +59,7 @@ export async function assertCanBegin(
   }
 }
 
-/** Call it within `view.run`. */
+/** Call this within `view.run`. */
 export async function mustFind(view: ChatView, id: string): Promise<MessagePart> {
   const part = await findPart(view, id);
   if (part !== undefined) return part;

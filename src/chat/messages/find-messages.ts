@@ -6,11 +6,11 @@ import { mergeParts } from '../projections/message-part.ts';
 import type { MessageParts } from '../projections/messages.ts';
 import { SEGMENT_EVENTS } from '../segments/segment-line.ts';
 
-// Reads from the end: what later events say about a message is known before the message is met.
+// This module reads from the end: it knows the later changes of a message before it meets the message.
 
 export type Visible = (part: MessagePart) => boolean;
 
-/** One message as the whole chat has it. Call it within `view.run`. */
+/** Returns one message as the whole chat has it. Call this within `view.run`. */
 export async function findPart(view: ChatView, id: string): Promise<MessagePart | undefined> {
   const { begun, touched } = await view.tail();
   const here = begun.find((part) => part.id === id);
@@ -35,7 +35,7 @@ export interface PartQuery {
   readonly before: number;
 }
 
-/** Messages from the newest to the oldest. Call it within `view.run`. */
+/** Yields messages from the newest to the oldest. Call this within `view.run`. */
 export async function* walkBack(
   view: ChatView,
   { isVisible, before }: PartQuery,
@@ -63,7 +63,7 @@ export async function* walkBack(
   }
 }
 
-/** `touches` are older than what is known so far. */
+/** `touches` are older than the changes known so far. */
 function note(later: MessageParts, touches: readonly MessagePart[]): void {
   for (const touch of touches) {
     const known = later.get(touch.id);
@@ -91,7 +91,7 @@ interface Stretch {
   readonly upTo: number;
 }
 
-/** Which messages a branch shows: its own, and those before the message it was forked from. */
+/** Returns a test for the messages that a branch shows: its own, and those before the message it was forked from. */
 export async function visibleIn(view: ChatView, branch: string): Promise<Visible> {
   if (branch === '*') return () => true;
   const stretches: Stretch[] = [];
@@ -103,11 +103,11 @@ export async function visibleIn(view: ChatView, branch: string): Promise<Visible
     const fork = view.overview.branches.find(({ id }) => id === name);
     if (fork === undefined) {
       if (name === branch) throw noBranch(branch);
-      // Messages may name a branch that was never forked: it begins with nothing.
+      // Messages may name a branch that was never forked: such a branch begins empty.
       return isIn(stretches);
     }
     const parent = await findPart(view, fork.parentMessage);
-    // Forked from something unknown: it shows what the main branch had by then.
+    // The branch was forked from an unknown message: it shows what the main branch had by then.
     name = parent === undefined || parent.thread === '' ? MAIN_BRANCH : parent.thread;
     upTo = parent?.first ?? fork.seq;
   }

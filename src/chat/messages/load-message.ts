@@ -9,7 +9,7 @@ import type { MessagePart } from '../projections/message-part.ts';
 import { textsOf, toMessage } from '../projections/message.ts';
 import type { ChatMessage } from '../projections/message.ts';
 
-/** A message with its text, wherever that is. */
+/** Loads a message with its text, wherever the text is. */
 export async function loadMessage(engine: Engine, part: MessagePart): Promise<ChatMessage> {
   let content = '';
   let isMissing = false;
@@ -27,7 +27,9 @@ export async function loadMessage(engine: Engine, part: MessagePart): Promise<Ch
   return isMissing ? { ...message, missing: true } : message;
 }
 
-/** The event with all of its payload; as it stands in the log when that cannot be found. */
+/**
+ * Loads the event with all of its payload. If the payload cannot be found, returns the event as it stands in the log.
+ */
 export async function loadEvent(engine: Engine, event: ChatEvent): Promise<ChatEvent> {
   const ref = refOf(event.payload);
   const payload = ref && (await readPayload(engine, ref));

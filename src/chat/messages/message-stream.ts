@@ -8,7 +8,7 @@ import type { ChatEvent, JsonObject } from '../events/event.ts';
 import { PAYLOAD_BYTES_MAX, STREAM_GATHER_MS } from '../limits.ts';
 import { ofCompletion, only } from './check-message.ts';
 
-/** Begins at its first delta. What was acknowledged is in the chat, whether it is completed or not. */
+/** A stream begins at its first delta. Acknowledged text is in the chat, whether the message is completed or not. */
 export function openStream(
   { world, writer, assertOpen }: ChatHandle,
   payload: JsonObject & { readonly message_id: string },
@@ -19,7 +19,7 @@ export function openStream(
   let isDone = false;
   const deltas = new DeltaWriter(
     async (offset, bytes) => {
-      // The first delta says who speaks and where; the others need not.
+      // The first delta names the role and the branch; the others need not.
       const begun = offset === 0 ? payload : { message_id };
       const delta = { ...begun, delta: decodeUtf8(bytes) };
       await writer.append([{ type: 'message_stream_delta', payload: delta }]);

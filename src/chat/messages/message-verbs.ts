@@ -61,13 +61,13 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
   };
 }
 
-/** Messages, newest first, become a page, with what cannot be read between them. */
+/** Makes a page of messages, newest first, with the problems between them. */
 function toPage(
   { overview, damage }: ChatView,
   newestFirst: readonly ChatMessage[],
   { after, before }: { readonly after: number; readonly before: number },
 ): MessagePage {
-  // What is kept of a message shows it also when its line was damaged later.
+  // The fold of a message shows it also when its line was damaged later.
   const shown = new Set(newestFirst.map(({ seq }) => seq));
   const holes = overview.problems
     .filter(({ kind, seq }) => kind === 'unreadable' && seq > after && seq < before)

@@ -6,10 +6,10 @@ import { loadMessage } from './load-message.ts';
 import type { MessagePart } from '../projections/message-part.ts';
 import type { ChatMessage } from '../projections/message.ts';
 
-// A search reads messages from the newest on. It does so in stretches, and lets others have the chat between
-// two of them; what it has read and not found is not kept.
+// A search reads messages from the newest on. The search works in stretches, and releases the chat between two of them.
+// Messages that were read and did not match are not kept.
 
-/** Messages looked at while nobody else has the chat. */
+/** The number of messages looked at while nobody else has the chat. */
 const STRETCH_MESSAGES = 20_000;
 
 export interface Wanted {

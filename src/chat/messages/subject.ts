@@ -1,6 +1,6 @@
 import type { ChatEvent, JsonObject } from '../events/event.ts';
 
-/** What a redaction is about: a message, or a batch of questions with its answers. */
+/** The subject of a redaction: a message, or a batch of questions with its answers. */
 export interface Subject {
   readonly kind: 'message' | 'clarification';
   readonly id: string;
@@ -16,7 +16,7 @@ const REDACTION: Readonly<Record<Subject['kind'], string>> = {
   clarification: 'clarification_batch_redacted',
 };
 
-/** An event that says something of it, other than that it is hidden. */
+/** Returns true for an event with content about the subject, other than its redaction. */
 export function isAbout({ type, payload }: ChatEvent, { kind, id }: Subject): boolean {
   return payload[ID_FIELD[kind]] === id && type !== REDACTION[kind];
 }

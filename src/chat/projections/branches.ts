@@ -3,7 +3,7 @@ import { BRANCHES_MAX } from '../limits.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { Projection } from '../projection.ts';
 
-/** A way the chat went on from a message, beside the way it went before. */
+/** A second continuation of the chat from a message, beside the first. */
 export interface Branch {
   readonly id: string;
   readonly parentMessage: string;
@@ -12,7 +12,7 @@ export interface Branch {
   readonly at: string;
 }
 
-/** All but the main one. A second fork of the same name changes nothing. */
+/** All branches but the main one. A second fork of the same name changes nothing. */
 export const branchesProjection: Projection<readonly Branch[]> = {
   name: 'branches',
   version: 1,

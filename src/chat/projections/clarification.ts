@@ -14,7 +14,7 @@ export interface Clarification {
   readonly open?: OpenClarification;
   readonly answered: number;
   readonly dismissed: number;
-  /** The last batch that was closed, and how. */
+  /** The last batch that was closed, and the way it was closed. */
   readonly last?: {
     readonly batch_id: string;
     readonly outcome: 'answered' | 'dismissed';
@@ -24,8 +24,10 @@ export interface Clarification {
   };
 }
 
-/** One batch of questions is open at a time; a batch opened over another takes its place, and one that is
- * redacted while it is open is dismissed. */
+/**
+ * One batch of questions is open at a time. A batch opened over another takes its place, and a batch that is redacted
+ * while it is open is dismissed.
+ */
 export const clarificationProjection: Projection<Clarification> = {
   name: 'clarification',
   version: 2,
@@ -69,7 +71,7 @@ function isOpening({ type }: ChatEvent): boolean {
   return type === 'clarification_batch_opened';
 }
 
-/** What is to be reported of an event, given the state before it. */
+/** Returns the problem to report of an event, given the state before it. */
 export function clarificationProblem(
   { open }: Clarification,
   { type, payload, seq }: ChatEvent,

@@ -2,7 +2,9 @@ import type { ChatEvent } from '../events/event.ts';
 import { HIDDEN_MAX } from '../limits.ts';
 import type { Projection } from '../projection.ts';
 
-/** What redactions are about. One of a message counts when that had begun, which is for others to know. */
+/**
+ * The subjects of redactions. The redaction of a message counts when the message had begun, which other code checks.
+ */
 export interface Hidden {
   readonly messages: readonly string[];
   readonly batches: readonly string[];

@@ -1,11 +1,11 @@
 import type { ChatEvent, JsonObject, PayloadRef } from '../events/event.ts';
 import { refOf } from '../events/payloads.ts';
 
-// What some events in a row say about one message. Parts of neighbouring stretches of the log merge
-// into the part of both, in whatever groups: merge(part(a), part(b)) is part(a then b). So a stretch
-// can be folded once and kept, and the last messages are known without reading the first ones.
+// The content of some events in a row about one message. Parts of neighbouring stretches of the log merge into the part
+// of both, in whatever groups: merge(part(a), part(b)) is part(a then b). So a stretch can be folded once and kept, and
+// the last messages are known without reading the first ones.
 
-/** A text, or the blob that has the payload it stands in. */
+/** A text, or the blob with the payload that contains it. */
 export type Text = string | PayloadRef;
 
 export interface Piece {
@@ -30,14 +30,14 @@ export interface AttachmentPart {
 
 export interface MessagePart {
   readonly id: string;
-  /** The first event that made it; 0 when these events only change it. Its place in the chat. */
+  /** The first event that made the message; 0 when these events only change it. This is its place in the chat. */
   readonly first: number;
   readonly at: string;
   readonly role: string;
   /** Empty: the main branch. */
   readonly thread: string;
   readonly added: boolean;
-  /** What it was begun with and what was streamed, until it was completed. */
+  /** The beginning text and the streamed texts, until the message was completed. */
   readonly pieces: readonly Piece[];
   readonly deltas: number;
   readonly completed?: Told;
@@ -45,9 +45,9 @@ export interface MessagePart {
   readonly edits: number;
   readonly redacted?: { readonly seq: number; readonly reason: string; readonly erased: boolean };
   readonly attachments: readonly AttachmentPart[];
-  /** What was said about the message before it began: it means nothing, unless it began even earlier. */
+  /** Changes from before the message began: they mean nothing, unless it began even earlier. */
   readonly early?: MessagePart;
-  /** Events that came too late to mean anything: a second beginning, a delta after the end. */
+  /** The number of events that came too late to mean anything: a second beginning, a delta after the end. */
   readonly late: number;
 }
 
@@ -64,7 +64,7 @@ const EMPTY = {
   late: 0,
 } as const;
 
-/** What one event says about a message; undefined when it says nothing about one. */
+/** Returns the content of one event about a message; undefined when the event is about no message. */
 export function partOf(event: ChatEvent): MessagePart | undefined {
   const { type, payload, seq, at } = event;
   const id = textOf(payload, 'message_id');
@@ -109,7 +109,7 @@ export function attachmentOf({ payload, seq }: ChatEvent): AttachmentPart {
   };
 }
 
-/** The part of the events of `a` and then those of `b`, both about the same message. */
+/** Returns the part of the events of `a` and then those of `b`, both about the same message. */
 export function mergeParts(a: MessagePart, b: MessagePart): MessagePart {
   const { early, ...own } = b;
   if (a.first === 0 && b.first > 0) {
@@ -142,7 +142,7 @@ function mergeOn(a: MessagePart, b: MessagePart): MessagePart {
   return merged.redacted === undefined ? merged : withoutTexts(merged);
 }
 
-/** Whoever has heard of a redaction keeps no text of the message, wherever it stands. */
+/** After a redaction no part keeps any text of the message, wherever it stands. */
 function withoutTexts(part: MessagePart): MessagePart {
   const { completed, edit, early } = part;
   return {
@@ -181,13 +181,13 @@ function mergeRedacted(a: MessagePart, b: MessagePart): Pick<MessagePart, 'redac
   return { redacted: { ...first, erased } };
 }
 
-/** What was streamed before a second beginning and after it are neighbours then. */
+/** The texts streamed before and after a second beginning are then neighbours. */
 function withoutBeginning(pieces: readonly Piece[]): readonly Piece[] {
   const at = pieces.findIndex(({ kind }) => kind === 'added');
   return at === -1 ? pieces : joinPieces(pieces.slice(0, at), pieces.slice(at + 1));
 }
 
-/** Neighbouring deltas become one, so that a long stream does not cost an object per delta. */
+/** Joins neighbouring deltas into one, so that a long stream does not cost an object per delta. */
 function joinPieces(a: readonly Piece[], b: readonly Piece[]): readonly Piece[] {
   const last = a.at(-1);
   const [first, ...rest] = b;

@@ -3,7 +3,7 @@ import type { Projection } from '../projection.ts';
 import { mergeParts, partOf } from './message-part.ts';
 import type { MessagePart } from './message-part.ts';
 
-/** Every message that some events speak of, by its id. */
+/** Every message that some events are about, by its id. */
 export type MessageParts = Map<string, MessagePart>;
 
 /** All messages of a chat. Large chats are read in pages instead, from folds of parts of the log. */
@@ -31,7 +31,7 @@ export function toParts(list: Iterable<MessagePart>): MessageParts {
   return parts;
 }
 
-/** Those that were really said, in the order they were begun. */
+/** Returns the messages that really began, in the order they were begun. */
 export function inOrder(parts: MessageParts): MessagePart[] {
   return [...parts.values()].filter(({ first }) => first > 0).toSorted(byPlace);
 }

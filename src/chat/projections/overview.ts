@@ -10,13 +10,13 @@ import type { Hidden } from './hidden.ts';
 import { usageProjection } from './usage.ts';
 import type { Usage } from './usage.ts';
 
-/** All that is small about a chat, however long it is. */
+/** All small facts about a chat, however long the chat is. */
 export interface Overview {
   readonly usage: Usage;
   readonly clarification: Clarification;
   readonly branches: readonly Branch[];
   readonly hidden: Hidden;
-  /** The first ones, and how many there are. */
+  /** The first problems, and the number of all. */
   readonly problems: readonly ChatProblem[];
   readonly problemCount: number;
   /** Types that were reported: each is reported once. */
@@ -35,7 +35,7 @@ export function emptyOverview(): Overview {
   };
 }
 
-/** The overview with one more line in it, readable or not. */
+/** Returns the overview with one more line in it, readable or not. */
 export function addLine(overview: Overview, line: ReadLine): Overview {
   const noted = line.problem === undefined ? overview : report(overview, line.problem, line);
   return line.event === undefined ? noted : addEvent(noted, line.event);

@@ -2,14 +2,14 @@ import type { ChatEvent } from '../events/event.ts';
 import { isObject } from '../events/event.ts';
 import type { Projection } from '../projection.ts';
 
-/** Types and roles are counted one by one up to this many; the rest together. */
+/** Types and roles are counted one by one up to this many; the rest are counted together. */
 const NAMES_MAX = 64;
 const OTHERS = 'others';
 
 export interface Usage {
   readonly events: number;
   readonly byType: Readonly<Record<string, number>>;
-  /** Messages begun or completed at once, by role; those that are streamed count when they are completed. */
+  /** Messages begun or completed at once, by role; streamed messages count when they are completed. */
   readonly byRole: Readonly<Record<string, number>>;
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -10,12 +10,15 @@ export interface ArchivePiece {
   readonly lines: number;
 }
 
-/** Why something cannot be had. */
+/** The reason why something cannot be read. */
 interface Lost {
   readonly why: string;
 }
 
-/** The lines of an archive. Those of a piece that is lost come as problems, and all when the list of pieces is. */
+/**
+ * Opens the lines of an archive. Lines of a lost piece come as problems, and so do all lines when the list of pieces is
+ * lost.
+ */
 export async function openArchive(engine: Engine, archive: Archive): Promise<ChatLines> {
   const list = await orLost(() => readPieceList(engine, archive.hash));
   const pieces = 'why' in list ? [{ hash: '', lines: archive.lines }] : list;

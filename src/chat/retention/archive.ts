@@ -17,12 +17,12 @@ import type { ChatMeta } from '../meta.ts';
 import { formatMeta } from '../meta.ts';
 import { HELD_FOLDER, eventsLog, metaDoc, newId } from '../names.ts';
 
-// An archived chat has its log in blobs, which the store compresses, and no log. It reads as before.
-// Both ways one commit makes the change: until then the old form counts, and a crash leaves at most
-// blobs for the next collection, or lines that the next attempt removes.
+// An archived chat has its log in blobs, which the store compresses, and no log. It reads as before. In both directions
+// one commit makes the change. Until then the old form counts, and a crash leaves at most blobs for the next garbage
+// collection, or lines that the next attempt removes.
 
 const PIECE_LINES = 4096;
-/** Of a piece that has more than one line. */
+/** The size limit of a piece that has more than one line. */
 const PIECE_BYTES = 8_388_608;
 
 export function archiveVerbs(handle: ChatHandle): Pick<Chat, 'archive' | 'unarchive'> {
@@ -75,14 +75,14 @@ async function unarchive({ engine }: ChatsWorld, view: ChatView): Promise<ChatIn
   const { archive: from, archived_at: _, past_archives: past = [], ...rest } = stored.meta;
   if (from === undefined) throw invalid('chat', `${view.id} is not archived`);
   const name = eventsLog(view.id);
-  // What an attempt before this one may have left.
+  // An earlier attempt may have left lines.
   await engine.commit({ logs: [{ do: 'remove', name }] });
   let expectedLines = 0;
   for await (const lines of readPieces(view)) {
     await engine.commit({ logs: [{ do: 'append', name, lines, expectedLines }] });
     expectedLines += lines.length;
   }
-  // Each by its own name: the list may be collected before the pieces are.
+  // Each blob is named by itself: the list may be collected before the pieces are.
   const pieces = await readPieceList(engine, from.hash);
   const left = [from.hash, ...pieces.map(({ hash }) => hash)];
   const meta: ChatMeta = { ...rest, past_archives: [...past, ...left] };
@@ -90,7 +90,7 @@ async function unarchive({ engine }: ChatsWorld, view: ChatView): Promise<ChatIn
   return toInfo(meta, { events: from.lines, bytes: from.bytes });
 }
 
-/** Bytes of archives the chat came back from: whatever is erased from its log is in them. */
+/** Erases archives that the chat came back from: they contain every text that is erased from its log. */
 export async function eraseArchives({ view, world: { engine } }: ChatHandle): Promise<number> {
   const { meta, version } = await view.run(({ stored }) => stored);
   const { past_archives: past = [], ...rest } = meta;
@@ -100,7 +100,7 @@ export async function eraseArchives({ view, world: { engine } }: ChatHandle): Pr
   return past.length;
 }
 
-/** All lines, in groups of a size that one commit takes. */
+/** Yields all lines, in groups of a size that one commit takes. */
 async function* readPieces(view: ChatView): AsyncGenerator<string[], void, undefined> {
   for (let from = 0; from < view.events; from += PIECE_LINES) {
     const limit = Math.min(PIECE_LINES, view.events - from);
@@ -128,7 +128,7 @@ function toBlob(text: string): BlobPut {
   return { hash: hashBytes(bytes), bytes };
 }
 
-/** A line that cannot be read cannot be moved: it stays where it is. */
+/** A line that cannot be read cannot be moved, and stays where it is. */
 function mustBeText(line: Line): string {
   if (typeof line === 'string') return line;
   throw new QuipuError('CORRUPT', `line ${line.seq} cannot be moved: ${line.message}`, {

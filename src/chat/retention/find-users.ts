@@ -3,7 +3,7 @@ import { logLines, readLines } from '../events/chat-lines.ts';
 
 const PAGE = 1000;
 
-/** Whether a chat has these bytes as an attachment of another message than this one. */
+/** Returns whether a chat has these bytes as an attachment of another message than this one. */
 export async function hasOtherUse(
   { engine, upcasters }: ChatsWorld,
   hash: string,

@@ -5,8 +5,8 @@ import type { Engine } from '../../engine/engine.ts';
 import { isObject } from '../events/event.ts';
 import { HELD_FOLDER, newId } from '../names.ts';
 
-// A blob that was put and is not named by a chat yet could be collected. A document that names it keeps
-// it until the commit that needs it has been made; one that a crash left behind counts for a day.
+// A blob that was put and is not named by a chat yet could be collected. A document that names the blob keeps it until
+// the commit that needs it has been made. A document that a crash left behind counts for a day.
 
 const HELD_MS_MAX = 86_400_000;
 
@@ -32,7 +32,7 @@ export async function holdBlobs<T>(
   }
 }
 
-/** CORRUPT for anything else: what is held and not understood must not be taken away. */
+/** Throws CORRUPT for anything else: a held blob must not be removed because its document is not understood. */
 export function parseHeld(content: string): Held {
   const value: unknown = JSON.parse(content);
   const { at, hashes } = (isObject(value) ? value : {}) as { at?: unknown; hashes?: unknown };

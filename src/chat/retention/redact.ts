@@ -18,12 +18,12 @@ import { segmentOf } from '../segments/segment-line.ts';
 import { redactionOf } from '../messages/subject.ts';
 import type { Subject } from '../messages/subject.ts';
 
-// Redaction is an event: it hides the text of a message, or the questions and answers of a batch, from every
-// reader, and what was hidden stays so. Erasing goes on from there: the lines are overwritten without their text, the folds that had
-// it are made again, and then the blobs go. Interrupted anywhere, it can be done again.
+// Redaction is an event: it hides the text of a message, or the questions and answers of a batch, from every reader,
+// for good. Erasing goes on from there: the lines are overwritten without their text, the folds that had the text are
+// made again, and then the blobs go. An erasure that is interrupted anywhere can be done again.
 
 const PAGE_LINES = 1024;
-/** Deltas may come in while a message is erased; whoever streams on and on is asked to stop. */
+/** Deltas may come in while a message is erased. A writer that streams on and on is asked to stop. */
 const ROUNDS_MAX = 5;
 
 interface Target {
@@ -34,7 +34,7 @@ interface Target {
 
 interface Found {
   readonly targets: readonly Target[];
-  /** Of all lines about it, those included that have nothing to lose any more. */
+  /** The segments of all lines about the subject, including lines that have nothing to lose any more. */
   readonly segments: ReadonlySet<number>;
   readonly unreadable: number;
 }
@@ -82,7 +82,7 @@ interface Known {
   readonly attached: readonly string[];
 }
 
-/** NOT_FOUND when the chat never spoke of it. Call it within `view.run`. */
+/** Throws NOT_FOUND when no event of the chat is about the subject. Call this within `view.run`. */
 async function mustKnow(handle: ChatHandle, subject: Subject): Promise<Known> {
   const { view } = handle;
   if (subject.kind === 'message') {
@@ -116,7 +116,7 @@ async function eraseSubject(
   const first = await hide(handle, subject, wish.reason);
   let [erasedLines, erasedBlobs] = [0, 0];
   let { found } = first;
-  // Once at least: an erasure before this one may have been cut off behind the lines.
+  // The loop runs at least once: an earlier erasure may have been cut off after the lines.
   for (let round = 0; ; round += 1) {
     erasedLines += found.targets.length;
     erasedBlobs += await eraseFound(handle, subject, found);
@@ -136,7 +136,7 @@ async function eraseSubject(
   };
 }
 
-/** The event first: from here on nobody is shown the text, whatever happens to the rest. */
+/** Appends the event first: from here on no reader sees the text, whatever happens to the rest. */
 async function hide(
   handle: ChatHandle,
   subject: Subject,
@@ -146,7 +146,7 @@ async function hide(
   const [event] = await handle.writer.decide(async () => {
     const { isHidden, isErased } = await mustKnow(handle, subject);
     found = await findTargets(handle, subject);
-    // No hash of what they said: it would let anyone check a guess.
+    // The event has no hash of the erased texts: a hash would let anyone check a guess.
     const lines = found.targets.map(({ seq }) => ({ seq }));
     const isDone = isErased || (isHidden && lines.length === 0);
     return isDone ? [] : [redactionOf(subject, { reason, erased: true, lines })];
@@ -154,7 +154,7 @@ async function hide(
   return { found, ...(event && { event }) };
 }
 
-/** Every line of the log that says something of it. */
+/** Finds every line of the log with content about the subject. */
 async function findTargets({ world, view }: ChatHandle, subject: Subject): Promise<Found> {
   const lines = logLines(world.engine, view.id);
   const targets: Target[] = [];
@@ -167,7 +167,7 @@ async function findTargets({ world, view }: ChatHandle, subject: Subject): Promi
         unreadable += 1;
         continue;
       }
-      // Most lines are about others, and need not be parsed.
+      // Most lines are about other subjects, and need not be parsed.
       const blanked = line.includes(subject.id) ? blankLine(line, subject) : undefined;
       if (blanked === undefined) continue;
       segments.add(segmentOf(from + at + 1));
@@ -180,8 +180,8 @@ async function findTargets({ world, view }: ChatHandle, subject: Subject): Promi
 }
 
 /**
- * Blobs that lines name go before the lines, which alone know them; folds go last, because the segments that
- * have them are known by lines that are blank, too. Gives the number of blobs.
+ * Erases the blobs that lines name before the lines, which alone know them. Folds go last, because blank lines, too,
+ * tell which segments have them. Returns the number of blobs.
  */
 async function eraseFound(
   { world: { engine }, view }: ChatHandle,
@@ -196,14 +196,14 @@ async function eraseFound(
     const erasures = targets.map(({ seq, text }) => ({ line: seq - 1, text }));
     await engine.upkeep.eraseLines(eventsLog(view.id), erasures);
   }
-  // What this process remembers may have the text; the log does not any more.
+  // The memory of this process may have the text; the log does not any more.
   view.forget();
   const overviews = kind === 'clarification';
   count += await eraseBlobs(
     engine,
     await view.run((now) => now.segments.renew({ segments, overviews })),
   );
-  // The overview that was just read may have it, too.
+  // The overview that was just read may have the text, too.
   if (overviews) view.forget();
   return count;
 }
@@ -212,7 +212,7 @@ async function eraseBlobs(engine: Engine, hashes: readonly string[]): Promise<nu
   let count = 0;
   for (const hash of new Set(hashes)) {
     if (await engine.hasBlob(toHash(hash))) count += 1;
-    // Also when it is not there: it may be half gone.
+    // This runs also when the blob is not there: it may be half gone.
     await engine.upkeep.eraseBlob(toHash(hash));
   }
   return count;
@@ -229,7 +229,7 @@ async function eraseAttached(
   for (const hash of new Set(hashes)) {
     if (!(await world.engine.hasBlob(toHash(hash)))) continue;
     const isShared = !everywhere && (await hasOtherUse(world, hash, { chat: view.id, message }));
-    // Of others the store knows, other chats among them.
+    // The store knows the other users, other chats among them.
     const letGo = [{ kind: 'chats', id: view.id }];
     const isGone = !isShared && (await world.eraseBlob(hash, { reason, everywhere, letGo })).erased;
     if (isGone) erased += 1;

@@ -11,7 +11,7 @@ export interface Retaining {
   readonly remove: (id: string) => Promise<void>;
 }
 
-/** Lets go what the policy does not keep, one chat after the other. */
+/** Archives or removes the chats that the policy does not keep, one after the other. */
 export async function retainChats(
   { engine, clock }: ChatsWorld,
   retaining: Retaining,
@@ -35,7 +35,7 @@ export async function retainChats(
   return { action, chats: done, kept: chats.length - done.length, pinned, damaged, dryRun };
 }
 
-/** False when it is in use again, or gone already. One that is damaged does not keep the others. */
+/** Returns false when the chat is in use again, or gone already. A damaged chat does not stop the others. */
 async function letGo(
   engine: ChatsWorld['engine'],
   chat: ChatInfo,

@@ -16,7 +16,7 @@ export function planRetention(
   let bytes = 0;
   let isFull = false;
   for (const chat of chats.toSorted(byClaim)) {
-    // What is archived takes no room as a log, and cannot be archived again.
+    // An archived chat takes no room as a log, and cannot be archived again.
     const isDone = action === 'archive' && (chat.archivedAt !== undefined || chat.events === 0);
     if (chat.pinned || isDone) {
       stay.push(chat);
@@ -24,7 +24,7 @@ export function planRetention(
       continue;
     }
     const isOld = nowMs - Date.parse(chat.updatedAt) > maxAgeMs;
-    // Once one did not fit, those older than it go too: a gap in the history would surprise.
+    // Once a chat did not fit, all older ones go too: a gap in the history would surprise.
     isFull ||= !isOld && bytes + chat.bytes > maxBytes;
     if (isOld || isFull) {
       go.push(chat);
@@ -36,7 +36,7 @@ export function planRetention(
   return { go, stay };
 }
 
-/** Pinned ones first, then by age, newest first: the order in which chats may claim to stay. */
+/** Sorts pinned chats first, then by age, newest first: the order in which chats may claim to stay. */
 function byClaim(a: ChatInfo, b: ChatInfo): number {
   if (a.pinned !== b.pinned) return a.pinned ? -1 : 1;
   return Date.parse(b.updatedAt) - Date.parse(a.updatedAt) || (a.id < b.id ? 1 : -1);

@@ -1,11 +1,10 @@
-// Which segment a message began in, by a hash of its id: sorted runs, each for a power of two of
-// segments, as in a binary counter. So adding a segment costs O(log n) on average, and opening a long
-// chat reads one run per bit of its number of segments. Two ids may share a hash: whoever asks looks
-// into the segments that are named.
+// Finds the segment in which a message began, by a hash of its id. The index is a list of sorted runs, each for a power
+// of two of segments, as in a binary counter. So adding a segment costs O(log n) on average, and opening a long chat
+// reads one run per bit of its number of segments. Two ids may share a hash, so a caller looks into the named segments.
 
 /** Sorted by hash; places with the same hash stand side by side. */
 export interface IdRun {
-  /** Covers so many segments. */
+  /** The number of segments that the run covers. */
   readonly segments: number;
   readonly hashes: Float64Array;
   readonly places: Uint32Array;
@@ -15,19 +14,19 @@ const HEADER_BYTES = 8;
 const ENTRY_BYTES = 12;
 
 export class IdIndex {
-  /** Of falling size. */
+  /** Runs of falling size. */
   readonly #runs: IdRun[];
 
   constructor(runs: readonly IdRun[] = []) {
     this.#runs = [...runs];
   }
 
-  /** How many segments are in it. */
+  /** The number of segments in the index. */
   get segments(): number {
     return this.#runs.reduce((sum, run) => sum + run.segments, 0);
   }
 
-  /** Adds the next segment, and gives the run that it became part of. */
+  /** Adds the next segment, and returns the run that it became part of. */
   add(ids: Iterable<string>): IdRun {
     let run = toRun(ids, this.segments);
     for (let last = this.#runs.at(-1); last?.segments === run.segments; last = this.#runs.at(-1)) {
@@ -38,7 +37,7 @@ export class IdIndex {
     return run;
   }
 
-  /** Segments in which a message of this id may have begun, the first one first. */
+  /** Returns the segments in which a message of this id may have begun, the first one first. */
   find(id: string): number[] {
     const hash = hashId(id);
     return this.#runs.flatMap((run) => placesOf(run, hash)).toSorted((a, b) => a - b);
@@ -116,7 +115,7 @@ export function encodeRun({ segments, hashes, places }: IdRun): Uint8Array {
   return bytes;
 }
 
-/** Undefined when the bytes are not a run. */
+/** Returns undefined when the bytes are not a run. */
 export function decodeRun(bytes: Uint8Array): IdRun | undefined {
   if (bytes.length < HEADER_BYTES) return undefined;
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -133,7 +132,7 @@ export function decodeRun(bytes: Uint8Array): IdRun | undefined {
     );
     return { segments, hashes, places };
   }
-  // A copy starts at a place where numbers may stand, when the bytes do not; a million take no time then.
+  // If the bytes are not aligned for numbers, a copy is; reading a million numbers then takes no time.
   const isFit = bytes.byteOffset % Float64Array.BYTES_PER_ELEMENT === 0;
   const { buffer, byteOffset } = isFit ? bytes : new Uint8Array(bytes);
   const hashes = new Float64Array(buffer, byteOffset + HEADER_BYTES, count);

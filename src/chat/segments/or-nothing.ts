@@ -1,6 +1,6 @@
 import { isQuipuError } from '../../base/errors.ts';
 
-/** What is lost or damaged is made again, so here that is as good as missing. */
+/** Lost or damaged data is made again, so here it counts as missing. */
 export async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -8,7 +8,7 @@ import { foldsOf } from './segment-line.ts';
 import type { SegmentLine } from './segment-line.ts';
 import type { SplitParts } from './split-parts.ts';
 
-/** What texts were erased from, and which of the folds had them. */
+/** The segments from which texts were erased, and the folds that had them. */
 export interface Erased {
   readonly segments: ReadonlySet<number>;
   /** Questions and answers are in the overviews, from their segment on. */
@@ -18,7 +18,7 @@ export interface Erased {
 export interface SegmentSource {
   readonly begin: number;
   readonly count: number;
-  /** Line of the log of segments; undefined when it is something else. */
+  /** A line of the log of segments; undefined when it is something else. */
   line(at: number): Promise<SegmentLine | undefined>;
   events(segment: number): Promise<readonly ReadLine[]>;
   parts(segment: number): Promise<SplitParts>;
@@ -32,7 +32,9 @@ export interface Renewed {
   readonly old: readonly string[];
 }
 
-/** All segments as they are to stand from line `total` on, with other folds of what was erased. */
+/**
+ * Returns all segments as they are to stand from line `total` on, with new folds in place of those with erased texts.
+ */
 export async function renewSegments(
   source: SegmentSource,
   total: number,

@@ -1,30 +1,30 @@
 import { isObject } from '../events/event.ts';
 
-/** Events in a segment: a stretch of the log that is folded once and kept. */
+/** The number of events in a segment: a stretch of the log that is folded once and kept. */
 export const SEGMENT_EVENTS = 1024;
 
-/** Rises when the same events give other blobs. */
+/** Raise this version when the same events give other blobs. */
 export const SEGMENTS_VERSION = 2;
 
-/** What is kept of a segment. No text is in it: texts are in blobs, which can be erased. */
+/** The record of a segment. It contains no text: texts are in blobs, which can be erased. */
 export interface SegmentLine {
-  /** Which rules made it: another version, or other upcasters, begin anew. */
+  /** The rules that made the line: another version, or other upcasters, begin anew. */
   readonly made_by: string;
-  /** The line of this log that the segments of these rules begin at. */
+  /** The line of this log at which the segments of these rules begin. */
   readonly begin: number;
   readonly segment: number;
-  /** The overview up to its end. */
+  /** The overview up to the segment's end. */
   readonly overview: string;
-  /** The messages that began in it. */
+  /** The messages that began in the segment. */
   readonly messages: string;
-  /** What it says about older messages; none when it says nothing. */
+  /** The segment's changes to older messages; absent when there are none. */
   readonly touches?: string;
-  /** The run of the index of ids that ends with it. */
+  /** The run of the index of ids that ends with this segment. */
   readonly ids: string;
   readonly begun: number;
-  /** Blobs that its events name. */
+  /** Blobs that the events of the segment name. */
   readonly refs: readonly string[];
-  /** The first event of the chat up to its end that could not be read when it was made. */
+  /** The first event of the chat up to the segment's end that could not be read when the line was made. */
   readonly damaged?: number;
 }
 
@@ -32,7 +32,7 @@ export function segmentOf(seq: number): number {
   return Math.floor((seq - 1) / SEGMENT_EVENTS);
 }
 
-/** Undefined when the line is something else: then there is no cache, and one is made. */
+/** Returns undefined when the line is something else: then there is no cache, and one is made. */
 export function parseSegmentLine(line: string | undefined): SegmentLine | undefined {
   if (line === undefined) return undefined;
   const value: unknown = JSON.parse(line);
@@ -53,7 +53,7 @@ export function parseSegmentLine(line: string | undefined): SegmentLine | undefi
   return { made_by, begin, segment, overview, messages, ...touched, ids, begun, refs, ...holed };
 }
 
-/** The blobs of a segment that have texts of messages in them. */
+/** The blobs of a segment that contain texts of messages. */
 export function foldsOf({ messages, touches }: SegmentLine): string[] {
   return touches === undefined ? [messages] : [messages, touches];
 }

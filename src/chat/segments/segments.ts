@@ -24,15 +24,15 @@ import type { Erased } from './renew-segments.ts';
 import { splitParts } from './split-parts.ts';
 import type { SplitParts } from './split-parts.ts';
 
-// Folds of the log that are kept: one line of a log of its own per 1,024 events, and blobs.
+// Stored folds of the log: one line of a log of its own per 1,024 events, and blobs.
 // Invariants
-// - A cache: whatever is missing, damaged or made by other rules is made again from the chat's log.
-// - Segment n is made from lines n * 1024 up to (n + 1) * 1024 and from the ids of the segments
-//   before it, and from nothing else; so whoever makes it makes the same one.
-// - Who may not write keeps what it made in memory.
-// - What was made while events could not be read says so, and is made again once they can be.
-// - Once texts were erased from the chat's log, all segments are written anew behind the old ones: whoever
-//   read the log before that finds the end of this log moved, and stores nothing of what it remembers.
+// - The folds are a cache: a fold that is missing, damaged or made by other rules is made again from the chat's log.
+// - Segment n is made from lines n * 1024 up to (n + 1) * 1024 and from the ids of the segments before it, and from
+//   nothing else. So every process makes the same segment.
+// - A process that may not write keeps its folds in memory.
+// - A fold that was made while events could not be read says so, and is made again once they can be.
+// - Once texts were erased from the chat's log, all segments are written anew behind the old ones. A process that read
+//   the log before that finds the end of this log moved, and stores nothing from its memory.
 
 /** Events of a segment, when its fold is missing. */
 export type ReadSegment = (segment: number) => Promise<readonly ReadLine[]>;
@@ -41,7 +41,7 @@ export interface SealedSegment {
   readonly parts: MessageParts;
   readonly overview: Overview;
   readonly refs: readonly string[];
-  /** Events of it that could not be read, the first one. */
+  /** The first event of the segment that could not be read. */
   readonly damaged: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export class Segments {
   #begun = 0;
   #damaged: number | undefined;
   #index: IdIndex | undefined;
-  /** Those that could not be stored. */
+  /** Segments that could not be stored. */
   readonly #own: Map<number, SplitParts> = new Map();
 
   constructor(engine: Engine, id: string, rules: { upcasters: string; readSegment: ReadSegment }) {
@@ -69,12 +69,12 @@ export class Segments {
     return this.#count;
   }
 
-  /** Messages that began in them. */
+  /** The number of messages that began in the segments. */
   get begun(): number {
     return this.#begun;
   }
 
-  /** Finds what is there for a log of so many events, and gives the overview up to its end. */
+  /** Loads the segments of a log with this many events, and returns the overview up to their end. */
   async load(events: number): Promise<Overview | undefined> {
     const lines = await orNothing(async () => (await this.#engine.getLog(this.#log))?.lines);
     this.#begin = lines ?? 0;
@@ -97,7 +97,7 @@ export class Segments {
     return lines[(seq - 1) % SEGMENT_EVENTS]?.problem?.kind !== 'unreadable';
   }
 
-  /** Folds one more segment in. False when others wrote here meanwhile: then all is to be read again. */
+  /** Folds one more segment in. Returns false when others wrote here meanwhile: then all is to be read again. */
   async seal({ parts, overview, refs, damaged }: SealedSegment): Promise<boolean> {
     const segment = this.#count;
     this.#damaged ??= damaged;
@@ -130,12 +130,12 @@ export class Segments {
     return true;
   }
 
-  /** Whether a message began in one of the segments. */
+  /** Returns whether a message began in one of the segments. */
   async isBegun(id: string): Promise<boolean> {
     return (await this.find(id)) !== undefined;
   }
 
-  /** The segment a message began in, and what that says of it. */
+  /** Returns the segment in which a message began, and its part of the message. */
   async find(id: string): Promise<{ segment: number; part: MessagePart } | undefined> {
     for (const segment of (await this.#ids()).find(id)) {
       const part = (await this.begunIn(segment)).find((begun) => begun.id === id);
@@ -161,7 +161,7 @@ export class Segments {
     return stored || (await this.#makeAgain(segment)).touched;
   }
 
-  /** Writes all segments anew after texts were erased. Gives the blobs that had the texts. */
+  /** Writes all segments anew after texts were erased. Returns the blobs that had the texts. */
   async renew(erased: Erased): Promise<readonly string[]> {
     const total = (await this.#engine.getLog(this.#log))?.lines ?? 0;
     const source = {
@@ -200,7 +200,7 @@ export class Segments {
     line: SegmentLine,
     blobs: readonly BlobPut[],
   ): Promise<'stored' | 'moved' | 'refused'> {
-    // Behind one that stands in memory alone there is no place in the log.
+    // Behind a segment that is in memory alone there is no place in the log.
     if (this.#own.size > 0) return 'refused';
     const expectedLines = this.#begin + line.segment;
     try {
@@ -215,7 +215,7 @@ export class Segments {
         const isSame = theirs?.made_by === line.made_by && theirs.begin === line.begin;
         return isSame ? 'stored' : 'moved';
       }
-      // Nobody waits for a cache: who may not write, or has no room, reads on without.
+      // Nobody waits for a cache: a process that may not write, or has no room, reads on without it.
       if (isQuipuError(error) && !isQuipuError(error, 'CLOSED')) return 'refused';
       throw error;
     }
@@ -251,7 +251,7 @@ export class Segments {
     return new IdIndex(runs);
   }
 
-  /** From the events, segment by segment: runs of it are missing. */
+  /** Rebuilds the index from the events, segment by segment, because runs of it are missing. */
   async #rebuildIndex(): Promise<IdIndex> {
     const index = new IdIndex();
     for (let segment = 0; segment < this.#count; segment += 1) {
@@ -263,7 +263,7 @@ export class Segments {
     return index;
   }
 
-  /** Without the index: a message that began before is among these too, which asks once too often. */
+  /** This works without the index. A message that began before is among these too, which costs one needless lookup. */
   async #begunAnew(segment: number): Promise<readonly MessagePart[]> {
     const lines = await this.#readSegment(segment);
     const events = lines.flatMap(({ event }) => (event === undefined ? [] : [event]));

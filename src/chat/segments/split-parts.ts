@@ -4,14 +4,14 @@ import type { MessageParts } from '../projections/messages.ts';
 import type { MessagePart } from '../projections/message-part.ts';
 import type { ReadLine } from '../events/read-line.ts';
 
-/** The parts of a stretch of the log: messages that began in it, and what it says about older ones. */
+/** The parts of a stretch of the log: messages that began in it, and its changes to older ones. */
 export interface SplitParts {
   /** In order. */
   readonly begun: readonly MessagePart[];
   readonly touched: readonly MessagePart[];
 }
 
-/** `isOlder` knows whether a message began before this stretch. */
+/** `isOlder` tells whether a message began before this stretch. */
 export async function splitParts(
   parts: MessageParts,
   isOlder: (id: string) => Promise<boolean>,

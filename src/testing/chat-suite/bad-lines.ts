@@ -4,8 +4,8 @@ import { eventsOf, newChat, reopen, textsOf } from './fixture.ts';
 import { openBeside, openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
-// Whatever the log or its document holds, the chat opens, reports each problem and its place, shows the rest, and keeps
-// every byte.
+// A chat opens whatever its log or its document holds. The chat reports each problem and its place, shows the rest, and
+// keeps every byte.
 
 const EVENT = { schema_version: 1, event_id: '01J', at: '2026-11-15T00:00:00.000Z' };
 
