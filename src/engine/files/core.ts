@@ -28,8 +28,8 @@ import { TurnTable } from './turns/turn-table.ts';
 import type { TypeTable } from './turns/type-table.ts';
 import type { Tails } from './commit/tails.ts';
 
-// The store as it is: all committed, all durable, all visible. Readers and plans ask it; only
-// `absorb`, called between two groups, changes it.
+// The current state of the store: committed, durable and visible. Readers and plans query it. Only `absorb`, called
+// between two groups, changes it.
 
 /** Shares of the cache: payloads are read most, and a turn is nine objects for the collector to walk. */
 const TURN_SHARE = 0.1;
@@ -57,16 +57,16 @@ export class Core implements CommittedView {
   readonly openTurns: Map<number, OpenTurn> = new Map();
   tails: Tails;
   damage: DamageReport = new DamageReport();
-  /** Turns whose payloads a collection took: they read as if they had never been. */
+  /** Turns whose payloads a collection took. They read as if they had never existed. */
   collected: CollectedMap = NOTHING_COLLECTED;
-  /** Blobs that were erased: that they are missing is no damage. */
+  /** Blobs that were erased. Their absence is no damage. */
   erased: ErasedBlobs = new ErasedBlobs();
   /** A pack that is being removed. */
   leaving: number | undefined;
-  /** Told of what commits build on, while a collection runs. */
+  /** Told what commits rely on, while a collection runs. */
   reliance: Reliance | undefined;
   #index: Index | undefined;
-  /** Handed out to packs that no frame names yet. */
+  /** The number for the next pack, also for packs that no frame names yet. */
   #nextPack: number;
 
   constructor({ files, types, tails, cacheBytes }: CoreParts) {
@@ -103,7 +103,7 @@ export class Core implements CommittedView {
     this.reliance?.turn(turn);
   }
 
-  /** As `hasBlob`, for those who will rely on it before any commit says so. */
+  /** Like `hasBlob`, for callers that will rely on the blob before any commit says so. */
   hasLasting(hash: Hash): boolean {
     const place = this.index.findBlob(hash);
     return place !== undefined && place.pack !== this.leaving;
@@ -139,7 +139,7 @@ export class Core implements CommittedView {
     throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is gone`);
   }
 
-  /** Open or sealed. */
+  /** The turn, open or sealed. */
   async findTurn(id: number): Promise<StoredTurn | undefined> {
     const open = this.openTurns.get(id);
     if (open === undefined) return this.getSealedTurn(id);
@@ -213,7 +213,7 @@ export class Core implements CommittedView {
   }
 
   findDoc(name: string): DocPlace | undefined {
-    // After a damaged record, an older version could pass for the newest.
+    // After a damaged record, an older version could be taken for the newest.
     this.damage.assertWhole('docs');
     return this.index.findDoc(name);
   }
@@ -226,7 +226,7 @@ export class Core implements CommittedView {
     return { name, version: place.version, content };
   }
 
-  /** The engine's own documents, `contexts/<number>`, are passed over. */
+  /** Skips the engine's own documents, `contexts/<number>`. */
   listDocs(prefix: string, limit: number, after: string | undefined): string[] {
     this.damage.assertWhole('docs');
     const page = this.index.listDocs(prefix, limit, after);
@@ -258,11 +258,11 @@ export class Core implements CommittedView {
 
   startDraft(nowMs: number): Draft {
     const { nextTurn, nextContext, nextPatch, timeMs } = this.tails;
-    // A clock that jumps back stands still here until it has caught up.
+    // If the system clock jumps back, the time here stands still until the system clock has caught up.
     return new Draft(this, Math.max(nowMs, timeMs), { nextTurn, nextContext, nextPatch });
   }
 
-  /** Takes over a group that is durable, and in its files or waiting for them. */
+  /** Takes in a group that is durable, and in its files or waiting for them. */
   absorb(draft: Draft, group: EncodedGroup): void {
     const { index } = this;
     this.tails = group.tails;

@@ -56,8 +56,8 @@ export async function createFiles(files: StoreFiles, said: NewStore): Promise<vo
 }
 
 /**
- * Folders and files that a store always has, and that say nothing when they are empty: someone may have deleted one, or
- * copied the store with a tool that leaves out empty folders.
+ * Makes the folders and files that a store always has, and that mean nothing when empty. Someone may have deleted
+ * one, or copied the store with a tool that leaves out empty folders.
  */
 export async function makeMissing(files: StoreFiles): Promise<void> {
   for (const folder of FOLDERS) {

@@ -41,7 +41,7 @@ import { ancestorOf, chainBack, commonAncestorOf } from './turns/ancestors.ts';
 import type { StoredTurn } from '../plan/stored-turn.ts';
 import type { Writer } from './commit/writer.ts';
 
-/** The engine over a folder of files. Reads come from `Core`, everything that writes from `Writer`. */
+/** The engine over a folder of files. Reads go to `Core`, all writes go to `Writer`. */
 export class FilesEngine implements Engine {
   readonly capabilities: EngineCapabilities = {
     reopen: true,
@@ -59,12 +59,12 @@ export class FilesEngine implements Engine {
     this.upkeep = new FilesUpkeep(writer);
   }
 
-  /** Turn records asked for since the store was opened: what the benchmarks count. */
+  /** The number of turn records requested since the store was opened. Benchmarks count them. */
   get turnReads(): number {
     return this.#writer.core.turns.reads;
   }
 
-  // Without awaiting: each further promise is a hundredth of the time of a commit among many.
+  // The promise is not awaited: each further promise costs a hundredth of the time of a commit among many.
   commit(batch: Batch): Promise<Committed> {
     try {
       this.#assertOpen('commit');
@@ -132,7 +132,7 @@ export class FilesEngine implements Engine {
   async findBySha256(sha256: string): Promise<Hash | undefined> {
     return this.#read('findBySha256', async (core) => {
       const hash = core.findSha256(sha256);
-      // The name of a blob outlives it.
+      // The SHA-256 name of a blob outlives the blob.
       if (hash !== undefined && core.hasBlob(hash)) return hash;
       core.damage.assertWhole(hash === undefined ? 'aliases' : 'blobs');
       return undefined;
@@ -266,8 +266,8 @@ export class FilesEngine implements Engine {
   };
 
   /**
-   * Every read: refused after closing, and tried again when the index had to be rebuilt, or when what
-   * looks like damage may be a group that was just reaching its files.
+   * Runs every read. A read is refused after closing. It is repeated when the index had to be rebuilt, or when
+   * apparent damage may be a group that was just reaching its files.
    */
   async #read<T>(name: string, work: (core: Writer['core']) => Promise<T>): Promise<T> {
     const writer = this.#writer;
@@ -279,7 +279,7 @@ export class FilesEngine implements Engine {
         return await (apart ? writer.exclusively(() => work(writer.core)) : work(writer.core));
       } catch (error) {
         const isMoving = before % 2 === 1 || before !== writer.moves;
-        // Between two groups nothing moves: then it is damage, or it is not.
+        // Between two groups nothing moves, so a repeated read tells whether this is damage.
         if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
         else if (mended || !(await writer.mendBetween(error))) {
           throw toQuipuError(error, writer.core.files.root);

@@ -16,7 +16,7 @@ import type { Writer } from './commit/writer.ts';
 
 const PAGE_RECORDS = 1024;
 
-/** What a copy reads of the files. Page by page, each between two commits: nothing moves under it. */
+/** The reads of the files for a copy. Each page is read between two commits: nothing moves meanwhile. */
 export class FilesRecords implements Records {
   readonly #writer: Writer;
 
@@ -29,7 +29,7 @@ export class FilesRecords implements Records {
       const first = Math.max(1, Number(from));
       const next = Math.min(this.#writer.core.tails.nextTurn, first + limit);
       const entries: TurnEntry[] = [];
-      // The last one first: whoever reads a turn gets the older ones beside it from memory.
+      // The last turn is read first: reading a turn also brings the older ones beside it into memory.
       for (let id = next - 1; id >= first; id -= 1) entries.push(await this.#turn(id));
       return entries.reverse();
     });

@@ -15,8 +15,8 @@ import { toQuipuError } from './disk/io-error.ts';
 import type { Writer } from './commit/writer.ts';
 
 /**
- * Upkeep of a folder of files: each piece lives in a folder of its own beside this file. They are a third of the
- * engine's modules, and most processes use none, so each is loaded when it is asked for.
+ * Upkeep of a folder of files. Each task has its own folder beside this file. The tasks are a third of the engine's
+ * modules, and most processes use none, so each task is loaded on first use.
  */
 export class FilesUpkeep implements Upkeep {
   readonly records: Records;

@@ -13,10 +13,10 @@ export const ERASED_FILE = 'blobs/erased.log';
 export const DOCS_FILE = 'docs/docs.log';
 /** Only in a backup. */
 export const NOTE_FILE = 'backup.json';
-/** Tells a folder in which a restore did not finish. */
+/** Marks a folder in which a restore did not finish. */
 export const UNFINISHED_FILE = 'restore.unfinished';
 export const JOURNAL_FOLDER = 'journal';
-/** Holds nothing; see reserve.ts. */
+/** Holds no data. See reserve.ts. */
 export const RESERVE_FILE = 'journal/reserve';
 export const OPEN_FOLDER = 'turns/open';
 export const PACKS_FOLDER = 'blobs';

@@ -34,29 +34,29 @@ import { StoreFiles } from './disk/store-files.ts';
 import { SyncFailure, syncFolder } from './disk/sync-failure.ts';
 
 export interface FilesEngineOptions {
-  /** Make a store where there is none. Default true. */
+  /** True to make a store where there is none. Default true. */
   readonly create?: boolean;
   /** `unsafe` acknowledges before the disk does: a power cut can take the last commits. */
   readonly durability?: 'safe' | 'unsafe';
-  /** Bound on what is kept in memory of turns, heads and payloads. Default 64 MiB. */
+  /** Memory limit for cached turns, heads and payloads. Default 64 MiB. */
   readonly cacheBytes?: number;
   readonly clock?: () => number;
-  /** Whoever finds the folder locked may wait to be answered on a socket. Default false. */
+  /** True when a process that finds the folder locked may wait for an answer on a socket. Default false. */
   readonly shares?: boolean;
   /** Size at which the journal changes segments. Default 16 MiB. */
   readonly segmentBytes?: number;
-  /** A checkpoint at the latest this long after a commit. Default 5 s. */
+  /** The longest time between a commit and its checkpoint. Default 5 s. */
   readonly checkpointMs?: number;
-  /** Room kept for what makes room on a full disk; 0: none. Default 4 MiB. */
+  /** Disk space kept for work that makes room on a full disk. 0: none. Default 4 MiB. */
   readonly reserveBytes?: number;
-  /** The disk, and the index beside it; tests bring their own. */
+  /** The disk and the index. Tests pass their own. */
   readonly io?: Io;
   readonly shelves?: ShelfSource;
 }
 
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 const GROW_BYTES = 1024 * 1024;
-/** As much as a group of commits may bring: that may be what waits for room to be written. */
+/** As much as a group of commits may add: a group may be what waits for room to be written. */
 const RESERVE_BYTES = 4 * 1024 * 1024;
 
 /** Opens the store in folder `dir`, and owns it until it is closed. */
@@ -69,7 +69,7 @@ export async function openFilesEngine(
   const root = resolve(dir);
   const files = new StoreFiles(io, root);
   try {
-    // Look before touching anything: a wrong path must be left as it is.
+    // The path is checked before anything is touched: a wrong path must be left as it is.
     const found = await findStore(files);
     if (found !== 'store' && !create) {
       throw new QuipuError(
@@ -88,7 +88,7 @@ export async function openFilesEngine(
         const createdAt = new Date().toISOString();
         await createFiles(files, { store: ulid(), createdAt, durability });
       }
-      // Whoever made the store may have died before its name was durable.
+      // The process that made the store may have died before its name was durable.
       await syncFolder(io, root);
       const writer = await openWriter({
         files,
@@ -115,7 +115,7 @@ export async function openFilesEngine(
   }
 }
 
-/** `unfinished`: creating a store began here and did not get to its end. */
+/** `unfinished`: a store was begun here, and its creation did not end. */
 async function findStore(files: StoreFiles): Promise<'store' | 'missing' | 'empty' | 'unfinished'> {
   const stat = await files.io.stat(files.root);
   if (stat === undefined) return 'missing';
@@ -144,7 +144,7 @@ async function findStore(files: StoreFiles): Promise<'store' | 'missing' | 'empt
   return 'unfinished';
 }
 
-/** FORMAT is written last, so a store that holds anything has lost it. */
+/** FORMAT is written last, so a store that holds data and lacks FORMAT has lost it. */
 async function holdsData(files: StoreFiles, names: readonly string[]): Promise<boolean> {
   const packs = names.includes(PACKS_FOLDER) ? await files.io.list(files.pathOf(PACKS_FOLDER)) : [];
   return (
@@ -155,7 +155,7 @@ async function holdsData(files: StoreFiles, names: readonly string[]): Promise<b
   );
 }
 
-/** The line is told, and not put back: a backup or a restore that did not finish lacks it, too, and on purpose. */
+/** The error tells the line and does not restore it: an unfinished backup or restore lacks it on purpose. */
 async function missingFormat(files: StoreFiles, names: readonly string[]): Promise<Error> {
   const what = 'the file is missing from a store that holds data';
   if (names.includes(NOTE_FILE) || names.includes(UNFINISHED_FILE)) {

@@ -47,15 +47,15 @@ export interface OpenWriterOptions {
   readonly cacheBytes: number;
   readonly clock: () => number;
   readonly checkpointMs: number;
-  /** Kept for what makes room on a full disk. Default 0. */
+  /** Disk space kept for work that makes room on a full disk. Default 0. */
   readonly reserveBytes?: number;
 }
 
 /**
- * From files on the disk to a store that takes commits. In this order, because each step trusts the
- * ones before it: replay the journal, make the result durable, load what must be in memory, bring the
- * index up to date, end the turns that a crash left open. On a full disk the store is opened all the same:
- * what needs room is done before the first commit.
+ * Turns files on the disk into a store that takes commits. Each step trusts the ones before it, so the order is
+ * fixed: replay the journal, make the result durable, load what must be in memory, bring the index up to date, end
+ * the turns that a crash left open. A store on a full disk is opened all the same: work that needs room is done
+ * before the first commit.
  */
 export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const { files, shelves, cacheBytes, durability } = options;
@@ -69,7 +69,7 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const types = await TypeTable.load(files, replayed.tails.typesBytes);
   const core = new Core({ files, types, tails: replayed.tails, cacheBytes });
   await findAbandoned(core);
-  // Without the list, turns that were collected can be seen again, until the next collection takes them again.
+  // Without the map, collected turns can be seen again, until the next collection takes them again.
   core.collected = (await unlessCorrupt(() => readCollected(files))) ?? NOTHING_COLLECTED;
   core.erased = await ErasedBlobs.load(files);
 
@@ -113,7 +113,7 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   }
 }
 
-/** A mark that a power cut tore says nothing; what it should say is known by now. */
+/** A mark that a power cut tore says nothing. Its right value is known by now. */
 async function openMark(files: StoreFiles, seq: number): Promise<IoFile> {
   const found = await files.read(MARK_FILE, 0, MARK_BYTES);
   const mark = await files.io.open(files.pathOf(MARK_FILE), 'write');
@@ -124,7 +124,7 @@ async function openMark(files: StoreFiles, seq: number): Promise<IoFile> {
 interface Opening {
   readonly before: Checkpoint;
   readonly replayed: Replayed;
-  /** Not everything could be made durable: `secure` has to do it before the journal may go. */
+  /** True when not everything could be made durable: `secure` must do that before the journal may go. */
   readonly isFull: boolean;
   readonly secure: () => Promise<void>;
 }
@@ -143,7 +143,7 @@ async function replay(files: StoreFiles): Promise<Opening> {
   return { before, replayed, isFull, secure };
 }
 
-/** What was replayed is made durable before anything is built on it, and the journal starts anew. */
+/** Makes replayed data durable before anything is built on it, and starts the journal anew. */
 async function settle(
   { before, replayed, isFull, secure }: Opening,
   core: Core,
@@ -170,11 +170,11 @@ interface CatchUp {
   readonly keeper: IndexKeeper;
   readonly before: Checkpoint;
   readonly replayed: Replayed;
-  /** Told how far the index is by now: it must never claim a frame that it has not taken in. */
+  /** Called with the current position of the index, which must never claim a frame that it has not taken in. */
   readonly onIndexed: (seq: number) => void;
 }
 
-/** The index takes in the frames it has not seen, or is rebuilt when it cannot know what it missed. */
+/** The index takes in the frames that it has not seen. It is rebuilt when it cannot know what it missed. */
 async function catchUpIndex(catchUp: CatchUp): Promise<void> {
   const { files, core, keeper, before, replayed, onIndexed } = catchUp;
   const covered = keeper.coveredSeq;
@@ -227,7 +227,7 @@ async function indexExtent(
   }
 }
 
-/** Bulk packs begun after the last frame: no frame names them, so nothing in them counts. */
+/** Bulk packs begun after the last frame. No frame names them, so nothing in them counts. */
 async function removeOrphanPacks(files: StoreFiles, nextPack: number): Promise<void> {
   for (const number of await listPacks(files)) {
     if (number >= nextPack) await files.io.remove(files.pathOf(packFile(number)));

@@ -6,15 +6,15 @@ import { corrupt } from './disk/io-error.ts';
 import { FORMAT_FILE } from './names.ts';
 import type { StoreFiles } from './disk/store-files.ts';
 
-/** It is written once, when the store is made. */
+/** FORMAT is written once, when the store is made. */
 export const FROM_BACKUP = 'copy it from any backup of this store: it never changes';
 
 /** FORMAT is one short line. */
 const FORMAT_BYTES_MAX = 4096;
 
 /**
- * What the store says of itself: in FORMAT, or, when that is damaged, in its checkpoint. UNSUPPORTED when it is newer
- * than this code. Without FORMAT nothing is taken for a store: a backup or a restore that did not finish has none.
+ * Reads the store's description from FORMAT or, when FORMAT is damaged, from its checkpoint. UNSUPPORTED when the
+ * store is newer than this code. A folder without FORMAT is no store: an unfinished backup or restore has none.
  */
 export async function readFormat(files: StoreFiles): Promise<FormatFile> {
   const found = decodeFormatFile(await files.read(FORMAT_FILE, 0, FORMAT_BYTES_MAX));

@@ -10,8 +10,8 @@ import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../check/check.ts';
 import type { Found } from '../check/findings.ts';
 
-// FORMAT and the journal. While a store is open its journal is only needed after a power cut, and a
-// checkpoint makes all of it again: so damage here is stale, not lost, as long as someone sees it.
+// Checks FORMAT and the journal. While a store is open, its journal is needed only after a power cut, and a
+// checkpoint rewrites all of it. So damage here is stale and not lost, as long as it is noticed.
 
 const CHECKPOINT_TRIES = 5;
 const CHECKPOINT_WAIT_MS = 20;
@@ -29,7 +29,7 @@ export async function checkJournal(check: Check): Promise<void> {
   await writer.exclusively(() => checkFrames(check, newest));
 }
 
-/** A checkpoint may be on its way to the disk, so what cannot be read is read again. */
+/** A checkpoint may be on its way to the disk, so an unreadable one is read again. */
 async function checkCheckpoints({ files, findings }: Check): Promise<Checkpoint | undefined> {
   for (let tries = 1; ; tries += 1) {
     const found = [
@@ -56,14 +56,14 @@ async function readOne(files: StoreFiles, name: string): Promise<Checkpoint | 'e
   return found === undefined ? 'damaged' : { ...found, body: found.body as CheckpointBody };
 }
 
-/** Every frame that a power cut now would need, up to the last one acknowledged. */
+/** Reads every frame that a power cut now would need, up to the last acknowledged one. */
 async function checkFrames(
   { files, findings, writer }: Check,
   newest: Checkpoint | undefined,
 ): Promise<void> {
   const mark = await files.read(MARK_FILE, 0, MARK_BYTES);
   const marked = decodeMark(mark);
-  // None at all is what a store has that was restored and not written to since.
+  // A store that was restored and not written to since has no frame at all.
   if (mark.length > 0 && (marked === undefined || marked > writer.seq)) {
     findings.add(stale(MARK_FILE, 0, 'the mark of the last frame is damaged'));
   }

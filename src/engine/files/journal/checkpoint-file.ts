@@ -7,9 +7,9 @@ import type { StoreFiles } from '../disk/store-files.ts';
 import { writeAndSync } from '../disk/write-fully.ts';
 import type { Tails } from '../commit/tails.ts';
 
-// A checkpoint says: everything up to frame `seq` is on the disk in its own file, and this is how long
-// the files are. It is written to two files, one after the other: one that a crash tore leaves the one before, and
-// whichever file is lost later, the other has it.
+// A checkpoint says that everything up to frame `seq` is on the disk in its own file, and gives the lengths of the
+// files. A checkpoint is written to two files, one after the other. A checkpoint that a crash tore leaves the one
+// before. Whichever file is lost later, the other has the checkpoint.
 
 export const CHECKPOINT_FILES = ['journal/checkpoint-a', 'journal/checkpoint-b'] as const;
 
@@ -17,17 +17,17 @@ export const CHECKPOINT_FILES = ['journal/checkpoint-a', 'journal/checkpoint-b']
 const CHECKPOINT_BYTES_MAX = 1024 * 1024;
 
 export interface CheckpointBody {
-  /** The store was closed after it, and nothing was written since. */
+  /** True when the store was closed after this checkpoint, and nothing was written since. */
   readonly clean: boolean;
   readonly durability: 'safe' | 'unsafe';
-  /** Where frame `seq + 1` goes. */
+  /** The place of frame `seq + 1`. */
   readonly journal: JournalPlace;
   readonly tails: Tails;
-  /** How far the packs reached at earlier times; oldest first. */
+  /** The ends of the packs at earlier times, oldest first. */
   readonly ages: readonly Age[];
-  /** What FORMAT says, for the day that FORMAT is damaged. Missing in what older versions wrote. */
+  /** The content of FORMAT, in case FORMAT is damaged. Missing in checkpoints of older versions. */
   readonly store?: FormatFile;
-  /** Erased bytes may still stand in the journal, which must be overwritten before anything else. */
+  /** True when the journal may still hold erased bytes, and must be overwritten before anything else. */
   readonly scrub: boolean;
 }
 
@@ -58,7 +58,7 @@ export async function mustFindCheckpoint(files: StoreFiles): Promise<Checkpoint>
   return newest;
 }
 
-/** As `mustFindCheckpoint`, and durable. */
+/** Like `mustFindCheckpoint`, and makes the checkpoint durable. */
 export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
   const newest = await mustFindCheckpoint(files);
   await secureCheckpoint(files, newest);
@@ -66,16 +66,16 @@ export async function readCheckpoint(files: StoreFiles): Promise<Checkpoint> {
 }
 
 /**
- * A process that died, or whose sync failed, may have left one that only reads see, or one file without it; so it
- * is written once more to both.
+ * A process that died, or whose sync failed, may have left a checkpoint that only reads see, or one file without
+ * it. So the checkpoint is written once more to both files.
  */
 export async function secureCheckpoint(files: StoreFiles, newest: Checkpoint): Promise<void> {
-  // First where it is: the other file may hold the only one that is durable.
+  // The checkpoint is written first to its own file: the other file may hold the only durable one.
   await writeTo(files, newest, newest.generation);
   await writeTo(files, newest, newest.generation + 1);
 }
 
-/** Durable when it resolves: in one file before the other one is touched. */
+/** The checkpoint is durable when this resolves: in one file before the other one is touched. */
 export async function writeCheckpoint(files: StoreFiles, checkpoint: Checkpoint): Promise<void> {
   const { format: store } = files;
   const body = store === undefined ? checkpoint.body : { ...checkpoint.body, store };
@@ -84,7 +84,7 @@ export async function writeCheckpoint(files: StoreFiles, checkpoint: Checkpoint)
   }
 }
 
-/** To the first file for an odd number, to the second for an even one. */
+/** Writes to the first file for an odd number, to the second for an even one. */
 async function writeTo(files: StoreFiles, checkpoint: Checkpoint, number: number): Promise<void> {
   const path = files.pathOf(CHECKPOINT_FILES[number % 2 === 1 ? 0 : 1]);
   await writeAndSync(files.io, path, { bytes: encodeCheckpoint(checkpoint), position: 0 });

@@ -5,7 +5,7 @@ export class CheckpointTimer {
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  /** Infinity: only when asked. */
+  /** Infinity: a checkpoint runs only when asked for. */
   constructor(delayMs: number, run: () => Promise<void>) {
     this.#delayMs = delayMs;
     this.#run = run;

@@ -6,10 +6,10 @@ import type { Journal, JournalPlace } from './journal.ts';
 import { SyncFailure } from '../disk/sync-failure.ts';
 import type { Tails } from '../commit/tails.ts';
 
-// Checkpoints: when everything up to a frame has reached its own file for certain, the journal need
-// not keep it. They run beside commits, one at a time.
+// Checkpoints: once everything up to a frame is certainly in its own file, the journal need not keep it.
+// Checkpoints run beside commits, one at a time.
 
-/** The last frame that is visible, and where the journal goes on after it. */
+/** The last visible frame, and the place where the journal continues after it. */
 export interface Applied {
   readonly seq: number;
   readonly place: JournalPlace;
@@ -25,9 +25,9 @@ export interface CheckpointerParts {
 }
 
 export interface CheckpointOptions {
-  /** Nothing will follow: the store is being closed. */
+  /** True when the store is being closed and nothing will follow. */
   readonly clean?: boolean;
-  /** Whether the journal must be overwritten; unchanged when not said. */
+  /** Whether the journal must be overwritten. Unchanged when absent. */
   readonly scrub?: boolean;
 }
 
@@ -67,19 +67,19 @@ export class Checkpointer {
     return this.#last.body.clean;
   }
 
-  /** An opening that had found no room wrote this one later. */
+  /** Continues from a checkpoint that an opening without room wrote later. */
   goOnFrom(checkpoint: Checkpoint): void {
     this.#last = checkpoint;
   }
 
-  /** Everything visible now needs no journal when it resolves. */
+  /** When this resolves, everything visible now needs no journal. */
   async run(options: CheckpointOptions = {}): Promise<void> {
     const mine = this.#running.then(() => this.#run(options));
     this.#running = mine.catch(() => undefined);
     return mine;
   }
 
-  /** Before the first frame after a clean closing: from now on the journal must be looked at. */
+  /** Call this before the first frame after a clean close: from now on an opening must read the journal. */
   async begin(): Promise<void> {
     if (!this.#last.body.clean) return;
     const body = { ...this.#last.body, clean: false, durability: this.#durability };
@@ -92,11 +92,11 @@ export class Checkpointer {
     const again = scrub !== undefined && scrub !== body.scrub;
     if (seq === this.#last.seq && clean === body.clean && !again) return;
     await this.#core.files.catchUp();
-    // Started now: the positions it writes are those of this moment.
+    // The index sync starts now: it writes the positions of this moment.
     const indexed = this.#core.index.sync();
     indexed.catch(() => undefined);
     await this.#guard(async () => {
-      // Whatever becomes of the one, the other is not left under way.
+      // Both are awaited: even when one fails, the other must not be left running.
       const [synced] = await Promise.allSettled([this.#core.files.syncAll(), indexed]);
       if (synced.status === 'rejected') throw synced.reason;
       await indexed;
@@ -115,7 +115,7 @@ export class Checkpointer {
 
   async #guard(work: () => Promise<void>): Promise<void> {
     try {
-      // After a failed sync a second one proves nothing, and the journal must keep what it has.
+      // After a failed sync a second sync proves nothing, and the journal must keep its frames.
       if (this.#journal.broken !== undefined) throw this.#journal.broken;
       await work();
     } catch (error) {

@@ -8,7 +8,7 @@ import { leaveMark } from './leave-mark.ts';
 import type { Reserve } from '../commit/reserve.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
-// How a frame becomes durable and visible, one at a time.
+// Makes frames durable and visible, one at a time.
 // Invariants
 // - Nothing is stored while writes of an earlier frame wait for room, nor while the store is not settled: that
 //   is one whose opening found no room to make durable what it replayed. It reads and keeps its journal.
@@ -22,23 +22,23 @@ export interface FramesParts {
   readonly reserve: Reserve;
   /** The last frame there is. */
   readonly seq: number;
-  /** Finishes the opening, where it could not be: to be done before anything is stored. */
+  /** Finishes an opening that could not be finished. This must be done before anything is stored. */
   readonly settle: (() => Promise<Checkpoint>) | undefined;
-  /** What an opening does last, begun once that is done. */
+  /** The last step of an opening. It begins once `settle` is done. */
   readonly onSettled: () => Promise<void>;
 }
 
 export interface FrameOptions {
-  /** It frees more than it takes. */
+  /** True when the frame frees more room than it takes. */
   readonly makesRoom: boolean;
-  /** Nobody else waits for anything. */
+  /** True when no other commit is waiting. */
   readonly alone?: boolean;
-  /** Called once the disk has the frame to work on. */
+  /** Called once the disk is working on the frame. */
   readonly waiting?: () => void;
 }
 
 export class Frames {
-  /** Counts the beginnings and ends of frames on their way to be seen; odd in between. */
+  /** Counts the starts and ends of frames that are becoming visible. The number is odd in between. */
   moves = 0;
   readonly #parts: FramesParts;
   #settle: (() => Promise<Checkpoint>) | undefined;
@@ -53,12 +53,12 @@ export class Frames {
     this.#settle = parts.settle;
   }
 
-  /** The last frame that is visible. */
+  /** The last visible frame. */
   get seq(): number {
     return this.#seq;
   }
 
-  /** Where the journal goes on after it. */
+  /** The place where the journal continues after that frame. */
   get place(): JournalPlace {
     return this.#place;
   }
@@ -67,12 +67,12 @@ export class Frames {
     return this.#settle === undefined;
   }
 
-  /** Resolves when an opening that could not be finished is, as far as there is room for it. */
+  /** Resolves when an unfinished opening is finished, as far as there is room for it. */
   get finished(): Promise<void> {
     return this.#finished;
   }
 
-  /** Before a frame is encoded: from here on, the files are as the last one left them. */
+  /** Call this before a frame is encoded: from here on, the files are as the last frame left them. */
   async prepare(makesRoom: boolean): Promise<void> {
     const { journal, reserve, files, checkpointer } = this.#parts;
     if (journal.broken !== undefined) throw journal.broken;
@@ -110,13 +110,13 @@ export class Frames {
     }
   }
 
-  /** Once nothing is written any more: the journal starts over, and is not needed by the next opening. */
+  /** Call this once nothing is written any more: the journal starts over, and the next opening does not need it. */
   rewind(): void {
     this.#parts.journal.rewind();
     this.#place = this.#parts.journal.place;
   }
 
-  /** DISK_FULL while there is still no room for it. */
+  /** Throws DISK_FULL while there is still no room. */
   async settle(): Promise<void> {
     if (this.#settle === undefined) return;
     const { checkpointer, onSettled } = this.#parts;
@@ -126,7 +126,7 @@ export class Frames {
     this.#finished = onSettled().catch(() => undefined);
   }
 
-  /** Does `work` again with the room of the reserve, if that is what it lacks and is for. */
+  /** Repeats `work` with the room of the reserve, if the work lacks room and may use the reserve. */
   withRoom<T>(makesRoom: boolean, work: () => Promise<T>): Promise<T> {
     return makesRoom ? this.#tryTwice(work) : work();
   }

@@ -5,7 +5,7 @@ import { toQuipuError, unknownOutcome } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { shortWrite, writeFully } from '../disk/write-fully.ts';
 
-// The redo journal: where a group of commits becomes durable.
+// The redo journal makes a group of commits durable.
 // Invariants
 // - `append` resolves only after a completed sync that covers the whole frame.
 // - Frames are numbered without gaps, and the next one is written only after the one before it is
@@ -20,18 +20,18 @@ export const SEGMENTS = ['journal/a.wal', 'journal/b.wal'] as const;
 
 const SCRUB_BYTES = 1024 * 1024;
 /**
- * On a disk that is done within this time, a commit that nobody else waits beside is synced by the engine's
- * own thread: 0.2 ms instead of the 0.43 ms that it takes with a trip to another thread and back. On a slower
- * disk that would keep everything else in this process waiting.
+ * On a disk that syncs within this time, the engine's own thread syncs a commit that is alone: 0.2 ms instead of
+ * the 0.43 ms with a trip to another thread and back. On a slower disk that would keep everything else in this
+ * process waiting.
  */
 const QUICK_SYNC_MS = 1;
 
 export interface JournalOptions {
-  /** A segment is left for the other one at this size. */
+  /** At this size the journal changes to the other segment. */
   readonly segmentBytes: number;
-  /** Zeros are written ahead in steps of this size, so that most syncs change no file length. */
+  /** Zeros are written ahead in steps of this size, so that most syncs do not change the file length. */
   readonly growBytes: number;
-  /** False: acknowledge without waiting for the disk. */
+  /** False: commits are acknowledged without waiting for the disk. */
   readonly sync: boolean;
 }
 
@@ -48,7 +48,7 @@ export class Journal {
   readonly #lastSeq: [number, number] = [0, 0];
   #segment: 0 | 1;
   #position: number;
-  /** How long the last sync took, as this thread saw it. */
+  /** The duration of the last sync, as this thread saw it. */
   #syncMs = Infinity;
   #broken: Error | undefined;
 
@@ -65,7 +65,7 @@ export class Journal {
     this.#position = opened.place.position;
   }
 
-  /** Goes on writing at `place`; every frame written so far is covered by a checkpoint. */
+  /** Continues writing at `place`. A checkpoint covers every frame written so far. */
   static async open(
     files: StoreFiles,
     options: JournalOptions,
@@ -87,7 +87,7 @@ export class Journal {
     }
   }
 
-  /** Where the next frame would go, if it fits. */
+  /** The place of the next frame, if it fits. */
   get place(): JournalPlace {
     return { segment: this.#segment, position: this.#position };
   }
@@ -103,8 +103,8 @@ export class Journal {
   }
 
   /**
-   * Writes an encoded frame and makes it durable; when it throws, the frame does not count. `alone`: this
-   * thread has nothing to do until then.
+   * Writes an encoded frame and makes it durable. When this throws, the frame does not count. `alone`: this thread
+   * has nothing else to do until then.
    */
   async append(seq: number, frame: Uint8Array, alone = false): Promise<void> {
     const path = this.#files.pathOf(SEGMENTS[this.#segment]);
@@ -125,12 +125,12 @@ export class Journal {
     this.#lastSeq[this.#segment] = seq;
   }
 
-  /** Nothing is acknowledged from now on, for example after a failed sync of a data file. */
+  /** Stops all acknowledgements from now on, for example after a failed sync of a data file. */
   breakDown(error: unknown, path: string): void {
     this.#broken ??= unknownOutcome(error, path);
   }
 
-  /** Overwrites all that a checkpoint covers, which must be everything, with zeros. */
+  /** Overwrites all frames with zeros. A checkpoint must cover all of them. */
   async scrub(): Promise<void> {
     for (const [index, file] of this.#segments.entries()) {
       const path = this.#files.pathOf(SEGMENTS[index === 0 ? 0 : 1]);
@@ -146,17 +146,17 @@ export class Journal {
     }
   }
 
-  /** Starts over at the beginning: for a checkpoint that covers every frame, and none is written after. */
+  /** Starts over at the beginning. A checkpoint must cover every frame, and no frame is written after it. */
   rewind(): void {
     this.#segment = 0;
     this.#position = 0;
   }
 
-  /** Gives back the room of frames that nobody needs any more, but for what the next opening needs first. */
+  /** Frees the room of frames that are not needed any more, except for what the next opening needs first. */
   async trim(): Promise<void> {
     for (const [index, file] of this.#segments.entries()) {
       if (this.#lengths[index === 0 ? 0 : 1] <= this.#options.growBytes) continue;
-      // A segment that stays long costs room and nothing else.
+      // A segment that stays long only costs room.
       await file.truncate(this.#options.growBytes).catch(() => undefined);
     }
   }
@@ -165,13 +165,13 @@ export class Journal {
     await closeAll(this.#segments.map((file) => () => file.close()));
   }
 
-  /** A frame that lacks its end does not count; one that lacks padding alone is whole. */
+  /** A frame without its end does not count. A frame that lacks only padding is whole. */
   async #write(file: IoFile, path: string, frame: Uint8Array): Promise<void> {
     let written: number;
     try {
       written = await file.write(frame, this.#position);
     } catch (error) {
-      // How much the disk took is anyone's guess: perhaps the whole frame.
+      // The amount that the disk took is unknown: perhaps the whole frame.
       if ((error as NodeJS.ErrnoException).code !== 'EIO') throw toQuipuError(error, path);
       this.#broken = unknownOutcome(error, path);
       throw this.#broken;
@@ -209,7 +209,7 @@ export class Journal {
     try {
       await grow(ahead);
     } catch (error) {
-      // On a disk that is nearly full, what this frame needs will do.
+      // On a nearly full disk, the room for this frame alone is enough.
       if (ahead === needed) throw error;
       await grow(needed);
     }

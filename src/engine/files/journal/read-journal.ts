@@ -11,10 +11,10 @@ import { type JournalPlace, SEGMENTS } from './journal.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { writeAndSync } from '../disk/write-fully.ts';
 
-// Reading the journal back after a crash. A frame that is not there, or is torn, ends it, and that is
-// right only if it was the last one written: whenever anything shows that a later frame was durable
-// once (a frame with a higher number, or the mark of an acknowledged one), the bad frame is damage
-// and the store says so instead of cutting history short.
+// Reads the journal back after a crash. A missing or torn frame ends the journal. That is right only if it was the
+// last frame written. When anything shows that a later frame was durable once (a frame with a higher number, or the
+// mark of an acknowledged one), the bad frame is damage. Then the store reports it instead of cutting history
+// short.
 
 export const MARK_FILE = 'journal/mark';
 
@@ -25,14 +25,14 @@ export interface JournalStart extends JournalPlace {
   readonly synced: boolean;
 }
 
-/** Where a frame stands, and how long it is without its padding. */
+/** The place of a frame, and its length without padding. */
 export interface FramePlace extends JournalPlace {
   readonly bytes: number;
 }
 
 type OnFrame = (seq: number, writes: readonly JournalWrite[], at: FramePlace) => Promise<void>;
 
-/** Calls back for every durable frame after `start`, in order; returns the last number in use. */
+/** Calls back for every durable frame after `start`, in order. Returns the last number in use. */
 export async function readJournal(
   files: StoreFiles,
   start: JournalStart,
@@ -49,7 +49,7 @@ export async function readJournal(
     last += 1;
     place = frame.next;
   }
-  // The frame after the last may have left its header when it was torn; nothing beyond it may exist.
+  // The frame after the last may have left its header when it was torn. Nothing beyond it may exist.
   const highest = await highestSeq(files);
   const marked = await markedSeq(files);
   if (highest <= last + 1 && marked <= last) return last;
@@ -62,9 +62,9 @@ export async function readJournal(
 }
 
 /**
- * Makes the last frame durable before anything is built on it. A process that died, or whose sync
- * failed, leaves bytes that reads see and the disk does not have, and a sync alone may find nothing to
- * write: so they are written once more. Every frame before it was durable when it was written.
+ * Makes the last frame durable before anything is built on it. A process that died, or whose sync failed, leaves
+ * bytes that reads see and the disk does not have. A sync alone may find nothing to write, so the bytes are written
+ * once more. Every frame before it was durable when it was written.
  */
 export async function secureLastFrame(files: StoreFiles, start: JournalStart): Promise<void> {
   let last: FramePlace | undefined;
@@ -104,8 +104,8 @@ async function readFrame(
 }
 
 /**
- * The highest number in any intact frame header. A header alone tells: a frame is written only when
- * the one before it is durable.
+ * The highest number in any intact frame header. A header alone is proof: a frame is written only when the one
+ * before it is durable.
  */
 async function highestSeq(files: StoreFiles): Promise<number> {
   const stepBytes = 64 * FRAME_ALIGN_BYTES;

@@ -13,21 +13,21 @@ import type { StoreFiles } from '../disk/store-files.ts';
 import { writeFully } from '../disk/write-fully.ts';
 import { syncFile } from '../disk/sync-failure.ts';
 
-// What a backup changes in files that are already in use, as one frame in the journal of the copy: a
-// checkpoint that points at it makes all of it true at once.
+// The changes that a backup makes to files already in use, as one frame in the journal of the copy. A checkpoint
+// that points at the frame makes all of them true at once.
 //
-// The frame stands where the copy, in its state before, does not look: that state was closed cleanly
-// and goes on at the start of the first segment, and a reader that changes segments begins at 0. So a
-// frame left by an interrupted run means nothing, even if someone writes to the copy in between.
+// The frame is at a place that the copy, in its state before, does not read. That state was closed cleanly and
+// continues at the start of the first segment, and a reader that changes segments begins at 0. So a frame left by
+// an interrupted run means nothing, even if the copy is written to in between.
 
 export const REDO_PLACE: JournalPlace = { segment: 1, position: FRAME_ALIGN_BYTES };
 const REDO_FILE = SEGMENTS[REDO_PLACE.segment];
 
-/** Whoever replays the frame holds it in memory. */
+/** The limit of a frame: a replay holds the frame in memory. */
 const REDO_BYTES_MAX = 256 * 1024 * 1024;
 const BUFFER_BYTES = 1024 * 1024;
 
-/** More is to be changed in place than one frame should hold. */
+/** Thrown when more must be changed in place than one frame should hold. */
 export class RedoFull extends Error {
   constructor() {
     super('the frame is full');
@@ -51,7 +51,7 @@ export class RedoFrame {
     this.#limit = limit;
   }
 
-  /** Throws away what an earlier run left. */
+  /** Discards what an earlier run left. */
   static async create(files: StoreFiles, limit: number = REDO_BYTES_MAX): Promise<RedoFrame> {
     const file = await files.io.open(files.pathOf(REDO_FILE), 'create');
     await file.truncate(0);
@@ -75,7 +75,7 @@ export class RedoFrame {
     if (this.#pendingBytes >= BUFFER_BYTES) await this.#flush();
   }
 
-  /** The frame is whole and durable when it resolves. */
+  /** The frame is whole and durable when this resolves. */
   async finish(seq: number): Promise<void> {
     const { position } = REDO_PLACE;
     const end = FRAME_HEADER_BYTES + this.#bodyBytes;
@@ -95,7 +95,7 @@ export class RedoFrame {
     await syncFile(this.#file);
   }
 
-  /** Gives the room back once the frame is not needed. */
+  /** Frees the room once the frame is not needed. */
   async clear(): Promise<void> {
     await this.#file.truncate(0);
     await syncFile(this.#file);

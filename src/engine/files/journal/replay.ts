@@ -12,18 +12,18 @@ export interface Replayed {
   readonly tails: Tails;
   /** False when the checkpoint covered everything. */
   readonly any: boolean;
-  /** Something was erased, and its bytes may stand in the frames before. */
+  /** True when something was erased, and its bytes may be in the frames before. */
   readonly erased: boolean;
 }
 
 export interface ReplayOptions {
-  /** Called when there is no room for something: it is left to wait. Without it, that is a failure. */
+  /** Called when there is no room for a write, which then waits. Without this callback, that is a failure. */
   readonly onFull?: () => void;
 }
 
 /**
- * Applies every frame after the checkpoint to the files, again if need be: a frame says which bytes
- * stand where, so doing it twice changes nothing. The files are not synced yet.
+ * Applies every frame after the checkpoint to the files, again if need be. A frame says which bytes stand where, so
+ * applying it twice changes nothing. The files are not synced yet.
  */
 export async function replayJournal(
   files: StoreFiles,
@@ -35,7 +35,7 @@ export async function replayJournal(
   const { seq, body } = checkpoint;
   let { tails } = body;
   let erased = false;
-  // A clean closing is believed, unless something was acknowledged after it.
+  // A clean close is trusted, unless something was acknowledged after it.
   if (body.clean && (await markedSeq(files)) <= seq)
     return { seq, tails, any: false, erased: false };
   const start = startOf(checkpoint);
@@ -50,7 +50,7 @@ export async function replayJournal(
   return { seq: last, tails, any: true, erased };
 }
 
-/** Where the frames after a checkpoint begin. */
+/** The place where the frames after a checkpoint begin. */
 export function startOf({ seq, body }: Checkpoint): JournalStart {
   return { ...body.journal, seq, synced: body.durability === 'safe' };
 }
@@ -67,7 +67,7 @@ export async function readFramesAfter(
   });
 }
 
-/** Bytes that went straight to a pack were synced before the frame that names them. */
+/** Bytes written directly to a pack were synced before the frame that names them. */
 async function checkExtents(files: StoreFiles, writes: readonly JournalWrite[]): Promise<void> {
   for (const write of writes) {
     if (write.kind !== 'extent') continue;

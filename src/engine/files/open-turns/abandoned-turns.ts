@@ -9,12 +9,12 @@ import { readAbandoned, readOpenText } from './open-turn-file.ts';
 import { listFolder } from '../disk/walk-folder.ts';
 import type { Writer } from '../commit/writer.ts';
 
-// Turns that were open when the store was last in use. Nobody can go on writing to them: they are
-// sealed as interrupted, with every byte that was acknowledged.
+// Turns that were open when the store was last in use. No one can go on writing to them. They are sealed as
+// interrupted, with every acknowledged byte.
 
 /**
- * Makes the open turns known, so that their empty slots are not taken for damage. A file that is damaged, or that
- * belongs to no turn without a record, is passed over: a check tells of it, and whoever asks for its turn.
+ * Makes the open turns known, so that their empty slots are not taken for damage. Skips a file that is damaged, or
+ * that belongs to no turn without a record. A check, or a read of its turn, reports such a file.
  */
 export async function findAbandoned(core: Core): Promise<void> {
   for (const name of await listFolder(core.files, OPEN_FOLDER)) {
@@ -30,7 +30,7 @@ export async function findAbandoned(core: Core): Promise<void> {
   }
 }
 
-/** Only a turn that was begun and has no record is open: a file says nothing against a record. */
+/** Only a turn that was begun and has no record is open: a record outweighs a file. */
 export async function mayBeOpen({ files, tails }: Core, id: number): Promise<boolean> {
   if (id >= tails.nextTurn) return false;
   const slot = await files.read(TURNS_FILE, id * TURN_RECORD_BYTES, TURN_RECORD_BYTES);
@@ -42,7 +42,7 @@ export async function sealAbandoned(writer: Writer): Promise<void> {
   for (const [id, turn] of core.openTurns) {
     const head = await unlessCorrupt(() => core.getHead(Number(turn.row.context)));
     if (head?.openTurn === turn.row.id && head.openBytes !== turn.row.size) {
-      // Some of its text is gone: what is left must not pass for all of it.
+      // Some of the turn's text is gone. The rest must not be taken for the whole.
       core.openTurns.delete(id);
       continue;
     }
@@ -50,7 +50,7 @@ export async function sealAbandoned(writer: Writer): Promise<void> {
     const payload = hashBytes(bytes);
     const seal = { turn: BigInt(id) as TurnId, outcome: 'interrupted', payload } as const;
     const seals = [{ ...seal, size: bytes.length }];
-    // With a damaged head it stays open: once that was made again, the next opening ends it.
+    // With a damaged head the turn stays open. Once the head is rebuilt, the next opening ends the turn.
     await unlessCorrupt(() => writer.commit({ blobs: [{ hash: payload, bytes }], seals }));
   }
 }

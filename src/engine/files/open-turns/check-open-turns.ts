@@ -7,7 +7,7 @@ import type { Core } from '../core.ts';
 import { mayBeOpen } from './abandoned-turns.ts';
 import type { Check } from '../check/check.ts';
 
-/** Open turns and their files: each has the other, and the text is what was acknowledged. */
+/** Checks open turns and their files: each has the other, and the text is what was acknowledged. */
 export async function checkOpenTurns(check: Check): Promise<void> {
   const { core, files, writer } = check;
   const ids = new Set(core.openTurns.keys());
@@ -17,11 +17,11 @@ export async function checkOpenTurns(check: Check): Promise<void> {
     if (id !== undefined) ids.add(id);
     else await addStray(check, file, 'this is no file of an open turn', 'stale');
   }
-  // Deltas may arrive at any moment; while no commit runs, file and memory must agree.
+  // Deltas may arrive at any moment. While no commit runs, file and memory must agree.
   for (const id of ids) await writer.exclusively(() => checkOpenTurn(check, id));
 }
 
-/** A repair copies it and takes it away: nothing reads it, and it would lie here for good. */
+/** A repair copies the file and removes it: nothing reads it, and it would stay here forever. */
 async function addStray(
   { files, findings }: Check,
   file: string,
@@ -42,7 +42,7 @@ async function checkOpenTurn(check: Check, id: number): Promise<void> {
     if ((await files.io.stat(files.pathOf(file))) === undefined) return;
     const stray = `turn ${id} is not open, and has the file of an open turn`;
     if (!(await mayBeOpen(core, id))) return addStray(check, file, stray, 'stale');
-    // With its type declared again, the next opening finds it and ends it.
+    // Once its type is declared again, the next opening finds the turn and ends it.
     if (await lacksType(core, id)) {
       findings.add({
         ...about,
@@ -69,7 +69,7 @@ async function checkOpenTurn(check: Check, id: number): Promise<void> {
   }
 }
 
-/** All that is wrong with it is that its type is damaged. */
+/** True when the only problem is that the turn's type is damaged. */
 export async function lacksType(core: Core, id: number): Promise<boolean> {
   const found = await unlessCorrupt(() => readAbandoned(core.files, id));
   return found !== undefined && !core.types.has(found.record.typeTag);

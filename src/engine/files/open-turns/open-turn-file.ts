@@ -9,7 +9,7 @@ import { openTurnFile } from '../names.ts';
 import type { OpenTurn } from '../../plan/draft.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
-/** Length of its file: the record, and each piece of text with its header. */
+/** The length of the turn's file: the record, and each piece of text with its header. */
 export function openFileBytes({ row, deltas }: OpenTurn): number {
   return TURN_RECORD_BYTES + deltas * DELTA_HEADER_BYTES + row.size;
 }
@@ -23,7 +23,7 @@ export async function readOpenText(files: StoreFiles, turn: OpenTurn): Promise<U
   throw corrupt(name, bytes.length, `the open turn should hold ${turn.row.size} bytes`);
 }
 
-/** An open turn as a crash left it: its record, and its text checked against the length in the head. */
+/** An open turn as a crash left it: its record, and its text, checked against the length in the head. */
 export async function readAbandoned(
   files: StoreFiles,
   id: number,
