@@ -23,7 +23,7 @@ export function addToFilter(
   }
 }
 
-/** What is looked for, taken apart once for all the filters it is looked for in. */
+/** A key to look up, split once for all the filters that are checked for it. */
 export class Probe {
   readonly key: Buffer;
   /** The first four bytes of the key. */
@@ -38,7 +38,7 @@ export class Probe {
     this.#step = bitStep(key, 0);
   }
 
-  /** False when the key is surely not in the chunk of the filter at `filterAt`. */
+  /** False when the key is certainly not in the chunk of the filter at `filterAt`. */
   mayBeIn(filters: Uint8Array, filterAt: number): boolean {
     const step = this.#step;
     let bit = this.#bit;
@@ -54,7 +54,7 @@ function firstBit(block: Buffer, keyAt: number): number {
   return block.readUInt32LE(keyAt + 4) & BIT_MASK;
 }
 
-/** Odd, so that the bits of a key are six different ones. */
+/** An odd number, so that the six bits of a key differ. */
 function bitStep(block: Buffer, keyAt: number): number {
   return (block.readUInt32LE(keyAt + 8) & BIT_MASK) | 1;
 }

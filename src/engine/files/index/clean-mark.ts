@@ -1,17 +1,17 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hashBytes } from '../../../base/hash.ts';
 
-// SQLite does not notice every flipped bit: a changed key makes a row impossible to find. While a small
-// file lies still, a hash of all of it stands beside it. Larger files rely on their row checksums: to
-// read them whole would cost more than opening may take.
+// SQLite does not notice every flipped bit: a changed key makes a row impossible to find. So while a small file is
+// closed, a hash of the whole file lies beside it. Larger files rely on their row checksums: reading them whole
+// would cost more than opening may take.
 
 /** Up to this size a file is checked as a whole when it is opened. */
 export const CHECKED_BYTES_MAX: number = 16 * 1024 * 1024;
 
-/** `unmarked`: it was not closed in peace, or is too large for a mark. */
+/** `unmarked`: the file was not closed cleanly, or is too large for a mark. */
 export type CleanMark = 'good' | 'bad' | 'unmarked';
 
-/** Says whether the file is as it was left, and takes the mark away: from now on it may change. */
+/** Tells whether the file is unchanged since it was closed, and removes the mark: from now on the file may change. */
 export function takeCleanMark(path: string): CleanMark {
   const markPath = cleanMarkPath(path);
   if (!existsSync(markPath)) return 'unmarked';
@@ -20,13 +20,13 @@ export function takeCleanMark(path: string): CleanMark {
   return isSmall(path) && mark === hashBytes(readFileSync(path)) ? 'good' : 'bad';
 }
 
-/** Call it when the file is closed and will not change. */
+/** Call this when the file is closed and will not change. */
 export function leaveCleanMark(path: string): void {
   if (!isSmall(path)) return;
   try {
     writeFileSync(cleanMarkPath(path), hashBytes(readFileSync(path)), { mode: 0o600 });
   } catch {
-    // No room: without the mark, the next opening looks for itself; half a mark would speak of damage.
+    // There is no room. Without the mark, the next opening checks for itself. Half a mark would indicate damage.
     rmSync(cleanMarkPath(path), { force: true });
   }
 }

@@ -3,8 +3,8 @@ import { assertRowSum, rowSum } from './row-sum.ts';
 import { ShelfDamaged } from './shelf.ts';
 import type { ContextPageQuery, ContextPlace, ShelfBatch } from './shelf.ts';
 
-// Contexts, and the lists of them. A context is listed under the tag of all contexts, of its kind and
-// of each of its labels, so that every page is one range of one tag, whatever is asked.
+// Contexts, and the lists of them. A context is listed under the tag of all contexts, of its kind and of each of
+// its labels. So every page is one range of one tag, whatever the query.
 // Invariants
 // - A context that is known (`head` is set) and not removed has one listing row per tag, at its
 //   `updated_at`; no other has any.
@@ -31,7 +31,7 @@ interface Row {
   updated_at: number;
   removed: number;
   kind: string | null;
-  /** JSON list. */
+  /** A JSON list. */
   labels: string;
 }
 type SummedRow = Row & { sum: number };
@@ -66,7 +66,7 @@ export class ContextTable {
     this.#countListed = db.prepare<[], number>('SELECT count(*) FROM listing').pluck();
   }
 
-  /** Contexts that are listed at all. */
+  /** The number of listed contexts. */
   count(): number {
     return this.#countAll.get(ALL_TAG) ?? 0;
   }
@@ -118,7 +118,7 @@ export class ContextTable {
     return ids;
   }
 
-  /** Reads everything and throws at the first row that is wrong. */
+  /** Reads everything and throws at the first wrong row. */
   verify(): void {
     let tags = 0;
     for (const row of this.#all.iterate()) tags += tagsOf(checked(row)).length;

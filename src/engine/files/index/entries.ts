@@ -39,7 +39,7 @@ export function decodeBlob(entry: Buffer): BlobPlace {
   };
 }
 
-/** Whether the blob entry at `at` of `block` says `place`. */
+/** Whether the blob entry at `at` of `block` holds `place`. */
 export function isAt(place: PlaceRef, block: Buffer, at: number): boolean {
   return (
     packAt(block, at) === place.pack &&

@@ -6,10 +6,10 @@ import { type ContextPlace, type Shelf, ShelfDamaged } from './shelf.ts';
 import type { Rebuild } from './rebuild.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
-/** Where shelves come from. A new one is built aside and then takes the place of the old one. */
+/** The source of shelves. A new shelf is built aside and then replaces the old one. */
 export interface ShelfSource {
   open(): Shelf;
-  /** `inMemory`: for when a file cannot be written. */
+  /** `inMemory`: used when a file cannot be written. */
   create(inMemory?: boolean): Shelf;
   install(fresh: Shelf, old: Shelf): Shelf;
 }
@@ -20,16 +20,16 @@ interface BetweenGroups {
   exclusively<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Keeps the index in step with the store, and builds it again when it cannot be believed. */
+/** Keeps the index up to date with the store, and rebuilds it when it cannot be trusted. */
 export class IndexKeeper {
   readonly #core: Core;
   readonly #source: ShelfSource;
   readonly #seq: () => number;
   #shelf: Shelf;
-  /** Those who wait for an index that is rebuilt between two groups. */
+  /** The promise of callers that wait for an index rebuild between two groups. */
   #waiting: Promise<boolean> | undefined;
 
-  /** `seq` is the last frame that the index was told of. */
+  /** `seq` gives the last frame that the index was told of. */
   constructor(core: Core, source: ShelfSource, seq: () => number) {
     this.#core = core;
     this.#source = source;
@@ -38,23 +38,23 @@ export class IndexKeeper {
     core.index = this.#wrap(this.#shelf);
   }
 
-  /** The last frame that the index on disk covers; undefined when it covers none, or not for certain. */
+  /** The last frame that the index on disk covers. Undefined when it covers none, or not for certain. */
   get coveredSeq(): number | undefined {
     const { seq, damaged } = this.#shelf.positions();
     return damaged === 1 ? undefined : seq;
   }
 
-  /** For a quiet moment after acknowledgements. `mend` is for what turns out to be damaged then. */
+  /** Runs in a quiet moment after acknowledgements. `mend` handles damage that is found then. */
   rest(mend: (error: unknown) => Promise<boolean>): void {
     try {
       this.#core.index.maybeFlush();
     } catch (error) {
-      // What is pending stays in memory; a damaged shelf is rebuilt behind the readers' backs.
+      // Pending entries stay in memory. A damaged shelf is rebuilt in the background.
       if (error instanceof ShelfDamaged) void mend(error).catch(() => undefined);
     }
   }
 
-  /** As `mend`, between two groups: commits that came meanwhile would not be in the new index. */
+  /** Like `mend`, between two groups: commits that arrive meanwhile would not be in the new index. */
   async mendBetween(error: unknown, groups: BetweenGroups): Promise<boolean> {
     if (!(error instanceof ShelfDamaged)) return false;
     this.#waiting ??= groups
@@ -66,7 +66,7 @@ export class IndexKeeper {
   }
 
   /**
-   * True when `error` came from a damaged index, which has been rebuilt: then a retry may work. Call it where no
+   * True when `error` came from a damaged index, which has been rebuilt. Then a retry may work. Call this where no
    * commit can come between.
    */
   async mend(error: unknown): Promise<boolean> {
@@ -75,7 +75,7 @@ export class IndexKeeper {
     return true;
   }
 
-  /** Builds an index that is in step anew; which packs it has places in, and where contexts are, is believed. */
+  /** Rebuilds an index that is up to date. Its packs with places, and its places of contexts, are trusted. */
   async reindex(progress?: Progress): Promise<void> {
     const { index } = this.#core;
     let used: ReadonlySet<number> | undefined;
@@ -85,21 +85,22 @@ export class IndexKeeper {
     });
   }
 
-  /** When there is no index, or one that cannot be in step; one that has seen everything but damage is believed. */
+  /** For a missing or outdated index. An index that has seen every frame is trusted, except for its damage. */
   async renew(): Promise<void> {
     if (this.#shelf.positions()['seq'] === this.#seq()) await this.reindex();
     else await this.rebuild();
   }
 
   /**
-   * Reads the whole store. Readers use the old index until the new one is whole. `isUsed` tells what is
-   * known of a pack that does not say itself whether it counts, `seen` where a context is whose head is damaged.
+   * Reads the whole store. Readers use the old index until the new one is complete. `isUsed` tells whether a pack
+   * is in use that does not say itself whether it counts. `seen` gives the place of a context whose head is
+   * damaged.
    */
   async rebuild(progress?: Progress, known: Partial<Known> = {}): Promise<void> {
     try {
       await this.#buildIn(this.#source.create(), progress, known);
     } catch (error) {
-      // What the store's own files say has a code.
+      // An error of the store's own files has a code.
       if (error instanceof QuipuError) throw error;
       await this.#buildIn(this.#source.create(true), progress, known);
     }
@@ -149,7 +150,7 @@ function contextOf(index: Index, context: number): ContextPlace | undefined {
   }
 }
 
-/** A damaged index tells of the packs that it still can. */
+/** A damaged index names the packs that it still can read. */
 function packsOf(index: Index): Set<number> {
   const packs = new Set<number>();
   try {

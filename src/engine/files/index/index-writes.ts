@@ -32,10 +32,10 @@ import {
 } from '../names.ts';
 import { type PackItem, scanPack } from '../packs/scan-pack.ts';
 
-// What the index learns from bytes written to a file of the store. The same code reads a frame that
-// the index has not seen and, when it is built anew, the files themselves, piece by piece.
+// The index learns here from bytes written to a file of the store. The same code reads a frame that the index has
+// not seen and, during a rebuild, the files themselves, piece by piece.
 
-/** Takes in one write of a frame. Extents of bulk packs are read from the pack by the caller. */
+/** Indexes one write of a frame. The caller reads extents of bulk packs from the pack. */
 export function indexWrite(index: Index, write: JournalWrite): void {
   if (write.kind === 'remove') {
     const log = logOfExtents(write.path);
@@ -91,7 +91,7 @@ export function indexAlias(index: Index, bytes: Uint8Array): boolean {
   return alias !== undefined;
 }
 
-/** Takes in whole records from the start of `bytes`; returns how many bytes they were. */
+/** Indexes whole records from the start of `bytes`. Returns the number of their bytes. */
 export function indexDocs(index: Index, bytes: Uint8Array, offset: number): number {
   let at = 0;
   while (at < bytes.length) {
@@ -119,7 +119,7 @@ export function indexPackItem(index: Index, pack: number, item: PackItem): void 
   const { hash, offset, rawLength, storedLength, codec } = item;
   if (codec === BlobCodec.erased) {
     const place = index.findBlob(hash);
-    // Taken away before, or never there: an index that is built anew sees the record as it is now.
+    // The place was removed before, or never existed: a rebuilt index sees the record as it is now.
     if (place?.pack === pack && place.offset === offset) index.forgetBlobs([place]);
     return;
   }
@@ -128,7 +128,7 @@ export function indexPackItem(index: Index, pack: number, item: PackItem): void 
   index.count(countOf(place, 1));
 }
 
-/** Rare, after a crash in a collection: so what the pack held is summed up when it must be known. */
+/** Happens rarely, after a crash in a collection. So the content of the pack is summed up only when needed. */
 function indexRemoval(index: Index, pack: number): void {
   for (const place of index.walkBlobs()) {
     if (place.pack === pack) index.count(countOf(place, -1));

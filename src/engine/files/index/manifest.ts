@@ -4,7 +4,7 @@ import type { RunSetState } from './run-set.ts';
 import { NO_TOTALS, ShelfDamaged } from './shelf.ts';
 import type { Positions, Totals } from './shelf.ts';
 
-// One row that says what the rest of the file must hold, written in every transaction.
+// One row that describes the rest of the file. Every transaction writes it.
 
 export const MANIFEST_SQL = `
   CREATE TABLE manifest (id INTEGER PRIMARY KEY, body TEXT NOT NULL, sum INTEGER NOT NULL);
@@ -13,7 +13,7 @@ export const MANIFEST_SQL = `
 export interface Manifest {
   readonly positions: Positions;
   readonly totals: Totals;
-  /** Their entries are passed over, and left out when runs are merged. */
+  /** Packs that are gone. Lookups skip their entries, and merges leave them out. */
   readonly gonePacks: readonly number[];
   readonly blobs: RunSetState;
   readonly keys: RunSetState;

@@ -6,7 +6,7 @@ export interface ContextTags {
   readonly labels: readonly string[];
 }
 
-/** Entries on their way to the shelf, found by the same questions. */
+/** Entries that are not on the shelf yet. The same lookups find them. */
 export class Memtable {
   readonly sha256: Map<string, Hash> = new Map();
   readonly keys: Map<KeyHash, number> = new Map();
@@ -18,7 +18,7 @@ export class Memtable {
   readonly logs: Map<string, boolean> = new Map();
   readonly gonePacks: Set<number> = new Set();
   readonly #blobs: Map<Hash, BlobPlace> = new Map();
-  /** All places, also those of a blob that got another one later. */
+  /** All places, including older places of a blob that got another one later. */
   readonly #places: BlobPlace[] = [];
 
   get size(): number {

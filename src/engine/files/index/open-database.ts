@@ -9,7 +9,7 @@ import { NAME_TABLES_SQL } from './name-tables.ts';
 import { RUN_TABLES_SQL } from './run-tables.ts';
 import { ShelfDamaged } from './shelf.ts';
 
-/** Rises when a table or an entry changes; there is no migration, the file is made anew. */
+/** Rises when a table or an entry changes. There is no migration: the file is rebuilt. */
 const SCHEMA_VERSION = 2;
 
 /** Chunks are read once and are not worth a large cache; contexts, names and the inner pages are. */
@@ -22,7 +22,7 @@ const CACHE_KIB = 16 * 1024;
  */
 const CHECKPOINT_PAGES = 500;
 
-/** Nobody but a curious person opens an index beside its owner; without the file there is still memory. */
+/** Only a curious person opens an index beside its owner. Without the file there is still memory. */
 const BUSY_MS = 500;
 
 /** SQLite's name for a database that has no file. */
@@ -32,7 +32,7 @@ export function openDatabase(path: string): Db {
   if (path !== MEMORY) makePrivate(path);
   const db = new Database(path, { timeout: BUSY_MS });
   try {
-    // First: a database that nobody shares needs no second file, nor the room for it.
+    // This setting comes first: a database that is not shared needs no second file, and no room for it.
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = NORMAL');
@@ -47,10 +47,11 @@ export function openDatabase(path: string): Db {
   }
 }
 
-/** All of it as it is read now; the file is left alone. */
+/** Copies the whole database, as it is read now, into memory. The file is left alone. */
 export function copyToMemory(db: Db): Db {
   const image = db.serialize();
-  // Which of its versions wrote and reads the file: 2 would want a log beside it, and memory has none.
+  // These bytes name the file format versions for writing and reading. Version 2 would need a log beside the file,
+  // and memory has none.
   image.fill(1, 18, 20);
   return new Database(image);
 }

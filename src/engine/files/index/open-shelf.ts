@@ -6,8 +6,8 @@ import type { Shelf } from './shelf.ts';
 import { SqliteShelf } from './sqlite-shelf.ts';
 
 /**
- * Opens the shelf at `path`. One that is missing, of another schema or damaged comes back empty, and so does one
- * whose file cannot be used: that one is in memory.
+ * Opens the shelf at `path`. A shelf that is missing, damaged or of another schema comes back empty. A shelf whose
+ * file cannot be used also comes back empty, in memory.
  */
 export function openSqliteShelf(path: string): Shelf {
   try {

@@ -1,7 +1,7 @@
 /** This many runs of about one size become one run of the next size. */
 export const FAN_IN = 6;
 
-/** Runs below this size count as one size: they cost next to nothing to merge again. */
+/** Runs below this size count as one size: merging them again costs almost nothing. */
 const SMALLEST_TIER_ENTRIES = 512;
 
 /** A run that would grow past this stays as it is. */
@@ -12,7 +12,7 @@ export interface RunSize {
   readonly entries: number;
 }
 
-/** Decides which of the idle runs become one. Every group has runs of one tier, smallest tier first. */
+/** Decides which idle runs are merged. Every group has runs of one tier, the smallest tier first. */
 export function planMerges(idle: readonly RunSize[]): RunSize[][] {
   const tiers = new Map<number, RunSize[]>();
   for (const run of idle) {

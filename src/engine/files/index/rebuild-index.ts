@@ -14,17 +14,16 @@ import type { Rebuild } from './rebuild.ts';
 import { rebuildLogs } from '../logs/rebuild-logs.ts';
 import { rebuildPacks } from '../packs/rebuild-packs.ts';
 
-// Builds the index from the files alone. Memory stays bounded: files are read in pieces, and the
-// index writes itself out as it fills. Damage is noted and passed over, so that everything else can
-// still be found.
+// Builds the index from the files alone. Memory stays bounded: files are read in pieces, and the index writes
+// itself out as it fills. Damage is noted and skipped, so that everything else can still be found.
 
 /**
- * So few that a piece of heads has 64 KiB and is read on the spot: one that takes longer is read again as often as
- * a head moves meanwhile.
+ * So few that a piece of heads has 64 KiB and is read at once. A slower read would be repeated each time a head
+ * moves meanwhile.
  */
 const PIECE_RECORDS = 1024;
 const DOC_PIECE_BYTES = 1024 * 1024;
-/** Where every document record begins. */
+/** The first bytes of every document record. */
 const DOC_MAGIC = 'QDRC';
 
 export async function rebuildIndex(options: Omit<Rebuild, 'damage'>): Promise<DamageReport> {
@@ -58,12 +57,12 @@ async function rebuildHeads(rebuild: Rebuild): Promise<void> {
     take: (index, bytes, id) => {
       const head = decodeHeadRecord(bytes);
       if (head === undefined || Number(head.id) !== id) {
-        // It cannot be read, and stays damaged; but a repair can make it again from this.
+        // The slot cannot be read, and stays damaged. A repair can rebuild it from this entry.
         const seen = rebuild.seen?.(id);
         if (seen !== undefined) index.setContext(id, seen);
         return false;
       }
-      // Where the context really got to is for its turns to say: a slot can be intact and old.
+      // The turns tell the real head of the context: a slot can be intact and old.
       indexHead(index, { ...head, head: head.base });
       return true;
     },
@@ -87,7 +86,7 @@ async function rebuildTurns(rebuild: Rebuild): Promise<void> {
   });
 }
 
-/** Removing a context also ends its document: the two must agree, else one of them is an old one. */
+/** Removing a context also removes its document. The two must agree, otherwise one of them is an old version. */
 function checkRemovals({ index, damage, tails }: Rebuild): void {
   if (damage.places.some(({ area }) => area === 'docs')) return;
   for (let id = 1; id < tails.nextContext; id += 1) {
@@ -108,7 +107,7 @@ interface FixedFile {
   readonly take: (index: Index, bytes: Uint8Array, number: number) => boolean;
 }
 
-/** A file of equal records, number n at n times their size. */
+/** A file of equal records, with number n at n times their size. */
 async function rebuildFixed(rebuild: Rebuild, area: Area, fixed: FixedFile): Promise<void> {
   const { files, index, damage } = rebuild;
   for (let first = 1; first < fixed.next; first += PIECE_RECORDS) {
@@ -134,7 +133,7 @@ async function rebuildDocs(rebuild: Rebuild): Promise<void> {
     const piece = await files.read(DOCS_FILE, offset, Math.min(pieceBytes, end - offset));
     const taken = indexDocs(index, piece, offset);
     if (taken === 0 && piece.length === pieceBytes && offset + pieceBytes < end) {
-      // One document larger than the piece: look at more at once.
+      // One document is larger than the piece, so a larger piece is read.
       pieceBytes *= 2;
       continue;
     }

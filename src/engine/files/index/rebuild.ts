@@ -5,17 +5,17 @@ import type { StoreFiles } from '../disk/store-files.ts';
 import type { Tails } from '../commit/tails.ts';
 import type { DamageReport } from '../recovery/damage.ts';
 
-/** What every part of building the index anew works with. */
+/** The values that every part of an index rebuild works with. */
 export interface Rebuild {
   readonly files: StoreFiles;
   readonly tails: Tails;
   readonly index: Index;
   readonly damage: DamageReport;
   readonly progress: Progress | undefined;
-  /** An empty slot of turns.log is right for a turn that is still open. */
+  /** True for a turn that is still open: its empty slot in turns.log is right. */
   readonly isOpenTurn: (id: number) => boolean;
-  /** True for a pack that blobs were found in before. */
+  /** True for a pack in which blobs were found before. */
   readonly isUsed: (pack: number) => boolean;
-  /** What is known of a context whose head is damaged. */
+  /** The last known place of a context whose head is damaged. */
   readonly seen?: ((context: number) => ContextPlace | undefined) | undefined;
 }

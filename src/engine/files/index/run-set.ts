@@ -33,12 +33,12 @@ import type { EntryLayout, IsGone } from './sorted-block.ts';
 //   loaded again.
 // - An entry may be in two runs when it was added twice. It comes out of a merge, or a walk, once.
 
-/** No chunk has more entries, so that its filter stays sharp. */
+/** The most entries of a chunk, so that its filter stays precise. */
 const CHUNK_ENTRIES_MAX = 76;
 
 /**
- * A merge advances by this many entries for each entry added. With 1 it would be done just when the
- * next one of its size begins; the rest is slack.
+ * A merge advances by this many entries for each entry added. With 1 the merge would end just when the next one of
+ * its size begins. The rest is slack.
  */
 const MERGE_PACE = 1.5;
 const MERGE_STEP_MIN = 512;
@@ -79,7 +79,7 @@ export class RunSet {
   #nextRun: number;
   #idle: Run[];
   #merges: Merge[];
-  /** How far the merges are behind what was added. */
+  /** The number of entries by which the merges are behind the additions. */
   #owed = 0;
 
   constructor(tables: RunTables, options: RunSetOptions, state: RunSetState) {
@@ -128,7 +128,7 @@ export class RunSet {
     this.#owed += Math.max(MERGE_STEP_MIN, Math.ceil((block.length / entryBytes) * MERGE_PACE));
   }
 
-  /** Carries each merge on by what is owed, `most` entries at most; true when there is more to do. */
+  /** Advances each merge by the owed work, at most `most` entries. Returns true when there is more to do. */
   merge(most: number): boolean {
     const step = Math.min(this.#owed, most);
     this.#owed -= step;
@@ -149,7 +149,7 @@ export class RunSet {
     return undefined;
   }
 
-  /** All entries, each once, in slices of the prefixes; between slices the set may change. */
+  /** All entries, each once, in slices of the prefixes. Between slices the set may change. */
   *walk(): Generator<Buffer> {
     const { entryBytes } = this.#layout;
     for (let from = 0; from < PREFIX_END;) {
@@ -163,7 +163,7 @@ export class RunSet {
     }
   }
 
-  /** Takes out every entry for which `isGone` says so. With a key, only entries of that key are asked. */
+  /** Removes every entry that `isGone` accepts. With a key, only entries of that key are checked. */
   drop(isGone: IsGone, key?: Buffer): void {
     for (const run of this.#allRuns()) {
       const prefix = key === undefined ? PREFIX_END : prefixAt(key, 0);

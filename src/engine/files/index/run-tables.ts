@@ -4,9 +4,9 @@ import { Run } from './run.ts';
 import type { RunState } from './run.ts';
 import { ShelfDamaged } from './shelf.ts';
 
-// Chunks and guides of all runs, as rows of two tables. A row's number is run * 2^20 + chunk, and its
-// checksum covers that number, so a row in the wrong place is as bad as a damaged one. Run numbers
-// are never used again: a stale row can not pass for a new one.
+// Chunks and guides of all runs, as rows of two tables. A row's number is run * 2^20 + chunk, and its checksum
+// covers that number. So a row in the wrong place is as bad as a damaged one. Run numbers are never reused: a stale
+// row cannot be taken for a new one.
 
 const CHUNKS_PER_RUN = 2 ** 20;
 const CRC_BYTES = 4;

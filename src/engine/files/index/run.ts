@@ -2,18 +2,18 @@ import { FILTER_BYTES, addToFilter } from './chunk-filter.ts';
 import type { Probe } from './chunk-filter.ts';
 import { prefixAt } from './sorted-block.ts';
 
-// What is kept in memory of one run: for each chunk the first prefix in it (its fence) and a filter.
-// That is 132 bytes for up to 76 entries, so a lookup of something that is not there costs no read.
-// A run of ten million blobs takes 17 MB here.
+// The part of one run that is kept in memory: for each chunk the first prefix in it (its fence) and a filter. That
+// is 132 bytes for up to 76 entries, so a lookup of a missing key costs no read. A run of ten million blobs takes
+// 17 MB here.
 // Invariants
 // - Chunks are numbered from 0 and only ever added at the end; those below `base` are gone.
 // - Fences do not fall. A prefix can only be in a chunk whose fence is not above it.
 
-/** What the manifest says about a run. */
+/** The manifest's entry for a run. */
 export interface RunState {
   readonly id: number;
   readonly entries: number;
-  /** First chunk that is still there. */
+  /** The first chunk that still exists. */
   readonly base: number;
   /** One more than the number of the last chunk. */
   readonly end: number;
@@ -58,7 +58,7 @@ export class Run {
     return guide;
   }
 
-  /** Takes in what `guide` made, for the chunks from `first` on. False when it does not fit. */
+  /** Loads the output of `guide` for the chunks from `first` on. Returns false when it does not fit. */
   addGuide(first: number, guide: Buffer): boolean {
     const count = guide.length / (4 + FILTER_BYTES);
     if (!Number.isInteger(count) || first !== this.#end) return false;
@@ -75,8 +75,8 @@ export class Run {
   }
 
   /**
-   * The first chunk that can hold `prefix`. Prefixes spread evenly, so that it is near where `prefix` lies
-   * between 0 and the last fence: steps that double lead from there to the two chunks it is between.
+   * The first chunk that can hold `prefix`. Prefixes spread evenly, so the chunk is near the position of `prefix`
+   * between 0 and the last fence. From there, doubling steps lead to the two chunks around it.
    */
   firstChunkFor(prefix: number): number {
     const last = this.#end - 1;

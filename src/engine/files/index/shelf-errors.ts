@@ -1,9 +1,9 @@
 import { SqliteError } from 'better-sqlite3';
 import { ShelfDamaged } from './shelf.ts';
 
-// What SQLite's errors mean for a shelf.
+// Maps SQLite's errors to their meaning for a shelf.
 
-/** Reading never fails on a healthy file, whatever SQLite calls the failure. */
+/** Reading never fails on a healthy file, so every failure means damage, whatever SQLite calls it. */
 export function asRead<T>(read: () => T): T {
   try {
     return read();
@@ -12,7 +12,7 @@ export function asRead<T>(read: () => T): T {
   }
 }
 
-/** The file is as it was, and takes nothing: no room, no right, someone else at it, a disk that fails. */
+/** The file is unchanged and cannot be written: no room, no permission, in use elsewhere, or a failing disk. */
 export function isRefusal(error: unknown): boolean {
   if (!(error instanceof SqliteError)) return false;
   return /^SQLITE_(FULL|IOERR|READONLY|PERM|CANTOPEN|BUSY|LOCKED)/.test(error.code);

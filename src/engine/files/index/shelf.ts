@@ -1,13 +1,13 @@
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 
-// What the accelerator keeps on disk. All of it can be made again from the truth files, so nothing here
-// is ever synced for safety, and any doubt about it ends in `ShelfDamaged` and a rebuild.
+// The accelerator's data on disk. All of it can be rebuilt from the truth files, so nothing here is ever synced for
+// safety. Any doubt about it ends in `ShelfDamaged` and a rebuild.
 //
 // Atomicity: one `apply` is there as a whole or not at all, with the positions it belongs to.
 // Answers: a lookup is right, or says `undefined` for what was never applied, or throws `ShelfDamaged`.
 // Names of logs and documents are ASCII, so byte order and code unit order are the same.
 
-/** How far each truth file has been taken in, for example `{"turns":12,"pack:1":99999}`. */
+/** The position up to which each truth file is indexed, for example `{"turns":12,"pack:1":99999}`. */
 export type Positions = Readonly<Record<string, number>>;
 
 export interface Totals {
@@ -17,7 +17,7 @@ export interface Totals {
   readonly blobs: number;
   /** Raw bytes of all distinct blobs. */
   readonly blobBytes: number;
-  /** What they take on disk, record overhead included. */
+  /** The bytes that the blobs take on disk, record overhead included. */
   readonly storedBytes: number;
 }
 
@@ -29,7 +29,7 @@ export const NO_TOTALS: Totals = {
   storedBytes: 0,
 };
 
-/** Where a blob record starts. A blob may have several places; each is as good as the other. */
+/** The start of a blob record. A blob may have several places, and each is as good as the other. */
 export interface BlobPlace {
   readonly hash: Hash;
   readonly pack: number;
@@ -45,7 +45,7 @@ export interface PlaceRef {
   readonly offset: number;
 }
 
-/** All of its head that no other file could give back: what `heads.tbl` lost is made again from here. */
+/** The parts of a head that no other file could give back. A head that `heads.tbl` lost is rebuilt from here. */
 export interface ContextPlace {
   readonly head: number;
   readonly base: number;
@@ -61,11 +61,11 @@ export interface DocPlace {
   readonly removed: boolean;
 }
 
-/** Upserts, taken in order: the last one for a context, document or log wins. */
+/** Upserts, applied in order: the last one for a context, document or log wins. */
 export interface ShelfBatch {
   readonly blobs: readonly BlobPlace[];
   readonly sha256: readonly { readonly sha256: string; readonly hash: Hash }[];
-  /** A key is given one turn, for good. */
+  /** A key gets one turn, permanently. */
   readonly keys: readonly { readonly key: KeyHash; readonly turn: number }[];
   readonly patches: readonly { readonly turn: number; readonly seq: number }[];
   readonly contexts: readonly ({ readonly id: number } & ContextPlace)[];
@@ -77,24 +77,24 @@ export interface ShelfBatch {
   }[];
   readonly docs: readonly ({ readonly name: string } & DocPlace)[];
   readonly logs: readonly { readonly name: string; readonly removed: boolean }[];
-  /** Packs that are no more: every place in them is forgotten, now and when it comes up again. */
+  /** Packs that are gone: every place in them is forgotten, now and when it appears again. */
   readonly gonePacks: readonly number[];
-  /** Absolute; replaces what was there. */
+  /** Absolute totals, which replace the old ones. */
   readonly totals: Totals;
-  /** Replaces what was there. */
+  /** Positions, which replace the old ones. */
   readonly positions: Positions;
-  /** The caller sees to it that `merge` does the work which this batch leaves to be done. */
+  /** True when the caller makes sure that `merge` does the work that this batch leaves. */
   readonly mergeLater?: boolean;
 }
 
-/** What a change says besides its entries. */
+/** The part of a change besides its entries. */
 export type Covered = Pick<ShelfBatch, 'totals' | 'positions'>;
 
 export interface ContextPageQuery {
   readonly label?: string;
   readonly kind?: string;
   readonly limit: number;
-  /** Only what comes after this one in the order of the list. */
+  /** Only entries after this one in the order of the list. */
   readonly before?: { readonly updatedAt: number; readonly id: number };
 }
 
@@ -105,14 +105,14 @@ export interface Counts {
 }
 
 export interface Shelf {
-  /** Its file cannot be written, so it ends with the process. */
+  /** True when the shelf's file cannot be written: then the shelf ends with the process. */
   readonly inMemory?: boolean;
   positions(): Positions;
   totals(): Totals;
-  /** All packs that batches have called gone. */
+  /** All packs that batches have marked as gone. */
   gonePacks(): Iterable<number>;
   apply(batch: ShelfBatch): void;
-  /** Does some of what earlier batches left to be done, about `entries` of it; true when there is more. */
+  /** Does about `entries` of the work that earlier batches left. Returns true when there is more. */
   merge(entries: number): boolean;
   findBlob(hash: Hash): BlobPlace | undefined;
   findSha256(sha256: string): Hash | undefined;
@@ -123,23 +123,23 @@ export interface Shelf {
   getContext(id: number): ContextPlace | undefined;
   /** Ids of contexts that are not removed, by falling `updatedAt`, then falling id. */
   listContexts(query: ContextPageQuery): number[];
-  /** Also answers for a removed document: its version goes on. */
+  /** Also answers for a removed document: its version number continues. */
   findDoc(name: string): DocPlace | undefined;
-  /** Names that are not removed, sorted. */
+  /** Names of logs or documents that are not removed, sorted. */
   listDocs(prefix: string, limit: number, after?: string): string[];
   listLogs(prefix: string, limit: number, after?: string): string[];
   /** Every place once, with bounded memory. Changes made meanwhile may or may not be seen. */
   walkBlobs(): Iterable<BlobPlace>;
-  /** With what is true then, or with what was true before. */
+  /** Forgets places, together with the totals and positions of `next`. Without `next` the old ones stay. */
   forgetBlobs(places: readonly PlaceRef[], next?: Covered): void;
-  /** How many there are that are not removed. Reads the tables; not for hot paths. */
+  /** The numbers of entries that are not removed. Reads the tables, so not for hot paths. */
   counts(): Counts;
-  /** What was applied before the call survives a power cut when it resolves. */
+  /** Everything applied before the call survives a power cut when this resolves. */
   sync(): Promise<void>;
   close(): void;
 }
 
-/** The shelf can no longer be believed; throw it away and build it again from the truth files. */
+/** The shelf cannot be trusted any more. Discard it and rebuild it from the truth files. */
 export class ShelfDamaged extends Error {
   constructor(problem: string, options?: ErrorOptions) {
     super(`the index is damaged: ${problem}`, options);

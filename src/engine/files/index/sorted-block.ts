@@ -35,7 +35,7 @@ export function sortBlock(block: Buffer, entryBytes: number): Buffer {
     const from = (packed % BLOCK_ENTRIES_MAX) * entryBytes;
     const twinPossible = end > 0 && prefixAt(sorted, end - entryBytes) === prefixAt(block, from);
     if (twinPossible && hasTwin(sorted.subarray(0, end), block, from, entryBytes)) continue;
-    // For the 24 to 64 bytes of an entry a call takes three times as long as this.
+    // For the 24 to 64 bytes of an entry a call takes three times as long as this loop.
     for (let i = 0; i < entryBytes; i++) sorted[end + i] = block[from + i] ?? 0;
     end += entryBytes;
   }
@@ -86,7 +86,7 @@ export function sliceBlock(sorted: Buffer, entryBytes: number, from: number, to:
   return sorted.subarray(lowerBound(sorted, entryBytes, from), lowerBound(sorted, entryBytes, to));
 }
 
-/** The entries that still count: the block itself when all of them do. */
+/** The entries that still count. Returns the block itself when all of them do. */
 export function withoutGone(block: Buffer, entryBytes: number, isGone: IsGone): Buffer {
   const kept: Buffer[] = [];
   let start = 0;

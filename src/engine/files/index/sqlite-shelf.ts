@@ -27,8 +27,8 @@ import type {
   Totals,
 } from './shelf.ts';
 
-// The shelf in one SQLite file. What is looked up by hash is kept in sorted runs (see run-set.ts),
-// everything else in plain tables whose rows carry a checksum.
+// The shelf in one SQLite file. Entries that are looked up by hash are in sorted runs (see run-set.ts). Everything
+// else is in plain tables whose rows carry a checksum.
 // Invariants
 // - Each change is one transaction, and the manifest is written in it.
 // - After a failed change memory is loaded again from the file, so both say the same.
@@ -172,8 +172,8 @@ export class SqliteShelf implements Shelf {
   }
 
   /**
-   * The log of SQLite is enough: whoever opens the database next reads it first. The database file
-   * itself must not be touched: closing it anywhere in the process would drop SQLite's lock on it.
+   * Syncing the log of SQLite is enough: the next process that opens the database reads the log first. The database
+   * file itself must not be touched: closing it anywhere in the process would drop SQLite's lock on it.
    */
   async sync(): Promise<void> {
     if (this.inMemory) return;
@@ -192,7 +192,7 @@ export class SqliteShelf implements Shelf {
     if (isWhole) leaveCleanMark(this.#path);
   }
 
-  /** Lets go of the file without calling it clean. */
+  /** Releases the file without marking it clean. */
   abandon(): void {
     this.#db.close();
   }
@@ -206,13 +206,13 @@ export class SqliteShelf implements Shelf {
     this.#tables.names.verify();
   }
 
-  /** A damaged file must be possible to close, or it could not be replaced. */
+  /** Closing must work for a damaged file, or it could not be replaced. */
   #tryCheckpoint(): boolean {
     try {
       this.#db.pragma('wal_checkpoint(TRUNCATE)');
       return true;
     } catch {
-      // Without the mark, the next opening looks for itself.
+      // Without the mark, the next opening checks for itself.
       return false;
     }
   }

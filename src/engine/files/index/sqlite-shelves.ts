@@ -19,7 +19,7 @@ export function sqliteShelves(path: string): ShelfSource {
       if (fresh.inMemory === true) return fresh;
       fresh.close();
       removeDatabase(path);
-      // A crash between the two leaves a mark that fits no file, or none: both end in a rebuild.
+      // A crash between the two steps leaves a mark that fits no file, or none. Both end in a rebuild.
       renameSync(aside, path);
       if (existsSync(cleanMarkPath(aside))) renameSync(cleanMarkPath(aside), cleanMarkPath(path));
       return openSqliteShelf(path);

@@ -14,24 +14,24 @@ import type {
   Totals,
 } from './shelf.ts';
 
-// The accelerator as the engine sees it: what was added lately, in memory, in front of a shelf.
+// The accelerator as the engine sees it: recent additions in memory, in front of a shelf.
 // Invariants
 // - An entry is found from the moment it is added; pending entries win over the shelf's.
 // - A flush takes all pending entries, and the positions asked for at that moment cover exactly what
 //   has been added. If it fails, the entries stay pending and the next flush tries again.
 
 /**
- * Larger flushes make fewer and longer runs to look through, smaller ones shorter pauses. What is
- * pending when a process dies is read again from the tails of the truth files.
+ * Larger flushes make fewer and longer runs to search. Smaller flushes make shorter pauses. Entries that are
+ * pending when a process dies are read again from the tails of the truth files.
  */
 const FLUSH_LIMIT = 2048;
 const HOT_BLOBS = 4096;
-/** Entries that each merge is carried on by in one step. */
+/** The number of entries by which each merge advances in one step. */
 const MERGE_STEP = 512;
 
 export interface IndexOptions {
   readonly shelf: Shelf;
-  /** How far the truth files go that have been added so far. */
+  /** The ends of the truth files up to which entries have been added. */
   readonly positions: () => Positions;
   /** `maybeFlush` does nothing below this many pending entries. */
   readonly flushLimit?: number;
@@ -41,9 +41,9 @@ export class Index {
   readonly #shelf: Shelf;
   readonly #positions: () => Positions;
   readonly #flushLimit: number;
-  /** Places found on the shelf; a hot blob is then found without reading. */
+  /** Places found on the shelf. A hot blob is then found without reading. */
   readonly #hot: LruCache<Hash, BlobPlace> = new LruCache(HOT_BLOBS, () => 1);
-  /** Packs ever dropped. What is read again from the truth files after a crash may name one of them. */
+  /** All packs ever dropped. Data read again from the truth files after a crash may name one of them. */
   readonly #gone: Set<number>;
   #pending: Memtable = new Memtable();
   #totals: Totals;
@@ -64,7 +64,7 @@ export class Index {
     return this.#totals;
   }
 
-  /** Adds to the totals; a negative number takes away. They are stored with the next flush. */
+  /** Adds to the totals. A negative number subtracts. The next flush stores them. */
   count(change: Partial<Totals>): void {
     const { turns, logicalBytes, blobs, blobBytes, storedBytes } = this.#totals;
     this.#totals = {
@@ -79,7 +79,7 @@ export class Index {
   addBlob(place: BlobPlace): void {
     if (this.#gone.has(place.pack)) return;
     this.#pending.addBlob(place);
-    // Or the older place would be found again once this one is on the shelf.
+    // Otherwise the older place would be found again once this one is on the shelf.
     this.#hot.delete(place.hash);
   }
 
@@ -114,7 +114,7 @@ export class Index {
   findBlob(hash: Hash): BlobPlace | undefined {
     const near = this.#pending.findBlob(hash) ?? this.#hot.get(hash);
     if (near !== undefined) return near;
-    // What is pending about packs must count for the shelf, too.
+    // Pending removals of packs must count for the shelf, too.
     if (this.#pending.gonePacks.size > 0) this.flush();
     const place = this.#shelf.findBlob(hash);
     if (place !== undefined) this.#hot.set(hash, place);
@@ -164,7 +164,7 @@ export class Index {
     return this.#shelf.walkBlobs();
   }
 
-  /** Takes places away and counts what they held out, as one change. */
+  /** Removes places and subtracts their amounts from the totals, as one change. */
   forgetBlobs(places: readonly BlobPlace[]): void {
     this.flush();
     this.#hot.clear();
@@ -172,14 +172,14 @@ export class Index {
     this.#shelf.forgetBlobs(places, { totals: this.#totals, positions: this.#positions() });
   }
 
-  /** The pack is no more: its places are not found from now on. */
+  /** The pack is gone: its places are not found from now on. */
   dropPack(pack: number): void {
     this.#gone.add(pack);
     this.#pending.gonePacks.add(pack);
     this.#hot.clear();
   }
 
-  /** For a quiet moment, after an acknowledgement: flushes when enough is pending. */
+  /** Runs in a quiet moment, after an acknowledgement. Flushes when enough entries are pending. */
   maybeFlush(): void {
     if (this.#pending.size >= this.#flushLimit) this.flush();
   }
@@ -195,7 +195,7 @@ export class Index {
     await this.#shelf.sync();
   }
 
-  /** As `flush`, and leaves the longer part of the work to `merge`. */
+  /** Like `flush`, and leaves the longer part of the work to `merge`. */
   flushUnmerged(): void {
     if (this.#pending.size === 0) return;
     const batch = this.#pending.toBatch(this.#totals, this.#positions());
@@ -203,30 +203,30 @@ export class Index {
     this.#pending = new Memtable();
   }
 
-  /** A few milliseconds of what `flushUnmerged` left to be done; true when there is more. */
+  /** Does a few milliseconds of the work that `flushUnmerged` left. Returns true when there is more. */
   merge(): boolean {
     return this.#shelf.merge(MERGE_STEP);
   }
 
-  /** Writes everything pending to the shelf; with `always` the positions even when nothing is pending. */
+  /** Writes all pending entries to the shelf. With `always`, writes the positions even when nothing is pending. */
   flush(always = false): void {
     if (this.#pending.size === 0 && !always) return;
     this.#shelf.apply(this.#pending.toBatch(this.#totals, this.#positions()));
     this.#pending = new Memtable();
   }
 
-  /** Flushes and lets go of the shelf. */
+  /** Flushes and closes the shelf. */
   close(): void {
     try {
       this.flush();
     } finally {
-      // Whoever opens the store next would find the shelf in use.
+      // Otherwise the next process that opens the store would find the shelf in use.
       this.#shelf.close();
     }
   }
 }
 
-/** What a place adds to the totals, or takes away with it. */
+/** The amounts that a place adds to the totals, or subtracts when it is removed. */
 export function countOf({ rawLength, storedLength }: BlobPlace, sign: 1 | -1): Partial<Totals> {
   const storedBytes = sign * (BLOB_OVERHEAD_BYTES + storedLength);
   return { blobs: sign, blobBytes: sign * rawLength, storedBytes };

@@ -10,7 +10,7 @@ import { walkFolder } from '../disk/walk-folder.ts';
 
 const PAGE = 1000;
 
-/** Every log: extents, lines, lengths; and whether the index lists exactly these. */
+/** Checks every log: extents, lines, lengths, and whether the index lists exactly these logs. */
 export async function checkLogs(check: Check): Promise<void> {
   const { core, files, findings, writer } = check;
   for await (const path of walkFolder(files, EXTENTS_FOLDER)) {
@@ -24,7 +24,7 @@ export async function checkLogs(check: Check): Promise<void> {
     const page = core.index.listLogs('', PAGE, after);
     for (const name of page) {
       if ((await files.size(extentsFile(name))) > 0) continue;
-      // Removed meanwhile, or really gone.
+      // The log was removed meanwhile, or is really gone.
       await writer.exclusively(() => checkListed(check, name));
     }
     after = page.at(-1);
@@ -60,7 +60,7 @@ async function checkLog(check: Check, name: string): Promise<void> {
 interface Examining {
   readonly files: StoreFiles;
   readonly name: string;
-  /** How far beside their place lines may stand. */
+  /** The distance by which lines may be off their place. */
   readonly shift: number;
 }
 
@@ -69,7 +69,7 @@ interface Examined {
   readonly bytes: number;
 }
 
-/** One extent and its lines. An extent that is not there any more is fine. */
+/** Checks one extent and its lines. An extent that no longer exists is fine. */
 async function examine({ files, name, shift }: Examining, index: number): Promise<Examined> {
   const at = index * LOG_EXTENT_BYTES;
   const first = Math.max(0, at - LOG_EXTENT_BYTES);
@@ -81,7 +81,7 @@ async function examine({ files, name, shift }: Examining, index: number): Promis
   if (extent === undefined) {
     return { problem: { ...inExtent, what: `extent ${index} is damaged` }, bytes: 0 };
   }
-  // Where its lines begin is for the extent before to say, and that one was told.
+  // The extent before tells the start of these lines, and its damage was reported.
   if (before === undefined) return { bytes: 0 };
   const length = extent.endOffset - before.endOffset;
   if (length <= 0 || extent.endLine <= before.endLine) {

@@ -7,9 +7,9 @@ import { EXTENTS_FOLDER, extentsFile, logOfExtents } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { breathe, type CopyJob } from '../backup/copy-job.ts';
 
-// A log is known by its extents: one that was removed and begun again has others, even at the same
-// length. So the copy's extents are compared as a whole, 32 bytes per append, and the log goes on
-// where they end if they are the beginning of the store's.
+// Extents identify a log: a log that was removed and begun again has other extents, even at the same length. So the
+// copy's extents are compared as a whole, 32 bytes per append. If they are the beginning of the store's extents,
+// the copy of the log continues from their end.
 
 type Take = (write: JournalWrite) => Promise<void>;
 
@@ -17,15 +17,15 @@ const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 const PIECE_BYTES = 1024 * 1024;
 
 export interface CopiedLog {
-  /** How many extents the copy has; 0 when it has to begin anew. */
+  /** The number of extents in the copy. 0 when the copy has to begin anew. */
   readonly extents: number;
-  /** False when the log has to be looked at again, in a moment without commits. */
+  /** False when the log must be read again, in a moment without commits. */
   readonly sure: boolean;
 }
 
 export type CopiedLogs = Map<string, CopiedLog>;
 
-/** Copies all logs beside writers; whatever may have changed meanwhile is not sure. */
+/** Copies all logs beside writers. A log that may have changed meanwhile is not sure. */
 export async function copyLogs(job: CopyJob, trusted: boolean): Promise<CopiedLogs> {
   const { from, into, progress } = job;
   const copied: CopiedLogs = new Map();
@@ -43,7 +43,7 @@ export async function copyLogs(job: CopyJob, trusted: boolean): Promise<CopiedLo
 async function tryLog(job: CopyJob, name: string, trusted: boolean): Promise<CopiedLog> {
   const { from, into } = job;
   const known = trusted ? await knownExtents(job, name) : 0;
-  // Another log than the copy has: one that was begun anew, or one that lost its end.
+  // The copy has another log: the store's log was begun anew, or lost its end.
   if (known === undefined) return { extents: 0, sure: false };
   try {
     const take: Take = (write) => into.take(write);
@@ -55,7 +55,7 @@ async function tryLog(job: CopyJob, name: string, trusted: boolean): Promise<Cop
   }
 }
 
-/** Everything of a log from extent `known` on, checked. Returns how much the extents describe. */
+/** Copies a log from extent `known` on, with checks. Returns the length that the extents describe. */
 export async function copyLog(
   { from, take }: { from: StoreFiles; take: Take },
   name: string,
@@ -104,7 +104,7 @@ export async function removeLog(take: Take, name: string): Promise<void> {
   await take({ kind: 'remove', path: extentsFile(name) });
 }
 
-/** How many extents the copy has of this very log, 0 for none; undefined when it has another one. */
+/** The number of extents that the copy has of this very log, 0 for none. Undefined when it has another log. */
 async function knownExtents({ from, into }: CopyJob, name: string): Promise<number | undefined> {
   const theirs = await readExtents(into.files, name);
   if (theirs.length === 0) return 0;

@@ -10,13 +10,13 @@ import { extentsFile } from '../names.ts';
 import { extentOfLine, readExtent, readExtentLines } from './line-log.ts';
 import type { Writer } from '../commit/writer.ts';
 
-// Erasing lines: each is overwritten in place by one of the same length, together with the checksum of
-// its extent, through the journal, which is overwritten itself before and after. Nothing moves, so
-// whoever knows a place in the log still knows it. When it resolves, no file has the old lines.
-// Before, so that a crash leaves nothing in the journal whatever checkpoint it comes after; and after,
-// because the frames that overwrite an extent hold its other lines as they are now.
+// Erasing overwrites each line in place by one of the same length, together with the checksum of its extent,
+// through the journal. The journal itself is overwritten before and after. Nothing moves, so every known place in
+// the log stays valid. When the erasure resolves, no file has the old lines. The journal is overwritten before, so
+// that a crash leaves nothing in it, whatever checkpoint the crash follows. It is overwritten after, because the
+// frames that overwrite an extent hold its other lines as they are now.
 
-/** Small enough for the reserve: on a full disk the frame of an erasure goes there. */
+/** Small enough for the reserve: on a full disk the frame of an erasure uses that space. */
 const FRAME_BYTES_MAX = 1024 * 1024;
 
 export async function eraseLines(
@@ -27,7 +27,7 @@ export async function eraseLines(
   await writer.upkeep('erasing', async () => {
     const waiting = new Map(erasures.map(({ line, text }) => [line, text]));
     const state = (await writer.core.getLogState(log)) ?? EMPTY_LOG;
-    // All of them are tried before the first is written.
+    // All texts are checked before the first is written.
     for (const [, texts] of await byExtent(writer, log, state, waiting)) {
       await planExtent(writer, log, texts);
     }
@@ -54,7 +54,7 @@ async function byExtent(
 ): Promise<Map<number, ExtentTexts>> {
   const extents = new Map<number, ExtentTexts>();
   for (const [line, text] of waiting) {
-    // Throws for a line that is not there.
+    // Throws for a line that does not exist.
     if (line >= state.lines) padLine(log, line, undefined, text);
     const index = await extentOfLine(core.files, log, state, line);
     const known = extents.get(index);

@@ -7,13 +7,13 @@ import { corrupt } from '../disk/io-error.ts';
 import { extentsFile } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
-// A log is a plain file of JSON lines that people can read, and cannot carry checksums. Its extents
-// file has one fixed-size record per append: where it ends, at which line, and the checksum of its
-// bytes. Both grow in the same journal frame. Finding line n is a binary search over the extents.
+// A log is a plain file of JSON lines that people can read, and cannot carry checksums. Its extents file has one
+// fixed-size record per append: its end, its line number, and the checksum of its bytes. Both files grow in the
+// same journal frame. A binary search over the extents finds line n.
 
 const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 
-/** Undefined when nothing has extents of that name. */
+/** Undefined when there are no extents of that name. */
 export async function readLogState(files: StoreFiles, name: string): Promise<LogState | undefined> {
   if (!isName(name)) return undefined;
   const extentBytes = await files.size(extentsFile(name));
@@ -39,7 +39,7 @@ export async function hasLog(
   return (await files.size(name)) > 0 && !isDoc();
 }
 
-/** Up to `limit` lines from line `from`, each extent checked before a line of it is handed out. */
+/** Up to `limit` lines from line `from`. Each extent is checked before any of its lines is returned. */
 export async function readLines(
   files: StoreFiles,
   name: string,
@@ -81,7 +81,7 @@ export async function readExtentLines(
   return lines;
 }
 
-/** Extent `index`; the one before the first is the start of the file. */
+/** Extent `index`. The extent before the first is the start of the file. */
 export async function readExtent(
   files: StoreFiles,
   name: string,
@@ -94,7 +94,7 @@ export async function readExtent(
   return extent;
 }
 
-/** The extent that has a line which is there. */
+/** The extent that holds an existing line. */
 export async function extentOfLine(
   files: StoreFiles,
   name: string,

@@ -24,7 +24,7 @@ export async function mendLog(writer: Writer, name: string, quarantine: Quaranti
     return log?.damage.length === 0 ? undefined : log;
   };
   if ((await writer.exclusively(look)) === undefined) return;
-  // No frame from before may be replayed over the files as they will be.
+  // No earlier frame may be replayed over the mended files.
   await writer.checkpoint();
   await writer.exclusively(async () => {
     const log = await look();
@@ -39,7 +39,7 @@ export async function mendLog(writer: Writer, name: string, quarantine: Quaranti
   });
 }
 
-/** Whether bytes came or went before the last line, and not behind it. */
+/** Whether bytes were added or lost before the last line, and not behind it. */
 async function isMoved(log: DamagedLog): Promise<boolean> {
   const { endLine } = log.last.extent;
   if (log.shift === 0 || endLine === 0) return false;
@@ -70,7 +70,7 @@ async function* linesOf(log: DamagedLog): AsyncGenerator<Uint8Array, void, undef
   }
 }
 
-/** What stands there, as long as it should be. */
+/** The bytes at this place, padded to the right length. */
 async function unproved(log: DamagedLog, offset: number, end: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(end - offset).fill(SPACE);
   bytes.set(await log.files.read(log.name, offset, end - offset));
@@ -78,7 +78,7 @@ async function unproved(log: DamagedLog, offset: number, end: number): Promise<U
   return bytes;
 }
 
-/** An extent for the bytes behind the last one: their lines have numbers, and are never handed out. */
+/** Makes an extent for the bytes behind the last one. Their lines have numbers, and are never returned. */
 async function digHole(log: DamagedLog, quarantine: Quarantine): Promise<Uint8Array[]> {
   const { files, name, size, last } = log;
   const { endOffset: offset, endLine } = last.extent;
@@ -93,7 +93,7 @@ async function digHole(log: DamagedLog, quarantine: Quarantine): Promise<Uint8Ar
   if (end === LINE_FEED) {
     return [encodeLogExtent({ endOffset: size, endLine: lines, contentCrc: ~crc >>> 0 })];
   }
-  // A line that was torn ends here, too.
+  // A torn line ends here, too.
   const feed = Uint8Array.of(LINE_FEED);
   await files.replace(name, joined(readPieces(files, name, { from: 0, to: size }), [feed]));
   const contentCrc = ~crc32(feed, crc) >>> 0;

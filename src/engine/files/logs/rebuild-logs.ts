@@ -4,7 +4,7 @@ import { readExtent, readExtentLines, readLogState } from './line-log.ts';
 import { walkFolder } from '../disk/walk-folder.ts';
 import type { Rebuild } from '../index/rebuild.ts';
 
-/** Every log that has extents, each checked line by line against them. */
+/** Indexes every log that has extents, each checked line by line against them. */
 export async function rebuildLogs(rebuild: Rebuild): Promise<void> {
   for await (const path of walkFolder(rebuild.files, EXTENTS_FOLDER)) {
     const name = logOfExtents(path);

@@ -7,9 +7,9 @@ import { extentsFile } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Writer } from '../commit/writer.ts';
 
-// Reads around damage in a log. An extent proves its lines wherever they stand: at their place, or, after
-// a file became longer or shorter in one place, as far beside it as its end is. Where an extent is
-// damaged itself, the one behind it begins at a place that nobody knows, so the lines of both are left out.
+// Reads around damage in a log. An extent proves its lines wherever they are: at their place, or, after the file
+// became longer or shorter in one place, as far off as the file's end is. Where an extent is damaged itself, the
+// start of the next extent is unknown, so the lines of both are left out.
 
 /** An extent that can be read; -1 is the start of the file. */
 interface Known {
@@ -17,7 +17,7 @@ interface Known {
   readonly extent: LogExtent;
 }
 
-/** A log whose files may be damaged, as far as their lengths and the last extent tell. */
+/** A log whose files may be damaged, as described by their lengths and the last extent. */
 export interface DamagedLog {
   readonly files: StoreFiles;
   readonly name: string;
@@ -26,7 +26,7 @@ export interface DamagedLog {
   /** Bytes of the log, and of its extents. */
   readonly size: number;
   readonly extentBytes: number;
-  /** How much longer the file is than it should be. */
+  /** The number of bytes by which the file is longer than it should be. */
   readonly shift: number;
   readonly damage: readonly LogDamage[];
 }
@@ -34,12 +34,12 @@ export interface DamagedLog {
 /** The bytes of one or more extents, proved or not. */
 export interface Stretch {
   readonly offset: number;
-  /** Where they end by their extents. */
+  /** The end of these bytes by their extents. */
   readonly end: number;
   readonly lines: number;
-  /** Exactly what was written; undefined when that is not there any more. */
+  /** Exactly the bytes that were written. Undefined when they no longer exist. */
   readonly proved: Uint8Array | undefined;
-  /** They are proved and stand elsewhere than they should. */
+  /** True when the bytes are proved and not at their place. */
   readonly isMoved: boolean;
   readonly damage?: LogDamage;
 }
@@ -82,7 +82,7 @@ export async function salvageLog(
   name: string,
   range: LineRange,
 ): Promise<SalvagedLog | undefined> {
-  // Between two groups nothing moves, so what looks like damage is damage.
+  // Between two groups nothing moves, so apparent damage is real.
   return writer.exclusively(async () => {
     if (!(await writer.core.hasLog(name))) return undefined;
     return salvagePage(await openDamaged(writer.core.files, name), range);
@@ -105,7 +105,7 @@ export async function salvagePage(
   return { lines, bytes, page, damage: log.damage };
 }
 
-/** All of a log up to line `end`, from the extent that has line `from`. */
+/** Reads a log up to line `end`, from the extent that has line `from`. */
 export async function* walkStretches(
   log: DamagedLog,
   from: number,
@@ -161,10 +161,10 @@ function isProved(
   return count === lines && bytes.at(-1) === 10;
 }
 
-/** The last extent that can be read and ends at or before line `line`. */
+/** The last readable extent that ends at or before line `line`. */
 async function knownBefore({ files, name, last }: DamagedLog, line: number): Promise<Known> {
   let before = START;
-  // None of those after `before` and up to `floor` can be read.
+  // No extent after `before` and up to `floor` can be read.
   let floor = -1;
   let high = last.index;
   while (high - floor > 1) {
@@ -182,7 +182,7 @@ async function knownBefore({ files, name, last }: DamagedLog, line: number): Pro
   return before;
 }
 
-/** The extent that ends next: of those up to the last one, the first that goes on from `before`. */
+/** The extent that ends next: the first one up to the last that continues from `before`. */
 async function nextKnown({ files, name, last }: DamagedLog, before: Known): Promise<Known> {
   let index = before.index + 1;
   for (let count = 1; index < last.index; count = PAGE_EXTENTS) {
@@ -200,7 +200,7 @@ function goesOn(a: LogExtent, b: LogExtent): boolean {
   return a.endLine < b.endLine && a.endOffset < b.endOffset;
 }
 
-/** From `from` downwards the first extent that can be read and fits; undefined when none is above `above`. */
+/** The first readable and fitting extent from `from` downwards. Undefined when there is none above `above`. */
 async function lastKnown(
   files: StoreFiles,
   name: string,
