@@ -199,6 +199,21 @@ describe('patches', () => {
     });
   });
 
+  it('leave no hash of their payload with the key, and keys of older versions count', async () => {
+    const { engine } = server.served;
+    const context = await createContext(peer);
+    const { turn } = await append(peer, context, 'first');
+    const key = Buffer.from('k');
+    const first = await peer.must(...patchOf(turn, 'a password', { key }));
+    const [name = ''] = await engine.listDocs(`patch-keys/${turn}/`, 10);
+    const { content, version } = (await engine.getDoc(name))!;
+    const payload = hashBytes(Buffer.from('a password'));
+    expect(content).not.toContain(payload);
+    const old = JSON.stringify({ payload, tombstone: false, after: 0 });
+    await engine.commit({ docs: [{ name, content: old, expectedVersion: version }] });
+    expect(await peer.must(...patchOf(turn, 'a password', { key }))).toEqual(first);
+  });
+
   it('are made once also when the same request comes over two connections', async () => {
     const context = await createContext(peer);
     const { turn } = await append(peer, context, 'first');

@@ -13,7 +13,10 @@ export interface PlannedPatch extends Batch {
 }
 
 interface KeyNote {
-  readonly payload: string;
+  /** A hash of the key and the payload's hash. The hash alone would let a reader check a guess of what was erased. */
+  readonly asked?: string;
+  /** The payload's hash, in notes of older versions. */
+  readonly payload?: string;
   readonly tombstone: boolean;
   /** The newest patch on the turn before this one; 0 when there was none. */
   readonly after: number;
@@ -34,7 +37,7 @@ export async function commitPatchOnce(
       return firstResult(JSON.parse(known.content) as KeyNote, { patch, patches, key });
     }
     const after = patches.at(-1)?.seq ?? 0;
-    const note: KeyNote = { payload: patch.payload, tombstone: patch.tombstone, after };
+    const note: KeyNote = { asked: askedOf(key, patch), tombstone: patch.tombstone, after };
     try {
       const { patches: stored } = await engine.commit({
         ...planned,
@@ -53,6 +56,10 @@ export async function commitPatchOnce(
   }
 }
 
+function askedOf(key: string, { payload }: PatchAppend): string {
+  return hashBytes(encodeUtf8(`${payload}${key}`));
+}
+
 function missesExpected(error: QuipuError<'HEAD_MOVED'>, patch: PatchAppend): boolean {
   return patch.expectedSeq !== undefined && error.data.context === String(patch.turn);
 }
@@ -65,7 +72,8 @@ interface Repeated {
 
 function firstResult(note: KeyNote, { patch, patches, key }: Repeated): PatchRow {
   const first = patches.find(({ seq }) => seq > note.after);
-  const isSame = note.payload === patch.payload && note.tombstone === patch.tombstone;
+  const isAsked = note.asked === askedOf(key, patch) || note.payload === patch.payload;
+  const isSame = isAsked && note.tombstone === patch.tombstone;
   if (isSame && first !== undefined) return first;
   throw new QuipuError(
     'IDEMPOTENCY_CONFLICT',
