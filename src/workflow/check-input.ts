@@ -22,7 +22,7 @@ export function checkText(text: unknown, what: string, maxBytes: number): string
 export function checkMeta(meta: unknown): JsonObject {
   if (meta === undefined) return {};
   if (kindOf(meta) !== 'object') throw invalid('meta', `is an object, got ${kindOf(meta)}`);
-  // As it will be read back, whatever toJSON and undefined make of it.
+  // This is the value as it will be read back, after toJSON and without undefined fields.
   const text = canonicalJson(meta);
   checkText(text, 'meta', META_BYTES_MAX);
   return parseBoundedJson(text) as JsonObject;
@@ -40,7 +40,7 @@ export function checkSignal(signal: unknown): AbortSignal | undefined {
   throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
 }
 
-/** Every artifact is there: an edge of the graph never dangles. */
+/** Checks that every artifact is stored: an edge of the graph never dangles. */
 export async function checkRefs(engine: Engine, refs: unknown): Promise<readonly Hash[]> {
   if (refs === undefined) return [];
   if (!Array.isArray(refs)) throw invalid('refs', `is an array of hashes, got ${kindOf(refs)}`);

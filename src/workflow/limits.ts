@@ -1,6 +1,6 @@
-// What a workflow may write and ask for. Limits keep one thread from costing the others their memory.
+// Limits of workflows. They keep one thread from costing the others their memory.
 
-/** A collection follows nodes up to twice this size, so every node written here is followed. */
+/** A garbage collection follows nodes up to twice this size, so it follows every node written here. */
 export const NODE_BYTES_MAX: number = 8 * 1024 * 1024;
 export const PROMPT_BYTES_MAX: number = 8 * 1024 * 1024;
 export const META_BYTES_MAX: number = 256 * 1024;
@@ -10,13 +10,13 @@ export const CONTENT_REFS_MAX = 10_000;
 export const ANCESTORS_MAX = 10;
 export const ROUNDS_DEFAULT = 10;
 export const ROUNDS_MAX = 1_000_000;
-/** Children of children: deeper is a workflow that calls itself for ever. */
+/** The limit for children of children: a deeper workflow calls itself for ever. */
 export const DEPTH_MAX = 16;
 export const STEPS_DEFAULT = 50;
 export const STEPS_MAX = 1000;
 export const LIST_DEFAULT = 50;
 export const LIST_MAX = 10_000;
-/** How often a change is planned again because other threads of the bundle moved first. */
+/** A change is planned again this often when other threads of the bundle moved first. */
 export const TRIES_MAX = 200;
 export const BUNDLE_BYTES_MAX: number = 4 * 1024 * 1024;
 export const NAME_CHARS_MAX = 64;

@@ -4,7 +4,7 @@ import { BUNDLES_PREFIX, bundleOfIndex, historyPrefix } from './names.ts';
 
 const NAMES_AT_ONCE = 1000;
 
-/** Every bundle that ever had a thread: its index stays when it is empty. */
+/** Yields every bundle that ever had a thread: its index stays when it is empty. */
 export async function* eachBundle(engine: Engine): AsyncGenerator<Hash, void, undefined> {
   for await (const name of eachName((after) =>
     engine.listDocs(BUNDLES_PREFIX, NAMES_AT_ONCE, after),
@@ -14,7 +14,7 @@ export async function* eachBundle(engine: Engine): AsyncGenerator<Hash, void, un
   }
 }
 
-/** The logs of finished threads of a bundle, oldest day first. */
+/** Yields the logs of finished threads of a bundle, oldest day first. */
 export function eachHistory(engine: Engine, bundle: Hash): AsyncGenerator<string, void, undefined> {
   return eachName((after) => engine.listLogs(historyPrefix(bundle), NAMES_AT_ONCE, after));
 }

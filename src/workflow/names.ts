@@ -5,7 +5,7 @@ import { invalid } from '../base/errors.ts';
 import { NAME_CHARS_MAX } from './limits.ts';
 import type { ThreadId } from './threads/thread-id.ts';
 
-// Where workflows are kept: documents and logs of the store, published as plain files of these names.
+// Names of the documents and logs of workflows. The store publishes them as plain files of these names.
 
 export const REGISTRY_DOC = 'workflows/workflow.yaml';
 export const BUNDLES_PREFIX = 'workflows/bundles/';
@@ -17,7 +17,7 @@ export function indexDoc(bundle: Hash): string {
   return `${BUNDLES_PREFIX}${bundle}/threads.json`;
 }
 
-/** The bundle whose index this document is. */
+/** Returns the bundle whose index this document is. */
 export function bundleOfIndex(name: string): Hash | undefined {
   const [, hash] = INDEX_NAME.exec(name) ?? [];
   return hash === undefined ? undefined : toHash(hash);
@@ -45,7 +45,7 @@ export function noteDoc(thread: ThreadId): string {
   return `${NOTES_PREFIX}${thread}.json`;
 }
 
-/** The name of a workflow. Lower case, so that none looks like the id of a thread. */
+/** Checks the name of a workflow. Names are lower case, so that none looks like the id of a thread. */
 export function checkName(name: unknown): string {
   if (typeof name === 'string' && /^[a-z0-9][a-z0-9._-]*$/.test(name)) {
     if (name.length <= NAME_CHARS_MAX) return name;
@@ -58,7 +58,7 @@ export function checkName(name: unknown): string {
 
 const ROLE_CHARS_MAX = 128;
 
-/** A role as a caller may name it: those with two underscores are the engine's own. */
+/** Checks a role that a caller names: roles with two underscores are the engine's own. */
 export function checkRole(role: unknown): string {
   const checked = checkLine(role, 'role', ROLE_CHARS_MAX);
   if (checked === '') throw invalid('role', 'is empty');

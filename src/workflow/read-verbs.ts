@@ -90,7 +90,7 @@ export function readVerbs(world: WorkflowWorld): ReadVerbs {
     },
   };
 
-  /** Where the page before a step begins. A step of another start is none of the thread's. */
+  /** Returns the beginning of the page before a step. A step with another start does not belong to the thread. */
   async function parentOf(
     before: string,
     start: string,

@@ -11,8 +11,8 @@ import { parseNote } from './threads/thread-note.ts';
 const LINES_AT_ONCE = 1000;
 
 /**
- * Head and start of every thread, under way or finished, and the bundles that run them. Indexes are read
- * before histories: a thread that ends in between is seen in one of them, or in both.
+ * Yields head and start of every thread, under way or finished, and the bundles that run them. Indexes are read before
+ * histories: a thread that ends in between is seen in one of them, or in both.
  */
 export function workflowRoots(engine: Engine): RootSource {
   return {

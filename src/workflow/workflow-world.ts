@@ -3,10 +3,10 @@ import type { Lifetime } from '../base/lifetime.ts';
 import type { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Engine } from '../engine/engine.ts';
 
-/** The text at an `artifact://…` address, of the session given first. A QuipuError says why there is none. */
+/** Reads the text at an `artifact://…` address, of the session given first. A QuipuError tells why there is none. */
 export type ReadArtifact = (url: string, session: string | undefined) => Promise<string>;
 
-/** What every verb of workflows stands on. */
+/** The context in which every verb of workflows works. */
 export interface WorkflowWorld {
   readonly engine: Engine;
   readonly lifetime: Lifetime;
@@ -14,7 +14,7 @@ export interface WorkflowWorld {
   readonly clock: () => number;
   /** Changes of one index wait for each other here rather than collide in the engine. */
   readonly changes: OneAtATime<Hash>;
-  /** What a bundle may take to load, to choose the next role and to extract. */
+  /** The time that a bundle may take to load, to choose the next role and to extract. */
   readonly quickMs: number;
   /** Absent where there are no sessions. */
   readonly readArtifact?: ReadArtifact | undefined;

@@ -6,17 +6,16 @@ import type { Step, StepPage, Thread, ThreadContext } from './threads/thread.ts'
 import type { ThreadId } from './threads/thread-id.ts';
 import type { ThreadEntry } from './threads/thread-index.ts';
 
-// Threads of agents with roles, as chains of immutable nodes. Every change is one commit: there is no moment
-// in which a step is recorded and the thread does not lead to it, or a thread is neither under way nor
-// finished.
+// Threads of agents with roles, as chains of immutable nodes. Every change is one commit. There is no moment in which a
+// step is recorded and the thread does not lead to it, or a thread is neither under way nor finished.
 
 export interface StartThread {
   /** The workflow's name. */
   readonly name: string;
   readonly prompt: string;
-  /** Default: the bundle registered under the name. It need not be stored, unless something runs it. */
+  /** Default: the bundle registered under the name. The bundle need not be stored, unless something runs it. */
   readonly bundle?: Hash;
-  /** Default 10; `run` takes what the bundle says. */
+  /** Default 10; `run` uses the bundle's value. */
   readonly maxRounds?: number;
   readonly depth?: number;
   /** The state of the caller, for a child. */
@@ -27,12 +26,12 @@ export interface NewStep {
   readonly role: string;
   readonly content: string;
   readonly meta?: JsonObject;
-  /** Artifacts: hashes of blobs that are stored, else NOT_FOUND. */
+  /** Artifacts: hashes of stored blobs, else the call fails with NOT_FOUND. */
   readonly refs?: readonly string[];
   /** A summary of everything before this step. */
   readonly compact?: string;
   readonly childThread?: ThreadId;
-  /** The head must be this, else HEAD_MOVED. */
+  /** The head must be this, else the call fails with HEAD_MOVED. */
   readonly expectedHead?: Hash;
 }
 
@@ -50,14 +49,14 @@ export interface ForkOptions {
   readonly at?: string | number;
 }
 
-/** The summary itself, or how to come to it. */
+/** The summary itself, or a way to make it. */
 export type Summarise =
   | string
   | ((context: ThreadContext) => string | Promise<string>)
   | { readonly command: string; readonly signal?: AbortSignal };
 
 export interface ListThreads {
-  /** Default `'active'`, which has those that are paused. */
+  /** Default `'active'`, which includes paused threads. */
   readonly state?: 'active' | 'completed' | 'all';
   readonly bundle?: Hash;
   /** Default 50. */
@@ -73,7 +72,7 @@ export interface ThreadPage {
 export interface StepsOptions {
   /** Default 50. */
   readonly limit?: number;
-  /** The page before this step. Default: the last ones. */
+  /** Read the page before this step. Default: the last steps. */
   readonly before?: string;
   /** Default true. */
   readonly content?: boolean;
@@ -82,7 +81,7 @@ export interface StepsOptions {
 export interface LiveOptions {
   /** The last step seen. Default: from the first one on. */
   readonly after?: string;
-  /** Ends the iteration; it then returns, it does not throw. */
+  /** Ends the iteration. The iterator then returns, and does not throw. */
   readonly signal?: AbortSignal;
 }
 
@@ -99,39 +98,39 @@ export interface Workflows {
   step(id: string, step: NewStep): Promise<Step>;
   /** Appends an `__end__` and moves the thread from `threads.json` to the history. */
   end(id: string, end?: EndThread): Promise<Step>;
-  /** A thread of its own that goes on from a step of this one. No node is copied. */
+  /** Makes a thread of its own that goes on from a step of this one. No node is copied. */
   fork(id: string, options?: ForkOptions): Promise<Thread>;
   /** Appends a step that stands for everything before it, so that contexts stay short. */
   compact(id: string, summarise: Summarise): Promise<Step>;
-  /** Forgets a thread. What only it led to goes with the next collection of garbage. */
+  /** Forgets a thread. Nodes that only this thread led to go with the next garbage collection. */
   remove(id: string): Promise<void>;
 
   get(id: string): Promise<Thread | undefined>;
   list(options?: ListThreads): Promise<ThreadPage>;
   steps(id: string, options?: StepsOptions): Promise<StepPage>;
-  /** What a model is shown: walks back to the newest summary, or to the beginning. */
+  /** Returns the context for a model: walks back to the newest summary, or to the beginning. */
   context(id: string): Promise<ThreadContext>;
-  /** Debug lines of a thread, oldest first. */
+  /** Returns debug lines of a thread, oldest first. */
   info(
     id: string,
     options?: { readonly from?: number; readonly limit?: number },
   ): Promise<readonly JsonObject[]>;
-  /** The steps that are there and those to come, until the thread ends or is removed. */
+  /** Yields the steps that are there and those to come, until the thread ends or is removed. */
   live(id: string, options?: LiveOptions): AsyncIterable<Step>;
-  /** `threads.json` of a bundle, now and after every change; a reader that is far behind gets the newest. */
+  /** Yields `threads.json` of a bundle, now and after every change; a reader that is far behind gets the newest. */
   watchIndex(
     bundle: string,
     options?: { readonly signal?: AbortSignal },
   ): AsyncIterable<IndexChange>;
-  /** Every hash that these lead to over `refs` and `compact`. */
+  /** Returns every hash that these lead to over `refs` and `compact`. */
   findReachableHashes(roots: Iterable<string>): Promise<Set<Hash>>;
 
   /** Starts a thread of a registered bundle and runs it here, in this process, to its end. */
   run(name: string, options: RunOptions): Promise<RunResult>;
   /** Runs a thread on from its last step, also one whose process died. No recorded step is run again. */
   resume(id: string, options?: Omit<RunOptions, 'prompt' | 'maxRounds'>): Promise<RunResult>;
-  /** Whoever runs it stops behind the step it is at. */
+  /** The process that runs the thread stops behind the current step. */
   pause(id: string): Promise<Thread>;
-  /** Ends it with return code 130; whoever runs it stops at once. */
+  /** Ends the thread with return code 130; the process that runs it stops at once. */
   kill(id: string, reason?: string): Promise<Step>;
 }

@@ -8,8 +8,8 @@ import { readSteps } from '../steps/to-step.ts';
 import { walkSteps } from '../steps/walk-steps.ts';
 
 /**
- * Walks back from the head. A state with a summary ends the walk: the summary stands for everything before
- * it. The thread's note says which state that is, so that the last hop does not reach beyond it.
+ * Walks back from the head. A state with a summary ends the walk: the summary stands for everything before it. The
+ * thread's note names that state, so that the last hop does not reach beyond it.
  */
 export async function assembleContext(engine: Engine, id: ThreadId): Promise<ThreadContext> {
   const found = await findThread(engine, id);
@@ -23,7 +23,7 @@ export async function assembleContext(engine: Engine, id: ThreadId): Promise<Thr
     compact ? readText(engine, compact, 'summary') : undefined,
     readSteps(engine, states.toReversed()),
   ]);
-  // A state that is nothing but a summary has nothing to show beside it.
+  // A state that is nothing but a summary has nothing else to show.
   const steps = read.filter((step) => step.compact === undefined || step.content !== '');
   return { thread, start, ...(summary !== undefined && { summary }), steps };
 }

@@ -1,6 +1,6 @@
 import type { ThreadContext } from '../threads/thread.ts';
 
-/** A context as text, for whoever reads it from standard input. */
+/** Renders a context as text, for a program that reads it from standard input. */
 export function renderContext({ start, summary, steps }: Omit<ThreadContext, 'thread'>): string {
   const parts = [`# ${start.name}`, start.prompt];
   if (summary !== undefined) parts.push('## Summary of the steps before', summary);

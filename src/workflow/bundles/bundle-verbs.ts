@@ -96,7 +96,7 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowWorld)
   }
 }
 
-/** The name stands for `hash` from now on. */
+/** Makes the name stand for `hash` from now on. */
 function withVersion(
   registered: Registered | undefined,
   { name, hash, since }: { name: string; hash: Hash; since: number },

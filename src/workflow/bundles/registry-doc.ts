@@ -35,7 +35,7 @@ export function toBundle(registered: Registered): RegisteredBundle {
   return { ...registered, hash: newest.hash };
 }
 
-/** Changes the registry; the plan is made again when another process was faster. */
+/** Changes the registry. The plan is made again when another process was faster. */
 export async function changeRegistry(
   engine: Engine,
   plan: (registry: Registry) => Registry,
@@ -58,8 +58,8 @@ export async function changeRegistry(
 }
 
 /**
- * The one door to the code of a bundle. A thread names any hash, and whoever may write can put any bytes; what is run
- * is what somebody registered, who may do that.
+ * The only way to the code of a bundle. A thread may name any hash, and any client that may write can put any bytes. So
+ * only a bundle runs that a caller with that right registered.
  */
 export async function readBundleSource(engine: Engine, hash: Hash): Promise<Uint8Array> {
   const { registry } = await readRegistry(engine);

@@ -18,8 +18,8 @@ export interface Registered {
 
 export type Registry = ReadonlyMap<string, Registered>;
 
-// `workflow.yaml` is written as JSON, which every reader of YAML 1.2 takes, and is read as JSON: the store
-// keeps documents of JSON alone, and two ways to write one thing would be one too many.
+// `workflow.yaml` is written as JSON, which every reader of YAML 1.2 accepts, and is read as JSON. The store keeps only
+// documents of JSON, and two ways to write one thing would be one too many.
 
 export function parseRegistry(content: string): Registry {
   const { workflows = {} } = parseObject(REGISTRY_DOC, content);

@@ -6,7 +6,7 @@ import type { BlobPut } from '../../engine/batch.ts';
 import { NODE_BYTES_MAX } from '../limits.ts';
 import type { WorkflowNode } from './nodes.ts';
 
-/** Equal nodes are one blob, whoever writes them. */
+/** Equal nodes are one blob, whichever process writes them. */
 export function encodeNode(node: WorkflowNode): BlobPut {
   const bytes = encodeUtf8(canonicalJson(node));
   if (bytes.length <= NODE_BYTES_MAX) return { hash: hashBytes(bytes), bytes };

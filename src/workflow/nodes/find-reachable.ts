@@ -4,12 +4,12 @@ import type { WorkflowNode } from './nodes.ts';
 import type { BlobReader } from './node-reader.ts';
 import { parseNode } from './parse-node.ts';
 
-/** Nodes read side by side. */
+/** The number of nodes read side by side. */
 const AT_ONCE = 64;
 
 /**
- * Every hash that these lead to, themselves included, over `refs` and `compact`. A blob that is no node
- * (a prompt, a summary, an artifact) is an end. NOT_FOUND names a hash that is missing: what cannot be
+ * Returns every hash that these lead to, themselves included, over `refs` and `compact`. A blob that is not a node (a
+ * prompt, a summary, an artifact) is an end. Throws NOT_FOUND with the hash of a missing blob: a blob that cannot be
  * read might have led further.
  */
 export async function findReachableHashes(

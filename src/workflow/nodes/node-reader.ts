@@ -4,10 +4,10 @@ import type { Engine } from '../../engine/engine.ts';
 import type { ContentNode, StartNode, StateNode, WorkflowNode } from './nodes.ts';
 import { damaged, parseNode } from './parse-node.ts';
 
-/** What reading nodes needs of a store. */
+/** The part of a store that reading nodes needs. */
 export type BlobReader = Pick<Engine, 'viewBlob'>;
 
-/** NOT_FOUND or CORRUPT with the hash, never a node that is not one. */
+/** Throws NOT_FOUND or CORRUPT with the hash, and never returns an invalid node. */
 export async function readNode(blobs: BlobReader, hash: Hash): Promise<WorkflowNode> {
   const bytes = await blobs.viewBlob(hash);
   if (bytes !== undefined) return parseNode(hash, bytes);
@@ -35,7 +35,7 @@ export async function readContent(blobs: BlobReader, hash: Hash): Promise<Conten
   throw damaged(hash, `a content was expected and a ${node.type} found`);
 }
 
-/** A blob of text that a node names: a prompt or a summary. */
+/** Reads a blob of text that a node names: a prompt or a summary. */
 export async function readText(blobs: BlobReader, hash: Hash, what: string): Promise<string> {
   const bytes = await blobs.viewBlob(hash);
   if (bytes === undefined) {

@@ -1,19 +1,19 @@
 import type { Hash } from '../../base/brand.ts';
 import type { ThreadId } from '../threads/thread-id.ts';
 
-// What a thread is made of: blobs of canonical JSON `{type, payload, refs}`. Nothing in them changes,
-// and everything they need stands in `refs` (and `compact`), so a collection follows these alone.
+// The nodes of a thread: blobs of canonical JSON `{type, payload, refs}`. Nodes never change, and everything they need
+// stands in `refs` (and `compact`), so a garbage collection follows these alone.
 
 export interface JsonObject {
   readonly [name: string]: unknown;
 }
 
-/** What a workflow was started with. It names no thread: forks share it. */
+/** The start of a workflow. This node names no thread: forks share it. */
 export interface StartNode {
   readonly type: 'start';
   readonly payload: {
     readonly name: string;
-    /** Of the bundle that runs it. */
+    /** The hash of the bundle that runs the workflow. */
     readonly hash: Hash;
     readonly maxRounds: number;
     /** 0, or one more than the depth of the workflow that called this one. */
@@ -38,7 +38,7 @@ export interface StatePayload {
   readonly timestamp: number;
   /** A blob with a summary of everything before this step. */
   readonly compact?: Hash | null;
-  /** The thread that did this step, when that was a workflow of its own. */
+  /** The thread that did this step, when the step was a workflow of its own. */
   readonly childThread?: ThreadId;
 }
 
@@ -49,7 +49,7 @@ export interface StateNode {
   readonly refs: StateRefs;
 }
 
-/** What a role said, and the artifacts that it made. */
+/** The output of a role, and the artifacts that it made. */
 export interface ContentNode {
   readonly type: 'content';
   readonly payload: string;
@@ -61,7 +61,7 @@ export type WorkflowNode = StartNode | StateNode | ContentNode;
 export const END_ROLE = '__end__';
 export const COMPACT_ROLE = '__compact__';
 
-/** A state where it stands. */
+/** A state with its hash. */
 export interface StateAt {
   readonly hash: Hash;
   readonly node: StateNode;

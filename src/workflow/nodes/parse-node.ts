@@ -42,7 +42,7 @@ const STATE: Shape = {
   childThread: { check: isThreadId, optional: true },
 };
 
-/** The node in these bytes, or CORRUPT that names the hash: a history is never silently shorter. */
+/** Returns the node in these bytes, or throws CORRUPT with the hash: a history is never silently shorter. */
 export function parseNode(hash: Hash, bytes: Uint8Array): WorkflowNode {
   const node = parseJson(hash, bytes);
   checkShape(hash, 'node', node, NODE);

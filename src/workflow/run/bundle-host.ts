@@ -5,12 +5,12 @@ import { checkModule } from './descriptor.ts';
 import type { Descriptor, LoadedModule } from './descriptor.ts';
 import { RunFailure } from './run-failure.ts';
 
-// A bundle is code of others. It runs in a thread of its own, so that a loop without end, a call of exit and
-// memory without bound end that thread and nothing else. It is no wall against malice: a bundle can do what
-// this process can.
+// A bundle is code of others. It runs in a thread of its own, so that an endless loop, a call of exit and unbounded
+// memory end that thread and nothing else. This is no protection against malice: a bundle can do everything that this
+// process can.
 
 const MEMORY_MB = 512;
-/** What a bundle prints is kept for the debug log, up to this much between two steps. */
+/** The debug log keeps the output of a bundle, up to this much between two steps. */
 const OUTPUT_CHARS_MAX = 16_384;
 
 interface Seen extends LoadedModule {
@@ -21,7 +21,7 @@ interface Answer {
   readonly id: number;
   readonly value?: unknown;
   readonly error?: string;
-  /** What was printed; it answers nothing. */
+  /** Printed output; this message answers no question. */
   readonly output?: string;
 }
 
@@ -31,9 +31,9 @@ interface Waiting {
 }
 
 export interface AskOptions {
-  /** Who is to blame when time is up. */
+  /** The one to blame when time is up. */
   readonly who: string;
-  /** Default the time for what is quick. */
+  /** Default: the time for quick calls. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -55,10 +55,10 @@ export class BundleHost implements AsyncDisposable {
     this.#worker = new Worker(new URL(program), {
       workerData: Buffer.from(source).toString('base64'),
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
-      // What a bundle prints must not mix with what this program prints.
+      // The output of a bundle must not mix with the output of this program.
       stdout: true,
       stderr: true,
-      // Flags of this process, of its test runner among others, are none of a bundle's business.
+      // Flags of this process, such as those of its test runner, are not for a bundle.
       execArgv: [],
     });
     this.#worker.on('message', (answer: Answer) => {
@@ -78,7 +78,7 @@ export class BundleHost implements AsyncDisposable {
     this.#worker.on('exit', () => this.#end('the bundle ended its thread'));
   }
 
-  /** INVALID with the reason for what is no bundle. */
+  /** Throws INVALID with the reason for a module that is not a bundle. */
   static async load(source: Uint8Array, quickMs: number): Promise<BundleHost> {
     const host = new BundleHost(source, quickMs);
     try {
@@ -106,7 +106,7 @@ export class BundleHost implements AsyncDisposable {
     return this.#seen?.hasExtract === true;
   }
 
-  /** Throws RunFailure when the bundle does, takes too long, or is stopped; the last two end its thread. */
+  /** Throws RunFailure when the bundle throws, takes too long, or is stopped; the last two end its thread. */
   async ask(what: string, args: readonly unknown[], options: AskOptions): Promise<unknown> {
     this.#asked += 1;
     const id = this.#asked;
@@ -115,7 +115,7 @@ export class BundleHost implements AsyncDisposable {
     return answer;
   }
 
-  /** What it printed since the last call. */
+  /** Returns the output since the last call. */
   takeOutput(): string {
     const output = this.#output;
     this.#output = '';
@@ -142,7 +142,7 @@ export class BundleHost implements AsyncDisposable {
     const begin = (): void => {
       timer = setTimeout(() => stop(`${who} took longer than ${timeoutMs} ms`), timeoutMs);
     };
-    // What a machine with much to do takes to make a thread is not the bundle's time.
+    // The time that a busy machine takes to make a thread is not the bundle's time.
     if (this.#isOnline) begin();
     else this.#worker.once('online', begin);
     const abort = (): void => stop(`${who} was stopped`);

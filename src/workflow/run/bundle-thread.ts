@@ -1,7 +1,7 @@
 /**
- * The program of the thread that a bundle lives in: it loads the module it is given and does what it is told,
- * one answer for each question. It is text because it has to start from sources as well as from a build.
- * Values travel as JSON, so nothing that a bundle returns is more than data on the other side.
+ * The program of the thread in which a bundle runs. The program loads the given module and carries out requests, with
+ * one answer for each. The program is text because it has to start from sources as well as from a build. Values travel
+ * as JSON, so a bundle's result is only data on the other side.
  */
 export const BUNDLE_THREAD = `
 import { parentPort, workerData } from 'node:worker_threads';
@@ -14,7 +14,7 @@ const failure = (error) => {
 const matches = (when, last) =>
   Object.entries(when).every(([name, value]) => JSON.stringify(last?.meta?.[name]) === JSON.stringify(value));
 
-// The same way as answers, so that what was printed before one is there before it.
+// Output takes the same way as answers, so that output printed before an answer arrives before it.
 for (const stream of [process.stdout, process.stderr]) {
   stream.write = (piece, ...rest) => {
     parentPort.postMessage({ output: String(piece) });

@@ -13,15 +13,15 @@ export interface RoleDescriptor {
   readonly command?: string;
   /** A registered workflow that does this step as a thread of its own. */
   readonly workflow?: string;
-  /** What it says is a summary of everything before. */
+  /** The output of this role is a summary of everything before. */
   readonly compact?: true;
-  /** What `meta` must be like. */
+  /** The schema of `meta`. */
   readonly schema?: JsonSchema;
   /** Default ten minutes. */
   readonly timeoutMs?: number;
 }
 
-/** What a bundle says about itself. */
+/** A bundle's description of itself. */
 export interface Descriptor {
   readonly name: string;
   readonly description?: string;
@@ -29,13 +29,13 @@ export interface Descriptor {
   readonly roles: Readonly<Record<string, RoleDescriptor>>;
 }
 
-/** What was seen of a module when it was loaded. */
+/** The facts about a module that were seen when it was loaded. */
 export interface LoadedModule {
   readonly descriptor: unknown;
   /** Names of the functions that its `roles` has. */
   readonly functions: readonly string[];
   readonly hasRun: boolean;
-  /** Where each role leads, without the conditions; null without a table. */
+  /** The target of each role, without the conditions; null without a table. */
   readonly table: Readonly<Record<string, unknown>> | null;
 }
 
@@ -44,7 +44,7 @@ const ROLE_FIELDS = ['description', 'command', 'workflow', 'compact', 'schema', 
 const FIELDS = ['name', 'description', 'maxRounds', 'roles'];
 const TIMEOUT_MS_MAX = 86_400_000;
 
-/** Everything that can be known to be wrong before anything runs. */
+/** Finds every error that can be known before anything runs. */
 export function checkModule(module: LoadedModule): Descriptor {
   try {
     const descriptor = checkDescriptor(module);
@@ -100,7 +100,7 @@ function checkRoleOf(name: string, value: unknown, isFunction: boolean): void {
   }
 }
 
-/** Every role that is reached leads somewhere that exists. */
+/** Checks that every role that is reached leads to an existing one. */
 function checkTable(table: Readonly<Record<string, unknown>>, { roles }: Descriptor): void {
   if (table[START_ROLE] === undefined) throw invalid('table', `has no ${START_ROLE}`);
   for (const [from, rules] of Object.entries(table)) {

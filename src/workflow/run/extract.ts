@@ -13,7 +13,7 @@ import { findMarked, findMismatch } from './json-schema.ts';
 import type { RoleDescriptor } from './descriptor.ts';
 import { RunFailure } from './run-failure.ts';
 
-/** What a role's raw output comes to. `refs` name artifacts, in any of the forms of `resolveRef`. */
+/** The parts of a role's raw output. `refs` name artifacts, in any of the forms of `resolveRef`. */
 export interface Extracted {
   readonly meta: JsonObject;
   readonly contentPayload: string;
@@ -26,7 +26,7 @@ const FENCE = /```json\s*\n([\s\S]*?)\n?```/g;
 const IN_TEXT = /quipu:[0-9a-f]{64}|blob:sha256:[0-9a-f]{64}|artifact:\/\/[^\s"'`<>)\]]+/g;
 
 /**
- * The built-in one: the last fenced block of JSON is `meta`, the text as it is is the content, and the
+ * The built-in extractor: the last fenced block of JSON is `meta`, and the unchanged text is the content. The
  * references are those in the text and in the fields of `meta` that the schema marks.
  */
 export const extractFenced: Extractor = (raw, { schema }) => {
@@ -37,7 +37,7 @@ export const extractFenced: Extractor = (raw, { schema }) => {
     );
   }
   const meta = block === undefined ? {} : parseBlock(block);
-  // A sentence may end with one.
+  // A sentence may end with a reference.
   const inText = (raw.match(IN_TEXT) ?? []).map((ref) => ref.replace(/[.,;:!?]+$/, ''));
   return { meta, contentPayload: raw, refs: [...inText, ...markedIn(meta, schema)] };
 };
@@ -57,7 +57,7 @@ export function markedIn(meta: JsonObject, schema: RoleDescriptor['schema']): re
   return schema === undefined ? [] : findMarked(schema, meta);
 }
 
-/** Whatever extracted it, `meta` is what the role's schema says. */
+/** Checks that `meta` matches the role's schema, whichever extractor made it. */
 export function assertMeta(meta: JsonObject, { schema }: RoleDescriptor): void {
   const wrong = schema && findMismatch(schema, meta);
   if (wrong !== undefined) throw new RunFailure(`meta does not match the schema: ${wrong}`);
@@ -67,13 +67,13 @@ const REF_FAULTS: readonly string[] = ['NOT_FOUND', 'INVALID', 'TOO_LARGE'];
 
 export interface ResolvedRefs {
   readonly hashes: readonly Hash[];
-  /** Texts of sessions among them, to be stored with the step: a session keeps its own as files. */
+  /** Texts of sessions among the artifacts, to be stored with the step: a session keeps its own as files. */
   readonly puts: readonly BlobPut[];
 }
 
 type RefsWorld = Pick<WorkflowWorld, 'engine' | 'readArtifact'>;
 
-/** The blobs behind references, each once. One that does not exist is the step's error, never an edge. */
+/** Returns the blobs behind references, each once. A reference to a missing blob is the step's error, never an edge. */
 export async function resolveRefs(
   world: RefsWorld,
   refs: readonly string[],
@@ -104,7 +104,7 @@ async function readArtifact(
   try {
     return await world.readArtifact(ref, session);
   } catch (error) {
-    // What a disk does is not the role's fault, and the thread stays to be resumed.
+    // A disk error is not the role's fault, and the thread stays to be resumed.
     if (!isQuipuError(error) || !REF_FAULTS.includes(error.code)) throw error;
     throw new RunFailure(`the output refers to ${ref}: ${error.message}`);
   }

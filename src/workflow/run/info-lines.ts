@@ -1,4 +1,4 @@
-/** Lines kept between two commits; older ones give way. */
+/** The number of lines kept between two commits; older ones are dropped. */
 const LINES_MAX = 1000;
 
 /** Debug lines that wait for the next commit, so that they cost no sync of their own. */
@@ -15,7 +15,7 @@ export class InfoLines {
     if (this.#lines.length > LINES_MAX) this.#lines.shift();
   }
 
-  /** What a bundle printed. */
+  /** Adds the output of a bundle. */
   addOutput(text: string): void {
     if (text !== '') this.add('info', text, { from: 'output' });
   }

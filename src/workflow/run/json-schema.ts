@@ -1,7 +1,7 @@
 import { kindOf } from '../../base/check-text.ts';
 import { invalid } from '../../base/errors.ts';
 
-/** The part of JSON Schema that says what `meta` is like. `ref: true` marks texts that name artifacts. */
+/** The part of JSON Schema that describes `meta`. `ref: true` marks texts that name artifacts. */
 export interface JsonSchema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
@@ -24,7 +24,7 @@ export interface JsonSchema {
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
 const NUMBERS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'];
 
-/** Refuses what it does not know: a rule that is silently not kept is worse than none. */
+/** An unknown keyword is refused: a rule that is silently not kept is worse than none. */
 const KEYWORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   type: (value) => TYPES.includes(value as string),
   properties: (value) => kindOf(value) === 'object',
@@ -55,7 +55,7 @@ export function checkSchema(schema: unknown, what: string): void {
   if (given.items !== undefined) checkSchema(given.items, `${what}.items`);
 }
 
-/** What is wrong with a value, in words; undefined when nothing is. */
+/** Returns the problem of a value, in words; undefined when there is none. */
 export function findMismatch(schema: JsonSchema, value: unknown, at = 'meta'): string | undefined {
   if (schema.type !== undefined && !hasType(value, schema.type)) {
     return `${at} is ${kindOf(value)} and not ${schema.type}`;
@@ -103,7 +103,7 @@ function findInObject(schema: JsonSchema, value: object, at: string): string | u
   return undefined;
 }
 
-/** The texts that the schema marks as references. */
+/** Returns the texts that the schema marks as references. */
 export function findMarked(schema: JsonSchema, value: unknown): readonly string[] {
   if (typeof value === 'string') return schema.ref === true ? [value] : [];
   if (Array.isArray(value)) {

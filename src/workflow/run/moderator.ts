@@ -4,7 +4,7 @@ import type { BundleHost } from './bundle-host.ts';
 import { RunFailure } from './run-failure.ts';
 import { toRoleContext } from './run-role.ts';
 
-/** What comes next. */
+/** The next move. */
 export type Move =
   | { readonly role: string; readonly prompt?: string }
   | { readonly end: { readonly returnCode: number; readonly summary: string } };
@@ -17,7 +17,7 @@ export interface Moderator {
 const TABLE = { who: 'the table' };
 const GENERATOR = { who: 'the generator' };
 
-/** The table of a bundle: the role of the last step and conditions on it. It remembers nothing. */
+/** The table of a bundle: the role of the last step and conditions on it. This moderator remembers nothing. */
 export class TableModerator implements Moderator {
   readonly #host: BundleHost;
 
@@ -35,8 +35,8 @@ export class TableModerator implements Moderator {
 }
 
 /**
- * The generator of a bundle. Its state is gone with the process, so it is led again through the steps that
- * are recorded: it gets each of them as the answer to the move that made it, and nothing is run.
+ * The generator of a bundle. Its state is gone with the process, so the moderator leads it again through the recorded
+ * steps. The generator gets each of them as the answer to the move that made it, and nothing is run.
  */
 export class GeneratorModerator implements Moderator {
   readonly #host: BundleHost;

@@ -10,7 +10,7 @@ import type { StepRequest } from '../steps/write-steps.ts';
 import type { RoleOutcome } from './run-role.ts';
 import type { Run } from './run.ts';
 
-/** Records what a role did where the thread stood when it began. */
+/** Records the result of a role behind the head that the thread had when the role began. */
 export async function recordStep(
   run: Run,
   expectedHead: Hash,

@@ -20,8 +20,8 @@ interface ChildCall {
 }
 
 /**
- * A step that is a thread of another workflow. The caller's note names the child before it is started: a run
- * that goes on after a crash finds it there and goes on with it, instead of calling a second one.
+ * Runs a step that is a thread of another workflow. The caller's note names the child before it is started. A run that
+ * goes on after a crash finds the child there and goes on with it, instead of calling a second one.
  */
 export async function runChild(
   run: Run,
@@ -39,7 +39,7 @@ export async function runChild(
   const { refs } = await readState(world.engine, head);
   const { payload } = await readContent(world.engine, refs[2]);
   const { returnCode = 1, summary = '' } = result;
-  // The child's last state is an artifact of this step: whoever keeps the caller keeps the child.
+  // The child's last state is an artifact of this step, so keeping the caller keeps the child.
   const outcome = { content: payload, meta: { returnCode, summary }, artifacts: [head], puts: [] };
   return { outcome, thread };
 }

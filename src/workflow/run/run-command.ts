@@ -4,23 +4,23 @@ import { RunFailure } from './run-failure.ts';
 
 const OUTPUT_BYTES_MAX: number = 8 * 1024 * 1024;
 const STDERR_BYTES_MAX: number = 4 * 1024;
-/** Between the request to end and the end. */
+/** The time between the request to end and the kill. */
 const GRACE_MS = 2000;
 
 export interface CommandOptions {
-  /** What it reads from standard input. */
+  /** The text on standard input. */
   readonly input: string;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
   readonly cwd?: string | undefined;
   readonly env?: Readonly<Record<string, string>>;
-  /** Told of the end of standard error, if there was any. */
+  /** Receives the end of standard error, if there was any. */
   readonly onStderr?: (text: string) => void;
 }
 
 /**
- * What a shell command prints. It has a process group of its own, so that all it started ends with it.
- * Another exit code than 0, too much output, and time that is up are failures.
+ * Returns the output of a shell command. The command has a process group of its own, so that all it started ends with
+ * it. An exit code other than 0, too much output, and a timeout are failures.
  */
 export async function runCommand(command: string, options: CommandOptions): Promise<string> {
   const { input, signal, timeoutMs, cwd, env = {}, onStderr } = options;
@@ -91,7 +91,7 @@ class Stopper {
     try {
       process.kill(-pid, signal);
     } catch {
-      // ESRCH: it has ended by itself.
+      // ESRCH: the command has ended by itself.
     }
   }
 }

@@ -1,4 +1,6 @@
-/** What a role or a bundle did wrong. It ends the thread with return code 1; other errors leave it as it is. */
+/**
+ * A fault of a role or a bundle. This error ends the thread with return code 1; other errors leave the thread as it is.
+ */
 export class RunFailure extends Error {
   override readonly name: string = 'RunFailure';
 }

@@ -27,7 +27,7 @@ export interface RoleCall {
   readonly note: (level: string, message: string) => void;
 }
 
-/** What a role did, ready to be a step. */
+/** The result of a role, ready to be a step. */
 export interface RoleOutcome {
   readonly content: string;
   readonly meta: JsonObject;
@@ -35,7 +35,7 @@ export interface RoleOutcome {
   readonly puts: readonly BlobPut[];
 }
 
-/** Runs a role by its function or its command and extracts what it said. RunFailure when it fails. */
+/** Runs a role by its function or its command and extracts its output. Throws RunFailure when the role fails. */
 export async function runRole(world: WorkflowWorld, call: RoleCall): Promise<RoleOutcome> {
   const raw = await callRole(call);
   const { role } = call;
@@ -86,7 +86,7 @@ async function callRole({
   });
 }
 
-/** What functions of a bundle see of a thread. */
+/** The part of a thread that functions of a bundle see. */
 export function toRoleContext({ thread, start, summary, steps }: ThreadContext): JsonObject {
   const { name, prompt, depth } = start;
   return {
@@ -141,7 +141,7 @@ function checkExtracted(
   if (!Array.isArray(refs) || !refs.every((ref) => typeof ref === 'string')) {
     throw new RunFailure('refs is an array of texts');
   }
-  // Whatever JSON cannot hold shows here, where the role is to blame.
+  // A value that JSON cannot hold shows here, where the role is to blame.
   canonicalJson([meta, contentPayload]);
   return { meta: meta as JsonObject, contentPayload, refs, puts };
 }

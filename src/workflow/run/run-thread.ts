@@ -21,8 +21,8 @@ import type { Run } from './run.ts';
 import { RunWatch } from './run-watch.ts';
 import { takeStep } from './take-step.ts';
 
-// Runs a thread from where it stands to its end, one commit a step. Whoever dies in the middle of a role
-// leaves the thread as it was before it; whoever comes next begins with that role.
+// Runs a thread from its head to its end, one commit a step. A process that dies in the middle of a role leaves the
+// thread as it was before it. The next process begins with that role.
 
 export const ROUNDS_USED_UP = 2;
 const FAILED = 1;
@@ -67,7 +67,7 @@ interface Situation {
   readonly rounds: number;
 }
 
-/** One step, or the end; undefined when someone else stopped the run meanwhile. */
+/** Makes one step, or the end. Returns undefined when someone else stopped the run meanwhile. */
 async function tryMove(run: Run, moderator: Moderator, now: Situation): Promise<Step | undefined> {
   const { context, last, rounds } = now;
   const { head } = context.thread;
@@ -87,14 +87,17 @@ async function tryMove(run: Run, moderator: Moderator, now: Situation): Promise<
   }
 }
 
-/** The commit came after someone else's end or removal of the thread, of which the watch is still to hear. */
+/** The commit came after someone else ended or removed the thread. The watch has not heard of that yet. */
 async function isOver({ world: { engine }, id }: Run, error: unknown): Promise<boolean> {
   if (isQuipuError(error, 'NOT_FOUND')) return error.data.what === 'thread';
   if (!isQuipuError(error, 'HEAD_MOVED') || error.data.context !== id) return false;
   return (await readThread(engine, id)).state === 'completed';
 }
 
-/** What the role or the bundle is to blame for; the rest is the store's, and the thread stays as it is. */
+/**
+ * Returns true for errors that the role or the bundle is to blame for. Other errors are the store's, and the thread
+ * stays as it is.
+ */
 function isFault(error: unknown): error is Error {
   if (error instanceof RunFailure) return true;
   return isQuipuError(error, 'INVALID') || isQuipuError(error, 'TOO_LARGE');
@@ -125,7 +128,7 @@ async function readContext({ world: { engine }, id }: Run): Promise<ThreadContex
   }
 }
 
-/** The steps of roles so far, oldest first: what someone summarised by hand is none. */
+/** Reads the steps of roles so far, oldest first. Summaries made by hand are not among them. */
 async function readRecorded(
   { world: { engine } }: Run,
   { head, start }: { readonly head: Step['hash']; readonly start: Step['hash'] },
@@ -135,7 +138,7 @@ async function readRecorded(
   return states.filter(({ node }) => node.payload.role !== COMPACT_ROLE);
 }
 
-/** How a thread stands that is not run any more. */
+/** Describes the state of a thread that is not run any more. */
 async function describeStop({ engine }: WorkflowWorld, id: ThreadId): Promise<RunResult> {
   try {
     const { state, head } = await readThread(engine, id);

@@ -13,7 +13,7 @@ import { readThread } from '../threads/read-thread.ts';
 import { hasEnded } from '../steps/write-steps.ts';
 import type { RunOptions, RunResult, ThreadOptions } from './run-result.ts';
 
-/** What runs bundles is loaded when something is run. */
+/** The code that runs bundles is loaded when something is run. */
 export function runVerbs(world: WorkflowWorld): Pick<Workflows, 'run' | 'resume'> {
   const { engine, lifetime, clock, quickMs } = world;
   return {

@@ -4,7 +4,7 @@ import { readThread } from '../threads/read-thread.ts';
 import type { ThreadId } from '../threads/thread-id.ts';
 import type { WorkflowWorld } from '../workflow-world.ts';
 
-/** What others did to a thread while it runs here. */
+/** Watches what others do to a thread while it runs here. */
 export class RunWatch implements Disposable {
   /** Aborts when the thread has ended or gone, when the store closes, and with the caller's signal. */
   readonly signal: AbortSignal;
@@ -15,7 +15,7 @@ export class RunWatch implements Disposable {
     const name = noteDoc(id);
     const stop = (): void => this.#over.abort();
     const look = (): void => {
-      // A store that cannot be read now shows it at the next step.
+      // If the store cannot be read now, the next step reports it.
       readThread(engine, id).then(
         ({ state }) => state === 'completed' && stop(),
         (error: unknown) => isQuipuError(error, 'NOT_FOUND') && stop(),

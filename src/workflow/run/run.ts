@@ -5,7 +5,7 @@ import type { InfoLines } from './info-lines.ts';
 import type { RunResult, ThreadOptions } from './run-result.ts';
 import type { RunWatch } from './run-watch.ts';
 
-/** What a run has at hand. */
+/** The parts of a run. */
 export interface Run {
   readonly world: WorkflowWorld;
   readonly id: ThreadId;
@@ -13,7 +13,7 @@ export interface Run {
   readonly watch: RunWatch;
   readonly info: InfoLines;
   readonly options: ThreadOptions;
-  /** For a step that is a thread of its own. */
+  /** Runs a step that is a thread of its own. */
   readonly runThread: (
     world: WorkflowWorld,
     id: ThreadId,

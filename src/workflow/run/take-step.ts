@@ -13,7 +13,7 @@ export interface RoleMove {
   readonly prompt?: string;
 }
 
-/** Runs a role and records what it did. Undefined when it was stopped half-way: nothing is recorded. */
+/** Runs a role and records its result. Returns undefined when the role was stopped half-way: nothing is recorded. */
 export async function takeStep(
   run: Run,
   { role: name, prompt }: RoleMove,
@@ -43,7 +43,7 @@ export async function takeStep(
   return recordStep(run, expectedHead, said, { ...outcome, content: '', puts: [summary] });
 }
 
-/** What was asked of this step alone comes last, where a reader looks. */
+/** The prompt of this step alone comes last, where a reader looks. */
 function withPrompt(context: ThreadContext, prompt: string): ThreadContext {
   const { start } = context;
   return { ...context, start: { ...start, prompt: `${start.prompt}\n\n${prompt}` } };

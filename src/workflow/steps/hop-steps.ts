@@ -5,9 +5,9 @@ import { damaged } from '../nodes/parse-node.ts';
 import { linksOf } from './plan-step.ts';
 
 /**
- * The names of `from` and of all states before it, newest first, of which one in ten is read. A state names
- * eleven: the tenth is read next, and must name the eleventh as its parent, so that a skip list which lies
- * about the chain is noticed.
+ * Yields the names of `from` and of all states before it, newest first, of which one in ten is read. A state names
+ * eleven: the tenth is read next, and must name the eleventh as its parent. So a skip list which lies about the chain
+ * is noticed.
  */
 export async function* hopSteps(
   blobs: BlobReader,

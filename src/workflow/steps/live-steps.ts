@@ -12,7 +12,7 @@ import { readSteps } from './to-step.ts';
 import { walkSteps } from './walk-steps.ts';
 import type { WorkflowWorld } from '../workflow-world.ts';
 
-/** Contents held at a time. */
+/** The number of contents held at a time. */
 const STEPS_AT_ONCE = 32;
 
 export interface LivePlan {
@@ -22,8 +22,8 @@ export interface LivePlan {
 }
 
 /**
- * Reads instead of queueing: a commit only rings, and the steps since the last one told are walked to when
- * the reader asks again. So a slow reader costs a hash, and one that comes back is one that was slow.
+ * Reads instead of queueing: a commit only rings, and the steps since the last one told are read when the reader asks
+ * again. So a slow reader costs a hash, and a reader that comes back is like one that was slow.
  */
 export async function* liveSteps(
   { engine, lifetime }: WorkflowWorld,
@@ -68,7 +68,7 @@ export async function* liveSteps(
 
 type Engine = WorkflowWorld['engine'];
 
-/** The steps after `last` up to the head, oldest first. */
+/** Yields the steps after `last` up to the head, oldest first. */
 async function* stepsBetween(
   engine: Engine,
   { id, head, start }: Thread,

@@ -15,7 +15,7 @@ export interface PlannedStep {
   readonly puts: readonly BlobPut[];
 }
 
-/** The two nodes of a step behind `parent`; undefined: the first one after the start. */
+/** Plans the two nodes of a step behind `parent`; undefined: the first step after the start. */
 export function planStep(
   start: Hash,
   parent: StateAt | undefined,
@@ -31,13 +31,13 @@ export function planStep(
   return { state: { hash: statePut.hash, node }, puts: [contentPut, statePut] };
 }
 
-/** The grandparent and what comes before it, newest first: what the parent knows, one further. */
+/** Returns the grandparent and the states before it, newest first: the parent's list, one further. */
 export function ancestorsBehind(parent: StateNode | undefined): readonly Hash[] {
   if (parent === undefined) return [];
   return linksOf(parent).slice(0, ANCESTORS_MAX);
 }
 
-/** The parent and the ancestors: up to eleven states before this one, newest first, without a gap. */
+/** Returns the parent and the ancestors: up to eleven states before this one, newest first, without a gap. */
 export function linksOf({ refs: [, parent, , ...ancestors] }: StateNode): readonly Hash[] {
   return parent === null ? [] : [parent, ...ancestors];
 }

@@ -81,7 +81,7 @@ export function stepVerbs(world: WorkflowWorld): StepVerbs {
       const summary = encodeText(checkBounded(text, 'summary', SUMMARY_BYTES_MAX));
       const payload = { role: COMPACT_ROLE, meta: {}, timestamp: clock(), compact: summary.hash };
       const draft = { payload, content: '', artifacts: [] };
-      // Steps that came while the summary was written are not in it: then it must be written again.
+      // Steps that came while the summary was written are not in it. The summary must then be written again.
       const request = { draft, puts: [summary], expectedHead: head };
       return writeStep(world, thread, request, (state, { note }) => ({
         note: { ...note.value, compact: state.hash },

@@ -20,7 +20,7 @@ export function toStep(
   };
 }
 
-/** Steps with their contents, read side by side. */
+/** Reads steps with their contents, side by side. */
 export async function readSteps(blobs: BlobReader, states: readonly StateAt[]): Promise<Step[]> {
   return Promise.all(
     states.map(async (state) => toStep(state, await readContent(blobs, state.node.refs[2]))),

@@ -12,9 +12,9 @@ export interface WalkBounds {
 }
 
 /**
- * `from` and the states before it, newest first. One read shows the names of the eleven before it, and
- * these are read side by side: the last twenty steps take three rounds, whatever the length of the thread.
- * Each yield is one round.
+ * Yields `from` and the states before it, newest first. One read shows the names of the eleven before it, and these are
+ * read side by side: the last twenty steps take three rounds, whatever the length of the thread. Each yield is one
+ * round.
  */
 export async function* walkSteps(
   blobs: BlobReader,
@@ -50,7 +50,7 @@ async function readLinks(
   return states;
 }
 
-/** The skip list is a promise about the chain, and it is checked wherever it is used. */
+/** The skip list is a promise about the chain, and every use checks it. */
 function checkLinks(hash: Hash, node: StateNode, states: readonly StateAt[]): void {
   for (const [at, state] of states.entries()) {
     if (state.node.refs[0] !== node.refs[0]) {
@@ -63,7 +63,7 @@ function checkLinks(hash: Hash, node: StateNode, states: readonly StateAt[]): vo
   }
 }
 
-/** All of them in one array, newest first. */
+/** Returns all states in one array, newest first. */
 export async function readStates(
   blobs: BlobReader,
   from: Hash,

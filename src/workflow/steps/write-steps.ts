@@ -15,13 +15,13 @@ import type { WorkflowWorld } from '../workflow-world.ts';
 
 export interface StepRequest {
   readonly draft: StepDraft;
-  /** Stored with the step. */
+  /** Blobs that are stored with the step. */
   readonly puts: readonly BlobPut[];
   readonly expectedHead: Hash | undefined;
   readonly info?: readonly string[];
 }
 
-/** Appends a state to a thread that is under way. `also` says what else changes with it. */
+/** Appends a state to a thread that is under way. `also` returns the other changes of the commit. */
 export async function writeStep(
   world: WorkflowWorld,
   id: ThreadId,
@@ -31,7 +31,7 @@ export async function writeStep(
   let planned: PlannedStep | undefined;
   await changeThread(world, id, async (found) => {
     const { entry } = found;
-    // Planned before, and there: the commit whose answer was lost did happen.
+    // The state was planned before and is there: the commit whose answer was lost did happen.
     const head = entry?.head ?? found.note.value.head;
     if (planned !== undefined && head === planned.state.hash) return undefined;
     if (entry === undefined) throw hasEnded(id, head);

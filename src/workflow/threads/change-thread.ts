@@ -12,14 +12,14 @@ import { formatNote } from './thread-note.ts';
 import type { ThreadNote } from './thread-note.ts';
 import type { WorkflowWorld } from '../workflow-world.ts';
 
-/** What a transition makes true, all of it in one commit. */
+/** The changes of a transition, all of them in one commit. */
 export interface Transition {
   readonly puts?: readonly BlobPut[];
-  /** The thread's entry from now on; undefined: it is not under way any more. */
+  /** The thread's entry from now on; undefined: the thread is not under way any more. */
   readonly entry: ThreadEntry | undefined;
-  /** Only when it changes; `null` takes it away. */
+  /** Present only when the note changes; `null` removes it. */
   readonly note?: ThreadNote | null;
-  /** The line of a thread that ends. */
+  /** The history line of a thread that ends. */
   readonly history?: HistoryLine;
   readonly logs?: readonly LogChange[];
   /** Debug lines, JSON texts. */
@@ -27,13 +27,12 @@ export interface Transition {
 }
 
 /**
- * Decides what to do from what is stored, or finds that it is done already (undefined): a commit whose
- * answer was lost is planned again, and must not happen twice. So whatever a plan draws from a clock or
- * from chance is drawn before.
+ * Plans a change from the stored state, or finds that it is done already (undefined). A commit whose answer was lost is
+ * planned again, and must not happen twice. So draw values from a clock or from chance before the plan runs.
  */
 export type Plan = (found: Found) => Promise<Transition | undefined>;
 
-/** Changes a thread that exists. Other threads of the bundle may change meanwhile; then it is tried again. */
+/** Changes a thread that exists. Other threads of the bundle may change meanwhile; then this tries again. */
 export async function changeThread(world: WorkflowWorld, id: ThreadId, plan: Plan): Promise<void> {
   const { bundle } = (await readNote(world.engine, id)).value;
   await inTurn(world, bundle, async () => {
@@ -52,7 +51,7 @@ export async function addThread(
 ): Promise<void> {
   await inTurn(world, note.bundle, async () => {
     const index = await readIndex(world.engine, note.bundle);
-    // The id is new in the world: an entry under it is this very call, whose answer was lost.
+    // The id is new in the world: an entry under it comes from this very call, whose answer was lost.
     if (index.value.has(id)) return;
     const from = { index, note: { version: 0 }, bundle: note.bundle };
     await world.engine.commit(toBatch(id, from, { note, entry, puts }));
@@ -122,7 +121,7 @@ function toBatch(id: ThreadId, { index, note, bundle }: From, change: Transition
   };
 }
 
-/** What the runner of a thread and the caller of `step` are told when someone else was faster. */
+/** The error for the runner of a thread and the caller of `step` when someone else was faster. */
 export function headMoved(id: ThreadId, expected: Hash, head: Hash): QuipuError<'HEAD_MOVED'> {
   const message = `thread ${id} is at ${head}, not at ${expected}; read it and try again`;
   return new QuipuError('HEAD_MOVED', message, { context: id, expected, head });

@@ -13,11 +13,11 @@ import { walkSteps } from '../steps/walk-steps.ts';
 export interface ForkPoint {
   readonly head: Hash;
   readonly start: Hash;
-  /** The newest summary at or before it, when that is known without reading further back. */
+  /** The newest summary at or before the fork point, when that is known without reading further back. */
   readonly compact: Hash | undefined;
 }
 
-/** Where a fork of this thread begins. NOT_FOUND names a step that is not one of the thread's. */
+/** Finds the beginning of a fork of this thread. Throws NOT_FOUND with a step that is not one of the thread's. */
 export async function forkPoint(
   engine: Engine,
   id: ThreadId,
@@ -31,12 +31,12 @@ export async function forkPoint(
     if (at === undefined || at === start) return { head: start, start, compact: undefined };
     throw noStep(id, at);
   }
-  // The end of a thread is no step to go on from.
+  // A fork cannot go on from the end of a thread.
   const newest = state === 'completed' ? (await readState(engine, head)).refs[1] : head;
   if (at === undefined || finder === undefined) return { head: newest ?? start, start, compact };
   const step = newest === null ? undefined : await finder(engine, newest);
   if (step === undefined) throw noStep(id, at);
-  // Its name alone was seen so far.
+  // So far only the state's name was seen.
   await readState(engine, step.hash);
   const known = step.passed.includes(compact as Hash) ? undefined : compact;
   return { head: step.hash, start, compact: known };
@@ -44,7 +44,7 @@ export async function forkPoint(
 
 interface FoundStep {
   readonly hash: Hash;
-  /** The states after it, newest first. */
+  /** The states after the step, newest first. */
   readonly passed: readonly Hash[];
 }
 
@@ -73,7 +73,7 @@ function byHash(hash: Hash): Finder {
   };
 }
 
-/** The number of steps after it is known. */
+/** The number of steps after the wanted one is known. */
 function fromTheEnd(after: number): Finder {
   return async (engine, head) => {
     const passed: Hash[] = [];
@@ -85,7 +85,7 @@ function fromTheEnd(after: number): Finder {
   };
 }
 
-/** A number from the beginning is known once the beginning is. */
+/** A number from the beginning is known once the beginning is known. */
 function fromTheBeginning(before: number): Finder {
   return async (engine, head) => {
     const all: Hash[] = [];
@@ -99,7 +99,7 @@ function stepIn(newestFirst: readonly Hash[], place: number): FoundStep | undefi
   return hash && { hash, passed: newestFirst.slice(0, place) };
 }
 
-/** Names do not tell roles: every state up to it is read, eleven side by side. */
+/** Names do not tell roles. So this reads every state up to the wanted one, eleven side by side. */
 function byRole(role: string): Finder {
   return async (engine, head) => {
     const passed: Hash[] = [];

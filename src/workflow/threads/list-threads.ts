@@ -14,7 +14,7 @@ import type { ListThreads, ThreadPage } from '../workflows.ts';
 
 const STATES = ['active', 'completed', 'all'];
 
-/** Those under way, the last changed first; then the finished ones, newest day first. */
+/** Lists threads under way, the last changed first; then the finished ones, newest day first. */
 export async function listThreads(engine: Engine, options: ListThreads): Promise<ThreadPage> {
   const { state = 'active', cursor } = options;
   if (!STATES.includes(state)) throw invalid('state', `is one of ${STATES.join(', ')}`);
@@ -110,7 +110,7 @@ async function listLogs(engine: Engine, bundles: readonly Hash[]): Promise<DayLo
   return logs.toSorted((a, b) => compare(a, b));
 }
 
-/** Newest day first. */
+/** Sorts the newest day first. */
 function compare(
   a: { readonly day: string; readonly bundle: string },
   b: { readonly day: string; readonly bundle: string },

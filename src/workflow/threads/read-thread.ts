@@ -29,7 +29,7 @@ export async function readNote(engine: Engine, id: ThreadId): Promise<Versioned<
   return { value: parseNote(name, doc.content), version: doc.version };
 }
 
-/** Where a thread is: with its entry while it is under way, without when it has ended. */
+/** The place of a thread: with its entry while it is under way, without when it has ended. */
 export interface Found {
   readonly note: Versioned<ThreadNote>;
   readonly index: Versioned<ThreadIndex>;
@@ -42,7 +42,7 @@ export async function findThread(engine: Engine, id: ThreadId): Promise<Found> {
   const entry = index.value.get(id);
   if ((entry === undefined) === (note.value.completedAt !== undefined))
     return { note, index, entry };
-  // It may have ended, or gone, between the two reads.
+  // The thread may have ended, or gone, between the two reads.
   const again = await readNote(engine, id);
   if (again.version !== note.version) return findThread(engine, id);
   const state =

@@ -8,7 +8,7 @@ import { parseHistoryLine } from './thread-index.ts';
 
 const LINES_AT_ONCE = 1000;
 
-/** Takes a thread out of the index or out of its day's history; its nodes stay until a collection. */
+/** Takes a thread out of the index or out of its day's history; its nodes stay until a garbage collection. */
 export async function planRemoval(
   engine: Engine,
   id: ThreadId,
@@ -21,7 +21,7 @@ export async function planRemoval(
   return { entry: undefined, note: null, logs };
 }
 
-/** The day's log without one thread: the whole of it anew, if nobody has added to it since. */
+/** Writes the day's log without one thread: the whole log anew, if nobody has added to it since. */
 async function withoutLine(engine: Engine, name: string, id: ThreadId): Promise<LogChange[]> {
   const lines: string[] = [];
   for (;;) {

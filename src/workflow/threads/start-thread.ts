@@ -12,7 +12,7 @@ export interface StartRequest {
   readonly prompt: string;
 }
 
-/** Trusts its input. Prompt, start node, entry and note: one commit. */
+/** Trusts its input. Writes prompt, start node, entry and note in one commit. */
 export async function startThread(
   world: WorkflowWorld,
   { id, payload, prompt }: StartRequest,

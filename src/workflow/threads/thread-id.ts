@@ -11,7 +11,7 @@ export function isThreadId(text: unknown): text is ThreadId {
   return typeof text === 'string' && ULID.test(text);
 }
 
-/** The one door from text to `ThreadId`. */
+/** The only way from text to `ThreadId`. */
 export function toThreadId(text: string): ThreadId {
   if (isThreadId(text)) return text;
   throw invalid('thread id', `is a ULID of 26 characters, got ${JSON.stringify(text)}`);

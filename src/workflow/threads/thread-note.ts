@@ -4,18 +4,18 @@ import type { ThreadId } from './thread-id.ts';
 import { isHash, parseObject, unreadable } from './thread-index.ts';
 
 /**
- * What finds a thread by its id alone, and what is said about it that is no step. It is written with the
- * transitions that change it, never by a plain step.
+ * The note finds a thread by its id alone, and holds the facts about it that are not steps. Transitions that change the
+ * note write it; a plain step never does.
  */
 export interface ThreadNote {
   readonly bundle: Hash;
   /** The newest state with a summary: context assembly reads nothing before it. */
   readonly compact?: Hash;
-  /** The child that was called when the thread stood at `at`: a run that goes on there calls no other. */
+  /** The child that was called when the thread's head was `at`: a run that goes on there calls no other. */
   readonly child?: { readonly at: Hash; readonly thread: ThreadId };
-  /** Nobody is to run it until it is resumed. */
+  /** Nobody may run the thread until it is resumed. */
   readonly paused?: true;
-  /** It has ended: what its line in the history says. */
+  /** The thread has ended. These fields repeat its line in the history. */
   readonly completedAt?: number;
   readonly head?: Hash;
   readonly start?: Hash;

@@ -9,11 +9,11 @@ export interface Thread {
   /** The newest state; the start while there is no step. */
   readonly head: Hash;
   readonly start: Hash;
-  /** Of the last change; of a finished thread when it ended. */
+  /** The time of the last change; for a finished thread, the time of its end. */
   readonly updatedAt: number;
 }
 
-/** What a thread was started with. */
+/** The start of a thread. */
 export interface ThreadStart {
   readonly name: string;
   readonly bundle: Hash;
@@ -30,7 +30,7 @@ export interface Step {
   readonly role: string;
   readonly meta: JsonObject;
   readonly timestamp: number;
-  /** Absent when contents were not asked for. */
+  /** Absent when the caller did not ask for contents. */
   readonly content?: string;
   /** The artifacts of the content. */
   readonly refs?: readonly Hash[];
@@ -41,11 +41,11 @@ export interface Step {
 export interface StepPage {
   /** Oldest first. */
   readonly steps: readonly Step[];
-  /** Give it as `before` for the page before this one; absent at the beginning. */
+  /** Pass this as `before` for the page before this one; absent at the beginning. */
   readonly cursor?: Hash;
 }
 
-/** What a model is shown: the prompt, then either every step or a summary and the steps since. */
+/** The context for a model: the prompt, then either every step or a summary and the steps since. */
 export interface ThreadContext {
   readonly thread: Thread;
   readonly start: ThreadStart;

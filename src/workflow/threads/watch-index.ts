@@ -6,10 +6,10 @@ import { parseIndex } from './thread-index.ts';
 import type { WorkflowWorld } from '../workflow-world.ts';
 import type { IndexChange } from '../workflows.ts';
 
-/** Versions kept for a reader that is busy; one that is further behind is given the newest alone. */
+/** The number of versions kept for a busy reader; a reader that is further behind gets only the newest. */
 const WAITING_MAX = 1000;
 
-/** Every version of an index, the present one first. */
+/** Yields every version of an index, the present one first. */
 export async function* watchIndex(
   { engine, lifetime }: WorkflowWorld,
   bundle: Hash,

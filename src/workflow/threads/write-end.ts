@@ -14,7 +14,7 @@ export interface Ending {
   readonly info?: readonly string[];
 }
 
-/** The end node, the line in the history and the entry that goes: one commit. */
+/** Writes the end node and the line in the history, and removes the entry, in one commit. */
 export function writeEnd(
   world: WorkflowWorld,
   id: string,
