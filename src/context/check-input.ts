@@ -17,7 +17,7 @@ import {
 
 /** Read options with the defaults filled in. */
 export interface CheckedRead {
-  /** A number: those of at most so many bytes. */
+  /** A number: only payloads of at most this many bytes. */
   readonly payload: boolean | number;
   readonly as: 'latest' | 'original' | number;
   readonly maxBytes: number;
@@ -43,7 +43,7 @@ export function checkRead(
   return { payload, as, maxBytes: checkCount(maxBytes, 'maxBytes', Number.MAX_SAFE_INTEGER) };
 }
 
-/** A whole number from 0 to `max`. */
+/** Checks a whole number from 0 to `max`. */
 export function checkCount(n: number, what: string, max: number): number {
   if (Number.isSafeInteger(n) && n >= 0 && n <= max) return n;
   throw invalid(what, `is a whole number from 0 to ${max}, got ${String(n)}`);
@@ -59,7 +59,7 @@ export function checkVersion(version: number = 1): number {
   return checkCount(version, 'version', VERSION_MAX);
 }
 
-/** Where a new turn goes. `parent: 0` is no way to say "the head": leave it out. */
+/** Checks the place of a new turn. `parent: 0` does not mean "the head": leave it out for the head. */
 export function checkPlacement(options: OpenTurnOptions): Placement {
   const { parent, expectedHead } = options;
   return {
@@ -87,7 +87,7 @@ export function checkList(options: ListOptions): ContextQuery {
   };
 }
 
-/** A patch's sequence number to compare with; 0 stands for "not patched". */
+/** Checks a patch's sequence number to compare with; 0 stands for "not patched". */
 export function checkExpectedSeq(options: { readonly expectedSeq?: number }): {
   expectedSeq?: number;
 } {
@@ -96,14 +96,14 @@ export function checkExpectedSeq(options: { readonly expectedSeq?: number }): {
   return { expectedSeq: checkCount(expectedSeq, 'expectedSeq', Number.MAX_SAFE_INTEGER) };
 }
 
-/** The depths `from` (inclusive) and `to` (exclusive) of a range. */
+/** Checks the depths `from` (inclusive) and `to` (exclusive) of a range. */
 export function checkDepths(from: number, to: number): void {
   checkCount(from, 'fromDepth', Number.MAX_SAFE_INTEGER);
   checkCount(to, 'toDepth', Number.MAX_SAFE_INTEGER);
   if (from > to) throw invalid('toDepth', `is not less than fromDepth (${from}), got ${to}`);
 }
 
-/** An optional turn to begin after. */
+/** Checks an optional turn to begin after. */
 export function checkAfter(after: TurnId | undefined): TurnId {
   return after === undefined ? NO_TURN : toTurnId(after, true);
 }

@@ -11,12 +11,12 @@ import {
   TITLE_CHARS_MAX,
 } from './limits.ts';
 
-/** What is said about a new context, checked and no longer shared with the caller. */
+/** Returns the details of a new context, checked and no longer shared with the caller. */
 export function checkDetails(given: ContextDetails): ContextMeta {
   return mergeDetails({}, given);
 }
 
-/** What is said after `change`: fields given replace, null removes, the rest stay. */
+/** Returns the details after `change`: fields given replace, null removes, the rest stay. */
 export function mergeDetails(now: ContextMeta, change: ContextUpdate): ContextMeta {
   const { title = now.title, kind = now.kind, labels = now.labels, meta = now.meta } = change;
   return {
@@ -31,7 +31,7 @@ function checkTitle(title: string): string {
   return checkLine(title, 'title', TITLE_CHARS_MAX);
 }
 
-/** Each label once, in the order given. */
+/** Keeps each label once, in the order given. */
 function checkLabels(labels: readonly string[]): string[] {
   if (!Array.isArray(labels))
     throw invalid('labels', `is an array of strings, got ${kindOf(labels)}`);

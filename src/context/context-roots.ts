@@ -7,7 +7,7 @@ import type { ContextRow } from '../engine/rows.ts';
 
 const PAGE_CONTEXTS = 1000;
 
-/** Every head, and every turn being streamed with the turn it goes on from. */
+/** Yields every head, and every turn being streamed with the turn it goes on from. */
 export function contextRoots(engine: Engine): RootSource {
   return {
     kind: 'contexts',
@@ -20,9 +20,9 @@ export function contextRoots(engine: Engine): RootSource {
         cursor = page.cursor;
       } while (cursor !== undefined);
     },
-    // Of the other commits that move heads the engine tells what they rely on. A turn that was open when
-    // the collection began is not among those it shows, and its parent must stay when it is sealed. Of a
-    // file-system root the engine tells that the tree must stay, and knows nothing of what that names.
+    // For the other commits that move heads, the engine reports the blobs and turns they rely on. A turn that was open
+    // when the collection began is not among the turns it shows, and its parent must stay when it is sealed. For a
+    // file-system root the engine reports that the tree must stay, and knows nothing of the blobs that the tree names.
     rootsIn: ({ sealed, fsRoots }) => [
       ...sealed.flatMap(({ id, parent }) => (parent === NO_TURN ? [id] : [id, parent])).map(toRoot),
       ...fsRoots.map(({ root }) => ({ tree: root })),
@@ -33,7 +33,7 @@ export function contextRoots(engine: Engine): RootSource {
 async function* rootsOf(engine: Engine, row: ContextRow): AsyncGenerator<Root> {
   if (row.head !== NO_TURN) yield { turn: row.head };
   if (row.openTurn === NO_TURN) return;
-  // It may have been sealed since the listing: then it is the head.
+  // The turn may have been sealed since the listing: then it is the head.
   yield { turn: row.openTurn };
   const parent = await readParent(engine, row);
   if (parent !== undefined && parent !== NO_TURN) yield { turn: parent };

@@ -22,7 +22,7 @@ import { StoredContext } from './stored-context.ts';
 type ContextVerbs = Pick<Contexts, 'create' | 'fork' | 'get' | 'list' | 'update' | 'remove'>;
 
 export function contextVerbs({ engine, lifetime }: ContextsWorld): ContextVerbs {
-  // An update reads what is said and writes the whole; two at once would lose one's fields.
+  // An update reads the details and writes all of them. Two updates at once would lose the fields of one.
   const updates = new OneAtATime<ContextId>();
 
   async function change(contextChange: ContextChange): Promise<Context> {

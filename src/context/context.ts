@@ -1,17 +1,17 @@
 import type { ContextId, TurnId } from '../base/brand.ts';
 
-/** A movable head on the tree of turns, and what people say about it. */
+/** A movable head on the tree of turns, with its details. */
 export interface Context {
   readonly id: ContextId;
   /** 0 while the context is empty. */
   readonly head: TurnId;
   /** Depth of the head; 0 also while the context is empty. */
   readonly headDepth: number;
-  /** The turn it was forked from, 0 for a fresh one. */
+  /** The turn that the context was forked from, 0 for a fresh one. */
   readonly base: TurnId;
   /** The turn being streamed into, or 0. */
   readonly openTurn: TurnId;
-  /** Of the head: 2 while a turn is being streamed, 4 for a fork. Other bits may come. */
+  /** Flags of the head: 2 while a turn is being streamed, 4 for a fork. Other bits may come. */
   readonly flags: number;
   /** Unix time in milliseconds. */
   readonly createdAt: number;

@@ -3,7 +3,7 @@ import type { PayloadRules } from './payloads/encode-payload.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import type { ReadPage } from './turns/loaded-page.ts';
 
-/** What every verb on contexts and turns works with. */
+/** The context in which every verb on contexts and turns works. */
 export interface ContextsWorld {
   readonly engine: Engine;
   readonly lifetime: Lifetime;

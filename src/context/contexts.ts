@@ -7,14 +7,13 @@ import type { Patch } from './patches/patch.ts';
 import type { Pin, PinOptions } from './pins/pin.ts';
 import type { Turn } from './turns/turn.ts';
 
-// What a program can do with turns and contexts. Every argument is checked: a wrong one is INVALID
-// and named, one over its limit is TOO_LARGE, and nothing is written in either case.
-// What a call returned after writing survives a power cut.
+// The operations on turns and contexts. Every argument is checked: a wrong one is INVALID and named, one over its limit
+// is TOO_LARGE, and nothing is written in either case. A result that a writing call returned survives a power cut.
 
 export interface ContextDetails {
   /** At most 1,024 characters. */
   readonly title?: string;
-  /** What sort of thread this is, for listings. At most 128 characters. */
+  /** The sort of thread, for listings. At most 128 characters. */
   readonly kind?: string;
   /** At most 64 of at most 128 characters. */
   readonly labels?: readonly string[];
@@ -23,7 +22,7 @@ export interface ContextDetails {
 }
 
 export interface ForkOptions extends ContextDetails {
-  /** The same key with the same turn and details gives the first context again, as it is then. */
+  /** The same key with the same turn and details returns the first context again, in its current state. */
   readonly idempotencyKey?: string;
 }
 
@@ -32,7 +31,7 @@ export interface NewContext extends ForkOptions {
   readonly base?: TurnId;
 }
 
-/** Fields given replace those that are there; null removes one; the rest stay. */
+/** Fields given replace the existing ones; null removes a field; the rest stay. */
 export interface ContextUpdate {
   readonly title?: string | null;
   readonly kind?: string | null;
@@ -45,13 +44,13 @@ export interface ListOptions {
   readonly kind?: string;
   /** Default 50, at most 10,000. */
   readonly limit?: number;
-  /** From the page before. */
+  /** The cursor of the page before. */
   readonly cursor?: string;
 }
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** There is more: pass it to the next call. */
+  /** Present when there is more: pass it to the next call. */
   readonly cursor?: string;
 }
 
@@ -74,31 +73,31 @@ export interface NewTurn extends NewTurnHeader {
 export interface OpenTurnOptions {
   /** Default: the head. Another turn rewinds the context to it. */
   readonly parent?: TurnId;
-  /** The head must be this turn (0: the context must be empty), else HEAD_MOVED. */
+  /** The head must be this turn (0: the context must be empty), else the call fails with HEAD_MOVED. */
   readonly expectedHead?: TurnId;
 }
 
 export interface AppendOptions extends OpenTurnOptions {
-  /** The same key with the same turns gives the first result again, whenever it is sent again. */
+  /** The same key with the same turns returns the first result again, whenever it is sent again. */
   readonly idempotencyKey?: string;
 }
 
 export interface ReadOptions {
-  /** Default true. False reads records alone, a number only payloads of at most so many bytes. */
+  /** Default true. False reads records alone, a number only payloads of at most that many bytes. */
   readonly payload?: boolean | number;
   /** Patches in force: the newest (default), none, or those up to a sequence number. */
   readonly as?: 'latest' | 'original' | number;
   /**
-   * Payload bytes a page holds at most, default 64 MiB; one turn always fits. For `chain` and `follow`,
+   * The largest number of payload bytes on a page, default 64 MiB; one turn always fits. For `chain` and `follow`,
    * which give every turn: the bytes they read ahead, default 8 MiB.
    */
   readonly maxBytes?: number;
 }
 
 export interface TurnPage {
-  /** From older to newer. */
+  /** Sorted from older to newer. */
   readonly turns: readonly Turn[];
-  /** Older turns exist: pass it to `before`. Not set by `range`. */
+  /** Present when older turns exist: pass it to `before`. Not set by `range`. */
   readonly cursor?: TurnId;
   /** Set by `range` when the page was cut: the depth to go on from. */
   readonly nextDepth?: number;
@@ -114,7 +113,7 @@ export interface TurnDiff {
 }
 
 export interface TombstoneOptions {
-  /** The turn's newest patch must be this one (0: none), else HEAD_MOVED. */
+  /** The turn's newest patch must be this one (0: none), else the call fails with HEAD_MOVED. */
   readonly expectedSeq?: number;
 }
 
@@ -126,18 +125,18 @@ export interface PatchOptions extends TombstoneOptions {
 export interface FollowOptions extends ReadOptions {
   /** Begin after this turn instead of at the root. */
   readonly after?: TurnId;
-  /** Ends the iteration; it then returns, it does not throw. */
+  /** Ends the iteration. The iterator then returns, and does not throw. */
   readonly signal?: AbortSignal;
-  /** Also yield a turn when it is opened; it comes again once sealed. See `followOpen`. */
+  /** Also yield a turn when it is opened; the turn comes again once sealed. See `followOpen`. */
   readonly openTurns?: boolean;
-  /** Called before each page of turns while more than a page is yet to come, with how many that is. */
+  /** Called before each page of turns while more than a page is yet to come, with the number of these turns. */
   readonly onBehind?: (turns: number) => void;
 }
 
 export interface EraseOptions {
-  /** Why; stays readable in place of the payload. At most 4 KiB. */
+  /** The reason, which stays readable in place of the payload. At most 4 KiB. */
   readonly reason: string;
-  /** Erase it also from the other turns that use the same bytes. Default false. */
+  /** Erase the payload also from the other turns that use the same bytes. Default false. */
   readonly everywhere?: boolean;
 }
 
@@ -151,78 +150,77 @@ export interface TurnEraseReport {
 
 export interface Contexts {
   create(options?: NewContext): Promise<Context>;
-  /** A new context whose head is `turn`. Constant time, nothing is copied. */
+  /** Makes a new context whose head is `turn`. Constant time, nothing is copied. */
   fork(turn: TurnId, options?: ForkOptions): Promise<Context>;
   get(id: ContextId): Promise<Context | undefined>;
   /** Most recently used first. */
   list(options?: ListOptions): Promise<Page<Context>>;
   update(id: ContextId, change: ContextUpdate): Promise<Context>;
   /**
-   * The context goes. Turns that a fork or a pin leads to stay; the others go with the next collection
-   * of garbage, and read as missing then.
+   * Removes the context. Turns that a fork or a pin leads to stay. The others go with the next garbage collection, and
+   * then read as missing.
    */
   remove(id: ContextId): Promise<void>;
 
   append(id: ContextId, turn: NewTurn, options?: AppendOptions): Promise<Turn>;
-  /** All of them or none, as one chain. `parent` and `expectedHead` are about the first. */
+  /** Appends all turns or none, as one chain. `parent` and `expectedHead` are about the first. */
   appendBatch(id: ContextId, turns: readonly NewTurn[], options?: AppendOptions): Promise<Turn[]>;
 
-  /** The newest `n` turns up to the head; `n` is at most 10,000 here and in `before`. */
+  /** Returns the newest `n` turns up to the head; `n` is at most 10,000 here and in `before`. */
   last(id: ContextId, n: number, options?: ReadOptions): Promise<TurnPage>;
-  /** The `n` turns before `turn`, which leads to the head or was appended to this context. */
+  /** Returns the `n` turns before `turn`, which leads to the head or was appended to this context. */
   before(id: ContextId, turn: TurnId, n: number, options?: ReadOptions): Promise<TurnPage>;
-  /** Turns with `fromDepth <= depth < toDepth` on the way to the head. */
+  /** Returns turns with `fromDepth <= depth < toDepth` on the way to the head. */
   range(
     id: ContextId,
     fromDepth: number,
     toDepth: number,
     options?: ReadOptions,
   ): Promise<TurnPage>;
-  /** Every turn from the root to `turn`, in bounded memory however long it is. */
+  /** Yields every turn from the root to `turn`, in bounded memory however long the chain is. */
   chain(turn: TurnId, options?: ReadOptions): AsyncIterable<Turn>;
   turn(turn: TurnId, options?: ReadOptions): Promise<Turn | undefined>;
   diff(a: TurnId, b: TurnId): Promise<TurnDiff>;
 
-  /** A turn to stream into. It becomes the head when sealed; until then the context takes no other. */
+  /** Opens a turn to stream into. The turn becomes the head when sealed; until then the context takes no other. */
   open(id: ContextId, turn: NewTurnHeader, options?: OpenTurnOptions): Promise<OpenTurn>;
-  /** A handle on a turn that is open already, going on after its last acknowledged byte. */
+  /** Returns a handle on a turn that is open already, going on after its last acknowledged byte. */
   resume(turn: TurnId): Promise<OpenTurn>;
 
   /** Lays a new payload over a sealed turn. */
   patch(turn: TurnId, payload: unknown, options?: PatchOptions): Promise<Patch>;
   /** Hides the payload of a sealed turn. A later patch shows a payload again. */
   tombstone(turn: TurnId, reason: string, options?: TombstoneOptions): Promise<Patch>;
-  /** All patches on a turn, oldest first. */
+  /** Returns all patches on a turn, oldest first. */
   patches(turn: TurnId): Promise<Patch[]>;
   /**
-   * Removes the bytes of a sealed turn, and of its patches, from the store for good. A tombstone with
-   * the reason stays, and the hash. When other turns use the same bytes it lists them and does nothing,
-   * unless told `everywhere`.
+   * Removes the bytes of a sealed turn, and of its patches, from the store for good. A tombstone with the reason stays,
+   * and the hash. When other turns use the same bytes, this call lists them and does nothing, unless told `everywhere`.
    */
   erase(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport>;
 
   /**
-   * Says what the file system was like at a turn: `root` is the hash of a stored tree, a blob that names
-   * the blobs of files and of other trees. All of them stay as long as the turn does. The last one counts.
+   * Records the state of the file system at a turn: `root` is the hash of a stored tree, a blob that names the blobs of
+   * files and of other trees. All of them stay as long as the turn does. The last root counts.
    */
   attach(turn: TurnId, root: Hash): Promise<void>;
-  /** The root that the turn itself was given; those of the turns before it do not count. */
+  /** Returns the root that the turn itself was given; roots of the turns before it do not count. */
   fsRoot(turn: TurnId): Promise<Hash | undefined>;
 
-  /** The turn and all before it stay when garbage is collected, even if no context leads to it. */
+  /** Keeps the turn and all before it when garbage is collected, even if no context leads to it. */
   pin(turn: TurnId, options?: PinOptions): Promise<void>;
-  /** NOT_FOUND when it is not pinned. */
+  /** Throws NOT_FOUND when the turn is not pinned. */
   unpin(turn: TurnId): Promise<void>;
-  /** By rising turn id. */
+  /** Sorted by rising turn id. */
   pins(): Promise<Pin[]>;
 
   /**
-   * What is there, then what comes, without gap and without repetition, until the signal aborts, the
-   * context is removed or the store closes. When the head moves to another branch, the turns after
-   * the common ancestor follow: a turn whose parent is not the one yielded before says so. Branches that the
-   * head has left again while a reader was more than 10,000 moves behind, or was cut off, may be left out.
+   * Yields existing turns, then new ones, without gap and without repetition, until the signal aborts, the context is
+   * removed or the store closes. When the head moves to another branch, the turns after the common ancestor follow: the
+   * parent of the first of them is not the turn yielded before. Branches that the head has left again while a reader
+   * was more than 10,000 moves behind, or was cut off, may be left out.
    */
   follow(id: ContextId, options?: FollowOptions): AsyncIterable<Turn>;
-  /** The bytes of an open turn: what is there, then what comes, until it is sealed. */
+  /** Yields the bytes of an open turn: existing bytes, then new ones, until the turn is sealed. */
   followOpen(turn: TurnId, options?: { readonly signal?: AbortSignal }): AsyncIterable<Uint8Array>;
 }

@@ -18,15 +18,15 @@ import { readVerbs } from './turns/read-verbs.ts';
 export interface ContextsOptions {
   /** The largest payload of a turn, default just under 64 MiB. */
   readonly maxPayloadBytes?: number;
-  /** Ways to bytes that give equal payloads equal bytes, in place of the encoding's own. */
+  /** Encoders that give equal payloads equal bytes, in place of the encoding's own. */
   readonly canonicalisers?: Partial<Record<EncodingName, Canonicaliser>>;
   /** Ends every iteration and refuses calls once closed. */
   readonly lifetime?: Lifetime;
-  /** How pages are read, when there is a faster way than record by record. */
+  /** Reads pages, when there is a faster way than record by record. */
   readonly readPage?: ReadPage;
 }
 
-/** Erasing is upkeep of the whole store, so that verb comes from above. */
+/** Erasing is upkeep of the whole store, so the store adds that verb. */
 export type ContextsAlone = Omit<Contexts, 'erase'>;
 
 export function createContexts(engine: Engine, options: ContextsOptions = {}): ContextsAlone {

@@ -1,4 +1,4 @@
-// What a caller may send and ask for. Limits keep one request from costing the others their memory.
+// Limits of requests. They keep one request from costing the others their memory.
 
 /** 64 MiB less room for a record's header, so that a payload at the limit still fits 64 MiB on the wire. */
 export const PAYLOAD_BYTES_MAX = 67_104_768;
@@ -15,5 +15,5 @@ export const LABEL_CHARS_MAX = 128;
 export const META_BYTES_MAX = 65_536;
 export const KEY_BYTES_MAX = 1024;
 export const REASON_BYTES_MAX = 4096;
-/** Payload bytes that a stream of turns holds at a time. */
+/** The number of payload bytes that a stream of turns holds at a time. */
 export const STREAM_BYTES_DEFAULT = 8_388_608;

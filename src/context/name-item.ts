@@ -1,6 +1,6 @@
 import { QuipuError, isQuipuError } from '../base/errors.ts';
 
-/** Runs the check of one item of a list; what it throws then says which item it is about. */
+/** Runs the check of one item of a list. Its error then names the item. */
 export function namingItem<T>(item: string, check: () => T): T {
   try {
     return check();
@@ -9,7 +9,7 @@ export function namingItem<T>(item: string, check: () => T): T {
   }
 }
 
-/** The same error about `item`, as in "turns[3]: type has a control character". */
+/** Returns the same error about `item`, as in "turns[3]: type has a control character". */
 export function nameItem(item: string, error: unknown): unknown {
   if (!isQuipuError(error)) return error;
   const message = `${item}: ${error.message}`;

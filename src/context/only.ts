@@ -1,4 +1,4 @@
-/** The one item of a list that a commit of one item gave back. */
+/** Returns the only item of a list, from a commit of one item. */
 export function only<T>(items: readonly T[]): T {
   const [item] = items;
   if (item === undefined || items.length !== 1) {

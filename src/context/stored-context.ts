@@ -4,7 +4,7 @@ import type { ContextRow } from '../engine/rows.ts';
 import { ContextFlag } from '../format/context-flags.ts';
 import type { Context, ContextJson } from './context.ts';
 
-/** A context as the engine had it. It does not move when the context does. */
+/** A context as the engine had it. The object does not change when the context moves. */
 export class StoredContext implements Context {
   readonly id: ContextId;
   readonly head: TurnId;

@@ -12,8 +12,8 @@ import { mustGetHead, mustGetSealed, readTurn } from '../turns/read-turns.ts';
 import type { Turn } from '../turns/turn.ts';
 import { PAGE_TURNS, walkChain } from '../turns/walk-chain.ts';
 
-// Reads instead of queueing: what comes while the reader is busy is remembered as a position, and its
-// turns are walked to when the reader asks again. So a slow reader costs a few ids, not payloads.
+// Reads instead of queueing: while the reader is busy, a change is remembered as a position, and its turns are walked
+// to when the reader asks again. So a slow reader costs a few ids, not payloads.
 
 export interface FollowPlan {
   readonly context: ContextId;
@@ -33,7 +33,7 @@ export async function* followContext(
   const trail = new HeadTrail(plan.context);
   const ring = (): void => bell.ring();
   const isOver = (): boolean => lifetime.closed || plan.signal?.aborted === true;
-  // Listening comes before the first look, so nothing falls between the two.
+  // Listening begins before the first look, so nothing falls between the two.
   const stops = [
     engine.subscribe(
       (change) => {
@@ -105,14 +105,14 @@ async function* followTrail(
   }
 }
 
-/** Skips what the first look has shown already. */
+/** Skips the turns that the first look has shown already. */
 function nextHead(trail: HeadTrail, shown: TurnId): TurnId | undefined {
   let head = trail.takeHead();
   while (head !== undefined && head <= shown) head = trail.takeHead();
   return head;
 }
 
-/** The depth after the deepest turn that `last` and `tip` have in common. */
+/** Returns the depth after the deepest turn that `last` and `tip` have in common. */
 async function depthAfter(
   engine: Engine,
   last: TurnRow | undefined,

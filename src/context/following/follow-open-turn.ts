@@ -10,7 +10,7 @@ import { mustGetTurn, readTurn } from '../turns/read-turns.ts';
 const TAIL_BYTES_MAX = 1_048_576;
 const READ: CheckedRead = { payload: true, as: 'original', maxBytes: 0 };
 
-/** The bytes of a turn as they become durable. A sealed turn gives its payload and ends. */
+/** Yields the bytes of a turn as they become durable. A sealed turn gives its payload and ends. */
 export async function* followOpenTurn(
   engine: Engine,
   lifetime: Lifetime,

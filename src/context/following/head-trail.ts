@@ -3,13 +3,13 @@ import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { HeadRow } from '../../engine/rows.ts';
 
-/** Jumps remembered for a reader that is far behind; the oldest are forgotten beyond that. */
+/** The number of jumps remembered for a reader that is far behind; beyond that the oldest are forgotten. */
 const JUMPS_MAX = 10_000;
 
 /**
- * Where the head of one context went while its reader was busy. A head that only grew is one entry,
- * since its turns are found by walking back; each jump to another branch adds one. Turns of a context
- * become its head in the order of their ids.
+ * The way of one context's head while its reader was busy. A head that only grew is one entry, since its turns are
+ * found by walking back; each jump to another branch adds one. Turns of a context become its head in the order of their
+ * ids.
  */
 export class HeadTrail {
   readonly #context: ContextId;
@@ -28,12 +28,12 @@ export class HeadTrail {
     return this.#removed;
   }
 
-  /** Of the newest head that was heard of. */
+  /** The depth of the newest head that was heard of. */
   get newestDepth(): number {
     return this.#newestDepth;
   }
 
-  /** True when there is something new for the reader. */
+  /** Returns true when there is something new for the reader. */
   note(change: Change): boolean {
     let moved = false;
     for (const row of [...change.turns, ...change.sealed]) {
@@ -55,19 +55,19 @@ export class HeadTrail {
     return moved || this.#removed;
   }
 
-  /** Changes went by unheard: where the context is now must be read. */
+  /** Changes went by unheard: the current state of the context must be read. */
   noteMissed(): void {
     this.#missed = true;
   }
 
-  /** True once after changes were missed. */
+  /** Returns true once after changes were missed. */
   takeMissed(): boolean {
     const missed = this.#missed;
     this.#missed = false;
     return missed;
   }
 
-  /** What a read found; undefined for a context that is not there any more. */
+  /** Notes the result of a read; undefined for a context that is not there any more. */
   noteFound(found: HeadRow | undefined): void {
     if (found === undefined) {
       this.#removed = true;
@@ -80,12 +80,12 @@ export class HeadTrail {
     this.#newestDepth = found.headDepth;
   }
 
-  /** The next head to go to; undefined when the reader is up to date. */
+  /** Returns the next head to go to; undefined when the reader is up to date. */
   takeHead(): TurnId | undefined {
     return this.#heads.shift();
   }
 
-  /** The turn opened last, once; then `NO_TURN`. */
+  /** Returns the turn opened last, once; then `NO_TURN`. */
   takeOpened(): TurnId {
     const opened = this.#opened;
     this.#opened = NO_TURN;

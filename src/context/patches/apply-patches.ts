@@ -3,18 +3,20 @@ import type { PatchRow, TurnRow } from '../../engine/rows.ts';
 import { NO_HASH } from '../../format/patch-record.ts';
 import type { CheckedRead } from '../check-input.ts';
 
-/** A turn as a read shall show it. */
+/** A turn as a read shows it. */
 export interface TurnView {
   readonly row: TurnRow;
   readonly encoding: number;
-  /** Undefined while the turn is open, and when it was erased. For any other tombstone the hash of what is there. */
+  /**
+   * Undefined while the turn is open, and when it was erased. For any other tombstone, the hash of the hidden payload.
+   */
   readonly payload: Hash | undefined;
   readonly size: number;
   /** The patch in force. */
   readonly patch: PatchRow | undefined;
 }
 
-/** The views of `rows`, given all patches on them by rising sequence number. */
+/** Returns the views of `rows`, given all patches on them by rising sequence number. */
 export function applyPatches(
   rows: readonly TurnRow[],
   patches: readonly PatchRow[],
@@ -36,12 +38,12 @@ export function viewTurn(row: TurnRow, patch: PatchRow | undefined): TurnView {
   return { row, encoding: patch.encoding, payload: shown(patch.payload), size: patch.size, patch };
 }
 
-/** Of what was erased an engine gives no hash. */
+/** An engine gives no hash of erased bytes. */
 function shown(payload: Hash | undefined): Hash | undefined {
   return payload === NO_HASH ? undefined : payload;
 }
 
-/** A turn whose bytes are gone, as the tombstone says. */
+/** Returns the view of a turn whose bytes are gone, as the tombstone says. */
 export function viewErased(row: TurnRow, tombstone: PatchRow | undefined): TurnView {
   return { ...viewTurn(row, tombstone), payload: undefined };
 }

@@ -3,7 +3,7 @@ import type { EncodingName } from '../../format/encoding.ts';
 
 /** An overlay on a sealed turn. Reads take the newest one unless told otherwise. */
 export interface Patch {
-  /** Rises with every patch over the whole store; pass it as `as` to read as of this patch. */
+  /** The number rises with every patch over the whole store; pass it as `as` to read as of this patch. */
   readonly seq: number;
   readonly turn: TurnId;
   readonly tombstone: boolean;

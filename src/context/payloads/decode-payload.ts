@@ -2,12 +2,12 @@ import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { Encoding } from '../../format/encoding.ts';
 import { decodeMsgpack } from './msgpack.ts';
 
-/** Text cut off in the middle of a character, as an interrupted turn has it, shows U+FFFD there. */
+/** If text is cut off in the middle of a character, as in an interrupted turn, this decoder shows U+FFFD there. */
 const lenientText = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * The value that `bytes` hold; it may share memory with them. Throws a plain Error when they are not in
- * that encoding, or hold more levels or values than a value may (`VALUE_BOUNDS`).
+ * Returns the value in `bytes`; it may share memory with them. Throws a plain Error when they are not in that encoding,
+ * or hold more levels or values than a value may (`VALUE_BOUNDS`).
  */
 export function decodePayload(bytes: Uint8Array, encoding: number): unknown {
   switch (encoding) {
@@ -22,7 +22,7 @@ export function decodePayload(bytes: Uint8Array, encoding: number): unknown {
   }
 }
 
-/** `value` as JSON can carry it: bytes as base64, integers over 2^53 as decimal strings. */
+/** Returns `value` in a form that JSON can carry: bytes as base64, integers over 2^53 as decimal strings. */
 export function toJsonValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (value instanceof Uint8Array) return toBase64(value);

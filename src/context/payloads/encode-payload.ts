@@ -20,9 +20,9 @@ export interface PayloadRules {
 }
 
 /**
- * Bytes that nobody else can change any more, and their name. A class, as is all that holds them on their way
- * to the engine: literals of which some outlive a young collection V8 soon makes among the old ones, where
- * they keep the bytes until a full collection. With 64 writers there were twice as many of those.
+ * Bytes that nobody else can change any more, and their name. This is a class, as is everything that holds the bytes on
+ * their way to the engine. When some literals outlive a young collection, V8 soon makes such literals among the old
+ * objects, where they keep the bytes until a full collection. With 64 writers there were twice as many of those.
  */
 export class EncodedPayload {
   readonly encoding: number;
@@ -36,7 +36,7 @@ export class EncodedPayload {
   }
 }
 
-/** The bytes to store for what a caller gave. INVALID when it does not go into the encoding. */
+/** Returns the bytes to store for a caller's payload. Throws INVALID when it does not fit the encoding. */
 export function encodePayload(
   payload: unknown,
   encoding: EncodingName | undefined,
@@ -84,7 +84,7 @@ function toBytes(
   }
 }
 
-/** MessagePack is not looked into: its bytes may hold what this library does not read. */
+/** MessagePack is not looked into: its bytes may hold values that this library does not read. */
 function checkEncoded(bytes: Uint8Array, name: EncodingName): Uint8Array {
   if (name === 'text' || name === 'json') {
     const text = decodeUtf8(bytes);

@@ -21,7 +21,7 @@ import { OverBounds, VALUE_BOUNDS } from '../../base/bounded-json.ts';
 /** Throws a plain Error when the bytes are cut short, or hold a value over `VALUE_BOUNDS`. */
 export function checkMsgpackBounds(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  /** Values that are still to come, a number for each level that is open. */
+  /** The number of values still to come, for each open level. */
   const open: number[] = [1];
   let at = 0;
   let values = 0;
@@ -36,7 +36,7 @@ export function checkMsgpackBounds(bytes: Uint8Array): void {
     if (values > VALUE_BOUNDS.values) throw new OverBounds('values');
     const { body, children } = readHeader(view, at);
     at += body;
-    // Each value to come takes a byte at least.
+    // Each value to come takes at least a byte.
     if (at + children > bytes.length) throw new RangeError('it claims more than its bytes hold');
     if (children === 0) continue;
     if (open.length > VALUE_BOUNDS.depth) throw new OverBounds('depth');
@@ -44,7 +44,7 @@ export function checkMsgpackBounds(bytes: Uint8Array): void {
   }
 }
 
-/** Bytes of the header and of what is not a value of its own, and how many values follow. */
+/** The number of bytes of the header and of its own content, and the number of values that follow. */
 interface Header {
   readonly body: number;
   readonly children: number;
@@ -73,7 +73,7 @@ function leaf(body: number): Header {
   return { body, children: 0 };
 }
 
-/** A length of 1, 2 or 4 bytes, `extra` bytes, and as many bytes as the length says. */
+/** Reads a length of 1, 2 or 4 bytes, `extra` bytes, and as many bytes as the length says. */
 function lengthed(view: DataView, at: number, power: number, extra: number): Header {
   const size = 2 ** power;
   const length =

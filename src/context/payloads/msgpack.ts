@@ -9,7 +9,7 @@ import { checkMsgpackBounds } from './msgpack-bounds.ts';
 const INT64_MIN = -(2n ** 63n);
 const UINT64_MAX = 2n ** 64n - 1n;
 
-/** Throws a plain Error for what MessagePack cannot hold. */
+/** Throws a plain Error for a value that MessagePack cannot hold. */
 export function encodeMsgpack(value: unknown): Uint8Array {
   const bytes = encode(value, { sortKeys: true, useBigInt64: true });
   assertFaithful(value);
@@ -23,8 +23,8 @@ export function decodeMsgpack(bytes: Uint8Array): unknown {
 }
 
 /**
- * The encoder wraps large integers around and replaces lone surrogates without a word. It has refused
- * cycles before this walks.
+ * The encoder silently wraps large integers around and replaces lone surrogates. The encoder has refused cycles before
+ * this walk.
  */
 function assertFaithful(value: unknown): void {
   if (typeof value === 'string') {
@@ -34,7 +34,7 @@ function assertFaithful(value: unknown): void {
   } else if (isContainer(value)) {
     for (const [key, item] of Object.entries(value)) {
       assertWellFormed(key, 'a key in it');
-      // Decoders refuse it, because an assignment to it would change what an object is.
+      // Decoders refuse this key, because an assignment to it would change the prototype of an object.
       if (key === '__proto__') throw new TypeError('a key in it is __proto__');
       assertFaithful(item);
     }
@@ -56,7 +56,7 @@ function narrowBigInts(value: unknown): unknown {
   return value;
 }
 
-/** An array or a map, and not the bytes, dates and extensions that are objects too. */
+/** Returns true for an array or a map, and not for bytes, dates and extensions, which are objects too. */
 function isContainer(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;

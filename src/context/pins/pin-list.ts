@@ -7,7 +7,7 @@ import type { Pin } from './pin.ts';
 /** The document that keeps the pins. */
 export const PINS_DOC = 'pins/turns.json';
 
-/** A list that cannot be read is CORRUPT: taking it for empty would let pinned turns go. */
+/** Throws CORRUPT for a list that cannot be read: taking it for empty would let pinned turns go. */
 export function parsePins(content: string): Pin[] {
   try {
     const { pins } = JSON.parse(content) as { pins: { turn: string; reason?: string }[] };
@@ -25,7 +25,7 @@ export function formatPins(pins: readonly Pin[]): string {
   return canonicalJson({ pins: pins.map((pin) => ({ ...pin, turn: String(pin.turn) })) });
 }
 
-/** By rising turn. A turn that is pinned again takes the new reason. */
+/** Sorted by rising turn. A turn that is pinned again takes the new reason. */
 export function withPin(pins: readonly Pin[], pin: Pin): Pin[] {
   const all = [...withoutPin(pins, pin.turn), pin];
   return all.toSorted((a, b) => (a.turn < b.turn ? -1 : 1));

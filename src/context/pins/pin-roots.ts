@@ -2,7 +2,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { RootSource } from '../../engine/roots.ts';
 import { PINS_DOC, parsePins } from './pin-list.ts';
 
-/** Every pinned turn, also one that is pinned while a collection runs. */
+/** Yields every pinned turn, also one that is pinned while a collection runs. */
 export function pinRoots(engine: Engine): RootSource {
   return {
     kind: 'pins',

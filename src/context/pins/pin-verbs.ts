@@ -13,7 +13,7 @@ import { mustGetSealed, mustGetTurn } from '../turns/read-turns.ts';
 type PinVerbs = Pick<Contexts, 'pin' | 'unpin' | 'pins'>;
 
 export function pinVerbs({ engine, lifetime }: ContextsWorld): PinVerbs {
-  // Each change reads the list and writes the whole.
+  // Each change reads the list and writes the whole of it.
   const changes = new OneAtATime<'pins'>();
 
   async function read(): Promise<{ pins: Pin[]; version: number }> {
@@ -38,7 +38,7 @@ export function pinVerbs({ engine, lifetime }: ContextsWorld): PinVerbs {
         reason === undefined ? {} : { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX) };
       const { id } = await mustGetSealed(engine, toTurnId(turn));
       await change((pins) => withPin(pins, { turn: id, ...said }));
-      // A collection that was at its end may have taken the turn before it heard of the pin.
+      // A collection that was at its end may have removed the turn before it heard of the pin.
       try {
         await mustGetTurn(engine, id);
       } catch (error) {

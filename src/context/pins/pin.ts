@@ -7,6 +7,6 @@ export interface Pin {
 }
 
 export interface PinOptions {
-  /** Why; at most 4 KiB. */
+  /** The reason; at most 4 KiB. */
   readonly reason?: string;
 }

@@ -1,8 +1,8 @@
 import type { TurnDelta } from '../../engine/batch.ts';
 
 /**
- * Deltas waiting for one reader, up to a number of bytes. Beyond that they are dropped, and the reader
- * is told to read the turn instead; so a slow reader costs no more than that.
+ * Deltas waiting for one reader, up to a number of bytes. Beyond that they are dropped, and the reader is told to read
+ * the turn instead. So a slow reader costs no more than that.
  */
 export class DeltaTail {
   readonly #maxBytes: number;
@@ -21,14 +21,14 @@ export class DeltaTail {
     if (this.#bytes > this.#maxBytes) this.drop();
   }
 
-  /** The turn itself knows better, because deltas were too many or because it was sealed. */
+  /** The reader must read the turn itself, because deltas were too many or because the turn was sealed. */
   drop(): void {
     this.#deltas = [];
     this.#bytes = 0;
     this.#mustRead = true;
   }
 
-  /** What came since the last call; undefined when the turn must be read, as it must the first time. */
+  /** Returns the deltas since the last call; undefined when the turn must be read, as it must the first time. */
   take(): readonly TurnDelta[] | undefined {
     const taken = this.#mustRead ? undefined : this.#deltas;
     this.#deltas = [];
@@ -38,7 +38,7 @@ export class DeltaTail {
   }
 }
 
-/** The bytes of `deltas` that come after the first `have` bytes of the turn; undefined for a gap. */
+/** Returns the bytes of `deltas` that come after the first `have` bytes of the turn; undefined for a gap. */
 export function bytesAfter(have: number, deltas: readonly TurnDelta[]): Uint8Array | undefined {
   const fresh: Uint8Array[] = [];
   let end = have;

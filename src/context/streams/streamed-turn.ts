@@ -27,13 +27,13 @@ interface Ending {
   readonly turn: Promise<Turn>;
 }
 
-/** The handle on an open turn. When the store closes, what was written is sent first. */
+/** The handle on an open turn. When the store closes, the written bytes are sent first. */
 export class StreamedTurn implements OpenTurn {
   readonly id: TurnId;
   readonly #world: StreamedTurnWorld;
   readonly #writer: DeltaWriter;
   readonly #forgetClose: () => void;
-  /** The first half of a character that a string was cut in the middle of. */
+  /** The first half of a character, when a string was cut in the middle of it. */
   #half = '';
   #ending: Ending | undefined;
 
@@ -77,13 +77,13 @@ export class StreamedTurn implements OpenTurn {
       try {
         await this.#writer.flush();
       } catch {
-        // Whoever wrote was told. What was acknowledged is kept, and the turn still has to end.
+        // The callers of `write` were told. Acknowledged bytes are kept, and the turn still has to end.
       }
       return this.#close(reason);
     });
   }
 
-  /** One ending at a time. One that failed leaves the turn open, and another may be tried. */
+  /** Runs one ending at a time. If an ending fails, the turn stays open, and another may be tried. */
   async #end(how: Ending['how'], end: () => Promise<Turn>): Promise<Turn> {
     this.#world.lifetime.assertOpen(`openTurn.${how}`);
     if (this.#ending !== undefined) {

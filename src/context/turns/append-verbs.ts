@@ -45,7 +45,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsWorld): AppendV
   }
 
   return {
-    // Not by way of `appendAll`: each further promise is a hundredth of the time of an append among many.
+    // This does not call `appendAll`: each further promise is a hundredth of the time of an append among many.
     async append(id: ContextId, turn: NewTurn, options: AppendOptions = {}): Promise<Turn> {
       lifetime.assertOpen('contexts.append');
       const prepared = prepareTurn(turn, rules);
@@ -109,7 +109,7 @@ function prepareTurn(turn: NewTurn, rules: PayloadRules): PreparedTurn {
   return new PreparedTurn(header, encodePayload(turn.payload, turn.encoding, rules));
 }
 
-/** A file-system root that is missing is known by its hash alone: the first turn that has it is meant. */
+/** The error names a missing file-system root only by its hash: this adds the first turn that has it. */
 function nameRoot(error: unknown, turns: readonly PreparedTurn[]): unknown {
   if (!isQuipuError(error, 'NOT_FOUND')) return error;
   const index = turns.findIndex(({ fsRoot }) => fsRoot === error.data.id);

@@ -1,4 +1,4 @@
-/** How many of the first `items` go into one page: always one, then as many as the bytes allow. */
+/** Returns the number of the first `items` that go into one page: always one, then as many as the bytes allow. */
 function countFitting(items: readonly { readonly size: number }[], maxBytes: number): number {
   let bytes = 0;
   for (const [index, item] of items.entries()) {
@@ -8,7 +8,7 @@ function countFitting(items: readonly { readonly size: number }[], maxBytes: num
   return items.length;
 }
 
-/** The oldest of `items` (older first) that fit. */
+/** Returns the oldest of `items` (older first) that fit. */
 export function keepOldest<T extends { readonly size: number }>(
   items: readonly T[],
   maxBytes: number,
@@ -16,7 +16,7 @@ export function keepOldest<T extends { readonly size: number }>(
   return items.slice(0, countFitting(items, maxBytes));
 }
 
-/** The newest of `items` (older first) that fit. */
+/** Returns the newest of `items` (older first) that fit. */
 export function keepNewest<T extends { readonly size: number }>(
   items: readonly T[],
   maxBytes: number,

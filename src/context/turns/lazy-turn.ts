@@ -10,14 +10,14 @@ import type { Turn, TurnJson } from './turn.ts';
 /** The low half of the flags is for readers, the high half is the engine's bookkeeping. */
 const READER_FLAGS = 0xffff;
 
-/** What was read along with the record. */
+/** The content that was read along with the record. */
 export interface TurnContent {
-  /** The payload as one of a page. */
+  /** The payload, by its place in a page. */
   readonly payload?: { readonly page: PageBytes; readonly index: number } | undefined;
   readonly reason?: string | undefined;
 }
 
-/** What decoding gave: the bytes when it failed. */
+/** The result of decoding: the bytes when it failed. */
 interface Decoded {
   readonly value: unknown;
   readonly failed: boolean;
@@ -93,14 +93,14 @@ export class LazyTurn implements Turn {
     try {
       return { value: decodePayload(bytes, this.#encoding), failed: false };
     } catch {
-      // Whoever stored it may be hostile: what it says it is must not end a reader.
+      // A hostile user may have stored the payload: its declared encoding must not end a reader.
       return { value: this.bytes, failed: true };
     }
   }
 
   /**
-   * What is decoded from JSON or text is new; anything else may keep parts of what it was made from. Bytes that
-   * the reader has, and may have changed, are what is decoded from then on, wherever the page came from.
+   * A value decoded from JSON or text is new; any other value may keep parts of its bytes. Once the reader has the
+   * bytes, and may have changed them, those bytes are decoded from then on, wherever the page came from.
    */
   #decodable(): Uint8Array | undefined {
     const isText = this.#encoding === Encoding.json || this.#encoding === Encoding.text;

@@ -6,8 +6,8 @@ import { LazyTurn } from './lazy-turn.ts';
 import { PageBytes } from './page-bytes.ts';
 import type { Turn } from './turn.ts';
 
-// A page of turns as plain data, and the questions it answers. One that is read where the data is can
-// travel as it is, so that a page costs one round trip however many records and payloads it has.
+// A page of turns as plain data, and the requests for one. A page that is read where the data is can travel as it is,
+// so that a page costs one round trip however many records and payloads it has.
 
 export type PageRequest =
   /** The newest `n` turns of a context. */
@@ -26,23 +26,26 @@ export type PageRequest =
       readonly from: number;
       readonly to: number;
     }
-  /** The same on the way to a turn. */
+  /** The same depths on the way to a turn. */
   | { readonly kind: 'chain'; readonly tip: TurnId; readonly from: number; readonly to: number };
 
 export interface LoadedTurn {
   readonly view: TurnView;
-  /** The payload, shared with the engine unless the page says otherwise. Undefined when there is none to show, or none was asked for. */
+  /**
+   * The payload, shared with the engine unless the page says otherwise. Undefined when there is none to show, or none
+   * was asked for.
+   */
   readonly bytes: Uint8Array | undefined;
   readonly reason: string | undefined;
 }
 
 export interface LoadedPage {
-  /** From older to newer. */
+  /** Sorted from older to newer. */
   readonly turns: readonly LoadedTurn[];
   readonly cursor: TurnId | undefined;
   readonly nextDepth: number | undefined;
   readonly headDepth: number;
-  /** The payloads are nobody's but the page's. */
+  /** True when only the page has the payloads. */
   readonly unshared?: boolean;
 }
 
@@ -53,7 +56,7 @@ const NO_BYTES = new Uint8Array();
 export function toTurnPage(page: LoadedPage): TurnPage {
   const { cursor, nextDepth, headDepth } = page;
   const turns = toTurns(page.turns, page.unshared);
-  // A page has one of the two at most.
+  // A page has at most one of the two.
   if (cursor !== undefined) return { turns, cursor, headDepth };
   return nextDepth === undefined ? { turns, headDepth } : { turns, nextDepth, headDepth };
 }

@@ -30,8 +30,8 @@ export interface AppendPlan {
 }
 
 /**
- * Trusts its input. One batch, so payloads, turns and head become true together or not at all. The
- * first turn goes where `plan` says, each later one onto the one before.
+ * Trusts its input. Makes one batch, so payloads, turns and head become true together or not at all. The first turn
+ * goes where `plan` says, each later one onto the one before.
  */
 export function planAppend(
   context: ContextId,
@@ -66,16 +66,16 @@ class PayloadPut extends Plain implements BlobPut {
   }
 }
 
-/** Each payload once. */
+/** Puts each payload once. */
 function toBlobs(turns: readonly PreparedTurn[]): BlobPut[] {
   const puts = turns.map(({ payload }) => new PayloadPut(payload));
   return puts.length === 1 ? puts : [...new Map(puts.map((put) => [put.hash, put])).values()];
 }
 
-/** On the turn before it. */
+/** The turn goes onto the turn before it. */
 const NOWHERE: Omit<AppendPlan, 'key'> = {};
 
-/** Most turns have none of the optional fields, and objects of one shape are what reads fast later. */
+/** Most turns have none of the optional fields, and objects of one shape are faster to read later. */
 function toAppend(
   context: ContextId,
   { type, version, fsRoot, payload }: PreparedTurn,

@@ -19,7 +19,7 @@ import {
   walkUpTo,
 } from './read-turns.ts';
 
-/** Trusts the request to be checked. A page ends at 10,000 turns, or where its payloads get too many. */
+/** Trusts that the request is checked. A page ends at 10,000 turns, or where its payloads get too many. */
 export async function readPage(
   engine: Engine,
   request: PageRequest,
@@ -116,10 +116,10 @@ async function readBack(engine: Engine, page: PageBack, read: CheckedRead): Prom
 }
 
 interface PageViews {
-  /** Older first. */
+  /** Sorted, older first. */
   readonly views: readonly TurnView[];
   readonly headDepth: number;
-  /** Payloads that are at hand, when the engine gave some along. */
+  /** Payloads in memory, when the engine gave some along. */
   readonly blobs?: ReadonlyMap<Hash, Uint8Array>;
 }
 
@@ -139,7 +139,7 @@ async function toPageBack(
   };
 }
 
-/** Whether the turn is the head or one of its ancestors. */
+/** Returns whether the turn is the head or one of its ancestors. */
 export async function leadsTo(
   engine: Engine,
   turn: { readonly id: TurnId; readonly depth: number },

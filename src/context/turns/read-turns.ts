@@ -13,10 +13,10 @@ import type { LoadedTurn } from './loaded-page.ts';
 import { readTurnNote, turnNoteName } from '../streams/plan-seal.ts';
 import type { Turn } from './turn.ts';
 
-/** Payloads on their way, each asked for once. */
+/** Payloads being fetched, each asked for once. */
 type Fetched = Map<Hash, Promise<Uint8Array | undefined>>;
 
-/** Payloads that are at hand. */
+/** Returns a payload that is in memory. */
 type Peek = (hash: Hash) => Uint8Array | undefined;
 
 export async function mustGetHead(engine: Engine, id: ContextId): Promise<HeadRow> {
@@ -38,7 +38,7 @@ export async function mustGetTurn(engine: Engine, id: TurnId): Promise<TurnRow> 
   throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: String(id) });
 }
 
-/** For what only a turn that can no longer change may be part of. */
+/** For operations that need a turn that can no longer change. */
 export async function mustGetSealed(engine: Engine, id: TurnId): Promise<TurnRow> {
   const row = await mustGetTurn(engine, id);
   if (!isOpen(row)) return row;
@@ -49,13 +49,13 @@ export function isOpen(row: TurnRow): boolean {
   return (row.flags & TurnFlag.OPEN) !== 0;
 }
 
-/** `limit` turns up to `from`, older first. */
+/** Returns `limit` turns up to `from`, older first. */
 export async function walkUpTo(engine: Engine, from: TurnId, limit: number): Promise<TurnRow[]> {
   if (from === NO_TURN || limit === 0) return [];
   return (await engine.walkBack(from, limit)).toReversed();
 }
 
-/** The turns from depth `from` to depth `to` (both included) on the way to `tip`, older first. */
+/** Returns the turns from depth `from` to depth `to` (both included) on the way to `tip`, older first. */
 export async function walkDepths(
   engine: Engine,
   tip: TurnId,
@@ -71,7 +71,7 @@ export async function walkDepths(
   });
 }
 
-/** What a read shall show of sealed turns, payloads not yet fetched. */
+/** Returns the views of sealed turns, with payloads not yet fetched. */
 export async function viewTurns(
   engine: Engine,
   rows: readonly TurnRow[],
@@ -79,12 +79,12 @@ export async function viewTurns(
 ): Promise<TurnView[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  // Asked together: an engine far away answers both at once.
+  // Both are asked together: a remote engine answers both at once.
   const [fsRoots, patches] = await Promise.all([engine.getFsRoots(ids), engine.getPatches(ids)]);
   return toViews({ turns: rows, fsRoots, patches }, as);
 }
 
-/** The same with all that lies over the turns at hand. */
+/** Like `viewTurns`, with all overlays of the turns in memory. */
 export function toViews({ turns, fsRoots, patches }: TurnsRead, as: CheckedRead['as']): TurnView[] {
   const views = applyPatches(flagRoots(turns, fsRoots), patches, as);
   const tombstones = new Map(
@@ -98,14 +98,14 @@ export function toViews({ turns, fsRoots, patches }: TurnsRead, as: CheckedRead[
   });
 }
 
-/** Turns, older first, and all that lies over them. */
+/** Turns, older first, and all their overlays. */
 interface TurnsRead {
   readonly turns: readonly TurnRow[];
   readonly fsRoots: readonly FsRootRow[];
   readonly patches: readonly PatchRow[];
 }
 
-/** A record says whether its turn came with a file-system root; one may have been attached since. */
+/** A record tells whether its turn came with a file-system root; a root may have been attached since. */
 function flagRoots(rows: readonly TurnRow[], roots: readonly FsRootRow[]): readonly TurnRow[] {
   if (roots.length === 0) return rows;
   const rooted = new Set(roots.map(({ turn }) => turn));
@@ -114,7 +114,7 @@ function flagRoots(rows: readonly TurnRow[], roots: readonly FsRootRow[]): reado
   );
 }
 
-/** The turns with their payloads, each distinct payload fetched once. */
+/** Loads the turns with their payloads, each distinct payload fetched once. */
 export async function loadTurns(
   engine: Engine,
   views: readonly TurnView[],
@@ -122,7 +122,7 @@ export async function loadTurns(
   peek: Peek = (hash) => engine.peekBlob?.(hash),
 ): Promise<LoadedTurn[]> {
   if (payload === false) return views.map(withoutPayload);
-  // Waiting for 64 payloads that are all at hand took longer than finding them.
+  // Waiting for 64 payloads that are all in memory took longer than finding them.
   const atHand = views.map((view) =>
     isWanted(payload, view.size) ? loadAtHand(peek, view) : withoutPayload(view),
   );
@@ -135,7 +135,7 @@ function isWanted(payload: CheckedRead['payload'], size: number): boolean {
   return typeof payload === 'number' ? size <= payload : payload;
 }
 
-/** Most turns of a page are what they were when they were appended, and were read lately. */
+/** Most turns of a page are unchanged since they were appended, and were read lately. */
 function loadAtHand(peek: Peek, view: TurnView): LoadedTurn | undefined {
   const { row, patch, payload } = view;
   if (patch !== undefined || payload === undefined || (row.flags & TurnFlag.ABORTED) !== 0) {
@@ -149,7 +149,7 @@ async function loadLater(engine: Engine, view: TurnView, fetched: Fetched): Prom
   return loadTurn(engine, view, await fetchPayload(engine, view, fetched));
 }
 
-/** Undefined for what shows no payload: a tombstone, or a payload that is not there. */
+/** Returns undefined when there is no payload to show: a tombstone, or a payload that is not there. */
 async function fetchPayload(
   engine: Engine,
   { row, patch, payload }: TurnView,
@@ -163,7 +163,7 @@ async function fetchPayload(
   return bytes;
 }
 
-/** A turn as it is now; undefined when there is none. An open one shows the bytes so far. */
+/** Returns a turn as it is now; undefined when there is none. An open turn shows the bytes so far. */
 export async function readTurn(
   engine: Engine,
   id: TurnId,
@@ -178,7 +178,7 @@ export async function readTurn(
     const shown = isWanted(read.payload, view.size) ? open.bytes : undefined;
     return toTurns([{ view, bytes: shown, reason: undefined }])[0];
   }
-  // One that was open a moment ago was sealed between the two reads.
+  // A turn that was open a moment ago was sealed between the two reads.
   const sealed = isOpen(row) ? await mustGetTurn(engine, id) : row;
   const views = await viewTurns(engine, [sealed], read.as);
   return toTurns(await loadTurns(engine, views, read.payload))[0];
@@ -210,8 +210,8 @@ async function readReason(engine: Engine, id: TurnId): Promise<string | undefine
 }
 
 /**
- * Bytes may be gone only where a later tombstone says so, which then is what there is to show, or
- * with the whole turn, which nothing led to any more.
+ * Bytes may be gone in two cases only. A later tombstone says so, and is then shown instead. Or the whole turn is gone,
+ * because nothing led to it any more.
  */
 async function loadErased(
   engine: Engine,
@@ -230,7 +230,7 @@ async function loadErased(
   throw badPayload(row.id, `${name}is missing`, { file: 'blobs', offset: 0 });
 }
 
-/** Undefined when there is no such blob; damage names the turn that it hits. */
+/** Returns undefined when there is no such blob. An error about damage names the turn that it hits. */
 async function fetchBlob(
   engine: Engine,
   turn: TurnId,
@@ -244,7 +244,7 @@ async function fetchBlob(
   }
 }
 
-/** A turn is never shown without what it says it has. */
+/** A turn is never shown without the payload that it declares. */
 function badPayload(
   turn: TurnId,
   problem: string,

@@ -2,12 +2,12 @@ import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import type { EncodingName } from '../../format/encoding.ts';
 
 /**
- * One knot in the cord: immutable, with a parent. What is read shows the patches in force, so
- * `payloadHash`, `size`, `encoding` and `payload` always belong together.
+ * One knot in the cord: immutable, with a parent. A read shows the patches in force, so `payloadHash`, `size`,
+ * `encoding` and `payload` always belong together.
  */
 export interface Turn {
   readonly id: TurnId;
-  /** The context it was appended to; forks share turns, so others may lead here too. */
+  /** The context that the turn was appended to; forks share turns, so others may lead here too. */
   readonly context: ContextId;
   /** 0 for a root. */
   readonly parent: TurnId;
@@ -15,9 +15,11 @@ export interface Turn {
   readonly depth: number;
   readonly type: string;
   readonly version: number;
-  /** The number when this version of the library has no name for it. */
+  /** A number when this version of the library has no name for the encoding. */
   readonly encoding: EncodingName | number;
-  /** Undefined while the turn is open, and when it was erased. For any other tombstone the hash of what is there. */
+  /**
+   * Undefined while the turn is open, and when it was erased. For any other tombstone, the hash of the hidden payload.
+   */
   readonly payloadHash: Hash | undefined;
   /** Bytes of the payload: so far while the turn is open, 0 for a tombstone. */
   readonly size: number;
@@ -26,16 +28,16 @@ export interface Turn {
   /** Bits: 1 open, 2 aborted, 4 interrupted, 8 patched, 16 tombstone, 32 has a file-system root. */
   readonly flags: number;
   readonly state: 'sealed' | 'open';
-  /** Set when the turn was not completed by its writer; the text up to there is kept. */
+  /** Set when the writer did not complete the turn; the text up to there is kept. */
   readonly outcome?: 'aborted' | 'interrupted';
   readonly patched: boolean;
   readonly tombstone: boolean;
-  /** Why it was aborted or tombstoned, when a reason was given and payloads were asked for. */
+  /** The reason why the turn was aborted or tombstoned, when one was given and payloads were asked for. */
   readonly reason?: string;
   /**
-   * The decoded payload: a value for json and msgpack, a string for text, bytes for the rest. Decoded
-   * when first asked for. Undefined for a tombstone and when the read was made without payloads. The
-   * bytes when they cannot be decoded; `undecodable` says so.
+   * The decoded payload: a value for json and msgpack, a string for text, bytes for the rest. The payload is decoded on
+   * first use. Undefined for a tombstone and when the read was made without payloads. If the bytes cannot be decoded,
+   * this gives the bytes, and `undecodable` is true.
    */
   readonly payload: unknown;
   /**

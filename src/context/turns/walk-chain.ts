@@ -6,10 +6,10 @@ import { toTurns } from './loaded-page.ts';
 import type { ReadPage } from './loaded-page.ts';
 import type { Turn } from './turn.ts';
 
-/** Records held at a time; payloads are held in groups of `maxBytes`. */
+/** The number of records held at a time; payloads are held in groups of `maxBytes`. */
 export const PAGE_TURNS = 256;
 
-/** The turns from depth `from` to `tip`, older first, a page in memory at a time. */
+/** Yields the turns from depth `from` to `tip`, older first, a page in memory at a time. */
 export async function* walkChain(
   readPage: ReadPage,
   tip: TurnRow,
@@ -25,7 +25,7 @@ export async function* walkChain(
   }
 }
 
-/** The ids after depth `from` up to `tip`, older first. */
+/** Returns the ids after depth `from` up to `tip`, older first. */
 export async function listIds(engine: Engine, tip: TurnRow, from: number): Promise<TurnId[]> {
   const ids: TurnId[] = [];
   let next = tip.id;
