@@ -1,4 +1,4 @@
-/** Wakes one waiter. Rings that come while nobody waits count once, so no wake-up is lost. */
+/** Wakes one waiter. Rings without a waiter count once, so no wake-up is lost. */
 export class Bell {
   #rung = false;
   #wake: () => void = () => undefined;
@@ -8,7 +8,9 @@ export class Bell {
     this.#wake();
   }
 
-  /** Resolves when it rings, or has rung since the last wait, and after `ms` in any case. Rejects when aborted. */
+  /**
+   * Resolves when the bell rings or has rung since the last wait, and after `ms` in any case. Rejects when aborted.
+   */
   async wait(ms: number = Infinity, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (!this.#rung) await this.#sleep(ms, signal);

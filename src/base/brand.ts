@@ -17,7 +17,7 @@ export const NO_TURN: TurnId = 0n as TurnId;
 /** Ids are u64 on disk and on the wire, but dense from 1: past 2^53 nothing was ever handed out. */
 const ID_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** The one door from text to `Hash`; after it nobody checks again. */
+/** The only way from text to `Hash`. Later code does not check again. */
 export function toHash(text: string, what = 'hash'): Hash {
   if (typeof text === 'string' && /^[0-9a-f]{64}$/.test(text)) return text as Hash;
   throw new QuipuError(

@@ -32,7 +32,7 @@ export function checkBounded(given: unknown, what: string, maxBytes: number): st
   return text;
 }
 
-/** For messages: what the caller gave instead. */
+/** Describes, for messages, the value that the caller gave instead. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'an array' : typeof value;

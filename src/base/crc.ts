@@ -9,12 +9,12 @@ const TABLE: Int32Array = Int32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** CRC-32/IEEE. With the checksum of what came before as `seed`, the one of both together. */
+/** CRC-32/IEEE. With the checksum of earlier bytes as `seed`, the result covers both together. */
 export function crc32(bytes: Uint8Array, seed = 0): number {
   return zlibCrc32(bytes, seed);
 }
 
-/** The same of bytes `start` up to `end`. For the records of the store, which are short, in a third of the time. */
+/** The CRC-32 of bytes `start` up to `end`. Takes a third of the time for the store's records, which are short. */
 export function crc32Between(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > LOOP_BYTES) return zlibCrc32(bytes.subarray(start, end));
   let crc = -1;

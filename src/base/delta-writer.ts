@@ -1,12 +1,12 @@
 // Turns many small writes into few commits.
 // Invariants
 // - Bytes reach the sink in the order of the calls, each once, at the offset they have in the whole.
-// - One commit is under way at a time. While it is, and until `gatherMs` have passed since it began,
-//   further bytes gather; so a stream of tokens costs at most 1000 / gatherMs commits a second.
-// - After a failed commit nothing more is sent: what was gathered behind it fails with it, so the text
-//   never has a hole.
+// - One commit is in progress at a time. During a commit, and until `gatherMs` have passed since it began, further
+//   bytes gather. So a stream of tokens costs at most 1000 / gatherMs commits a second.
+// - After a failed commit nothing more is sent. The bytes gathered behind it fail with it, so the text never has a
+//   hole.
 
-/** While a commit is under way, and for this long after it began, further writes gather. */
+/** During a commit, and for this long after it began, further writes gather. */
 const GATHER_MS = 10;
 /** Gathered bytes that no longer wait for the window to end. */
 const GATHER_BYTES_MAX = 1_048_576;

@@ -15,13 +15,13 @@ export class Lifetime {
     throw new QuipuError('CLOSED', `${what}: the store is closed`, { what });
   }
 
-  /** Calls `hook` when the store closes, before the engine does. The result takes it back. */
+  /** Calls `hook` when the store closes, before the engine closes. Call the result to remove the hook. */
   onClose(hook: () => Promise<void> | void): () => void {
     this.#hooks.add(hook);
     return () => this.#hooks.delete(hook);
   }
 
-  /** From now on calls are refused; resolves when every hook is done, whether it failed or not. */
+  /** Refuses calls from now on. Resolves when every hook is done, whether it failed or not. */
   async close(): Promise<void> {
     this.#closed = true;
     const hooks = [...this.#hooks];

@@ -1,15 +1,15 @@
 // A cache bounded by the bytes of its values.
 // Invariants
 // - `bytes` is the sum of the sizes in `#entries`, and never above `maxBytes` after a call.
-// - `#entries` is in order of arrival, and what was used since it arrived gets a second round before it is
+// - `#entries` is in order of arrival. An entry that was used since it arrived gets a second round before it is
 //   dropped. Moving an entry at every hit took a tenth of the time of reading a page of turns.
-// - No entry lies before `#oldest`: what it yields is dropped at once, and what is new joins at the end.
-//   A fresh iterator would skip every hole that drops have left: at 32,000 entries that took 14 µs a drop.
+// - No entry lies before `#oldest`: a key that it yields is dropped at once, and new entries join at the end. A
+//   fresh iterator would skip every hole that drops have left: at 32,000 entries that took 14 µs a drop.
 
 interface Entry<V> {
   readonly value: V;
   readonly bytes: number;
-  /** Since it arrived, or since its last round. */
+  /** True when the entry was used since it arrived, or since its last round. */
   used: boolean;
 }
 
@@ -20,7 +20,7 @@ export class LruCache<K, V> {
   #oldest: Iterator<K> = this.#entries.keys();
   #bytes = 0;
 
-  /** `sizeOf` is asked once per `set`; a value must not grow while it is cached, and is never free. */
+  /** `sizeOf` is called once per `set`. A value must not grow while it is cached, and its size is never 0. */
   constructor(maxBytes: number, sizeOf: (value: V) => number) {
     this.#maxBytes = maxBytes;
     this.#sizeOf = sizeOf;
@@ -37,7 +37,7 @@ export class LruCache<K, V> {
     return entry.value;
   }
 
-  /** A value larger than the whole cache is not kept, and what the key had before is gone. */
+  /** A value larger than the whole cache is not kept, and the key's old value is gone. */
   set(key: K, value: V): void {
     this.delete(key);
     const bytes = this.#sizeOf(value);

@@ -1,4 +1,4 @@
-/** Runs tasks with the same key one after the other, whatever became of the one before. */
+/** Runs tasks with the same key one after the other, whether or not the one before failed. */
 export class OneAtATime<K> {
   readonly #tails = new Map<K, Promise<unknown>>();
 

@@ -1,4 +1,4 @@
-/** One piece ahead at most, so memory stays bounded whatever the size of the whole. */
+/** The stream reads at most one piece ahead, so memory stays bounded whatever the total size. */
 export function toStream(
   pieces: AsyncGenerator<Uint8Array, void, undefined>,
 ): ReadableStream<Uint8Array> {

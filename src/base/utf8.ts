@@ -1,6 +1,6 @@
 import { invalid } from './errors.ts';
 
-// A byte order mark is data like any other: what was stored comes back byte for byte.
+// A byte order mark is data like any other: stored text comes back byte for byte.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Throws INVALID for bytes that are not UTF-8; replaces nothing. */

@@ -1,9 +1,9 @@
-/** One implementation of zstd. Any of them reads what any other wrote. */
+/** One implementation of zstd. Each implementation reads the output of every other. */
 export interface Zstd {
   compress(bytes: Uint8Array): Uint8Array;
-  /** Yields `rawLength` bytes at most; throws on damaged input or when there would be more. */
+  /** Yields at most `rawLength` bytes. Throws on damaged input or when there would be more. */
   decompress(bytes: Uint8Array, rawLength: number): Uint8Array;
 }
 
-/** The fastest of the regular levels: it is on the way of every append. */
+/** The fastest of the regular levels, because every append compresses. */
 export const ZSTD_LEVEL = 1;

@@ -74,21 +74,21 @@ export type AdoptedContext =
   | { readonly id: ContextId; readonly removed: true };
 
 /**
- * Each list is taken from first to last, and the lists together: a context may be based on a turn beside
- * it, and a turn may be in a context beside it.
+ * Each list is taken from first to last, and the lists together. A context may be based on a turn of the same
+ * adoption, and a turn may be in a context of the same adoption.
  *
- * Turns: the parent is there (NOT_FOUND), the depth fits it, the payload is stored or erased (NOT_FOUND), and
- * none is open. `key` is the hash of the idempotency key as `format/idempotency.ts` makes it, so that a retry
- * against the copy finds its turn.
+ * Turns: the parent exists (NOT_FOUND), the depth fits it, the payload is stored or erased (NOT_FOUND), and no turn
+ * is open. `key` is the hash of the idempotency key as `format/idempotency.ts` makes it, so that a retry against the
+ * copy finds its turn.
  *
- * Contexts: a new one begins at its base, and each adopted turn becomes the head of its context, as an
- * append does, unless the context was removed. One that is there is said again: its metadata and
- * removal become those given, its time of change the later one, and base and head stay.
+ * Contexts: a new context begins at its base. Each adopted turn becomes the head of its context, as with an append,
+ * unless the context was removed. An existing context is updated: its metadata and removal become the given ones, its
+ * time of change the later one, and base and head stay.
  *
- * Patches: the turn is there, or gone; the payload is as for turns, and may also be missing when the turn is
- * gone or the root was replaced.
+ * Patches: the turn exists or is gone. The payload is as for turns, and may also be missing when the turn is gone or
+ * the root was replaced.
  *
- * Documents: not there yet, or at an earlier version. Names of blobs that are not there are passed over.
+ * Documents: a document does not exist yet, or is at an earlier version. Names of missing blobs are skipped.
  */
 export interface Adoption {
   readonly erased?: readonly Hash[];

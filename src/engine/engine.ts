@@ -16,14 +16,14 @@ import type { Upkeep } from './upkeep.ts';
 
 // The contract that every engine keeps. The five kinds of thread know nothing else of storage.
 //
-// Isolation: commits are serial. A read sees a prefix of the commit order, never half a batch, and
-// never a commit that could still be lost; a reader that was told of a commit sees it.
+// Isolation: commits are serial. A read sees a prefix of the commit order, never half a batch, and never a commit
+// that could still be lost. A reader that was told of a commit sees it.
 // Durability: `commit` resolves once the whole batch would survive a power cut (unless the engine was
 // opened `unsafe`, which `stats` says).
 // Opening: a turn that was open when the store was last in use is sealed as interrupted, with every
 // acknowledged byte, before the engine answers anything.
-// Absence: reads return undefined for what is not there, and throw CORRUPT, with the place, for what
-// is there and damaged. Damaged bytes are never returned.
+// Absence: reads return undefined for a missing record, and throw CORRUPT, with the place, for a damaged one.
+// Damaged bytes are never returned.
 
 /** `true`, or the reason why the feature is missing. The conformance suite prints the reason beside each skip. */
 export type Capability = true | { readonly missing: string };

@@ -1,6 +1,6 @@
-// A version of a document as what differs from an earlier one: the content of its record is the JSON text
-// `[offset, length, kept, tail, middle]`. The record at `offset`, `length` bytes long, has the earlier
-// content; the first `kept` and the last `tail` UTF-16 code units of it stay, with `middle` between them.
+// A version of a document as the difference from an earlier one. The content of its record is the JSON text
+// `[offset, length, kept, tail, middle]`. The record at `offset`, `length` bytes long, has the earlier content. The
+// first `kept` and the last `tail` UTF-16 code units of it stay, with `middle` between them.
 
 export interface DocDifference {
   readonly offset: number;
@@ -10,7 +10,7 @@ export interface DocDifference {
   readonly middle: string;
 }
 
-/** Undefined when it would not take less than half of the content. */
+/** Undefined when the difference would not take less than half of the content. */
 export function encodeDocDifference(
   before: string,
   content: string,
@@ -26,7 +26,7 @@ export function encodeDocDifference(
   return text.length * 2 < content.length ? text : undefined;
 }
 
-/** Undefined for what is none. */
+/** Undefined for a text that is not a difference. */
 export function decodeDocDifference(text: string): DocDifference | undefined {
   let value: unknown;
   try {
@@ -44,7 +44,7 @@ export function decodeDocDifference(text: string): DocDifference | undefined {
   return { offset, length, kept, tail, middle };
 }
 
-/** Undefined when the earlier content is too short for it. */
+/** Undefined when the earlier content is too short for the difference. */
 export function applyDocDifference(
   before: string,
   { kept, tail, middle }: DocDifference,

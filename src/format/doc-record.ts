@@ -24,7 +24,7 @@ export interface DocRecord {
   readonly content: string | undefined;
   /** True when the document is also kept as a plain file of that name. */
   readonly published: boolean;
-  /** The content is what differs from an earlier record, see `doc-difference.ts`. */
+  /** True when the content is a difference from an earlier record, see `doc-difference.ts`. */
   readonly difference?: true;
 }
 

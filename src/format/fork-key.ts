@@ -8,11 +8,11 @@ const HASH_CHARS = 32;
 
 export interface ForkKey {
   readonly context: ContextId;
-  /** Of what was said about the context when it was made. */
+  /** The hash of the metadata that the context was made with. */
   readonly said: string;
 }
 
-/** One for each (turn, key); turn 0 is for contexts that begin empty. */
+/** The name of the document, one for each (turn, key). Turn 0 is for contexts that begin empty. */
 export function forkKeyName(base: TurnId, key: string): string {
   return `fork-keys/${hashText(`quipu.fork\0${base}\0${key}`).slice(0, HASH_CHARS)}.json`;
 }
@@ -25,7 +25,7 @@ export function encodeForkKey({ context, said }: ForkKey): string {
   return canonicalJson({ context: String(context), said });
 }
 
-/** Trusts the text to be of such a document. */
+/** Trusts that the text comes from such a document. */
 export function decodeForkKey(text: string): ForkKey {
   const { context, said } = JSON.parse(text) as { context: string; said: string };
   return { context: BigInt(context) as ContextId, said };

@@ -52,8 +52,8 @@ export function encodeFrame(seq: number, writes: readonly JournalWrite[], salt =
 }
 
 /**
- * Writes the checksum of a header. It begins with the salt: frames hold payloads, and nobody who writes
- * payloads can make one that reads as the header of a frame.
+ * Writes the checksum of a header. The checksum begins with the salt. Frames hold payloads, and without the salt no
+ * writer of payloads can make one that reads as the header of a frame.
  */
 export function sealFrameHeader(header: Buffer, salt: number): void {
   header.writeUInt32LE(crc32(header.subarray(0, HEADER_CRC_AT), salt), HEADER_CRC_AT);
@@ -79,9 +79,9 @@ export function decodeFrameHeader(bytes: Uint8Array, salt = 0): FrameHeader | un
 }
 
 /**
- * The writes of a frame, in order; their data share memory with `body`. `body` is what follows the
- * header, with or without the padding, which must be zeros. Undefined when it is cut short or damaged,
- * or when a write would leave the folder of the store.
+ * The writes of a frame, in order. Their data share memory with `body`. `body` is the part after the header, with
+ * or without the padding, which must be zeros. Undefined when the body is cut short or damaged, or when a write
+ * would leave the folder of the store.
  */
 export function decodeFrameBody(header: FrameHeader, body: Uint8Array): JournalWrite[] | undefined {
   if (body.length < header.bodyLength) return undefined;

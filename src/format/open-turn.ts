@@ -8,7 +8,7 @@ import { readU64, toBuffer, writeU64 } from './bytes.ts';
 export const DELTA_HEADER_BYTES = 16;
 
 export interface Delta {
-  /** Where its data stand in the payload. */
+  /** The place of the data in the payload. */
   readonly offset: number;
   readonly data: Uint8Array;
 }

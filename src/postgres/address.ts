@@ -20,8 +20,8 @@ export function nameOfPlace(place: string): string {
 }
 
 /**
- * `postgres://user:password@host:port/database?schema=name`; what else stands after the `?` is for the client,
- * such as `sslmode=require`. A message never repeats the address, since it may hold a password.
+ * Parses `postgres://user:password@host:port/database?schema=name`. Other parameters after the `?` are for the
+ * client, such as `sslmode=require`. A message never repeats the address, since it may hold a password.
  */
 export function parseAddress(text: string): Address {
   const url = toUrl(text);

@@ -35,7 +35,7 @@ const LOST_MESSAGES =
 /** Poolers use one code for all errors. These messages are about the pooler's settings, so retrying does not help. */
 const POOLER_REFUSALS =
   /^(?:unsupported startup parameter|no such (?:database|user)|SSL required|bouncer config error)/i;
-/** A prepared statement is not where it was left, or is where nobody left it. */
+/** A prepared statement is missing on the connection, or is there although this client did not prepare it. */
 const STATEMENT_CODES = new Set(['26000', '42P05']);
 const POOL_MESSAGE = /^timeout exceeded when trying to connect/;
 

@@ -8,10 +8,10 @@ import { HOLDER } from './upkeep/upkeep-lock.ts';
 
 // The changes of all servers, in commit order, read from the one table that all servers write them to.
 // Invariants
-// - Every commit that changed something has a row, and their numbers have no gaps: what is missing was
-//   removed because of its age, and whoever listens is told that something went by.
-// - A notification only says when to look. Without any, it is looked once a second.
-// - Nobody hears of a commit that this process knew to be over when they began to listen.
+// - Every commit that changed something has a row, and the row numbers have no gaps. A missing row was removed
+//   because of its age, and listeners are told that they missed some.
+// - A notification only says when to read. Without notifications, the feed reads once a second.
+// - A listener does not hear of a commit that this process knew to be over when the listening began.
 
 const POLL_MS = 1000;
 export const CHANGES_AT_ONCE = 256;

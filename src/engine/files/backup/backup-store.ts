@@ -19,12 +19,12 @@ import { RedoFrame, RedoFull } from '../journal/redo-frame.ts';
 
 // Backs up a live store into a folder, which then is a store itself.
 // Invariants
-// - Interrupted at any point, the folder is the backup before, or the new one, or has no FORMAT and
-//   cannot be opened; the next run makes it whole.
-// - A folder that was whole stays whole throughout: what it shows changes with one checkpoint. Only when
-//   more changes in place than one frame can hold is it taken out of use meanwhile.
+// - After an interruption at any point, the folder is the backup before, or the new one, or has no FORMAT and
+//   cannot be opened. The next run makes it whole.
+// - A whole folder stays whole throughout: its visible state changes with one checkpoint. The folder is taken out
+//   of use meanwhile only when more changes in place than one frame can hold.
 
-/** `redoBytes` bounds the frame that changes an earlier backup; tests want small ones. */
+/** `redoBytes` limits the frame that changes an earlier backup. Tests use small limits. */
 export async function backupStore(
   writer: Writer,
   to: string,

@@ -13,9 +13,9 @@ import { writeFully } from './write-fully.ts';
 
 // The store's files as the rest of the engine sees them: by name relative to the store's folder.
 // Invariants
-// - Only writes whose journal frame is durable come here, so one that fails half-way is never lost: it
-//   waits in `#waiting`, reads see through to it, and it is tried again before anything new is
-//   written. That is how a full disk loses nothing, and how a commit can be acknowledged first.
+// - Only writes whose journal frame is durable come here, so a write that fails half-way is never lost. It waits in
+//   `#waiting`, reads see through to it, and it is tried again before anything new is written. So a full disk loses
+//   nothing, and a commit can be acknowledged first.
 // - Every name written, created or removed since the last `syncAll` is in `#dirty` or `#dirtyFolders`.
 // - A head goes to its file late: before anything is synced, or when many have gathered. Until then
 //   reads see through to it.

@@ -31,9 +31,9 @@ import type {
 // else is in plain tables whose rows carry a checksum.
 // Invariants
 // - Each change is one transaction, and the manifest is written in it.
-// - After a failed change memory is loaded again from the file, so both say the same.
-// - A file that cannot be written, for lack of room or whatever reason, is left as it is: the shelf goes on in
-//   memory, and the file, which is behind then, is caught up or made anew by the next opening.
+// - After a failed change memory is loaded again from the file, so both hold the same.
+// - A file that cannot be written, for lack of room or any other reason, is left as it is. The shelf continues in
+//   memory. The next opening catches the outdated file up or rebuilds it.
 
 export class SqliteShelf implements Shelf {
   #path: string;

@@ -17,8 +17,8 @@ import type {
 // The accelerator as the engine sees it: recent additions in memory, in front of a shelf.
 // Invariants
 // - An entry is found from the moment it is added; pending entries win over the shelf's.
-// - A flush takes all pending entries, and the positions asked for at that moment cover exactly what
-//   has been added. If it fails, the entries stay pending and the next flush tries again.
+// - A flush takes all pending entries, and the positions of that moment cover exactly the entries added. If the
+//   flush fails, the entries stay pending and the next flush tries again.
 
 /**
  * Larger flushes make fewer and longer runs to search. Smaller flushes make shorter pauses. Entries that are

@@ -10,9 +10,10 @@ import type { StoreFiles } from '../disk/store-files.ts';
 
 // Makes frames durable and visible, one at a time.
 // Invariants
-// - Nothing is stored while writes of an earlier frame wait for room, nor while the store is not settled: that
-//   is one whose opening found no room to make durable what it replayed. It reads and keeps its journal.
-// - What takes room needs the reserve to be there; what makes room may let it go.
+// - Nothing is stored while writes of an earlier frame wait for room, nor while the store is not settled. A store
+//   is not settled when its opening found no room to make replayed data durable. Such a store can be read and keeps
+//   its journal.
+// - A frame that takes room needs the reserve to exist. A frame that makes room may release it.
 
 export interface FramesParts {
   readonly files: StoreFiles;

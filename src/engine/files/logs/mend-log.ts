@@ -8,10 +8,10 @@ import type { Writer } from '../commit/writer.ts';
 import type { Quarantine } from '../check/quarantine.ts';
 
 // Makes a log fit its extents again, so that it can be appended to.
-// - Lines that moved go back to their places. What cannot be proved keeps its place, and stays unproved.
-// - Bytes that no extent speaks of stay where they are, under an extent whose checksum they do not have.
-// - Whatever is overwritten was set aside before. Each file is replaced as a whole: a crash leaves the old
-//   one or the new one, and what is left to do is found again.
+// - Lines that moved go back to their places. Bytes that cannot be proved keep their place, and stay unproved.
+// - Bytes that no extent covers stay where they are, under an extent whose checksum they do not have.
+// - Bytes are set aside before they are overwritten. Each file is replaced as a whole: a crash leaves the old one
+//   or the new one, and the next run finds what is left to do.
 
 const PIECE_BYTES = 1024 * 1024;
 const SPACE = 0x20;

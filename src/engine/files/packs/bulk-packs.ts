@@ -11,10 +11,10 @@ import type { PackTail } from '../commit/tails.ts';
 // Large blobs go directly to a pack of their own kind, with their own sync, before the frame that names them.
 // Sending them through the journal would write every byte twice.
 // Invariants
-// - A bulk pack has one writer at a time, and bytes count only up to the tail that a frame gave it.
-//   What lies beyond is the rest of a put that never finished, and the next one writes over it: unless
-//   nobody knows what became of the frame that would make it count. Then no put begins any more, for the
-//   next opening may find that frame, and must find the bytes that it names.
+// - A bulk pack has one writer at a time, and bytes count only up to the tail that a frame gave it. Bytes beyond
+//   the tail were left by an unfinished put, and the next put overwrites them. There is one exception: the outcome
+//   of the frame that would make them count is unknown. Then no put begins any more, because the next opening may
+//   find that frame, and must find the bytes that it names.
 
 export interface BulkLease {
   readonly pack: number;
