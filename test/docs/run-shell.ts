@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import type { Block } from './blocks.ts';
 import { matchOutput } from './match-output.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 240_000;
 
 /** Each command is a process that only starts: collecting its young heap less often saves a tenth of the time. */
 const NODE_OPTIONS = '--max-semi-space-size=32 --min-semi-space-size=16';

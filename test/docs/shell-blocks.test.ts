@@ -40,7 +40,7 @@ describe.each(documents)('%s', (document) => {
     expect(npm.flatMap(({ code }) => problemsOfNpmBlock(code, manifest))).toEqual([]);
   });
 
-  it('has shell examples that work', { timeout: 150_000 }, async () => {
+  it('has shell examples that work', { timeout: 270_000 }, async () => {
     const runnable = shell.filter(({ code }) => !isNpmBlock(code));
     expect(await runShellBlocks(runnable, commands)).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe.each(documents)('%s', (document) => {
 
 describe('all documents', () => {
   // Compiled together: starting the compiler for each of them took longer than running them.
-  it('have TypeScript examples that compile and work', { timeout: 150_000 }, () => {
+  it('have TypeScript examples that compile and work', { timeout: 270_000 }, () => {
     const programs = documents.flatMap((document) => {
       const blocks = parseBlocks(readProject(document));
       return joinPrograms(
