@@ -52,8 +52,8 @@ export function encodeFrame(seq: number, writes: readonly JournalWrite[], salt =
 }
 
 /**
- * Writes the checksum of a header. The checksum begins with the salt. Frames hold payloads, and without the salt no
- * writer of payloads can make one that reads as the header of a frame.
+ * Writes the checksum of a header. The checksum begins with the salt. Frames hold payloads, and because of the salt
+ * no writer of payloads can make one that reads as the header of a frame.
  */
 export function sealFrameHeader(header: Buffer, salt: number): void {
   header.writeUInt32LE(crc32(header.subarray(0, HEADER_CRC_AT), salt), HEADER_CRC_AT);
