@@ -14,7 +14,7 @@ const failure = (error) => {
 const matches = (when, last) =>
   Object.entries(when).every(([name, value]) => JSON.stringify(last?.meta?.[name]) === JSON.stringify(value));
 
-// Output takes the same way as answers, so that output printed before an answer arrives before it.
+// The same way as answers, so that what was printed before one is there before it.
 for (const stream of [process.stdout, process.stderr]) {
   stream.write = (piece, ...rest) => {
     parentPort.postMessage({ output: String(piece) });
