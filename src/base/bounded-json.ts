@@ -9,7 +9,7 @@ export interface ValueBounds {
   readonly values: number;
 }
 
-/** As deep as `canonicalJson` writes, so that every value that was appended as one can be read as one. */
+/** The depth that `canonicalJson` writes, so that every value that was appended as one can be read as one. */
 export const VALUE_BOUNDS: ValueBounds = { depth: 1000, values: 1_000_000 };
 
 const QUOTE = 0x22;
@@ -71,7 +71,7 @@ export function findExcess(json: string, bounds: ValueBounds): Excess | undefine
   return values > bounds.values ? { of: 'values', size: values } : undefined;
 }
 
-/** Where the string that begins at `start` has its closing quote; the end of the text if it has none. */
+/** The offset of the closing quote of the string that begins at `start`. The end of the text if there is none. */
 function endOfString(json: string, start: number): number {
   let from = start + 1;
   for (;;) {

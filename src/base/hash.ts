@@ -42,7 +42,7 @@ export function hashRaw(bytes: Uint8Array): Uint8Array {
   return hashToBytes(hashBytes(bytes));
 }
 
-/** For bytes that come in pieces. Whole ones are hashed in a third of the time by `hashBytes`. */
+/** Hashes bytes that arrive in pieces. For bytes in one piece, `hashBytes` takes a third of the time. */
 export function createHasher(): Hasher {
   const hasher = new Blake3Hasher();
   return {

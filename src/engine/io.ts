@@ -26,7 +26,7 @@ export interface IoFile {
 export interface IoStat {
   readonly kind: 'file' | 'folder' | 'other';
   readonly size: number;
-  /** When content or name last changed, by the file system's clock; absent where there is none. */
+  /** The time of the last change of content or name, by the file system's clock. Absent where there is none. */
   readonly changedMs?: number;
 }
 

@@ -41,7 +41,7 @@ export interface BlobRecord {
   readonly stored: Uint8Array;
 }
 
-/** At `at` of `buffer`, or into one of its own. */
+/** Encodes the record at `at` of `buffer`, or into a new buffer. */
 export function encodeBlobRecord(
   record: BlobRecord,
   buffer: Buffer = Buffer.allocUnsafe(BLOB_OVERHEAD_BYTES + record.stored.length),

@@ -10,7 +10,7 @@ export const ERASED_RECORD_BYTES = 72;
 
 export interface ErasedRecord {
   readonly hash: Hash;
-  /** Where its record was at the time; a collection may have moved or dropped it since. */
+  /** The place of the record at the time. A collection may have moved or dropped it since. */
   readonly pack: number;
   readonly offset: number;
   readonly length: number;

@@ -20,7 +20,7 @@ export const FILE_MAGIC = {
 
 export type FileMagic = (typeof FILE_MAGIC)[keyof typeof FILE_MAGIC];
 
-/** Where the first record begins, for the files without a fixed record size. */
+/** The offset of the first record, for the files without a fixed record size. */
 export const OPEN_FILE_HEADER_BYTES = 32;
 
 /** The `kind` in the header of a pack. */

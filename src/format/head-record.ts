@@ -27,7 +27,7 @@ export interface HeadRecord {
   readonly removed: boolean;
 }
 
-/** At `at` of `buffer`, or into one of its own. */
+/** Encodes the record at `at` of `buffer`, or into a new buffer. */
 export function encodeHeadRecord(
   record: HeadRecord,
   buffer: Buffer = Buffer.allocUnsafe(HEAD_RECORD_BYTES),

@@ -42,7 +42,7 @@ export type TurnFields = Omit<TurnRecord, 'jump' | 'sideJump'> & {
   readonly sideJump: TurnId | number;
 };
 
-/** At `at` of `buffer`, or into one of its own. */
+/** Encodes the record at `at` of `buffer`, or into a new buffer. */
 export function encodeTurnRecord(
   record: TurnFields,
   buffer: Buffer = Buffer.allocUnsafe(TURN_RECORD_BYTES),

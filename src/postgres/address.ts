@@ -3,9 +3,9 @@ import { parsePlace } from '../base/place.ts';
 
 /** The place of the tables: a database and the schema in it that holds them. */
 export interface Address {
-  /** For the client, with the password. Never to be shown. */
+  /** The address for the client, with the password. Never show it. */
   readonly connection: string;
-  /** For people: without the password. */
+  /** The address for people, without the password. */
   readonly name: string;
   readonly schema: string;
 }

@@ -71,7 +71,7 @@ export class Database implements Sql {
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
-  /** For messages: without the password. */
+  /** The address for messages, without the password. */
   get name(): string {
     return this.address.name;
   }

@@ -5,7 +5,7 @@
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** For one that may take longer than others, in milliseconds. */
+  /** The time limit, in milliseconds, of a statement that may take longer than others. */
   readonly query_timeout?: number;
 }
 

@@ -63,7 +63,7 @@ export class Core implements CommittedView {
   erased: ErasedBlobs = new ErasedBlobs();
   /** A pack that is being removed. */
   leaving: number | undefined;
-  /** Told what commits rely on, while a collection runs. */
+  /** The receiver of what commits rely on, while a collection runs. */
   reliance: Reliance | undefined;
   #index: Index | undefined;
   /** The number for the next pack, also for packs that no frame names yet. */

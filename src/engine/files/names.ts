@@ -11,7 +11,7 @@ export const ALIASES_FILE = 'blobs/aliases.log';
 export const COLLECTED_FILE = 'turns/collected.map';
 export const ERASED_FILE = 'blobs/erased.log';
 export const DOCS_FILE = 'docs/docs.log';
-/** Only in a backup. */
+/** Only a backup has this file. */
 export const NOTE_FILE = 'backup.json';
 /** Marks a folder in which a restore did not finish. */
 export const UNFINISHED_FILE = 'restore.unfinished';

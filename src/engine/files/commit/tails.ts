@@ -19,7 +19,7 @@ import { scanPack } from '../packs/scan-pack.ts';
 export interface PackTail {
   readonly number: number;
   readonly bulk: boolean;
-  /** Where the next record goes. */
+  /** The place of the next record. */
   readonly length: number;
   readonly records: number;
 }

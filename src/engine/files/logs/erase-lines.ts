@@ -70,7 +70,7 @@ async function byExtent(
   return extents;
 }
 
-/** As many extents as one frame takes. */
+/** Splits the extents into pages. A page has as many extents as one frame takes. */
 function* toPages(extents: ReadonlyMap<number, ExtentTexts>): Generator<ExtentTexts[]> {
   let page: ExtentTexts[] = [];
   let bytes = 0;

@@ -26,7 +26,7 @@ export interface PatchColumns {
   readonly payload: Uint8Array;
   readonly size: number;
   readonly created_at: number;
-  /** Only what readers see has it. */
+  /** Only the columns for readers include this field. */
   readonly erased?: boolean;
 }
 

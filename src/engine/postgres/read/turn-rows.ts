@@ -23,7 +23,7 @@ export interface TurnColumns {
   readonly jump: number;
   readonly side_jump: number;
   readonly key: Uint8Array | null;
-  /** Only what readers see has it: `shownColumns`. */
+  /** Only the columns for readers include this field: `shownColumns`. */
   readonly erased?: boolean;
 }
 
