@@ -9,7 +9,7 @@ import { isSealed, seal } from './crc-seal.ts';
 // little-endian; flags: 1 tombstone or 2 file-system root, the rest zero; crc32 covers 0..92
 export const PATCH_RECORD_BYTES = 96;
 
-/** A record with turn 0 and as a file-system root says only that the number is taken. */
+/** With this hash, turn 0 and the file-system root flag, a record says only that its number is taken. */
 export const NO_HASH: Hash = '0'.repeat(64) as Hash;
 
 const FLAG_TOMBSTONE = 1;
