@@ -33,7 +33,7 @@ export async function appendLines(
       await writeAll(file, bytes, size);
       await file.sync();
     } catch (error) {
-      // The next attempt finds the rest of the line and passes over it.
+      // If bytes are left after this, the next attempt finds them and passes over them.
       await file.truncate(size).catch(() => undefined);
       throw toFileError(error, path);
     }

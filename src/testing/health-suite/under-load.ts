@@ -105,7 +105,7 @@ export function underLoadSuite(target: StoreTarget, forMs: number): void {
       const load = new Load([store.contexts], 7);
       let stopped: unknown;
       try {
-        // This variant fails within the first seconds, and gets longer.
+        // This variant fails within the first seconds, and is given more time.
         await run(store, load, 30_000);
       } catch (error) {
         stopped = error;
