@@ -34,3 +34,19 @@ describe.each(documents)('%s', (document) => {
     expect(broken).toEqual([]);
   });
 });
+
+describe.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', ...listFiles('docs/design', /\.md$/)])(
+  '%s',
+  (document) => {
+    it('names files of the sources that exist', () => {
+      const named = readProject(document).matchAll(/`((?:src|test|scripts)\/[\w./-]+)`/g);
+      const paths = [...new Set([...named].map(([, path]) => path!))];
+      expect(paths.filter((path) => !existsSync(projectPath(path)))).toEqual([]);
+    });
+
+    it('wraps at 120 columns', () => {
+      const lines = readProject(document).split('\n');
+      expect(lines.filter((line) => line.length > 120)).toEqual([]);
+    });
+  },
+);
