@@ -1,8 +1,8 @@
-import { findExcess } from '../base/bounded-json.ts';
+import { findExcess, VALUE_BOUNDS } from '../base/bounded-json.ts';
 import { invalid } from '../base/errors.ts';
 
-/** An index of a million workflow threads fits. An untrusted text costs a quarter of a gigabyte at most. */
-const BOUNDS = { depth: 1000, values: 4_000_000 };
+/** An index of nearly a million workflow threads fits. An untrusted text costs a quarter of a gigabyte at most. */
+const BOUNDS = { ...VALUE_BOUNDS, values: 4_000_000 };
 const UNITS = { depth: 'levels', values: 'values' };
 
 /**
