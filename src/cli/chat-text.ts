@@ -26,7 +26,7 @@ export async function readText(io: CommandIo, { text, stdin, file }: TextOptions
   const ways = [text, stdin === true ? '-' : undefined, file].filter((way) => way !== undefined);
   if (ways.length !== 1) throw invalid('text', 'is given once, with --text, --stdin or --file');
   if (text !== undefined) return text;
-  const source = readInput(io.world, file ?? '-');
+  const source = readInput(io.shell, file ?? '-');
   return decodeUtf8(await readWhole(source, TEXT_BYTES_MAX));
 }
 

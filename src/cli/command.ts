@@ -8,13 +8,13 @@ import { locateNewStore, locateStore } from './locate-store.ts';
 import { parseSeconds } from './parse-argument.ts';
 import { option, showExamples } from './verb.ts';
 import type { Kit, Verb } from './verb.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 const WAIT_SECONDS = 30;
 
 /** The context of a command, made from the options that every command takes. */
 export interface CommandIo {
-  readonly world: World;
+  readonly shell: QuipuShell;
   readonly json: boolean;
   /** The directory or address of the store that the command means. */
   readonly place: string;
@@ -40,11 +40,11 @@ interface CommonOptions {
 /** A verb of `quipu`. */
 export type QuipuVerb = Verb<CommandIo>;
 
-export function quipuKit(world: World): Kit<CommandIo> {
+export function quipuKit(shell: QuipuShell): Kit<CommandIo> {
   return {
     common: commonOptions,
     help: ({ more, examples }) => showExamples(examples) + (more ?? ''),
-    toIo: (command) => toCommandIo(world, command.optsWithGlobals<CommonOptions>()),
+    toIo: (command) => toCommandIo(shell, command.optsWithGlobals<CommonOptions>()),
   };
 }
 
@@ -65,8 +65,8 @@ export function commonOptions(): readonly Option[] {
   ];
 }
 
-function toCommandIo(world: World, options: CommonOptions): CommandIo {
-  const { env, cwd, home } = world;
+function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandIo {
+  const { env, cwd, home } = shell;
   const places = { given: options.store, env, cwd, home, exists: existsSync };
   const place = locateStore(places);
   const token = options.token ?? (env['QUIPU_TOKEN'] || undefined);
@@ -80,16 +80,16 @@ function toCommandIo(world: World, options: CommonOptions): CommandIo {
       database: { create },
       unknown: {},
     };
-    return world.openStore(at, options[parsePlace(at).kind]);
+    return shell.openStore(at, options[parsePlace(at).kind]);
   };
   return {
-    world,
+    shell,
     json: options.json ?? false,
     place,
     newPlace: locateNewStore(places),
     token,
     openStore: (at = place) => openAt(at, false),
     createStore: (at = place) => openAt(at, true),
-    printJson: (value) => world.out(`${JSON.stringify(value)}\n`),
+    printJson: (value) => shell.out(`${JSON.stringify(value)}\n`),
   };
 }

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 import { openOutput } from './output.ts';
 import { startProgress } from './progress-line.ts';
 import { toReadOptions } from './read-options.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 export interface ExportOptions extends ReadOptions {
   readonly out?: string;
@@ -12,13 +12,13 @@ export interface ExportOptions extends ReadOptions {
 
 /** Writes the turns from the root to `tip`, one JSON object a line, to standard output or a file. */
 export async function exportChain(
-  world: World,
+  shell: QuipuShell,
   store: Store,
   tip: { readonly id: TurnId; readonly depth: number } | undefined,
   options: ExportOptions,
 ): Promise<void> {
-  await using output = await openOutput(world, options.out);
-  const progress = startProgress(world);
+  await using output = await openOutput(shell, options.out);
+  const progress = startProgress(shell);
   try {
     const turns = tip === undefined ? [] : store.contexts.chain(tip.id, toReadOptions(options));
     for await (const turn of turns) {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { CliRig } from '../../test/cli/rig.ts';
 import { readInput, readWhole, toFileError } from './input.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 const read = (rig: CliRig, path: string, limit: number): Promise<Uint8Array> =>
-  readWhole(readInput({ cwd: rig.cwd } as World, path), limit);
+  readWhole(readInput({ cwd: rig.cwd } as QuipuShell, path), limit);
 
 it('reads a file up to the limit and not past it', async () => {
   using rig = new CliRig();

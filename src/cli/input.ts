@@ -1,17 +1,17 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { QuipuError, invalid } from '../base/errors.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 const READ_BYTES = 256 * 1024;
 
 /** Yields a file in pieces, or standard input for `-`. Errors name the file as it was given. */
-export async function* readInput(world: World, path: string): AsyncIterable<Uint8Array> {
+export async function* readInput(shell: QuipuShell, path: string): AsyncIterable<Uint8Array> {
   if (path === '-') {
-    yield* world.stdin;
+    yield* shell.stdin;
     return;
   }
-  const file = createReadStream(resolve(world.cwd, path), { highWaterMark: READ_BYTES });
+  const file = createReadStream(resolve(shell.cwd, path), { highWaterMark: READ_BYTES });
   try {
     yield* file as AsyncIterable<Uint8Array>;
   } catch (error) {

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { thisMachine } from './doctor/machine.ts';
 import { processStreams } from './process-streams.ts';
 import { runCli } from './run-cli.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 // The only file of the command line that knows it runs in a process, with machine.ts, which describes it.
 // Code that loads native modules is imported on first use: `quipu doctor` must run where they do not load.
@@ -17,7 +17,7 @@ function nameOfProgram(script: string): string {
   return basename(script) === 'quipu' ? 'quipu' : `node ${relative(process.cwd(), script)}`;
 }
 
-const world: World = {
+const shell: QuipuShell = {
   ...processStreams(),
   get stdin() {
     stdinUsed = true;
@@ -52,7 +52,7 @@ const world: World = {
 
 // Waiting for a turn that someone else appends is work too, but no timer or socket keeps the process alive meanwhile.
 const alive = setInterval(() => undefined, 1 << 30);
-process.exitCode = await runCli(process.argv.slice(2), world);
+process.exitCode = await runCli(process.argv.slice(2), shell);
 clearInterval(alive);
 // Input that is still open must not keep the process alive.
 if (stdinUsed) process.stdin.destroy();

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { CliRig } from '../../test/cli/rig.ts';
 import { openOutput } from './output.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
-const worldIn = (rig: CliRig): World => ({ cwd: rig.cwd }) as World;
+const shellIn = (rig: CliRig): QuipuShell => ({ cwd: rig.cwd }) as QuipuShell;
 
 it('replaces a file only when it is complete', async () => {
   using rig = new CliRig();
   const path = join(rig.cwd, 'x');
   writeFileSync(path, 'before');
   {
-    await using output = await openOutput(worldIn(rig), 'x');
+    await using output = await openOutput(shellIn(rig), 'x');
     await output.write('one ');
     await output.write(Buffer.from('two'));
     expect(readFileSync(path, 'utf8')).toBe('before');
@@ -25,7 +25,7 @@ it('replaces a file only when it is complete', async () => {
 it('takes away what was begun when the work fails', async () => {
   using rig = new CliRig();
   {
-    await using output = await openOutput(worldIn(rig), 'x');
+    await using output = await openOutput(shellIn(rig), 'x');
     await output.write('half');
   }
   expect(readdirSync(rig.cwd)).toEqual([]);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { toFileError } from './input.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 export interface Output extends AsyncDisposable {
   write(data: string | Uint8Array): Promise<void>;
@@ -11,15 +11,15 @@ export interface Output extends AsyncDisposable {
 }
 
 /** Standard output, or a file that appears under its name only when it is complete and on disk. */
-export async function openOutput(world: World, path: string | undefined): Promise<Output> {
+export async function openOutput(shell: QuipuShell, path: string | undefined): Promise<Output> {
   if (path === undefined || path === '-') {
     return {
-      write: (data) => world.out(data),
+      write: (data) => shell.out(data),
       complete: async () => undefined,
       [Symbol.asyncDispose]: async () => undefined,
     };
   }
-  const target = resolve(world.cwd, path);
+  const target = resolve(shell.cwd, path);
   const partial = `${target}.${randomBytes(4).toString('hex')}.partial`;
   const inFileWords = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

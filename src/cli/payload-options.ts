@@ -49,7 +49,7 @@ export async function readPayload(io: CommandIo, options: PayloadOptions): Promi
   if (text !== undefined) return fromText(text, options.encoding ?? 'text');
 
   const path = file ?? '-';
-  const payload = await readWhole(readInput(io.world, path), PAYLOAD_BYTES_MAX);
+  const payload = await readWhole(readInput(io.shell, path), PAYLOAD_BYTES_MAX);
   return { payload, encoding: options.encoding ?? 'text' };
 }
 

@@ -9,5 +9,5 @@ export async function printPage(io: CommandIo, page: TurnPage, back: string): Pr
   const note = io.json
     ? JSON.stringify({ cursor: String(page.cursor) })
     : `older: ${back} ${page.cursor}`;
-  io.world.err(`${note}\n`);
+  io.shell.err(`${note}\n`);
 }

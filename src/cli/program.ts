@@ -4,7 +4,7 @@ import type { CommandIo } from './command.ts';
 import { toCommand, toGroup } from './verb.ts';
 import type { Noun } from './verb.ts';
 import { readVersion } from './version.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 export const NOUNS: readonly Noun<CommandIo>[] = [
   {
@@ -69,8 +69,8 @@ Exit codes: 0 done, 1 the store said no, 2 the command line or the input is wron
  * Creates the tree of commands. Options before a command's name are the program's, after it the command's. When the
  * first word of the command line is the name of a noun, or of a verb of the store, the tree holds nothing else.
  */
-export async function createProgram(world: World, firstWord?: string): Promise<Command> {
-  const kit = quipuKit(world);
+export async function createProgram(shell: QuipuShell, firstWord?: string): Promise<Command> {
+  const kit = quipuKit(shell);
   const program = new Command('quipu')
     .description('Durable memory for AI agents.')
     .version(readVersion())

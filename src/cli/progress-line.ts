@@ -1,5 +1,5 @@
 import type { Progress } from '../engine/engine.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 import { toPlainLine } from './plain-text.ts';
 
 const REDRAW_MS = 100;
@@ -12,19 +12,19 @@ export interface ProgressLine {
 }
 
 /** A bar on standard error that redraws itself in place. Prints nothing when nobody watches. */
-export function startProgress(world: World): ProgressLine {
+export function startProgress(shell: QuipuShell): ProgressLine {
   let drawnAt = -Infinity;
   let drawn = false;
   return {
     report(done, total, what) {
-      const now = world.now();
-      if (!world.isTerminal || now - drawnAt < REDRAW_MS) return;
+      const now = shell.now();
+      if (!shell.isTerminal || now - drawnAt < REDRAW_MS) return;
       drawnAt = now;
       drawn = true;
-      world.err(`\r\u001b[K${toProgressText(done, total, what)}`);
+      shell.err(`\r\u001b[K${toProgressText(done, total, what)}`);
     },
     end() {
-      if (drawn) world.err('\r\u001b[K');
+      if (drawn) shell.err('\r\u001b[K');
     },
   };
 }

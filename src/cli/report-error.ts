@@ -5,23 +5,23 @@ import { toHint } from './hint.ts';
 import { Interrupted } from './interrupt.ts';
 import { escapeControls } from './plain-text.ts';
 import { Unhealthy } from './unhealthy.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 /** Reports an error on standard error, for people or as one JSON object, and returns the exit code. */
-export function reportError(thrown: unknown, json: boolean, world: World): number {
+export function reportError(thrown: unknown, json: boolean, shell: QuipuShell): number {
   const error = firstFailure(thrown);
   if (isBrokenPipe(error)) return 0;
-  if (error instanceof Interrupted) return reportOther('INTERRUPTED', error.message, json, world);
-  if (error instanceof Unhealthy) return reportOther('UNHEALTHY', error.message, json, world);
+  if (error instanceof Interrupted) return reportOther('INTERRUPTED', error.message, json, shell);
+  if (error instanceof Unhealthy) return reportOther('UNHEALTHY', error.message, json, shell);
   const known = toQuipuError(error);
-  if (known === undefined) return reportBug(error, json, world);
+  if (known === undefined) return reportBug(error, json, shell);
 
   if (json) {
-    world.err(`${JSON.stringify({ error: known })}\n`);
+    shell.err(`${JSON.stringify({ error: known })}\n`);
   } else {
-    world.err(`quipu: ${showLines(known.message)}\n`);
+    shell.err(`quipu: ${showLines(known.message)}\n`);
     const hint = toHint(known);
-    if (hint !== undefined) world.err(`hint: ${showLines(hint)}\n`);
+    if (hint !== undefined) shell.err(`hint: ${showLines(hint)}\n`);
   }
   return EXIT_CODE[known.code];
 }
@@ -48,11 +48,11 @@ function toQuipuError(error: unknown): QuipuError | undefined {
 }
 
 /** The error is not an answer of the store but a fault in the program, so the place in the code helps. */
-function reportBug(error: unknown, json: boolean, world: World): number {
+function reportBug(error: unknown, json: boolean, shell: QuipuShell): number {
   const message = error instanceof Error ? error.message : String(error);
   const stack = error instanceof Error ? error.stack : undefined;
   const shown = json ? message : `internal error: ${stack ?? message}`;
-  return reportOther('INTERNAL', shown, json, world);
+  return reportOther('INTERNAL', shown, json, shell);
 }
 
 /** Reports errors that only the command line has. */
@@ -60,10 +60,10 @@ function reportOther(
   code: 'INTERNAL' | 'INTERRUPTED' | 'UNHEALTHY',
   message: string,
   json: boolean,
-  world: World,
+  shell: QuipuShell,
 ): number {
   const error = { code, message, data: {} };
-  world.err(json ? `${JSON.stringify({ error })}\n` : `quipu: ${showLines(message)}\n`);
+  shell.err(json ? `${JSON.stringify({ error })}\n` : `quipu: ${showLines(message)}\n`);
   return 1;
 }
 

@@ -3,11 +3,11 @@ import { CliRig } from '../../test/cli/rig.ts';
 import { QuipuError } from '../base/errors.ts';
 import type { Store } from '../store/store.ts';
 import { createProgram } from './program.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 /** `context create` and so on, each as it is typed. */
 async function everyCommand(): Promise<string[][]> {
-  return (await createProgram({} as World)).commands.flatMap((command) =>
+  return (await createProgram({} as QuipuShell)).commands.flatMap((command) =>
     command.commands.length === 0
       ? [[command.name()]]
       : command.commands.map((verb) => [command.name(), verb.name()]),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 
-/** The part of the world that every command line needs, whatever its commands need. */
+/** The part of the shell that every command line needs, whatever its commands need. */
 export interface ProgramIo {
   out(text: string): Promise<void>;
   err(text: string): void;

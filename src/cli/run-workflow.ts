@@ -6,7 +6,7 @@ import { readInput, readWhole } from './input.ts';
 import { Interrupted } from './interrupt.ts';
 import { toStepLine } from './show-workflow.ts';
 import { Unhealthy } from './unhealthy.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 const TEXT_BYTES_MAX: number = 8 * 1024 * 1024;
 
@@ -27,16 +27,16 @@ export const SESSION_OPTION: readonly [flags: string, text: string] = [
 
 /** Follows a run on a terminal. The steps go to standard error, where they are in nobody's way. */
 export function watchRun(
-  world: World,
+  shell: QuipuShell,
   json: boolean,
   { session }: RunningOptions,
 ): Watching & RunningOptions {
   return {
     ...(session !== undefined && { session }),
-    cwd: world.cwd,
-    signal: world.catchInterrupt(),
+    cwd: shell.cwd,
+    signal: shell.catchInterrupt(),
     onStep: (step) => {
-      if (!json) world.err(toStepLine(step));
+      if (!json) shell.err(toStepLine(step));
     },
   };
 }
@@ -44,14 +44,14 @@ export function watchRun(
 /** Standard output holds the thread alone. The exit code and a line on standard error tell how the run ended. */
 export async function reportRun(io: CommandIo, result: RunResult): Promise<void> {
   const { threadId, state, returnCode, summary = '' } = result;
-  await (io.json ? io.printJson(result) : io.world.out(`${threadId}\n`));
+  await (io.json ? io.printJson(result) : io.shell.out(`${threadId}\n`));
   if (state === 'interrupted') {
     throw new Interrupted(`stopped; go on with: quipu workflow resume ${threadId}`);
   }
   if (state === 'completed' && returnCode !== 0) {
     throw new Unhealthy(`thread ${threadId} ended with ${returnCode}: ${summary}`);
   }
-  if (state !== 'completed' && !io.json) io.world.err(`thread ${threadId} is ${state}\n`);
+  if (state !== 'completed' && !io.json) io.shell.err(`thread ${threadId} is ${state}\n`);
 }
 
 export interface TextOptions {
@@ -61,7 +61,7 @@ export interface TextOptions {
 
 /** Reads a text that is given on the command line or in a file; `-` is standard input. */
 export async function readGivenText(
-  world: World,
+  shell: QuipuShell,
   { text, file }: TextOptions,
   names: string,
 ): Promise<string> {
@@ -69,6 +69,6 @@ export async function readGivenText(
     throw new CommanderError(2, 'quipu.text', `give one of ${names}`);
   }
   if (text !== undefined) return text;
-  const bytes = await readWhole(readInput(world, file ?? '-'), TEXT_BYTES_MAX);
+  const bytes = await readWhole(readInput(shell, file ?? '-'), TEXT_BYTES_MAX);
   return Buffer.from(bytes).toString('utf8');
 }

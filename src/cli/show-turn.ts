@@ -23,7 +23,7 @@ export async function printTurns(io: CommandIo, turns: readonly Turn[]): Promise
     toSize(turn.size),
     toPreview(turn),
   ]);
-  await io.world.out(toTable(headings, rows, ['TURN', 'DEPTH', 'SIZE']));
+  await io.shell.out(toTable(headings, rows, ['TURN', 'DEPTH', 'SIZE']));
 }
 
 /** Shows a turn on one line, for output that goes on while turns arrive. */

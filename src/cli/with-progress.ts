@@ -1,13 +1,13 @@
 import type { Progress } from '../engine/progress.ts';
 import { startProgress } from './progress-line.ts';
-import type { World } from './world.ts';
+import type { QuipuShell } from './shell.ts';
 
 /** Runs long work with a bar that is wiped before anything else is printed. */
 export async function withProgress<T>(
-  world: World,
+  shell: QuipuShell,
   work: (report: Progress) => Promise<T>,
 ): Promise<T> {
-  const progress = startProgress(world);
+  const progress = startProgress(shell);
   try {
     return await work(progress.report);
   } finally {

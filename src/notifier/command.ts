@@ -3,11 +3,11 @@ import type { Kit, Verb } from '../cli/verb.ts';
 import { hasSpool, locateHome, makeSpool } from './spool/home.ts';
 import { nodeSpoolIo } from './spool/node-spool-io.ts';
 import { Spool } from './spool/spool.ts';
-import type { World } from './world.ts';
+import type { NotifierShell } from './shell.ts';
 
 /** The context of a command, made from the options that every command takes. */
 export interface CommandIo {
-  readonly world: World;
+  readonly shell: NotifierShell;
   readonly home: string;
   readonly json: boolean;
   /** Returns undefined when there is no spool: nothing was ever added. */
@@ -26,24 +26,24 @@ interface CommonOptions {
 /** A verb of `notifier`. */
 export type NotifierVerb = Verb<CommandIo>;
 
-export function notifierKit(world: World): Kit<CommandIo> {
+export function notifierKit(shell: NotifierShell): Kit<CommandIo> {
   return {
     common: () => [
       option('--home <folder>', 'the spool (default: $NOTIFIER_HOME, ~/.local/share/notifier)'),
       option('--json', 'print JSON, one value a line'),
     ],
     help: ({ examples }) => showExamples(examples),
-    toIo: (command) => toCommandIo(world, command.opts<CommonOptions>()),
+    toIo: (command) => toCommandIo(shell, command.opts<CommonOptions>()),
   };
 }
 
-function toCommandIo(world: World, options: CommonOptions): CommandIo {
-  const { env, cwd, userHome } = world;
+function toCommandIo(shell: NotifierShell, options: CommonOptions): CommandIo {
+  const { env, cwd, userHome } = shell;
   const home = locateHome({ given: options.home, env, cwd, userHome });
   const json = options.json ?? false;
-  const open = (): Spool => new Spool(home, nodeSpoolIo, () => world.now());
+  const open = (): Spool => new Spool(home, nodeSpoolIo, () => shell.now());
   return {
-    world,
+    shell,
     home,
     json,
     findSpool: () => (hasSpool(home) ? open() : undefined),
@@ -51,6 +51,6 @@ function toCommandIo(world: World, options: CommonOptions): CommandIo {
       await makeSpool(home);
       return open();
     },
-    print: (text, value) => world.out(json ? `${JSON.stringify(value)}\n` : text),
+    print: (text, value) => shell.out(json ? `${JSON.stringify(value)}\n` : text),
   };
 }

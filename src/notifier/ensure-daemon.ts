@@ -3,7 +3,7 @@ import { isStopRequested } from './daemon/stop-request.ts';
 import type { DaemonSettings } from './daemon-settings.ts';
 import { daemonArgv } from './daemon-settings.ts';
 import { spoolFile } from './spool/home.ts';
-import type { World } from './world.ts';
+import type { NotifierShell } from './shell.ts';
 
 /**
  * Starts a daemon unless one serves the spool. Call this after a task is in the spool. A daemon looks once more after
@@ -13,7 +13,7 @@ import type { World } from './world.ts';
 export async function ensureDaemon(
   home: string,
   settings: DaemonSettings,
-  world: World,
+  shell: NotifierShell,
 ): Promise<void> {
   try {
     // A daemon that was told to stop will not look at tasks that were added since. The new daemon waits for its end.
@@ -21,10 +21,10 @@ export async function ensureDaemon(
     const isTaken = isServed(home);
     if (isTaken && !isLeaving) return;
     const wait = isTaken ? ['--wait', '20s'] : [];
-    const argv = daemonArgv(home, settings, world.now());
-    await world.spawn([...argv, ...wait], spoolFile.log(home));
+    const argv = daemonArgv(home, settings, shell.now());
+    await shell.spawn([...argv, ...wait], spoolFile.log(home));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    world.err(`Warning: the daemon could not be started (${why}) - run "notifier start"\n`);
+    shell.err(`Warning: the daemon could not be started (${why}) - run "notifier start"\n`);
   }
 }

@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { processStreams } from '../cli/process-streams.ts';
 import { localZoneName } from './cron/zone.ts';
 import { runNotifier } from './run-notifier.ts';
-import type { World } from './world.ts';
+import type { NotifierShell } from './shell.ts';
 
 // The only file of the command that knows which process it runs in.
 
-const world: World = {
+const shell: NotifierShell = {
   ...processStreams(),
   env: process.env,
   cwd: process.cwd(),
@@ -56,5 +56,5 @@ const world: World = {
 
 // The daemon waits for files to appear, and no timer or socket keeps the process alive meanwhile.
 const alive = setInterval(() => undefined, 1 << 30);
-process.exitCode = await runNotifier(process.argv.slice(2), world);
+process.exitCode = await runNotifier(process.argv.slice(2), shell);
 clearInterval(alive);

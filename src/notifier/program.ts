@@ -5,7 +5,7 @@ import { notifierKit } from './command.ts';
 import { daemonVerbs } from './nouns/daemon.ts';
 import { taskVerbs } from './nouns/task.ts';
 import { timerVerbs } from './nouns/timer.ts';
-import type { World } from './world.ts';
+import type { NotifierShell } from './shell.ts';
 
 const EXAMPLES = `
 Examples:
@@ -15,8 +15,8 @@ Examples:
 
 Exit codes: 0 done, 1 refused (such as a task that is already pending), 2 the command line is wrong.`;
 
-export function createProgram(world: World): Command {
-  const kit = notifierKit(world);
+export function createProgram(shell: NotifierShell): Command {
+  const kit = notifierKit(shell);
   const program = new Command('notifier')
     .description('Runs commands in the background: soon, once, or at set times.')
     .version(readVersion())

@@ -5,7 +5,7 @@ import { escapeControls } from '../cli/plain-text.ts';
 import { outputHint } from '../cli/process-streams.ts';
 import { toQuipuError } from '../engine/files/disk/io-error.ts';
 import { Refused } from './refused.ts';
-import type { World } from './world.ts';
+import type { NotifierShell } from './shell.ts';
 
 interface Told {
   readonly error: string;
@@ -16,10 +16,10 @@ interface Told {
 /**
  * Prints `Error: <what went wrong> - <how to fix>` or, with `--json`, `{"error","suggestion"}`. Returns the exit code.
  */
-export function reportFailure(thrown: unknown, json: boolean, world: World): number {
+export function reportFailure(thrown: unknown, json: boolean, shell: NotifierShell): number {
   if ((thrown as NodeJS.ErrnoException).code === 'EPIPE') return 0;
   const { error, suggestion, code } = tell(thrown);
-  world.err(
+  shell.err(
     json
       ? `${JSON.stringify({ error, suggestion })}\n`
       : `Error: ${escapeControls(error)} - ${escapeControls(suggestion)}\n`,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import type { World } from '../../src/cli/world.ts';
+import type { QuipuShell } from '../../src/cli/shell.ts';
 import { readProject } from '../support/project.ts';
 
 const text = readProject('docs/reference/cli.md');
@@ -19,7 +19,7 @@ function leaves(command: Command, path: string): [string, Command][] {
   return command.commands.flatMap((child) => leaves(child, name));
 }
 
-const commands = leaves(await createProgram({} as World), '');
+const commands = leaves(await createProgram({} as QuipuShell), '');
 
 describe('docs/reference/cli.md', () => {
   it('has a section for every command and no other', () => {

@@ -5,7 +5,7 @@ import { QuipuError } from '../../src/base/errors.ts';
 import { type Machine, thisMachine } from '../../src/cli/doctor/machine.ts';
 import { isAddress } from '../../src/cli/locate-store.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
-import type { World } from '../../src/cli/world.ts';
+import type { QuipuShell } from '../../src/cli/shell.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { OpenOptions } from '../../src/open-store.ts';
 import { copyStore } from '../../src/copy-store.ts';
@@ -59,7 +59,7 @@ export class CliRig implements Disposable {
     const out: Uint8Array[] = [];
     let err = '';
     const source = typeof input === 'string' ? Buffer.from(input) : input;
-    const world: World = {
+    const shell: QuipuShell = {
       out: async (data) => {
         this.accept(data);
         out.push(Buffer.from(data));
@@ -80,7 +80,7 @@ export class CliRig implements Disposable {
       now: () => NOW,
       catchInterrupt: () => this.interrupt.signal,
     };
-    const code = await runCli(argv, world);
+    const code = await runCli(argv, shell);
     this.printed = Buffer.concat(out);
     return { code, out: Buffer.concat(out).toString(), err };
   }

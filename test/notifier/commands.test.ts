@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/notifier/program.ts';
-import type { World } from '../../src/notifier/world.ts';
+import type { NotifierShell } from '../../src/notifier/shell.ts';
 import { readProject } from '../support/project.ts';
 import { NotifierRig } from './rig.ts';
 
@@ -13,7 +13,7 @@ function leaves(command: Command, path: string): [string, Command][] {
   return command.commands.flatMap((child) => leaves(child, name));
 }
 
-const commands = leaves(createProgram({} as World), '');
+const commands = leaves(createProgram({} as NotifierShell), '');
 
 describe('every command', () => {
   it.each(commands)(

@@ -15,7 +15,7 @@ import { ensureDaemon } from '../../src/notifier/ensure-daemon.ts';
 import { makeSpool } from '../../src/notifier/spool/home.ts';
 import { nodeSpoolIo } from '../../src/notifier/spool/node-spool-io.ts';
 import { Spool } from '../../src/notifier/spool/spool.ts';
-import type { World } from '../../src/notifier/world.ts';
+import type { NotifierShell } from '../../src/notifier/shell.ts';
 
 const SETTINGS = { limit: 4, idleMs: 0, graceMs: 1000, waitMs: 100 };
 
@@ -30,8 +30,8 @@ class Scene implements Disposable {
     await this.spool.add({ id, author: '', command, cwd: this.home, env: {} });
     const spawn = async (argv: readonly string[]): Promise<void> =>
       this.start(this.spool, { askedAt: Number(argv[argv.indexOf('--asked') + 1]) });
-    const world = { spawn, now: Date.now } as unknown as World;
-    await ensureDaemon(this.home, SETTINGS, world);
+    const shell = { spawn, now: Date.now } as unknown as NotifierShell;
+    await ensureDaemon(this.home, SETTINGS, shell);
   }
 
   start(spool: Spool, given: { readonly idleMs?: number; readonly askedAt?: number } = {}): void {

@@ -11,7 +11,7 @@ import { startProgress } from '../progress-line.ts';
 import { toSize } from '../quantity.ts';
 import { toFacts } from '../table.ts';
 import { argument, option, required } from '../verb.ts';
-import type { World } from '../world.ts';
+import type { QuipuShell } from '../shell.ts';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
@@ -28,12 +28,12 @@ const put: QuipuVerb = {
     option('--sha256', 'also find it as blob:sha256:<hex>'),
   ],
   async run(io, path: string, options: PutGiven) {
-    const { world } = io;
-    const total = path === '-' ? 0 : await sizeOf(resolve(world.cwd, path), path);
+    const { shell } = io;
+    const total = path === '-' ? 0 : await sizeOf(resolve(shell.cwd, path), path);
     await using store = await io.createStore();
-    const source = readInput(world, path);
-    const info = await putWatched(store, source, { ...options, total, world });
-    await (io.json ? io.printJson(info) : world.out(`${info.hash}\n`));
+    const source = readInput(shell, path);
+    const info = await putWatched(store, source, { ...options, total, shell });
+    await (io.json ? io.printJson(info) : shell.out(`${info.hash}\n`));
   },
 };
 
@@ -48,15 +48,15 @@ async function sizeOf(path: string, given: string): Promise<number> {
 
 interface Watch extends PutGiven {
   readonly total: number;
-  readonly world: World;
+  readonly shell: QuipuShell;
 }
 
 async function putWatched(
   store: Store,
   source: AsyncIterable<Uint8Array>,
-  { total, world, sha256 = false }: Watch,
+  { total, shell, sha256 = false }: Watch,
 ): Promise<BlobInfo> {
-  const progress = startProgress(world);
+  const progress = startProgress(shell);
   async function* counted(): AsyncIterable<Uint8Array> {
     let done = 0;
     for await (const piece of source) {
@@ -93,10 +93,10 @@ const get: QuipuVerb = {
     option('--end <n>', 'byte to stop before (default: the end)', parseCount),
   ],
   async run(io, ref: string, options: GetGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { start, end } = options;
     await using store = await io.openStore();
-    await using output = await openOutput(world, options.out);
+    await using output = await openOutput(shell, options.out);
     const pieces = store.blobs.stream(ref, {
       ...(start !== undefined && { start }),
       ...(end !== undefined && { end }),
@@ -112,14 +112,14 @@ const statVerb: QuipuVerb = {
   examples: ['quipu blob stat $hash', 'quipu blob stat blob:sha256:$sum --json'],
   takes: [argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>')],
   async run(io, ref: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const found = await store.blobs.stat(ref);
     if (found === undefined) {
       throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
     }
     if (io.json) return await io.printJson(found);
-    return await world.out(
+    return await shell.out(
       toFacts([
         ['hash', found.hash],
         ['size', toSize(found.size)],
@@ -143,12 +143,12 @@ const erase: QuipuVerb = {
     option('--everywhere', 'also when turns use it; each of them gets a tombstone'),
   ],
   async run(io, ref: string, options: ErasureOptions) {
-    const { world } = io;
+    const { shell } = io;
     const { reason, everywhere = false } = options;
     await using store = await io.openStore();
     const report = await store.blobs.erase(ref, { reason, everywhere });
     if (io.json) await io.printJson(toErasureJson(report));
-    else if (report.erased) await world.out(`${report.hash}\n`);
+    else if (report.erased) await shell.out(`${report.hash}\n`);
     if (!report.erased) throw stillUsed([report]);
   },
 };

@@ -19,12 +19,12 @@ const add: QuipuVerb = {
     option('--name <name>', 'another name than its descriptor has'),
   ],
   async run(io, file: string, { name }: { readonly name?: string }) {
-    const { world } = io;
-    const source = await readWhole(readInput(world, file), BUNDLE_BYTES_MAX);
+    const { shell } = io;
+    const source = await readWhole(readInput(shell, file), BUNDLE_BYTES_MAX);
     await using store = await io.createStore();
     const options = name === undefined ? {} : { name };
     const bundle = await store.workflows.bundles.add(source, options);
-    await (io.json ? io.printJson(bundle) : world.out(`${bundle.hash}\n`));
+    await (io.json ? io.printJson(bundle) : shell.out(`${bundle.hash}\n`));
   },
 };
 
@@ -40,10 +40,10 @@ const rollback: QuipuVerb = {
     option('--to <hash>', 'which bundle (default: the one before)'),
   ],
   async run(io, name: string, { to }: { readonly to?: string }) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const bundle = await store.workflows.bundles.rollback(name, to);
-    await (io.json ? io.printJson(bundle) : world.out(`${bundle.hash}\n`));
+    await (io.json ? io.printJson(bundle) : shell.out(`${bundle.hash}\n`));
   },
 };
 
@@ -68,19 +68,19 @@ const run: QuipuVerb = {
     option(...SESSION_OPTION),
   ],
   async run(io, name: string, options: RunGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { prompt: text, promptFile: file, maxRounds } = options;
     const prompt = await readGivenText(
-      world,
+      shell,
       { ...(text !== undefined && { text }), ...(file !== undefined && { file }) },
       '--prompt and --prompt-file',
     );
     await using store = await io.openStore();
     const result = await store.workflows.run(name, {
-      ...watchRun(world, io.json, options),
+      ...watchRun(shell, io.json, options),
       prompt,
       ...(maxRounds !== undefined && { maxRounds }),
-      onStart: (id) => io.json || world.err(`thread ${id}\n`),
+      onStart: (id) => io.json || shell.err(`thread ${id}\n`),
     });
     await reportRun(io, result);
   },
@@ -93,9 +93,9 @@ const resume: QuipuVerb = {
   examples: ['quipu workflow resume 01JTHREAD1AAAAAAAAAAAAAAAA'],
   takes: [argument('<thread>', 'thread id'), option(...SESSION_OPTION)],
   async run(io, id: string, options: RunningOptions) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const watching = watchRun(world, io.json, options);
+    const watching = watchRun(shell, io.json, options);
     await reportRun(io, await store.workflows.resume(id, watching));
   },
 };

@@ -26,15 +26,15 @@ const fork: QuipuVerb = {
     option('--folder <folder>', 'where the new file goes (default: beside the old one)'),
   ],
   async run(io, name: string, { at, artifacts, folder }: ForkGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const report = await store.sessions.fork(toSessionArgument(world, name), {
+    const report = await store.sessions.fork(toSessionArgument(shell, name), {
       artifacts,
       ...(at !== undefined && { at }),
-      ...(folder !== undefined && { folder: resolve(world.cwd, folder) }),
+      ...(folder !== undefined && { folder: resolve(shell.cwd, folder) }),
     });
-    if (report.warning !== undefined) world.err(`${report.warning}\n`);
-    await (io.json ? io.printJson(report) : world.out(`${report.id}\n`));
+    if (report.warning !== undefined) shell.err(`${report.warning}\n`);
+    await (io.json ? io.printJson(report) : shell.out(`${report.id}\n`));
   },
 };
 
@@ -54,13 +54,13 @@ const move: QuipuVerb = {
     option('--cwd <folder>', 'the folder the session is about from now on'),
   ],
   async run(io, name: string, folder: string | undefined, options: { cwd?: string }) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const about = options.cwd === undefined ? {} : { cwd: resolve(world.cwd, options.cwd) };
+    const about = options.cwd === undefined ? {} : { cwd: resolve(shell.cwd, options.cwd) };
     // If neither is given, the call refuses, as for any other caller.
-    const to = folder === undefined ? (about as { cwd: string }) : resolve(world.cwd, folder);
-    const report = await store.sessions.move(toSessionArgument(world, name), to, about);
-    await (io.json ? io.printJson(report) : world.out(`${report.to}\n`));
+    const to = folder === undefined ? (about as { cwd: string }) : resolve(shell.cwd, folder);
+    const report = await store.sessions.move(toSessionArgument(shell, name), to, about);
+    await (io.json ? io.printJson(report) : shell.out(`${report.to}\n`));
   },
 };
 
@@ -73,12 +73,12 @@ const exportVerb: QuipuVerb = {
     argument('<folder>', 'a new or empty folder'),
   ],
   async run(io, name: string, folder: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const to = resolve(world.cwd, folder);
-    const report = await store.sessions.export(toSessionArgument(world, name), to);
-    for (const sha256 of report.missing) world.err(`blob:sha256:${sha256} is missing\n`);
-    await (io.json ? io.printJson(report) : world.out(`${report.folder}\n`));
+    const to = resolve(shell.cwd, folder);
+    const report = await store.sessions.export(toSessionArgument(shell, name), to);
+    for (const sha256 of report.missing) shell.err(`blob:sha256:${sha256} is missing\n`);
+    await (io.json ? io.printJson(report) : shell.out(`${report.folder}\n`));
   },
 };
 
@@ -91,12 +91,12 @@ const importVerb: QuipuVerb = {
     option('--folder <folder>', 'where its file goes (default: inside the store)'),
   ],
   async run(io, from: string, { folder }: { folder?: string }) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.createStore();
-    const place = folder === undefined ? {} : { folder: resolve(world.cwd, folder) };
-    await using session = await store.sessions.import(resolve(world.cwd, from), place);
+    const place = folder === undefined ? {} : { folder: resolve(shell.cwd, folder) };
+    await using session = await store.sessions.import(resolve(shell.cwd, from), place);
     const { id, file } = session;
-    await (io.json ? io.printJson({ id, file }) : world.out(`${id}\n`));
+    await (io.json ? io.printJson({ id, file }) : shell.out(`${id}\n`));
   },
 };
 
@@ -106,10 +106,10 @@ const recover: QuipuVerb = {
   examples: ['quipu session recover ./2026-11-15T10-00-00-000Z_x.jsonl'],
   takes: [argument('<file>', 'called <timestamp>_<id>.jsonl; every byte of it stays')],
   async run(io, file: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const header = await store.sessions.recoverHeader(resolve(world.cwd, file));
-    await (io.json ? io.printJson(header) : world.out(`${header.id}\n`));
+    const header = await store.sessions.recoverHeader(resolve(shell.cwd, file));
+    await (io.json ? io.printJson(header) : shell.out(`${header.id}\n`));
   },
 };
 
@@ -134,7 +134,7 @@ const gc: QuipuVerb = {
     option('--dry-run', 'only say what would go'),
   ],
   async run(io, options: GcGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { maxAge, maxSize, forgetMissing = false, drafts = false, dryRun = false } = options;
     await using store = await io.openStore();
     const report = await store.sessions.tidy({
@@ -144,7 +144,7 @@ const gc: QuipuVerb = {
       ...(maxAge !== undefined && { maxAgeMs: maxAge }),
       ...(maxSize !== undefined && { maxBytes: maxSize }),
     });
-    await (io.json ? io.printJson({ ...report, dryRun }) : world.out(toText(report, dryRun)));
+    await (io.json ? io.printJson({ ...report, dryRun }) : shell.out(toText(report, dryRun)));
   },
 };
 

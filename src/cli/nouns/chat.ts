@@ -26,10 +26,10 @@ const create: QuipuVerb = {
     option('--pinned', 'no policy takes it away'),
   ],
   async run(io, options: NewChat) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.createStore();
     const chat = await store.chats.create(options);
-    await (io.json ? io.printJson(chat) : world.out(`${chat.id}\n`));
+    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
   },
 };
 
@@ -49,14 +49,14 @@ const list: QuipuVerb = {
     option('--cursor <text>', 'go on where the page before ended'),
   ],
   async run(io, { limit, cursor: from }: ListGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const page = await store.chats.list({ limit, ...(from !== undefined && { cursor: from }) });
     if (io.json) for (const chat of page.items) await io.printJson(chat);
-    else if (page.items.length > 0) await world.out(toChatTable(page.items));
+    else if (page.items.length > 0) await shell.out(toChatTable(page.items));
     const { cursor } = page;
     if (cursor === undefined) return;
-    world.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
+    shell.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
   },
 };
 
@@ -93,7 +93,7 @@ const show: QuipuVerb = {
     option('--branch <id>', 'a branch, or "*" for all (default: main)'),
   ],
   async run(io, id: string, { limit, before, branch }: ShowGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
     const page = await chat.messages({
@@ -106,15 +106,15 @@ const show: QuipuVerb = {
       await io.printJson({ ...status, ...page });
       return;
     }
-    for (const message of page.messages) await world.out(showMessage(message));
+    for (const message of page.messages) await shell.out(showMessage(message));
     const { open } = status.clarification;
     if (open !== undefined) {
       const texts = open.questions.map((one) => `  ${one.id}: ${escapeControls(one.text)}\n`);
-      await world.out(`waits for answers to ${open.batch_id}\n${texts.join('')}`);
+      await shell.out(`waits for answers to ${open.batch_id}\n${texts.join('')}`);
     }
-    if (page.before !== undefined) world.err(`more: --before ${page.before}\n`);
+    if (page.before !== undefined) shell.err(`more: --before ${page.before}\n`);
     if (status.problems > 0) {
-      world.err(`${status.problems} problems: quipu chat problems ${id}\n`);
+      shell.err(`${status.problems} problems: quipu chat problems ${id}\n`);
     }
   },
 };
@@ -137,15 +137,15 @@ const search: QuipuVerb = {
     option('--branch <id>', 'only in this branch (default: all)'),
   ],
   async run(io, id: string, text: string, options: SearchGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const page = await (await store.chats.open(id)).search(text, options);
     for (const message of page.messages) {
-      await (io.json ? io.printJson(message) : world.out(showMessage(message)));
+      await (io.json ? io.printJson(message) : shell.out(showMessage(message)));
     }
     const { before } = page;
     if (before === undefined) return;
-    world.err(io.json ? `${JSON.stringify({ before })}\n` : `more: --before ${before}\n`);
+    shell.err(io.json ? `${JSON.stringify({ before })}\n` : `more: --before ${before}\n`);
   },
 };
 
@@ -155,13 +155,13 @@ const problems: QuipuVerb = {
   examples: ['quipu chat problems $chat'],
   takes: [argument('<chat>', 'id of the chat')],
   async run(io, id: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const problems = await (await store.chats.open(id)).problems();
     if (io.json) for (const problem of problems) await io.printJson(problem);
     else if (problems.length > 0) {
       const rows = problems.map(({ seq, kind, message }) => [String(seq), kind, message]);
-      await world.out(toTable(['EVENT', 'KIND', 'WHAT'], rows, ['EVENT']));
+      await shell.out(toTable(['EVENT', 'KIND', 'WHAT'], rows, ['EVENT']));
     }
   },
 };
@@ -188,10 +188,10 @@ const exportVerb: QuipuVerb = {
     option('--out <file>', 'write to this file; it appears when it is complete'),
   ],
   async run(io, id: string, { format, branch, out }: ExportGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
-    await using output = await openOutput(world, out);
+    await using output = await openOutput(shell, out);
     const named = branch === undefined ? {} : { branch };
     const wanted = io.json ? 'json' : format;
     for await (const piece of chat.export({ format: wanted, ...named })) {
@@ -220,11 +220,11 @@ const importVerb: QuipuVerb = {
     option('--id <id>', 'another id than the one it had'),
   ],
   async run(io, file: string, options: { id?: string }) {
-    const { world } = io;
-    const bytes = await readWhole(readInput(world, file), IMPORT_BYTES_MAX);
+    const { shell } = io;
+    const bytes = await readWhole(readInput(shell, file), IMPORT_BYTES_MAX);
     await using store = await io.createStore();
     const chat = await store.chats.import(decodeUtf8(bytes), options);
-    await (io.json ? io.printJson(chat) : world.out(`${chat.id}\n`));
+    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
   },
 };
 
@@ -245,13 +245,13 @@ const follow: QuipuVerb = {
     option('-n, --count <n>', 'end after so many events', parseCount),
   ],
   async run(io, id: string, { after = 0, count = Infinity }: FollowGiven) {
-    const { world } = io;
+    const { shell } = io;
     if (count === 0) return;
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
     let printed = 0;
-    for await (const event of chat.follow({ after, signal: world.catchInterrupt() })) {
-      await (io.json ? io.printJson(event) : world.out(toLine(event)));
+    for await (const event of chat.follow({ after, signal: shell.catchInterrupt() })) {
+      await (io.json ? io.printJson(event) : shell.out(toLine(event)));
       printed += 1;
       if (printed >= count) return;
     }
@@ -282,10 +282,10 @@ const update: QuipuVerb = {
     option('--no-pinned', 'policies count again'),
   ],
   async run(io, id: string, options: UpdateGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const chat = await (await store.chats.open(id)).update(options);
-    await (io.json ? io.printJson(chat) : world.out(`${chat.id}\n`));
+    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
   },
 };
 
@@ -295,10 +295,10 @@ const archive: QuipuVerb = {
   examples: ['quipu chat archive $chat'],
   takes: [argument('<chat>', 'id of the chat')],
   async run(io, id: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const chat = await (await store.chats.open(id)).archive();
-    await (io.json ? io.printJson(chat) : world.out(`${chat.id}\n`));
+    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
   },
 };
 
@@ -308,10 +308,10 @@ const unarchive: QuipuVerb = {
   examples: ['quipu chat unarchive $chat'],
   takes: [argument('<chat>', 'id of the chat')],
   async run(io, id: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const chat = await (await store.chats.open(id)).unarchive();
-    await (io.json ? io.printJson(chat) : world.out(`${chat.id}\n`));
+    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
   },
 };
 
@@ -337,7 +337,7 @@ const retain: QuipuVerb = {
     option('--dry-run', 'only say which'),
   ],
   async run(io, { maxAge, maxSize, remove, dryRun = false }: RetainGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const report = await store.chats.retain(
       {
@@ -352,11 +352,11 @@ const retain: QuipuVerb = {
       return;
     }
     const { chats, kept, pinned, damaged, action } = report;
-    if (chats.length > 0) await world.out(toChatTable(chats));
+    if (chats.length > 0) await shell.out(toChatTable(chats));
     const done = action === 'archive' ? 'archived' : 'removed';
     const verb = dryRun ? `would be ${done}` : done;
-    await world.out(`${chats.length} ${verb}, ${kept} stay, ${pinned} of them pinned\n`);
-    for (const id of damaged) world.err(`damaged, and stays: quipu chat problems ${id}\n`);
+    await shell.out(`${chats.length} ${verb}, ${kept} stay, ${pinned} of them pinned\n`);
+    for (const id of damaged) shell.err(`damaged, and stays: quipu chat problems ${id}\n`);
   },
 };
 

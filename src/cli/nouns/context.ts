@@ -30,10 +30,10 @@ const create: QuipuVerb = {
   ],
   takes: [...DETAILS_OPTIONS, ...KEY_OPTION],
   async run(io, options: DetailsOptions & KeyFlag) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.createStore();
     const context = await store.contexts.create({ ...toDetails(options), ...toKey(options) });
-    await (io.json ? io.printJson(context) : world.out(`${context.id}\n`));
+    await (io.json ? io.printJson(context) : shell.out(`${context.id}\n`));
   },
 };
 
@@ -54,14 +54,14 @@ const list: QuipuVerb = {
     option('--cursor <text>', 'go on where the page before ended'),
   ],
   async run(io, options: ListGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const { items, cursor } = await store.contexts.list(toListOptions(options));
     if (io.json) for (const context of items) await io.printJson(context);
-    else if (items.length > 0) await world.out(toContextTable(items));
+    else if (items.length > 0) await shell.out(toContextTable(items));
     if (cursor === undefined) return;
     // Standard output holds contexts only, so the cursor for the next page goes to standard error.
-    world.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
+    shell.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
   },
 };
 
@@ -93,10 +93,10 @@ const show: QuipuVerb = {
   examples: ['quipu context show 1', 'quipu context show 1 --json'],
   takes: [argument('<context>', 'context id', parseContextId)],
   async run(io, id: ContextId) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const context = await mustGetContext(store, id);
-    await (io.json ? io.printJson(context) : world.out(toContextFacts(context)));
+    await (io.json ? io.printJson(context) : shell.out(toContextFacts(context)));
   },
 };
 
@@ -187,10 +187,10 @@ const fork: QuipuVerb = {
     ...KEY_OPTION,
   ],
   async run(io, turn: TurnId, options: DetailsOptions & KeyFlag) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const context = await store.contexts.fork(turn, { ...toDetails(options), ...toKey(options) });
-    await (io.json ? io.printJson(context) : world.out(`${context.id}\n`));
+    await (io.json ? io.printJson(context) : shell.out(`${context.id}\n`));
   },
 };
 
@@ -200,14 +200,14 @@ const diff: QuipuVerb = {
   examples: ['quipu context diff 12 17', 'quipu context diff 12 17 --json'],
   takes: [argument('<a>', 'turn id', parseTurnId), argument('<b>', 'turn id', parseTurnId)],
   async run(io, a: TurnId, b: TurnId) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const diff = await store.contexts.diff(a, b);
     const left = diff.left.map(String);
     const right = diff.right.map(String);
     const base = diff.base === undefined ? undefined : String(diff.base);
     if (io.json) return await io.printJson({ base, left, right });
-    return await world.out(
+    return await shell.out(
       toFacts([
         ['base', base ?? 'none'],
         ['left', left.join(' ')],
@@ -237,11 +237,11 @@ const follow: QuipuVerb = {
     ...READ_OPTIONS,
   ],
   async run(io, id: ContextId, options: FollowGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { after, count = Infinity } = options;
     if (count === 0) return;
     await using store = await io.openStore();
-    const signal = world.catchInterrupt();
+    const signal = shell.catchInterrupt();
     let printed = 0;
     const turns = store.contexts.follow(id, {
       ...toReadOptions(options),
@@ -249,7 +249,7 @@ const follow: QuipuVerb = {
       signal,
     });
     for await (const turn of turns) {
-      await (io.json ? io.printJson(turn) : world.out(toTurnLine(turn)));
+      await (io.json ? io.printJson(turn) : shell.out(toTurnLine(turn)));
       printed += 1;
       if (printed >= count) return;
     }
@@ -266,10 +266,10 @@ const chain: QuipuVerb = {
     ...READ_OPTIONS,
   ],
   async run(io, id: TurnId, options: ExportOptions) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const tip = await mustGetTurn(store, id, { payload: false });
-    await exportChain(world, store, tip, options);
+    await exportChain(shell, store, tip, options);
   },
 };
 
@@ -286,11 +286,11 @@ const exportVerb: QuipuVerb = {
     ...READ_OPTIONS,
   ],
   async run(io, id: ContextId, options: ExportOptions) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const { head, headDepth: depth } = await mustGetContext(store, id);
     const tip = head === NO_TURN ? undefined : { id: head, depth };
-    await exportChain(world, store, tip, options);
+    await exportChain(shell, store, tip, options);
   },
 };
 

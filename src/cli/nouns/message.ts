@@ -32,7 +32,7 @@ const append: QuipuVerb = {
     option('--expected-seq <n>', 'only if this is the last event', parseCount),
   ],
   async run(io, chatId: string, options: AppendGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { role, branch, id, expectedSeq } = options;
     const content = await readText(io, options);
     await using store = await io.openStore();
@@ -42,7 +42,7 @@ const append: QuipuVerb = {
       { role, content, ...named },
       expectedSeq === undefined ? {} : { expectedSeq },
     );
-    await (io.json ? io.printJson(message) : world.out(`${message.id}\n`));
+    await (io.json ? io.printJson(message) : shell.out(`${message.id}\n`));
   },
 };
 
@@ -56,11 +56,11 @@ const edit: QuipuVerb = {
     ...TEXT_OPTIONS,
   ],
   async run(io, id: string, message: string, options: TextOptions) {
-    const { world } = io;
+    const { shell } = io;
     const content = await readText(io, options);
     await using store = await io.openStore();
     const event = await (await store.chats.open(id)).edit(message, content);
-    await (io.json ? io.printJson(event) : world.out(`${event.seq}\n`));
+    await (io.json ? io.printJson(event) : shell.out(`${event.seq}\n`));
   },
 };
 
@@ -77,10 +77,10 @@ const fork: QuipuVerb = {
     option('--branch <id>', 'what to call it (default: a new id)'),
   ],
   async run(io, id: string, message: string, options: { branch?: string }) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const branch = await (await store.chats.open(id)).fork(message, options);
-    await (io.json ? io.printJson({ branch }) : world.out(`${branch}\n`));
+    await (io.json ? io.printJson({ branch }) : shell.out(`${branch}\n`));
   },
 };
 
@@ -108,7 +108,7 @@ const redact: QuipuVerb = {
     option('--everywhere', 'with --erase: attachments go also when others use the same bytes'),
   ],
   async run(io, id: string, what: string, { batch, ...options }: RedactGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
     const report = await (batch === true
@@ -119,11 +119,11 @@ const redact: QuipuVerb = {
       return;
     }
     const { erasedLines, erasedBlobs, unreadableLines, kept } = report;
-    await world.out(
+    await shell.out(
       options.erase === true ? `erased ${erasedLines} lines, ${erasedBlobs} blobs\n` : 'hidden\n',
     );
-    if (unreadableLines > 0) world.err(`${unreadableLines} damaged lines were not looked into\n`);
-    for (const hash of kept) world.err(`kept, because others use it: attachment ${hash}\n`);
+    if (unreadableLines > 0) shell.err(`${unreadableLines} damaged lines were not looked into\n`);
+    for (const hash of kept) shell.err(`kept, because others use it: attachment ${hash}\n`);
   },
 };
 
@@ -148,12 +148,12 @@ const attach: QuipuVerb = {
     option('--message <id>', 'the message it belongs to'),
   ],
   async run(io, id: string, file: string, options: AttachGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { name = file === '-' ? 'standard input' : basename(file) } = options;
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
-    const attachment = await chat.attach(readInput(world, file), { ...options, name });
-    await (io.json ? io.printJson(attachment) : world.out(`${attachment.hash}\n`));
+    const attachment = await chat.attach(readInput(shell, file), { ...options, name });
+    await (io.json ? io.printJson(attachment) : shell.out(`${attachment.hash}\n`));
   },
 };
 
@@ -173,13 +173,13 @@ const ask: QuipuVerb = {
     option('--title <text>', 'what they are about'),
   ],
   async run(io, id: string, { questions, title }: AskGiven) {
-    const { world } = io;
+    const { shell } = io;
     if (!Array.isArray(questions)) throw invalid('questions', 'is a JSON list');
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
     const named = title === undefined ? {} : { title };
     const batch = await chat.ask(questions as readonly Question[], named);
-    await (io.json ? io.printJson({ batch }) : world.out(`${batch}\n`));
+    await (io.json ? io.printJson({ batch }) : shell.out(`${batch}\n`));
   },
 };
 
@@ -193,7 +193,7 @@ const answer: QuipuVerb = {
     required('--answers <json>', 'an object from question to answer', parseJson),
   ],
   async run(io, id: string, batch: string, options: { answers: unknown }) {
-    const { world } = io;
+    const { shell } = io;
     const { answers } = options;
     if (typeof answers !== 'object' || answers === null || Array.isArray(answers)) {
       throw invalid('answers', 'is a JSON object from question to answer');
@@ -206,7 +206,7 @@ const answer: QuipuVerb = {
       batch,
       given.map(([question_id, value]) => ({ question_id, value })),
     );
-    await (io.json ? io.printJson(event) : world.out(`${event.seq}\n`));
+    await (io.json ? io.printJson(event) : shell.out(`${event.seq}\n`));
   },
 };
 
@@ -220,10 +220,10 @@ const dismiss: QuipuVerb = {
     option('--reason <text>', 'why'),
   ],
   async run(io, id: string, batch: string, options: { reason?: string }) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const event = await (await store.chats.open(id)).dismiss(batch, options.reason);
-    await (io.json ? io.printJson(event) : world.out(`${event.seq}\n`));
+    await (io.json ? io.printJson(event) : shell.out(`${event.seq}\n`));
   },
 };
 

@@ -30,7 +30,7 @@ const patch: QuipuVerb = {
     ...PAYLOAD_OPTIONS,
   ],
   async run(io, id: TurnId, options: PatchGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { payload, encoding } = await readPayload(io, options);
     const { expectSeq: expectedSeq } = options;
     await using store = await io.openStore();
@@ -38,7 +38,7 @@ const patch: QuipuVerb = {
       encoding,
       ...(expectedSeq !== undefined && { expectedSeq }),
     });
-    await (io.json ? io.printJson(patch) : world.out(`${patch.seq}\n`));
+    await (io.json ? io.printJson(patch) : shell.out(`${patch.seq}\n`));
   },
 };
 
@@ -62,13 +62,13 @@ const tombstone: QuipuVerb = {
     ),
   ],
   async run(io, id: TurnId, options: TombstoneGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { reason, expectSeq: expectedSeq } = options;
     await using store = await io.openStore();
     const patch = await store.contexts.tombstone(id, reason, {
       ...(expectedSeq !== undefined && { expectedSeq }),
     });
-    await (io.json ? io.printJson(patch) : world.out(`${patch.seq}\n`));
+    await (io.json ? io.printJson(patch) : shell.out(`${patch.seq}\n`));
   },
 };
 
@@ -78,7 +78,7 @@ const patches: QuipuVerb = {
   examples: ['quipu context patches 12', 'quipu context patches 12 --json'],
   takes: [argument('<turn>', 'turn id', parseTurnId)],
   async run(io, id: TurnId) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const patches = await store.contexts.patches(id);
     if (io.json) for (const patch of patches) await io.printJson(patch);
@@ -90,7 +90,7 @@ const patches: QuipuVerb = {
       String(patch.encoding),
       toSize(patch.size),
     ]);
-    await world.out(toTable(['SEQ', 'WHAT', 'CREATED', 'ENCODING', 'SIZE'], rows, ['SEQ', 'SIZE']));
+    await shell.out(toTable(['SEQ', 'WHAT', 'CREATED', 'ENCODING', 'SIZE'], rows, ['SEQ', 'SIZE']));
   },
 };
 
@@ -108,13 +108,13 @@ const erase: QuipuVerb = {
     option('--everywhere', 'also from the other turns that use the same bytes'),
   ],
   async run(io, id: TurnId, options: ErasureOptions) {
-    const { world } = io;
+    const { shell } = io;
     const { reason, everywhere = false } = options;
     await using store = await io.openStore();
     const { turn, erased, blobs } = await store.contexts.erase(id, { reason, everywhere });
     if (io.json) {
       await io.printJson({ turn: String(turn), erased, blobs: blobs.map(toErasureJson) });
-    } else if (erased) for (const { hash } of blobs) await world.out(`${hash}\n`);
+    } else if (erased) for (const { hash } of blobs) await shell.out(`${hash}\n`);
     if (!erased) throw stillUsed(blobs, turn);
   },
 };
@@ -148,13 +148,13 @@ const pins: QuipuVerb = {
   summary: 'List the pinned turns.',
   examples: ['quipu context pins', 'quipu context pins --json'],
   async run(io) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const pins = (await store.contexts.pins()).map((pin) => ({ ...pin, turn: String(pin.turn) }));
     if (io.json) for (const pin of pins) await io.printJson(pin);
     if (io.json || pins.length === 0) return;
     const rows = pins.map(({ turn, reason = '' }) => [turn, reason]);
-    await world.out(toTable(['TURN', 'REASON'], rows, ['TURN']));
+    await shell.out(toTable(['TURN', 'REASON'], rows, ['TURN']));
   },
 };
 

@@ -5,7 +5,7 @@ import { collect, parseCount, parseSeconds } from '../parse-argument.ts';
 import { toTable } from '../table.ts';
 import { argument, option, required } from '../verb.ts';
 import { withQueue } from '../with-queue.ts';
-import type { World } from '../world.ts';
+import type { QuipuShell } from '../shell.ts';
 
 const create: QuipuVerb = {
   name: 'create',
@@ -13,10 +13,10 @@ const create: QuipuVerb = {
   examples: ['quipu queue create inbox'],
   takes: [argument('<queue>', 'its name')],
   async run(io, name: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.createStore();
     await store.queues.open(name);
-    await (io.json ? io.printJson({ name }) : world.out(`${name}\n`));
+    await (io.json ? io.printJson({ name }) : shell.out(`${name}\n`));
   },
 };
 
@@ -25,7 +25,7 @@ const list: QuipuVerb = {
   summary: 'List the queues by name.',
   examples: ['quipu queue list'],
   async run(io) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const queues = await store.queues.list();
     if (io.json) {
@@ -38,7 +38,7 @@ const list: QuipuVerb = {
       String(queue.event_count),
       String(queue.subscriptions),
     ]);
-    await world.out(toTable(['QUEUE', 'EVENTS', 'CONSUMERS'], rows, ['EVENTS', 'CONSUMERS']));
+    await shell.out(toTable(['QUEUE', 'EVENTS', 'CONSUMERS'], rows, ['EVENTS', 'CONSUMERS']));
   },
 };
 
@@ -48,11 +48,11 @@ const info: QuipuVerb = {
   examples: ['quipu queue info inbox', 'quipu queue info inbox --json'],
   takes: [argument('<queue>', 'its name')],
   async run(io, name: string) {
-    const { world } = io;
+    const { shell } = io;
     const info = await withQueue(io, name, (queue) => queue.info());
     if (io.json) return io.printJson(info);
     const { toQueueText } = await import('../queue-text.ts');
-    await world.out(toQueueText(info));
+    await shell.out(toQueueText(info));
   },
 };
 
@@ -80,20 +80,20 @@ const push: QuipuVerb = {
     option('--batch', 'read one JSON object a line from standard input'),
   ],
   async run(io, name: string, options: PushGiven) {
-    const { world } = io;
-    const events = await readPushed(world, options);
+    const { shell } = io;
+    const events = await readPushed(shell, options);
     await using store = await io.createStore();
     const queue = await store.queues.open(name);
     const ids = await queue.pushBatch(events);
-    if (!io.json) await world.out(ids.map((id) => `${id}\n`).join(''));
+    if (!io.json) await shell.out(ids.map((id) => `${id}\n`).join(''));
     else await io.printJson(options.batch === true ? { ids } : { id: ids[0] });
   },
 };
 
-async function readPushed(world: World, options: PushGiven): Promise<NewEvent[]> {
+async function readPushed(shell: QuipuShell, options: PushGiven): Promise<NewEvent[]> {
   if (options.batch === true) {
     const { readEvents } = await import('../read-events.ts');
-    return readEvents(world.stdin);
+    return readEvents(shell.stdin);
   }
   const { source, type, subtype, content } = options;
   for (const [option, value] of Object.entries({ source, type, content })) {
@@ -158,9 +158,9 @@ const subscribe: QuipuVerb = {
     option('--filter <condition>', 'which events (default: all)'),
   ],
   async run(io, name: string, consumer: string, options: SubscribeGiven) {
-    const { world } = io;
+    const { shell } = io;
     const row = await withQueue(io, name, (queue) => queue.subscribe({ consumer, ...options }));
-    await (io.json ? io.printJson(row) : world.out(`${row.consumer_id}\n`));
+    await (io.json ? io.printJson(row) : shell.out(`${row.consumer_id}\n`));
   },
 };
 
@@ -199,8 +199,8 @@ const pop: QuipuVerb = {
     ),
   ],
   async run(io, name: string, consumer: string, options: PopGiven) {
-    const { world } = io;
-    const { after, limit, fence = fenceOf(world, name, consumer) } = options;
+    const { shell } = io;
+    const { after, limit, fence = fenceOf(shell, name, consumer) } = options;
     const page = { lastEventId: after, limit, ...(fence !== undefined && { fence }) };
     const events = await withQueue(io, name, (queue) => queue.pop(consumer, page));
     for (const event of events) await io.printJson(event);
@@ -208,7 +208,7 @@ const pop: QuipuVerb = {
 };
 
 /** The fence that a worker gave this handler, if the command is about the same consumer. */
-function fenceOf({ env }: World, queue: string, consumer: string): number | undefined {
+function fenceOf({ env }: QuipuShell, queue: string, consumer: string): number | undefined {
   const { QUIPU_FENCE: fence, QUIPU_QUEUE, QUIPU_CONSUMER } = env;
   if (fence === undefined || QUIPU_QUEUE !== queue || QUIPU_CONSUMER !== consumer) return undefined;
   return Number(fence);
@@ -220,12 +220,12 @@ const dispatch: QuipuVerb = {
   examples: ['quipu queue dispatch inbox'],
   takes: [argument('<queue>', 'its name')],
   async run(io, name: string) {
-    const { world } = io;
+    const { shell } = io;
     const report = await withQueue(io, name, (queue) => queue.dispatch());
     if (io.json) return io.printJson(report);
-    for (const consumer of report.started) await world.out(`started ${consumer}\n`);
+    for (const consumer of report.started) await shell.out(`started ${consumer}\n`);
     for (const { consumer, reason } of report.skipped) {
-      world.err(`skipped ${consumer} (${reason})\n`);
+      shell.err(`skipped ${consumer} (${reason})\n`);
     }
   },
 };
@@ -258,12 +258,12 @@ const work: QuipuVerb = {
     ),
   ],
   async run(io, queues: readonly string[], options: WorkGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { consumer, once, jobs, lease } = options;
-    const signal = world.catchInterrupt();
+    const signal = shell.catchInterrupt();
     await using store = await io.openStore();
     const print = async (note: WorkNote): Promise<void> => {
-      await (io.json ? io.printJson(note) : world.out(toLine(note)));
+      await (io.json ? io.printJson(note) : shell.out(toLine(note)));
     };
     let printed: Promise<void> = Promise.resolve();
     await store.queues.work({
@@ -304,10 +304,10 @@ const follow: QuipuVerb = {
     option('-n, --count <n>', 'end after so many events', parseCount),
   ],
   async run(io, name: string, options: FollowGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { after, filter, count = Infinity } = options;
     if (count === 0) return;
-    const signal = world.catchInterrupt();
+    const signal = shell.catchInterrupt();
     const from = { lastEventId: after, signal, ...(filter !== undefined && { filter }) };
     await withQueue(io, name, async (queue) => {
       let printed = 0;

@@ -75,15 +75,15 @@ export const serve: QuipuVerb = {
     ...TOKEN_FILE_OPTION,
   ],
   async run(io, options: ServeGiven) {
-    const { world } = io;
-    const signal = world.catchInterrupt();
+    const { shell } = io;
+    const signal = shell.catchInterrupt();
     // These modules are loaded here: every command starts with this file, and few of them are servers.
     const { createLog } = await import('../../server/log.ts');
     const { startServer } = await import('../../server/start-server.ts');
     const log = createLog({
       level: options.logLevel,
-      forPeople: world.isTerminal,
-      write: (text) => world.err(text),
+      forPeople: shell.isTerminal,
+      write: (text) => shell.err(text),
     });
     const server = await startServer({ ...toServerOptions(io, options), log });
     try {
@@ -100,10 +100,10 @@ export const serve: QuipuVerb = {
 /** Prints the addresses alone for a program, everything for a person. */
 async function tell(io: CommandIo, server: RunningServer): Promise<void> {
   const { store, http, tcp, tokensNeeded } = server;
-  const { program } = io.world;
+  const { program } = io.shell;
   try {
     if (io.json) await io.printJson({ store, http, tcp, tokensNeeded });
-    else await io.world.out(toBanner({ version: readVersion(), program, ...server }));
+    else await io.shell.out(toBanner({ version: readVersion(), program, ...server }));
   } catch (error) {
     // Nobody reads the output. The server runs on without it.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
@@ -111,7 +111,7 @@ async function tell(io: CommandIo, server: RunningServer): Promise<void> {
 }
 
 function toServerOptions(io: CommandIo, options: ServeGiven): Omit<ServerOptions, 'log'> {
-  const { cwd } = io.world;
+  const { cwd } = io.shell;
   const place = parsePlace(io.place);
   if (place.kind === 'server' || place.kind === 'unknown') {
     throw invalid('--store', 'is the address of a server; serve a folder or a database');

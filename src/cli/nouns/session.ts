@@ -8,7 +8,7 @@ import { readLines } from '../read-lines.ts';
 import { toSessionArgument } from '../session-argument.ts';
 import { toFacts, toTable } from '../table.ts';
 import { argument, option } from '../verb.ts';
-import type { World } from '../world.ts';
+import type { QuipuShell } from '../shell.ts';
 import { resolve } from 'node:path';
 
 interface CreateGiven {
@@ -30,15 +30,15 @@ const create: QuipuVerb = {
     option('--title <text>', 'what to call it'),
   ],
   async run(io, { cwd = '.', folder, title }: CreateGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.createStore();
     await using session = await store.sessions.create({
-      cwd: resolve(world.cwd, cwd),
-      ...(folder !== undefined && { folder: resolve(world.cwd, folder) }),
+      cwd: resolve(shell.cwd, cwd),
+      ...(folder !== undefined && { folder: resolve(shell.cwd, folder) }),
       ...(title !== undefined && { header: { title } }),
     });
     const { id, file, header } = session;
-    await (io.json ? io.printJson({ id, file, header }) : world.out(`${id}\n`));
+    await (io.json ? io.printJson({ id, file, header }) : shell.out(`${id}\n`));
   },
 };
 
@@ -60,19 +60,19 @@ const append: QuipuVerb = {
     option('--entry <json>', 'the entry (default: one a line on standard input)', parseJson),
   ],
   async run(io, name: string, { entry }: AppendGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    await using session = await store.sessions.open(toSessionArgument(world, name));
-    for await (const given of entry === undefined ? entriesOf(world) : [entry]) {
+    await using session = await store.sessions.open(toSessionArgument(shell, name));
+    for await (const given of entry === undefined ? entriesOf(shell) : [entry]) {
       const { id, parentId } = await session.append(given as NewEntry);
-      await (io.json ? io.printJson({ id, parentId }) : world.out(`${id}\n`));
+      await (io.json ? io.printJson({ id, parentId }) : shell.out(`${id}\n`));
     }
   },
 };
 
-async function* entriesOf(world: World): AsyncGenerator<unknown> {
+async function* entriesOf(shell: QuipuShell): AsyncGenerator<unknown> {
   let number = 0;
-  for await (const bytes of readLines(world.stdin, LINE_BYTES_MAX)) {
+  for await (const bytes of readLines(shell.stdin, LINE_BYTES_MAX)) {
     number++;
     const line = Buffer.from(bytes).toString('utf8');
     if (line.trim() === '') continue;
@@ -98,7 +98,7 @@ const list: QuipuVerb = {
     option('--cursor <text>', 'go on where the page before ended'),
   ],
   async run(io, { limit, cursor }: ListGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const page = await store.sessions.list({ limit, ...(cursor !== undefined && { cursor }) });
     if (io.json) for (const session of page.items) await io.printJson(session);
@@ -109,11 +109,11 @@ const list: QuipuVerb = {
         sizeBytes === undefined ? '' : toSize(sizeBytes),
         header?.cwd ?? file,
       ]);
-      await world.out(toTable(['SESSION', 'UPDATED', 'SIZE', 'CWD'], rows, ['SIZE']));
+      await shell.out(toTable(['SESSION', 'UPDATED', 'SIZE', 'CWD'], rows, ['SIZE']));
     }
     if (page.cursor === undefined) return;
     const more = page.cursor;
-    world.err(io.json ? `${JSON.stringify({ cursor: more })}\n` : `more: --cursor ${more}\n`);
+    shell.err(io.json ? `${JSON.stringify({ cursor: more })}\n` : `more: --cursor ${more}\n`);
   },
 };
 
@@ -123,15 +123,15 @@ const show: QuipuVerb = {
   examples: ['quipu session show $id'],
   takes: [argument('<session>', 'id or path of its file')],
   async run(io, name: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const details = await store.sessions.details(toSessionArgument(world, name));
+    const details = await store.sessions.details(toSessionArgument(shell, name));
     if (io.json) {
       await io.printJson(details);
       return;
     }
     const { id, file, available, header, sizeBytes = 0 } = details;
-    await world.out(
+    await shell.out(
       toFacts([
         ['session', id],
         ['file', available ? file : `${file} (not here)`],
@@ -168,23 +168,23 @@ const cat: QuipuVerb = {
     option('--raw', 'leave references to blobs as they are'),
   ],
   async run(io, name: string, options: CatGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    await using session = await store.sessions.open(toSessionArgument(world, name));
-    for await (const entry of chosen(session, options, world)) await io.printJson(entry);
+    await using session = await store.sessions.open(toSessionArgument(shell, name));
+    for await (const entry of chosen(session, options, shell)) await io.printJson(entry);
   },
 };
 
 async function* chosen(
   session: Session,
   { last, branch, raw = false }: CatGiven,
-  world: World,
+  shell: QuipuShell,
 ): AsyncGenerator<SessionEntry> {
   const hydrate = !raw;
   if (last === undefined && branch === undefined) {
     for await (const { entry, warnings } of session.entries({ hydrate })) {
       yield entry;
-      for (const { message, about } of warnings) world.err(`${message}: ${about}\n`);
+      for (const { message, about } of warnings) shell.err(`${message}: ${about}\n`);
     }
     return;
   }
@@ -194,8 +194,8 @@ async function* chosen(
       : await session.branch(branch === true ? undefined : branch, { hydrate });
   const { warnings, malformedLines } = view;
   yield* last === undefined ? view.entries : view.entries.slice(-last);
-  for (const { message, about } of warnings) world.err(`${message}: ${about}\n`);
-  if (malformedLines > 0) world.err(`${malformedLines} lines could not be read\n`);
+  for (const { message, about } of warnings) shell.err(`${message}: ${about}\n`);
+  if (malformedLines > 0) shell.err(`${malformedLines} lines could not be read\n`);
 }
 
 interface ArtifactGiven {
@@ -218,9 +218,9 @@ const artifact: QuipuVerb = {
     option('--limit <lines>', 'how many lines', parseCount),
   ],
   async run(io, name: string, address: string | undefined, options: ArtifactGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const session = toSessionArgument(world, name);
+    const session = toSessionArgument(shell, name);
     if (address === undefined) {
       const { artifacts, agentOutputs } = await store.sessions.details(session);
       const ids = [
@@ -228,7 +228,7 @@ const artifact: QuipuVerb = {
         ...agentOutputs.map((id) => `agent://${id}`),
       ];
       if (io.json) await io.printJson({ artifacts, agentOutputs });
-      else if (ids.length > 0) await world.out(`${ids.join('\n')}\n`);
+      else if (ids.length > 0) await shell.out(`${ids.join('\n')}\n`);
       return;
     }
     const url = /^\d+$/.test(address) ? `artifact://${address}` : address;
@@ -238,8 +238,8 @@ const artifact: QuipuVerb = {
       ...(offset !== undefined && { offset }),
       ...(limit !== undefined && { limit }),
     });
-    for (const note of resource.notes) world.err(`${note}\n`);
-    await (io.json ? io.printJson(resource) : world.out(resource.content));
+    for (const note of resource.notes) shell.err(`${note}\n`);
+    await (io.json ? io.printJson(resource) : shell.out(resource.content));
   },
 };
 
@@ -249,9 +249,9 @@ const rm: QuipuVerb = {
   examples: ['quipu session rm $id'],
   takes: [argument('<session>', 'id or path of its file')],
   async run(io, session: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    await store.sessions.remove(toSessionArgument(world, session));
+    await store.sessions.remove(toSessionArgument(shell, session));
     if (io.json) await io.printJson({ session, removed: true });
   },
 };

@@ -27,12 +27,12 @@ const init: QuipuVerb = {
   summary: 'Create a store and print where it is.',
   examples: ['quipu init', 'quipu init --store ~/.quipu'],
   async run(io) {
-    const { world } = io;
+    const { shell } = io;
     const created = await createOnce(io);
     const store = nameOfPlace(io.newPlace);
     if (io.json) return await io.printJson({ store, created });
-    if (!created) world.err('quipu: it was there before\n');
-    return await world.out(`${store}\n`);
+    if (!created) shell.err('quipu: it was there before\n');
+    return await shell.out(`${store}\n`);
   },
 };
 
@@ -53,10 +53,10 @@ const stats: QuipuVerb = {
   summary: 'Show counts, sizes and how much sharing saves.',
   examples: ['quipu stats', 'quipu stats --json'],
   async run(io) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const found = await store.maintain.stats();
-    await (io.json ? io.printJson(found) : world.out(toStatsFacts(nameOfPlace(io.place), found)));
+    await (io.json ? io.printJson(found) : shell.out(toStatsFacts(nameOfPlace(io.place), found)));
   },
 };
 
@@ -90,14 +90,14 @@ const copy: QuipuVerb = {
     argument('<to>', 'where to: nothing there yet, or what an earlier run has left'),
   ],
   async run(io, from: string, to: string) {
-    const { world } = io;
-    const signal = world.catchInterrupt();
+    const { shell } = io;
+    const signal = shell.catchInterrupt();
     const onLeftOut = (leftOut: readonly LeftOut[]): void => {
-      if (!io.json) for (const item of leftOut) world.err(toNote(item));
+      if (!io.json) for (const item of leftOut) shell.err(toNote(item));
     };
-    const report = await withProgress(world, (progress) =>
-      world
-        .copyStore(toAbsolute(world.cwd, from), toAbsolute(world.cwd, to), {
+    const report = await withProgress(shell, (progress) =>
+      shell
+        .copyStore(toAbsolute(shell.cwd, from), toAbsolute(shell.cwd, to), {
           progress,
           signal,
           onLeftOut,
@@ -107,7 +107,7 @@ const copy: QuipuVerb = {
           throw new Interrupted('stopped; the same command goes on from here');
         }),
     );
-    await (io.json ? io.printJson(report) : world.out(toCopyFacts(report)));
+    await (io.json ? io.printJson(report) : shell.out(toCopyFacts(report)));
   },
 };
 
@@ -140,7 +140,7 @@ const doctor: QuipuVerb = {
   more: '\nExit code 0: nothing failed. 1: something did, and the line says what to do.',
   takes: [option('--server <address>', 'look at this server instead of a store')],
   async run(io, { server }: DoctorGiven) {
-    const { world } = io;
+    const { shell } = io;
     const place = server ?? io.place;
     const machine = await lookAtMachine(io);
     const broken = machine.some(({ grade }) => grade === 'fail');
@@ -151,20 +151,20 @@ const doctor: QuipuVerb = {
         : await lookAtFolder(io, place);
     const findings = [...machine, ...rest];
     if (io.json) for (const finding of findings) await io.printJson(finding);
-    else await world.out(toFindingsTable(findings));
+    else await shell.out(toFindingsTable(findings));
     const failed = findings.filter(({ grade }) => grade === 'fail').length;
     if (failed > 0) throw new Unhealthy(`${failed} ${failed === 1 ? 'check' : 'checks'} failed`);
   },
 };
 
 /** Checks the things that must work before any module of a store can be loaded. */
-async function lookAtMachine({ world }: CommandIo): Promise<readonly Finding[]> {
-  const { machine } = world;
+async function lookAtMachine({ shell }: CommandIo): Promise<readonly Finding[]> {
+  const { machine } = shell;
   return [
     checkNode(machine),
     ...(await checkNative()),
     checkOpenFiles(machine),
-    checkClock(world.now()),
+    checkClock(shell.now()),
   ];
 }
 
@@ -183,8 +183,8 @@ async function lookAtFolder(io: CommandIo, folder: string): Promise<readonly Fin
   // This module is loaded here: it hashes, and cannot be loaded where hashing does not work.
   const { checkFormat, checkJournal, checkOwner, checkPermissions, checkTokens } =
     await import('../doctor/check-folder.ts');
-  const { machine } = io.world;
-  const now = io.world.now();
+  const { machine } = io.shell;
+  const now = io.shell.now();
   return [
     ok('store', folder),
     ...disk,
@@ -226,9 +226,9 @@ const reindex: QuipuVerb = {
   summary: 'Build the index anew from what the store holds.',
   examples: ['quipu reindex'],
   async run(io) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    await withProgress(world, (report) => store.maintain.reindex(report));
+    await withProgress(shell, (report) => store.maintain.reindex(report));
     if (io.json) await io.printJson({ reindexed: true });
   },
 };

@@ -35,11 +35,11 @@ const create: QuipuVerb = {
     ...TOKEN_FILE_OPTION,
   ],
   async run(io, name: string, { scope = 'write', expires, tokenFile }: CreateGiven) {
-    const { world } = io;
+    const { shell } = io;
     if (expires === 0) throw invalid('--expires', 'is 0: such a token is never good');
     const path = locateTokenFile(io, tokenFile);
     const token = mintToken();
-    const createdAt = world.now();
+    const createdAt = shell.now();
     const expiry = expires === undefined ? {} : { expiresAt: createdAt + Math.ceil(expires) };
     const record = toTokenRecord(token, { name, scope, createdAt, ...expiry });
     await changeTokenFile(path, (records) => {
@@ -49,8 +49,8 @@ const create: QuipuVerb = {
       return [...records, record];
     });
     if (io.json) return await io.printJson({ name, scope, token, createdAt, ...expiry });
-    world.err('quipu: this is shown once; only its hash is kept\n');
-    return await world.out(`${token}\n`);
+    shell.err('quipu: this is shown once; only its hash is kept\n');
+    return await shell.out(`${token}\n`);
   },
 };
 
@@ -70,7 +70,7 @@ const list: QuipuVerb = {
   examples: ['quipu token list', 'quipu token list --json'],
   takes: [...TOKEN_FILE_OPTION],
   async run(io, { tokenFile }: TokenFileOption) {
-    const { world } = io;
+    const { shell } = io;
     const records = await readTokenFile(locateTokenFile(io, tokenFile));
     if (io.json) {
       for (const { sha256: _, ...shown } of records) await io.printJson(shown);
@@ -82,9 +82,9 @@ const list: QuipuVerb = {
       `…${record.ends}`,
       toTime(record.createdAt),
       record.expiresAt === undefined ? 'never' : toTime(record.expiresAt),
-      hasExpired(record, world.now()) ? 'expired' : 'good',
+      hasExpired(record, shell.now()) ? 'expired' : 'good',
     ]);
-    await world.out(toTable(['NAME', 'SCOPE', 'ENDS', 'CREATED', 'EXPIRES', 'STATE'], rows));
+    await shell.out(toTable(['NAME', 'SCOPE', 'ENDS', 'CREATED', 'EXPIRES', 'STATE'], rows));
   },
 };
 

@@ -41,7 +41,7 @@ const append: QuipuVerb = {
     ...APPEND_OPTIONS,
   ],
   async run(io, id: ContextId, options: AppendGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { type, typeVersion: version } = options;
     const given = await readPayload(io, options);
     await using store = await io.openStore();
@@ -50,7 +50,7 @@ const append: QuipuVerb = {
       { type, ...(version !== undefined && { version }), ...given },
       toAppendOptions(options),
     );
-    await (io.json ? io.printJson(turn) : world.out(`${turn.id}\n`));
+    await (io.json ? io.printJson(turn) : shell.out(`${turn.id}\n`));
   },
 };
 
@@ -69,14 +69,14 @@ const appendBatch: QuipuVerb = {
   more: ABOUT,
   takes: [argument('<context>', 'context id', parseContextId), ...APPEND_OPTIONS],
   async run(io, id: ContextId, options: AppendFlags) {
-    const { world } = io;
+    const { shell } = io;
     // This module is loaded here: it hashes, and `quipu doctor` must run where the hash module does not load.
     const { readBatch } = await import('../read-batch.ts');
-    const batch = await readBatch(world.stdin);
+    const batch = await readBatch(shell.stdin);
     await using store = await io.openStore();
     const turns = await store.contexts.appendBatch(id, batch, toAppendOptions(options));
     for (const turn of turns) {
-      await (io.json ? io.printJson(turn) : world.out(`${turn.id}\n`));
+      await (io.json ? io.printJson(turn) : shell.out(`${turn.id}\n`));
     }
   },
 };
@@ -100,19 +100,19 @@ const stream: QuipuVerb = {
     ...PLACE_OPTIONS,
   ],
   async run(io, id: ContextId, options: StreamGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { type, typeVersion: version, encoding } = options;
     await using store = await io.openStore();
-    const signal = world.catchInterrupt();
+    const signal = shell.catchInterrupt();
     const open = await store.contexts.open(
       id,
       { type, ...(version !== undefined && { version }), encoding },
       toAppendOptions(options),
     );
-    const source = untilAborted(world.stdin, signal);
+    const source = untilAborted(shell.stdin, signal);
     await feed(open, encoding === 'text' ? checkUtf8(source) : source);
     const turn = signal.aborted ? await open.abort('interrupted') : await open.seal();
-    await (io.json ? io.printJson(turn) : world.out(`${turn.id}\n`));
+    await (io.json ? io.printJson(turn) : shell.out(`${turn.id}\n`));
     if (signal.aborted) {
       throw new Interrupted(`interrupted; turn ${turn.id} keeps ${turn.size} bytes as aborted`);
     }
@@ -202,14 +202,14 @@ const range: QuipuVerb = {
     ...PAGE_OPTIONS,
   ],
   async run(io, id: ContextId, ...rest: [number, number, ReadOptions]) {
-    const { world } = io;
+    const { shell } = io;
     const [from, to, options] = rest;
     await using store = await io.openStore();
     const page = await store.contexts.range(id, from, to, toReadOptions(options));
     await printTurns(io, page.turns);
     if (page.nextDepth === undefined) return;
     const { nextDepth } = page;
-    world.err(
+    shell.err(
       io.json
         ? `${JSON.stringify({ nextDepth })}\n`
         : `more: quipu context range ${id} ${nextDepth} ${to}\n`,
@@ -235,11 +235,11 @@ const turn: QuipuVerb = {
     ...READ_OPTIONS,
   ],
   async run(io, id: TurnId, options: TurnGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const turn = await mustGetTurn(store, id, toReadOptions(options));
-    if (options.raw === true) await world.out(turn.bytes ?? '');
-    else await (io.json ? io.printJson(turn) : world.out(toTurnFacts(turn)));
+    if (options.raw === true) await shell.out(turn.bytes ?? '');
+    else await (io.json ? io.printJson(turn) : shell.out(toTurnFacts(turn)));
   },
 };
 

@@ -32,9 +32,9 @@ export const gc: QuipuVerb = {
     option('--all', 'also rewrite packs that are mostly alive, for the last dead byte'),
   ],
   async run(io, { dryRun = false, grace, all = false }: GcGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const report = await withProgress(world, (progress) =>
+    const report = await withProgress(shell, (progress) =>
       store.maintain.gc({
         dryRun,
         all,
@@ -42,9 +42,9 @@ export const gc: QuipuVerb = {
         ...(grace !== undefined && { graceMs: grace }),
       }),
     );
-    for (const what of report.unread) world.err(`${what}\n`);
-    if (report.unread.length > 0) world.err(UNREAD_HINT);
-    await (io.json ? io.printJson(report) : world.out(toFacts(factsOf(report))));
+    for (const what of report.unread) shell.err(`${what}\n`);
+    if (report.unread.length > 0) shell.err(UNREAD_HINT);
+    await (io.json ? io.printJson(report) : shell.out(toFacts(factsOf(report))));
   },
 };
 
@@ -72,12 +72,12 @@ export const verify: QuipuVerb = {
     option('--repair', 'make again what can be made again, copy damaged records to quarantine/'),
   ],
   async run(io, { repair = false }: { readonly repair?: boolean }) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const report = await withProgress(world, (progress) =>
+    const report = await withProgress(shell, (progress) =>
       store.maintain.verify({ repair, progress }),
     );
-    await (io.json ? io.printJson(report) : world.out(toText(report)));
+    await (io.json ? io.printJson(report) : shell.out(toText(report)));
     if (!report.ok) throw notClean(report);
   },
 };
@@ -124,15 +124,15 @@ export const backup: QuipuVerb = {
   examples: ['quipu backup /mnt/disk/quipu-backup'],
   takes: [argument('<dir>', 'the folder; empty, missing, or a backup of this store')],
   async run(io, dir: string) {
-    const { world } = io;
+    const { shell } = io;
     if (parsePlace(io.place).kind === 'server' && !isAbsolute(dir)) {
       throw invalid('<dir>', "is on the server's machine, so it must be an absolute path there");
     }
     await using store = await io.openStore();
-    const report = await withProgress(world, (progress) =>
-      store.maintain.backup(resolve(world.cwd, dir), progress),
+    const report = await withProgress(shell, (progress) =>
+      store.maintain.backup(resolve(shell.cwd, dir), progress),
     );
-    await (io.json ? io.printJson(report) : world.out(toBackupFacts(report)));
+    await (io.json ? io.printJson(report) : shell.out(toBackupFacts(report)));
   },
 };
 
@@ -145,11 +145,11 @@ export const restore: QuipuVerb = {
     argument('<dir>', 'where to; nothing is ever overwritten'),
   ],
   async run(io, from: string, to: string) {
-    const { world } = io;
-    const report = await withProgress(world, (progress) =>
-      world.restoreStore(resolve(world.cwd, from), resolve(world.cwd, to), progress),
+    const { shell } = io;
+    const report = await withProgress(shell, (progress) =>
+      shell.restoreStore(resolve(shell.cwd, from), resolve(shell.cwd, to), progress),
     );
-    await (io.json ? io.printJson(report) : world.out(toBackupFacts(report)));
+    await (io.json ? io.printJson(report) : shell.out(toBackupFacts(report)));
   },
 };
 
@@ -177,7 +177,7 @@ export const retain: QuipuVerb = {
     option('--dry-run', 'only say which would go'),
   ],
   async run(io, options: RetainGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { maxAge, maxSize, label, keep, dryRun = false } = options;
     await using store = await io.openStore();
     const policy = {
@@ -187,7 +187,7 @@ export const retain: QuipuVerb = {
       ...(keep !== undefined && { keep }),
     };
     const report = await store.maintain.retain(policy, { dryRun });
-    await (io.json ? io.printJson(toJson(report)) : world.out(retainToText(report)));
+    await (io.json ? io.printJson(toJson(report)) : shell.out(retainToText(report)));
   },
 };
 

@@ -47,9 +47,9 @@ async function listThreads(io: CommandIo, store: Store, options: ListGiven): Pro
     ...(from !== undefined && { cursor: from }),
   });
   if (io.json) for (const thread of items) await io.printJson(thread);
-  else if (items.length > 0) await io.world.out(toThreadTable(items));
+  else if (items.length > 0) await io.shell.out(toThreadTable(items));
   if (cursor === undefined) return;
-  io.world.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
+  io.shell.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
 }
 
 async function listBundles(io: CommandIo, store: Store): Promise<void> {
@@ -63,7 +63,7 @@ async function listBundles(io: CommandIo, store: Store): Promise<void> {
       toTime(versions.at(-1)?.since ?? 0),
       description,
     ]);
-    await io.world.out(toTable(['WORKFLOW', 'BUNDLE', 'SINCE', 'DESCRIPTION'], rows));
+    await io.shell.out(toTable(['WORKFLOW', 'BUNDLE', 'SINCE', 'DESCRIPTION'], rows));
   }
 }
 
@@ -127,9 +127,9 @@ async function showThread(
     ['bundle', thread.bundle],
   ];
   if ('summary' in shown && shown.summary !== undefined) facts.push(['summary', shown.summary]);
-  await io.world.out(toFacts(facts));
-  for (const step of shown.steps) await io.world.out(toStepLine(step));
-  if ('cursor' in shown) io.world.err(`more: --before ${shown.cursor}\n`);
+  await io.shell.out(toFacts(facts));
+  for (const step of shown.steps) await io.shell.out(toStepLine(step));
+  if ('cursor' in shown) io.shell.err(`more: --before ${shown.cursor}\n`);
 }
 
 async function showBundle(io: CommandIo, store: Store, name: string): Promise<void> {
@@ -144,7 +144,7 @@ async function showBundle(io: CommandIo, store: Store, name: string): Promise<vo
     const way = command ?? (workflow === undefined ? 'a function' : `the workflow ${workflow}`);
     return [`role ${role}`, compact === true ? `${way}, a summary` : way] as const;
   });
-  await io.world.out(
+  await io.shell.out(
     toFacts([
       ['bundle', bundle?.hash ?? ''],
       ['description', descriptor.description ?? ''],
@@ -173,7 +173,7 @@ const history: QuipuVerb = {
   examples: ['quipu workflow history solve-issue'],
   takes: [argument('<workflow>', 'the name')],
   async run(io, name: string) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const versions = await store.workflows.bundles.history(name);
     if (io.json) {
@@ -181,7 +181,7 @@ const history: QuipuVerb = {
       return;
     }
     const rows = versions.map(({ hash, since }) => [toTime(since), hash]);
-    await world.out(toTable(['SINCE', 'BUNDLE'], rows));
+    await shell.out(toTable(['SINCE', 'BUNDLE'], rows));
   },
 };
 
@@ -201,10 +201,10 @@ const fork: QuipuVerb = {
     ),
   ],
   async run(io, id: string, { at }: { readonly at?: string }) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const thread = await store.workflows.fork(id, at === undefined ? {} : { at: toPlace(at) });
-    await (io.json ? io.printJson(thread) : world.out(`${thread.id}\n`));
+    await (io.json ? io.printJson(thread) : shell.out(`${thread.id}\n`));
   },
 };
 
@@ -232,7 +232,7 @@ const compact: QuipuVerb = {
     option('--command <command>', 'a shell command that reads the context and prints the summary'),
   ],
   async run(io, id: string, options: CompactGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { summary: text, summaryFile: file, command } = options;
     if (command !== undefined && (text ?? file) !== undefined) {
       throw invalid('--command', 'stands alone, without --summary and --summary-file');
@@ -240,11 +240,11 @@ const compact: QuipuVerb = {
     const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
     const summarise =
       command === undefined
-        ? await readGivenText(world, given, '--summary, --summary-file and --command')
-        : { command, signal: world.catchInterrupt() };
+        ? await readGivenText(shell, given, '--summary, --summary-file and --command')
+        : { command, signal: shell.catchInterrupt() };
     await using store = await io.openStore();
     const step = await store.workflows.compact(id, summarise);
-    await (io.json ? io.printJson(step) : world.out(`${step.hash}\n`));
+    await (io.json ? io.printJson(step) : shell.out(`${step.hash}\n`));
   },
 };
 
@@ -257,12 +257,12 @@ const live: QuipuVerb = {
   ],
   takes: [argument('<thread>', 'thread id'), option('--after <hash>', 'begin after this step')],
   async run(io, id: string, { after }: { readonly after?: string }) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
-    const signal = world.catchInterrupt();
+    const signal = shell.catchInterrupt();
     const options = { signal, ...(after !== undefined && { after }) };
     for await (const step of store.workflows.live(id, options)) {
-      await (io.json ? io.printJson(step) : world.out(toStepLine(step)));
+      await (io.json ? io.printJson(step) : shell.out(toStepLine(step)));
     }
   },
 };
@@ -289,10 +289,10 @@ const start: QuipuVerb = {
     option('--max-rounds <n>', 'how many steps at most, for whoever runs it', parseCount),
   ],
   async run(io, name: string, options: StartGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { prompt: text, promptFile: file, bundle, maxRounds } = options;
     const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
-    const prompt = await readGivenText(world, given, '--prompt and --prompt-file');
+    const prompt = await readGivenText(shell, given, '--prompt and --prompt-file');
     await using store = await io.createStore();
     const thread = await store.workflows.start({
       name,
@@ -300,7 +300,7 @@ const start: QuipuVerb = {
       ...(bundle !== undefined && { bundle: toHash(bundle, 'bundle') }),
       ...(maxRounds !== undefined && { maxRounds }),
     });
-    await (io.json ? io.printJson(thread) : world.out(`${thread.id}\n`));
+    await (io.json ? io.printJson(thread) : shell.out(`${thread.id}\n`));
   },
 };
 
@@ -330,10 +330,10 @@ const step: QuipuVerb = {
     option('--expected-head <hash>', 'only if the thread still stands there'),
   ],
   async run(io, id: string, options: StepGiven) {
-    const { world } = io;
+    const { shell } = io;
     const { role, content: text, contentFile: file, meta, ref, expectedHead } = options;
     const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
-    const content = await readGivenText(world, given, '--content and --content-file');
+    const content = await readGivenText(shell, given, '--content and --content-file');
     await using store = await io.openStore();
     const step = await store.workflows.step(id, {
       role,
@@ -342,7 +342,7 @@ const step: QuipuVerb = {
       ...(ref !== undefined && { refs: ref }),
       ...(expectedHead !== undefined && { expectedHead: toHash(expectedHead, 'head') }),
     });
-    await (io.json ? io.printJson(step) : world.out(`${step.hash}\n`));
+    await (io.json ? io.printJson(step) : shell.out(`${step.hash}\n`));
   },
 };
 
@@ -364,13 +364,13 @@ const end: QuipuVerb = {
     option('--summary <text>', 'how it went'),
   ],
   async run(io, id: string, { code, summary }: EndGiven) {
-    const { world } = io;
+    const { shell } = io;
     await using store = await io.openStore();
     const step = await store.workflows.end(id, {
       ...(code !== undefined && { returnCode: code }),
       ...(summary !== undefined && { summary }),
     });
-    await (io.json ? io.printJson(step) : world.out(`${step.hash}\n`));
+    await (io.json ? io.printJson(step) : shell.out(`${step.hash}\n`));
   },
 };
 

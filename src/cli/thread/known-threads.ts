@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ThreadWorld } from './thread-world.ts';
+import type { ThreadShell } from './thread-shell.ts';
 
 // The list of threads that have consumers, for `dispatch --all`: a file for each, beside the spool of the notifier that
 // wakes them. A thread is its directory and needs no entry. A thread without an entry is only not woken after a restart
 // of the machine.
 
-function placeOf({ env }: ThreadWorld): string | undefined {
+function placeOf({ env }: ThreadShell): string | undefined {
   const { NOTIFIER_HOME: named, HOME: home } = env;
   if (named !== undefined && named !== '') return join(named, 'threads');
   return home === undefined || home === ''
@@ -20,8 +20,8 @@ function entryOf(place: string, path: string): string {
 }
 
 /** A failure here never fails the command that calls it. */
-export function noteThread(world: ThreadWorld, path: string): void {
-  const place = placeOf(world);
+export function noteThread(shell: ThreadShell, path: string): void {
+  const place = placeOf(shell);
   if (place === undefined) return;
   try {
     const entry = entryOf(place, path);
@@ -30,20 +30,20 @@ export function noteThread(world: ThreadWorld, path: string): void {
     writeFileSync(entry, path, { mode: 0o600 });
   } catch (error) {
     const why = (error as Error).message;
-    world.err(`Warning: ${path} will not be found by thread dispatch --all (${why})\n`);
+    shell.err(`Warning: ${path} will not be found by thread dispatch --all (${why})\n`);
   }
 }
 
 /** Returns the directories of the threads. Some of them may be gone. */
-export function knownThreads(world: ThreadWorld): string[] {
-  const place = placeOf(world);
+export function knownThreads(shell: ThreadShell): string[] {
+  const place = placeOf(shell);
   if (place === undefined || !existsSync(place)) return [];
   const paths = readdirSync(place).map((name) => readFileSync(join(place, name), 'utf8'));
   // An entry that was cut off by a crash is not a path.
   return paths.filter((path) => existsSync(entryOf(place, path))).toSorted();
 }
 
-export function forgetThread(world: ThreadWorld, path: string): void {
-  const place = placeOf(world);
+export function forgetThread(shell: ThreadShell, path: string): void {
+  const place = placeOf(shell);
   if (place !== undefined) rmSync(entryOf(place, path), { force: true });
 }

@@ -2,13 +2,13 @@
 import process from 'node:process';
 import { processStreams } from '../process-streams.ts';
 import { runThread } from './run-thread.ts';
-import type { ThreadWorld } from './thread-world.ts';
+import type { ThreadShell } from './thread-shell.ts';
 
 // The only file of `thread` that knows it runs in a process.
 
 let stdinUsed = false;
 
-const world: ThreadWorld = {
+const shell: ThreadShell = {
   ...processStreams(),
   get stdin() {
     stdinUsed = true;
@@ -20,6 +20,6 @@ const world: ThreadWorld = {
   execPath: process.execPath,
 };
 
-process.exitCode = await runThread(process.argv.slice(2), world);
+process.exitCode = await runThread(process.argv.slice(2), shell);
 // Input that is still open must not keep the process alive.
 if (stdinUsed) process.stdin.destroy();

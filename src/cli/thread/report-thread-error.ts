@@ -4,7 +4,7 @@ import type { ErrorCode, QuipuError } from '../../base/errors.ts';
 import { quoteForShell } from '../../queue/notifier.ts';
 import { escapeControls } from '../plain-text.ts';
 import { outputHint } from '../process-streams.ts';
-import type { ThreadWorld } from './thread-world.ts';
+import type { ThreadShell } from './thread-shell.ts';
 
 const USAGE = 2;
 const LOGIC = 1;
@@ -25,7 +25,7 @@ const SUGGESTIONS: Partial<Record<ErrorCode, string>> = {
 
 /** The command line that went wrong. */
 export interface ThreadCall {
-  readonly world: ThreadWorld;
+  readonly shell: ThreadShell;
   readonly argv: readonly string[];
 }
 
@@ -33,8 +33,8 @@ export interface ThreadCall {
 export function reportThreadError(thrown: unknown, json: boolean, call: ThreadCall): number {
   if (isBrokenPipe(thrown)) return 0;
   const { error, suggestion, exit } = toTold(thrown, call.argv);
-  if (json) call.world.err(`${JSON.stringify({ error, suggestion })}\n`);
-  else call.world.err(`Error: ${escapeControls(error)} - ${suggestion}\n`);
+  if (json) call.shell.err(`${JSON.stringify({ error, suggestion })}\n`);
+  else call.shell.err(`Error: ${escapeControls(error)} - ${suggestion}\n`);
   return exit;
 }
 

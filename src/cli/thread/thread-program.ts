@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { readVersion } from '../version.ts';
 import { showExamples, toCommand } from '../verb.ts';
 import type { Kit } from '../verb.ts';
-import type { ThreadWorld } from './thread-world.ts';
+import type { ThreadShell } from './thread-shell.ts';
 import { threadVerbs } from './verbs.ts';
 
 const END = `
@@ -19,14 +19,14 @@ Examples:
 `;
 
 /** `verbose`: every help has examples and explanations. */
-export function createThreadProgram(world: ThreadWorld, verbose: boolean): Command {
+export function createThreadProgram(shell: ThreadShell, verbose: boolean): Command {
   const program = new Command('thread')
     .description('Durable event queues in directories.')
     .version(readVersion())
     .addHelpText('after', verbose ? EXAMPLES + END : END);
-  const kit: Kit<ThreadWorld> = {
+  const kit: Kit<ThreadShell> = {
     common: () => [],
-    toIo: () => world,
+    toIo: () => shell,
     help: ({ name, more = '', examples }) =>
       verbose ? more + showExamples(examples) : `\nMore: thread ${name} --help --verbose`,
   };

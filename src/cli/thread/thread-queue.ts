@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { mustBeQueue } from '../../queue/folder.ts';
 import { SqliteQueue } from '../../queue/sqlite-queue.ts';
-import type { ThreadWorld } from './thread-world.ts';
+import type { ThreadShell } from './thread-shell.ts';
 
 export interface ThreadOptions {
   readonly thread: string;
@@ -11,13 +11,13 @@ export interface ThreadOptions {
 
 /** Opens the queue for one command. Pushing wakes nobody by itself: the command does that, through the notifier. */
 export async function withQueue<T>(
-  world: ThreadWorld,
+  shell: ThreadShell,
   { thread }: ThreadOptions,
   work: (queue: SqliteQueue) => Promise<T>,
 ): Promise<T> {
-  const queue = new SqliteQueue(mustBeQueue(resolve(world.cwd, thread)), {
+  const queue = new SqliteQueue(mustBeQueue(resolve(shell.cwd, thread)), {
     wakes: false,
-    warn: (text) => world.err(`Warning: ${text}\n`),
+    warn: (text) => shell.err(`Warning: ${text}\n`),
   });
   try {
     return await work(queue);

@@ -10,7 +10,7 @@ import { readEvents } from '../read-events.ts';
 import { parseFilled, parseInteger, withQueue } from './thread-queue.ts';
 import type { ThreadOptions } from './thread-queue.ts';
 import { forgetThread, knownThreads, noteThread } from './known-threads.ts';
-import type { ThreadWorld } from './thread-world.ts';
+import type { ThreadShell } from './thread-shell.ts';
 import { wake } from './wake.ts';
 import { InvalidArgumentError } from 'commander';
 import { existsSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { argument, option, required } from '../verb.ts';
 import type { Verb } from '../verb.ts';
 
 /** A verb of `thread`. */
-export type ThreadVerb = Verb<ThreadWorld>;
+export type ThreadVerb = Verb<ThreadShell>;
 
 const THREAD: Option = required('--thread <path>', 'the thread directory', parseFilled);
 const JSON_OPTION: Option = option('--json', 'print JSON, and errors as {"error","suggestion"}');
@@ -37,15 +37,15 @@ const init: ThreadVerb = {
   ),
   examples: ['thread init ./inbox', 'thread init /var/lib/agents/admin/inbox'],
   takes: [argument('<path>', 'the directory', parseFilled)],
-  async run(world, path: string) {
-    const folder = resolve(world.cwd, path);
+  async run(shell, path: string) {
+    const folder = resolve(shell.cwd, path);
     if (!createQueueFolder(folder)) {
       throw new QuipuError('EXISTS', `${folder} is a thread directory already`, {
         what: 'thread',
         id: folder,
       });
     }
-    await world.out(`Initialized thread ${folder}\n`);
+    await shell.out(`Initialized thread ${folder}\n`);
   },
 };
 
@@ -79,20 +79,20 @@ const push: ThreadVerb = {
     option('--batch', 'read one JSON object a line from standard input'),
     JSON_OPTION,
   ],
-  async run(world, options: PushGiven) {
-    await withQueue(world, options, async (queue) => {
+  async run(shell, options: PushGiven) {
+    await withQueue(shell, options, async (queue) => {
       if (options.batch === true) {
-        const events = await readEvents(world.stdin);
+        const events = await readEvents(shell.stdin);
         const ids = await queue.pushBatch(events);
-        await world.out(options.json === true ? `${JSON.stringify({ ids })}\n` : toText(ids));
+        await shell.out(options.json === true ? `${JSON.stringify({ ids })}\n` : toText(ids));
         const last = events.at(-1);
-        if (last !== undefined) wake(world, queue, last.source);
+        if (last !== undefined) wake(shell, queue, last.source);
         return;
       }
       const event = toEvent(options);
       const id = await queue.push(event);
-      await world.out(options.json === true ? `${JSON.stringify({ id })}\n` : toText([id]));
-      wake(world, queue, event.source);
+      await shell.out(options.json === true ? `${JSON.stringify({ id })}\n` : toText([id]));
+      wake(shell, queue, event.source);
     });
   },
 };
@@ -144,12 +144,12 @@ const pop: ThreadVerb = {
     option('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
     JSON_OPTION,
   ],
-  async run(world, options: PopGiven) {
+  async run(shell, options: PopGiven) {
     const { consumer, lastEventId, limit } = options;
-    const events = await withQueue(world, options, (queue) =>
+    const events = await withQueue(shell, options, (queue) =>
       queue.pop(consumer, { lastEventId, limit }),
     );
-    for (const event of events) await world.out(toLine(event));
+    for (const event of events) await shell.out(toLine(event));
   },
 };
 
@@ -173,9 +173,9 @@ const peek: ThreadVerb = {
     option('--filter <sql-where>', `such as "type = 'message'"`, parseFilled),
     JSON_OPTION,
   ],
-  async run(world, options: PeekGiven) {
-    const events = await withQueue(world, options, (queue) => queue.peek(options));
-    for (const event of events) await world.out(toLine(event));
+  async run(shell, options: PeekGiven) {
+    const events = await withQueue(shell, options, (queue) => queue.peek(options));
+    for (const event of events) await shell.out(toLine(event));
   },
 };
 
@@ -203,14 +203,14 @@ const subscribe: ThreadVerb = {
     option('--filter <sql-where>', `such as "type = 'message'" (default: all events)`, parseFilled),
     JSON_OPTION,
   ],
-  async run(world, options: SubscribeGiven) {
-    const row = await withQueue(world, options, async (queue) => {
+  async run(shell, options: SubscribeGiven) {
+    const row = await withQueue(shell, options, async (queue) => {
       const subscribed = await queue.subscribe(options);
-      noteThread(world, queue.folder.path);
+      noteThread(shell, queue.folder.path);
       return subscribed;
     });
     const text = `Subscribed ${row.consumer_id}\n`;
-    await world.out(options.json === true ? `${JSON.stringify(row)}\n` : text);
+    await shell.out(options.json === true ? `${JSON.stringify(row)}\n` : text);
   },
 };
 
@@ -224,9 +224,9 @@ const unsubscribe: ThreadVerb = {
   more: paragraphs('A handler that runs is not stopped; it is not run again.'),
   examples: ['thread unsubscribe --thread ./inbox --consumer worker-1'],
   takes: [THREAD, required('--consumer <id>', 'which one', parseFilled)],
-  async run(world, options: UnsubscribeGiven) {
-    await withQueue(world, options, (queue) => queue.unsubscribe(options.consumer));
-    await world.out(`Unsubscribed ${options.consumer}\n`);
+  async run(shell, options: UnsubscribeGiven) {
+    await withQueue(shell, options, (queue) => queue.unsubscribe(options.consumer));
+    await shell.out(`Unsubscribed ${options.consumer}\n`);
   },
 };
 
@@ -238,9 +238,9 @@ const info: ThreadVerb = {
   ),
   examples: ['thread info --thread ./inbox', 'thread info --thread ./inbox --json'],
   takes: [THREAD, JSON_OPTION],
-  async run(world, options: ThreadOptions) {
-    const found = await withQueue(world, options, (queue) => queue.info());
-    await world.out(options.json === true ? `${JSON.stringify(found)}\n` : toQueueText(found));
+  async run(shell, options: ThreadOptions) {
+    const found = await withQueue(shell, options, (queue) => queue.info());
+    await shell.out(options.json === true ? `${JSON.stringify(found)}\n` : toQueueText(found));
   },
 };
 
@@ -256,18 +256,18 @@ const verify: ThreadVerb = {
   ),
   examples: ['thread verify --thread ./inbox', 'thread verify --thread ./inbox --repair'],
   takes: [THREAD, option('--repair', 'mend what can be mended'), JSON_OPTION],
-  async run(world, options: VerifyGiven) {
+  async run(shell, options: VerifyGiven) {
     // These modules are loaded here: other commands do not need them.
     const { repairQueue } = await import('../../queue/repair-queue.ts');
     const { verifyQueue } = await import('../../queue/verify-queues.ts');
-    const folder = mustHaveBeenQueue(resolve(world.cwd, options.thread));
+    const folder = mustHaveBeenQueue(resolve(shell.cwd, options.thread));
     const lost =
       options.repair === true ? inQueueWords(folder.path, () => repairQueue(folder)) : [];
     const problems = await verifyQueue(folder);
     const ok = problems.length === 0;
-    if (options.json === true) await world.out(`${JSON.stringify({ ok, lost, problems })}\n`);
-    else for (const line of [...lost, ...problems]) await world.out(`${line}\n`);
-    if (ok && options.json !== true) await world.out('ok\n');
+    if (options.json === true) await shell.out(`${JSON.stringify({ ok, lost, problems })}\n`);
+    else for (const line of [...lost, ...problems]) await shell.out(`${line}\n`);
+    if (ok && options.json !== true) await shell.out('ok\n');
     if (ok) return;
     const message = `events.db in ${folder.path} is damaged: ${problems[0] ?? ''}`;
     throw new QuipuError('CORRUPT', message, { file: 'events.db', offset: 0 });
@@ -291,31 +291,31 @@ const dispatch: ThreadVerb = {
     option('--thread <path>', 'the thread directory', parseFilled),
     option('--all', 'every thread with consumers'),
   ],
-  async run(world, { thread, all = false }: DispatchGiven) {
+  async run(shell, { thread, all = false }: DispatchGiven) {
     if ((thread === undefined) !== all) {
       throw invalid("one of the options '--thread' and '--all'", 'is needed, and not both');
     }
-    if (thread !== undefined) return dispatchOne(world, thread, '');
-    for (const path of knownThreads(world)) await dispatchKnown(world, path);
+    if (thread !== undefined) return dispatchOne(shell, thread, '');
+    for (const path of knownThreads(shell)) await dispatchKnown(shell, path);
   },
 };
 
-async function dispatchOne(world: ThreadWorld, thread: string, prefix: string): Promise<void> {
-  const report = await withQueue(world, { thread }, (queue) => queue.dispatch());
-  for (const consumer of report.started) await world.out(`${prefix}started ${consumer}\n`);
+async function dispatchOne(shell: ThreadShell, thread: string, prefix: string): Promise<void> {
+  const report = await withQueue(shell, { thread }, (queue) => queue.dispatch());
+  for (const consumer of report.started) await shell.out(`${prefix}started ${consumer}\n`);
   for (const { consumer, reason } of report.skipped) {
-    world.err(`${prefix}skipped ${consumer} (${reason})\n`);
+    shell.err(`${prefix}skipped ${consumer} (${reason})\n`);
   }
 }
 
 /** A thread that cannot be used does not stop the others. */
-async function dispatchKnown(world: ThreadWorld, path: string): Promise<void> {
+async function dispatchKnown(shell: ThreadShell, path: string): Promise<void> {
   // A disk that is not there yet may come back. A directory that is no longer a thread will not.
-  if (existsSync(path) && !isQueueFolder(path)) return forgetThread(world, path);
+  if (existsSync(path) && !isQueueFolder(path)) return forgetThread(shell, path);
   try {
-    await dispatchOne(world, path, `${path}: `);
+    await dispatchOne(shell, path, `${path}: `);
   } catch (error) {
-    world.err(`Warning: ${path}: ${(error as Error).message}\n`);
+    shell.err(`Warning: ${path}: ${(error as Error).message}\n`);
   }
 }
 

@@ -6,7 +6,7 @@ import { askNotifier } from '../../queue/notifier.ts';
 import type { NotifierWorld } from '../../queue/notifier.ts';
 import type { SqliteQueue } from '../../queue/sqlite-queue.ts';
 import { noteThread } from './known-threads.ts';
-import type { ThreadWorld } from './thread-world.ts';
+import type { ThreadShell } from './thread-shell.ts';
 
 /** The program is beside this file, in the built package. */
 const WAKER: string = fileURLToPath(new URL('./waker-main.js', import.meta.url));
@@ -16,21 +16,21 @@ const WAKER: string = fileURLToPath(new URL('./waker-main.js', import.meta.url))
  * before it ends. A dispatch that was asked for and has not begun will see the events. Otherwise a new process asks the
  * notifier. A notifier that somebody named is asked for every push.
  */
-export function wake(world: ThreadWorld, queue: SqliteQueue, author: string): void {
+export function wake(shell: ThreadShell, queue: SqliteQueue, author: string): void {
   const hasIdle = queue.hasIdleConsumers();
-  const isNamed = (world.env['THREAD_NOTIFIER'] ?? '') !== '';
+  const isNamed = (shell.env['THREAD_NOTIFIER'] ?? '') !== '';
   if (!isNamed && !(hasIdle && askForDispatch(queue.folder, Date.now()))) return;
   // This also notes a thread that was subscribed to by other means.
-  if (hasIdle) noteThread(world, queue.folder.path);
-  const args = [WAKER, queue.folder.path, author, world.script];
-  const child = spawn(world.execPath, args, {
-    cwd: world.cwd,
-    env: world.env,
+  if (hasIdle) noteThread(shell, queue.folder.path);
+  const args = [WAKER, queue.folder.path, author, shell.script];
+  const child = spawn(shell.execPath, args, {
+    cwd: shell.cwd,
+    env: shell.env,
     detached: true,
     stdio: 'ignore',
   });
   child.on('error', (error) => {
-    world.err(`Warning: nobody was woken (${error.message}) - run: thread dispatch\n`);
+    shell.err(`Warning: nobody was woken (${error.message}) - run: thread dispatch\n`);
   });
   child.unref();
 }
@@ -39,9 +39,9 @@ export function wake(world: ThreadWorld, queue: SqliteQueue, author: string): vo
 export async function askOrDispatch(
   queue: SqliteQueue,
   author: string,
-  world: NotifierWorld,
+  shell: NotifierWorld,
 ): Promise<void> {
-  const notified = await askNotifier(queue.folder, author, world);
+  const notified = await askNotifier(queue.folder, author, shell);
   if (notified.outcome === 'queued') {
     const state = notified.exit === 0 ? 'queued' : 'already queued';
     queue.log(info(`push: notifier task=${notified.task} ${state}`));

@@ -30,7 +30,7 @@ export interface DaemonOptions {
   readonly graceMs: number;
 }
 
-export interface DaemonWorld {
+export interface DaemonParts {
   readonly spool: Spool;
   readonly log: Log;
   readonly start: typeof startCommand;
@@ -41,7 +41,7 @@ export interface DaemonWorld {
 }
 
 export class Daemon {
-  readonly #world: DaemonWorld;
+  readonly #parts: DaemonParts;
   readonly #options: DaemonOptions;
   readonly #bell: Bell = new Bell();
   readonly #timers: TimerTable = new TimerTable();
@@ -56,10 +56,10 @@ export class Daemon {
   #restUntil = 0;
   #leaving = false;
 
-  constructor(world: DaemonWorld, options: DaemonOptions) {
-    this.#world = world;
+  constructor(parts: DaemonParts, options: DaemonOptions) {
+    this.#parts = parts;
     this.#options = options;
-    this.#idleSince = world.now();
+    this.#idleSince = parts.now();
   }
 
   /** Tells the daemon to look again: something may have changed. */
@@ -71,24 +71,24 @@ export class Daemon {
   async work(interrupted: readonly string[]): Promise<'idle' | 'stopped'> {
     this.#again = [...interrupted];
     for (;;) {
-      if (this.#world.mustLeave()) {
+      if (this.#parts.mustLeave()) {
         await this.#leave();
         return 'stopped';
       }
       await this.#guard('looking at the spool', () => this.#step());
-      const now = this.#world.now();
+      const now = this.#parts.now();
       if (this.#isBusy()) this.#idleSince = now;
       else if (now - this.#idleSince >= this.#options.idleMs) return 'idle';
-      await Promise.race([this.#bell.wait(), this.#world.sleep(this.#pauseMs(now))]);
+      await Promise.race([this.#bell.wait(), this.#parts.sleep(this.#pauseMs(now))]);
     }
   }
 
   async #step(): Promise<void> {
     await this.#fireTimers();
-    if (this.#world.now() < this.#restUntil) return;
+    if (this.#parts.now() < this.#restUntil) return;
     // Later tasks stand behind: the daemon need not look for more while a task in line can be begun.
     if (!this.#line.some((id) => !this.#running.has(id))) {
-      this.#line = await this.#world.spool.listIds('pending');
+      this.#line = await this.#parts.spool.listIds('pending');
     }
     const line = [...this.#again, ...this.#line];
     for (const id of planClaims({ line, running: this.#running, limit: this.#options.limit })) {
@@ -97,7 +97,7 @@ export class Daemon {
   }
 
   async #fireTimers(): Promise<void> {
-    const { spool, log, now } = this.#world;
+    const { spool, log, now } = this.#parts;
     const mark = await spool.timersMark();
     if (mark !== this.#timersMark) {
       const ids = await spool.listIds('timers');
@@ -118,7 +118,7 @@ export class Daemon {
   }
 
   async #claim(id: string): Promise<void> {
-    const { spool, log } = this.#world;
+    const { spool, log } = this.#parts;
     const isAgain = this.#again.includes(id);
     this.#again = this.#again.filter((other) => other !== id);
     if (!isAgain) this.#line = this.#line.filter((other) => other !== id);
@@ -144,7 +144,7 @@ export class Daemon {
   }
 
   async #run(task: Task): Promise<void> {
-    const { spool, log, now, sleep } = this.#world;
+    const { spool, log, now, sleep } = this.#parts;
     const about = { runId: randomBytes(12).toString('hex'), startedAt: now() };
     await this.#guard(`running task ${task.id}`, async () => {
       const command = await this.#begin(task, about);
@@ -171,10 +171,10 @@ export class Daemon {
     task: Task,
     about: { readonly runId: string; readonly startedAt: number },
   ): Promise<RunningCommand | string> {
-    const { spool, log } = this.#world;
+    const { spool, log } = this.#parts;
     let command: RunningCommand | string | undefined;
     try {
-      command = await this.#world.start(task, about.runId);
+      command = await this.#parts.start(task, about.runId);
       if (typeof command === 'string') return command;
       await spool.noteRun(task.id, { ...about, pid: command.pid });
     } catch (error) {
@@ -192,7 +192,7 @@ export class Daemon {
   async #leave(): Promise<void> {
     this.#leaving = true;
     for (const command of this.#commands.values()) command.kill('SIGTERM');
-    await Promise.race([Promise.all(this.#runs), this.#world.sleep(this.#options.graceMs)]);
+    await Promise.race([Promise.all(this.#runs), this.#parts.sleep(this.#options.graceMs)]);
     for (const command of this.#commands.values()) command.kill('SIGKILL');
     await Promise.all(this.#runs);
   }
@@ -212,8 +212,8 @@ export class Daemon {
     try {
       await work();
     } catch (error) {
-      this.#world.log(`${what}: ${error instanceof Error ? error.message : String(error)}`);
-      this.#restUntil = this.#world.now() + REST_MS;
+      this.#parts.log(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#restUntil = this.#parts.now() + REST_MS;
     }
   }
 }

@@ -12,7 +12,7 @@ import { isStopRequested, requestStop } from '../daemon/stop-request.ts';
 import { Refused } from '../refused.ts';
 import { spoolFile } from '../spool/home.ts';
 import { toLaunchAgent, toSystemdUnit } from '../start-unit.ts';
-import type { World } from '../world.ts';
+import type { NotifierShell } from '../shell.ts';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -55,15 +55,15 @@ const start: NotifierVerb = {
     ),
   ],
   async run(io, options: StartGiven) {
-    const { world } = io;
-    const { limit, idleMs } = readSettings(world.env);
+    const { shell } = io;
+    const { limit, idleMs } = readSettings(shell.env);
     const settings = { limit: options.tasks ?? limit, idleMs: options.idle ?? idleMs };
     if (options.foreground !== true) return startDaemon(io, settings);
     // The process that started this daemon may have deleted the spool since.
     if (options.existing === true && io.findSpool() === undefined) {
       throw new Refused(`there is no spool at ${io.home}`, 'leave out --existing');
     }
-    const { wait = DEFAULT_WAIT_MS, asked = world.now() } = options;
+    const { wait = DEFAULT_WAIT_MS, asked = shell.now() } = options;
     await beDaemon(io, { ...settings, waitMs: wait, askedAt: asked });
   },
 };
@@ -72,13 +72,13 @@ async function beDaemon(
   io: CommandIo,
   settings: DaemonSettings & { readonly waitMs: number; readonly askedAt: number },
 ): Promise<void> {
-  const { world, home } = io;
+  const { shell, home } = io;
   const spool = await io.makeSpool();
   const { runDaemon } = await import('../daemon/run-daemon.ts');
   const { createLog } = await import('../daemon/daemon-log.ts');
-  const now = (): number => world.now();
+  const now = (): number => shell.now();
   const log = createLog(spoolFile.log(home), now);
-  const signal = world.catchInterrupt();
+  const signal = shell.catchInterrupt();
   const end = await runDaemon({ spool, log, ...settings, graceMs: GRACE_MS, signal, now });
   if (end === 'taken') {
     throw new Refused(`another daemon serves ${home}`, 'see "notifier status"');
@@ -86,11 +86,11 @@ async function beDaemon(
 }
 
 async function startDaemon(io: CommandIo, settings: DaemonSettings): Promise<void> {
-  const { world, home } = io;
+  const { shell, home } = io;
   await io.makeSpool();
   const wasRunning = isServed(home);
-  if (!wasRunning) await world.spawn(daemonArgv(home, settings, world.now()), spoolFile.log(home));
-  for (const until = world.now() + START_MS; world.now() < until; await sleep(20)) {
+  if (!wasRunning) await shell.spawn(daemonArgv(home, settings, shell.now()), spoolFile.log(home));
+  for (const until = shell.now() + START_MS; shell.now() < until; await sleep(20)) {
     const note = isServed(home) ? readDaemonNote(home) : undefined;
     if (note === undefined) continue;
     const text = wasRunning ? 'Already running' : 'Started';
@@ -115,7 +115,7 @@ const stop: NotifierVerb = {
     ),
   ],
   async run(io, { wait }: { readonly wait: number }) {
-    const { world } = io;
+    const { shell } = io;
     if (io.findSpool() === undefined) {
       await io.print('Not running\n', { stopped: false });
       return;
@@ -123,11 +123,11 @@ const stop: NotifierVerb = {
     let stopped = isServed(io.home);
     // This uses a file and no signal: the number of a process that died may be another's by now. The file is written
     // also when nobody has the lock: a daemon that gets it a moment later must find the request.
-    requestStop(io.home, world.now());
-    for (const until = world.now() + wait; isServed(io.home); await sleep(20)) {
+    requestStop(io.home, shell.now());
+    for (const until = shell.now() + wait; isServed(io.home); await sleep(20)) {
       stopped = true;
-      if (!isStopRequested(io.home)) requestStop(io.home, world.now());
-      if (world.now() < until) continue;
+      if (!isStopRequested(io.home)) requestStop(io.home, shell.now());
+      if (shell.now() < until) continue;
       const pid = readDaemonNote(io.home)?.pid ?? 'unknown';
       throw new Refused(
         `the daemon (process ${pid}) has not ended yet`,
@@ -173,8 +173,8 @@ const install: NotifierVerb = {
   examples: ['notifier install', 'notifier install --print'],
   takes: [option('--print', 'print it instead')],
   async run(io, { print = false }: { readonly print?: boolean }) {
-    const { world } = io;
-    const { file, text, next } = choose(world, io.home);
+    const { shell } = io;
+    const { file, text, next } = choose(shell, io.home);
     if (print) return io.print(text, { file, text });
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
@@ -183,8 +183,8 @@ const install: NotifierVerb = {
 };
 
 /** Chooses the unit for a user of this system. `next`: the command that makes it take effect. */
-function choose(world: World, home: string): { file: string; text: string; next: string } {
-  const { platform, env, userHome, programs } = world;
+function choose(shell: NotifierShell, home: string): { file: string; text: string; next: string } {
+  const { platform, env, userHome, programs } = shell;
   if (platform === 'linux') {
     const config = env['XDG_CONFIG_HOME'] || join(userHome, '.config');
     const file = join(config, 'systemd', 'user', `${UNIT}.service`);

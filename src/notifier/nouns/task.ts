@@ -39,19 +39,19 @@ const add: NotifierVerb = {
     option('--timeout <time>', 'kill it after this long, such as 10m', parseDuration),
   ],
   async run(io, options: AddGiven) {
-    const { world } = io;
-    const settings = readSettings(world.env);
+    const { shell } = io;
+    const settings = readSettings(shell.env);
     const task = {
       id: checkId('task-id', options.taskId ?? `task-${randomBytes(6).toString('hex')}`),
       author: checkAuthor(options.author ?? ''),
       command: checkCommand(options.command),
-      ...recordCaller(world),
+      ...recordCaller(shell),
       ...(options.timeout !== undefined && { timeoutMs: checkTimeout(options.timeout) }),
     };
     const spool = await io.makeSpool();
     const added = await spool.add(task);
     // This runs also when the task is there already: the daemon that was to run it may have been killed.
-    await ensureDaemon(io.home, settings, world);
+    await ensureDaemon(io.home, settings, shell);
     if (!added) {
       throw new Refused(`task ${task.id} is already pending`, 'it will run; nothing to do');
     }
@@ -83,7 +83,7 @@ const list: NotifierVerb = {
   examples: ['notifier task list', 'notifier task list --state error --json'],
   takes: [new Option('--state <state>', 'only these').choices(STATES)],
   async run(io, { state }: { readonly state?: TaskState }) {
-    const { world } = io;
+    const { shell } = io;
     const spool = io.findSpool();
     if (spool === undefined) return;
     const rows: Row[] = [];
@@ -91,7 +91,7 @@ const list: NotifierVerb = {
       rows.push(...(await readRows(spool, wanted)));
     }
     if (io.json) for (const row of rows) await io.print('', row);
-    else if (rows.length > 0) await world.out(toRowTable(rows));
+    else if (rows.length > 0) await shell.out(toRowTable(rows));
   },
 };
 
@@ -166,14 +166,14 @@ const retry: NotifierVerb = {
   examples: ['notifier task retry report'],
   takes: [argument('<task-id>', 'its name')],
   async run(io, given: string) {
-    const { world } = io;
-    const settings = readSettings(world.env);
+    const { shell } = io;
+    const settings = readSettings(shell.env);
     const id = checkId('task-id', given);
     const outcome = (await io.findSpool()?.retry(id)) ?? 'missing';
     if (outcome === 'missing') {
       throw new Refused(`there is no failed task ${id}`, 'see "notifier task list --state error"');
     }
-    await ensureDaemon(io.home, settings, world);
+    await ensureDaemon(io.home, settings, shell);
     if (outcome === 'taken') {
       throw new Refused(`task ${id} is already pending`, 'it will run; nothing to do');
     }

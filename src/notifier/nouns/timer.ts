@@ -38,22 +38,22 @@ const add: NotifierVerb = {
     option('--zone <name>', "whose clocks are meant (default: this machine's)"),
   ],
   async run(io, options: AddGiven) {
-    const { world } = io;
-    const zone = options.zone ?? world.zone;
-    const next = nextTime(parseCron(options.cron), openZone(zone), world.now());
+    const { shell } = io;
+    const zone = options.zone ?? shell.zone;
+    const next = nextTime(parseCron(options.cron), openZone(zone), shell.now());
     if (next === undefined) throw invalid('cron', `names no date there is: "${options.cron}"`);
-    const settings = readSettings(world.env);
+    const settings = readSettings(shell.env);
     const timer = {
       id: checkId('timer-id', options.timerId, MAX_TIMER_ID_CHARS),
       author: checkAuthor(options.author ?? ''),
       command: checkCommand(options.command),
       cron: options.cron,
       zone,
-      ...recordCaller(world),
+      ...recordCaller(shell),
     };
     const spool = await io.makeSpool();
     const added = await spool.addTimer(timer);
-    await ensureDaemon(io.home, settings, world);
+    await ensureDaemon(io.home, settings, shell);
     if (!added) {
       throw new Refused(
         `there is a timer ${timer.id} already`,
@@ -72,20 +72,20 @@ const list: NotifierVerb = {
   summary: 'List timers with their next times.',
   examples: ['notifier timer list', 'notifier timer list --json'],
   async run(io) {
-    const { world } = io;
+    const { shell } = io;
     const spool = io.findSpool();
     const rows: string[][] = [];
     for (const id of (await spool?.listIds('timers')) ?? []) {
       const timer = await spool?.getTimer(id);
       if (timer === undefined) continue;
-      const nextAt = timeAfter(timer, world.now());
+      const nextAt = timeAfter(timer, shell.now());
       const next = nextAt === undefined ? 'never' : toTime(nextAt);
       const { env: _, ...shown } = timer;
       if (io.json) await io.print('', { ...shown, nextAt: nextAt ?? null });
       rows.push([id, timer.cron, timer.zone, next, toPlainLine(timer.command, COMMAND_CHARS)]);
     }
     if (io.json || rows.length === 0) return;
-    await world.out(toTable(['TIMER', 'CRON', 'ZONE', 'NEXT', 'COMMAND'], rows));
+    await shell.out(toTable(['TIMER', 'CRON', 'ZONE', 'NEXT', 'COMMAND'], rows));
   },
 };
 

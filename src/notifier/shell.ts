@@ -1,5 +1,5 @@
-/** Everything a command may touch besides the spool. */
-export interface World {
+/** The shell that called `notifier`: all that a command may touch besides the spool. */
+export interface NotifierShell {
   /** Standard output. Rejects with EPIPE when nobody reads on. */
   out(text: string): Promise<void>;
   /** Standard error. */

@@ -4,8 +4,8 @@ import type { restoreStore } from '../restore-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Machine } from './doctor/machine.ts';
 
-/** Everything a command may touch besides the files it is told to read or write. */
-export interface World {
+/** The shell that called `quipu`: all that a command may touch besides the files it is told to read or write. */
+export interface QuipuShell {
   /** Standard output. Resolves when there is room for more; rejects with EPIPE when nobody reads on. */
   out(data: string | Uint8Array): Promise<void>;
   /** Standard error. */

@@ -1,5 +1,5 @@
-/** Everything a command may touch besides the queue's folder. */
-export interface ThreadWorld {
+/** The shell that called `thread`: all that a command may touch besides the queue's folder. */
+export interface ThreadShell {
   /** Standard output. Rejects with EPIPE when nobody reads on. */
   out(data: string): Promise<void>;
   /** Standard error. */
