@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Beside } from './beside.ts';
 import type { DriverName } from './drivers/driver.ts';
 import { median } from './figures.ts';
 import { planRounds } from './plan-rounds.ts';
@@ -15,12 +16,18 @@ export class Bench implements Disposable {
   readonly sizes: Sizes;
   readonly #folder: string;
   readonly #say: (text: string) => void;
+  readonly #beside: Beside | undefined;
   readonly #grown = new Map<DriverName, number>();
 
-  constructor(sizes: Sizes, parent: string, say: (text: string) => void) {
+  constructor(
+    { sizes, dir }: { readonly sizes: Sizes; readonly dir: string },
+    say: (text: string) => void,
+    beside?: Beside,
+  ) {
     this.sizes = sizes;
-    this.#folder = mkdtempSync(join(parent, 'quipu-bench-'));
+    this.#folder = mkdtempSync(join(dir, 'quipu-bench-'));
     this.#say = say;
+    this.#beside = beside;
   }
 
   /** Every driver once per round, each time in a fresh folder. */
@@ -53,7 +60,7 @@ export class Bench implements Disposable {
         const { payloadBytes } = this.sizes;
         const trial = { ...asked, driver, folder, payloadBytes };
         results.get(driver)?.push(await this.#run(trial));
-        rmSync(folder, { recursive: true });
+        this.#remove(folder);
       }
     }
     return results;
@@ -69,7 +76,7 @@ export class Bench implements Disposable {
     for (const workload of workloads) {
       result = await this.#run({ ...asked, workload, driver: 'quipu', folder });
     }
-    rmSync(folder, { recursive: true });
+    this.#remove(folder);
     return result;
   }
 
@@ -100,7 +107,12 @@ export class Bench implements Disposable {
 
   async #run(trial: Trial): Promise<Result> {
     this.#say(`${trial.workload} ${trial.driver} …`);
-    return runTrial(trial);
+    return this.#beside === undefined ? runTrial(trial) : this.#beside.run(trial);
+  }
+
+  #remove(folder: string): void {
+    rmSync(folder, { recursive: true });
+    this.#beside?.remove(folder);
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Bench } from './bench.ts';
+import { Beside } from './beside.ts';
 import { helpText, parseOptions } from './options.ts';
 import type { Options } from './options.ts';
 import { linePlot } from './report/line-plot.ts';
@@ -19,13 +20,18 @@ export async function main(args: readonly string[], home: string): Promise<numbe
   }
   const findings: Finding[] = [];
   const plots: Plot[] = [];
-  using bench = new Bench(options.sizes, options.dir, (text) => console.error(text));
+  const beside = options.beside === undefined ? undefined : new Beside(options.beside);
+  using bench = new Bench(options, (text) => console.error(text), beside);
   for (const row of ROWS.filter(
     ({ name }) => options.only.length === 0 || options.only.includes(name),
   )) {
     const result = await row.run(bench);
     findings.push(...result.findings);
     plots.push(...(result.plots ?? []));
+  }
+  if (beside !== undefined) {
+    console.log(beside.report());
+    return 0;
   }
   const table = toTable(findings);
   console.log(table);

@@ -12,6 +12,8 @@ export interface Options {
   readonly dir: string;
   /** Where RESULTS.md and plots/ go; undefined: nowhere. */
   readonly out: string | undefined;
+  /** Another checkout, whose build runs beside this one; undefined: none. */
+  readonly beside: string | undefined;
 }
 
 /** Undefined when help was asked for. Throws a TypeError for what it does not know. */
@@ -24,6 +26,7 @@ export function parseOptions(args: readonly string[], home: string): Options | u
       only: { type: 'string', multiple: true, default: [] },
       dir: { type: 'string', default: tmpdir() },
       out: { type: 'string' },
+      beside: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -35,9 +38,10 @@ export function parseOptions(args: readonly string[], home: string): Options | u
     throw new TypeError(`there is no row "${unknown}"; rows are ${known}`);
   }
   const sizes = values.smoke ? SIZES.smoke : values.full ? SIZES.full : SIZES.default;
+  const isPart = values.smoke || only.length > 0 || values.beside !== undefined;
   // Part of a table, or one from sizes that mean nothing, must not take the place of a whole one.
-  const out = values.out ?? (values.smoke || only.length > 0 ? undefined : home);
-  return { sizes, only, dir, out };
+  const out = values.out ?? (isPart ? undefined : home);
+  return { sizes, only, dir, out, beside: values.beside };
 }
 
 export function helpText(): string {
@@ -48,6 +52,8 @@ export function helpText(): string {
   --full        scaling up to 10 million turns
   --dir <path>  make the stores there, to measure that disk (default: the temporary folder)
   --out <path>  write RESULTS.md and plots there (default: bench/, for a run of all rows)
+  --beside <path>  run every trial also in the build of that checkout, and print both figures
+                (compile it there first with "npm run bench -- --help")
   --smoke       tiny sizes that only show that everything runs
   --help
 

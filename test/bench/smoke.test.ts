@@ -18,6 +18,19 @@ describe('npm run bench', () => {
     expect(stdout).not.toMatch(/NaN|undefined|Infinity/);
   });
 
+  it('runs a row beside another checkout', { timeout: 120_000 }, () => {
+    const { status, stdout, stderr } = bench(
+      '--smoke',
+      '--only',
+      'last-64',
+      '--beside',
+      projectPath('.'),
+    );
+    expect(status, stderr).toBe(0);
+    expect(stdout).toMatch(/^\| last-turns quipu .* \| p50Ms \| [\d.]+ \| [\d.]+ \| [\d.]+ \|/m);
+    expect(bench('--smoke', '--beside', projectPath('docs'))).toMatchObject({ status: 2 });
+  });
+
   it('explains itself, and says what it does not know', { timeout: 60_000 }, () => {
     const help = bench('--help');
     expect(help.status).toBe(0);
