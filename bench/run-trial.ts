@@ -5,7 +5,7 @@ import type { Result, Trial } from './workloads/workload.ts';
 const PROGRAM = fileURLToPath(new URL('trial.js', import.meta.url));
 
 /** Runs one trial in a fresh process; `program` may be that of another build. */
-export async function runTrial(trial: Trial, program = PROGRAM): Promise<Result> {
+export async function runTrial(trial: Trial, program: string = PROGRAM): Promise<Result> {
   const child = spawn(process.execPath, [program, JSON.stringify(trial)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
