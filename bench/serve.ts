@@ -1,9 +1,9 @@
 // A server in a process of its own: takes the folder, prints its addresses as JSON, and ends when its input
 // does, so it never outlives the process that started it.
 import { once } from 'node:events';
-import { createLog } from '../src/server/log.ts';
+import { createLog } from '../src/server/log/log.ts';
 import { startServer } from '../src/server/start-server.ts';
-import { tokenFileOf } from '../src/server/tokens/token-file.ts';
+import { tokenFileOf } from '../src/server/access/token-file.ts';
 
 const store = process.argv[2];
 if (store === undefined) throw new TypeError('name the folder to serve');

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Option } from 'commander';
 import { QuipuError, invalid } from '../base/errors.ts';
-import { tokenFileOf } from '../server/tokens/token-file.ts';
+import { tokenFileOf } from '../server/access/token-file.ts';
 import type { CommandIo } from './command.ts';
 import { isAddress } from './locate-store.ts';
 import { option } from './verb.ts';

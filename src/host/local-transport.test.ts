@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NO_TURN } from '../base/brand.ts';
 import { hashBytes } from '../base/hash.ts';
-import type { CallTable } from '../server/call-handler.ts';
+import type { CallTable } from '../server/calls/call-handler.ts';
 import { createCalls } from '../server/calls/create-calls.ts';
 import { createStore } from '../store/create-store.ts';
 import { ModelEngine } from '../testing/model-engine.ts';

@@ -1,6 +1,6 @@
 import { QuipuError } from '../base/errors.ts';
 import type { CallOptions, Transport } from '../client/transport.ts';
-import type { CallHandler, CallTable, Caller } from '../server/call-handler.ts';
+import type { CallHandler, CallTable, Caller } from '../server/calls/call-handler.ts';
 import type { CallBytes } from '../wire/byte-parts.ts';
 import { fromCall, toCall } from '../wire/call-values.ts';
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import type { ChosenAccess } from './choose-access.ts';
 import { chooseAccess } from './choose-access.ts';
-import { createLog } from './log.ts';
-import { changeTokenFile } from './tokens/token-file.ts';
-import { toTokenRecord } from './tokens/token.ts';
+import { createLog } from './log/log.ts';
+import { changeTokenFile } from './access/token-file.ts';
+import { toTokenRecord } from './access/token.ts';
 
 let folder: string;
 let tokenFile: string;

@@ -1,9 +1,9 @@
 import { invalid } from '../base/errors.ts';
-import type { Access } from './access.ts';
-import { openAccess } from './access.ts';
+import type { Access } from './access/access.ts';
+import { openAccess } from './access/access.ts';
 import { isLoopback } from './loopback.ts';
-import type { Log } from './log.ts';
-import { TokenAccess } from './tokens/token-access.ts';
+import type { Log } from './log/log.ts';
+import { TokenAccess } from './access/token-access.ts';
 
 export interface AccessOptions {
   readonly host: string;

@@ -1,17 +1,17 @@
-import { ownerAccess } from './access.ts';
-import type { Access } from './access.ts';
+import { ownerAccess } from './access/access.ts';
+import type { Access } from './access/access.ts';
 import { BinaryServer } from './binary/binary-server.ts';
 import type { Listening } from './binary/binary-server.ts';
-import { ByteBudget } from './byte-budget.ts';
+import { ByteBudget } from './memory/byte-budget.ts';
 import { createCalls } from './calls/create-calls.ts';
 import { createHttpServer } from './http/create-http-server.ts';
 import { toListenError } from './listen-error.ts';
 import { bindSocket } from './local/bind-socket.ts';
-import { bothHooks, logHooks } from './log-hooks.ts';
+import { bothHooks, logHooks } from './log/log-hooks.ts';
 import { isLoopback } from './loopback.ts';
 import { createMetrics } from './metrics/create-metrics.ts';
 import type { Tls } from './read-tls.ts';
-import type { Served } from './served.ts';
+import type { Served } from './calls/served.ts';
 import type { ServerOptions } from './server-options.ts';
 
 export interface Behind {

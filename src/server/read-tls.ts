@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { invalid } from '../base/errors.ts';
-import type { Log } from './log.ts';
+import type { Log } from './log/log.ts';
 
 export interface TlsFiles {
   readonly certFile: string;

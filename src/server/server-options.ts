@@ -1,4 +1,4 @@
-import type { Log } from './log.ts';
+import type { Log } from './log/log.ts';
 import type { TlsFiles } from './read-tls.ts';
 
 /** Limits on the cost of one client. Each has a default. */

@@ -6,8 +6,8 @@ import { openStore } from '../../src/open-store.ts';
 import type { NewEvent, Queue, QueueEvent } from '../../src/queue/queue.ts';
 import { restoreStore } from '../../src/restore-store.ts';
 import { startServer } from '../../src/server/start-server.ts';
-import { changeTokenFile } from '../../src/server/tokens/token-file.ts';
-import { toTokenRecord } from '../../src/server/tokens/token.ts';
+import { changeTokenFile } from '../../src/server/access/token-file.ts';
+import { toTokenRecord } from '../../src/server/access/token.ts';
 import type { Store } from '../../src/store/store.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 

@@ -9,12 +9,12 @@ import { dialTo } from '../../src/client/socket/dial.ts';
 import { SocketTransport } from '../../src/client/socket/socket-transport.ts';
 import { storeOver } from '../../src/connect-store.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import type { Access, Identity } from '../../src/server/access.ts';
+import type { Access, Identity } from '../../src/server/access/access.ts';
 import { BinaryServer } from '../../src/server/binary/binary-server.ts';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
 import { createHttpServer } from '../../src/server/http/create-http-server.ts';
 import { openServed } from '../../src/server/open-served.ts';
-import type { Served } from '../../src/server/served.ts';
+import type { Served } from '../../src/server/calls/served.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isQuipuError } from '../../src/base/errors.ts';
 import { openStore } from '../../src/open-store.ts';
-import type { Scope } from '../../src/server/access.ts';
+import type { Scope } from '../../src/server/access/access.ts';
 import { startServer } from '../../src/server/start-server.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
-import { changeTokenFile } from '../../src/server/tokens/token-file.ts';
-import { toTokenRecord } from '../../src/server/tokens/token.ts';
+import { changeTokenFile } from '../../src/server/access/token-file.ts';
+import { toTokenRecord } from '../../src/server/access/token.ts';
 import type { Store } from '../../src/store/store.ts';
 
 // Who may have the server's user, or everyone who runs workflows, run a program.

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import type { Access, Scope } from '../../src/server/access.ts';
+import type { Access, Scope } from '../../src/server/access/access.ts';
 import { projectPath } from '../support/project.ts';
 import { undisturbed } from '../support/undisturbed.ts';
 import { json, serveHttp } from './http-rig.ts';

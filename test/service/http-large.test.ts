@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ByteBudget } from '../../src/server/byte-budget.ts';
+import { ByteBudget } from '../../src/server/memory/byte-budget.ts';
 import { BinaryServer } from '../../src/server/binary/binary-server.ts';
-import { openAccess } from '../../src/server/access.ts';
+import { openAccess } from '../../src/server/access/access.ts';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
 import { hashBytes } from '../../src/base/hash.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
 import { createStore } from '../../src/store/create-store.ts';
-import { encodePutBlob } from '../../src/wire/blob.ts';
+import { encodePutBlob } from '../../src/wire/cxdb/blob.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { json, serveHttp } from './http-rig.ts';

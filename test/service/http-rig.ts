@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { openAccess } from '../../src/server/access.ts';
+import { openAccess } from '../../src/server/access/access.ts';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
 import { createHttpServer } from '../../src/server/http/create-http-server.ts';
 import type { HttpServerOptions } from '../../src/server/http/create-http-server.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { HttpTransport } from '../../src/client/http/http-transport.ts';
 import { isOutcomeUnknown } from '../../src/client/outcome.ts';
 import { QuipuError } from '../../src/base/errors.ts';
-import type { CallHandler, CallTable } from '../../src/server/call-handler.ts';
+import type { CallHandler, CallTable } from '../../src/server/calls/call-handler.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
 import { serveHttp } from './http-rig.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { QuipuError } from '../../src/base/errors.ts';
-import type { CallHandler, Caller } from '../../src/server/call-handler.ts';
+import type { CallHandler, Caller } from '../../src/server/calls/call-handler.ts';
 import { decodeCallReply } from '../../src/wire/call.ts';
 import { fromCall } from '../../src/wire/call-values.ts';
 import { toReqId } from '../../src/wire/frame.ts';
 import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
 import { decodeStream } from '../../src/wire/stream.ts';
-import { encodeUnsubscribe } from '../../src/wire/subscribe.ts';
+import { encodeUnsubscribe } from '../../src/wire/stream.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
-import { encodeCtxCreate, encodeGetHead } from '../../src/wire/head.ts';
+import { encodeCtxCreate, encodeGetHead } from '../../src/wire/cxdb/head.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { undisturbed } from '../support/undisturbed.ts';

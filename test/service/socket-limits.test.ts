@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
-import type { CallHandler } from '../../src/server/call-handler.ts';
-import { encodePutBlob } from '../../src/wire/blob.ts';
-import { encodeCtxCreate } from '../../src/wire/head.ts';
+import type { CallHandler } from '../../src/server/calls/call-handler.ts';
+import { encodePutBlob } from '../../src/wire/cxdb/blob.ts';
+import { encodeCtxCreate } from '../../src/wire/cxdb/head.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { undisturbed } from '../support/undisturbed.ts';
 import { SocketPeer, errorIn } from './socket-peer.ts';

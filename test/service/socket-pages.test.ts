@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MessageType } from '../../src/wire/message-type.ts';
-import { decodePage } from '../../src/wire/page.ts';
-import type { Page } from '../../src/wire/page.ts';
-import { encodeGetBefore, encodeGetRange, pageFlags } from '../../src/wire/page-request.ts';
-import type { GetBefore, GetRange } from '../../src/wire/page-request.ts';
+import { decodePage } from '../../src/wire/cxdb/page.ts';
+import type { Page } from '../../src/wire/cxdb/page.ts';
+import { encodeGetBefore, encodeGetRange, pageFlags } from '../../src/wire/cxdb/page-request.ts';
+import type { GetBefore, GetRange } from '../../src/wire/cxdb/page-request.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';

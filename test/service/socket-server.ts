@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { openAccess } from '../../src/server/access.ts';
-import type { Access } from '../../src/server/access.ts';
+import { openAccess } from '../../src/server/access/access.ts';
+import type { Access } from '../../src/server/access/access.ts';
 import { BinaryServer } from '../../src/server/binary/binary-server.ts';
 import type { BinaryServerOptions } from '../../src/server/binary/binary-server.ts';
-import type { CallTable } from '../../src/server/call-handler.ts';
-import type { Served } from '../../src/server/served.ts';
+import type { CallTable } from '../../src/server/calls/call-handler.ts';
+import type { Served } from '../../src/server/calls/served.ts';
 import { createStore } from '../../src/store/create-store.ts';
 
 export interface SocketServer extends AsyncDisposable {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { openAccess } from '../../src/server/access.ts';
+import { openAccess } from '../../src/server/access/access.ts';
 import { BinaryServer } from '../../src/server/binary/binary-server.ts';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
 import { createStore } from '../../src/store/create-store.ts';

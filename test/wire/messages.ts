@@ -6,19 +6,19 @@ import {
   decodeBatchAck,
   encodeAppendBatch,
   encodeBatchAck,
-} from '../../src/wire/append-batch.ts';
+} from '../../src/wire/cxdb/append-batch.ts';
 import {
   decodeAppendDelta,
   decodeDeltaAck,
   encodeAppendDelta,
   encodeDeltaAck,
-} from '../../src/wire/append-delta.ts';
+} from '../../src/wire/cxdb/append-delta.ts';
 import { appendTurnFlags, decodeAppendTurn, encodeAppendTurn } from '../../src/wire/append-turn.ts';
-import * as blob from '../../src/wire/blob.ts';
+import * as blob from '../../src/wire/cxdb/blob.ts';
 import type { Parts } from '../../src/wire/byte-writer.ts';
 import { decodeCall, decodeCallReply, encodeCall, encodeCallReply } from '../../src/wire/call.ts';
 import { decodeError, encodeError } from '../../src/wire/error-message.ts';
-import * as head from '../../src/wire/head.ts';
+import * as head from '../../src/wire/cxdb/head.ts';
 import {
   decodeHello,
   decodeHelloReply,
@@ -26,18 +26,23 @@ import {
   encodeHelloReply,
 } from '../../src/wire/hello.ts';
 import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
-import * as pages from '../../src/wire/page-request.ts';
-import { decodePage, encodePage } from '../../src/wire/page.ts';
+import * as pages from '../../src/wire/cxdb/page-request.ts';
+import { decodePage, encodePage } from '../../src/wire/cxdb/page.ts';
 import {
   decodePatch,
   decodePatchReply,
   encodePatch,
   encodePatchReply,
-} from '../../src/wire/patch.ts';
-import { decodePush, encodePush } from '../../src/wire/push.ts';
-import { decodeSeal, encodeSeal } from '../../src/wire/seal.ts';
-import { decodeStream, encodeStream } from '../../src/wire/stream.ts';
-import * as subscribe from '../../src/wire/subscribe.ts';
+} from '../../src/wire/cxdb/patch.ts';
+import { decodePush, encodePush } from '../../src/wire/cxdb/push.ts';
+import { decodeSeal, encodeSeal } from '../../src/wire/cxdb/seal.ts';
+import {
+  decodeStream,
+  decodeUnsubscribe,
+  encodeStream,
+  encodeUnsubscribe,
+} from '../../src/wire/stream.ts';
+import * as subscribe from '../../src/wire/cxdb/subscribe.ts';
 
 /** One direction of one message, with the kind of its values forgotten. */
 export interface Message {
@@ -71,7 +76,7 @@ const PAGE = { encode: encodePage, decode: decodePage };
 const ACK = { encode: encodeAck, decode: decodeAck };
 const CREATE = { encode: head.encodeCtxCreate, decode: head.decodeCtxCreate };
 const ATTACH = { encode: blob.encodeAttachFs, decode: blob.decodeAttachFs };
-const UNSUBSCRIBE = { encode: subscribe.encodeUnsubscribe, decode: subscribe.decodeUnsubscribe };
+const UNSUBSCRIBE = { encode: encodeUnsubscribe, decode: decodeUnsubscribe };
 const pushed = (): number => PUSHED;
 
 const REQUESTS = {

@@ -1,7 +1,7 @@
 import { toReqId } from '../../src/wire/frame.ts';
 import { helloMeta } from '../../src/wire/hello.ts';
-import { LAST_DEPTHS } from '../../src/wire/page-request.ts';
-import { FROM_NOW } from '../../src/wire/subscribe.ts';
+import { LAST_DEPTHS } from '../../src/wire/cxdb/page-request.ts';
+import { FROM_NOW } from '../../src/wire/cxdb/subscribe.ts';
 import { example } from './example.ts';
 import type { Example } from './example.ts';
 import {

@@ -1,11 +1,11 @@
 import type { Option } from 'commander';
 import { invalid } from '../../base/errors.ts';
 import { parsePlace } from '../../base/place.ts';
-import { LOG_LEVELS } from '../../server/log-level.ts';
-import type { LogLevel } from '../../server/log-level.ts';
+import { LOG_LEVELS } from '../../server/log/log-level.ts';
+import type { LogLevel } from '../../server/log/log-level.ts';
 import type { ServerOptions } from '../../server/server-options.ts';
 import type { RunningServer } from '../../server/start-server.ts';
-import { tokenFileOf } from '../../server/tokens/token-file.ts';
+import { tokenFileOf } from '../../server/access/token-file.ts';
 import type { CommandIo, QuipuVerb } from '../command.ts';
 import { parseDuration, parseSize } from '../parse-amount.ts';
 import { collect, parseCount } from '../parse-argument.ts';
@@ -78,7 +78,7 @@ export const serve: QuipuVerb = {
     const { shell } = io;
     const signal = shell.catchInterrupt();
     // These modules are loaded here: every command starts with this file, and few of them are servers.
-    const { createLog } = await import('../../server/log.ts');
+    const { createLog } = await import('../../server/log/log.ts');
     const { startServer } = await import('../../server/start-server.ts');
     const log = createLog({
       level: options.logLevel,

@@ -1,5 +1,5 @@
 import { CliRig } from '../../../test/cli/rig.ts';
-import { TokenAccess } from '../../server/tokens/token-access.ts';
+import { TokenAccess } from '../../server/access/token-access.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';

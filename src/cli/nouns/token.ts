@@ -1,8 +1,8 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
-import type { Scope } from '../../server/access.ts';
-import { changeTokenFile, readTokenFile } from '../../server/tokens/token-file.ts';
-import { isScope, isTokenName } from '../../server/tokens/token-list.ts';
-import { hasExpired, mintToken, toTokenRecord } from '../../server/tokens/token.ts';
+import type { Scope } from '../../server/access/access.ts';
+import { changeTokenFile, readTokenFile } from '../../server/access/token-file.ts';
+import { isScope, isTokenName } from '../../server/access/token-list.ts';
+import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.ts';
 import type { QuipuVerb } from '../command.ts';
 import { parseDuration } from '../parse-amount.ts';
 import { toTime } from '../quantity.ts';

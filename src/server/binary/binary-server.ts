@@ -1,18 +1,18 @@
 import type { Server, Socket } from 'node:net';
-import type { Access } from '../access.ts';
-import type { CallTable } from '../call-handler.ts';
-import type { Served } from '../served.ts';
-import { ByteBudget } from '../byte-budget.ts';
+import type { Access } from '../access/access.ts';
+import type { CallTable } from '../calls/call-handler.ts';
+import type { Served } from '../calls/served.ts';
+import { ByteBudget } from '../memory/byte-budget.ts';
 import { Connection } from './connection.ts';
 import type { BinaryHooks } from './hooks.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
-import type { BinaryLimits } from './limits.ts';
+import { DEFAULT_LIMITS } from '../request/limits.ts';
+import type { BinaryLimits } from '../request/limits.ts';
 import { addressOf, createListener, listenAt } from './listen-at.ts';
 import type { ListenAt } from './listen-at.ts';
-import { createMessages } from './messages/create-messages.ts';
+import { createMessages } from './request-table.ts';
 import { OpenTurnLeases } from './open-turn-leases.ts';
 import { refuseConnection } from './refuse-connection.ts';
-import type { MessageTable } from './request.ts';
+import type { MessageTable } from '../request/request.ts';
 
 export interface BinaryServerOptions {
   readonly served: Served;

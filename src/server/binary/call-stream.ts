@@ -2,10 +2,10 @@ import { toCall } from '../../wire/call-values.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import { encodeStream } from '../../wire/stream.ts';
 import type { StreamPush } from '../../wire/stream.ts';
-import type { Caller } from '../call-handler.ts';
-import type { LongTask } from './long-tasks.ts';
-import type { Session } from './session.ts';
-import { isOwnFault, toWireError } from './wire-error.ts';
+import type { Caller } from '../calls/call-handler.ts';
+import type { LongTask } from '../request/long-tasks.ts';
+import type { Session } from '../request/request.ts';
+import { isOwnFault, toWireError } from '../request/wire-error.ts';
 
 /** Sends the answers of one CALL that has many. Asks for the next answer when the last one found room. */
 export class CallStream implements LongTask {

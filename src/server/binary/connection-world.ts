@@ -1,8 +1,8 @@
-import type { Access } from '../access.ts';
-import type { ByteBudget } from '../byte-budget.ts';
+import type { Access } from '../access/access.ts';
+import type { ByteBudget } from '../memory/byte-budget.ts';
 import type { BinaryHooks } from './hooks.ts';
-import type { BinaryLimits } from './limits.ts';
-import type { MessageTable } from './request.ts';
+import type { BinaryLimits } from '../request/limits.ts';
+import type { MessageTable } from '../request/request.ts';
 
 /** The parts of its server that a connection works with. */
 export interface ConnectionWorld {

@@ -7,27 +7,25 @@ import type { Frame } from '../../wire/frame.ts';
 import { decodeHello } from '../../wire/hello.ts';
 import { FRAME_PAYLOAD_MAX, FRAME_PAYLOAD_MAX_UNKNOWN } from '../../wire/limits.ts';
 import { MessageType, PUSHED } from '../../wire/message-type.ts';
-import type { Identity } from '../access.ts';
+import { toFrame } from '../../wire/to-frame.ts';
+import type { Identity } from '../access/access.ts';
+import type { BinaryLimits } from '../request/limits.ts';
+import { LongTasks } from '../request/long-tasks.ts';
+import type { Job, Session } from '../request/request.ts';
+import { goingAway, noAnswerYet } from '../request/wire-error.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import { Doorman, unauthorized } from './doorman.ts';
 import { helloParts } from './hello-parts.ts';
 import type { SessionFacts } from './hooks.ts';
 import { Inlet } from './inlet.ts';
-import { KnownTurns } from './known-turns.ts';
-import type { BinaryLimits } from './limits.ts';
-import { LongTasks } from './long-tasks.ts';
 import { Outlet } from './outlet.ts';
 import { planRequest } from './plan-request.ts';
 import { failureReply, oversizedError, successReply } from './ready-replies.ts';
 import { ReplyQueue, Ticket } from './reply-queue.ts';
 import type { ReadyReply } from './reply-queue.ts';
-import type { Job } from './request.ts';
 import { RequestRunner } from './request-runner.ts';
 import { factsOf } from './session-facts.ts';
-import type { Session } from './session.ts';
-import { toFrame } from '../../wire/to-frame.ts';
 import { tuneSocket } from './tune-socket.ts';
-import { goingAway, noAnswerYet } from './wire-error.ts';
 
 // One client from its first byte to its last. Frames come in through the inlet and become jobs, which begin in a
 // defined order. The replies are put in line and leave through the outlet.
@@ -44,7 +42,6 @@ const NO_REQUEST = Buffer.alloc(8);
 export class Connection implements Session {
   readonly limits: BinaryLimits;
   readonly tasks: LongTasks;
-  readonly knownTurns: KnownTurns = new KnownTurns();
   readonly #socket: Socket;
   readonly #world: ConnectionWorld;
   readonly #inlet: Inlet;

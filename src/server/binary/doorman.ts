@@ -1,7 +1,7 @@
 import { QuipuError } from '../../base/errors.ts';
 import { parseHelloMeta } from '../../wire/hello.ts';
 import type { HelloRequest } from '../../wire/hello.ts';
-import type { Access, Identity } from '../access.ts';
+import type { Access, Identity } from '../access/access.ts';
 
 /** Knows the identity behind a connection, and what the client said about itself. */
 export class Doorman {

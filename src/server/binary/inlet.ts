@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FrameEvent } from '../../wire/frame-reader.ts';
 import { FrameReader } from '../../wire/frame-reader.ts';
 import { FRAME_HEADER_BYTES } from '../../wire/frame.ts';
-import type { ByteBudget } from '../byte-budget.ts';
+import type { ByteBudget } from '../memory/byte-budget.ts';
 
 // The input side of one connection.
 // Invariants

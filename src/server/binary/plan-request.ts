@@ -1,10 +1,9 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { Frame } from '../../wire/frame.ts';
 import { countingFlags } from '../../wire/request-flags.ts';
-import { assertAllowed } from '../access.ts';
-import { Request } from './request.ts';
-import type { Job, MessageHandler } from './request.ts';
-import type { Session } from './session.ts';
+import { assertAllowed } from '../access/access.ts';
+import { Request } from '../request/request.ts';
+import type { Job, MessageHandler, Session } from '../request/request.ts';
 
 /** Throws for a request that the server does not understand, or that the client may not make. */
 export function planRequest(

@@ -3,9 +3,9 @@ import { encodeError } from '../../wire/error-message.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import type { ReadyReply } from './reply-queue.ts';
-import type { Reply } from './request.ts';
+import type { Reply } from '../request/request.ts';
 import { type FrameFields, toFrame } from '../../wire/to-frame.ts';
-import { toWireError, tooMuch } from './wire-error.ts';
+import { toWireError, tooMuch } from '../request/wire-error.ts';
 
 /** TOO_LARGE for a reply that does not fit a frame. */
 export function successReply(fields: FrameFields, { parts, sent }: Reply): ReadyReply {

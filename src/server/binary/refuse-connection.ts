@@ -4,7 +4,7 @@ import { encodeError } from '../../wire/error-message.ts';
 import { FrameReader } from '../../wire/frame-reader.ts';
 import { encodeFrame } from '../../wire/frame.ts';
 import { MessageType } from '../../wire/message-type.ts';
-import { toWireError } from './wire-error.ts';
+import { toWireError } from '../request/wire-error.ts';
 
 /** Tells the peer, in reply to its first message, that the server has no place for it, and closes the connection. */
 export function refuseConnection(socket: Socket, limit: number, discardMs: number): void {

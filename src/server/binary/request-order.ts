@@ -1,18 +1,11 @@
+import type { Order } from '../request/request.ts';
+
 // Decides when the requests of one connection begin. Requests run side by side as far as no client can tell.
 // Invariants
 // - Writes begin in the order in which they were sent. A barrier begins when every write before it has ended, and no
 //   later write begins before the barrier has ended.
 // - A read begins when every write sent before it has ended. A read may see writes that were sent after it.
 // - At most `readsAtOnce()` reads and `WRITES_AT_ONCE` writes run at a time.
-
-export type Order =
-  /** A request that touches nothing that others see. */
-  | 'free'
-  | 'read'
-  /** A write that takes its place among the writes of the store when it begins. */
-  | 'write'
-  /** A write that takes its place some time after it began. */
-  | 'barrier';
 
 /** Enough to fill a group commit, and few enough that others do not wait long for one client. */
 export const WRITES_AT_ONCE = 256;

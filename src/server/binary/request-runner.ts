@@ -1,10 +1,10 @@
-import type { LongTasks } from './long-tasks.ts';
-import { ReadsAtOnce } from '../reads-at-once.ts';
+import type { LongTasks } from '../request/long-tasks.ts';
+import { ReadsAtOnce } from '../memory/reads-at-once.ts';
 import { successReply } from './ready-replies.ts';
 import type { ReadyReply, Ticket } from './reply-queue.ts';
-import type { Job, Reply } from './request.ts';
+import type { Job, Reply } from '../request/request.ts';
 import { Ordered, RequestOrder } from './request-order.ts';
-import { isOwnFault } from './wire-error.ts';
+import { isOwnFault } from '../request/wire-error.ts';
 
 export interface RunnerWorld {
   readonly tasks: LongTasks;

@@ -1,5 +1,5 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
-import type { LongTask } from './long-tasks.ts';
+import type { LongTask } from '../request/long-tasks.ts';
 
 // The body of one CALL that arrives in pieces.
 // Invariants

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Needed } from '../access.ts';
-import type { AnswerHandler, Caller, StreamHandler } from '../call-handler.ts';
+import type { Needed } from '../access/access.ts';
+import type { AnswerHandler, Caller, StreamHandler } from './call-handler.ts';
 import { parseArgs } from './check-args.ts';
 
 export type NamedHandler<H> = readonly [method: string, handler: H];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Hash } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { CallHandler } from '../call-handler.ts';
+import type { CallHandler } from './call-handler.ts';
 import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
 import { count, hash, parseArgs } from './check-args.ts';

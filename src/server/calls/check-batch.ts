@@ -19,7 +19,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { assertJsonLine, assertJsonText } from '../../engine/json-text.ts';
 import { assertName } from '../../engine/names.ts';
 import { RAW_BYTES_MAX } from '../../wire/limits.ts';
-import type { Identity } from '../access.ts';
+import type { Identity } from '../access/access.ts';
 import {
   bytes,
   contextId,

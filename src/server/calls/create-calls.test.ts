@@ -5,7 +5,7 @@ import { isQuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { createStore } from '../../store/create-store.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
-import type { CallHandler, CallTable, Caller } from '../call-handler.ts';
+import type { CallHandler, CallTable, Caller } from './call-handler.ts';
 import { createCalls } from './create-calls.ts';
 
 const CALLER: Caller = {

@@ -1,5 +1,5 @@
-import type { CallHandler, CallTable } from '../call-handler.ts';
-import type { Served } from '../served.ts';
+import type { CallHandler, CallTable } from './call-handler.ts';
+import type { Served } from './served.ts';
 import type { NamedHandler } from './answer.ts';
 import { blobCalls } from './blob-calls.ts';
 import { checkBatch } from './check-batch.ts';

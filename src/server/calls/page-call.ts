@@ -7,7 +7,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { ByteParts } from '../../wire/byte-parts.ts';
 import type { PackedOverlay, PackedPage } from '../../wire/packed-page.ts';
 import { TurnPacker } from '../../wire/packed-turns.ts';
-import type { AnswerHandler } from '../call-handler.ts';
+import type { AnswerHandler } from './call-handler.ts';
 import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
 import { contextId, count, limit, turnId } from './check-args.ts';

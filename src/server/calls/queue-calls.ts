@@ -6,8 +6,8 @@ import type {
   PopOptions,
   Queue,
 } from '../../queue/queue.ts';
-import type { AnswerHandler } from '../call-handler.ts';
-import type { Served } from '../served.ts';
+import type { AnswerHandler } from './call-handler.ts';
+import type { Served } from './served.ts';
 import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
 import { ANSWER_BYTES, count, text } from './check-args.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ContextQuery, Engine } from '../../engine/engine.ts';
 import type { ContextRow, LogDamage, SalvagedLog } from '../../engine/rows.ts';
 import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../../wire/limits.ts';
-import type { AnswerHandler } from '../call-handler.ts';
+import type { AnswerHandler } from './call-handler.ts';
 import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
 import {

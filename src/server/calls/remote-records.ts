@@ -15,8 +15,8 @@ import type { KindName } from '../../store/root-sources.ts';
 import { parseRegistry } from '../../workflow/bundles/registry.ts';
 import { parseHistoryLine, parseIndex, parseObject } from '../../workflow/threads/thread-index.ts';
 import { parseNote } from '../../workflow/threads/thread-note.ts';
-import { assertAllowed } from '../access.ts';
-import type { Identity, Needed } from '../access.ts';
+import { assertAllowed } from '../access/access.ts';
+import type { Identity, Needed } from '../access/access.ts';
 
 // The documents and logs that a commit from outside may write, in addition to turns and blobs. Kinds of thread run in
 // the client, so their documents and logs come over the wire, and any holder of a token can make one up. So each name

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Bell } from '../../base/bell.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { Caller, StreamHandler } from '../call-handler.ts';
+import type { Caller, StreamHandler } from './call-handler.ts';
 import { stream } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
 import { ChangeQueue } from './change-queue.ts';

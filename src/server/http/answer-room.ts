@@ -1,6 +1,6 @@
 import { QuipuError } from '../../base/errors.ts';
-import { ReadsAtOnce } from '../reads-at-once.ts';
-import type { ByteBudget } from '../byte-budget.ts';
+import { ReadsAtOnce } from '../memory/reads-at-once.ts';
+import type { ByteBudget } from '../memory/byte-budget.ts';
 import type { Pace } from './pace.ts';
 
 // The memory that answers take, from when they are made until the client has them.

@@ -1,9 +1,9 @@
-import type { Access } from '../access.ts';
-import type { ByteBudget } from '../byte-budget.ts';
-import type { CallTable } from '../call-handler.ts';
-import type { Log } from '../log.ts';
+import type { Access } from '../access/access.ts';
+import type { ByteBudget } from '../memory/byte-budget.ts';
+import type { CallTable } from '../calls/call-handler.ts';
+import type { Log } from '../log/log.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
-import type { Served } from '../served.ts';
+import type { Served } from '../calls/served.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { HttpLimits } from './http-limits.ts';
 

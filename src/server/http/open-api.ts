@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Needed } from '../access.ts';
+import type { Needed } from '../access/access.ts';
 import { errorJson } from './schemas.ts';
 import type { InputObject, Route } from './route.ts';
 

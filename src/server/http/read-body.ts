@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import { checkJsonBounds } from '../../wire/json-bounds.ts';
-import { tooMuch } from '../binary/wire-error.ts';
+import { tooMuch } from '../request/wire-error.ts';
 import type { HttpRequest } from './route.ts';
 
 /** The server takes bodies up to this size even when it holds too much already. */

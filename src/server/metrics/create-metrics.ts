@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { BinaryHooks } from '../binary/hooks.ts';
-import type { Served } from '../served.ts';
+import type { Served } from '../calls/served.ts';
 import { countBytes } from './count-bytes.ts';
 import { countChanges } from './count-changes.ts';
 import { Durations } from './durations.ts';

@@ -5,9 +5,14 @@ import { fromCall, toCall } from '../../../wire/call-values.ts';
 import type { Parts } from '../../../wire/byte-writer.ts';
 import { METHOD_BYTES_MAX } from '../../../wire/limits.ts';
 import { encodeStream } from '../../../wire/stream.ts';
-import { assertAllowed } from '../../access.ts';
-import { isOwnFault, toWireError } from '../../binary/wire-error.ts';
-import type { CallHandler, Caller, StreamHandler, UploadHandler } from '../../call-handler.ts';
+import { assertAllowed } from '../../access/access.ts';
+import { isOwnFault, toWireError } from '../../request/wire-error.ts';
+import type {
+  CallHandler,
+  Caller,
+  StreamHandler,
+  UploadHandler,
+} from '../../calls/call-handler.ts';
 import { withHeartbeats } from '../heartbeat.ts';
 import { readBody, readPieces } from '../read-body.ts';
 import { defineRoute } from '../route.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RedactOptions } from '../../../chat/chats.ts';
-import { assertAllowed } from '../../access.ts';
+import { assertAllowed } from '../../access/access.ts';
 import { chatId } from '../chat-schemas.ts';
 import { given } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';

@@ -1,0 +1,81 @@
+import { QuipuError } from '../../base/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import {
+  decodeAttachFs,
+  decodeGetBlob,
+  decodePutBlob,
+  encodeAttachFs,
+  encodeGetBlobReply,
+  encodePutBlobReply,
+} from '../../wire/cxdb/blob.ts';
+import { RAW_BYTES_MAX } from '../../wire/limits.ts';
+import type { Job, MessageHandler, Reply, Request } from '../request/request.ts';
+import { assertHash, checkHash, isLarge } from '../request/take-payload.ts';
+import { missing, turnOf } from '../request/wire-ids.ts';
+
+export function getBlob(engine: Engine): MessageHandler {
+  return {
+    name: 'GET_BLOB',
+    needs: 'read',
+    plan({ payload }: Request): Job {
+      const hash = decodeGetBlob(payload);
+      const run = async (): Promise<Reply> => {
+        // A blob can be larger than memory, so only a blob that fits a frame is loaded.
+        const stat = await engine.statBlob(hash);
+        if (stat === undefined) throw missing('blob', hash);
+        if (stat.size > RAW_BYTES_MAX) throw tooLarge(stat.size);
+        const bytes = await engine.viewBlob(hash);
+        if (bytes === undefined) throw missing('blob', hash);
+        return { parts: encodeGetBlobReply(bytes) };
+      };
+      return { order: 'read', run };
+    },
+  };
+}
+
+export function putBlob(engine: Engine): MessageHandler {
+  return {
+    name: 'PUT_BLOB',
+    needs: 'write',
+    plan({ payload }: Request): Job {
+      const put = decodePutBlob(payload);
+      const store = async (): Promise<Reply> => {
+        const [existed] = await Promise.all([
+          engine.hasBlob(put.hash),
+          engine.commit({ blobs: [put] }),
+        ]);
+        return { parts: encodePutBlobReply({ hash: put.hash, wasNew: !existed }) };
+      };
+      if (!isLarge(put.bytes.length)) {
+        assertHash(put.bytes, put.hash, 'PUT_BLOB');
+        return { order: 'write', run: store };
+      }
+      const run = async (): Promise<Reply> => {
+        await checkHash(put.bytes, put.hash, 'PUT_BLOB');
+        return store();
+      };
+      return { order: 'barrier', run };
+    },
+  };
+}
+
+export function attachFs(engine: Engine): MessageHandler {
+  return {
+    name: 'ATTACH_FS',
+    needs: 'write',
+    plan({ payload }: Request): Job {
+      const attach = decodeAttachFs(payload);
+      const turn = turnOf(attach.turn);
+      const run = async (): Promise<Reply> => {
+        await engine.commit({ fsRoots: [{ turn, root: attach.fsRoot }] });
+        return { parts: encodeAttachFs(attach) };
+      };
+      return { order: 'write', run };
+    },
+  };
+}
+
+function tooLarge(size: number): QuipuError<'TOO_LARGE'> {
+  const message = `the blob has ${size} bytes, and ${RAW_BYTES_MAX} fit a reply; read it in pieces`;
+  return new QuipuError('TOO_LARGE', message, { what: 'blob', limit: RAW_BYTES_MAX, size });
+}

@@ -1,0 +1,232 @@
+import { NO_TURN } from '../../base/brand.ts';
+import type { TurnId } from '../../base/brand.ts';
+import { PAGE_TURNS_MAX } from '../../context/limits.ts';
+import { keepNewest, keepOldest } from '../../context/turns/cut-page.ts';
+import { leadsTo } from '../../context/turns/read-pages.ts';
+import {
+  isOpen,
+  mustGetHead,
+  mustGetTurn,
+  viewTurns,
+  walkDepths,
+  walkUpTo,
+} from '../../context/turns/read-turns.ts';
+import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
+import type { HeadRow, TurnRow } from '../../engine/rows.ts';
+import type { Parts } from '../../wire/byte-writer.ts';
+import {
+  LAST_DEPTHS,
+  decodeGetBefore,
+  decodeGetLast,
+  decodeGetRange,
+} from '../../wire/cxdb/page-request.ts';
+import type { GetBefore, GetLast, GetRange, PageOptions } from '../../wire/cxdb/page-request.ts';
+import { encodePage } from '../../wire/cxdb/page.ts';
+import { EXT_ROW_BYTES, TURN_REC_BYTES_MIN } from '../../wire/cxdb/turn-rec.ts';
+import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
+import type { Job, MessageHandler, Request } from '../request/request.ts';
+import { contextOf, missing, turnOf } from '../request/wire-ids.ts';
+import { assertReadable, toSentOpenTurn, toSentTurns } from './turn-recs.ts';
+import type { SentTurn } from './turn-recs.ts';
+
+/** u32 count, the tail, and the size of EXT rows. */
+const PAGE_FRAME_BYTES = 4 + 20 + 4;
+
+const SEQ_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+export function getLast(engine: Engine): MessageHandler {
+  return {
+    name: 'GET_LAST',
+    needs: 'read',
+    plan: ({ payload, flags }: Request) => {
+      const request = decodeGetLast(payload, flags);
+      return reading(() => readLast(engine, request));
+    },
+  };
+}
+
+export function getBefore(engine: Engine): MessageHandler {
+  return {
+    name: 'GET_BEFORE',
+    needs: 'read',
+    plan: ({ payload, flags }: Request) => {
+      const request = decodeGetBefore(payload, flags);
+      return reading(() => readBefore(engine, request));
+    },
+  };
+}
+
+export function getRange(engine: Engine): MessageHandler {
+  return {
+    name: 'GET_RANGE_BY_DEPTH',
+    needs: 'read',
+    plan: ({ payload, flags }: Request) => {
+      const request = decodeGetRange(payload, flags);
+      return reading(() => readRange(engine, request));
+    },
+  };
+}
+
+function reading(read: () => Promise<ReadPage>): Job {
+  return { order: 'read', run: async () => ({ parts: toParts(await read()) }) };
+}
+
+function toParts({ turns, wantExt, head, headDepth }: ReadPage): Parts {
+  const recs = turns.map(({ rec }) => rec);
+  const [oldest] = recs;
+  return encodePage({
+    turns: recs,
+    cursor: oldest === undefined || oldest.parent === 0n ? 0n : oldest.id,
+    head,
+    headDepth,
+    ext: wantExt ? turns.map(({ ext }) => ext) : undefined,
+  });
+}
+
+interface ReadPage {
+  /** The turns, oldest first. */
+  readonly turns: readonly SentTurn[];
+  readonly wantExt: boolean;
+  readonly head: TurnId;
+  readonly headDepth: number;
+}
+
+/** A chain of turns, whose last one may still be open. */
+interface Chain {
+  /** The last sealed turn; `NO_TURN` when there is none. */
+  readonly tip: TurnId;
+  readonly tipDepth: number;
+  readonly open: OpenTurnRow | undefined;
+}
+
+async function readLast(engine: Engine, request: GetLast): Promise<ReadPage> {
+  const head = await mustGetHead(engine, contextOf(request.context));
+  const chain = await chainOf(engine, head, request.wantOpen);
+  return { ...(await readEnd(engine, chain, request)), head: head.head, headDepth: head.headDepth };
+}
+
+async function readBefore(engine: Engine, request: GetBefore): Promise<ReadPage> {
+  const [turn, head] = await findIn(engine, request.context, request.before);
+  const chain = { tip: turn.parent, tipDepth: Math.max(0, turn.depth - 1), open: undefined };
+  const about = { head: head?.head ?? NO_TURN, headDepth: head?.headDepth ?? 0 };
+  return { ...(await readEnd(engine, chain, request)), ...about };
+}
+
+async function readRange(engine: Engine, request: GetRange): Promise<ReadPage> {
+  const { chainEnd, wantOpen, wantExt, startDepth } = request;
+  let chain: Chain;
+  let about: Pick<ReadPage, 'head' | 'headDepth'>;
+  if (chainEnd === NO_TURN) {
+    const head = await mustGetHead(engine, contextOf(request.context));
+    chain = await chainOf(engine, head, wantOpen);
+    about = head;
+  } else {
+    const [turn] = await findIn(engine, request.context, chainEnd);
+    chain = await chainUpTo(engine, turn, wantOpen);
+    about = { head: turn.id, headDepth: turn.depth };
+  }
+  const { head, headDepth } = about;
+  if (startDepth === LAST_DEPTHS)
+    return { ...(await readEnd(engine, chain, request)), head, headDepth };
+
+  const length = lengthOf(chain);
+  const end = Math.min(length, startDepth + Math.min(request.limit, PAGE_TURNS_MAX));
+  if (startDepth >= end) return { turns: [], wantExt, head, headDepth };
+  const sealedEnd = Math.min(end, chain.open === undefined ? length : length - 1);
+  const rows =
+    startDepth < sealedEnd ? await walkDepths(engine, chain.tip, startDepth, sealedEnd - 1) : [];
+  const open = end > sealedEnd ? chain.open : undefined;
+  const turns = await load(engine, { rows, open, keep: keepOldest }, request);
+  return { turns, wantExt, head, headDepth };
+}
+
+/** Reads the last turns of the chain. */
+async function readEnd(
+  engine: Engine,
+  chain: Chain,
+  request: PageOptions,
+): Promise<Pick<ReadPage, 'turns' | 'wantExt'>> {
+  const limit = Math.min(request.limit, PAGE_TURNS_MAX);
+  const open = limit > 0 ? chain.open : undefined;
+  const rows = await walkUpTo(engine, chain.tip, open === undefined ? limit : limit - 1);
+  const turns = await load(engine, { rows, open, keep: keepNewest }, request);
+  return { turns, wantExt: request.wantExt };
+}
+
+function lengthOf({ tip, tipDepth, open }: Chain): number {
+  if (open !== undefined) return open.row.depth + 1;
+  return tip === NO_TURN ? 0 : tipDepth + 1;
+}
+
+/** Finds the chain of a context, with its open turn if the client wants that. */
+async function chainOf(engine: Engine, head: HeadRow, wantOpen: boolean): Promise<Chain> {
+  const sealed = { tip: head.head, tipDepth: head.headDepth, open: undefined };
+  if (!wantOpen || head.openTurn === NO_TURN) return sealed;
+  // If the turn was sealed after the head was read, the next read includes it.
+  const open = await engine.getOpenTurn(head.openTurn);
+  return open === undefined ? sealed : { ...parentOf(open.row), open };
+}
+
+async function chainUpTo(engine: Engine, turn: TurnRow, wantOpen: boolean): Promise<Chain> {
+  if (!isOpen(turn)) return { tip: turn.id, tipDepth: turn.depth, open: undefined };
+  if (!wantOpen) throw missing('turn', turn.id);
+  const open = await engine.getOpenTurn(turn.id);
+  if (open !== undefined) return { ...parentOf(turn), open };
+  return { tip: turn.id, tipDepth: turn.depth, open: undefined };
+}
+
+function parentOf(row: TurnRow): Pick<Chain, 'tip' | 'tipDepth'> {
+  return { tip: row.parent, tipDepth: Math.max(0, row.depth - 1) };
+}
+
+/** Finds a turn on the chain of the context, or a turn that was appended to it. Context 0 stands for any. */
+async function findIn(
+  engine: Engine,
+  context: bigint,
+  id: bigint,
+): Promise<[TurnRow, HeadRow | undefined]> {
+  if (context === 0n) return [await mustGetTurn(engine, turnOf(id)), undefined];
+  const head = await mustGetHead(engine, contextOf(context));
+  const turn = await mustGetTurn(engine, turnOf(id));
+  if (turn.context === head.id || (await leadsTo(engine, turn, head))) return [turn, head];
+  throw missing('turn', id);
+}
+
+interface Loading {
+  readonly rows: readonly TurnRow[];
+  readonly open: OpenTurnRow | undefined;
+  readonly keep: typeof keepNewest;
+}
+
+async function load(
+  engine: Engine,
+  { rows, open, keep }: Loading,
+  { payload, wantExt, asOf, maxBytes = FRAME_PAYLOAD_MAX }: PageOptions,
+): Promise<SentTurn[]> {
+  const views = await viewTurns(engine, rows, patchesUpTo(asOf));
+  const recBytes = (type: string, size: number): number =>
+    TURN_REC_BYTES_MIN +
+    Buffer.byteLength(type) +
+    (payload ? size : 0) +
+    (wantExt ? EXT_ROW_BYTES : 0);
+  const fitting = keep(
+    [
+      ...views.map((view) => ({ view, size: recBytes(view.row.type, view.size) })),
+      ...(open === undefined
+        ? []
+        : [{ view: undefined, size: recBytes(open.row.type, open.bytes.length) }]),
+    ],
+    Math.min(maxBytes, FRAME_PAYLOAD_MAX) - PAGE_FRAME_BYTES,
+  );
+  const kept = fitting.map(({ view }) => view).filter((view) => view !== undefined);
+  const turns = await toSentTurns(engine, kept, payload);
+  if (!wantExt) for (const turn of turns) assertReadable(turn);
+  if (open === undefined || kept.length === fitting.length) return turns;
+  return [...turns, toSentOpenTurn(open, payload)];
+}
+
+/** A number higher than any patch can have asks for all patches. */
+function patchesUpTo(asOf: bigint | undefined): 'latest' | 'original' | number {
+  if (asOf === undefined || asOf > SEQ_MAX) return 'latest';
+  return asOf === 0n ? 'original' : Number(asOf);
+}

@@ -1,0 +1,158 @@
+import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import { REASON_BYTES_MAX } from '../../context/limits.ts';
+import { mustGetTurn } from '../../context/turns/read-turns.ts';
+import type { Batch, BlobPut, PatchAppend } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { PatchRow } from '../../engine/rows.ts';
+import { Encoding } from '../../format/encoding.ts';
+import { decodePatch, encodePatchReply } from '../../wire/cxdb/patch.ts';
+import type { PatchRequest } from '../../wire/cxdb/patch.ts';
+import type { Job, MessageHandler, Reply, Request } from '../request/request.ts';
+import { checkHash } from '../request/take-payload.ts';
+import { keyText, missing, turnOf } from '../request/wire-ids.ts';
+
+const SEQ_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+export function patchTurn(engine: Engine): MessageHandler {
+  async function commit(request: PatchRequest): Promise<PatchRow> {
+    const planned = await planPatch(engine, request);
+    if (request.key !== undefined) {
+      return commitPatchOnce(engine, planned, keyText(request.key));
+    }
+    const [row] = (await engine.commit(planned)).patches;
+    if (row === undefined) throw new Error('a patch was stored and is not there');
+    return row;
+  }
+
+  return {
+    name: 'PATCH',
+    needs: 'write',
+    plan({ payload }: Request): Job {
+      const request = decodePatch(payload);
+      if (request.hash === undefined && request.payload.length > REASON_BYTES_MAX) {
+        throw invalid('PATCH.payload', `of a tombstone has more than ${REASON_BYTES_MAX} bytes`);
+      }
+      const run = async (): Promise<Reply> => {
+        const { turn, seq } = await commit(request);
+        return { parts: encodePatchReply({ turn, seq: BigInt(seq), hash: request.hash }) };
+      };
+      return { order: 'barrier', run };
+    },
+  };
+}
+
+async function planPatch(engine: Engine, request: PatchRequest): Promise<PlannedPatch> {
+  const { hash, payload, expectSeq } = request;
+  const turn = await mustGetTurn(engine, turnOf(request.turn));
+  const about = {
+    turn: turn.id,
+    // One past the highest number stands for every number that no patch can have.
+    ...(expectSeq !== undefined && {
+      expectedSeq: expectSeq <= SEQ_MAX ? Number(expectSeq) : Number.MAX_SAFE_INTEGER,
+    }),
+  };
+  if (hash === undefined) {
+    const reason = { hash: hashBytes(payload), bytes: payload };
+    return planned([reason], {
+      ...about,
+      tombstone: true,
+      encoding: Encoding.text,
+      payload: reason.hash,
+      size: payload.length,
+    });
+  }
+  const isSent = payload.length > 0 || hash === hashBytes(payload);
+  if (isSent) await checkHash(payload, hash, 'PATCH');
+  const size = isSent ? payload.length : (await engine.statBlob(hash))?.size;
+  if (size === undefined) throw missing('blob', hash);
+  return planned(isSent ? [{ hash, bytes: payload }] : [], {
+    ...about,
+    tombstone: false,
+    encoding: turn.encoding,
+    payload: hash,
+    size,
+  });
+}
+
+function planned(blobs: readonly BlobPut[], patch: PatchAppend): PlannedPatch {
+  return { blobs, patches: [patch] };
+}
+
+// The idempotency key of a patch. Engines know only keys of turns, so this key is a document, written in the commit of
+// its patch. The document says what was asked for, and which patch on the turn was the newest before.
+
+interface PlannedPatch extends Batch {
+  readonly patches: readonly [PatchAppend];
+}
+
+interface KeyNote {
+  /** A hash of the key and the payload's hash. The hash alone would let a reader check a guess of what was erased. */
+  readonly asked?: string;
+  /** The payload's hash, in notes of older versions. */
+  readonly payload?: string;
+  readonly tombstone: boolean;
+  /** The newest patch on the turn before this one; 0 when there was none. */
+  readonly after: number;
+}
+
+/** Commits the patch, or returns the patch that the same request made the first time. */
+async function commitPatchOnce(
+  engine: Engine,
+  planned: PlannedPatch,
+  key: string,
+): Promise<PatchRow> {
+  const [patch] = planned.patches;
+  const name = `patch-keys/${patch.turn}/${hashBytes(encodeUtf8(key))}`;
+  for (;;) {
+    const known = await engine.getDoc(name);
+    const patches = await engine.getPatches([patch.turn]);
+    if (known !== undefined) {
+      return firstResult(JSON.parse(known.content) as KeyNote, { patch, patches, key });
+    }
+    const after = patches.at(-1)?.seq ?? 0;
+    const note: KeyNote = { asked: askedOf(key, patch), tombstone: patch.tombstone, after };
+    try {
+      const { patches: stored } = await engine.commit({
+        ...planned,
+        patches: [{ ...patch, expectedSeq: patch.expectedSeq ?? after }],
+        docs: [{ name, content: JSON.stringify(note), expectedVersion: 0 }],
+      });
+      const [row] = stored;
+      if (row === undefined) throw new Error('a patch was stored and is not there');
+      return row;
+    } catch (error) {
+      // Another patch came in between, or the same request over another connection: look again. If the newest patch is
+      // not the one that the client itself expected, the client gets the error.
+      const isOurs = isQuipuError(error, 'HEAD_MOVED') && !missesExpected(error, patch);
+      if (!isOurs) throw error;
+    }
+  }
+}
+
+function askedOf(key: string, { payload }: PatchAppend): string {
+  return hashBytes(encodeUtf8(`${payload}${key}`));
+}
+
+function missesExpected(error: QuipuError<'HEAD_MOVED'>, patch: PatchAppend): boolean {
+  return patch.expectedSeq !== undefined && error.data.context === String(patch.turn);
+}
+
+interface Repeated {
+  readonly patch: PatchAppend;
+  readonly patches: readonly PatchRow[];
+  readonly key: string;
+}
+
+function firstResult(note: KeyNote, { patch, patches, key }: Repeated): PatchRow {
+  const first = patches.find(({ seq }) => seq > note.after);
+  const isAsked = note.asked === askedOf(key, patch) || note.payload === patch.payload;
+  const isSame = isAsked && note.tombstone === patch.tombstone;
+  if (isSame && first !== undefined) return first;
+  throw new QuipuError(
+    'IDEMPOTENCY_CONFLICT',
+    `the key ${JSON.stringify(key)} stands for another patch on turn ${patch.turn}`,
+    { context: '', key, turn: String(patch.turn) },
+  );
+}

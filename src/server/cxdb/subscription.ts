@@ -1,0 +1,282 @@
+import { NO_TURN } from '../../base/brand.ts';
+import type { TurnId } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import { keepOldest } from '../../context/turns/cut-page.ts';
+import { leadsTo } from '../../context/turns/read-pages.ts';
+import { mustGetHead, viewTurns, walkDepths } from '../../context/turns/read-turns.ts';
+import type { TurnDelta } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
+import { TurnFlag } from '../../format/turn-flags.ts';
+import { PatchFlag } from '../../wire/cxdb/patch.ts';
+import { encodePush } from '../../wire/cxdb/push.ts';
+import type { Push } from '../../wire/cxdb/push.ts';
+import { FROM_NOW, Want, decodeSubscribe } from '../../wire/cxdb/subscribe.ts';
+import { encodeError } from '../../wire/error-message.ts';
+import { MessageType } from '../../wire/message-type.ts';
+import type { LongTask } from '../request/long-tasks.ts';
+import type { Job, MessageHandler, Reply, Request, Session } from '../request/request.ts';
+import { isOwnFault, toWireError, tooMuch } from '../request/wire-error.ts';
+import { contextOf, missing } from '../request/wire-ids.ts';
+import { headParts } from './heads.ts';
+import { SubscriptionEvents } from './subscription-events.ts';
+import type { EventFilter, SubscriptionEvent } from './subscription-events.ts';
+import { toSentOpenTurn, toSentTurns } from './turn-recs.ts';
+
+// One SUBSCRIBE: first the turns that exist, then the new ones.
+// Invariants
+// - The subscription listens before it reads, so no turn falls between the two. It skips an event about a turn that it
+//   has already read. Turns of one context become its head in the order of their ids.
+// - `#last` is the head as the client knows it. Every turn after it on the chain is sent once.
+// - The subscription reads payloads only when there is room for them, so a slow client costs only records and deltas.
+
+const NO_BYTES = new Uint8Array();
+/** The number of records read at a time. */
+const CHAIN_TURNS = 64;
+/** The bytes of payloads read at a time; a larger payload is read alone. */
+const CHAIN_BYTES = 262_144;
+
+export interface SubscriptionPlan extends EventFilter {
+  readonly payloads: boolean;
+}
+
+/** A turn of the chain, or the place before the root. */
+interface Position {
+  readonly id: TurnId;
+  readonly depth: number;
+}
+
+const BEFORE_ROOT: Position = { id: NO_TURN, depth: -1 };
+
+export class Subscription implements LongTask {
+  readonly kind = 'stream';
+  readonly #engine: Engine;
+  readonly #session: Session;
+  readonly #reqId: Buffer;
+  readonly #plan: SubscriptionPlan;
+  readonly #events: SubscriptionEvents;
+  readonly #stopListening: () => void;
+  #last: Position = BEFORE_ROOT;
+  /** The open turn that the client was told of, and the number of its bytes that the client has. */
+  #open: { readonly id: TurnId; length: number } | undefined;
+  #over = false;
+
+  constructor(engine: Engine, session: Session, reqId: Buffer, plan: SubscriptionPlan) {
+    this.#engine = engine;
+    this.#session = session;
+    this.#reqId = reqId;
+    this.#plan = plan;
+    const { subscriptionBytes } = session.limits;
+    this.#events = new SubscriptionEvents(plan, subscriptionBytes, () => {
+      this.cancel(tooMuch('the subscriber is too slow; subscribe again after the last turn'));
+    });
+    this.#stopListening = engine.subscribe(
+      (change) => this.#events.note(change),
+      () => this.cancel(tooMuch('changes went by unheard; subscribe again after the last turn')),
+    );
+  }
+
+  /** Begins to send the turns after `after`. `head` is the state of the context, read after listening began. */
+  start(head: HeadRow, after: Position | undefined): void {
+    if (!this.#over) void this.#run(head, after ?? BEFORE_ROOT);
+  }
+
+  cancel(error?: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#stopListening();
+    this.#events.wake();
+    if (error === undefined) return;
+    this.#session.tasks.end(this.#reqId, this);
+    const message = toWireError(error, this.#session.knowsQuipu);
+    this.#session.push(MessageType.ERROR, this.#reqId, encodeError(message));
+  }
+
+  /** Never rejects. */
+  async #run(head: HeadRow, after: Position): Promise<void> {
+    try {
+      this.#last = after;
+      await this.#sendChain(after.depth + 1, { id: head.head, depth: head.headDepth });
+      if (this.#plan.openTurns) await this.#sendOpenTurn(head.openTurn);
+      await this.#push({ kind: 'caught-up', turn: this.#last.id });
+      while (!this.#over) {
+        const event = this.#events.next();
+        if (event === undefined) await this.#events.wait();
+        else await this.#send(event);
+      }
+    } catch (error) {
+      if (this.#over) return;
+      if (isOwnFault(error)) this.#session.failed(error);
+      this.cancel(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  async #send(event: SubscriptionEvent): Promise<void> {
+    switch (event.kind) {
+      case 'turn':
+        return this.#sendHead(event.row);
+      case 'opened':
+        if (event.row.id === this.#open?.id) return;
+        return this.#sendOpened(event.row, NO_BYTES);
+      case 'delta':
+        return this.#sendDelta(event.delta);
+      case 'patch':
+        return this.#sendPatch(event.patch);
+      case 'removed':
+        throw missing('context', this.#plan.context);
+    }
+  }
+
+  /** Sends a turn that became the head, with the turns between it and the previous head. */
+  async #sendHead(row: TurnRow): Promise<void> {
+    if (row.id <= this.#last.id) return;
+    let from = row.depth;
+    if (row.parent !== this.#last.id) {
+      const common = await this.#commonWith(row);
+      from = common.depth + 1;
+      if (this.#last !== BEFORE_ROOT && common.id !== this.#last.id) {
+        const head = { head: row.id, headDepth: row.depth };
+        await this.#push({ kind: 'head', common: common.id, ...head });
+      }
+    }
+    if (this.#open?.id === row.id) {
+      await this.#sendChain(from, { id: row.parent, depth: row.depth - 1 });
+      await this.#sendSealed(row);
+    } else await this.#sendChain(from, row);
+    this.#last = row;
+  }
+
+  async #commonWith(row: TurnRow): Promise<Position> {
+    if (this.#last === BEFORE_ROOT) return BEFORE_ROOT;
+    return (await this.#engine.commonAncestor(this.#last.id, row.id)) ?? BEFORE_ROOT;
+  }
+
+  /** Sends the turns from depth `from` up to `tip`, which is then the client's position. */
+  async #sendChain(from: number, tip: Position): Promise<void> {
+    if (tip.id === NO_TURN) return;
+    for (let depth = from; depth <= tip.depth && !this.#over; depth += CHAIN_TURNS) {
+      const end = Math.min(depth + CHAIN_TURNS - 1, tip.depth);
+      const rows = await walkDepths(this.#engine, tip.id, depth, end);
+      for (let views = await viewTurns(this.#engine, rows, 'latest'); views.length > 0;) {
+        const group = keepOldest(views, CHAIN_BYTES);
+        views = views.slice(group.length);
+        await this.#session.room();
+        for (const turn of await toSentTurns(this.#engine, group, this.#plan.payloads)) {
+          await this.#push({ kind: 'turn', ...turn });
+        }
+      }
+    }
+    this.#last = tip;
+  }
+
+  /** Sends the turn that was open when the context was read. If the turn is sealed by now, an event tells of it. */
+  async #sendOpenTurn(id: TurnId): Promise<void> {
+    this.#events.foundOpen(id);
+    if (id === NO_TURN) return;
+    const open = await this.#engine.getOpenTurn(id);
+    if (open !== undefined) await this.#sendOpened(open.row, open.bytes);
+  }
+
+  async #sendOpened(row: TurnRow, bytes: Uint8Array): Promise<void> {
+    this.#open = { id: row.id, length: bytes.length };
+    await this.#push({ kind: 'opened', ...toSentOpenTurn({ row, bytes }, true) });
+  }
+
+  async #sendDelta({ turn, offset, bytes }: TurnDelta): Promise<void> {
+    const open = this.#open;
+    if (open === undefined || open.id !== turn) return;
+    const fresh = bytes.subarray(Math.max(0, open.length - offset));
+    if (fresh.length === 0) return;
+    const at = open.length;
+    open.length += fresh.length;
+    await this.#push({ kind: 'delta', turn, offset: at, bytes: fresh });
+  }
+
+  async #sendSealed(row: TurnRow): Promise<void> {
+    this.#open = undefined;
+    if (row.payload === undefined) throw new Error(`turn ${row.id} is sealed without a payload`);
+    await this.#push({
+      kind: 'sealed',
+      turn: row.id,
+      outcome: outcomeOf(row),
+      totalLength: row.size,
+      hash: row.payload,
+    });
+  }
+
+  /** The subscription hears of patches in the whole store; it sends those on the chain of the client. */
+  async #sendPatch(patch: PatchRow): Promise<void> {
+    const turn = await this.#engine.getTurn(patch.turn);
+    if (turn === undefined || turn.depth > this.#last.depth) return;
+    const onChain = await this.#engine.ancestorAt(this.#last.id, turn.depth);
+    if (onChain?.id !== turn.id) return;
+    await this.#push({
+      kind: 'patched',
+      turn: turn.id,
+      seq: BigInt(patch.seq),
+      flags: patch.tombstone ? PatchFlag.TOMBSTONE : 0,
+      hash: patch.tombstone ? undefined : patch.payload,
+    });
+  }
+
+  async #push(push: Push): Promise<void> {
+    await this.#session.room();
+    if (!this.#over) this.#session.push(MessageType.SUBSCRIBE, this.#reqId, encodePush(push));
+  }
+}
+
+function outcomeOf({ flags }: TurnRow): 'complete' | 'aborted' | 'interrupted' {
+  if ((flags & TurnFlag.ABORTED) !== 0) return 'aborted';
+  return (flags & TurnFlag.INTERRUPTED) === 0 ? 'complete' : 'interrupted';
+}
+
+export function subscribe(engine: Engine): MessageHandler {
+  return {
+    name: 'SUBSCRIBE',
+    needs: 'read',
+    plan({ payload, reqId }: Request, session: Session): Job {
+      const { after, want, ...ids } = decodeSubscribe(payload);
+      const context = contextOf(ids.context);
+      const subscription = new Subscription(engine, session, reqId, {
+        context,
+        payloads: (want & Want.PAYLOADS) !== 0,
+        openTurns: (want & Want.OPEN) !== 0,
+        patches: (want & Want.PATCHES) !== 0,
+      });
+      const run = async (): Promise<Reply> => {
+        try {
+          const head = await mustGetHead(engine, context);
+          const position = await findPosition(engine, head, after);
+          return { parts: headParts(head), sent: () => subscription.start(head, position) };
+        } catch (error) {
+          session.tasks.cancel(reqId);
+          throw error;
+        }
+      };
+      try {
+        session.tasks.begin(reqId, subscription);
+      } catch (error) {
+        subscription.cancel();
+        throw error;
+      }
+      return { order: 'read', run };
+    },
+  };
+}
+
+/** The position of the client; undefined before the root. The position must be on the chain of the head. */
+async function findPosition(
+  engine: Engine,
+  head: HeadRow,
+  after: bigint,
+): Promise<{ id: TurnId; depth: number } | undefined> {
+  if (after === 0n || (after === FROM_NOW && head.head === NO_TURN)) return undefined;
+  if (after === FROM_NOW) return { id: head.head, depth: head.headDepth };
+  const turn = await engine.getTurn(after as TurnId);
+  if (turn !== undefined && (await leadsTo(engine, turn, head))) return turn;
+  throw new QuipuError('HEAD_MOVED', `turn ${after} does not lead to the head ${head.head}`, {
+    context: String(head.id),
+    expected: String(after),
+    head: String(head.head),
+  });
+}

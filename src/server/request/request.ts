@@ -1,0 +1,72 @@
+import type { Parts } from '../../wire/byte-writer.ts';
+import type { Frame } from '../../wire/frame.ts';
+import type { Identity, Scope } from '../access/access.ts';
+import type { BinaryLimits } from './limits.ts';
+import type { LongTasks } from './long-tasks.ts';
+
+/** A message of a client, with only the flags that count. */
+export class Request {
+  readonly type: number;
+  readonly flags: number;
+  readonly reqId: Buffer;
+  readonly payload: Buffer;
+
+  constructor({ type, reqId, payload }: Frame, flags: number) {
+    this.type = type;
+    this.flags = flags;
+    this.reqId = reqId;
+    this.payload = payload;
+  }
+}
+
+export interface Reply {
+  readonly parts: Parts;
+  /** Called when the reply is on its way, so that more frames may follow it. */
+  readonly sent?: () => void;
+}
+
+/** The place of a request among the others of its connection, see `binary/request-order.ts`. */
+export type Order =
+  /** A request that touches nothing that others see. */
+  | 'free'
+  | 'read'
+  /** A write that takes its place among the writes of the store when it begins. */
+  | 'write'
+  /** A write that takes its place some time after it began. */
+  | 'barrier';
+
+/** A request that the server has understood. */
+export interface Job {
+  readonly order: Order;
+  /** A name for hooks, where the type of the message does not say enough. */
+  readonly name?: string;
+  run(): Promise<Reply>;
+}
+
+/** The handler that answers one type of message. */
+export interface MessageHandler {
+  readonly name: string;
+  readonly needs: Scope;
+  /** Throws for a mistake in the message itself, before anything is done. */
+  plan(request: Request, session: Session): Job;
+}
+
+export type MessageTable = ReadonlyMap<number, MessageHandler>;
+
+/** The view that message handlers have of their connection. */
+export interface Session {
+  readonly identity: Identity;
+  /** True when the client speaks Quipu's extensions of the protocol. */
+  readonly knowsQuipu: boolean;
+  readonly limits: BinaryLimits;
+  /** Aborts when the connection ends. */
+  readonly signal: AbortSignal;
+  /** The tasks that go on after their reply, by request id. */
+  readonly tasks: LongTasks;
+  /** Sends a frame that answers no request. Returns at once. CLOSED when the connection has ended. */
+  push(type: number, reqId: Buffer, parts: Parts): void;
+  /** Resolves when the outlet has room for another push. CLOSED when the connection has ended. */
+  room(): Promise<void>;
+  /** Called with errors that no client waits for. */
+  failed(error: unknown): void;
+}

@@ -1,0 +1,92 @@
+import type { Hash } from '../../base/brand.ts';
+import { ByteReader } from '../byte-reader.ts';
+import { ByteWriter } from '../byte-writer.ts';
+import type { Parts } from '../byte-writer.ts';
+import { readKey, writeKey } from '../idempotency-key.ts';
+import { BATCH_ITEMS_MAX } from '../limits.ts';
+import { AppendFlag } from '../request-flags.ts';
+import { TURN_INPUT_BYTES_MIN, readTurnInput, writeTurnInput } from '../turn-input.ts';
+import type { TurnInput } from '../turn-input.ts';
+
+// Request: u64 context, u64 parent, u32 count, items, u32 key_len, key.
+// Item:    u32 flags (1: an fs root follows), turn (turn-input.ts), [hash of the fs root].
+// Reply:   u64 context, u32 count, count × { u64 turn, u32 depth, hash }.
+const ITEM_BYTES_MIN = 4 + TURN_INPUT_BYTES_MIN;
+const ITEM_HAS_FS_ROOT = 1;
+const ACK_BYTES = 44;
+
+export interface BatchItem {
+  readonly turn: TurnInput;
+  readonly fsRoot: Hash | undefined;
+}
+
+export interface AppendBatch {
+  readonly context: bigint;
+  /** The parent of the first item; 0: the head. The parent of each later item is the item before it. */
+  readonly parent: bigint;
+  readonly items: readonly BatchItem[];
+  readonly key: Uint8Array | undefined;
+  readonly expectHead: boolean;
+}
+
+export interface BatchAck {
+  readonly context: bigint;
+  readonly turns: readonly { readonly id: bigint; readonly depth: number; readonly hash: Hash }[];
+}
+
+export function appendBatchFlags(batch: AppendBatch): number {
+  return batch.expectHead ? AppendFlag.EXPECT_HEAD : 0;
+}
+
+export function encodeAppendBatch(batch: AppendBatch): Parts {
+  const writer = new ByteWriter().u64(batch.context).u64(batch.parent).u32(batch.items.length);
+  for (const { turn, fsRoot } of batch.items) {
+    writer.u32(fsRoot === undefined ? 0 : ITEM_HAS_FS_ROOT);
+    writeTurnInput(writer, turn);
+    if (fsRoot !== undefined) writer.hash(fsRoot);
+  }
+  writeKey(writer, batch.key);
+  return writer.parts();
+}
+
+export function decodeAppendBatch(payload: Uint8Array, flags: number): AppendBatch {
+  const reader = new ByteReader(payload, 'APPEND_BATCH');
+  const context = reader.u64('context_id');
+  const parent = reader.u64('parent_turn_id');
+  const count = reader.items32('item', ITEM_BYTES_MIN);
+  if (count < 1 || count > BATCH_ITEMS_MAX) {
+    throw reader.wrong('item_count', `is 1 to ${BATCH_ITEMS_MAX}, got ${count}`);
+  }
+  const items: BatchItem[] = [];
+  for (let index = 0; index < count; index += 1) items.push(readItem(reader, index));
+  const key = readKey(reader);
+  return { context, parent, items, key, expectHead: (flags & AppendFlag.EXPECT_HEAD) !== 0 };
+}
+
+function readItem(reader: ByteReader, index: number): BatchItem {
+  const flags = reader.u32('item_flags');
+  if ((flags & ~ITEM_HAS_FS_ROOT) !== 0) {
+    throw reader.wrong('item_flags', `of item ${index} has unknown bits: ${flags}`);
+  }
+  const turn = readTurnInput(reader);
+  return { turn, fsRoot: flags === 0 ? undefined : reader.hash('fs_root_hash') };
+}
+
+export function encodeBatchAck(ack: BatchAck): Parts {
+  const writer = new ByteWriter(12 + ACK_BYTES * ack.turns.length);
+  writer.u64(ack.context).u32(ack.turns.length);
+  for (const { id, depth, hash } of ack.turns) writer.u64(id).u32(depth).hash(hash);
+  return writer.parts();
+}
+
+export function decodeBatchAck(payload: Uint8Array): BatchAck {
+  const reader = new ByteReader(payload, 'APPEND_BATCH reply');
+  const context = reader.u64('context_id');
+  const count = reader.items32('turn', ACK_BYTES);
+  const turns: BatchAck['turns'][number][] = [];
+  for (let index = 0; index < count; index += 1) {
+    const id = reader.u64('turn_id');
+    turns.push({ id, depth: reader.u32('depth'), hash: reader.hash('payload_hash') });
+  }
+  return { context, turns };
+}
