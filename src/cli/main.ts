@@ -2,10 +2,9 @@
 import { homedir } from 'node:os';
 import { basename, relative } from 'node:path';
 import process from 'node:process';
-import { thisMachine } from './doctor/machine.ts';
-import { processStreams } from './process-streams.ts';
-import { runCli } from './run-cli.ts';
-import type { QuipuShell } from './shell.ts';
+import { processStreams, thisMachine } from './kit/process.ts';
+import { runCli } from './program.ts';
+import type { QuipuShell } from './kit/command.ts';
 
 // The only file of the command line that knows it runs in a process, with machine.ts, which describes it.
 // Code that loads native modules is imported on first use: `quipu doctor` must run where they do not load.

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { commonOptions, quipuKit } from './command.ts';
-import type { CommandIo } from './command.ts';
-import { toCommand, toGroup } from './verb.ts';
-import type { Noun } from './verb.ts';
-import { readVersion } from './version.ts';
-import type { QuipuShell } from './shell.ts';
+import { commonOptions, quipuKit } from './kit/command.ts';
+import type { CommandIo, QuipuShell } from './kit/command.ts';
+import { readVersion, toCommand, toGroup } from './kit/verb.ts';
+import type { Noun } from './kit/verb.ts';
+import { reportError } from './kit/report-error.ts';
+import { runProgram } from './kit/run-program.ts';
 
 export const NOUNS: readonly Noun<CommandIo>[] = [
   {
@@ -89,4 +89,13 @@ export async function createProgram(shell: QuipuShell, firstWord?: string): Prom
   }
   for (const verb of upkeepVerbs) program.addCommand(toCommand(verb, kit));
   return program;
+}
+
+/** Runs one command line of `quipu` (without the program's name) and returns its exit code: 0, 1 or 2. */
+export async function runCli(argv: readonly string[], shell: QuipuShell): Promise<number> {
+  return runProgram(await createProgram(shell, argv[0]), argv, {
+    out: (text) => shell.out(text),
+    err: (text) => shell.err(text),
+    report: (error, json) => reportError(error, json, shell),
+  });
 }

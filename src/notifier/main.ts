@@ -5,10 +5,10 @@ import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { processStreams } from '../cli/process-streams.ts';
+import { processStreams } from '../cli/kit/process.ts';
 import { localZoneName } from './cron/zone.ts';
-import { runNotifier } from './run-notifier.ts';
-import type { NotifierShell } from './shell.ts';
+import { runNotifier } from './program.ts';
+import type { NotifierShell } from './nouns/command.ts';
 
 // The only file of the command that knows which process it runs in.
 

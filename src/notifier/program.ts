@@ -1,11 +1,16 @@
-import { Command } from 'commander';
-import { readVersion } from '../cli/version.ts';
-import { toCommand, toGroup } from '../cli/verb.ts';
-import { notifierKit } from './command.ts';
+import { Command, CommanderError } from 'commander';
+import { readVersion, toCommand, toGroup } from '../cli/kit/verb.ts';
+import { Refused, notifierKit } from './nouns/command.ts';
+import type { NotifierShell } from './nouns/command.ts';
 import { daemonVerbs } from './nouns/daemon.ts';
 import { taskVerbs } from './nouns/task.ts';
 import { timerVerbs } from './nouns/timer.ts';
-import type { NotifierShell } from './shell.ts';
+import { runProgram } from '../cli/kit/run-program.ts';
+import { isQuipuError } from '../base/errors.ts';
+import { EXIT_CODE } from '../cli/kit/report-error.ts';
+import { escapeControls } from '../cli/kit/text.ts';
+import { outputHint } from '../cli/kit/process.ts';
+import { toQuipuError } from '../engine/files/disk/io-error.ts';
 
 const EXAMPLES = `
 Examples:
@@ -34,4 +39,60 @@ export function createProgram(shell: NotifierShell): Command {
     );
   for (const verb of daemonVerbs) program.addCommand(toCommand(verb, kit));
   return program;
+}
+
+/** Runs one command line of `notifier` (without the program's name) and returns its exit code: 0, 1 or 2. */
+export async function runNotifier(argv: readonly string[], shell: NotifierShell): Promise<number> {
+  return runProgram(createProgram(shell), argv, {
+    out: (text) => shell.out(text),
+    err: (text) => shell.err(text),
+    report: (error, json) => reportFailure(error, json, shell),
+  });
+}
+
+interface Told {
+  readonly error: string;
+  readonly suggestion: string;
+  readonly code: 1 | 2;
+}
+
+/**
+ * Prints `Error: <what went wrong> - <how to fix>` or, with `--json`, `{"error","suggestion"}`. Returns the exit code.
+ */
+export function reportFailure(thrown: unknown, json: boolean, shell: NotifierShell): number {
+  if ((thrown as NodeJS.ErrnoException).code === 'EPIPE') return 0;
+  const { error, suggestion, code } = tell(thrown);
+  shell.err(
+    json
+      ? `${JSON.stringify({ error, suggestion })}\n`
+      : `Error: ${escapeControls(error)} - ${escapeControls(suggestion)}\n`,
+  );
+  return code;
+}
+
+function tell(thrown: unknown): Told {
+  if (thrown instanceof Refused) {
+    return { error: thrown.message, suggestion: thrown.suggestion, code: 1 };
+  }
+  if (thrown instanceof CommanderError) {
+    const error = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
+    return { error, suggestion: 'see --help', code: 2 };
+  }
+  const { path } = thrown as NodeJS.ErrnoException;
+  const known = toQuipuError(thrown, path ?? 'the spool');
+  if (!isQuipuError(known)) {
+    const where = known.stack ?? known.message;
+    return { error: `internal error: ${where}`, suggestion: 'please report it', code: 1 };
+  }
+  const code = EXIT_CODE[known.code];
+  const suggestion = outputHint(known) ?? suggest(code, known.code);
+  return { error: known.message, suggestion, code };
+}
+
+function suggest(exit: 1 | 2, code: string): string {
+  if (exit === 2) return 'see --help';
+  if (code === 'DISK_FULL') return 'free some space and try again';
+  if (code === 'READ_ONLY' || code === 'FORBIDDEN')
+    return 'choose another folder with --home or NOTIFIER_HOME';
+  return 'see "notifier status"';
 }

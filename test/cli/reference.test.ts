@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import type { QuipuShell } from '../../src/cli/shell.ts';
+import type { QuipuShell } from '../../src/cli/kit/command.ts';
 import { readProject } from '../support/project.ts';
 
 const text = readProject('docs/reference/cli.md');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/notifier/program.ts';
-import type { NotifierShell } from '../../src/notifier/shell.ts';
+import type { NotifierShell } from '../../src/notifier/nouns/command.ts';
 import { readProject } from '../support/project.ts';
 import { NotifierRig } from './rig.ts';
 

@@ -2,7 +2,7 @@ import { Daemon } from '../../src/notifier/daemon/daemon.ts';
 import type { DaemonOptions } from '../../src/notifier/daemon/daemon.ts';
 import type { Ended, RunningCommand } from '../../src/notifier/daemon/run-command.ts';
 import { Spool } from '../../src/notifier/spool/spool.ts';
-import type { NewTask, Task } from '../../src/notifier/spool/task.ts';
+import type { NewTask, Task } from '../../src/notifier/spool/records.ts';
 import { CutDisk } from './cut-disk.ts';
 
 /** A Monday. */

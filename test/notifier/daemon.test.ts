@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Spool } from '../../src/notifier/spool/spool.ts';
-import type { Task } from '../../src/notifier/spool/task.ts';
+import type { Task } from '../../src/notifier/spool/records.ts';
 import { CutDisk, DiskFault } from './cut-disk.ts';
 import { DaemonRig, MONDAY } from './daemon-rig.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { toLaunchAgent, toSystemdUnit } from '../../src/notifier/start-unit.ts';
+import { toLaunchAgent, toSystemdUnit } from '../../src/notifier/nouns/daemon.ts';
 import { NotifierRig } from './rig.ts';
 
 const programs = { node: '/opt/no"de', notifier: '/a%b/$c', thread: '/<t>&' };

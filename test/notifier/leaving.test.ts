@@ -10,12 +10,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { runDaemon } from '../../src/notifier/daemon/run-daemon.ts';
-import { requestStop } from '../../src/notifier/daemon/stop-request.ts';
-import { ensureDaemon } from '../../src/notifier/ensure-daemon.ts';
+import { requestStop } from '../../src/notifier/daemon/daemon-note.ts';
+import { ensureDaemon } from '../../src/notifier/nouns/ensure-daemon.ts';
 import { makeSpool } from '../../src/notifier/spool/home.ts';
-import { nodeSpoolIo } from '../../src/notifier/spool/node-spool-io.ts';
+import { nodeSpoolIo } from '../../src/notifier/spool/spool-io.ts';
 import { Spool } from '../../src/notifier/spool/spool.ts';
-import type { NotifierShell } from '../../src/notifier/shell.ts';
+import type { NotifierShell } from '../../src/notifier/nouns/command.ts';
 
 const SETTINGS = { limit: 4, idleMs: 0, graceMs: 1000, waitMs: 100 };
 

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runNotifier } from '../../src/notifier/run-notifier.ts';
+import { runNotifier } from '../../src/notifier/program.ts';
 import { projectPath } from '../support/project.ts';
 
 const PROGRAM = projectPath('dist/notifier/main.js');

@@ -9,7 +9,7 @@
 import { describe, expect, it } from 'vitest';
 import { Spool } from '../../src/notifier/spool/spool.ts';
 import type { SpoolIo } from '../../src/notifier/spool/spool-io.ts';
-import type { Failure, NewTask } from '../../src/notifier/spool/task.ts';
+import type { Failure, NewTask } from '../../src/notifier/spool/records.ts';
 import { CutDisk, DiskFault } from './cut-disk.ts';
 
 const HOME = '/spool';

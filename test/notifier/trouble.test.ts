@@ -6,9 +6,9 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runDaemon } from '../../src/notifier/daemon/run-daemon.ts';
-import { nodeSpoolIo } from '../../src/notifier/spool/node-spool-io.ts';
+import { nodeSpoolIo } from '../../src/notifier/spool/spool-io.ts';
 import { Spool } from '../../src/notifier/spool/spool.ts';
-import type { Task } from '../../src/notifier/spool/task.ts';
+import type { Task } from '../../src/notifier/spool/records.ts';
 import { NotifierRig, isAlive } from './rig.ts';
 
 const ENDLESS = 'echo begin >> trace; while [ -e trace ]; do sleep 0.05; done';

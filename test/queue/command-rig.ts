@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { runThread } from '../../src/cli/thread/run-thread.ts';
+import { runThread } from '../../src/cli/thread/program.ts';
 
 export const SUBSCRIBE: readonly string[] = ['--consumer', 'w', '--handler', 'true'];
 export const PUSH: readonly string[] = ['--source', 'self', '--type', 'message', '--content', 'x'];

@@ -1,6 +1,11 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { open, rm, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Finding } from './finding.ts';
 import { fail, ok, reasonOf, warn } from './finding.ts';
-import type { Machine } from './machine.ts';
+import type { Machine } from '../kit/process.ts';
+import { toSize } from '../kit/text.ts';
 
 const NODE_MIN: readonly [number, number] = [20, 19];
 /** Packs, the index, the journal and a connection each take one open file. */
@@ -64,5 +69,103 @@ async function tryNative(check: string, works: () => Promise<boolean>): Promise<
   } catch (error) {
     const advice = 'build it for this machine: npm rebuild (with allowScripts, see README)';
     return fail(check, `does not load: ${reasonOf(error)}`, advice);
+  }
+}
+
+const FREE_BYTES_FAIL: number = 64 * 2 ** 20;
+const FREE_BYTES_WARN: number = 2 ** 30;
+const SYNCS = 24;
+/** No device that keeps its promise answers sooner; a trip to the kernel and back takes a part of this. */
+const SYNC_MICROS_MIN = 12;
+const SYNC_MICROS_SLOW = 30_000;
+
+/** File systems by their numbers in the kernel. */
+const IN_MEMORY = new Map([
+  [0x01021994, 'tmpfs'],
+  [0x858458f6, 'ramfs'],
+]);
+const ELSEWHERE = new Map([
+  [0x6969, 'NFS'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB'],
+  [0x01021997, '9p'],
+  [0x65735546, 'FUSE'],
+]);
+
+/** Checks the disk of the folder itself, or of the folder it would be made in. */
+export async function checkDisk(folder: string): Promise<readonly Finding[]> {
+  let there = folder;
+  while (!existsSync(there) && dirname(there) !== there) there = dirname(there);
+  return [await checkSpace(there), await checkFileSystem(there), await checkSync(there)];
+}
+
+async function checkSpace(folder: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const found = `${toSize(free)} free`;
+  if (free < FREE_BYTES_FAIL) return fail('disk space', found, 'free some: appends fail when full');
+  if (free < FREE_BYTES_WARN) return warn('disk space', found, 'free some before it runs out');
+  return ok('disk space', found);
+}
+
+async function checkFileSystem(folder: string): Promise<Finding> {
+  const { type } = await statfs(folder);
+  const memory = IN_MEMORY.get(type);
+  if (memory !== undefined) {
+    return warn(
+      'file system',
+      `${memory}, in memory`,
+      'a restart loses all: keep stores on a disk',
+    );
+  }
+  const remote = ELSEWHERE.get(type);
+  if (remote !== undefined) {
+    const advice = 'locks and syncs are as good as the other side makes them: prefer a local disk';
+    return warn('file system', `${remote}, not a local disk`, advice);
+  }
+  return ok('file system', `a local one (type 0x${type.toString(16)})`);
+}
+
+/** Measures the time until a small write is durable: the least cost of an append. */
+async function checkSync(folder: string): Promise<Finding> {
+  let micros: number;
+  try {
+    micros = await measureSync(folder);
+  } catch (error) {
+    const advice = 'check the owner and mode of the folder, and that its disk takes writes';
+    return fail('sync', `cannot write a file: ${reasonOf(error)}`, advice);
+  }
+  return gradeSync(micros);
+}
+
+export function gradeSync(micros: number): Finding {
+  const found = `${micros < 1000 ? `${micros.toFixed(0)} µs` : `${(micros / 1000).toFixed(1)} ms`} each`;
+  if (micros < SYNC_MICROS_MIN) {
+    const advice = 'nothing durable is that fast: a power cut may lose what was acknowledged';
+    return warn('sync', `${found}, too good to be true`, advice);
+  }
+  if (micros > SYNC_MICROS_SLOW) {
+    return warn('sync', `${found}, slow`, 'one writer alone waits that long for each append');
+  }
+  return ok('sync', found);
+}
+
+/** Returns the median, in microseconds. */
+async function measureSync(folder: string): Promise<number> {
+  const path = join(folder, `doctor-${randomBytes(4).toString('hex')}.tmp`);
+  const file = await open(path, 'wx', 0o600);
+  try {
+    const bytes = randomBytes(4096);
+    const taken: number[] = [];
+    for (let round = 0; round < SYNCS; round += 1) {
+      const start = process.hrtime.bigint();
+      await file.write(bytes, 0, bytes.length, 0);
+      await file.datasync();
+      taken.push(Number(process.hrtime.bigint() - start) / 1000);
+    }
+    return taken.toSorted((a, b) => a - b)[SYNCS / 2] ?? 0;
+  } finally {
+    await file.close();
+    await rm(path, { force: true });
   }
 }

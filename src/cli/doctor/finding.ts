@@ -1,4 +1,4 @@
-import { toTable } from '../table.ts';
+import { toTable } from '../kit/text.ts';
 
 export type Grade = 'ok' | 'warn' | 'fail';
 

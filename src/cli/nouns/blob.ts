@@ -1,17 +1,15 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { BlobInfo } from '../../store/blobs.ts';
 import type { Store } from '../../store/store.ts';
-import type { QuipuVerb } from '../command.ts';
-import { stillUsed, toErasureJson } from '../erasure.ts';
-import type { ErasureOptions } from '../erasure.ts';
-import { readInput, toFileError } from '../input.ts';
-import { openOutput } from '../output.ts';
-import { parseCount } from '../parse-argument.ts';
-import { startProgress } from '../progress-line.ts';
-import { toSize } from '../quantity.ts';
-import { toFacts } from '../table.ts';
-import { argument, option, required } from '../verb.ts';
-import type { QuipuShell } from '../shell.ts';
+import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
+import { startProgress } from '../kit/command.ts';
+import { stillUsed, toErasureJson } from './erasure.ts';
+import type { ErasureOptions } from './erasure.ts';
+import { readInput, toFileError } from '../kit/input.ts';
+import { openOutput } from '../kit/output.ts';
+import { parseCount } from '../kit/parse.ts';
+import { toFacts, toSize } from '../kit/text.ts';
+import { argument, option, required } from '../kit/verb.ts';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 

@@ -1,9 +1,9 @@
-import type { QuipuVerb } from '../command.ts';
-import { readInput, readWhole } from '../input.ts';
-import { parseCount } from '../parse-argument.ts';
-import { SESSION_OPTION, readGivenText, reportRun, watchRun } from '../run-workflow.ts';
-import type { RunningOptions } from '../run-workflow.ts';
-import { argument, option } from '../verb.ts';
+import type { QuipuVerb } from '../kit/command.ts';
+import { readInput, readWhole } from '../kit/input.ts';
+import { parseCount } from '../kit/parse.ts';
+import { SESSION_OPTION, readGivenText, reportRun, watchRun } from './workflow-output.ts';
+import type { RunningOptions } from './workflow-output.ts';
+import { argument, option } from '../kit/verb.ts';
 
 const BUNDLE_BYTES_MAX: number = 4 * 1024 * 1024;
 

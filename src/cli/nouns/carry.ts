@@ -1,9 +1,9 @@
 import type { TidyReport } from '../../session/sessions.ts';
-import type { QuipuVerb } from '../command.ts';
-import { parseDuration, parseSize } from '../parse-amount.ts';
-import { toSize } from '../quantity.ts';
-import { toSessionArgument } from '../session-argument.ts';
-import { argument, option } from '../verb.ts';
+import type { QuipuVerb } from '../kit/command.ts';
+import { parseDuration, parseSize } from '../kit/parse.ts';
+import { toSize } from '../kit/text.ts';
+import { toSessionArgument } from './session.ts';
+import { argument, option } from '../kit/verb.ts';
 import { resolve } from 'node:path';
 
 interface ForkGiven {

@@ -1,16 +1,13 @@
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { ChatInfo, NewChat } from '../../chat/chats.ts';
 import type { ChatEvent } from '../../chat/events/event.ts';
-import { showMessage } from '../chat-text.ts';
-import type { QuipuVerb } from '../command.ts';
-import { readInput, readWhole } from '../input.ts';
-import { openOutput } from '../output.ts';
-import { parseDuration, parseSize } from '../parse-amount.ts';
-import { parseCount } from '../parse-argument.ts';
-import { escapeControls, toPlainLine } from '../plain-text.ts';
-import { toSize } from '../quantity.ts';
-import { toTable } from '../table.ts';
-import { argument, option } from '../verb.ts';
+import { showMessage } from './message.ts';
+import type { QuipuVerb } from '../kit/command.ts';
+import { readInput, readWhole } from '../kit/input.ts';
+import { openOutput } from '../kit/output.ts';
+import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
+import { escapeControls, toPlainLine, toSize, toTable } from '../kit/text.ts';
+import { argument, option } from '../kit/verb.ts';
 import { InvalidArgumentError } from 'commander';
 
 const create: QuipuVerb = {

@@ -4,21 +4,21 @@ import { invalid } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
 import type { ContextUpdate, ListOptions, ReadOptions } from '../../context/contexts.ts';
 import { ContextFlag } from '../../format/context-flags.ts';
-import { KEY_OPTION, toKey } from '../append-options.ts';
-import type { KeyFlag } from '../append-options.ts';
-import type { QuipuVerb } from '../command.ts';
-import { DETAILS_OPTIONS, toDetails } from '../context-options.ts';
-import type { DetailsOptions } from '../context-options.ts';
-import { exportChain } from '../export-chain.ts';
-import type { ExportOptions } from '../export-chain.ts';
-import { mustGetContext, mustGetTurn } from '../must-get.ts';
-import { parseContextId, parseCount, parseTurnId } from '../parse-argument.ts';
-import { toPlainLine } from '../plain-text.ts';
-import { toTime } from '../quantity.ts';
-import { READ_OPTIONS, toReadOptions } from '../read-options.ts';
-import { toTurnLine } from '../show-turn.ts';
-import { toFacts, toTable } from '../table.ts';
-import { argument, option } from '../verb.ts';
+import {
+  DETAILS_OPTIONS,
+  KEY_OPTION,
+  READ_OPTIONS,
+  toDetails,
+  toKey,
+  toReadOptions,
+} from './turn-options.ts';
+import type { DetailsOptions, KeyFlag } from './turn-options.ts';
+import type { QuipuVerb } from '../kit/command.ts';
+import { exportChain, mustGetContext, mustGetTurn, toTurnLine } from './turn-output.ts';
+import type { ExportOptions } from './turn-output.ts';
+import { parseContextId, parseCount, parseTurnId } from '../kit/parse.ts';
+import { toFacts, toPlainLine, toTable, toTime } from '../kit/text.ts';
+import { argument, option } from '../kit/verb.ts';
 import { Option } from 'commander';
 
 const create: QuipuVerb = {

@@ -1,13 +1,12 @@
 import type { TurnId } from '../../base/brand.ts';
-import type { QuipuVerb } from '../command.ts';
-import { stillUsed, toErasureJson } from '../erasure.ts';
-import type { ErasureOptions } from '../erasure.ts';
-import { parseCount, parseTurnId } from '../parse-argument.ts';
-import { PAYLOAD_OPTIONS, readPayload } from '../payload-options.ts';
-import type { PayloadOptions } from '../payload-options.ts';
-import { toSize, toTime } from '../quantity.ts';
-import { toTable } from '../table.ts';
-import { argument, option, required } from '../verb.ts';
+import type { QuipuVerb } from '../kit/command.ts';
+import { stillUsed, toErasureJson } from './erasure.ts';
+import type { ErasureOptions } from './erasure.ts';
+import { parseCount, parseTurnId } from '../kit/parse.ts';
+import { PAYLOAD_OPTIONS, readPayload } from './turn-options.ts';
+import type { PayloadOptions } from './turn-options.ts';
+import { toSize, toTable, toTime } from '../kit/text.ts';
+import { argument, option, required } from '../kit/verb.ts';
 
 interface PatchGiven extends PayloadOptions {
   readonly expectSeq?: number;

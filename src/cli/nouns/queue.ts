@@ -1,11 +1,9 @@
 import { invalid } from '../../base/errors.ts';
-import type { EventType, NewEvent, PeekOptions, WorkNote } from '../../queue/queue.ts';
-import type { QuipuVerb } from '../command.ts';
-import { collect, parseCount, parseSeconds } from '../parse-argument.ts';
-import { toTable } from '../table.ts';
-import { argument, option, required } from '../verb.ts';
-import { withQueue } from '../with-queue.ts';
-import type { QuipuShell } from '../shell.ts';
+import type { EventType, NewEvent, PeekOptions, Queue, WorkNote } from '../../queue/queue.ts';
+import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
+import { collect, parseCount, parseSeconds } from '../kit/parse.ts';
+import { toTable } from '../kit/text.ts';
+import { argument, option, required } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
   name: 'create',
@@ -51,7 +49,7 @@ const info: QuipuVerb = {
     const { shell } = io;
     const info = await withQueue(io, name, (queue) => queue.info());
     if (io.json) return io.printJson(info);
-    const { toQueueText } = await import('../queue-text.ts');
+    const { toQueueText } = await import('../kit/queue-events.ts');
     await shell.out(toQueueText(info));
   },
 };
@@ -92,7 +90,7 @@ const push: QuipuVerb = {
 
 async function readPushed(shell: QuipuShell, options: PushGiven): Promise<NewEvent[]> {
   if (options.batch === true) {
-    const { readEvents } = await import('../read-events.ts');
+    const { readEvents } = await import('../kit/queue-events.ts');
     return readEvents(shell.stdin);
   }
   const { source, type, subtype, content } = options;
@@ -333,3 +331,15 @@ export const queueVerbs: readonly QuipuVerb[] = [
   work,
   follow,
 ];
+
+/** Works on a queue that exists. */
+export async function withQueue<T>(
+  io: CommandIo,
+  name: string,
+  work: (queue: Queue) => Promise<T>,
+): Promise<T> {
+  await using store = await io.openStore();
+  const queue = await store.queues.open(name, { create: false });
+  // The work is awaited here, so that the store is open until the work is done.
+  return await work(queue);
+}

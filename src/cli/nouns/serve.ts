@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { resolve } from 'node:path';
 import type { Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { invalid } from '../../base/errors.ts';
 import { parsePlace } from '../../base/place.ts';
 import { LOG_LEVELS } from '../../server/log/log-level.ts';
@@ -6,17 +9,11 @@ import type { LogLevel } from '../../server/log/log-level.ts';
 import type { ServerOptions } from '../../server/server-options.ts';
 import type { RunningServer } from '../../server/start-server.ts';
 import { tokenFileOf } from '../../server/access/token-file.ts';
-import type { CommandIo, QuipuVerb } from '../command.ts';
-import { parseDuration, parseSize } from '../parse-amount.ts';
-import { collect, parseCount } from '../parse-argument.ts';
-import { toBanner } from '../serve-banner.ts';
-import { TOKEN_FILE_OPTION } from '../token-file-option.ts';
-import type { TokenFileOption } from '../token-file-option.ts';
-import { option } from '../verb.ts';
-import { readVersion } from '../version.ts';
-import { InvalidArgumentError } from 'commander';
-import { once } from 'node:events';
-import { resolve } from 'node:path';
+import type { CommandIo, QuipuVerb } from '../kit/command.ts';
+import { collect, parseCount, parseDuration, parseSize } from '../kit/parse.ts';
+import { TOKEN_FILE_OPTION } from './token.ts';
+import type { TokenFileOption } from './token.ts';
+import { option, readVersion } from '../kit/verb.ts';
 
 interface ServeGiven extends TokenFileOption {
   readonly host: string;
@@ -78,7 +75,7 @@ export const serve: QuipuVerb = {
     const { shell } = io;
     const signal = shell.catchInterrupt();
     // These modules are loaded here: every command starts with this file, and few of them are servers.
-    const { createLog } = await import('../../server/log/log.ts');
+    const { createLog } = await import('../../server/log.ts');
     const { startServer } = await import('../../server/start-server.ts');
     const log = createLog({
       level: options.logLevel,
@@ -160,4 +157,43 @@ function parseLevel(text: string): LogLevel {
   const level = LOG_LEVELS.find((known) => known === text);
   if (level !== undefined) return level;
   throw new InvalidArgumentError(`Expected one of ${LOG_LEVELS.join(', ')}.`);
+}
+
+/** The facts that the person who started a server needs. */
+export interface ServerFacts {
+  readonly version: string;
+  readonly store: string;
+  readonly http: string;
+  readonly tcp: string;
+  /** A description of the callers that the server lets in. */
+  readonly access: string;
+  readonly tokensNeeded: boolean;
+  /** The words that call this program in a shell. */
+  readonly program: string;
+}
+
+/** Shows the addresses, and lines that can be copied into another shell as they are. */
+export function toBanner(facts: ServerFacts): string {
+  const { version, store, http, tcp, access, tokensNeeded, program } = facts;
+  const token = tokensNeeded ? [`export QUIPU_TOKEN=<a token from: ${program} token create>`] : [];
+  const lines = [
+    `Quipu ${version} is serving ${store}`,
+    '',
+    `  http    ${http}`,
+    `  tcp     ${tcp}`,
+    `  access  ${access}`,
+    '',
+    'Append the first turn from another shell:',
+    '',
+    ...[
+      `export QUIPU_STORE=${tcp}`,
+      ...token,
+      `ctx=$(${program} context create --title "my first thread")`,
+      `${program} context append $ctx --type chat.message --json-payload '{"role":"user","text":"hi"}'`,
+      `${program} context last $ctx`,
+    ].map((line) => `  ${line}`),
+    '',
+    'Ctrl-C stops it.',
+  ];
+  return `${lines.join('\n')}\n`;
 }

@@ -1,15 +1,12 @@
+import { resolve } from 'node:path';
 import { invalid } from '../../base/errors.ts';
 import type { NewEntry, SessionEntry } from '../../session/entries/session-entry.ts';
 import type { Session } from '../../session/session.ts';
-import type { QuipuVerb } from '../command.ts';
-import { parseCount, parseJson } from '../parse-argument.ts';
-import { toSize } from '../quantity.ts';
-import { readLines } from '../read-lines.ts';
-import { toSessionArgument } from '../session-argument.ts';
-import { toFacts, toTable } from '../table.ts';
-import { argument, option } from '../verb.ts';
-import type { QuipuShell } from '../shell.ts';
-import { resolve } from 'node:path';
+import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
+import { parseCount, parseJson } from '../kit/parse.ts';
+import { toFacts, toSize, toTable } from '../kit/text.ts';
+import { readLines } from '../kit/input.ts';
+import { argument, option } from '../kit/verb.ts';
 
 interface CreateGiven {
   readonly cwd?: string;
@@ -257,3 +254,8 @@ const rm: QuipuVerb = {
 };
 
 export const sessionVerbs: readonly QuipuVerb[] = [create, append, list, show, cat, artifact, rm];
+
+/** Keeps an id as it is. Resolves a path from the user's working directory. */
+export function toSessionArgument(shell: QuipuShell, text: string): string {
+  return /[/\\]/.test(text) || text.endsWith('.jsonl') ? resolve(shell.cwd, text) : text;
+}

@@ -4,21 +4,21 @@ import { isQuipuError } from '../../base/errors.ts';
 import type { CopyReport, LeftOut } from '../../copy-store.ts';
 import { nameOfPlace } from '../../postgres/address.ts';
 import type { Stats } from '../../store/maintain.ts';
-import type { CommandIo, QuipuVerb } from '../command.ts';
-import { checkDisk } from '../doctor/check-disk.ts';
-import { checkHealth } from '../doctor/check-health.ts';
-import { checkClock, checkNative, checkNode, checkOpenFiles } from '../doctor/check-machine.ts';
-import { checkOpen, checkSocket } from '../doctor/check-open.ts';
+import type { CommandIo, QuipuVerb } from '../kit/command.ts';
+import { isAddress, toAbsolute, withProgress } from '../kit/command.ts';
+import {
+  checkClock,
+  checkDisk,
+  checkNative,
+  checkNode,
+  checkOpenFiles,
+} from '../doctor/check-machine.ts';
+import { checkHealth, checkOpen, checkSocket } from '../doctor/check-server.ts';
 import { fail, ok, reasonOf, toFindingsTable, warn } from '../doctor/finding.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { Interrupted } from '../interrupt.ts';
-import { isAddress, toAbsolute } from '../locate-store.ts';
-import { toSize } from '../quantity.ts';
-import { toFacts } from '../table.ts';
-import { Unhealthy } from '../unhealthy.ts';
-import { argument, option } from '../verb.ts';
-import { readVersion } from '../version.ts';
-import { withProgress } from '../with-progress.ts';
+import { Interrupted, Unhealthy } from '../kit/report-error.ts';
+import { toFacts, toSize } from '../kit/text.ts';
+import { argument, option, readVersion } from '../kit/verb.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,16 +1,48 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
+import type { Option } from 'commander';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Scope } from '../../server/access/access.ts';
-import { changeTokenFile, readTokenFile } from '../../server/access/token-file.ts';
+import { changeTokenFile, readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { isScope, isTokenName } from '../../server/access/token-list.ts';
 import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.ts';
-import type { QuipuVerb } from '../command.ts';
-import { parseDuration } from '../parse-amount.ts';
-import { toTime } from '../quantity.ts';
-import { toTable } from '../table.ts';
-import { TOKEN_FILE_OPTION, locateTokenFile } from '../token-file-option.ts';
-import type { TokenFileOption } from '../token-file-option.ts';
-import { argument, option } from '../verb.ts';
-import { InvalidArgumentError } from 'commander';
+import type { CommandIo, QuipuVerb } from '../kit/command.ts';
+import { parseDuration } from '../kit/parse.ts';
+import { toTable, toTime } from '../kit/text.ts';
+import { argument, option } from '../kit/verb.ts';
+import { isAddress } from '../kit/command.ts';
+
+export interface TokenFileOption {
+  readonly tokenFile?: string;
+}
+
+export const TOKEN_FILE_OPTION: readonly Option[] = [
+  option(
+    '--token-file <file>',
+    "where the tokens are (default: tokens.json in the store's folder)",
+  ),
+];
+
+/** The file may be absent. The store must exist, so that a typing error makes no folder a store. */
+export function locateTokenFile(io: CommandIo, given: string | undefined): string {
+  if (given !== undefined) return resolve(io.shell.cwd, given);
+  if (isAddress(io.place)) {
+    throw invalid(
+      '--store',
+      'is an address, and tokens are kept beside the data; run this on the machine of the server with --store <dir>, or with --token-file',
+    );
+  }
+  if (existsSync(join(io.place, 'FORMAT'))) return tokenFileOf(io.place);
+  throw new QuipuError(
+    'NOT_FOUND',
+    `there is no store at ${io.place}; create one with "quipu init"`,
+    {
+      what: 'store',
+      id: io.place,
+    },
+  );
+}
 
 interface CreateGiven extends TokenFileOption {
   readonly scope?: Scope;

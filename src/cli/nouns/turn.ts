@@ -4,20 +4,23 @@ import { invalid } from '../../base/errors.ts';
 import type { ReadOptions } from '../../context/contexts.ts';
 import type { OpenTurn } from '../../context/streams/open-turn.ts';
 import type { Turn } from '../../context/turns/turn.ts';
-import { APPEND_OPTIONS, PLACE_OPTIONS, toAppendOptions } from '../append-options.ts';
-import type { AppendFlags, PlaceFlags } from '../append-options.ts';
-import type { QuipuVerb } from '../command.ts';
-import { Interrupted, untilAborted } from '../interrupt.ts';
-import { mustGetTurn } from '../must-get.ts';
-import { parseContextId, parseCount, parseTurnId } from '../parse-argument.ts';
-import { PAYLOAD_OPTIONS, readPayload } from '../payload-options.ts';
-import type { PayloadOptions } from '../payload-options.ts';
-import { printPage } from '../print-page.ts';
-import { toSize, toTime } from '../quantity.ts';
-import { PAGE_OPTIONS, READ_OPTIONS, toReadOptions } from '../read-options.ts';
-import { printTurns, toPreview } from '../show-turn.ts';
-import { toFacts } from '../table.ts';
-import { argument, option, required } from '../verb.ts';
+import {
+  APPEND_OPTIONS,
+  PAGE_OPTIONS,
+  PAYLOAD_OPTIONS,
+  PLACE_OPTIONS,
+  READ_OPTIONS,
+  readPayload,
+  toAppendOptions,
+  toReadOptions,
+} from './turn-options.ts';
+import type { AppendFlags, PayloadOptions, PlaceFlags } from './turn-options.ts';
+import type { QuipuVerb } from '../kit/command.ts';
+import { Interrupted, untilAborted } from '../kit/report-error.ts';
+import { mustGetTurn, printPage, printTurns, toPreview } from './turn-output.ts';
+import { parseContextId, parseCount, parseTurnId } from '../kit/parse.ts';
+import { toFacts, toSize, toTime } from '../kit/text.ts';
+import { argument, option, required } from '../kit/verb.ts';
 import { Option } from 'commander';
 
 interface AppendGiven extends PayloadOptions, AppendFlags {
@@ -71,7 +74,7 @@ const appendBatch: QuipuVerb = {
   async run(io, id: ContextId, options: AppendFlags) {
     const { shell } = io;
     // This module is loaded here: it hashes, and `quipu doctor` must run where the hash module does not load.
-    const { readBatch } = await import('../read-batch.ts');
+    const { readBatch } = await import('./read-batch.ts');
     const batch = await readBatch(shell.stdin);
     await using store = await io.openStore();
     const turns = await store.contexts.appendBatch(id, batch, toAppendOptions(options));

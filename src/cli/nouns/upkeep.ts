@@ -1,17 +1,15 @@
+import { isAbsolute, resolve } from 'node:path';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { GcReport } from '../../maintain/gc-report.ts';
 import type { RetainReport } from '../../maintain/retain-contexts.ts';
 import type { VerifyReport } from '../../maintain/verify-store.ts';
 import { parsePlace } from '../../base/place.ts';
-import { toBackupFacts } from '../backup-facts.ts';
-import type { QuipuVerb } from '../command.ts';
-import { parseDuration, parseSize } from '../parse-amount.ts';
-import { parseCount } from '../parse-argument.ts';
-import { toSize, toTime } from '../quantity.ts';
-import { toFacts, toTable } from '../table.ts';
-import { argument, option } from '../verb.ts';
-import { withProgress } from '../with-progress.ts';
-import { isAbsolute, resolve } from 'node:path';
+import type { QuipuVerb } from '../kit/command.ts';
+import { withProgress } from '../kit/command.ts';
+import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
+import { toFacts, toSize, toTable, toTime } from '../kit/text.ts';
+import { argument, option } from '../kit/verb.ts';
+import type { BackupReport } from '../../engine/upkeep.ts';
 
 interface GcGiven {
   readonly dryRun?: boolean;
@@ -208,4 +206,13 @@ function retainToText({ removed, kept, pinned, dryRun }: RetainReport): string {
       : toTable(['CONTEXT', 'UPDATED', 'SIZE', 'TITLE'], rows, ['CONTEXT', 'SIZE']);
   const verb = dryRun ? 'would go' : 'removed';
   return `${table}${removed.length} ${verb}, ${kept} stay, ${pinned} of them pinned\n`;
+}
+
+/** The result of a backup or a restore, for people. */
+export function toBackupFacts({ files, copiedBytes, reusedBytes }: BackupReport): string {
+  return toFacts([
+    ['files', String(files)],
+    ['copied', toSize(copiedBytes)],
+    ['there before', toSize(reusedBytes)],
+  ]);
 }

@@ -2,13 +2,11 @@ import { toHash } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { JsonObject } from '../../workflow/nodes/nodes.ts';
-import type { CommandIo, QuipuVerb } from '../command.ts';
-import { collect, parseCount, parseJson } from '../parse-argument.ts';
-import { toTime } from '../quantity.ts';
-import { readGivenText } from '../run-workflow.ts';
-import { isThread, toStepLine, toThreadTable } from '../show-workflow.ts';
-import { toFacts, toTable } from '../table.ts';
-import { argument, option, required } from '../verb.ts';
+import type { CommandIo, QuipuVerb } from '../kit/command.ts';
+import { collect, parseCount, parseJson } from '../kit/parse.ts';
+import { toFacts, toTable, toTime } from '../kit/text.ts';
+import { isThread, readGivenText, toStepLine, toThreadTable } from './workflow-output.ts';
+import { argument, option, required } from '../kit/verb.ts';
 
 interface ListGiven {
   readonly all?: boolean;

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { processStreams } from '../process-streams.ts';
-import { runThread } from './run-thread.ts';
-import type { ThreadShell } from './thread-shell.ts';
+import { processStreams } from '../kit/process.ts';
+import { runThread } from './program.ts';
+import type { ThreadShell } from './thread-queue.ts';
 
 // The only file of `thread` that knows it runs in a process.
 

@@ -1,8 +1,25 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { mustBeQueue } from '../../queue/folder.ts';
 import { SqliteQueue } from '../../queue/sqlite-queue.ts';
-import type { ThreadShell } from './thread-shell.ts';
+
+/** The shell that called `thread`: all that a command may touch besides the queue's folder. */
+export interface ThreadShell {
+  /** Standard output. Rejects with EPIPE when nobody reads on. */
+  out(data: string): Promise<void>;
+  /** Standard error. */
+  err(text: string): void;
+  /** Opened on first use. */
+  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** The script that runs, as it was called. */
+  readonly script: string;
+  /** The program that runs scripts. */
+  readonly execPath: string;
+}
 
 export interface ThreadOptions {
   readonly thread: string;
@@ -36,4 +53,49 @@ export function parseInteger(text: string): number {
 export function parseFilled(text: string): string {
   if (text !== '') return text;
   throw new InvalidArgumentError('It is empty.');
+}
+
+// The list of threads that have consumers, for `dispatch --all`: a file for each, beside the spool of the notifier that
+// wakes them. A thread is its directory and needs no entry. A thread without an entry is only not woken after a restart
+// of the machine.
+
+function placeOf({ env }: ThreadShell): string | undefined {
+  const { NOTIFIER_HOME: named, HOME: home } = env;
+  if (named !== undefined && named !== '') return join(named, 'threads');
+  return home === undefined || home === ''
+    ? undefined
+    : join(home, '.local/share/notifier/threads');
+}
+
+function entryOf(place: string, path: string): string {
+  return join(place, createHash('sha256').update(path).digest('hex').slice(0, 32));
+}
+
+/** A failure here never fails the command that calls it. */
+export function noteThread(shell: ThreadShell, path: string): void {
+  const place = placeOf(shell);
+  if (place === undefined) return;
+  try {
+    const entry = entryOf(place, path);
+    if (existsSync(entry)) return;
+    mkdirSync(place, { recursive: true, mode: 0o700 });
+    writeFileSync(entry, path, { mode: 0o600 });
+  } catch (error) {
+    const why = (error as Error).message;
+    shell.err(`Warning: ${path} will not be found by thread dispatch --all (${why})\n`);
+  }
+}
+
+/** Returns the directories of the threads. Some of them may be gone. */
+export function knownThreads(shell: ThreadShell): string[] {
+  const place = placeOf(shell);
+  if (place === undefined || !existsSync(place)) return [];
+  const paths = readdirSync(place).map((name) => readFileSync(join(place, name), 'utf8'));
+  // An entry that was cut off by a crash is not a path.
+  return paths.filter((path) => existsSync(entryOf(place, path))).toSorted();
+}
+
+export function forgetThread(shell: ThreadShell, path: string): void {
+  const place = placeOf(shell);
+  if (place !== undefined) rmSync(entryOf(place, path), { force: true });
 }

@@ -5,18 +5,22 @@ import { createQueueFolder, isQueueFolder, mustHaveBeenQueue } from '../../queue
 import { LIMIT_DEFAULT } from '../../queue/limits.ts';
 import type { EventType, NewEvent, PeekOptions } from '../../queue/queue.ts';
 import { inQueueWords } from '../../queue/sqlite/queue-error.ts';
-import { toQueueText } from '../queue-text.ts';
-import { readEvents } from '../read-events.ts';
-import { parseFilled, parseInteger, withQueue } from './thread-queue.ts';
-import type { ThreadOptions } from './thread-queue.ts';
-import { forgetThread, knownThreads, noteThread } from './known-threads.ts';
-import type { ThreadShell } from './thread-shell.ts';
+import { readEvents, toQueueText } from '../kit/queue-events.ts';
+import {
+  forgetThread,
+  knownThreads,
+  noteThread,
+  parseFilled,
+  parseInteger,
+  withQueue,
+} from './thread-queue.ts';
+import type { ThreadOptions, ThreadShell } from './thread-queue.ts';
 import { wake } from './wake.ts';
 import { InvalidArgumentError } from 'commander';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { argument, option, required } from '../verb.ts';
-import type { Verb } from '../verb.ts';
+import { argument, option, required } from '../kit/verb.ts';
+import type { Verb } from '../kit/verb.ts';
 
 /** A verb of `thread`. */
 export type ThreadVerb = Verb<ThreadShell>;

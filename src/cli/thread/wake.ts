@@ -5,8 +5,8 @@ import { info, warn } from '../../queue/files/runtime-log.ts';
 import { askNotifier } from '../../queue/notifier.ts';
 import type { NotifierWorld } from '../../queue/notifier.ts';
 import type { SqliteQueue } from '../../queue/sqlite-queue.ts';
-import { noteThread } from './known-threads.ts';
-import type { ThreadShell } from './thread-shell.ts';
+import { noteThread } from './thread-queue.ts';
+import type { ThreadShell } from './thread-queue.ts';
 
 /** The program is beside this file, in the built package. */
 const WAKER: string = fileURLToPath(new URL('./waker-main.js', import.meta.url));

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Bell } from '../../base/bell.ts';
 import type { Spool } from '../spool/spool.ts';
-import type { Task } from '../spool/task.ts';
-import { taskIdOf } from '../spool/timer.ts';
-import type { Log } from './daemon-log.ts';
-import { planClaims } from './plan-claims.ts';
+import type { Task } from '../spool/records.ts';
+import { taskIdOf } from '../spool/records.ts';
 import type { RunningCommand, startCommand } from './run-command.ts';
+import { endRun } from './run-command.ts';
 import { TimerTable } from './timer-table.ts';
-import { endRun } from './end-run.ts';
 
 // Takes tasks out of the spool and runs them.
 //
@@ -21,6 +19,8 @@ import { endRun } from './end-run.ts';
 const POLL_MS = 1000;
 /** After trouble, such as a full disk, the daemon begins nothing for this long. */
 const REST_MS = 1000;
+
+export type Log = (message: string) => void;
 
 export interface DaemonOptions {
   /** The number of tasks that run side by side. */
@@ -216,4 +216,19 @@ export class Daemon {
       this.#restUntil = this.#parts.now() + REST_MS;
     }
   }
+}
+
+export interface ClaimView {
+  /** Pending ids. The one that has waited longest is first. */
+  readonly line: readonly string[];
+  readonly running: ReadonlySet<string>;
+  /** The number of tasks that may run side by side. */
+  readonly limit: number;
+}
+
+/** Returns the tasks to start now: those first in line, but never an id beside itself. */
+export function planClaims({ line, running, limit }: ClaimView): string[] {
+  const free = Math.max(0, limit - running.size);
+  const ready = line.filter((id) => !running.has(id));
+  return [...new Set(ready)].slice(0, free);
 }

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Task } from '../spool/task.ts';
-import { endOrphans } from './end-orphans.ts';
+import fc from 'fast-check';
+import type { Task } from '../spool/records.ts';
+import { endOrphans } from './run-daemon.ts';
 import type { Ended, RunningCommand } from './run-command.ts';
-import { startCommand } from './run-command.ts';
+import { OutputTail, startCommand } from './run-command.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -109,4 +110,23 @@ describe('endOrphans', () => {
     command.kill('SIGKILL');
     await command.ended;
   });
+});
+
+it('keeps the last bytes and counts the others, in whatever pieces they come', () => {
+  const pieces = fc.array(fc.string({ unit: 'grapheme-ascii', maxLength: 30 }), { maxLength: 60 });
+  fc.assert(
+    fc.property(pieces, fc.integer({ min: 1, max: 50 }), fc.nat(60), (texts, limit, lookAt) => {
+      const tail = new OutputTail(limit);
+      let longest = 0;
+      texts.forEach((text, index) => {
+        tail.push(Buffer.from(text));
+        // Looking changes nothing.
+        if (index === lookAt) longest = Math.max(longest, tail.text.length - limit);
+      });
+      expect(longest).toBeLessThanOrEqual(0);
+      const all = texts.join('');
+      expect(tail.text).toBe(all.slice(-limit));
+      expect(tail.omittedBytes).toBe(Math.max(0, all.length - limit));
+    }),
+  );
 });

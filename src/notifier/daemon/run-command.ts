@@ -3,8 +3,7 @@ import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Task } from '../spool/task.ts';
-import { OutputTail } from './output-tail.ts';
+import type { Failure, Task } from '../spool/records.ts';
 
 // One run of a task's command, in a process group of its own.
 //
@@ -109,4 +108,66 @@ export function killGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** Keeps the end of a command's output: the last words of a command that fails say why. */
+export class OutputTail {
+  readonly #limit: number;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #omitted = 0;
+
+  constructor(limitBytes: number) {
+    this.#limit = limitBytes;
+  }
+
+  push(piece: Buffer): void {
+    // This copies the part to keep: a small slice would hold on to the whole buffer it was cut from.
+    const kept = Buffer.from(piece.subarray(Math.max(0, piece.length - this.#limit)));
+    this.#omitted += piece.length - kept.length;
+    this.#pieces.push(kept);
+    this.#bytes += kept.length;
+    // Joining at twice the limit moves each byte once or twice, however small the pieces are.
+    if (this.#bytes > 2 * this.#limit || this.#pieces.length > 1024) this.#shorten();
+  }
+
+  /** Bytes that were left out before the end. */
+  get omittedBytes(): number {
+    this.#shorten();
+    return this.#omitted;
+  }
+
+  /** The output as text. Bytes that are not UTF-8 become replacement characters. */
+  get text(): string {
+    this.#shorten();
+    return Buffer.concat(this.#pieces).toString('utf8');
+  }
+
+  #shorten(): void {
+    const all = Buffer.concat(this.#pieces);
+    const kept = Buffer.from(all.subarray(Math.max(0, all.length - this.#limit)));
+    this.#omitted += all.length - kept.length;
+    this.#pieces = [kept];
+    this.#bytes = kept.length;
+  }
+}
+
+/** Waits for the command's end. When its time is up, this asks its processes to end, and then kills them. */
+export async function endRun(
+  command: RunningCommand,
+  limits: {
+    readonly timeoutMs: number | undefined;
+    readonly graceMs: number;
+    readonly sleep: (ms: number) => Promise<void>;
+  },
+): Promise<Omit<Ended, 'reason'> & Pick<Failure, 'reason'>> {
+  const { timeoutMs, graceMs, sleep } = limits;
+  if (timeoutMs === undefined) return command.ended;
+  const late = sleep(timeoutMs).then(() => undefined);
+  const inTime = await Promise.race([command.ended, late]);
+  if (inTime !== undefined) return inTime;
+  command.kill('SIGTERM');
+  await Promise.race([command.ended, sleep(graceMs)]);
+  command.kill('SIGKILL');
+  return { ...(await command.ended), reason: 'timeout' };
 }

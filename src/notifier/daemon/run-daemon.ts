@@ -1,16 +1,16 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { takeExclusiveLock } from '../../engine/files/disk/exclusive-lock.ts';
 import { spoolFile } from '../spool/home.ts';
 import type { Spool } from '../spool/spool.ts';
-import type { DaemonOptions } from './daemon.ts';
+import type { DaemonOptions, Log } from './daemon.ts';
 import { Daemon } from './daemon.ts';
-import { writeDaemonNote } from './daemon-note.ts';
-import type { Log } from './daemon-log.ts';
-import { endOrphans } from './end-orphans.ts';
-import { startCommand } from './run-command.ts';
-import { dropStopRequest, isStopFor, isStopRequested } from './stop-request.ts';
+import { dropStopRequest, isStopFor, isStopRequested, writeDaemonNote } from './daemon-note.ts';
+import { killGroup, startCommand } from './run-command.ts';
 import { timeAfter } from './timer-table.ts';
+import type { Run } from '../spool/records.ts';
 
 export interface DaemonSetup extends DaemonOptions {
   readonly spool: Spool;
@@ -125,4 +125,68 @@ function watchFolder(path: string, changed: () => void): fs.FSWatcher[] {
   } catch {
     return [];
   }
+}
+
+const POLL_MS = 20;
+
+/**
+ * Ends the processes left from a run whose daemon died, so that its task can run again and never runs twice at once.
+ * The system may have given the number of a process to another since. So a group counts only if one of its processes
+ * carries the id of the run.
+ */
+export async function endOrphans(run: Run, graceMs: number): Promise<void> {
+  const killAt = Date.now() + graceMs;
+  if (!isGroupOf(run)) return;
+  killGroup(run.pid, 'SIGTERM');
+  while (isGroupOf(run)) {
+    if (Date.now() >= killAt) killGroup(run.pid, 'SIGKILL');
+    await sleep(POLL_MS);
+  }
+}
+
+function isGroupOf({ pid, runId }: Run): boolean {
+  return listProcesses().some((process) => groupOf(process) === pid && hasRunId(process, runId));
+}
+
+/** The numbers of the processes; none on systems that do not show them as files. */
+function listProcesses(): string[] {
+  if (!existsSync('/proc')) return [];
+  return readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name));
+}
+
+function groupOf(process: string): number | undefined {
+  // The program's name stands in parentheses and may hold any character. After it come state, parent and group.
+  const text = readOrNothing(`/proc/${process}/stat`);
+  const [, , group] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return group === undefined ? undefined : Number(group);
+}
+
+function hasRunId(process: string, runId: string): boolean {
+  const variables = readOrNothing(`/proc/${process}/environ`).split('\0');
+  return variables.includes(`NOTIFIER_RUN_ID=${runId}`);
+}
+
+/** A process may end during the look, or belong to another user. */
+function readOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+const ROTATE_BYTES = 1_000_000;
+
+/** Appends lines with their time to a file. The previous file is kept as `<file>.1`. */
+export function createLog(path: string, now: () => number): Log {
+  return (message) => {
+    const line = `[${new Date(now()).toISOString()}] ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`;
+    try {
+      const size = fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      if (size > ROTATE_BYTES) fs.renameSync(path, `${path}.1`);
+      fs.appendFileSync(path, line, { mode: 0o600 });
+    } catch {
+      // A full disk or a folder that is gone must not end the running tasks; the spool reports them.
+    }
+  };
 }

@@ -1,8 +1,7 @@
 import { isQuipuError } from '../../base/errors.ts';
-import { nextTime } from '../cron/next-time.ts';
-import { parseCron } from '../cron/parse-cron.ts';
+import { nextTime, parseCron } from '../cron/cron.ts';
 import { openZone } from '../cron/zone.ts';
-import type { Timer } from '../spool/timer.ts';
+import type { Timer } from '../spool/records.ts';
 
 interface Entry {
   readonly timer: Timer;

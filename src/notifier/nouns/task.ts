@@ -1,18 +1,14 @@
-import { recordCaller } from '../record-caller.ts';
+import { Refused, recordCaller } from './command.ts';
+import type { NotifierVerb } from './command.ts';
 import { invalid } from '../../base/errors.ts';
-import { parseDuration } from '../../cli/parse-amount.ts';
-import { toPlainLine } from '../../cli/plain-text.ts';
-import { toTime } from '../../cli/quantity.ts';
-import { toTable } from '../../cli/table.ts';
-import { argument, option, required } from '../../cli/verb.ts';
-import type { NotifierVerb } from '../command.ts';
-import { readSettings } from '../daemon-settings.ts';
+import { parseDuration } from '../../cli/kit/parse.ts';
+import { toPlainLine, toTable, toTime } from '../../cli/kit/text.ts';
+import { argument, option, required } from '../../cli/kit/verb.ts';
+import { ensureDaemon, readSettings } from './ensure-daemon.ts';
 import { isServed } from '../daemon/daemon-note.ts';
-import { ensureDaemon } from '../ensure-daemon.ts';
-import { Refused } from '../refused.ts';
 import type { Spool, TaskState } from '../spool/spool.ts';
-import { checkAuthor, checkCommand, checkId } from '../spool/task.ts';
-import type { FailedTask, Failure, Task } from '../spool/task.ts';
+import { checkAuthor, checkCommand, checkId } from '../spool/records.ts';
+import type { FailedTask, Failure, Task } from '../spool/records.ts';
 import { Option } from 'commander';
 import { randomBytes } from 'node:crypto';
 

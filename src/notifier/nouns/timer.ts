@@ -1,19 +1,13 @@
-import { recordCaller } from '../record-caller.ts';
+import { Refused, recordCaller } from './command.ts';
+import type { NotifierVerb } from './command.ts';
 import { invalid } from '../../base/errors.ts';
-import { toPlainLine } from '../../cli/plain-text.ts';
-import { toTime } from '../../cli/quantity.ts';
-import { toTable } from '../../cli/table.ts';
-import { argument, option, required } from '../../cli/verb.ts';
-import type { NotifierVerb } from '../command.ts';
-import { nextTime } from '../cron/next-time.ts';
-import { parseCron } from '../cron/parse-cron.ts';
+import { toPlainLine, toTable, toTime } from '../../cli/kit/text.ts';
+import { argument, option, required } from '../../cli/kit/verb.ts';
+import { nextTime, parseCron } from '../cron/cron.ts';
 import { openZone } from '../cron/zone.ts';
-import { readSettings } from '../daemon-settings.ts';
+import { ensureDaemon, readSettings } from './ensure-daemon.ts';
 import { timeAfter } from '../daemon/timer-table.ts';
-import { ensureDaemon } from '../ensure-daemon.ts';
-import { Refused } from '../refused.ts';
-import { checkAuthor, checkCommand, checkId } from '../spool/task.ts';
-import { MAX_TIMER_ID_CHARS } from '../spool/timer.ts';
+import { MAX_TIMER_ID_CHARS, checkAuthor, checkCommand, checkId } from '../spool/records.ts';
 
 interface AddGiven {
   readonly timerId: string;

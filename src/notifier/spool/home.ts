@@ -56,7 +56,7 @@ async function makeFolders(home: string): Promise<void> {
   const { makeFolder } = await import('../../engine/files/disk/make-folder.ts');
   const { nodeIo } = await import('../../engine/files/disk/node-io.ts');
   const { toQuipuError } = await import('../../engine/files/disk/io-error.ts');
-  const { nodeSpoolIo } = await import('./node-spool-io.ts');
+  const { nodeSpoolIo } = await import('./spool-io.ts');
   try {
     for (const folder of FOLDERS) await makeFolder(nodeIo, join(home, folder));
     await nodeSpoolIo.syncFolder(home);

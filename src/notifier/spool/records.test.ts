@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readProject } from '../../../test/support/project.ts';
 import { decodeFailedTask, decodeRun, decodeTask, decodeTimer, encodeRecord } from './records.ts';
-import type { Failure, Task } from './task.ts';
+import type { Failure, Task } from './records.ts';
 
 const task = fc.record(
   {

@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
-import type { Run } from './records.ts';
-import { decodeFailedTask, decodeRun, decodeTask, decodeTimer, encodeRecord } from './records.ts';
+import type { FailedTask, Failure, NewTask, Run, Task, Timer } from './records.ts';
+import {
+  MAX_PENDING,
+  MAX_TIMERS,
+  decodeFailedTask,
+  decodeRun,
+  decodeTask,
+  decodeTimer,
+  encodeRecord,
+} from './records.ts';
 import type { SpoolIo } from './spool-io.ts';
-import type { FailedTask, Failure, NewTask, Task } from './task.ts';
-import { MAX_PENDING } from './task.ts';
-import type { Timer } from './timer.ts';
-import { MAX_TIMERS } from './timer.ts';
 
 // The folder in which tasks wait, run and fail. Each task is one file, in the folder of its state.
 //

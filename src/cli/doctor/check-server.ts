@@ -1,0 +1,126 @@
+import { createConnection } from 'node:net';
+import { existsSync } from 'node:fs';
+import type { Finding } from './finding.ts';
+import { fail, ok, reasonOf, warn } from './finding.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import { readOwnerNote } from '../../engine/files/owner/owner-note.ts';
+import { placeOf } from '../../server/local/socket-place.ts';
+import type { Store } from '../../store/store.ts';
+
+const HEALTH_MS = 5000;
+
+/** Reads the health report that an HTTP server gives to anyone who asks. */
+export async function checkHealth(address: string, version: string): Promise<Finding> {
+  const url = new URL('/healthz', address);
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(HEALTH_MS) });
+    const said = (await response.json()) as {
+      readonly status?: unknown;
+      readonly version?: unknown;
+    };
+    if (typeof said.status !== 'string' || typeof said.version !== 'string') {
+      return fail('server', `${url.host} is not a Quipu server`, 'check the address');
+    }
+    const found = `${said.status}, version ${said.version}`;
+    if (!response.ok) return fail('server', found, 'see its log');
+    if (said.version === version) return ok('server', found);
+    return warn('server', `${found}, and this is ${version}`, 'use the same version on both sides');
+  } catch (error) {
+    const { cause } = error as Error;
+    const reason = reasonOf(cause instanceof Error && cause.message !== '' ? cause : error);
+    return fail(
+      'server',
+      `does not answer: ${reason}`,
+      'is it running? Check the address and port',
+    );
+  }
+}
+
+const CONNECT_MS = 2000;
+
+/** Opens the store as any program would, and asks the store about itself. */
+export async function checkOpen(open: () => Promise<Store>): Promise<readonly Finding[]> {
+  let store: Store;
+  const started = performance.now();
+  try {
+    store = await open();
+  } catch (error) {
+    return [gradeFailure(error)];
+  }
+  try {
+    const { turns, contexts, damage, durability, engine } = await store.maintain.stats();
+    const ms = Math.round(performance.now() - started);
+    const findings = [
+      ok('opening', `${ms} ms; ${engine} engine, ${contexts} contexts, ${turns} turns`),
+      durability === 'safe'
+        ? ok('durability', 'safe')
+        : warn('durability', 'unsafe', 'a power cut can lose the last commits; open it as safe'),
+    ];
+    const [first] = damage;
+    if (first === undefined)
+      return [...findings, ok('damage', 'none known; quipu verify reads all')];
+    const found = `${damage.length} places, first: ${first.file} at byte ${first.offset}, ${first.what}`;
+    return [...findings, fail('damage', found, 'run quipu verify, then restore from a backup')];
+  } catch (error) {
+    return [gradeFailure(error)];
+  } finally {
+    await store.close();
+  }
+}
+
+function gradeFailure(error: unknown): Finding {
+  const found = reasonOf(error);
+  if (isQuipuError(error, 'LOCKED')) {
+    return warn(
+      'opening',
+      found,
+      'wait for that process, or end it; if it hangs, kill it: nothing acknowledged is lost',
+    );
+  }
+  if (isQuipuError(error, 'UNAUTHORIZED')) {
+    return fail(
+      'token',
+      found,
+      'give a good one: --token or QUIPU_TOKEN; see quipu token list there',
+    );
+  }
+  if (isQuipuError(error, 'FORBIDDEN')) {
+    return fail('token', found, `use a token with the scope ${error.data.scope}`);
+  }
+  if (isQuipuError(error, 'UNAVAILABLE') || isQuipuError(error, 'TIMEOUT')) {
+    return fail(
+      'server',
+      found,
+      'is it running? Check the address, its log and the network between',
+    );
+  }
+  return fail('opening', found, 'what the message says; restore from a backup if data is damaged');
+}
+
+/** The socket by which other processes of this machine reach the owner. */
+export async function checkSocket(folder: string): Promise<Finding> {
+  const path = placeOf(folder, readOwnerNote(folder));
+  if (path === undefined || !existsSync(path)) return ok('socket', 'none');
+  try {
+    await connectOnce(path);
+    return ok('socket', 'answers');
+  } catch (error) {
+    const { code = reasonOf(error) } = error as NodeJS.ErrnoException;
+    if (code === 'ECONNREFUSED') {
+      return ok('socket', 'left by a process that is gone; the next owner replaces it');
+    }
+    return warn('socket', `does not answer: ${code}`, 'its owner hangs, or is another user');
+  }
+}
+
+function connectOnce(path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(path);
+    socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('no answer')));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once('error', reject);
+  });
+}

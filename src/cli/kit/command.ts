@@ -1,0 +1,209 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { Option } from 'commander';
+import type { OpenOptions } from '../../open-store.ts';
+import type { copyStore } from '../../copy-store.ts';
+import type { restoreStore } from '../../restore-store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Machine } from './process.ts';
+import { parsePlace } from '../../base/place.ts';
+import type { Place } from '../../base/place.ts';
+import { parseSeconds } from './parse.ts';
+import { option, showExamples } from './verb.ts';
+import type { Kit, Verb } from './verb.ts';
+import type { Progress } from '../../engine/engine.ts';
+import { toPlainLine } from './text.ts';
+
+/** The shell that called `quipu`: all that a command may touch besides the files it is told to read or write. */
+export interface QuipuShell {
+  /** Standard output. Resolves when there is room for more; rejects with EPIPE when nobody reads on. */
+  out(data: string | Uint8Array): Promise<void>;
+  /** Standard error. */
+  err(text: string): void;
+  /** Opened on first use, so that a command that reads nothing does not wait for a terminal. */
+  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly home: string;
+  /** True when a person watches standard error. */
+  readonly isTerminal: boolean;
+  openStore(url: string, options: OpenOptions): Promise<Store>;
+  readonly restoreStore: typeof restoreStore;
+  readonly copyStore: typeof copyStore;
+  readonly machine: Machine;
+  /** The words that call this program in a shell. */
+  readonly program: string;
+  now(): number;
+  /** From this call on, Ctrl-C and a termination request abort the signal and no longer kill. */
+  catchInterrupt(): AbortSignal;
+}
+
+const WAIT_SECONDS = 30;
+
+/** The context of a command, made from the options that every command takes. */
+export interface CommandIo {
+  readonly shell: QuipuShell;
+  readonly json: boolean;
+  /** The directory or address of the store that the command means. */
+  readonly place: string;
+  /** The place of a new store, whether or not there is one at home. */
+  readonly newPlace: string;
+  /** The token for a server: the option, or `QUIPU_TOKEN`. */
+  readonly token: string | undefined;
+  /** Throws NOT_FOUND when there is no store. */
+  openStore(place?: string): Promise<Store>;
+  /** For commands that can be the first ever: creates the store when there is none. */
+  createStore(place?: string): Promise<Store>;
+  /** Prints one value on a line of its own, as JSON. */
+  printJson(value: unknown): Promise<void>;
+}
+
+interface CommonOptions {
+  readonly store?: string;
+  readonly token?: string;
+  readonly json?: boolean;
+  readonly wait?: number;
+}
+
+/** A verb of `quipu`. */
+export type QuipuVerb = Verb<CommandIo>;
+
+export function quipuKit(shell: QuipuShell): Kit<CommandIo> {
+  return {
+    common: commonOptions,
+    help: ({ more, examples }) => showExamples(examples) + (more ?? ''),
+    toIo: (command) => toCommandIo(shell, command.optsWithGlobals<CommonOptions>()),
+  };
+}
+
+/** The options that every verb and the program itself take. Each command needs its own copies. */
+export function commonOptions(): readonly Option[] {
+  return [
+    option(
+      '--store <place>',
+      'a folder or the address of a server (default: $QUIPU_STORE, ./.quipu, ~/.quipu)',
+    ),
+    option('--token <token>', 'what to show a server (default: $QUIPU_TOKEN)'),
+    option('--json', 'print JSON, one value a line'),
+    option(
+      '--wait <seconds>',
+      `how long to wait for a process that does not answer (default: ${WAIT_SECONDS})`,
+      parseSeconds,
+    ),
+  ];
+}
+
+function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandIo {
+  const { env, cwd, home } = shell;
+  const places = { given: options.store, env, cwd, home, exists: existsSync };
+  const place = locateStore(places);
+  const token = options.token ?? (env['QUIPU_TOKEN'] || undefined);
+  const waitMs = Math.round((options.wait ?? WAIT_SECONDS) * 1000);
+  // A folder takes no token, and a server decides for itself whether to create anything.
+  const ofServer = token === undefined ? {} : { token };
+  const openAt = (at: string, create: boolean): Promise<Store> => {
+    const options: Record<Place['kind'], OpenOptions> = {
+      folder: { create, waitMs },
+      server: ofServer,
+      database: { create },
+      unknown: {},
+    };
+    return shell.openStore(at, options[parsePlace(at).kind]);
+  };
+  return {
+    shell,
+    json: options.json ?? false,
+    place,
+    newPlace: locateNewStore(places),
+    token,
+    openStore: (at = place) => openAt(at, false),
+    createStore: (at = place) => openAt(at, true),
+    printJson: (value) => shell.out(`${JSON.stringify(value)}\n`),
+  };
+}
+
+export interface StorePlaces {
+  /** The option `--store`. */
+  readonly given: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly home: string;
+  exists(path: string): boolean;
+}
+
+/** Finds the store of a command: the option, `QUIPU_STORE`, `./.quipu`, `~/.quipu`; else a new `./.quipu`. */
+export function locateStore(places: StorePlaces): string {
+  const here = locateNewStore(places);
+  if (isNamed(places) || places.exists(here)) return here;
+  const atHome = join(places.home, '.quipu');
+  return places.exists(atHome) ? atHome : here;
+}
+
+/** Finds the place of a new store: the option, `QUIPU_STORE`, or `./.quipu`. */
+export function locateNewStore({ given, env, cwd }: StorePlaces): string {
+  return toAbsolute(cwd, given ?? (env['QUIPU_STORE'] || '.quipu'));
+}
+
+/** A relative path from `cwd`; an absolute path, a URL or an address as it is. */
+export function toAbsolute(cwd: string, place: string): string {
+  const parsed = parsePlace(place);
+  const isPath = parsed.kind === 'folder' && parsed.path === place;
+  return isPath && !isAbsolute(place) ? resolve(cwd, place) : place;
+}
+
+function isNamed({ given, env }: StorePlaces): boolean {
+  return given !== undefined || Boolean(env['QUIPU_STORE']);
+}
+
+/** Returns true for every place but a folder. */
+export function isAddress(text: string): boolean {
+  return parsePlace(text).kind !== 'folder';
+}
+
+const REDRAW_MS = 100;
+const BAR_CHARS = 24;
+
+export interface ProgressLine {
+  readonly report: Progress;
+  /** Wipes the line, so that the next output starts on a clean one. */
+  end(): void;
+}
+
+/** A bar on standard error that redraws itself in place. Prints nothing when nobody watches. */
+export function startProgress(shell: QuipuShell): ProgressLine {
+  let drawnAt = -Infinity;
+  let drawn = false;
+  return {
+    report(done, total, what) {
+      const now = shell.now();
+      if (!shell.isTerminal || now - drawnAt < REDRAW_MS) return;
+      drawnAt = now;
+      drawn = true;
+      shell.err(`\r\u001b[K${toProgressText(done, total, what)}`);
+    },
+    end() {
+      if (drawn) shell.err('\r\u001b[K');
+    },
+  };
+}
+
+function toProgressText(done: number, total: number, what: string): string {
+  const name = toPlainLine(what, 32);
+  if (total <= 0) return `${name} ${done}`;
+  const part = Math.min(1, done / total);
+  const filled = Math.round(part * BAR_CHARS);
+  return `${'#'.repeat(filled)}${'.'.repeat(BAR_CHARS - filled)} ${Math.floor(part * 100)}% ${name}`;
+}
+
+/** Runs long work with a bar that is wiped before anything else is printed. */
+export async function withProgress<T>(
+  shell: QuipuShell,
+  work: (report: Progress) => Promise<T>,
+): Promise<T> {
+  const progress = startProgress(shell);
+  try {
+    return await work(progress.report);
+  } finally {
+    progress.end();
+  }
+}

@@ -1,0 +1,143 @@
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import type { QuipuShell } from './command.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
+
+const READ_BYTES = 256 * 1024;
+
+/** Yields a file in pieces, or standard input for `-`. Errors name the file as it was given. */
+export async function* readInput(shell: QuipuShell, path: string): AsyncIterable<Uint8Array> {
+  if (path === '-') {
+    yield* shell.stdin;
+    return;
+  }
+  const file = createReadStream(resolve(shell.cwd, path), { highWaterMark: READ_BYTES });
+  try {
+    yield* file as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw toFileError(error, path);
+  }
+}
+
+/** Reads the whole source, or throws TOO_LARGE without reading on. */
+export async function readWhole(
+  source: AsyncIterable<Uint8Array>,
+  limit: number,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of source) {
+    size += piece.length;
+    if (size > limit) {
+      throw new QuipuError('TOO_LARGE', `the input has more than ${limit} bytes`, {
+        what: 'input',
+        limit,
+        size,
+      });
+    }
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** Turns an error of the file system into an error of the store. */
+export function toFileError(error: unknown, path: string): Error {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') {
+    return new QuipuError('NOT_FOUND', `there is no file ${path}`, { what: 'file', id: path });
+  }
+  if (code === 'EISDIR') return invalid('file', `${path} is a directory`);
+  if (code === 'ENOSPC') {
+    return new QuipuError('DISK_FULL', `the disk is full, writing ${path}`, { path });
+  }
+  if (code === '') return error as Error;
+  return new QuipuError(
+    'IO',
+    `cannot use ${path}: ${(error as Error).message}`,
+    { path, errno: code },
+    { cause: error },
+  );
+}
+
+const LINE_FEED = 0x0a;
+
+/** Yields the lines of a stream of bytes, without their line feeds. A last line without a line feed counts as well. */
+export async function* readLines(
+  source: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncIterable<Uint8Array> {
+  for await (const lines of readLineGroups(source, maxBytes)) yield* lines;
+}
+
+/** Yields at a time all lines that end within one piece of the stream: for many lines, waiting for each takes long. */
+export async function* readLineGroups(
+  source: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncIterable<readonly Uint8Array[]> {
+  /** The parts of a line whose end has not come yet. */
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of source) {
+    const lines: Uint8Array[] = [];
+    let start = 0;
+    while (start < piece.length) {
+      const found = piece.indexOf(LINE_FEED, start);
+      const end = found === -1 ? piece.length : found;
+      size += end - start;
+      if (size > maxBytes) {
+        yield lines;
+        throw tooLong(maxBytes, size);
+      }
+      parts.push(piece.subarray(start, end));
+      start = end + 1;
+      if (found === -1) break;
+      lines.push(join(parts));
+      parts = [];
+      size = 0;
+    }
+    yield lines;
+  }
+  if (size > 0) yield [join(parts)];
+}
+
+/** Most lines lie within one piece, and need no copy. */
+function join(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts;
+  return first !== undefined && parts.length === 1 ? first : Buffer.concat(parts);
+}
+
+function tooLong(limit: number, size: number): QuipuError<'TOO_LARGE'> {
+  const message = `a line has more than ${limit} bytes`;
+  return new QuipuError('TOO_LARGE', message, { what: 'line', limit, size });
+}
+
+/**
+ * Returns the value on a line, or undefined for a blank one. Throws INVALID, with the line's number, for text that is
+ * not JSON.
+ */
+export function parseJsonLine(line: Uint8Array, number: number): unknown {
+  let text: string;
+  try {
+    text = decodeUtf8(line);
+  } catch {
+    throw invalid(`line ${number}`, 'is not valid UTF-8');
+  }
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw invalid(`line ${number}`, `is not JSON: ${(error as SyntaxError).message}`);
+  }
+}
+
+/** Runs a check of one line, so that its error can name the line. */
+export function namingLine<T>(number: number, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!isQuipuError(error)) throw error;
+    const message = `line ${number}: ${error.message}`;
+    throw new QuipuError(error.code, message, error.data, { cause: error });
+  }
+}

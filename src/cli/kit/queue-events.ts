@@ -1,0 +1,113 @@
+import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { checkEvent } from '../../queue/check-input.ts';
+import {
+  BATCH_BYTES_MAX,
+  BATCH_EVENTS_MAX,
+  CONTENT_BYTES_MAX,
+  LAG_MAX,
+} from '../../queue/limits.ts';
+import type { NewEvent, QueueInfo } from '../../queue/queue.ts';
+import { namingLine, parseJsonLine, readLineGroups } from './input.ts';
+import { toFacts, toPlainLine, toTable } from './text.ts';
+
+/** JSON escapes make a line longer than its content. */
+const LINE_BYTES_MAX = CONTENT_BYTES_MAX + (1 << 20);
+const NEEDED = ['source', 'type', 'content'];
+/** These include the fields that `pop` and `peek` print: an event that is pushed again gets its own id and time. */
+const KNOWN = new Set([...NEEDED, 'subtype', 'id', 'created_at']);
+
+/** Reads events from lines of JSON. An error names the first wrong line by its number. Blank lines do not count. */
+export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<NewEvent[]> {
+  const events: NewEvent[] = [];
+  let number = 0;
+  let bytes = 0;
+  try {
+    for await (const lines of readLineGroups(source, LINE_BYTES_MAX)) {
+      for (const line of lines) {
+        number += 1;
+        bytes += line.length;
+        const event = toEvent(line, number);
+        if (event !== undefined) events.push(event);
+      }
+      assertAtMost(BATCH_EVENTS_MAX, events.length, 'events');
+      assertAtMost(BATCH_BYTES_MAX, bytes, 'bytes');
+    }
+  } catch (error) {
+    // A line that is too long is found before it is complete.
+    if (!isQuipuError(error, 'TOO_LARGE') || error.data.what !== 'line') throw error;
+    const message = `line ${number + 1}: ${error.message}`;
+    throw new QuipuError(error.code, message, error.data, { cause: error });
+  }
+  return events;
+}
+
+function toEvent(line: Uint8Array, number: number): NewEvent | undefined {
+  const value = parseJsonLine(line, number);
+  if (value === undefined) return undefined;
+  const wrong = findWrong(value);
+  if (wrong !== undefined) throw invalid(`line ${number}`, wrong);
+  const event = value as NewEvent;
+  namingLine(number, () => checkEvent(event));
+  return event;
+}
+
+/** Returns the reason why a value cannot be an event at first sight. */
+function findWrong(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return 'is not a JSON object';
+  const missing = NEEDED.find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) return `has no "${missing}"`;
+  const unknown = Object.keys(value).find((name) => !KNOWN.has(name));
+  return unknown === undefined ? undefined : `has an unknown field ${JSON.stringify(unknown)}`;
+}
+
+function assertAtMost(limit: number, size: number, unit: string): void {
+  if (size <= limit) return;
+  throw new QuipuError('TOO_LARGE', `a batch has at most ${limit} ${unit}`, {
+    what: 'batch',
+    limit,
+    size,
+  });
+}
+
+const CELL_CHARS = 60;
+
+/** Shows everything known about a queue, for people. */
+export function toQueueText(info: QueueInfo): string {
+  const facts = toFacts([
+    ['thread', info.thread],
+    ['events', String(info.event_count)],
+    ['subscriptions', String(info.subscriptions.length)],
+  ]);
+  if (info.progress.length === 0) return facts;
+  const known = new Map(info.subscriptions.map((row) => [row.consumer_id, row]));
+  const rows = info.progress.map((consumer) => {
+    const subscription = known.get(consumer.consumer_id);
+    return [
+      consumer.consumer_id,
+      subscription === undefined ? 'unsubscribed' : consumer.state,
+      String(consumer.last_acked_id),
+      toLagText(consumer.lag),
+      toPlainLine(subscription?.filter ?? '', CELL_CHARS),
+      toPlainLine(subscription?.handler_cmd ?? '', CELL_CHARS),
+    ];
+  });
+  const headings = ['CONSUMER', 'STATE', 'ACKED', 'LAG', 'FILTER', 'HANDLER'];
+  const runs = info.progress.flatMap(({ consumer_id, handler }) =>
+    handler === undefined
+      ? []
+      : [`${consumer_id} runs since ${handler.since} as process ${handler.pid}\n`],
+  );
+  const failures = info.progress
+    .filter(({ last_error }) => last_error !== null)
+    .map((consumer) => {
+      const text = toPlainLine(consumer.last_error ?? '', 2 * CELL_CHARS);
+      return `${consumer.consumer_id} failed ${consumer.failures} times: ${text}\n`;
+    });
+  return `${facts}\n${toTable(headings, rows, ['ACKED', 'LAG'])}${[...runs, ...failures].join('')}`;
+}
+
+function toLagText(lag: number | null): string {
+  if (lag === null) return '-';
+  return lag >= LAG_MAX ? `${LAG_MAX}+` : String(lag);
+}

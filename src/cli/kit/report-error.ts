@@ -1,0 +1,152 @@
+import { CommanderError } from 'commander';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { escapeControls } from './text.ts';
+import type { QuipuShell } from './command.ts';
+import type { ErrorCode } from '../../base/errors.ts';
+import { outputHint } from './process.ts';
+
+/** Reports an error on standard error, for people or as one JSON object, and returns the exit code. */
+export function reportError(thrown: unknown, json: boolean, shell: QuipuShell): number {
+  const error = firstFailure(thrown);
+  if (isBrokenPipe(error)) return 0;
+  if (error instanceof Interrupted) return reportOther('INTERRUPTED', error.message, json, shell);
+  if (error instanceof Unhealthy) return reportOther('UNHEALTHY', error.message, json, shell);
+  const known = toQuipuError(error);
+  if (known === undefined) return reportBug(error, json, shell);
+
+  if (json) {
+    shell.err(`${JSON.stringify({ error: known })}\n`);
+  } else {
+    shell.err(`quipu: ${showLines(known.message)}\n`);
+    const hint = toHint(known);
+    if (hint !== undefined) shell.err(`hint: ${showLines(hint)}\n`);
+  }
+  return EXIT_CODE[known.code];
+}
+
+/** When closing the store fails too, the failure before it is the one to report. */
+function firstFailure(thrown: unknown): unknown {
+  let error = thrown;
+  while (error instanceof Error && error.name === 'SuppressedError' && 'suppressed' in error) {
+    error = error.suppressed;
+  }
+  return error;
+}
+
+/** The reader of a pipe has seen enough, as in `quipu context export 1 | head`. */
+function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
+}
+
+function toQuipuError(error: unknown): QuipuError | undefined {
+  if (isQuipuError(error)) return error;
+  if (!(error instanceof CommanderError)) return undefined;
+  const message = error.message.replace(/^error: /, '');
+  return new QuipuError('INVALID', message, { what: 'command line' });
+}
+
+/** The error is not an answer of the store but a fault in the program, so the place in the code helps. */
+function reportBug(error: unknown, json: boolean, shell: QuipuShell): number {
+  const message = error instanceof Error ? error.message : String(error);
+  const stack = error instanceof Error ? error.stack : undefined;
+  const shown = json ? message : `internal error: ${stack ?? message}`;
+  return reportOther('INTERNAL', shown, json, shell);
+}
+
+/** Reports errors that only the command line has. */
+function reportOther(
+  code: 'INTERNAL' | 'INTERRUPTED' | 'UNHEALTHY',
+  message: string,
+  json: boolean,
+  shell: QuipuShell,
+): number {
+  const error = { code, message, data: {} };
+  shell.err(json ? `${JSON.stringify({ error })}\n` : `quipu: ${showLines(message)}\n`);
+  return 1;
+}
+
+/** Messages quote text that users stored or typed. Line breaks are ours, other controls are not. */
+function showLines(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
+}
+
+/** The next command to type, where the command line knows better than the message. */
+export function toHint(error: QuipuError): string | undefined {
+  if (isQuipuError(error, 'NOT_FOUND') && error.data.what === 'context') {
+    return 'list the contexts with: quipu context list';
+  }
+  if (isQuipuError(error, 'HEAD_MOVED') && /^[0-9]+$/.test(error.data.context)) {
+    return `someone was faster; look again with: quipu context last ${error.data.context}`;
+  }
+  if (isQuipuError(error, 'LOCKED') && error.data.what === 'store') {
+    return 'see who has it, and whether it answers, with: quipu doctor';
+  }
+  if (isQuipuError(error, 'IDEMPOTENCY_CONFLICT')) {
+    return `that key was used for turn ${error.data.turn}; choose another key for another payload`;
+  }
+  if (isQuipuError(error, 'INVALID') && error.data.what === 'payload') {
+    return 'say what the payload is with: --encoding text, json, msgpack or bytes';
+  }
+  return outputHint(error);
+}
+
+/** 2: the input or the command line is wrong, and typing it again will not help. 1: the store refused. */
+export const EXIT_CODE: Record<ErrorCode, 1 | 2> = {
+  NOT_FOUND: 1,
+  HEAD_MOVED: 1,
+  EXISTS: 1,
+  IDEMPOTENCY_CONFLICT: 1,
+  INVALID: 2,
+  TOO_LARGE: 1,
+  CORRUPT: 1,
+  DISK_FULL: 1,
+  IO: 1,
+  CLOSED: 1,
+  READ_ONLY: 1,
+  LOCKED: 1,
+  UNAUTHORIZED: 1,
+  FORBIDDEN: 1,
+  UNAVAILABLE: 1,
+  TIMEOUT: 1,
+  UNSUPPORTED: 1,
+};
+
+/** The command did its work, and found a problem. */
+export class Unhealthy extends Error {
+  override readonly name: string = 'Unhealthy';
+}
+
+/** The person at the terminal ended the command before it was through. */
+export class Interrupted extends Error {
+  override readonly name: string = 'Interrupted';
+}
+
+/** Yields values from `source` until it ends or the signal aborts, even while no value comes. */
+export async function* untilAborted<T>(
+  source: AsyncIterable<T>,
+  signal: AbortSignal,
+): AsyncIterable<T> {
+  const iterator = source[Symbol.asyncIterator]();
+  while (!signal.aborted) {
+    const next = await nextOrAbort(iterator, signal);
+    if (next === undefined || next.done === true) return;
+    yield next.value;
+  }
+}
+
+/** Adds a listener for each piece: one promise raced against all of them would hold on to every piece. */
+async function nextOrAbort<T>(
+  iterator: AsyncIterator<T, unknown>,
+  signal: AbortSignal,
+): Promise<IteratorResult<T, unknown> | undefined> {
+  let stop: () => void = () => undefined;
+  const aborted = new Promise<undefined>((resolve) => {
+    stop = () => resolve(undefined);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([iterator.next(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

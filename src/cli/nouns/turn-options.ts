@@ -1,0 +1,166 @@
+import { Option } from 'commander';
+import type { TurnId } from '../../base/brand.ts';
+import type { AppendOptions, ContextDetails, ReadOptions } from '../../context/contexts.ts';
+import {
+  collect,
+  parseAs,
+  parseCount,
+  parseJson,
+  parseTurnId,
+  parseTurnIdOrNone,
+} from '../kit/parse.ts';
+import { option } from '../kit/verb.ts';
+import { invalid } from '../../base/errors.ts';
+import type { EncodingName } from '../../format/encoding.ts';
+import { PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
+import type { CommandIo } from '../kit/command.ts';
+import { readInput, readWhole } from '../kit/input.ts';
+
+/** The place of a new turn, and the conditions for appending it. */
+export interface PlaceFlags {
+  readonly parent?: TurnId;
+  readonly expectHead?: TurnId;
+}
+
+export interface KeyFlag {
+  readonly key?: string;
+}
+
+export interface AppendFlags extends PlaceFlags, KeyFlag {}
+
+export const PLACE_OPTIONS: readonly Option[] = [
+  option('--parent <turn>', 'go on from this turn instead of the head', parseTurnId),
+  option(
+    '--expect-head <turn>',
+    'only if this is the head (0: only if the context is empty)',
+    parseTurnIdOrNone,
+  ),
+];
+
+export const KEY_OPTION: readonly Option[] = [
+  option('--key <text>', 'sending the same key again gives the first result again'),
+];
+
+export function toKey({ key }: KeyFlag): { idempotencyKey?: string } {
+  return key === undefined ? {} : { idempotencyKey: key };
+}
+
+export const APPEND_OPTIONS: readonly Option[] = [...PLACE_OPTIONS, ...KEY_OPTION];
+
+export function toAppendOptions(flags: AppendFlags): AppendOptions {
+  const { parent, expectHead } = flags;
+  return {
+    ...(parent !== undefined && { parent }),
+    ...(expectHead !== undefined && { expectedHead: expectHead }),
+    ...toKey(flags),
+  };
+}
+
+/** The details that people give about a context. */
+export interface DetailsOptions {
+  readonly title?: string;
+  readonly kind?: string;
+  readonly label?: readonly string[];
+  readonly meta?: unknown;
+}
+
+export const DETAILS_OPTIONS: readonly Option[] = [
+  option('--title <text>', 'a title for listings'),
+  option('--kind <word>', 'what sort of thread it is'),
+  option('--label <word>', 'a label; may be given many times', collect),
+  option('--meta <json>', 'anything else to remember, as JSON', parseJson),
+];
+
+export function toDetails(options: DetailsOptions): ContextDetails {
+  const { title, kind, label, meta } = options;
+  return {
+    ...(title !== undefined && { title }),
+    ...(kind !== undefined && { kind }),
+    ...(label !== undefined && { labels: label }),
+    ...(meta !== undefined && { meta }),
+  };
+}
+
+// The source of a payload. There is exactly one source. Its content is stored byte for byte, after a check that it
+// matches its encoding.
+
+export interface PayloadOptions {
+  readonly jsonPayload?: string;
+  readonly text?: string;
+  readonly file?: string;
+  readonly stdin?: boolean;
+  readonly encoding?: EncodingName;
+}
+
+export interface PayloadGiven {
+  readonly payload: unknown;
+  readonly encoding: EncodingName;
+}
+
+const SOURCES = '--json-payload, --text, --file or --stdin';
+
+const ENCODINGS: EncodingName[] = ['text', 'json', 'msgpack', 'bytes'];
+
+export const PAYLOAD_OPTIONS: readonly Option[] = [
+  option('--json-payload <json>', 'the payload as JSON text'),
+  option('--text <text>', 'the payload as plain text'),
+  option('--file <path>', 'the payload is what this file holds'),
+  option('--stdin', 'the payload is what standard input gives'),
+  new Option(
+    '--encoding <name>',
+    'what the payload is (default: json for --json-payload, else text)',
+  ).choices(ENCODINGS),
+];
+
+/** Reads the one source that was named. Nothing is stored when the content is not valid. */
+export async function readPayload(io: CommandIo, options: PayloadOptions): Promise<PayloadGiven> {
+  const { jsonPayload, text, file, stdin } = options;
+  const given = [jsonPayload, text, file, stdin].filter((source) => source !== undefined);
+  if (given.length !== 1) {
+    const problem = given.length === 0 ? 'is missing' : `was given ${given.length} times`;
+    throw invalid('payload', `${problem}; name exactly one of ${SOURCES}`);
+  }
+  if (jsonPayload !== undefined) return fromJsonText(jsonPayload, options.encoding ?? 'json');
+  if (text !== undefined) return fromText(text, options.encoding ?? 'text');
+
+  const path = file ?? '-';
+  const payload = await readWhole(readInput(io.shell, path), PAYLOAD_BYTES_MAX);
+  return { payload, encoding: options.encoding ?? 'text' };
+}
+
+function fromJsonText(text: string, encoding: EncodingName): PayloadGiven {
+  if (encoding === 'json') return { payload: Buffer.from(text), encoding };
+  if (encoding !== 'msgpack') throw invalid('--encoding', 'is json or msgpack for --json-payload');
+  try {
+    return { payload: JSON.parse(text) as unknown, encoding };
+  } catch (error) {
+    throw invalid('--json-payload', `is not JSON: ${(error as SyntaxError).message}`);
+  }
+}
+
+function fromText(text: string, encoding: EncodingName): PayloadGiven {
+  if (encoding !== 'text') throw invalid('--encoding', 'is text for --text; use --stdin or --file');
+  return { payload: text, encoding };
+}
+
+/** The options of every command that prints turns. */
+export const READ_OPTIONS: readonly Option[] = [
+  option('--as <when>', 'patches in force: latest, original or the number of a patch', parseAs),
+  option('--no-payload', 'leave the payloads out'),
+];
+
+/** Pages also have a limit in bytes. */
+export const PAGE_OPTIONS: readonly Option[] = [
+  ...READ_OPTIONS,
+  option('--max-bytes <n>', 'end the page before its payloads exceed this', parseCount),
+];
+
+/** Picks the options of a read from a command's options. */
+export function toReadOptions(options: ReadOptions): ReadOptions {
+  const { payload, as, maxBytes } = options;
+  return {
+    ...(payload !== undefined && { payload }),
+    ...(as !== undefined && { as }),
+    ...(maxBytes !== undefined && { maxBytes }),
+  };
+}

@@ -1,0 +1,115 @@
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import type { Turn } from '../../context/turns/turn.ts';
+import type { CommandIo, QuipuShell } from '../kit/command.ts';
+import { toPlainLine, toSize, toTable, toTime } from '../kit/text.ts';
+import type { ReadOptions, TurnPage } from '../../context/contexts.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { Context } from '../../context/context.ts';
+import type { Store } from '../../store/store.ts';
+import { openOutput } from '../kit/output.ts';
+import { startProgress } from '../kit/command.ts';
+import { toReadOptions } from './turn-options.ts';
+
+const PREVIEW_CHARS = 60;
+
+/** Prints a table for people, one JSON object a line for machines. */
+export async function printTurns(io: CommandIo, turns: readonly Turn[]): Promise<void> {
+  if (io.json) {
+    for (const turn of turns) await io.printJson(turn);
+    return;
+  }
+  if (turns.length === 0) return;
+  const headings = ['TURN', 'DEPTH', 'TYPE', 'CREATED', 'SIZE', 'PAYLOAD'];
+  const rows = turns.map((turn) => [
+    String(turn.id),
+    String(turn.depth),
+    turn.type,
+    toTime(turn.createdAt),
+    toSize(turn.size),
+    toPreview(turn),
+  ]);
+  await io.shell.out(toTable(headings, rows, ['TURN', 'DEPTH', 'SIZE']));
+}
+
+/** Shows a turn on one line, for output that goes on while turns arrive. */
+export function toTurnLine(turn: Turn): string {
+  const facts = `${turn.id}  ${toTime(turn.createdAt)}  ${toPlainLine(turn.type, PREVIEW_CHARS)}`;
+  return `${facts}  ${toPreview(turn)}`.trimEnd() + '\n';
+}
+
+/** Shows the start of the payload, and the special facts of the turn, on one line. */
+export function toPreview(turn: Turn): string {
+  const because = turn.reason === undefined ? '' : `: ${turn.reason}`;
+  const marks = [
+    ...(turn.state === 'open' ? ['(open)'] : []),
+    ...(turn.outcome === undefined ? [] : [`(${turn.outcome}${because})`]),
+    ...(turn.tombstone ? [`(tombstone${because})`] : []),
+    ...(turn.patched && !turn.tombstone ? ['(patched)'] : []),
+  ];
+  return toPlainLine([...marks, toPayloadText(turn)].join(' ').trim(), PREVIEW_CHARS);
+}
+
+function toPayloadText(turn: Turn): string {
+  try {
+    const { payload } = turn.toJSON();
+    if (payload === undefined) return '';
+    if (typeof turn.encoding === 'number' || turn.encoding === 'bytes') return '(bytes)';
+    return typeof payload === 'string' && turn.encoding === 'text'
+      ? payload
+      : JSON.stringify(payload);
+  } catch (error) {
+    if (isQuipuError(error, 'INVALID')) return `(not valid ${turn.encoding})`;
+    throw error;
+  }
+}
+
+/** Prints the turns of a page, and tells people how to see the page before: `back` and the cursor. */
+export async function printPage(io: CommandIo, page: TurnPage, back: string): Promise<void> {
+  await printTurns(io, page.turns);
+  if (page.cursor === undefined) return;
+  const note = io.json
+    ? JSON.stringify({ cursor: String(page.cursor) })
+    : `older: ${back} ${page.cursor}`;
+  io.shell.err(`${note}\n`);
+}
+
+// Library reads return undefined for an absent thing. A person who names a thing wants to be told that it is absent.
+
+export async function mustGetContext(store: Store, id: ContextId): Promise<Context> {
+  const context = await store.contexts.get(id);
+  if (context !== undefined) return context;
+  throw new QuipuError('NOT_FOUND', `there is no context ${id}`, { what: 'context', id: `${id}` });
+}
+
+export async function mustGetTurn(store: Store, id: TurnId, options: ReadOptions): Promise<Turn> {
+  const turn = await store.contexts.turn(id, options);
+  if (turn !== undefined) return turn;
+  throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: `${id}` });
+}
+
+export interface ExportOptions extends ReadOptions {
+  readonly out?: string;
+}
+
+/** Writes the turns from the root to `tip`, one JSON object a line, to standard output or a file. */
+export async function exportChain(
+  shell: QuipuShell,
+  store: Store,
+  tip: { readonly id: TurnId; readonly depth: number } | undefined,
+  options: ExportOptions,
+): Promise<void> {
+  await using output = await openOutput(shell, options.out);
+  const progress = startProgress(shell);
+  try {
+    const turns = tip === undefined ? [] : store.contexts.chain(tip.id, toReadOptions(options));
+    for await (const turn of turns) {
+      await output.write(`${JSON.stringify(turn)}\n`);
+      // A bar in the middle of the printed output would only disturb.
+      if (options.out !== undefined)
+        progress.report(turn.depth + 1, (tip?.depth ?? 0) + 1, 'turns');
+    }
+  } finally {
+    progress.end();
+  }
+  await output.complete();
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { CliRig } from '../../test/cli/rig.ts';
+import { QuipuError } from '../base/errors.ts';
+import type { Store } from '../store/store.ts';
+import { createProgram } from './program.ts';
+import type { QuipuShell } from './kit/command.ts';
+
+/** `context create` and so on, each as it is typed. */
+async function everyCommand(): Promise<string[][]> {
+  return (await createProgram({} as QuipuShell)).commands.flatMap((command) =>
+    command.commands.length === 0
+      ? [[command.name()]]
+      : command.commands.map((verb) => [command.name(), verb.name()]),
+  );
+}
+
+const COMMANDS = await everyCommand();
+
+describe('help', () => {
+  it.each(COMMANDS)('of %s %s has an example of itself', async (...words) => {
+    using rig = new CliRig();
+    const argv = words.filter((word) => typeof word === 'string');
+    const { code, out, err } = await rig.run(...argv, '--help');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain(`Usage: quipu ${argv.join(' ')}`);
+    expect(out).toMatch(new RegExp(`Examples:\\n(?:  \\$ .*\\n)*  \\$ .*quipu ${argv.join(' ')}`));
+  });
+
+  it('goes to standard error with 2 when a command is missing', async () => {
+    using rig = new CliRig();
+    for (const argv of [[], ['context'], ['blob']]) {
+      const { code, out, err } = await rig.run(...argv);
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain('Usage: quipu');
+    }
+  });
+
+  it('has the version', async () => {
+    using rig = new CliRig();
+    expect((await rig.run('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('errors', () => {
+  it('of the command line have 2 and name the word', async () => {
+    using rig = new CliRig();
+    const { code, out, err } = await rig.run('context', 'lst');
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/^quipu: unknown command 'lst'\n\(Did you mean .*\?\)\n$/);
+    expect(await rig.run('context', 'list', 'too', 'many')).toMatchObject({ code: 2 });
+  });
+
+  it('are one JSON object on standard error with --json', async () => {
+    using rig = new CliRig();
+    const { code, out, err } = await rig.run('context', 'list', '--limt', '3', '--json');
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(JSON.parse(err)).toMatchObject({
+      error: { code: 'INVALID', data: { what: 'command line' } },
+    });
+  });
+
+  it('that nobody foresaw show where they come from', async () => {
+    using rig = new CliRig();
+    rig.open = () => Promise.reject(new TypeError('a fault'));
+    const { code, err } = await rig.run('stats');
+    expect(code).toBe(1);
+    expect(err).toMatch(/^quipu: internal error: TypeError: a fault\n +at /);
+    expect(JSON.parse((await rig.run('stats', '--json')).err)).toEqual({
+      error: { code: 'INTERNAL', message: 'a fault', data: {} },
+    });
+  });
+
+  it('of the work are told before those of closing the store', async () => {
+    using rig = new CliRig();
+    await rig.run('init');
+    const full = new QuipuError('DISK_FULL', 'the disk is full', { path: 'journal' });
+    rig.open = async () => {
+      const fail = (): Promise<never> => Promise.reject(full);
+      const close = (): Promise<never> => Promise.reject(new Error('closing failed too'));
+      return { maintain: { checkpoint: fail }, [Symbol.asyncDispose]: close } as unknown as Store;
+    };
+    expect(await rig.run('checkpoint')).toEqual({
+      code: 1,
+      out: '',
+      err: 'quipu: the disk is full\n',
+    });
+  });
+
+  it('cannot write to the terminal what was typed', async () => {
+    using rig = new CliRig();
+    const { err } = await rig.run('context', '\u001b[2J');
+    expect(err).toContain('\\u001b[2J');
+  });
+});
+
+describe('the store', () => {
+  it('is named before or after the command', async () => {
+    using rig = new CliRig();
+    await rig.run('--store', 'a', 'context', 'create');
+    expect((await rig.run('context', 'create', '--store', 'a')).out).toBe('2\n');
+    expect((await rig.run('context', 'create', '--store', 'b')).out).toBe('1\n');
+  });
+
+  it('is waited for as long as one says', async () => {
+    using rig = new CliRig();
+    await rig.run('init');
+    const open = rig.open.bind(rig);
+    const waits: unknown[] = [];
+    rig.open = (url, options) => {
+      waits.push(options?.waitMs);
+      return open(url, options);
+    };
+    await rig.run('checkpoint');
+    await rig.run('checkpoint', '--wait', '0');
+    expect(waits).toEqual([30_000, 0]);
+    const locked = new QuipuError('LOCKED', 'in use', { what: 'store', owner: 'process 1' });
+    rig.open = () => Promise.reject(locked);
+    expect(await rig.run('checkpoint')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^quipu: in use\nhint: .*quipu doctor\n$/) as string,
+    });
+  });
+});

@@ -1,0 +1,140 @@
+import { Command, CommanderError } from 'commander';
+import { readVersion, showExamples, toCommand } from '../kit/verb.ts';
+import type { Kit } from '../kit/verb.ts';
+import type { ThreadShell } from './thread-queue.ts';
+import { threadVerbs } from './verbs.ts';
+import { runProgram } from '../kit/run-program.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import type { ErrorCode, QuipuError } from '../../base/errors.ts';
+import { quoteForShell } from '../../queue/notifier.ts';
+import { escapeControls } from '../kit/text.ts';
+import { outputHint } from '../kit/process.ts';
+
+const END = `
+More: thread --help --verbose, and thread <command> --help --verbose
+Exit codes: 0 done, 1 it cannot be done, 2 the command line or the input is wrong.`;
+
+const EXAMPLES = `
+Examples:
+  $ thread init ./inbox
+  $ thread subscribe --thread ./inbox --consumer worker-1 --handler "./work.sh"
+  $ thread push --thread ./inbox --source internal:dm:default:warden --type message --content hello
+  $ thread pop --thread ./inbox --consumer worker-1 --last-event-id 0
+  $ thread info --thread ./inbox
+`;
+
+/** `verbose`: every help has examples and explanations. */
+export function createThreadProgram(shell: ThreadShell, verbose: boolean): Command {
+  const program = new Command('thread')
+    .description('Durable event queues in directories.')
+    .version(readVersion())
+    .addHelpText('after', verbose ? EXAMPLES + END : END);
+  const kit: Kit<ThreadShell> = {
+    common: () => [],
+    toIo: () => shell,
+    help: ({ name, more = '', examples }) =>
+      verbose ? more + showExamples(examples) : `\nMore: thread ${name} --help --verbose`,
+  };
+  for (const verb of threadVerbs) program.addCommand(toCommand(verb, kit));
+  return program;
+}
+
+const VERBOSE = '--verbose';
+
+/** Runs one command line of `thread` (without the program's name) and returns its exit code. */
+export async function runThread(argv: readonly string[], shell: ThreadShell): Promise<number> {
+  // The word belongs to the help alone, so that it is an unknown option anywhere else.
+  const asksHelp = argv.includes('--help') || argv.includes('-h') || argv[0] === 'help';
+  const verbose = asksHelp && argv.includes(VERBOSE);
+  const words = verbose ? argv.filter((word) => word !== VERBOSE) : argv;
+  return runProgram(createThreadProgram(shell, verbose), words, {
+    out: (data) => shell.out(data),
+    err: (text) => shell.err(text),
+    report: (error, json) => reportThreadError(error, json, { shell, argv }),
+  });
+}
+
+const USAGE = 2;
+const LOGIC = 1;
+
+interface Told {
+  readonly error: string;
+  readonly suggestion: string;
+  readonly exit: 1 | 2;
+}
+
+const SUGGESTIONS: Partial<Record<ErrorCode, string>> = {
+  TOO_LARGE: 'push less at a time, or put large data elsewhere and push a reference to it',
+  DISK_FULL: 'free some space and try again; nothing was stored',
+  READ_ONLY: 'check the owner and mode of the directory and of the files in it',
+  LOCKED: 'try again',
+  IO: 'check the disk and the permissions',
+};
+
+/** The command line that went wrong. */
+export interface ThreadCall {
+  readonly shell: ThreadShell;
+  readonly argv: readonly string[];
+}
+
+/** Prints `Error: <what went wrong> - <how to fix>`, or the two as JSON, on standard error. */
+export function reportThreadError(thrown: unknown, json: boolean, call: ThreadCall): number {
+  if (isBrokenPipe(thrown)) return 0;
+  const { error, suggestion, exit } = toTold(thrown, call.argv);
+  if (json) call.shell.err(`${JSON.stringify({ error, suggestion })}\n`);
+  else call.shell.err(`Error: ${escapeControls(error)} - ${suggestion}\n`);
+  return exit;
+}
+
+function toTold(thrown: unknown, argv: readonly string[]): Told {
+  if (thrown instanceof CommanderError) {
+    const error = thrown.message.replace(/^error: /, '');
+    return { error, suggestion: suggestUsage(error, argv), exit: USAGE };
+  }
+  if (!isQuipuError(thrown)) {
+    const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    return { error, suggestion: 'this is a fault of the program; please report it', exit: LOGIC };
+  }
+  const { code, message } = thrown;
+  const exit = code === 'INVALID' || code === 'TOO_LARGE' ? USAGE : LOGIC;
+  const suggestion =
+    code === 'INVALID' ? suggestUsage(message, argv) : suggestionFor(thrown, threadIn(argv));
+  return { error: message, suggestion, exit };
+}
+
+/** Names the missing part, where one is missing, and the help to read. */
+function suggestUsage(error: string, [command = '']: readonly string[]): string {
+  const help = /^[a-z]+$/.test(command) ? `thread ${command} --help --verbose` : 'thread --help';
+  const [, missing] =
+    /^required option '(--[^']+)' (?:is not given|not specified)/.exec(error) ?? [];
+  return missing === undefined ? `see ${help}` : `add ${missing}; see ${help}`;
+}
+
+/** The option as it was given, for commands that are to be run in the same place. */
+function threadIn(argv: readonly string[]): string {
+  const at = argv.indexOf('--thread');
+  const given = at === -1 ? argv.find((word) => word.startsWith('--thread=')) : argv[at + 1];
+  return `--thread ${given === undefined ? '<path>' : quoteForShell(given.replace(/^--thread=/, ''))}`;
+}
+
+function suggestionFor(error: QuipuError, thread: string): string {
+  const { code, data } = error;
+  const what = 'what' in data ? data.what : '';
+  const id = quoteForShell('id' in data ? String(data.id) : '');
+  if (code === 'NOT_FOUND' && what === 'thread') return `run first: thread init ${id}`;
+  if (code === 'NOT_FOUND' && what === 'subscription') {
+    return `subscribe it with: thread subscribe ${thread} --consumer ${id} --handler <cmd>`;
+  }
+  if (code === 'EXISTS' && what === 'subscription') {
+    return `run first: thread unsubscribe ${thread} --consumer ${id}, then subscribe again`;
+  }
+  if (code === 'EXISTS') return 'use it as it is, or choose another directory';
+  if (code === 'CORRUPT') {
+    return `run: thread verify ${thread} --repair, which takes what it can from events.jsonl; or restore a backup`;
+  }
+  return outputHint(error) ?? SUGGESTIONS[code] ?? 'see thread --help';
+}
+
+function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
+}
