@@ -75,7 +75,7 @@ export const serve: QuipuVerb = {
     const { shell } = io;
     const signal = shell.catchInterrupt();
     // These modules are loaded here: every command starts with this file, and few of them are servers.
-    const { createLog } = await import('../../server/log.ts');
+    const { createLog } = await import('../../server/log/log.ts');
     const { startServer } = await import('../../server/start-server.ts');
     const log = createLog({
       level: options.logLevel,
