@@ -157,7 +157,7 @@ async function findLeftOut({ engine, folder }: Place): Promise<LeftOut[]> {
 }
 
 async function countSessions(engine: Engine): Promise<number> {
-  const { SESSIONS_PREFIX } = await import('./session/keep/doc-names.ts');
+  const { SESSIONS_PREFIX } = await import('./session/records/session-refs.ts');
   let count = 0;
   for (let after: string | undefined; ;) {
     const names = await engine.listDocs(SESSIONS_PREFIX, 1000, after);

@@ -105,43 +105,38 @@ export type {
   WorkNote,
   WorkOptions,
 } from './queue/queue.ts';
-export { BlobFiles } from './session/blob-files.ts';
-export type { BlobFile } from './session/blob-files.ts';
-export { OutputSink } from './session/sink/output-sink.ts';
-export { describeOutput } from './session/sink/sink-options.ts';
-export type { OutputSummary, SinkOptions } from './session/sink/sink-options.ts';
-export type { ArtifactDraft } from './session/artifacts/artifact-draft.ts';
-export type { Artifacts, SavedArtifact } from './session/artifacts/artifacts.ts';
-export type { ForkReport, SessionForkOptions } from './session/carry/fork-session.ts';
-export type { MoveReport } from './session/carry/move-session.ts';
-export type { SessionWarning } from './session/entries/hydrate-entry.ts';
 export {
+  BlobFiles,
   prepareEntryForPersistence,
   prepareEntryForPersistenceSync,
   resolveBlobRefsInEntries,
   resolveBlobRefsInEntriesSync,
-} from './session/entries/seed-names.ts';
-export type { EntryBlobs } from './session/entries/seed-names.ts';
+} from './session/entries/blob-files.ts';
+export type { BlobFile, EntryBlobs } from './session/entries/blob-files.ts';
+export { OutputSink, describeOutput } from './session/sink/output-sink.ts';
+export type { OutputSummary, SinkOptions } from './session/sink/output-sink.ts';
+export type { ArtifactDraft, Artifacts, SavedArtifact } from './session/artifacts/artifacts.ts';
+export type { ForkReport, SessionForkOptions } from './session/carry/fork-session.ts';
+export type { MoveReport } from './session/carry/move-session.ts';
+export type { SessionWarning } from './session/entries/hydrate-entry.ts';
 export type { NewEntry, SessionEntry, SessionHeader } from './session/entries/session-entry.ts';
 export type {
-  LoadedEntry,
   Session,
-  SessionLastOptions,
-  SessionReadOptions,
-  SessionView,
   SinkRequest,
-} from './session/session.ts';
-export type {
-  ExportReport,
   NewSession,
-  SessionDetails,
   SessionOptions,
   Sessions,
   SessionsPage,
-  SessionSummary,
-  TidyOptions,
-  TidyReport,
 } from './session/sessions.ts';
+export type {
+  SessionView,
+  SessionReadOptions,
+  SessionLastOptions,
+  LoadedEntry,
+} from './session/log/read-entries.ts';
+export type { TidyReport, TidyOptions } from './session/keep/tidy-sessions.ts';
+export type { SessionSummary, SessionDetails } from './session/keep/describe-session.ts';
+export type { ExportReport } from './session/carry/export-session.ts';
 export type { LineRange } from './session/urls/read-range.ts';
 export type { Resource } from './session/urls/resolve-url.ts';
 export type {

@@ -42,7 +42,7 @@ async function restoreSessionFiles(
     await Promise.all([
       import('./engine/files/open-files-engine.ts'),
       import('./engine/files/disk/plain-files-io.ts'),
-      import('./session/keep/registry.ts'),
+      import('./session/records/registry.ts'),
       import('./session/keep/backup-sessions.ts'),
     ]);
   const engine = await openFilesEngine(to);

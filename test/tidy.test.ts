@@ -36,7 +36,6 @@ const LAYERS_WITH_CYCLES: readonly string[] = [
   'engine/postgres',
   'queue',
   'server',
-  'session',
   'workflow',
 ];
 

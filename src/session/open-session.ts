@@ -1,27 +1,26 @@
-import type { Engine } from '../engine/engine.ts';
-import type { Io, IoFile } from '../engine/io.ts';
 import { checkString } from '../base/check-text.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
-import type { ArtifactDraft } from './artifacts/artifact-draft.ts';
-import type { Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Io, IoFile } from '../engine/io.ts';
+import type { ArtifactDraft, Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
 import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
-import type { MoveReport, MoveTarget } from './carry/move-session.ts';
-import { toTarget } from './carry/move-session.ts';
+import { toTarget, type MoveReport, type MoveTarget } from './carry/move-session.ts';
 import type { ReadBlob } from './entries/hydrate-entry.ts';
 import type { NewEntry, SessionEntry, SessionHeader } from './entries/session-entry.ts';
+import { readSums } from './files/file-sums.ts';
 import type { EntryWriter } from './log/entry-writer.ts';
-import { readHeader, withFile } from './log/open-session-file.ts';
-import { ReadNotes, readAllEntries, readLastEntries } from './log/read-entries.ts';
-import type { OpenLog } from './log/read-entries.ts';
-import type {
-  LoadedEntry,
-  Session,
-  SessionLastOptions,
-  SessionReadOptions,
-  SessionView,
-  SinkRequest,
-} from './session.ts';
-import { readSums } from './sums/file-sums.ts';
+import {
+  ReadNotes,
+  readAllEntries,
+  readLastEntries,
+  type OpenLog,
+  type LoadedEntry,
+  type SessionLastOptions,
+  type SessionReadOptions,
+  type SessionView,
+} from './log/read-entries.ts';
+import { readHeader, withFile } from './log/session-file.ts';
+import type { Session, SinkRequest } from './sessions.ts';
 import { OutputSink } from './sink/output-sink.ts';
 import type { LineRange } from './urls/read-range.ts';
 import type { Resource } from './urls/resolve-url.ts';

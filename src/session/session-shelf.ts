@@ -4,49 +4,46 @@ import { QuipuError, invalid } from '../base/errors.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 import type { Io } from '../engine/io.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
-import { forkSession } from './carry/fork-session.ts';
-import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
-import { moveSession } from './carry/move-session.ts';
-import type { MoveReport, MoveTarget } from './carry/move-session.ts';
+import { forkSession, type SessionForkOptions, type ForkReport } from './carry/fork-session.ts';
+import { moveSession, type MoveReport, type MoveTarget } from './carry/move-session.ts';
 import { persistSession } from './carry/persist-session.ts';
+import { referencesIn } from './entries/blob-reference.ts';
 import { persistEntry } from './entries/persist-entry.ts';
-import { SESSION_VERSION, newSessionId, toLine } from './entries/session-entry.ts';
-import type { SessionEntry, SessionHeader } from './entries/session-entry.ts';
-import { currentFile } from './keep/registry.ts';
-import { assertOwn } from './keep/own-file.ts';
-import type { SessionRecord } from './keep/registry.ts';
-import { referencesIn } from './keep/scan-references.ts';
-import { SessionRefs } from './keep/session-refs.ts';
+import {
+  SESSION_VERSION,
+  newSessionId,
+  toLine,
+  type SessionEntry,
+  type SessionHeader,
+} from './entries/session-entry.ts';
+import { coverSeen, NO_SUMS } from './files/file-sums.ts';
+import { RamIo } from './files/ram-io.ts';
+import { artifactsFolderOf, slugOf, toSessionName } from './files/session-names.ts';
+import { makeFolders, writeAll, writeWhole } from './files/write-file.ts';
+import { assertOwn } from './keep/find-session.ts';
 import { EntryWriter } from './log/entry-writer.ts';
-import { readHeader, withFile } from './log/open-session-file.ts';
 import { ReadNotes, readLastEntries } from './log/read-entries.ts';
-import { artifactsFolderOf, slugOf, toSessionName } from './log/session-names.ts';
-import { makeFolders, writeAll, writeWhole } from './log/write-file.ts';
-import { OpenSession } from './open-session.ts';
-import type { SessionKeeper } from './open-session.ts';
-import { coverSeen } from './sums/cover-seen.ts';
-import { NO_SUMS } from './sums/file-sums.ts';
-import { RamIo } from './ram-io.ts';
-import type { Session } from './session.ts';
-import type { NewSession, SessionOptions } from './sessions.ts';
-import type { SessionsWorld } from './sessions-world.ts';
+import { readHeader, readHeaderOf, withFile } from './log/session-file.ts';
+import { OpenSession, type SessionKeeper } from './open-session.ts';
+import { currentFile, type SessionRecord, type SessionsHome } from './records/registry.ts';
+import { SessionRefs } from './records/session-refs.ts';
+import type { Session, NewSession, SessionOptions } from './sessions.ts';
 import type { LineRange } from './urls/read-range.ts';
-import { resolveUrl } from './urls/resolve-url.ts';
-import type { Resource, UrlSource } from './urls/resolve-url.ts';
+import { resolveUrl, type Resource, type UrlSource } from './urls/resolve-url.ts';
 
 /**
  * The sessions that are open here. Addresses lead to their artifacts, in the order in which the sessions were opened.
  */
 export class SessionShelf implements SessionKeeper {
-  readonly #world: SessionsWorld;
+  readonly #home: SessionsHome;
   readonly #open = new Set<OpenSession>();
 
-  constructor(world: SessionsWorld) {
-    this.#world = world;
+  constructor(home: SessionsHome) {
+    this.#home = home;
   }
 
   async create(options: NewSession): Promise<Session> {
-    const { clock, io } = this.#world;
+    const { clock, io } = this.#home;
     checkNew(options);
     const timestamp = new Date(clock()).toISOString();
     const cwd = options.cwd ?? process.cwd();
@@ -65,7 +62,7 @@ export class SessionShelf implements SessionKeeper {
     }
     const file = join(this.folderFor(options.folder, cwd), name);
     const references = referencesIn(toLine(header));
-    await new SessionRefs(this.#world.engine, id).put(given.blobs, references);
+    await new SessionRefs(this.#home.engine, id).put(given.blobs, references);
     await this.#begin(io, file, header);
     return this.#start(io, { id, file }, options);
   }
@@ -89,7 +86,7 @@ export class SessionShelf implements SessionKeeper {
   }
 
   async #begin(io: Io, file: string, header: SessionHeader): Promise<void> {
-    const { registry } = this.#world;
+    const { registry } = this.#home;
     await registry.put({ id: header.id, file });
     try {
       await writeHeader(io, file, header);
@@ -102,8 +99,8 @@ export class SessionShelf implements SessionKeeper {
 
   async open(record: SessionRecord, options: SessionOptions): Promise<Session> {
     checkRedact(options.redact);
-    await coverSeen(this.#world.io, record.file);
-    return this.#start(this.#world.io, record, options);
+    await coverSeen(this.#home.io, record.file);
+    return this.#start(this.#home.io, record, options);
   }
 
   /** Returns the given folder, or the one for sessions about `cwd`. */
@@ -112,7 +109,7 @@ export class SessionShelf implements SessionKeeper {
       if (typeof folder === 'string' && folder !== '') return resolve(folder);
       throw invalid('folder', 'is the path of a folder');
     }
-    const { root } = this.#world;
+    const { root } = this.#home;
     if (root !== undefined) return join(root, slugOf(cwd));
     throw invalid(
       'folder',
@@ -133,10 +130,10 @@ export class SessionShelf implements SessionKeeper {
     for (const name of ['at', 'cwd'] as const) {
       if (options[name] !== undefined) checkString(options[name], name);
     }
-    const now = new Date(this.#world.clock()).toISOString();
+    const now = new Date(this.#home.clock()).toISOString();
     const given = options.folder;
     const folder = given === undefined ? {} : { folder: this.folderFor(given, '') };
-    return forkSession(this.#world, file, { ...options, ...folder, now });
+    return forkSession(this.#home, file, { ...options, ...folder, now });
   }
 
   async move(session: OpenSession, { folder, cwd }: MoveTarget): Promise<MoveReport> {
@@ -147,7 +144,7 @@ export class SessionShelf implements SessionKeeper {
       const record = { id: session.id, file: writer.file };
       const about = cwd ?? session.header.cwd;
       const target = { folder: this.folderFor(folder, about), cwd: about };
-      const report = await moveSession(this.#world, record, target);
+      const report = await moveSession(this.#home, record, target);
       writer.file = report.to;
       session.header = { ...session.header, cwd: target.cwd };
       return report;
@@ -156,12 +153,8 @@ export class SessionShelf implements SessionKeeper {
 
   /** Moves a session that need not be open. */
   async moveFile(record: SessionRecord, { folder, cwd }: MoveTarget): Promise<MoveReport> {
-    const { io } = this.#world;
-    const { header } = await withFile(io, record.file, 'read', (file) =>
-      readHeader(file, record.file),
-    );
-    const about = cwd ?? header.cwd;
-    return moveSession(this.#world, record, { folder: this.folderFor(folder, about), cwd: about });
+    const about = cwd ?? (await readHeaderOf(this.#home.io, record.file)).cwd;
+    return moveSession(this.#home, record, { folder: this.folderFor(folder, about), cwd: about });
   }
 
   async persist(session: OpenSession, folder: string | undefined): Promise<Session> {
@@ -169,12 +162,12 @@ export class SessionShelf implements SessionKeeper {
     if (!inMemory) throw invalid('session', 'has a file already');
     const target = this.folderFor(folder, session.header.cwd);
     const file = join(target, toSessionName(session.id, session.header.timestamp));
-    await makeFolders(this.#world.io, target);
+    await makeFolders(this.#home.io, target);
     await writer.quiet(async () => {
       const from = { io, path: session.artifacts.folder };
-      const artifacts = { from, to: artifactsOf(this.#world.io, file).folder };
+      const artifacts = { from, to: artifactsOf(this.#home.io, file).folder };
       const entries = entriesOf(session);
-      await persistSession(this.#world, { header: session.header, artifacts, entries }, file);
+      await persistSession(this.#home, { header: session.header, artifacts, entries }, file);
     });
     await session.close();
     return this.open({ id: session.id, file }, {});
@@ -202,7 +195,7 @@ export class SessionShelf implements SessionKeeper {
   }
 
   async #start(io: Io, record: SessionRecord, options: NewSession): Promise<Session> {
-    const { engine, registry, clock } = this.#world;
+    const { engine, registry, clock } = this.#home;
     const inMemory = io instanceof RamIo;
     const { header, size, leaf } = await readEnds(io, record.file);
     const refs = new SessionRefs(engine, record.id);
@@ -215,7 +208,7 @@ export class SessionShelf implements SessionKeeper {
       putBlobs: inMemory ? undefined : (blobs, references) => refs.put(blobs, references),
       locate: async () => {
         const known = await registry.get(record.id);
-        return known && currentFile(io, await assertOwn(this.#world, known));
+        return known && currentFile(io, await assertOwn(this.#home, known));
       },
       now: () => new Date(clock()).toISOString(),
     });

@@ -1,7 +1,17 @@
+import type { Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
+import type { ExportReport } from './carry/export-session.ts';
 import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
 import type { MoveReport } from './carry/move-session.ts';
-import type { SessionEntry, SessionHeader } from './entries/session-entry.ts';
-import type { Session } from './session.ts';
+import type { SessionEntry, SessionHeader, NewEntry } from './entries/session-entry.ts';
+import type { SessionSummary, SessionDetails } from './keep/describe-session.ts';
+import type { TidyOptions, TidyReport } from './keep/tidy-sessions.ts';
+import type {
+  SessionReadOptions,
+  SessionLastOptions,
+  LoadedEntry,
+  SessionView,
+} from './log/read-entries.ts';
+import type { OutputSink, SinkOptions } from './sink/output-sink.ts';
 import type { LineRange } from './urls/read-range.ts';
 import type { Resource } from './urls/resolve-url.ts';
 
@@ -25,65 +35,9 @@ export interface NewSession extends SessionOptions {
   readonly inMemory?: boolean;
 }
 
-export interface SessionSummary {
-  readonly id: string;
-  readonly file: string;
-  /** False when the file is not there, or cannot be read: the other fields are then unknown. */
-  readonly available: boolean;
-  readonly header?: SessionHeader;
-  readonly sizeBytes?: number;
-  /** The time of the last entry. */
-  readonly updatedAt?: string;
-}
-
 export interface SessionsPage {
   readonly items: readonly SessionSummary[];
   readonly cursor?: string;
-}
-
-export interface SessionDetails extends SessionSummary {
-  readonly artifactsFolder?: string;
-  /** Ids of tool outputs, by number. */
-  readonly artifacts: readonly string[];
-  readonly agentOutputs: readonly string[];
-  readonly artifactBytes: number;
-  /** The number of blobs that the session refers to. */
-  readonly blobs: number;
-}
-
-export interface ExportReport {
-  readonly folder: string;
-  readonly id: string;
-  readonly blobs: number;
-  /** References whose blobs the store does not have. */
-  readonly missing: readonly string[];
-}
-
-export interface TidyOptions {
-  /** Remove sessions whose last entry is older. */
-  readonly maxAgeMs?: number;
-  /** Remove the oldest sessions until files and artifacts take no more than this. */
-  readonly maxBytes?: number;
-  /** Forget sessions whose file is gone, and release their blobs. */
-  readonly forgetMissing?: boolean;
-  /** Remove files that were begun and never finished. Only while no agent is at work. */
-  readonly drafts?: boolean;
-  readonly dryRun?: boolean;
-}
-
-export interface TidyReport {
-  readonly sessions: number;
-  /** Bytes of files and artifacts, before the removal. */
-  readonly bytes: number;
-  readonly removed: readonly {
-    readonly id: string;
-    readonly file: string;
-    readonly bytes: number;
-  }[];
-  /** Sessions that the store knows, and whose file is gone. */
-  readonly missing: readonly { readonly id: string; readonly file: string }[];
-  readonly forgotten: number;
-  readonly drafts: number;
 }
 
 /**
@@ -119,4 +73,63 @@ export interface Sessions {
   /** Imports a folder that `export` wrote, here or on another machine. */
   import(folder: string, options?: { readonly folder?: string }): Promise<Session>;
   tidy(options?: TidyOptions): Promise<TidyReport>;
+}
+
+export interface SinkRequest extends Omit<SinkOptions, 'artifact'> {
+  /** Part of the name of the file, such as `bash`; default `tool`. */
+  readonly toolType?: string;
+  /** False: show the part that fits and keep nothing else. */
+  readonly spill?: boolean;
+}
+
+/** The history of one agent: a tree of entries, of which one is the leaf that goes on. */
+export interface Session {
+  readonly id: string;
+  readonly header: SessionHeader;
+  /** Undefined for a session in memory. The path changes when the session moves. */
+  readonly file: string | undefined;
+  /** The entry that the next one follows; null at the beginning. */
+  readonly leaf: string | null;
+  readonly artifacts: Artifacts;
+
+  /**
+   * The entry is durable when this resolves. Rejects with INVALID for an id that is taken, and with NOT_FOUND for a
+   * parent that is not there. If it rejects otherwise, the entry waits, and is written with the next one or by `flush`:
+   * do not append it again.
+   */
+  append(entry: NewEntry): Promise<SessionEntry>;
+  /** Writes the entries that wait. */
+  flush(): Promise<void>;
+  /** Goes on from another entry, or from the beginning. Rejects with NOT_FOUND for an entry that is not there. */
+  setLeaf(id: string | null): Promise<void>;
+
+  /** Yields all entries, one at a time, whatever the size of the file. */
+  entries(options?: SessionReadOptions): AsyncIterable<LoadedEntry>;
+  /** Returns all entries at once. */
+  load(options?: SessionReadOptions): Promise<SessionView>;
+  /** Returns the last `count` entries of the file. The rest of the file is not read. */
+  last(count: number, options?: SessionLastOptions): Promise<SessionView>;
+  /** Returns the entries from the beginning to the leaf, or to another entry, without side branches. */
+  branch(leaf?: string, options?: SessionReadOptions): Promise<SessionView>;
+
+  saveArtifact(text: string, toolType: string): Promise<SavedArtifact>;
+  /** A sink for the output of a program; it spills into an artifact of this session. */
+  sink(request?: SinkRequest): OutputSink;
+  /** Returns the text at `artifact://…` or `agent://…`, of this session first. */
+  resolve(url: string, range?: LineRange): Promise<Resource>;
+
+  fork(options?: SessionForkOptions): Promise<ForkReport>;
+  /**
+   * Moves the session to another folder, with its artifacts. With `{ cwd }`, the target is the folder where a session
+   * about `cwd` would begin.
+   */
+  moveTo(
+    to: string | { readonly cwd: string },
+    options?: { readonly cwd?: string },
+  ): Promise<MoveReport>;
+  /** Makes a session in memory one with a file, under the same ids. */
+  persist(options?: { readonly folder?: string }): Promise<Session>;
+  /** Writes the entries that wait. Addresses no longer lead to its artifacts. Idempotent. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }

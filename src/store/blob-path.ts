@@ -22,12 +22,12 @@ export async function blobPath(
   const hash = await findHash(engine, ref);
   const bytes = hash && (await engine.viewBlob(hash));
   if (bytes === undefined) throw noBlob(ref);
-  const { BlobFiles } = await import('../session/blob-files.ts');
+  const { BlobFiles } = await import('../session/entries/blob-files.ts');
   return (await new BlobFiles(join(folder, FOLDER)).put(bytes)).path;
 }
 
 /** Removes unfinished files that dead processes left behind. */
 export async function removeDrafts(folder: string, olderThanMs: number): Promise<void> {
-  const { BlobFiles } = await import('../session/blob-files.ts');
+  const { BlobFiles } = await import('../session/entries/blob-files.ts');
   new BlobFiles(join(folder, FOLDER)).removeDrafts(olderThanMs);
 }

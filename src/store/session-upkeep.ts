@@ -7,7 +7,7 @@ import { awayView } from '../session/keep/away-sessions.ts';
 import { backUpSessions } from '../session/keep/backup-sessions.ts';
 import type { SessionCopies } from '../session/keep/backup-sessions.ts';
 import { checkSessions } from '../session/keep/check-sessions.ts';
-import { Registry } from '../session/keep/registry.ts';
+import { Registry } from '../session/records/registry.ts';
 
 interface ProblemsAsked {
   readonly folder: string | undefined;
@@ -34,6 +34,6 @@ export async function findSessionProblems(
 
 /** Copies the sessions of the store in `folder`, for a backup at `to`. */
 export function copySessions(engine: Engine, folder: string, to: string): Promise<SessionCopies> {
-  const world = { io: plainFilesIo, registry: new Registry(engine) };
-  return backUpSessions(world, join(folder, 'sessions'), join(to, 'sessions'));
+  const home = { io: plainFilesIo, registry: new Registry(engine) };
+  return backUpSessions(home, join(folder, 'sessions'), join(to, 'sessions'));
 }

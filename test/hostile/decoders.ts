@@ -14,7 +14,7 @@ import { decodeFrameBody } from '../../src/format/journal-frame.ts';
 import { decodeDelta } from '../../src/format/open-turn.ts';
 import { decodeTypeLine } from '../../src/format/type-line.ts';
 import { parseRefs } from '../../src/maintain/node-refs.ts';
-import { parseLine } from '../../src/session/log/parse-line.ts';
+import { parseLine } from '../../src/session/log/read-lines.ts';
 import { fromCall } from '../../src/wire/call-values.ts';
 import { parseNode } from '../../src/workflow/nodes/parse-node.ts';
 

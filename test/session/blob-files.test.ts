@@ -8,7 +8,7 @@ import {
   resolveBlobRefsInEntries,
   resolveBlobRefsInEntriesSync,
 } from '../../src/index.ts';
-import { BlobFiles } from '../../src/session/blob-files.ts';
+import { BlobFiles } from '../../src/session/entries/blob-files.ts';
 import { useSessionRig } from './rig.ts';
 
 const rig = useSessionRig();

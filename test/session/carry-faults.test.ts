@@ -1,9 +1,9 @@
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { carryFolder, copyFile } from '../../src/session/carry/carry-folder.ts';
-import { artifactsFolderOf } from '../../src/session/log/session-names.ts';
-import { makeFolders } from '../../src/session/log/write-file.ts';
-import type { SessionsWorld } from '../../src/session/sessions-world.ts';
+import { carryFolder, copyFile } from '../../src/session/files/carry-folder.ts';
+import { artifactsFolderOf } from '../../src/session/files/session-names.ts';
+import { makeFolders } from '../../src/session/files/write-file.ts';
+import type { SessionsHome } from '../../src/session/records/registry.ts';
 import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { FaultIo } from '../../src/testing/disk/fault-io.ts';
 import { planFaults } from '../../src/testing/disk/fault-plan.ts';
@@ -17,9 +17,10 @@ import {
   fork,
   move,
   startDisk,
-  worldOf,
+  homeOf,
+  type Act,
+  type Fact,
 } from './carry-scene.ts';
-import type { Act, Fact } from './carry-scene.ts';
 
 // Invariant: a move or a fork that is interrupted before any of its operations, by a crash or by a failure, leaves the
 // session where it was or at the new place, whole, with all its artifacts; and whoever opens it next finds it.
@@ -33,7 +34,7 @@ async function crash(act: Act, check: Check, wrap: (io: Io) => Io = (io) => io):
     statesPerPoint: 8,
     start: startDisk(),
     async run(disk, note) {
-      await act(await worldOf(wrap(disk), [], note));
+      await act(await homeOf(wrap(disk), [], note));
       note('done');
     },
     check: (disk, facts) => check(disk, facts),
@@ -43,14 +44,14 @@ async function crash(act: Act, check: Check, wrap: (io: Io) => Io = (io) => io):
 
 async function fail(act: Act, check: Check): Promise<number> {
   const trial = new FaultIo(startDisk());
-  await act(await worldOf(trial));
+  await act(await homeOf(trial));
   const plans = planFaults(trial.trace, ['EIO', 'ENOSPC']);
   for (const plan of plans) {
     const disk = startDisk();
     const faulty = new FaultIo(disk, plan);
     const facts: Fact[] = [];
     try {
-      const report = await act(await worldOf(faulty, [], (fact) => facts.push(fact)));
+      const report = await act(await homeOf(faulty, [], (fact) => facts.push(fact)));
       // A fork goes on without artifacts that cannot be copied, and says so.
       if ((report as { warning?: string } | undefined)?.warning !== undefined) facts.push('bare');
       facts.push('done');
@@ -87,7 +88,7 @@ const noDirSync = (io: Io): Io => {
 };
 
 /** What one would write first: the file goes, then the artifacts follow. */
-const naiveMove: Act = async ({ io, registry }: SessionsWorld) => {
+const naiveMove: Act = async ({ io, registry }: SessionsHome) => {
   await makeFolders(io, '/new');
   await copyFile({ io, path: OLD }, { io, path: NEW });
   await io.remove(OLD);
@@ -95,7 +96,7 @@ const naiveMove: Act = async ({ io, registry }: SessionsWorld) => {
   await carryFolder(io, artifactsFolderOf(OLD)!, artifactsFolderOf(NEW)!, { shares: () => true });
 };
 
-const naiveFork: Act = async ({ io, registry }: SessionsWorld) => {
+const naiveFork: Act = async ({ io, registry }: SessionsHome) => {
   const file = join('/new', basename(OLD).replace('one', 'two'));
   await makeFolders(io, '/new');
   await copyFile({ io, path: OLD }, { io, path: file });

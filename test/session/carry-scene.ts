@@ -5,10 +5,12 @@ import { forkSession } from '../../src/session/carry/fork-session.ts';
 import { moveSession } from '../../src/session/carry/move-session.ts';
 import type { SessionHeader } from '../../src/session/entries/session-entry.ts';
 import { findSession } from '../../src/session/keep/find-session.ts';
-import { Registry } from '../../src/session/keep/registry.ts';
-import type { SessionRecord } from '../../src/session/keep/registry.ts';
-import { artifactsFolderOf } from '../../src/session/log/session-names.ts';
-import type { SessionsWorld } from '../../src/session/sessions-world.ts';
+import {
+  Registry,
+  type SessionRecord,
+  type SessionsHome,
+} from '../../src/session/records/registry.ts';
+import { artifactsFolderOf } from '../../src/session/files/session-names.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
@@ -62,11 +64,11 @@ class ToldRegistry extends Registry {
   }
 }
 
-export async function worldOf(
+export async function homeOf(
   io: Io,
   facts: readonly Fact[] = [],
   note: (fact: Fact) => void = () => undefined,
-): Promise<SessionsWorld> {
+): Promise<SessionsHome> {
   const engine = new ModelEngine({});
   const registry = new ToldRegistry(engine, note);
   await new Registry(engine).put({ id: ID, file: OLD });
@@ -74,12 +76,12 @@ export async function worldOf(
   return { io, engine, registry, clock: () => 0, root: '/root' };
 }
 
-export type Act = (world: SessionsWorld) => Promise<unknown>;
+export type Act = (home: SessionsHome) => Promise<unknown>;
 
-export const move: Act = (world) =>
-  moveSession(world, { id: ID, file: OLD }, { folder: '/new', cwd: '/b' });
-export const fork: Act = (world) =>
-  forkSession(world, OLD, { now: '2026-11-15T11:00:00.000Z', folder: '/new' });
+export const move: Act = (home) =>
+  moveSession(home, { id: ID, file: OLD }, { folder: '/new', cwd: '/b' });
+export const fork: Act = (home) =>
+  forkSession(home, OLD, { now: '2026-11-15T11:00:00.000Z', folder: '/new' });
 
 function textOf(io: MemoryIo, path: string): string | undefined {
   if (!io.paths().includes(path.slice(1))) return undefined;
@@ -102,15 +104,15 @@ function expectWhole(io: MemoryIo, file: string, artifacts = ARTIFACTS): Session
 
 /** Old or new, whole, and nothing of the session at the other place. */
 export async function checkMoved(io: MemoryIo, facts: readonly Fact[]): Promise<void> {
-  const world = await worldOf(io, facts);
-  const { file } = await findSession(world, ID);
+  const home = await homeOf(io, facts);
+  const { file } = await findSession(home, ID);
   expect([OLD, NEW]).toContain(file);
   if (facts.includes('done')) expect(file).toBe(NEW);
   expect(expectWhole(io, file).cwd).toBe(file === OLD ? '/a' : '/b');
   expect(textOf(io, file === OLD ? NEW : OLD)).toBeUndefined();
   // The store has forgotten the move, and finds the session where it is.
-  expect(await world.registry.get(ID)).toEqual({ id: ID, file });
-  expect((await findSession(world, file)).file).toBe(file);
+  expect(await home.registry.get(ID)).toEqual({ id: ID, file });
+  expect((await findSession(home, file)).file).toBe(file);
 }
 
 /** The source as it was, and the fork whole or not there at all. */

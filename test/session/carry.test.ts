@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Io } from '../../src/engine/io.ts';
-import { removeSession } from '../../src/session/keep/remove-session.ts';
-import { artifactsFolderOf } from '../../src/session/log/session-names.ts';
+import { removeSession } from '../../src/session/keep/tidy-sessions.ts';
+import { artifactsFolderOf } from '../../src/session/files/session-names.ts';
 import type { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { lyingIo } from '../crash/lying-io.ts';
 import {
@@ -13,7 +13,7 @@ import {
   fork,
   move,
   startDisk,
-  worldOf,
+  homeOf,
 } from './carry-scene.ts';
 
 /** A disk whose `name` fails with `code`. */
@@ -33,10 +33,10 @@ describe('a session on its way', () => {
   it('is copied where the file system has no second names', async () => {
     for (const code of ['EXDEV', 'EPERM', 'ENOTSUP']) {
       const disk = startDisk();
-      await move(await worldOf(without(disk, 'link', code)));
+      await move(await homeOf(without(disk, 'link', code)));
       await checkMoved(disk, ['done', { id: ID, file: NEW }]);
       const other = startDisk();
-      const report = await fork(await worldOf(without(other, 'link', code)));
+      const report = await fork(await homeOf(without(other, 'link', code)));
       expect(report).toMatchObject({ artifactsCopied: true });
       const { id, newFile } = report as { id: string; newFile: string };
       await checkForked(other, ['done', { id, file: newFile }]);
@@ -49,7 +49,7 @@ describe('a session on its way', () => {
     await disk.mkdir('/new');
     await disk.mkdir(folder);
     await put(disk, `${folder}/7.bash.log`, 'there before');
-    await move(await worldOf(disk));
+    await move(await homeOf(disk));
     expect(disk.paths()).toContain(`${folder}/7.bash.log`.slice(1));
     await checkMoved(disk, ['done', { id: ID, file: NEW }]);
 
@@ -58,25 +58,25 @@ describe('a session on its way', () => {
     await full.mkdir(folder);
     await put(full, `${folder}/0.bash.log`, 'another');
     const before = full.paths();
-    await expect(move(await worldOf(full))).rejects.toMatchObject({ code: 'INVALID' });
+    await expect(move(await homeOf(full))).rejects.toMatchObject({ code: 'INVALID' });
     expect(full.paths()).toEqual(before);
   });
 
   it('stays when it is to go where it is, and says what is left of one that was removed', async () => {
     const disk = startDisk();
-    const world = await worldOf(disk);
+    const home = await homeOf(disk);
     const before = disk.hash();
     const { moveSession } = await import('../../src/session/carry/move-session.ts');
-    await moveSession(world, { id: ID, file: OLD }, { folder: '/old', cwd: '/b' });
+    await moveSession(home, { id: ID, file: OLD }, { folder: '/old', cwd: '/b' });
     expect(disk.hash()).toBe(before);
-    const stuck = { ...world, io: without(disk, 'removeFolder', 'EBUSY') };
+    const stuck = { ...home, io: without(disk, 'removeFolder', 'EBUSY') };
     const folder = artifactsFolderOf(OLD);
     await expect(removeSession(stuck, { id: ID, file: OLD })).rejects.toThrow(
       `Session file deleted but failed to remove artifacts directory ${folder}: EBUSY: no`,
     );
-    await removeSession(world, { id: ID, file: OLD });
+    await removeSession(home, { id: ID, file: OLD });
     expect(disk.paths()).toEqual([]);
-    await removeSession(world, { id: ID, file: OLD });
+    await removeSession(home, { id: ID, file: OLD });
   });
 
   it('says so when neither the move nor the way back works', async () => {
@@ -90,7 +90,7 @@ describe('a session on its way', () => {
       if (path === NEW) throw new Error('second');
       return disk.remove(path);
     };
-    await expect(move(await worldOf(io))).rejects.toThrow(
+    await expect(move(await homeOf(io))).rejects.toThrow(
       'Failed to move session file and rollback: second',
     );
   });

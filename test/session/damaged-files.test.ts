@@ -7,7 +7,7 @@ import { plainFilesIo } from '../../src/engine/files/disk/plain-files-io.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { checkSessions } from '../../src/session/keep/check-sessions.ts';
-import { Registry } from '../../src/session/keep/registry.ts';
+import { Registry } from '../../src/session/records/registry.ts';
 import { sessionRoots } from '../../src/session/keep/session-roots.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -2,18 +2,18 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Artifacts } from '../../src/session/artifacts/artifacts.ts';
-import { BlobFiles } from '../../src/session/blob-files.ts';
+import { BlobFiles } from '../../src/session/entries/blob-files.ts';
 import { createSessions } from '../../src/session/create-sessions.ts';
 import { persistEntry } from '../../src/session/entries/persist-entry.ts';
 import { EntryWriter } from '../../src/session/log/entry-writer.ts';
-import { RamIo } from '../../src/session/ram-io.ts';
-import { elisionMarker, formatSize } from '../../src/session/sink/format-size.ts';
+import { RamIo } from '../../src/session/files/ram-io.ts';
+import { elisionMarker, formatSize } from '../../src/session/sink/cut-text.ts';
 import { OutputSink } from '../../src/session/sink/output-sink.ts';
 import type { Sessions } from '../../src/session/sessions.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
 import { lyingIo } from '../crash/lying-io.ts';
-import { OLD, move, startDisk, worldOf } from './carry-scene.ts';
+import { OLD, move, startDisk, homeOf } from './carry-scene.ts';
 import { picture } from '../../src/testing/session-suite/fixture.ts';
 import { useSessionRig } from './rig.ts';
 
@@ -31,7 +31,7 @@ describe('files of a session', () => {
     io.remove = async () => {
       throw new Error('second');
     };
-    await expect(move(await worldOf(io))).rejects.toThrow(
+    await expect(move(await homeOf(io))).rejects.toThrow(
       'Failed to move artifacts and rollback: second',
     );
     expect(disk.paths()).toContain(OLD.slice(1));

@@ -11,7 +11,7 @@ import type { Io } from '../../src/engine/io.ts';
 import type { RootSource } from '../../src/engine/roots.ts';
 import { collectGarbage } from '../../src/maintain/collect-garbage.ts';
 import { sessionRoots } from '../../src/session/keep/session-roots.ts';
-import type { Session } from '../../src/session/session.ts';
+import type { Session } from '../../src/session/sessions.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import { rootSources } from '../../src/store/root-sources.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
-import type { Session } from '../../src/session/session.ts';
+import type { Session } from '../../src/session/sessions.ts';
 import { projectPath } from '../support/project.ts';
 
 interface Told {

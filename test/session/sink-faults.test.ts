@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ArtifactDraft } from '../../src/session/artifacts/artifact-draft.ts';
-import { Artifacts } from '../../src/session/artifacts/artifacts.ts';
-import { OutputSink } from '../../src/session/sink/output-sink.ts';
-import type { OutputSummary } from '../../src/session/sink/sink-options.ts';
+import { type ArtifactDraft, Artifacts } from '../../src/session/artifacts/artifacts.ts';
+import { OutputSink, type OutputSummary } from '../../src/session/sink/output-sink.ts';
 import { FaultIo } from '../../src/testing/disk/fault-io.ts';
 import { planFaults } from '../../src/testing/disk/fault-plan.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';

@@ -1,4 +1,4 @@
-import type { TidyReport } from '../../session/sessions.ts';
+import type { TidyReport } from '../../session/keep/tidy-sessions.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { parseDuration, parseSize } from '../kit/parse.ts';
 import { toSize } from '../kit/text.ts';

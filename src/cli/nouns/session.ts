@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { invalid } from '../../base/errors.ts';
 import type { NewEntry, SessionEntry } from '../../session/entries/session-entry.ts';
-import type { Session } from '../../session/session.ts';
+import type { Session } from '../../session/sessions.ts';
 import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
 import { toFacts, toSize, toTable } from '../kit/text.ts';

@@ -4,27 +4,24 @@ import { QuipuError, invalid } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
-import type { SessionRecord } from '../keep/registry.ts';
-import { scanReferences } from '../keep/scan-references.ts';
-import { SessionRefs } from '../keep/session-refs.ts';
-import { readHeader, withFile } from '../log/open-session-file.ts';
-import { artifactsFolderOf, isSessionName, lockOf } from '../log/session-names.ts';
-import { withFileLock } from '../log/with-file-lock.ts';
-import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
-import type { ExportReport } from '../sessions.ts';
-import type { SessionsWorld } from '../sessions-world.ts';
-import { carryFolder, copyFile, copySums } from './carry-folder.ts';
+import { scanReferences } from '../entries/blob-reference.ts';
+import { carryFolder, copyFile, copySums } from '../files/carry-folder.ts';
+import { artifactsFolderOf, isSessionName, lockOf } from '../files/session-names.ts';
+import { withFileLock, makeFolders, writeAll, writeWhole } from '../files/write-file.ts';
+import { readHeaderOf, withFile } from '../log/session-file.ts';
+import type { SessionRecord, SessionsHome } from '../records/registry.ts';
+import { SessionRefs } from '../records/session-refs.ts';
 
 // The form of a session for another machine: its file, its artifacts, and `blobs/<sha256>` for each picture.
 
 const BLOBS = 'blobs';
 
 export async function exportSession(
-  world: SessionsWorld,
+  home: SessionsHome,
   { id, file }: SessionRecord,
   given: string,
 ): Promise<ExportReport> {
-  const { io, engine } = world;
+  const { io, engine } = home;
   const folder = resolve(checkString(given, 'folder'));
   await assertEmpty(io, folder);
   await makeFolders(io, join(folder, BLOBS));
@@ -61,16 +58,16 @@ async function assertEmpty(io: Io, folder: string): Promise<void> {
 
 /** Imports an exported session. Returns the record of the session, which opens as any other. */
 export async function importSession(
-  world: SessionsWorld,
+  home: SessionsHome,
   given: string,
   folderFor: (cwd: string) => string,
 ): Promise<SessionRecord> {
-  const { io, engine, registry } = world;
+  const { io, engine, registry } = home;
   const source = resolve(checkString(given, 'folder'));
   const name = (await io.list(source)).find(isSessionName);
   if (name === undefined) throw invalid('folder', `has a session in it, and ${source} has none`);
   const from = join(source, name);
-  const { header } = await withFile(io, from, 'read', (file) => readHeader(file, from));
+  const header = await readHeaderOf(io, from);
   const target = folderFor(header.cwd);
   const file = join(target, name);
   const known = await registry.get(header.id);
@@ -112,4 +109,12 @@ async function* exportedBlobs(io: Io, folder: string): AsyncGenerator<Uint8Array
     }
     yield bytes;
   }
+}
+
+export interface ExportReport {
+  readonly folder: string;
+  readonly id: string;
+  readonly blobs: number;
+  /** References whose blobs the store does not have. */
+  readonly missing: readonly string[];
 }

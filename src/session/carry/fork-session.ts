@@ -1,35 +1,29 @@
 import { dirname, join } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
-import type { Engine } from '../../engine/engine.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
-import { migrateEntry } from '../entries/migrate-entry.ts';
-import { newSessionId, toLine } from '../entries/session-entry.ts';
-import type { SessionHeader } from '../entries/session-entry.ts';
-import type { Registry } from '../keep/registry.ts';
-import { SessionRefs } from '../keep/session-refs.ts';
-import { readHeader, withFile } from '../log/open-session-file.ts';
-import { parseLine } from '../log/parse-line.ts';
-import { readForward } from '../log/read-lines.ts';
-import { artifactsFolderOf, lockOf, toSessionName } from '../log/session-names.ts';
-import { withFileLock } from '../log/with-file-lock.ts';
-import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
-import { coverSeen } from '../sums/cover-seen.ts';
-import { carrySums, removeSums } from '../sums/file-sums.ts';
-import { carryFolder, copyBytes } from './carry-folder.ts';
-import { removeTree } from './remove-tree.ts';
+import {
+  migrateEntry,
+  newSessionId,
+  toLine,
+  type SessionHeader,
+} from '../entries/session-entry.ts';
+import { carryFolder, copyBytes, removeTree } from '../files/carry-folder.ts';
+import { coverSeen, carrySums, removeSums } from '../files/file-sums.ts';
+import { artifactsFolderOf, lockOf, toSessionName } from '../files/session-names.ts';
+import { withFileLock, makeFolders, writeAll, writeWhole } from '../files/write-file.ts';
+import { parseLine, readForward } from '../log/read-lines.ts';
+import { readHeader, withFile } from '../log/session-file.ts';
+import type { SessionsHome } from '../records/registry.ts';
+import { SessionRefs } from '../records/session-refs.ts';
 
 // A session that goes on from another one.
 //
 // Order: the fork first notes the blobs that the new session needs, then brings its artifacts over. Its file appears
 // last, whole. So a crash before that leaves no session and nothing missing from the old one, which is only read.
 
-export interface ForkWorld {
-  readonly io: Io;
-  readonly engine: Engine;
-  readonly registry: Registry;
-}
+type ForkHome = Pick<SessionsHome, 'io' | 'engine' | 'registry'>;
 
 export interface SessionForkOptions {
   /** Keep only this entry and those that lead to it. Default: all entries. */
@@ -51,11 +45,11 @@ export interface ForkReport {
 }
 
 export async function forkSession(
-  world: ForkWorld,
+  home: ForkHome,
   file: string,
   options: SessionForkOptions & { readonly now: string },
 ): Promise<ForkReport> {
-  const { io, engine, registry } = world;
+  const { io, engine, registry } = home;
   const id = newSessionId(Date.parse(options.now));
   const folder = options.folder ?? dirname(file);
   const newFile = join(folder, toSessionName(id, options.now));
@@ -84,7 +78,7 @@ export async function forkSession(
         } else await coverSeen(io, newFile);
         return { id, oldFile: file, newFile, ...carried };
       } catch (error) {
-        await clear(world, id, newFile);
+        await clear(home, id, newFile);
         throw error;
       }
     }),
@@ -92,7 +86,7 @@ export async function forkSession(
 }
 
 /** Restores the state before the fork, as far as the disk allows. */
-async function clear({ io, registry }: ForkWorld, id: string, file: string): Promise<void> {
+async function clear({ io, registry }: ForkHome, id: string, file: string): Promise<void> {
   const folder = artifactsFolderOf(file);
   if (folder !== undefined) await removeTree(io, folder).catch(() => undefined);
   await io.remove(file).catch(() => undefined);

@@ -5,15 +5,12 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import { toLine } from '../entries/session-entry.ts';
-import { childrenOf } from '../keep/child-sessions.ts';
-import type { Registry, SessionRecord } from '../keep/registry.ts';
-import { readHeader, withFile } from '../log/open-session-file.ts';
-import { artifactsFolderOf, lockOf, tornFileOf } from '../log/session-names.ts';
-import { withFileLock } from '../log/with-file-lock.ts';
-import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
-import { carrySums, removeSums } from '../sums/file-sums.ts';
-import { carryFolder, copyBytes } from './carry-folder.ts';
-import { removeCarried, removeTree } from './remove-tree.ts';
+import { carryFolder, copyBytes, removeCarried, removeTree } from '../files/carry-folder.ts';
+import { carrySums, removeSums } from '../files/file-sums.ts';
+import { artifactsFolderOf, lockOf, tornFileOf } from '../files/session-names.ts';
+import { withFileLock, makeFolders, writeAll, writeWhole } from '../files/write-file.ts';
+import { readHeader, withFile } from '../log/session-file.ts';
+import { childrenOf, type SessionsHome, type SessionRecord } from '../records/registry.ts';
 
 // Moving a session to another folder, which may be on another device.
 //
@@ -22,10 +19,7 @@ import { removeCarried, removeTree } from './remove-tree.ts';
 // session is at the old place, and after it at the new place, whole either way. The store knows of the move from before
 // it begins until it is cleaned up. So a process that opens the session after a crash finishes or undoes the move.
 
-export interface MoveWorld {
-  readonly io: Io;
-  readonly registry: Registry;
-}
+type MoveHome = Pick<SessionsHome, 'io' | 'registry'>;
 
 export interface MoveReport {
   readonly from: string;
@@ -55,11 +49,11 @@ export function toTarget(
 }
 
 export async function moveSession(
-  world: MoveWorld,
+  home: MoveHome,
   record: SessionRecord,
   { folder, cwd }: { folder: string; cwd: string },
 ): Promise<MoveReport> {
-  const { io } = world;
+  const { io } = home;
   const from = record.file;
   const to = join(folder, basename(from));
   if (from === to) return { from, to };
@@ -68,14 +62,14 @@ export async function moveSession(
   // The locks are taken in one order everywhere, so that two moves that cross do not wait for each other for ever.
   const [first, second] = [from, to].map(lockOf).toSorted() as [string, string];
   await withFileLock(io, first, () =>
-    withFileLock(io, second, () => moveLocked(world, record, { to, cwd })),
+    withFileLock(io, second, () => moveLocked(home, record, { to, cwd })),
   );
   return { from, to };
 }
 
 /** Finishes or undoes a move that did not get to its end. The caller holds no lock. */
-export async function settleMove(world: MoveWorld, record: SessionRecord): Promise<SessionRecord> {
-  const { io, registry } = world;
+export async function settleMove(home: MoveHome, record: SessionRecord): Promise<SessionRecord> {
+  const { io, registry } = home;
   const { movingTo } = record;
   if (movingTo === undefined) return record;
   await makeFolders(io, dirname(record.file));
@@ -87,8 +81,8 @@ export async function settleMove(world: MoveWorld, record: SessionRecord): Promi
     if (now.movingTo !== movingTo || now.file !== record.file) throw movedMeanwhile(now);
     const isMoved =
       (await io.stat(now.file)) === undefined && (await io.stat(movingTo)) !== undefined;
-    if (isMoved) return finish(world, now.id, { from: now.file, to: movingTo });
-    await undo(world, { id: now.id, file: now.file }, movingTo);
+    if (isMoved) return finish(home, now.id, { from: now.file, to: movingTo });
+    await undo(home, { id: now.id, file: now.file }, movingTo);
     return { id: now.id, file: now.file };
   });
 }
@@ -101,11 +95,11 @@ function movedMeanwhile({ id, file }: SessionRecord): QuipuError<'LOCKED'> {
 }
 
 async function moveLocked(
-  world: MoveWorld,
+  home: MoveHome,
   record: SessionRecord,
   { to, cwd }: { to: string; cwd: string },
 ): Promise<void> {
-  const { io, registry } = world;
+  const { io, registry } = home;
   const { id, file: from } = record;
   await assertNoClash(io, from, to);
   await registry.put({ id, file: from, movingTo: to });
@@ -120,13 +114,13 @@ async function moveLocked(
     }
   } catch (error) {
     try {
-      await undo(world, { id, file: from }, to);
+      await undo(home, { id, file: from }, to);
     } catch (failure) {
       throw rollbackFailure(step, from, failure);
     }
     throw error;
   }
-  await finish(world, id, { from, to });
+  await finish(home, id, { from, to });
 }
 
 /** Reports the failure, and the failure of undoing it. The next opening settles the rest. */
@@ -177,8 +171,8 @@ async function writeMoved(
   });
 }
 
-async function undo(world: MoveWorld, record: SessionRecord, to: string): Promise<void> {
-  const { io, registry } = world;
+async function undo(home: MoveHome, record: SessionRecord, to: string): Promise<void> {
+  const { io, registry } = home;
   const { file } = record;
   if ((await io.stat(file)) === undefined && (await io.stat(hiddenOf(file))) !== undefined) {
     await io.rename(hiddenOf(file), file);
@@ -193,13 +187,13 @@ async function undo(world: MoveWorld, record: SessionRecord, to: string): Promis
 
 /** The session is at the new place. This removes the leftovers at the old one. */
 async function finish(
-  world: MoveWorld,
+  home: MoveHome,
   id: string,
   { from, to }: { from: string; to: string },
 ): Promise<SessionRecord> {
-  const { io, registry } = world;
+  const { io, registry } = home;
   // This happens before the move is forgotten, so that a move that is cut short does it again.
-  for (const child of await childrenOf(world, from, to)) await registry.put(child);
+  for (const child of await childrenOf(home, from, to)) await registry.put(child);
   const source = artifactsFolderOf(from);
   if (source !== undefined) await removeTree(io, source).catch(() => undefined);
   for (const path of [hiddenOf(from), tornFileOf(from)]) {

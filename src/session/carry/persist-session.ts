@@ -1,19 +1,17 @@
 import { basename, join } from 'node:path';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
+import { referencesIn } from '../entries/blob-reference.ts';
 import { persistEntry } from '../entries/persist-entry.ts';
-import { toLine } from '../entries/session-entry.ts';
-import type { SessionEntry, SessionHeader } from '../entries/session-entry.ts';
-import { referencesIn } from '../keep/scan-references.ts';
-import { SessionRefs } from '../keep/session-refs.ts';
-import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
-import type { SessionsWorld } from '../sessions-world.ts';
-import { copyFile } from './carry-folder.ts';
-import type { FilePlace } from './carry-folder.ts';
+import { toLine, type SessionEntry, type SessionHeader } from '../entries/session-entry.ts';
+import { copyFile, type FilePlace } from '../files/carry-folder.ts';
+import { makeFolders, writeAll, writeWhole } from '../files/write-file.ts';
+import type { SessionsHome } from '../records/registry.ts';
+import { SessionRefs } from '../records/session-refs.ts';
 
 /** Gives a session that was in memory a file, and writes its artifacts, under the same ids. */
 export async function persistSession(
-  { io, engine, registry }: SessionsWorld,
+  { io, engine, registry }: SessionsHome,
   session: {
     readonly header: SessionHeader;
     readonly artifacts: { readonly from: FilePlace; readonly to: string };

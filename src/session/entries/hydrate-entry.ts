@@ -1,7 +1,6 @@
 import { decodeUtf8 } from '../../base/utf8.ts';
 import { isMalformedReference, parseBlobReference } from './blob-reference.ts';
-import { rewriteStrings } from './rewrite-strings.ts';
-import type { Place } from './rewrite-strings.ts';
+import { rewriteStrings, type Place } from './rewrite-strings.ts';
 
 /** The number of blobs read at the same time while entries are loaded. */
 const READS_AT_ONCE = 8;

@@ -2,11 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../base/hash.ts';
 import { parseBlobReference } from './blob-reference.ts';
-import { hydrateEntry } from './hydrate-entry.ts';
-import type { SessionWarning } from './hydrate-entry.ts';
-import { migrateEntry } from './migrate-entry.ts';
+import { hydrateEntry, type SessionWarning } from './hydrate-entry.ts';
 import { MAX_PERSIST_CHARS, TRUNCATION_NOTICE, persistEntry } from './persist-entry.ts';
-import { newSessionId, toLine } from './session-entry.ts';
+import { migrateEntry, newSessionId, toLine } from './session-entry.ts';
 
 const zeros = (count: number): string => Buffer.alloc(count).toString('base64');
 const HEX = 'ab'.repeat(32);

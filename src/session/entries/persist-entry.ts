@@ -1,8 +1,11 @@
 import { encodeUtf8 } from '../../base/utf8.ts';
-import { parseBlobReference, toBlobReference, toBlobToPut } from './blob-reference.ts';
-import type { BlobToPut } from './blob-reference.ts';
-import { rewriteStrings } from './rewrite-strings.ts';
-import type { Place } from './rewrite-strings.ts';
+import {
+  parseBlobReference,
+  toBlobReference,
+  toBlobToPut,
+  type BlobToPut,
+} from './blob-reference.ts';
+import { rewriteStrings, type Place } from './rewrite-strings.ts';
 
 /** Base64 of an image goes to a blob from this many characters on. */
 export const BLOB_EXTERNALIZE_THRESHOLD = 1024;

@@ -4,9 +4,8 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import type { RootSource } from '../../engine/roots.ts';
 import type { DocRow } from '../../engine/rows.ts';
-import type { SessionPrefix } from './doc-names.ts';
-import { parseRefsPage } from './refs-page.ts';
-import { parseRecord } from './registry.ts';
+import { parseRecord } from '../records/registry.ts';
+import { parseRefsPage, type SessionPrefix } from '../records/session-refs.ts';
 import { sessionRoots } from './session-roots.ts';
 
 // Sessions whose files are with a client of a server. Their documents stand below a folder of their own, for two

@@ -2,17 +2,20 @@ import { dirname, isAbsolute, join, relative } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Io } from '../../engine/io.ts';
-import { carryFolder, copyFile, copySums } from '../carry/carry-folder.ts';
-import { removeTree } from '../carry/remove-tree.ts';
-import { withFile } from '../log/open-session-file.ts';
-import { artifactsFolderOf, lockOf, tornFileOf } from '../log/session-names.ts';
-import { withFileLock } from '../log/with-file-lock.ts';
-import { makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
-import { coverSeen } from '../sums/cover-seen.ts';
-import { coveredBy, findChanged, readSums, removeSums, sumsOf } from '../sums/file-sums.ts';
-import { standingOf } from './own-file.ts';
-import { currentFile } from './registry.ts';
-import type { Registry, SessionRecord } from './registry.ts';
+import { carryFolder, copyFile, copySums, removeTree } from '../files/carry-folder.ts';
+import {
+  coverSeen,
+  coveredBy,
+  findChanged,
+  readSums,
+  removeSums,
+  sumsOf,
+} from '../files/file-sums.ts';
+import { artifactsFolderOf, lockOf, tornFileOf } from '../files/session-names.ts';
+import { withFileLock, makeFolders, readWhole, writeAll, writeWhole } from '../files/write-file.ts';
+import { withFile } from '../log/session-file.ts';
+import { currentFile, type SessionsHome, type SessionRecord } from '../records/registry.ts';
+import { standingOf } from './find-session.ts';
 
 // Sessions in a backup: `sessions/<path>` for a file that is in the folder of sessions of the store, and
 // `sessions/elsewhere/<its whole path>` for any other, each with its artifacts and checksums. `sessions/backup.json`
@@ -25,10 +28,7 @@ export interface SessionCopies {
   readonly bytes: number;
 }
 
-interface CopyWorld {
-  readonly io: Io;
-  readonly registry: Registry;
-}
+type CopyHome = Pick<SessionsHome, 'io' | 'registry'>;
 
 /** The places of sessions below the folder of sessions of a copy. */
 type Places = Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ type Places = Readonly<Record<string, string>>;
  * CORRUPT.
  */
 export async function backUpSessions(
-  { io, registry }: CopyWorld,
+  { io, registry }: CopyHome,
   root: string,
   to: string,
 ): Promise<SessionCopies> {
@@ -75,7 +75,7 @@ export async function backUpSessions(
 
 /** Puts the sessions of a backup into the folder of a new store, which then knows them there. */
 export async function restoreSessions(
-  { io, registry }: CopyWorld,
+  { io, registry }: CopyHome,
   from: string,
   root: string,
 ): Promise<SessionCopies> {
@@ -164,13 +164,10 @@ async function removeOthers(
 
 async function readPlaces(io: Io, folder: string): Promise<Places> {
   const path = join(folder, LIST);
-  if ((await io.stat(path)) === undefined) return {};
-  const text = await withFile(io, path, 'read', async (file) => {
-    const bytes = Buffer.alloc(await file.size());
-    return bytes.subarray(0, await file.read(bytes, 0)).toString('utf8');
-  });
+  const bytes = await readWhole(io, path);
+  if (bytes === undefined) return {};
   try {
-    return JSON.parse(text) as Places;
+    return JSON.parse(bytes.toString('utf8')) as Places;
   } catch (error) {
     const message = `${path} is damaged: it does not say which sessions are in the backup`;
     throw new QuipuError('CORRUPT', message, { file: path, offset: 0 }, { cause: error });

@@ -2,12 +2,11 @@ import { join } from 'node:path';
 import { isQuipuError } from '../../base/errors.ts';
 import type { Io } from '../../engine/io.ts';
 import type { Problem } from '../../engine/upkeep.ts';
-import { readHeader, withFile } from '../log/open-session-file.ts';
-import { artifactsFolderOf, isSessionName } from '../log/session-names.ts';
-import { SUMS_FOLDER, coveredBy, findChanged, readSums, sumsOf } from '../sums/file-sums.ts';
-import { NOT_ITS_OWN, standingOf } from './own-file.ts';
-import { currentFile } from './registry.ts';
-import type { Registry, SessionRecord } from './registry.ts';
+import { SUMS_FOLDER, coveredBy, findChanged, readSums, sumsOf } from '../files/file-sums.ts';
+import { artifactsFolderOf, isSessionName } from '../files/session-names.ts';
+import { readHeader, withFile } from '../log/session-file.ts';
+import { currentFile, type Registry, type SessionRecord } from '../records/registry.ts';
+import { NOT_ITS_OWN, standingOf } from './find-session.ts';
 
 const GONE =
   'the file is gone; restore it from a backup, or forget it: quipu session gc --forget-missing';

@@ -1,30 +1,27 @@
 import { join } from 'node:path';
 import { isQuipuError } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { agentIdOf, compareAgentIds } from '../artifacts/artifact-names.ts';
+import { agentIdOf, compareAgentIds } from '../artifacts/artifact-ids.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
-import { readHeader, withFile } from '../log/open-session-file.ts';
-import { parseLine } from '../log/parse-line.ts';
-import { readBackward } from '../log/read-lines.ts';
-import { artifactsFolderOf } from '../log/session-names.ts';
-import type { SessionDetails, SessionSummary } from '../sessions.ts';
-import type { SessionsWorld } from '../sessions-world.ts';
-import { standingOf } from './own-file.ts';
-import { currentFile } from './registry.ts';
-import type { SessionRecord } from './registry.ts';
-import { SessionRefs } from './session-refs.ts';
+import type { SessionHeader } from '../entries/session-entry.ts';
+import { artifactsFolderOf } from '../files/session-names.ts';
+import { parseLine, readBackward } from '../log/read-lines.ts';
+import { readHeader, withFile } from '../log/session-file.ts';
+import { currentFile, type SessionsHome, type SessionRecord } from '../records/registry.ts';
+import { SessionRefs } from '../records/session-refs.ts';
+import { standingOf } from './find-session.ts';
 
 /** The length of the end of a file in which the time of its last entry is searched. */
 const TAIL_BYTES = 64 * 1024;
 
 /** Reads the header and a little of the end, whatever the size. A file that cannot be read is reported as such. */
 export async function summarize(
-  world: SessionsWorld,
+  home: SessionsHome,
   record: SessionRecord,
 ): Promise<SessionSummary> {
-  const { io } = world;
+  const { io } = home;
   const { id } = record;
-  if ((await standingOf(world, record)) === 'foreign') {
+  if ((await standingOf(home, record)) === 'foreign') {
     return { id, file: record.file, available: false };
   }
   const file = await currentFile(io, record);
@@ -51,12 +48,12 @@ async function lastTimestamp(file: IoFile, from: number, to: number): Promise<st
 }
 
 export async function describeSession(
-  world: SessionsWorld,
+  home: SessionsHome,
   record: SessionRecord,
 ): Promise<SessionDetails> {
-  const { io, engine } = world;
-  const summary = await summarize(world, record);
-  const isOwn = (await standingOf(world, record)) === 'own';
+  const { io, engine } = home;
+  const summary = await summarize(home, record);
+  const isOwn = (await standingOf(home, record)) === 'own';
   const folder = isOwn ? artifactsFolderOf(summary.file) : undefined;
   const artifacts = folder === undefined ? undefined : new Artifacts(io, folder);
   const names = (await artifacts?.listFiles()) ?? [];
@@ -80,4 +77,25 @@ export async function treeBytes(io: Io, path: string): Promise<number> {
   let bytes = 0;
   for (const name of await io.list(path)) bytes += await treeBytes(io, join(path, name));
   return bytes;
+}
+
+export interface SessionSummary {
+  readonly id: string;
+  readonly file: string;
+  /** False when the file is not there, or cannot be read: the other fields are then unknown. */
+  readonly available: boolean;
+  readonly header?: SessionHeader;
+  readonly sizeBytes?: number;
+  /** The time of the last entry. */
+  readonly updatedAt?: string;
+}
+
+export interface SessionDetails extends SessionSummary {
+  readonly artifactsFolder?: string;
+  /** Ids of tool outputs, by number. */
+  readonly artifacts: readonly string[];
+  readonly agentOutputs: readonly string[];
+  readonly artifactBytes: number;
+  /** The number of blobs that the session refers to. */
+  readonly blobs: number;
 }

@@ -3,14 +3,12 @@ import { checkString } from '../../base/check-text.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { copyBytes } from '../carry/carry-folder.ts';
-import { SESSION_VERSION, toLine } from '../entries/session-entry.ts';
-import type { SessionHeader } from '../entries/session-entry.ts';
-import { readHeader, withFile } from '../log/open-session-file.ts';
-import { lockOf, parseSessionName } from '../log/session-names.ts';
-import { withFileLock } from '../log/with-file-lock.ts';
-import { writeAll, writeWhole } from '../log/write-file.ts';
-import { carrySums, readSums } from '../sums/file-sums.ts';
+import { SESSION_VERSION, toLine, type SessionHeader } from '../entries/session-entry.ts';
+import { copyBytes } from '../files/carry-folder.ts';
+import { carrySums, readSums } from '../files/file-sums.ts';
+import { lockOf, parseSessionName } from '../files/session-names.ts';
+import { withFileLock, writeAll, writeWhole } from '../files/write-file.ts';
+import { readHeader, withFile } from '../log/session-file.ts';
 
 /** Every byte of the file stays, behind the new header. A header that can be read is left as it is. */
 export async function recoverHeader(io: Io, given: string): Promise<SessionHeader> {

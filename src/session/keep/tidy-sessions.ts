@@ -1,19 +1,25 @@
 import { dirname, join } from 'node:path';
-import { isErrno, isDraftName } from '../log/write-file.ts';
-import { artifactsFolderOf } from '../log/session-names.ts';
-import type { SessionSummary, TidyOptions, TidyReport } from '../sessions.ts';
-import type { SessionsWorld } from '../sessions-world.ts';
-import { summarize, treeBytes } from './describe-session.ts';
-import { standingOf } from './own-file.ts';
-import type { SessionRecord } from './registry.ts';
-import { removeSession } from './remove-session.ts';
+import { QuipuError } from '../../base/errors.ts';
+import { removeTree } from '../files/carry-folder.ts';
+import { removeSums } from '../files/file-sums.ts';
+import { artifactsFolderOf, lockOf, tornFileOf } from '../files/session-names.ts';
+import {
+  isErrno,
+  isDraftName,
+  withFileLock,
+  makeFolders,
+  toFileError,
+} from '../files/write-file.ts';
+import { childrenOf, type SessionsHome, type SessionRecord } from '../records/registry.ts';
+import { summarize, treeBytes, type SessionSummary } from './describe-session.ts';
+import { standingOf } from './find-session.ts';
 
 interface Weighed extends SessionSummary {
   readonly bytes: number;
 }
 
 /** Decides which sessions go, oldest first: those too old, then as many as needed to fit. */
-export function planRetention(
+function planRetention(
   sessions: readonly Weighed[],
   { maxAgeMs, maxBytes }: Pick<TidyOptions, 'maxAgeMs' | 'maxBytes'>,
   nowMs: number,
@@ -36,30 +42,27 @@ function timeOf({ updatedAt }: SessionSummary): number {
   return Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time;
 }
 
-export async function tidySessions(
-  world: SessionsWorld,
-  options: TidyOptions,
-): Promise<TidyReport> {
-  const { io, registry } = world;
+export async function tidySessions(home: SessionsHome, options: TidyOptions): Promise<TidyReport> {
+  const { io, registry } = home;
   const sessions: Weighed[] = [];
   const missing: SessionRecord[] = [];
   for await (const record of registry.all()) {
-    const summary = await summarize(world, record);
-    const isForeign = (await standingOf(world, record)) === 'foreign';
+    const summary = await summarize(home, record);
+    const isForeign = (await standingOf(home, record)) === 'foreign';
     // The file at this place belongs to somebody else.
     if (isForeign || (await io.stat(summary.file)) === undefined)
       missing.push({ ...record, file: summary.file });
     // A session that is there and cannot be read is kept, and not counted.
     else if (summary.available)
-      sessions.push({ ...summary, bytes: await weigh(world, summary.file) });
+      sessions.push({ ...summary, bytes: await weigh(home, summary.file) });
   }
-  const going = planRetention(sessions, options, world.clock());
-  const drafts = options.drafts === true ? await findDrafts(world, sessions) : [];
+  const going = planRetention(sessions, options, home.clock());
+  const drafts = options.drafts === true ? await findDrafts(home, sessions) : [];
   const forgotten = options.forgetMissing === true ? missing : [];
   if (options.dryRun !== true) {
-    for (const { id, file } of going) await removeSession(world, { id, file });
+    for (const { id, file } of going) await removeSession(home, { id, file });
     for (const { id } of forgotten) await registry.remove(id);
-    if (options.forgetMissing === true) await forgetCopies(world);
+    if (options.forgetMissing === true) await forgetCopies(home);
     for (const path of drafts) await io.remove(path);
   }
   return {
@@ -72,7 +75,7 @@ export async function tidySessions(
   };
 }
 
-async function forgetCopies({ io, registry }: SessionsWorld): Promise<void> {
+async function forgetCopies({ io, registry }: SessionsHome): Promise<void> {
   const copies: SessionRecord[] = [];
   for await (const copy of registry.copies()) copies.push(copy);
   for (const { file } of copies) {
@@ -80,12 +83,12 @@ async function forgetCopies({ io, registry }: SessionsWorld): Promise<void> {
   }
 }
 
-async function weigh({ io }: SessionsWorld, file: string): Promise<number> {
+async function weigh({ io }: SessionsHome, file: string): Promise<number> {
   const folder = artifactsFolderOf(file);
   return (await treeBytes(io, file)) + (folder === undefined ? 0 : await treeBytes(io, folder));
 }
 
-async function findDrafts({ io }: SessionsWorld, sessions: readonly Weighed[]): Promise<string[]> {
+async function findDrafts({ io }: SessionsHome, sessions: readonly Weighed[]): Promise<string[]> {
   const folders = new Set(
     sessions.flatMap(({ file }) => [dirname(file), artifactsFolderOf(file) ?? dirname(file)]),
   );
@@ -99,4 +102,69 @@ async function findDrafts({ io }: SessionsWorld, sessions: readonly Weighed[]): 
     }
   }
   return drafts;
+}
+
+export interface TidyOptions {
+  /** Remove sessions whose last entry is older. */
+  readonly maxAgeMs?: number;
+  /** Remove the oldest sessions until files and artifacts take no more than this. */
+  readonly maxBytes?: number;
+  /** Forget sessions whose file is gone, and release their blobs. */
+  readonly forgetMissing?: boolean;
+  /** Remove files that were begun and never finished. Only while no agent is at work. */
+  readonly drafts?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export interface TidyReport {
+  readonly sessions: number;
+  /** Bytes of files and artifacts, before the removal. */
+  readonly bytes: number;
+  readonly removed: readonly {
+    readonly id: string;
+    readonly file: string;
+    readonly bytes: number;
+  }[];
+  /** Sessions that the store knows, and whose file is gone. */
+  readonly missing: readonly { readonly id: string; readonly file: string }[];
+  readonly forgotten: number;
+  readonly drafts: number;
+}
+
+/**
+ * Removes the file, the artifacts, and the store's record. A part that is gone already is no error. Blobs are left to a
+ * garbage collection.
+ */
+export async function removeSession(home: SessionsHome, record: SessionRecord): Promise<void> {
+  const { io, registry } = home;
+  const { id, file } = record;
+  await makeFolders(io, dirname(file));
+  await withFileLock(io, lockOf(file), async () => {
+    try {
+      await io.remove(file);
+      await io.remove(tornFileOf(file));
+      await removeSums(io, file);
+      await io.syncDir(dirname(file));
+    } catch (error) {
+      throw toFileError(error, file);
+    }
+  });
+  for (const child of await childrenOf(home, file)) await registry.remove(child.id);
+  // A copy made by hand goes alone: the session is another file.
+  if ((await registry.get(id))?.file === file) await registry.remove(id);
+  await registry.forgetCopy(file);
+  await io.remove(lockOf(file)).catch(() => undefined);
+  const folder = artifactsFolderOf(file);
+  if (folder === undefined) return;
+  try {
+    await removeTree(io, folder);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new QuipuError(
+      'IO',
+      `Session file deleted but failed to remove artifacts directory ${folder}: ${reason}`,
+      { path: folder, errno: (error as { code?: string }).code ?? 'EIO' },
+      { cause: error },
+    );
+  }
 }

@@ -1,19 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { checkString, kindOf } from '../../base/check-text.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
-import type { Io } from '../../engine/io.ts';
-import type { BlobToPut } from '../entries/blob-reference.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Io, IoFile } from '../../engine/io.ts';
+import { referencesIn, type BlobToPut } from '../entries/blob-reference.ts';
 import { persistEntry } from '../entries/persist-entry.ts';
-import { referencesIn } from '../keep/scan-references.ts';
-import { toLine } from '../entries/session-entry.ts';
-import type { NewEntry, SessionEntry } from '../entries/session-entry.ts';
-import { coverFile } from '../sums/file-sums.ts';
-import { EntryIds } from './entry-ids.ts';
-import { appendLines } from './append-lines.ts';
-import type { PendingLine } from './append-lines.ts';
-import { LINE_BYTES_MAX } from './read-lines.ts';
-import { lockOf } from './session-names.ts';
-import { withFileLock } from './with-file-lock.ts';
+import {
+  toLine,
+  migrateEntry,
+  isHeader,
+  type NewEntry,
+  type SessionEntry,
+} from '../entries/session-entry.ts';
+import { coverFile } from '../files/file-sums.ts';
+import { lockOf, tornFileOf } from '../files/session-names.ts';
+import { withFileLock, toFileError, writeAll } from '../files/write-file.ts';
+import { LINE_BYTES_MAX, readBackward, readForward, parseLine } from './read-lines.ts';
+import { withFile } from './session-file.ts';
 
 // Writes entries to the file.
 // Invariants
@@ -25,7 +28,7 @@ import { withFileLock } from './with-file-lock.ts';
 /** The number of entries that may wait for a disk that accepts no write. */
 const PENDING_MAX = 10_000;
 
-export interface EntryWriterOptions {
+interface EntryWriterOptions {
   readonly io: Io;
   readonly file: string;
   readonly size: number;
@@ -214,5 +217,125 @@ function toJsonLine(entry: SessionEntry): string {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw invalid('entry', `cannot be written as JSON: ${reason}`);
+  }
+}
+
+/** An entry on its way to the file. */
+interface PendingLine {
+  readonly id: string;
+  readonly line: string;
+}
+
+/**
+ * Appends whole lines to a session file, durably, and returns its new size. The caller holds the session's lock. Bytes
+ * that a crash cut short are taken away first, so that no line is ever glued to half of another. Lines that a failed
+ * attempt did write, from `knownSize` on, are not written twice.
+ */
+async function appendLines(
+  io: Io,
+  path: string,
+  { lines, knownSize }: { lines: readonly PendingLine[]; knownSize: number },
+): Promise<number> {
+  return withFile(io, path, 'write', async (file) => {
+    const size = await repairTail(io, path, file);
+    const span = { from: Math.min(knownSize, size), to: size };
+    const there = await findLines(file, span, new Set(lines.map(({ line }) => line)));
+    const missing = lines.filter(({ line }) => !there.has(line));
+    if (missing.length === 0) return size;
+    const bytes = encodeUtf8(missing.map(({ line }) => `${line}\n`).join(''));
+    try {
+      await writeAll(file, bytes, size);
+      await file.sync();
+    } catch (error) {
+      // If bytes are left after this, the next attempt finds them and passes over them.
+      await file.truncate(size).catch(() => undefined);
+      throw toFileError(error, path);
+    }
+    return size + bytes.length;
+  });
+}
+
+/** Returns the size up to which the file is made of whole lines, after setting the rest aside. */
+async function repairTail(io: Io, path: string, file: IoFile): Promise<number> {
+  const size = await file.size();
+  if (size === 0) return 0;
+  const last = Buffer.alloc(1);
+  await file.read(last, size - 1);
+  if (last[0] === 0x0a) return size;
+  for await (const line of readBackward(file, size)) {
+    if (line.bytes !== undefined && !parseLine(line.bytes).malformed) break;
+    await keepTorn(io, path, line.bytes ?? Buffer.alloc(0));
+    await file.truncate(line.start);
+    await file.sync();
+    return line.start;
+  }
+  await writeAll(file, Buffer.from('\n'), size);
+  return size + 1;
+}
+
+async function keepTorn(io: Io, path: string, bytes: Uint8Array): Promise<void> {
+  const aside = await io.open(tornFileOf(path), 'create');
+  try {
+    await writeAll(aside, Buffer.concat([bytes, Buffer.from('\n')]), await aside.size());
+    await aside.sync();
+  } finally {
+    await aside.close();
+  }
+}
+
+/** Returns those of these lines that stand in a part of the file, byte for byte. */
+async function findLines(
+  file: IoFile,
+  { from, to }: { readonly from: number; readonly to: number },
+  wanted: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for await (const { bytes } of readForward(file, from, to)) {
+    const text = bytes === undefined ? '' : Buffer.from(bytes).toString('utf8');
+    if (wanted.has(text)) found.add(text);
+  }
+  return found;
+}
+
+/**
+ * The ids of the entries in a session file. The file is read once, and then only its new end, whichever process wrote
+ * that.
+ */
+class EntryIds {
+  readonly #io: Io;
+  readonly #ids = new Set<string>();
+  #file = '';
+  #to = 0;
+  #index = 0;
+  #version: number | undefined;
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  async has(file: string, id: string): Promise<boolean> {
+    await this.#read(file);
+    return this.#ids.has(id);
+  }
+
+  #read(path: string): Promise<void> {
+    return withFile(this.#io, path, 'read', async (file) => {
+      const size = await file.size();
+      // In another file, and in a file that was cut, nothing is at its old place.
+      if (path !== this.#file || size < this.#to)
+        [this.#file, this.#to, this.#index] = [path, 0, 0];
+      for await (const line of readForward(file, this.#to, size)) {
+        if (!line.terminated) break;
+        this.#to = line.end;
+        for (const record of line.bytes === undefined ? [] : parseLine(line.bytes).records) {
+          if (isHeader(record)) {
+            this.#version ??= record.version;
+            continue;
+          }
+          this.#index++;
+          this.#ids.add(migrateEntry(record, { version: this.#version, index: this.#index }).id);
+        }
+      }
+    });
   }
 }

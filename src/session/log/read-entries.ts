@@ -1,15 +1,13 @@
 import type { IoFile } from '../../engine/io.ts';
-import { hydrateEntry } from '../entries/hydrate-entry.ts';
-import type { ReadBlob, SessionWarning } from '../entries/hydrate-entry.ts';
-import { migrateEntry } from '../entries/migrate-entry.ts';
-import type { SessionEntry, SessionHeader } from '../entries/session-entry.ts';
-import { isHeader } from '../entries/session-entry.ts';
-import type { LoadedEntry, SessionView } from '../session.ts';
-import { findChanged } from '../sums/file-sums.ts';
-import type { Span, Sums } from '../sums/file-sums.ts';
-import { parseLine } from './parse-line.ts';
-import { readBackward, readForward } from './read-lines.ts';
-import type { Line } from './read-lines.ts';
+import { hydrateEntry, type ReadBlob, type SessionWarning } from '../entries/hydrate-entry.ts';
+import {
+  migrateEntry,
+  isHeader,
+  type SessionEntry,
+  type SessionHeader,
+} from '../entries/session-entry.ts';
+import { findChanged, type Span, type Sums } from '../files/file-sums.ts';
+import { parseLine, readBackward, readForward, type Line } from './read-lines.ts';
 
 /** A file that is being read: its header, and the place of its entries. */
 export interface OpenLog {
@@ -141,4 +139,33 @@ async function load(
   notes.warnings.push(...warnings);
   for (const ref of loaded.unresolved) notes.unresolved.add(ref);
   return { ...loaded, warnings };
+}
+
+export interface SessionReadOptions {
+  /** Put pictures back where they were; default true. With false, only the session file is read. */
+  readonly hydrate?: boolean;
+}
+
+export interface SessionLastOptions extends SessionReadOptions {
+  /** The cursor of an earlier page: go on towards the beginning. */
+  readonly before?: number;
+}
+
+export interface LoadedEntry {
+  readonly entry: SessionEntry;
+  /** References left in the entry because their blob is missing. Do not send them to a model. */
+  readonly unresolved: readonly string[];
+  /** Problems with the entry: a blob that is missing, a line that differs from what was written. */
+  readonly warnings: readonly SessionWarning[];
+}
+
+/** Entries in the order of the file, with the problems found in them. */
+export interface SessionView {
+  readonly entries: readonly SessionEntry[];
+  readonly unresolved: readonly string[];
+  readonly warnings: readonly SessionWarning[];
+  /** Lines, or parts of lines, that could not be read. They are still in the file. */
+  readonly malformedLines: number;
+  /** Present when there are more entries before these. */
+  readonly cursor?: number;
 }

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Artifacts } from '../artifacts/artifacts.ts';
-import { RamIo } from '../ram-io.ts';
-import { OutputSink } from './output-sink.ts';
-import type { OutputSummary, SinkOptions } from './sink-options.ts';
-import { describeOutput } from './sink-options.ts';
+import { RamIo } from '../files/ram-io.ts';
+import { OutputSink, describeOutput, type OutputSummary, type SinkOptions } from './output-sink.ts';
 
 interface Run extends OutputSummary {
   readonly artifact: string | undefined;

@@ -1,7 +1,6 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { IoFile } from '../../engine/io.ts';
-import { formatSize } from '../sink/format-size.ts';
-import { headOf } from '../sink/utf8-cut.ts';
+import { formatSize, headOf } from '../sink/cut-text.ts';
 
 /** The limits of one read. */
 export const DEFAULT_MAX_LINES = 3000;

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { RamIo } from '../ram-io.ts';
-import { extract, parseQuery, pathToQuery } from './query.ts';
-import { RESOLVE_BYTES_MAX, resolveUrl } from './resolve-url.ts';
-import type { UrlSource } from './resolve-url.ts';
+import { RamIo } from '../files/ram-io.ts';
+import { extract, parseQuery, pathToQuery } from './parse-url.ts';
+import { RESOLVE_BYTES_MAX, resolveUrl, type UrlSource } from './resolve-url.ts';
 
 let io: RamIo;
 let sources: readonly UrlSource[];

@@ -1,14 +1,12 @@
-import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { basename, join } from 'node:path';
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { agentIdOf, artifactIdOf, compareAgentIds } from '../artifacts/artifact-names.ts';
-import { isErrno, toFileError } from '../log/write-file.ts';
-import { findChanged, readSums } from '../sums/file-sums.ts';
-import { parseInternalUrl } from './parse-url.ts';
-import { extract, parseQuery } from './query.ts';
-import { checkLineRange, readLineRange } from './read-range.ts';
-import type { LineRange } from './read-range.ts';
+import { agentIdOf, artifactIdOf, compareAgentIds } from '../artifacts/artifact-ids.ts';
+import { findChanged, readSums } from '../files/file-sums.ts';
+import { isErrno, toFileError } from '../files/write-file.ts';
+import { parseInternalUrl, extract, parseQuery } from './parse-url.ts';
+import { checkLineRange, readLineRange, type LineRange } from './read-range.ts';
 
 /** The largest text that is resolved whole. */
 export const RESOLVE_BYTES_MAX = 8_388_608;

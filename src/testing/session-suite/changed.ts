@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Session } from '../../session/session.ts';
+import type { Session } from '../../session/sessions.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { message, openSessions } from './fixture.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Session } from '../../session/session.ts';
+import type { Session } from '../../session/sessions.ts';
 import type { NewSession } from '../../session/sessions.ts';
 import { openRig } from '../store-suite/fixture.ts';
 import type { StoreRig } from '../store-suite/fixture.ts';

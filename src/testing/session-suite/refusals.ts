@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isQuipuError } from '../../base/errors.ts';
-import type { Session } from '../../session/session.ts';
+import type { Session } from '../../session/sessions.ts';
 import type { Store } from '../../store/store.ts';
 import { openBeside } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { NewEntry } from '../../../session/entries/session-entry.ts';
-import type { Session } from '../../../session/session.ts';
+import type { Session } from '../../../session/sessions.ts';
 import { given } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';
 import type { HttpRequest, Route } from '../route.ts';

@@ -1,10 +1,8 @@
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { isHeader } from '../entries/session-entry.ts';
-import type { SessionHeader } from '../entries/session-entry.ts';
-import { parseLine } from './parse-line.ts';
-import { readForward } from './read-lines.ts';
-import { isErrno, toFileError } from './write-file.ts';
+import { isHeader, type SessionHeader } from '../entries/session-entry.ts';
+import { isErrno, toFileError } from '../files/write-file.ts';
+import { parseLine, readForward } from './read-lines.ts';
 
 export interface HeaderOfFile {
   readonly header: SessionHeader;
@@ -58,4 +56,18 @@ export function noSession(path: string): QuipuError<'NOT_FOUND'> {
     what: 'session',
     id: path,
   });
+}
+
+export async function readHeaderOf(io: Io, path: string): Promise<SessionHeader> {
+  return (await withFile(io, path, 'read', (file) => readHeader(file, path))).header;
+}
+
+/** Returns undefined when no header can be read. */
+export async function idIn(io: Io, path: string): Promise<string | undefined> {
+  try {
+    return (await readHeaderOf(io, path)).id;
+  } catch (error) {
+    if (isQuipuError(error)) return undefined;
+    throw error;
+  }
 }

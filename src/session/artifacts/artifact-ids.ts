@@ -1,9 +1,13 @@
 import { join } from 'node:path';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Io } from '../../engine/io.ts';
-import { withFileLock } from '../log/with-file-lock.ts';
-import { isErrno, makeFolders, toFileError, writeAll } from '../log/write-file.ts';
-import { nextAgentIndex, nextArtifactId } from './artifact-names.ts';
+import {
+  withFileLock,
+  makeFolders,
+  readWhole,
+  toFileError,
+  writeAll,
+} from '../files/write-file.ts';
 
 // Gives out the numbers in a folder of artifacts.
 // Invariants
@@ -54,18 +58,8 @@ export class IdCounters {
 
   /** Reads the counters as they stand. They may be behind the names in the folder. */
   async read(): Promise<Counters> {
-    try {
-      const file = await this.#io.open(join(this.#folder, COUNTERS), 'read');
-      try {
-        const bytes = Buffer.alloc(await file.size());
-        return parseCounters(bytes.subarray(0, await file.read(bytes, 0)).toString('utf8'));
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      if (isErrno(error, 'ENOENT')) return {};
-      throw toFileError(error, this.#folder);
-    }
+    const bytes = await readWhole(this.#io, join(this.#folder, COUNTERS));
+    return bytes === undefined ? {} : parseCounters(bytes.toString('utf8'));
   }
 
   async #take(
@@ -120,4 +114,68 @@ function parseCounters(text: string): Counters {
     // A power cut cut the file short. The names in the folder say enough.
     return {};
   }
+}
+
+const SEGMENT_CHARS_MAX = 64;
+
+/** Makes a name part of a file name: no separators, no dots, never empty. */
+export function toSegment(name: string, fallback: string): string {
+  const clean = name.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, SEGMENT_CHARS_MAX);
+  return clean.replaceAll(/^_+|_+$/g, '') || fallback;
+}
+
+export function toArtifactName(id: string, toolType: string): string {
+  return `${id}.${toSegment(toolType, 'tool')}.log`;
+}
+
+/** Returns the id in `<id>.<tool>.log`, as it is written; undefined for any other name. */
+export function artifactIdOf(name: string): string | undefined {
+  return /^(\d+)\..+\.log$/.exec(name)?.[1];
+}
+
+/** Returns one more than the highest id. Numbers too large to count on are not ours. */
+export function nextArtifactId(names: readonly string[]): number {
+  let next = 0;
+  for (const name of names) {
+    const id = Number(artifactIdOf(name) ?? -1);
+    if (Number.isSafeInteger(id)) next = Math.max(next, id + 1);
+  }
+  return next;
+}
+
+/** Returns the id of an agent's output in `<id>.md`. */
+export function agentIdOf(name: string): string | undefined {
+  return name.startsWith('.') ? undefined : /^(.+)\.md$/.exec(name)?.[1];
+}
+
+export function toAgentId(parentId: string | undefined, index: number, name: string): string {
+  const own = `${index}-${toSegment(name, 'agent')}`;
+  return parentId === undefined ? own : `${parentId}.${own}`;
+}
+
+/** Returns one more than the highest index directly below `parentId`, of outputs and of child sessions. */
+export function nextAgentIndex(names: readonly string[], parentId: string | undefined): number {
+  const prefix = parentId === undefined ? '' : `${parentId}.`;
+  let next = 0;
+  for (const name of names) {
+    if (!name.startsWith(prefix)) continue;
+    const [, digits] = /^(\d+)-.*\.(?:md|jsonl)$/.exec(name.slice(prefix.length)) ?? [];
+    const index = Number(digits ?? -1);
+    if (Number.isSafeInteger(index)) next = Math.max(next, index + 1);
+  }
+  return next;
+}
+
+/** Compares by index, then by name, level by level. */
+export function compareAgentIds(a: string, b: string): number {
+  const left = a.split('.');
+  const right = b.split('.');
+  for (const [level, segment] of left.entries()) {
+    const other = right[level];
+    if (other === undefined) return 1;
+    const difference = Number.parseInt(segment, 10) - Number.parseInt(other, 10);
+    if (Number.isFinite(difference) && difference !== 0) return difference;
+    if (segment !== other) return segment < other ? -1 : 1;
+  }
+  return left.length - right.length;
 }

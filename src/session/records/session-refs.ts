@@ -1,10 +1,48 @@
-import { isQuipuError } from '../../base/errors.ts';
-import { hashBytes } from '../../base/hash.ts';
+import { isQuipuError, QuipuError } from '../../base/errors.ts';
+import { hashBytes, sha256Hex } from '../../base/hash.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { DocRow } from '../../engine/rows.ts';
 import type { BlobToPut } from '../entries/blob-reference.ts';
-import { refsDoc, refsPrefix } from './doc-names.ts';
-import { REFS_PER_PAGE, parseRefsPage } from './refs-page.ts';
+
+export const SESSIONS_PREFIX = 'session/';
+export const REFS_PREFIX = 'session-refs/';
+const SEEN_PREFIX = 'session-seen/';
+export const COPIES_PREFIX = 'session-copies/';
+
+/** Every document of sessions begins with one of these. For each there is a rule about what a client may write. */
+export type SessionPrefix =
+  | typeof SESSIONS_PREFIX
+  | typeof REFS_PREFIX
+  | typeof SEEN_PREFIX
+  | typeof COPIES_PREFIX;
+
+/** The session's id where it can be part of a name. Ids made here can. Ids of other programs may be any text. */
+function keyOf(id: string): string {
+  if (/^[A-Za-z0-9_-]{1,128}$/.test(id)) return id;
+  return `x${sha256Hex(encodeUtf8(id)).slice(0, 40)}`;
+}
+
+export function sessionDoc(id: string): string {
+  return SESSIONS_PREFIX + keyOf(id);
+}
+
+export function seenDoc(id: string): string {
+  return SEEN_PREFIX + keyOf(id);
+}
+
+export function refsPrefix(id: string): string {
+  return `${REFS_PREFIX}${keyOf(id)}/`;
+}
+
+export function refsDoc(id: string, page: number): string {
+  return refsPrefix(id) + String(page).padStart(6, '0');
+}
+
+export function copyDoc(file: string): string {
+  return COPIES_PREFIX + sha256Hex(encodeUtf8(file)).slice(0, 40);
+}
 
 // The blobs that a session keeps alive. A blob and the note that the session needs it become durable in one commit,
 // before the entry that refers to it is written: so no garbage collection ever finds it without a use.
@@ -184,4 +222,21 @@ export async function listAll(engine: Engine, prefix: string): Promise<string[]>
     names.push(...page);
     if (page.length < LIST_DOCS) return names;
   }
+}
+
+/** The SHA-256 of each blob, and the store's name for it; null when the store had no such blob yet. */
+export type RefsPage = Readonly<Record<string, string | null>>;
+
+/** The number of references on one page: each new one rewrites its page, so pages are short. */
+export const REFS_PER_PAGE = 32;
+
+export function parseRefsPage(row: Pick<DocRow, 'name' | 'content'>): RefsPage {
+  try {
+    const page: unknown = JSON.parse(row.content);
+    if (typeof page === 'object' && page !== null && !Array.isArray(page)) return page as RefsPage;
+  } catch {
+    // The error below covers this, as any other content that is not a page.
+  }
+  const message = `the document ${row.name} is no list of references`;
+  throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
 }

@@ -1,15 +1,23 @@
 import { basename, dirname, join } from 'node:path';
 import { crc32 } from '../../base/crc.ts';
+import type { Io, IoFile } from '../../engine/io.ts';
 import {
   SUM_RECORD_BYTES,
   decodeSumRange,
   encodeSumRange,
   encodeSumsHead,
   isSumsHead,
+  type SumRange,
 } from '../../format/file-sums.ts';
-import type { SumRange } from '../../format/file-sums.ts';
-import type { Io, IoFile } from '../../engine/io.ts';
-import { isErrno, makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
+import { lockOf } from './session-names.ts';
+import {
+  isErrno,
+  makeFolders,
+  readWhole,
+  writeAll,
+  writeWhole,
+  withFileLock,
+} from './write-file.ts';
 
 // Checksums of the bytes of a file when we wrote or saw them. Session files and artifacts are plain files that other
 // programs may write to, so the checksums stand beside them, and never in them.
@@ -47,7 +55,7 @@ export function coveredBy({ ranges }: Sums): number {
 }
 
 export async function readSums(io: Io, path: string): Promise<Sums> {
-  const bytes = await readAll(io, sumsOf(path));
+  const bytes = await readWhole(io, sumsOf(path));
   if (bytes === undefined || bytes.length === 0) {
     return NO_SUMS;
   }
@@ -205,17 +213,16 @@ async function endOfLines(file: IoFile, { from, to }: Span): Promise<number> {
   return from;
 }
 
-async function readAll(io: Io, path: string): Promise<Uint8Array | undefined> {
+/**
+ * Accepts lines that others wrote as they are now. If that cannot be noted, the next call accepts them as they are
+ * then.
+ */
+export async function coverSeen(io: Io, path: string): Promise<void> {
   try {
-    const file = await io.open(path, 'read');
-    try {
-      const bytes = Buffer.alloc(await file.size());
-      return bytes.subarray(0, await file.read(bytes, 0));
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined;
-    throw error;
+    const size = (await io.stat(path))?.size ?? 0;
+    if (coveredBy(await readSums(io, path)) >= size) return;
+    await withFileLock(io, lockOf(path), () => coverFile(io, path));
+  } catch {
+    // The folder cannot be written to, or the file has just been moved.
   }
 }

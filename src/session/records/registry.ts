@@ -1,10 +1,36 @@
+import { join } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
 import type { DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import type { DocRow } from '../../engine/rows.ts';
-import { COPIES_PREFIX, SESSIONS_PREFIX, copyDoc, seenDoc, sessionDoc } from './doc-names.ts';
-import { SessionRefs } from './session-refs.ts';
+import { artifactsFolderOf, isSessionName } from '../files/session-names.ts';
+import { idIn } from '../log/session-file.ts';
+import {
+  COPIES_PREFIX,
+  SESSIONS_PREFIX,
+  copyDoc,
+  seenDoc,
+  sessionDoc,
+  SessionRefs,
+} from './session-refs.ts';
+
+/** The disk and the store that sessions are kept in. */
+export interface SessionsHome {
+  readonly io: Io;
+  readonly engine: Engine;
+  readonly registry: Registry;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** The folder for sessions that were given none; undefined for a store that is on another machine. */
+  readonly root: string | undefined;
+  /** The name of this machine, for a store that is on no machine or on another. */
+  readonly host?: string | undefined;
+  /**
+   * True on a server, where any client with a token names sessions: a session is used only if its file is below `root`.
+   */
+  readonly confined?: boolean;
+}
 
 /** The store's record of a session: the place of its file, in whatever folder. */
 export interface SessionRecord {
@@ -121,4 +147,26 @@ export function parseRecord(row: Pick<DocRow, 'name' | 'content'>): SessionRecor
     ...(typeof movingTo === 'string' && { movingTo }),
     ...(typeof host === 'string' && { host }),
   };
+}
+
+/**
+ * Finds the sessions of agents that the store knows at `from` and whose files are in the artifacts of `file`. Where the
+ * artifacts of one session go, the records of these sessions go with them.
+ */
+export async function childrenOf(
+  { io, registry }: { io: Io; registry: Registry },
+  from: string,
+  file: string = from,
+): Promise<SessionRecord[]> {
+  const [old, folder] = [artifactsFolderOf(from), artifactsFolderOf(file)];
+  if (old === undefined || folder === undefined) return [];
+  if ((await io.stat(folder))?.kind !== 'folder') return [];
+  const children: SessionRecord[] = [];
+  for (const name of await io.list(folder)) {
+    if (!isSessionName(name)) continue;
+    const id = await idIn(io, join(folder, name));
+    const known = id === undefined ? undefined : await registry.get(id);
+    if (known?.file === join(old, name)) children.push({ id: known.id, file: join(folder, name) });
+  }
+  return children;
 }

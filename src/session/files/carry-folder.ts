@@ -1,15 +1,15 @@
 import { dirname, join } from 'node:path';
 import { createSha256 } from '../../base/hash.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { isErrno, makeFolders, writeAll, writeWhole } from '../log/write-file.ts';
-import { SUMS_FOLDER, sumsOf } from '../sums/file-sums.ts';
+import { SUMS_FOLDER, sumsOf } from './file-sums.ts';
+import { isErrno, makeFolders, writeAll, writeWhole } from './write-file.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 
 /** A file system reports one of these where two names for one file are not possible. */
 const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
-export interface CarryOptions {
+interface CarryOptions {
   /** Returns true for files that may share their bytes with the original: those that never change again. */
   shares(name: string): boolean;
 }
@@ -108,4 +108,29 @@ async function* pieces(
     yield piece.subarray(0, got);
     at += got;
   }
+}
+
+/** Removes a folder with all that is in it; a missing folder is no error. Links are removed, not followed. */
+export async function removeTree(io: Io, path: string): Promise<void> {
+  const kind = (await io.stat(path))?.kind;
+  if (kind === undefined) return;
+  if (kind !== 'folder') {
+    await io.remove(path);
+    return;
+  }
+  for (const name of await io.list(path)) await removeTree(io, join(path, name));
+  await io.removeFolder(path);
+}
+
+/** Removes from `copy` every file that `original` has as well, and then the folder if nothing else is in it. */
+export async function removeCarried(io: Io, original: string, copy: string): Promise<void> {
+  if ((await io.stat(copy))?.kind !== 'folder') return;
+  const originals = (await io.stat(original))?.kind === 'folder' ? await io.list(original) : [];
+  for (const name of originals) {
+    const target = join(copy, name);
+    const kind = (await io.stat(target))?.kind;
+    if (kind === 'folder') await removeCarried(io, join(original, name), target);
+    else if (kind === 'file') await io.remove(target);
+  }
+  if ((await io.list(copy)).length === 0) await io.removeFolder(copy);
 }

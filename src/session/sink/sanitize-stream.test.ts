@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SanitizeStream } from './sanitize-stream.ts';
-import { scanBytes, unfinishedBytes } from './scan-bytes.ts';
-import { countLineBreaks } from './utf8-cut.ts';
+import { countLineBreaks } from './cut-text.ts';
+import { SanitizeStream, scanBytes, unfinishedBytes } from './sanitize-stream.ts';
 
 describe('scanBytes', () => {
   it('says of no bytes that they are clean, unless sanitising leaves them alone', () => {

@@ -1,5 +1,5 @@
-import { QuipuError } from '../base/errors.ts';
-import type { Io, IoFile, IoLock } from '../engine/io.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { Io, IoFile, IoLock } from '../../engine/io.ts';
 
 // The place of a session that leaves no trace: the same files, in memory. So the rules of ids, artifacts and addresses
 // are those of any other session.
