@@ -7,7 +7,7 @@ import type { RetainReport } from '../maintain/retain-contexts.ts';
 import type { RetentionPolicy } from '../maintain/retention.ts';
 import type { BlobEraseOptions } from '../store/blobs.ts';
 import type { StoreElsewhere } from '../store/store-elsewhere.ts';
-import type { PackedPage } from '../wire/packed-page.ts';
+import type { PackedPage } from '../wire/packed-turns.ts';
 import type { RemoteEngine } from './remote-engine.ts';
 import { unpackPage } from './unpack-page.ts';
 

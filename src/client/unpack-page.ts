@@ -2,8 +2,8 @@ import type { Hash, TurnId } from '../base/brand.ts';
 import type { TurnView } from '../context/patches/apply-patches.ts';
 import type { LoadedPage, LoadedTurn } from '../context/turns/loaded-page.ts';
 import type { PatchRow, TurnRow } from '../engine/rows.ts';
-import type { PackedOverlay, PackedPage } from '../wire/packed-page.ts';
 import { unpackTurns } from '../wire/packed-turns.ts';
+import type { PackedOverlay, PackedPage } from '../wire/packed-turns.ts';
 
 type FetchBlob = (hash: Hash) => Promise<Uint8Array | undefined>;
 

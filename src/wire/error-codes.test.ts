@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codePoint } from '../../test/golden/arbitraries.ts';
-import { WIRE_CODE, safeDetail } from './error-codes.ts';
+import { WIRE_CODE, safeDetail } from './error-message.ts';
 
 const MISLEADING = [
   'connection reset',

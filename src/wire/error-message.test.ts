@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { QuipuError, invalid } from '../base/errors.ts';
-import { TOO_MANY } from './error-codes.ts';
-import { toErrorMessage, toQuipuError } from './error-message.ts';
+import { TOO_MANY, toErrorMessage, toQuipuError } from './error-message.ts';
 
 const MISSING = new QuipuError('NOT_FOUND', 'there is no context 42', {
   what: 'context',

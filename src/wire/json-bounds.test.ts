@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../test/wire/code-of.ts';
-import { checkJsonBounds } from './json-bounds.ts';
+import { checkJsonBounds } from './call-values.ts';
 import { CALL_JSON_BYTES_MAX, CALL_VALUES_MAX } from './limits.ts';
 
 const check = (json: string): string => codeOf(() => checkJsonBounds(json));

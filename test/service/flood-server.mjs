@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFilesEngine } from '../../dist/engine/files/open-files-engine.js';
-import { openAccess } from '../../dist/server/access.js';
+import { openAccess } from '../../dist/server/access/access.js';
 import { BinaryServer } from '../../dist/server/binary/binary-server.js';
 import { createCalls } from '../../dist/server/calls/create-calls.js';
 import { createHttpServer } from '../../dist/server/http/create-http-server.js';

@@ -1,17 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { QuipuError } from '../../src/base/errors.ts';
 import type { CallHandler, Caller } from '../../src/server/calls/call-handler.ts';
-import { decodeCallReply } from '../../src/wire/call.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 import { fromCall } from '../../src/wire/call-values.ts';
+import { decodeCallReply, decodeStream, encodeUnsubscribe } from '../../src/wire/call.ts';
 import { toReqId } from '../../src/wire/frame.ts';
 import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
-import { decodeStream } from '../../src/wire/stream.ts';
-import { encodeUnsubscribe } from '../../src/wire/stream.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';
 import { callOf } from './socket-verbs.ts';
-import { PATIENCE } from '../../src/testing/patience.ts';
 
 const seen = vi.fn<() => void>();
 const aborted = vi.fn<() => void>();

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  decodePage,
+  encodeGetBefore,
+  encodeGetRange,
+  pageFlags,
+} from '../../src/wire/cxdb/pages.ts';
+import type { GetBefore, GetRange, Page } from '../../src/wire/cxdb/pages.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
-import { decodePage } from '../../src/wire/cxdb/page.ts';
-import type { Page } from '../../src/wire/cxdb/page.ts';
-import { encodeGetBefore, encodeGetRange, pageFlags } from '../../src/wire/cxdb/page-request.ts';
-import type { GetBefore, GetRange } from '../../src/wire/cxdb/page-request.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';

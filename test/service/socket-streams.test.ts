@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
-import { decodeAck } from '../../src/wire/ack.ts';
-import { decodeDeltaAck } from '../../src/wire/cxdb/append-delta.ts';
-import { RAW_BYTES_MAX } from '../../src/wire/limits.ts';
-import { MessageType } from '../../src/wire/message-type.ts';
+import { decodeAck } from '../../src/wire/append-turn.ts';
+import { decodeDeltaAck, encodeSeal } from '../../src/wire/cxdb/open-turns.ts';
+import type { Seal } from '../../src/wire/cxdb/open-turns.ts';
 import { decodePatchReply, encodePatch } from '../../src/wire/cxdb/patch.ts';
 import type { PatchRequest } from '../../src/wire/cxdb/patch.ts';
-import { encodeSeal } from '../../src/wire/cxdb/seal.ts';
-import type { Seal } from '../../src/wire/cxdb/seal.ts';
+import { RAW_BYTES_MAX } from '../../src/wire/limits.ts';
+import { MessageType } from '../../src/wire/message-type.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';

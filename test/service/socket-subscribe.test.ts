@@ -9,15 +9,14 @@ import {
   onTestFinished,
 } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
-import { toReqId } from '../../src/wire/frame.ts';
+import { encodeUnsubscribe } from '../../src/wire/call.ts';
+import { encodeSeal } from '../../src/wire/cxdb/open-turns.ts';
 import { decodeHead } from '../../src/wire/cxdb/head.ts';
-import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
 import { encodePatch } from '../../src/wire/cxdb/patch.ts';
-import { decodePush } from '../../src/wire/cxdb/push.ts';
-import type { Push } from '../../src/wire/cxdb/push.ts';
-import { encodeSeal } from '../../src/wire/cxdb/seal.ts';
-import { FROM_NOW, Want, encodeSubscribe } from '../../src/wire/cxdb/subscribe.ts';
-import { encodeUnsubscribe } from '../../src/wire/stream.ts';
+import { FROM_NOW, Want, decodePush, encodeSubscribe } from '../../src/wire/cxdb/subscribe.ts';
+import type { Push } from '../../src/wire/cxdb/subscribe.ts';
+import { toReqId } from '../../src/wire/frame.ts';
+import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
 import { SocketPeer, errorIn } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hash } from '../../src/base/brand.ts';
 import { compress } from '../../src/base/compress.ts';
 import { hashBytes } from '../../src/base/hash.ts';
-import { decodeAck } from '../../src/wire/ack.ts';
+import { decodeAck } from '../../src/wire/append-turn.ts';
 import { decodeBatchAck, encodeAppendBatch } from '../../src/wire/cxdb/append-batch.ts';
 import type { AppendBatch } from '../../src/wire/cxdb/append-batch.ts';
 import { decodeGetBlobReply, decodePutBlobReply } from '../../src/wire/cxdb/blob.ts';

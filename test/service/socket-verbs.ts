@@ -1,18 +1,13 @@
 import { hashBytes } from '../../src/base/hash.ts';
-import { decodeAck } from '../../src/wire/ack.ts';
-import type { Ack } from '../../src/wire/ack.ts';
-import { appendTurnFlags, encodeAppendTurn } from '../../src/wire/append-turn.ts';
-import type { AppendTurn } from '../../src/wire/append-turn.ts';
-import { encodeAppendDelta } from '../../src/wire/cxdb/append-delta.ts';
-import { encodeCall } from '../../src/wire/call.ts';
+import { appendTurnFlags, decodeAck, encodeAppendTurn } from '../../src/wire/append-turn.ts';
+import type { Ack, AppendTurn, TurnInput } from '../../src/wire/append-turn.ts';
 import { toCall } from '../../src/wire/call-values.ts';
+import { encodeCall } from '../../src/wire/call.ts';
+import { encodeAppendDelta } from '../../src/wire/cxdb/open-turns.ts';
 import { decodeHead, encodeCtxCreate } from '../../src/wire/cxdb/head.ts';
+import { decodePage, encodeGetLast, pageFlags } from '../../src/wire/cxdb/pages.ts';
+import type { GetLast, Page } from '../../src/wire/cxdb/pages.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
-import { decodePage } from '../../src/wire/cxdb/page.ts';
-import type { Page } from '../../src/wire/cxdb/page.ts';
-import { encodeGetLast, pageFlags } from '../../src/wire/cxdb/page-request.ts';
-import type { GetLast } from '../../src/wire/cxdb/page-request.ts';
-import type { TurnInput } from '../../src/wire/turn-input.ts';
 import type { SocketPeer } from './socket-peer.ts';
 
 export type Message = readonly [type: number, parts: readonly Uint8Array[], flags?: number];

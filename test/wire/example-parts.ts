@@ -1,8 +1,6 @@
 import { toHash } from '../../src/base/brand.ts';
-import type { AppendTurn } from '../../src/wire/append-turn.ts';
-import type { PageOptions } from '../../src/wire/cxdb/page-request.ts';
-import type { TurnInput } from '../../src/wire/turn-input.ts';
-import type { TurnRec } from '../../src/wire/cxdb/turn-rec.ts';
+import type { AppendTurn, TurnInput } from '../../src/wire/append-turn.ts';
+import type { PageOptions, TurnRec } from '../../src/wire/cxdb/pages.ts';
 
 // The parts that the values of several examples share.
 

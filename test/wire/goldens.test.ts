@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { isQuipuError } from '../../src/base/errors.ts';
-import { encodeFrame, reqIdNumber, toReqId } from '../../src/wire/frame.ts';
 import { FrameReader } from '../../src/wire/frame-reader.ts';
+import { encodeFrame, reqIdNumber, toReqId } from '../../src/wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
-import { countingFlags } from '../../src/wire/request-flags.ts';
-import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
+import { MessageType, PUSHED, countingFlags } from '../../src/wire/message-type.ts';
 import { documentedFrames } from './documented-frames.ts';
 import { MESSAGES, messageNamed } from './messages.ts';
 import { PUSHED_AND_CALLED } from './pushed-examples.ts';

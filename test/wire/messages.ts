@@ -1,5 +1,27 @@
-import { decodeAck, encodeAck } from '../../src/wire/ack.ts';
-import { decodeRowAck, encodeRowAck } from '../../src/wire/row-ack.ts';
+import * as blob from '../../src/wire/cxdb/blob.ts';
+import * as head from '../../src/wire/cxdb/head.ts';
+import * as pages from '../../src/wire/cxdb/pages.ts';
+import * as subscribe from '../../src/wire/cxdb/subscribe.ts';
+import {
+  appendTurnFlags,
+  decodeAck,
+  decodeAppendTurn,
+  decodeRowAck,
+  encodeAck,
+  encodeAppendTurn,
+  encodeRowAck,
+} from '../../src/wire/append-turn.ts';
+import type { Parts } from '../../src/wire/byte-writer.ts';
+import {
+  decodeCall,
+  decodeCallReply,
+  decodeStream,
+  decodeUnsubscribe,
+  encodeCall,
+  encodeCallReply,
+  encodeStream,
+  encodeUnsubscribe,
+} from '../../src/wire/call.ts';
 import {
   appendBatchFlags,
   decodeAppendBatch,
@@ -10,15 +32,20 @@ import {
 import {
   decodeAppendDelta,
   decodeDeltaAck,
+  decodeSeal,
   encodeAppendDelta,
   encodeDeltaAck,
-} from '../../src/wire/cxdb/append-delta.ts';
-import { appendTurnFlags, decodeAppendTurn, encodeAppendTurn } from '../../src/wire/append-turn.ts';
-import * as blob from '../../src/wire/cxdb/blob.ts';
-import type { Parts } from '../../src/wire/byte-writer.ts';
-import { decodeCall, decodeCallReply, encodeCall, encodeCallReply } from '../../src/wire/call.ts';
+  encodeSeal,
+} from '../../src/wire/cxdb/open-turns.ts';
+import { decodePage, encodePage } from '../../src/wire/cxdb/pages.ts';
+import {
+  decodePatch,
+  decodePatchReply,
+  encodePatch,
+  encodePatchReply,
+} from '../../src/wire/cxdb/patch.ts';
+import { decodePush, encodePush } from '../../src/wire/cxdb/subscribe.ts';
 import { decodeError, encodeError } from '../../src/wire/error-message.ts';
-import * as head from '../../src/wire/cxdb/head.ts';
 import {
   decodeHello,
   decodeHelloReply,
@@ -26,23 +53,6 @@ import {
   encodeHelloReply,
 } from '../../src/wire/hello.ts';
 import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
-import * as pages from '../../src/wire/cxdb/page-request.ts';
-import { decodePage, encodePage } from '../../src/wire/cxdb/page.ts';
-import {
-  decodePatch,
-  decodePatchReply,
-  encodePatch,
-  encodePatchReply,
-} from '../../src/wire/cxdb/patch.ts';
-import { decodePush, encodePush } from '../../src/wire/cxdb/push.ts';
-import { decodeSeal, encodeSeal } from '../../src/wire/cxdb/seal.ts';
-import {
-  decodeStream,
-  decodeUnsubscribe,
-  encodeStream,
-  encodeUnsubscribe,
-} from '../../src/wire/stream.ts';
-import * as subscribe from '../../src/wire/cxdb/subscribe.ts';
 
 /** One direction of one message, with the kind of its values forgotten. */
 export interface Message {

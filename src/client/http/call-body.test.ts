@@ -1,12 +1,11 @@
+import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { QuipuError } from '../../base/errors.ts';
-import { decodeCallReply, encodeCallReply } from '../../wire/call.ts';
+import { decodeCallReply, encodeCallReply, encodeStream } from '../../wire/call.ts';
 import { toErrorMessage } from '../../wire/error-message.ts';
-import { encodeStream } from '../../wire/stream.ts';
 import { decodeBody, decodePiece, encodeBody } from './call-body.ts';
 
 const body = fc.record({

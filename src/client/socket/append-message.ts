@@ -1,13 +1,11 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Batch, Committed, TurnAppend } from '../../engine/batch.ts';
 import type { TurnRow } from '../../engine/rows.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
-import type { AppendTurn } from '../../wire/append-turn.ts';
+import { Compression } from '../../wire/append-turn.ts';
+import type { AppendTurn, RowAck, TurnInput } from '../../wire/append-turn.ts';
 import { NAME_BYTES_MAX } from '../../wire/limits.ts';
-import type { RowAck } from '../../wire/row-ack.ts';
-import { Compression } from '../../wire/turn-input.ts';
-import type { TurnInput } from '../../wire/turn-input.ts';
 import { isAppend } from '../plan-commit.ts';
 
 // Almost every commit appends one turn with its payload. As APPEND_TURN such a commit needs no JSON on either side.

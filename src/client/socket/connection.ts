@@ -7,7 +7,7 @@ import { FrameReader } from '../../wire/frame-reader.ts';
 import type { FrameEvent } from '../../wire/frame-reader.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import { MessageType, PUSHED } from '../../wire/message-type.ts';
-import { decodeStream } from '../../wire/stream.ts';
+import { decodeStream } from '../../wire/call.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { fromServer, outcomeUnknown } from '../outcome.ts';
 import type { Dialled } from './dial.ts';

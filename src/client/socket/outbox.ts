@@ -1,7 +1,12 @@
 import type { Socket } from 'node:net';
 import { lengthOf } from '../../wire/byte-writer.ts';
-import { FRAME_HEADER_BYTES, encodeFrame, toReqId, writeFrameHeader } from '../../wire/frame.ts';
-import { toFrame } from '../../wire/to-frame.ts';
+import {
+  FRAME_HEADER_BYTES,
+  encodeFrame,
+  toFrame,
+  toReqId,
+  writeFrameHeader,
+} from '../../wire/frame.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
 
 // The output side of a connection.

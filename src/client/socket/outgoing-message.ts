@@ -1,12 +1,11 @@
 import type { Batch } from '../../engine/batch.ts';
-import { appendTurnFlags, encodeAppendTurn } from '../../wire/append-turn.ts';
+import { appendTurnFlags, decodeRowAck, encodeAppendTurn } from '../../wire/append-turn.ts';
 import type { AppendTurn } from '../../wire/append-turn.ts';
 import { lengthOf } from '../../wire/byte-writer.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
-import { decodeCallReply, encodeCall } from '../../wire/call.ts';
 import { fromCall, toCall } from '../../wire/call-values.ts';
+import { decodeCallReply, encodeCall } from '../../wire/call.ts';
 import { MessageType } from '../../wire/message-type.ts';
-import { decodeRowAck } from '../../wire/row-ack.ts';
 import { toAppend, toCommitted } from './append-message.ts';
 
 /** A request as it travels, and the decoder of its reply. */

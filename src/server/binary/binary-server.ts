@@ -1,18 +1,23 @@
 import type { Server, Socket } from 'node:net';
+import { QuipuError } from '../../base/errors.ts';
+import { encodeError } from '../../wire/error-message.ts';
+import { FrameReader } from '../../wire/frame-reader.ts';
+import { encodeFrame } from '../../wire/frame.ts';
+import { MessageType } from '../../wire/message-type.ts';
 import type { Access } from '../access/access.ts';
 import type { CallTable } from '../calls/call-handler.ts';
 import type { Served } from '../calls/served.ts';
 import { ByteBudget } from '../memory/byte-budget.ts';
-import { Connection } from './connection.ts';
-import type { BinaryHooks } from './hooks.ts';
 import { DEFAULT_LIMITS } from '../request/limits.ts';
 import type { BinaryLimits } from '../request/limits.ts';
+import type { MessageTable } from '../request/request.ts';
+import { toWireError } from '../request/wire-error.ts';
+import { Connection } from './connection.ts';
+import type { BinaryHooks } from './hooks.ts';
 import { addressOf, createListener, listenAt } from './listen-at.ts';
 import type { ListenAt } from './listen-at.ts';
-import { createMessages } from './request-table.ts';
 import { OpenTurnLeases } from './open-turn-leases.ts';
-import { refuseConnection } from './refuse-connection.ts';
-import type { MessageTable } from '../request/request.ts';
+import { createMessages } from './request-table.ts';
 
 export interface BinaryServerOptions {
   readonly served: Served;
@@ -181,4 +186,26 @@ async function closeListener(server: Server, accepted: Accepted, graceMs: number
   }, graceMs);
   await closed;
   clearTimeout(timer);
+}
+
+/** Tells the peer, in reply to its first message, that the server has no place for it, and closes the connection. */
+function refuseConnection(socket: Socket, limit: number, discardMs: number): void {
+  const reader = new FrameReader(0);
+  let isTold = false;
+  const timer = setTimeout(() => socket.destroy(), discardMs).unref();
+  socket.on('close', () => clearTimeout(timer));
+  // The peer may go first; `close` follows.
+  socket.on('error', () => undefined);
+  socket.on('end', () => socket.end());
+  socket.on('data', (chunk: Buffer) => {
+    if (isTold) return;
+    reader.push(chunk);
+    const first = reader.next();
+    if (first === undefined) return;
+    isTold = true;
+    const message = `the server has its ${limit} connections; try again later`;
+    const error = new QuipuError('UNAVAILABLE', message, { what: 'server' });
+    const parts = encodeError(toWireError(error, false));
+    socket.end(encodeFrame(MessageType.ERROR, 0, first.reqId, ...parts));
+  });
 }

@@ -1,18 +1,29 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
+import { hexOf } from '../../base/hex.ts';
 import { fromCall, toCall } from '../../wire/call-values.ts';
-import { decodeUnsubscribe, encodeUnsubscribe } from '../../wire/stream.ts';
-import { decodeCall, encodeCallReply } from '../../wire/call.ts';
+import {
+  decodeCall,
+  decodeUnsubscribe,
+  encodeCallReply,
+  encodeStream,
+  encodeUnsubscribe,
+} from '../../wire/call.ts';
+import type { StreamPush } from '../../wire/call.ts';
+import { REQUEST_ID_BYTES } from '../../wire/frame.ts';
+import { MessageType } from '../../wire/message-type.ts';
 import { assertAllowed } from '../access/access.ts';
 import type {
   AnswerHandler,
   CallTable,
+  Caller,
   StreamHandler,
   UploadHandler,
 } from '../calls/call-handler.ts';
+import type { LongTask } from '../request/long-tasks.ts';
 import type { Job, MessageHandler, Reply, Request, Session } from '../request/request.ts';
 import { isLarge } from '../request/take-payload.ts';
-import { CallStream } from './call-stream.ts';
-import { planUploadEnd, planUploadPiece } from './upload-calls.ts';
+import { isOwnFault, toWireError } from '../request/wire-error.ts';
+import { missing } from '../request/wire-ids.ts';
 import { Upload } from './upload.ts';
 
 export function callMethod(calls: CallTable): MessageHandler {
@@ -107,4 +118,94 @@ function planUpload(
 
 function replyWith(value: unknown): Reply {
   return { parts: encodeCallReply(toCall(value)) };
+}
+
+/** Sends the answers of one CALL that has many. Asks for the next answer when the last one found room. */
+class CallStream implements LongTask {
+  readonly kind = 'stream';
+  readonly #session: Session;
+  readonly #reqId: Buffer;
+  readonly #run: (caller: Caller) => AsyncIterable<unknown>;
+  readonly #abort = new AbortController();
+  #over = false;
+
+  constructor(session: Session, reqId: Buffer, run: (caller: Caller) => AsyncIterable<unknown>) {
+    this.#session = session;
+    this.#reqId = reqId;
+    this.#run = run;
+  }
+
+  start(): void {
+    if (!this.#over) void this.#pump();
+  }
+
+  cancel(error?: Error): void {
+    if (error !== undefined) this.#end(this.#failure(error));
+    this.#over = true;
+    this.#abort.abort();
+  }
+
+  /** Never rejects. */
+  async #pump(): Promise<void> {
+    const { identity } = this.#session;
+    try {
+      for await (const item of this.#run({ identity, signal: this.#abort.signal })) {
+        if (this.#over) return;
+        this.#push({ kind: 'item', body: toCall(item) });
+        await this.#session.room();
+      }
+      this.#end({ kind: 'end' });
+    } catch (error) {
+      if (this.#over) return;
+      if (isOwnFault(error)) this.#session.failed(error);
+      this.#end(this.#failure(error));
+      this.#abort.abort();
+    }
+  }
+
+  #failure(error: unknown): StreamPush {
+    return { kind: 'error', error: toWireError(error, this.#session.knowsQuipu) };
+  }
+
+  #end(push: StreamPush): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#session.tasks.end(this.#reqId, this);
+    this.#push(push);
+  }
+
+  #push(push: StreamPush): void {
+    this.#session.push(MessageType.STREAM, this.#reqId, encodeStream(push));
+  }
+}
+
+// The two methods that belong to the protocol. A body travels in pieces, and each piece is a CALL of its own. A piece
+// changes its upload when the piece is read, so pieces keep their order whatever other requests run.
+
+function planUploadPiece(args: readonly unknown[], session: Session): Job {
+  const [id, piece] = args;
+  if (!(piece instanceof Uint8Array)) throw invalid('upload.piece', 'is given bytes');
+  const { upload } = findUpload(id, session);
+  return answerWith(upload.push(piece), 'free');
+}
+
+function planUploadEnd(args: readonly unknown[], session: Session): Job {
+  const { upload, reqId } = findUpload(args[0], session);
+  session.tasks.end(reqId, upload);
+  return answerWith(upload.end(), 'write');
+}
+
+function findUpload(id: unknown, session: Session): { upload: Upload; reqId: Uint8Array } {
+  if (!(id instanceof Uint8Array) || id.length !== REQUEST_ID_BYTES) {
+    throw invalid('upload', 'is the request id that began it, as 8 bytes');
+  }
+  const upload = session.tasks.get(id);
+  if (upload instanceof Upload) return { upload, reqId: id };
+  throw missing('upload', hexOf(id));
+}
+
+function answerWith(result: Promise<unknown>, order: Job['order']): Job {
+  // The result may fail before anyone waits for it.
+  result.catch(() => undefined);
+  return { order, run: async () => ({ parts: encodeCallReply(toCall(await result)) }) };
 }

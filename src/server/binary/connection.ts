@@ -1,43 +1,46 @@
 import type { Socket } from 'node:net';
-import { isQuipuError } from '../../base/errors.ts';
-import type { QuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import type { FrameEvent } from '../../wire/frame-reader.ts';
+import { toFrame } from '../../wire/frame.ts';
 import type { Frame } from '../../wire/frame.ts';
-import { decodeHello } from '../../wire/hello.ts';
 import { FRAME_PAYLOAD_MAX, FRAME_PAYLOAD_MAX_UNKNOWN } from '../../wire/limits.ts';
 import { MessageType, PUSHED } from '../../wire/message-type.ts';
-import { toFrame } from '../../wire/to-frame.ts';
-import type { Identity } from '../access/access.ts';
+import type { Access, Identity } from '../access/access.ts';
+import type { ByteBudget } from '../memory/byte-budget.ts';
 import type { BinaryLimits } from '../request/limits.ts';
 import { LongTasks } from '../request/long-tasks.ts';
-import type { Job, Session } from '../request/request.ts';
-import { goingAway, noAnswerYet } from '../request/wire-error.ts';
-import type { ConnectionWorld } from './connection-world.ts';
+import type { Job, MessageTable, Session } from '../request/request.ts';
+import { goingAway, noAnswerYet, tooMuch } from '../request/wire-error.ts';
 import { Doorman, unauthorized } from './doorman.ts';
-import { helloParts } from './hello-parts.ts';
-import type { SessionFacts } from './hooks.ts';
+import type { BinaryHooks, SessionFacts } from './hooks.ts';
 import { Inlet } from './inlet.ts';
 import { Outlet } from './outlet.ts';
-import { planRequest } from './plan-request.ts';
-import { failureReply, oversizedError, successReply } from './ready-replies.ts';
-import { ReplyQueue, Ticket } from './reply-queue.ts';
+import { ReplyQueue, Ticket, failureReply, successReply } from './reply-queue.ts';
 import type { ReadyReply } from './reply-queue.ts';
-import { RequestRunner } from './request-runner.ts';
-import { factsOf } from './session-facts.ts';
-import { tuneSocket } from './tune-socket.ts';
+import { Jobs } from './request-order.ts';
+import { planRequest } from './request-table.ts';
 
 // One client from its first byte to its last. Frames come in through the inlet and become jobs, which begin in a
 // defined order. The replies are put in line and leave through the outlet.
 
+const KEEP_ALIVE_MS = 60_000;
 /** The server takes frames up to this size even when it holds too much already. */
 const SMALL_FRAME_BYTES = 1024 * 1024;
 /** A server that shuts down waits at most this long for peers to close their side. */
 const LEAVE_MS = 1000;
-/** Bytes of replies that may wait for an earlier one. With more, no further reads begin. */
-const READY_BYTES = 4 * 1024 * 1024;
 /** The request id of an error that is about the connection. */
 const NO_REQUEST = Buffer.alloc(8);
+
+/** The parts of its server that a connection works with. */
+export interface ConnectionWorld {
+  readonly messages: MessageTable;
+  readonly access: Access;
+  readonly limits: BinaryLimits;
+  readonly hooks: BinaryHooks;
+  readonly sessionId: bigint;
+  readonly budget: ByteBudget;
+}
 
 export class Connection implements Session {
   readonly limits: BinaryLimits;
@@ -47,7 +50,7 @@ export class Connection implements Session {
   readonly #inlet: Inlet;
   readonly #outlet: Outlet;
   readonly #doorman: Doorman;
-  readonly #runner: RequestRunner;
+  readonly #jobs: Jobs;
   readonly #replies: ReplyQueue;
   readonly #abort = new AbortController();
   #facts: SessionFacts;
@@ -68,13 +71,6 @@ export class Connection implements Session {
     this.tasks = new LongTasks({ stream: limits.streams, upload: limits.uploads });
     this.#outlet = new Outlet(socket, limits.unsentBytes, hooks.sent);
     this.#doorman = new Doorman(access, () => this.drain(unauthorized()));
-    this.#runner = new RequestRunner({
-      tasks: this.tasks,
-      mayRead: () => !this.#outlet.full && this.#replies.readyBytes < READY_BYTES,
-      answer: (ticket, reply) => this.#replies.answer(ticket, reply),
-      fail: (ticket, error) => this.#fail(ticket, error),
-      failed: (error) => this.failed(error),
-    });
     this.#replies = new ReplyQueue({
       answerMs: limits.answerMs,
       mayWrite: () => !this.#outlet.full,
@@ -82,6 +78,7 @@ export class Connection implements Session {
       late: ({ reqId }) => failureReply(reqId, noAnswerYet(limits.answerMs), this.knowsQuipu),
       flushed: () => this.#advance(),
     });
+    this.#jobs = new Jobs(this, this.#replies, this.#outlet);
     this.#inlet = new Inlet(socket, {
       budget: world.budget,
       received: hooks.received,
@@ -144,7 +141,7 @@ export class Connection implements Session {
     socket.on('close', () => {
       clearTimeout(this.#timer);
       this.#ending = true;
-      this.#runner.stop();
+      this.#jobs.stop();
       this.#replies.clear();
       this.#outlet.close();
       this.#inlet.close();
@@ -173,7 +170,7 @@ export class Connection implements Session {
 
   /** Continues all work that has room again. */
   #advance(): void {
-    this.#runner.advance();
+    this.#jobs.advance();
     this.#inlet.advance();
     const isDone = this.#replies.length === 0;
     if (isDone && this.#ending) this.#finish();
@@ -197,7 +194,7 @@ export class Connection implements Session {
     }
     const name = job?.name ?? handler?.name ?? 'unknown';
     const ticket = this.#ticket(frame, name, frame.payload.length);
-    if (job !== undefined) this.#runner.add(ticket, job);
+    if (job !== undefined) this.#jobs.add(ticket, job);
     else {
       this.#fail(ticket, problem);
       if (isQuipuError(problem, 'UNAUTHORIZED')) this.#end();
@@ -209,8 +206,7 @@ export class Connection implements Session {
     const ticket = this.#ticket(frame, 'HELLO', payload.length);
     this.#ask(async () => {
       try {
-        const { quipu } = await this.#doorman.greet(decodeHello(payload));
-        const parts = helloParts(this.#world.sessionId, quipu);
+        const parts = await this.#doorman.greet(payload, this.#world.sessionId);
         this.#replies.answer(ticket, successReply({ type, flags: 0, reqId }, { parts }));
       } catch (error) {
         this.#fail(ticket, error);
@@ -285,4 +281,33 @@ export class Connection implements Session {
     const waitMs = this.#draining === undefined ? discardMs : Math.min(discardMs, LEAVE_MS);
     this.#timer = setTimeout(() => this.#socket.destroy(), waitMs).unref();
   }
+}
+
+/** The facts about a connection before the client has said anything. */
+function factsOf({ remoteAddress, remotePort }: Socket, id: bigint): SessionFacts {
+  const remote = remoteAddress === undefined ? '' : `${remoteAddress}:${remotePort ?? 0}`;
+  return { id, remote, identity: undefined, tag: '' };
+}
+
+/**
+ * Makes small frames leave at once, and detects a peer that has vanished. Cuts off a peer that should move and does not
+ * for `stallMs`. A peer that is only idle may stay so for hours.
+ */
+function tuneSocket(socket: Socket, stallMs: number, shouldMove: () => boolean): void {
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
+  socket.setTimeout(stallMs, () => {
+    if (shouldMove() || socket.writableLength > 0) socket.destroy();
+  });
+  // A peer that goes away is not a failure of the server. `close` follows.
+  socket.on('error', () => undefined);
+}
+
+/** The error for a frame over a limit that depends on its sender and on the moment. */
+function oversizedError(length: number, limit: number, isKnown: boolean): QuipuError {
+  if (isKnown && length <= FRAME_PAYLOAD_MAX) {
+    return tooMuch('the server holds too many large requests; try again');
+  }
+  const message = `a frame of ${length} bytes is over the limit of ${limit}`;
+  return new QuipuError('TOO_LARGE', message, { what: 'frame', limit, size: length });
 }

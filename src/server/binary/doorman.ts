@@ -1,7 +1,16 @@
 import { QuipuError } from '../../base/errors.ts';
-import { parseHelloMeta } from '../../wire/hello.ts';
-import type { HelloRequest } from '../../wire/hello.ts';
+import type { Parts } from '../../wire/byte-writer.ts';
+import {
+  PROTOCOL_VERSION,
+  decodeHello,
+  encodeHelloReply,
+  parseHelloMeta,
+} from '../../wire/hello.ts';
+import { RAW_BYTES_MAX } from '../../wire/limits.ts';
 import type { Access, Identity } from '../access/access.ts';
+
+/** The capabilities of this server, for clients that ask for them. */
+const CAPS = JSON.stringify({ server: 'quipu', ext: 1, max_payload: RAW_BYTES_MAX });
 
 /** Knows the identity behind a connection, and what the client said about itself. */
 export class Doorman {
@@ -35,8 +44,9 @@ export class Doorman {
     if (!this.#access.tokensNeeded) this.#become(await this.#access.identify(undefined));
   }
 
-  /** UNAUTHORIZED for a client that may not come in. Says whether this client asked for the capabilities of Quipu. */
-  async greet({ tag, meta }: HelloRequest): Promise<{ quipu: boolean }> {
+  /** Answers a HELLO. UNAUTHORIZED for a client that may not come in. */
+  async greet(hello: Uint8Array, sessionId: bigint): Promise<Parts> {
+    const { tag, meta } = decodeHello(hello);
     const { token, quipu } = parseHelloMeta(meta);
     this.#knowsQuipu ||= quipu;
     this.#tag ??= tag;
@@ -44,7 +54,11 @@ export class Doorman {
       this.#become(await this.#access.identify(token));
     }
     if (this.#identity === undefined) throw unauthorized();
-    return { quipu };
+    return encodeHelloReply({
+      sessionId,
+      version: PROTOCOL_VERSION,
+      caps: quipu ? CAPS : undefined,
+    });
   }
 
   mustKnow(): Identity {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { OutgoingFrame } from '../../wire/to-frame.ts';
+import type { OutgoingFrame } from '../../wire/frame.ts';
 import { Outlet } from './outlet.ts';
 
 interface Written {

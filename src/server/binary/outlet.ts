@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { QuipuError } from '../../base/errors.ts';
-import type { OutgoingFrame } from '../../wire/to-frame.ts';
+import type { OutgoingFrame } from '../../wire/frame.ts';
 
 // The output side of one connection.
 // Invariants

@@ -1,4 +1,9 @@
-import type { OutgoingFrame } from '../../wire/to-frame.ts';
+import { encodeError } from '../../wire/error-message.ts';
+import { toFrame } from '../../wire/frame.ts';
+import type { FrameFields, OutgoingFrame } from '../../wire/frame.ts';
+import { MessageType } from '../../wire/message-type.ts';
+import type { Reply } from '../request/request.ts';
+import { toWireError } from '../request/wire-error.ts';
 
 // Sends replies in the order of their requests.
 // Invariants
@@ -13,6 +18,17 @@ export interface ReadyReply {
   readonly code: number;
   /** Called when the reply is on its way, so that more frames may follow it. */
   readonly sent?: (() => void) | undefined;
+}
+
+/** TOO_LARGE for a reply that does not fit a frame. */
+export function successReply(fields: FrameFields, { parts, sent }: Reply): ReadyReply {
+  return { frame: toFrame(fields, parts), code: 0, sent };
+}
+
+export function failureReply(reqId: Buffer, error: unknown, knowsQuipu: boolean): ReadyReply {
+  const message = toWireError(error, knowsQuipu);
+  const fields = { type: MessageType.ERROR, flags: 0, reqId };
+  return { frame: toFrame(fields, encodeError(message)), code: message.code };
 }
 
 export interface ReplyQueueWorld {

@@ -1,4 +1,9 @@
-import type { Order } from '../request/request.ts';
+import { ReadsAtOnce } from '../memory/reads-at-once.ts';
+import type { Job, Order, Reply, Session } from '../request/request.ts';
+import { isOwnFault } from '../request/wire-error.ts';
+import type { Outlet } from './outlet.ts';
+import { failureReply, successReply } from './reply-queue.ts';
+import type { ReadyReply, ReplyQueue, Ticket } from './reply-queue.ts';
 
 // Decides when the requests of one connection begin. Requests run side by side as far as no client can tell.
 // Invariants
@@ -9,6 +14,8 @@ import type { Order } from '../request/request.ts';
 
 /** Enough to fill a group commit, and few enough that others do not wait long for one client. */
 export const WRITES_AT_ONCE = 256;
+/** Bytes of replies that may wait for an earlier one. With more, no further reads begin. */
+const READY_BYTES = 4 * 1024 * 1024;
 
 /** One request, and its place among the others. Both are one object, because every request has a place. */
 export class Ordered {
@@ -113,4 +120,95 @@ export class RequestOrder<T extends Ordered> {
 
 function isWrite(order: Order): boolean {
   return order === 'write' || order === 'barrier';
+}
+
+/** A request that the server has understood. */
+class Accepted extends Ordered {
+  readonly ticket: Ticket;
+  readonly job: Job;
+
+  constructor(ticket: Ticket, job: Job) {
+    super(job.order);
+    this.ticket = ticket;
+    this.job = job;
+  }
+}
+
+/** Carries out the requests of one connection, each one when it may begin, and answers them. */
+export class Jobs {
+  readonly #session: Session;
+  readonly #replies: ReplyQueue;
+  readonly #outlet: Outlet;
+  readonly #order: RequestOrder<Accepted>;
+  readonly #reads = new ReadsAtOnce();
+
+  constructor(session: Session, replies: ReplyQueue, outlet: Outlet) {
+    this.#session = session;
+    this.#replies = replies;
+    this.#outlet = outlet;
+    this.#order = new RequestOrder(
+      (request) => this.#begin(request),
+      () => this.#readsAtOnce(),
+    );
+  }
+
+  add(ticket: Ticket, job: Job): void {
+    this.#order.add(new Accepted(ticket, job));
+  }
+
+  /** Begins the requests that can begin now. */
+  advance(): void {
+    this.#order.advance();
+  }
+
+  /** Lets no further request begin. Requests in progress go on. */
+  stop(): void {
+    this.#order.stop();
+  }
+
+  /** No further read begins while replies pile up. */
+  #readsAtOnce(): number {
+    const mayRead = !this.#outlet.full && this.#replies.readyBytes < READY_BYTES;
+    return mayRead ? this.#reads.count : 0;
+  }
+
+  #begin(request: Accepted): void {
+    if (request.ticket.isOver) {
+      this.#order.end(request);
+      return;
+    }
+    try {
+      // No async function wraps this call: its promise and the extra step took a part of every append's time.
+      request.job.run().then(
+        (reply) => this.#succeeded(request, reply),
+        (error: unknown) => this.#failed(request, error),
+      );
+    } catch (error) {
+      this.#failed(request, error);
+    }
+  }
+
+  #succeeded(request: Accepted, made: Reply): void {
+    const { ticket, order } = request;
+    let reply: ReadyReply;
+    try {
+      const { type, reqId } = ticket;
+      reply = successReply({ type, flags: 0, reqId }, made);
+    } catch (error) {
+      this.#failed(request, error);
+      return;
+    }
+    // If the reply came too late, nothing that would follow it may be sent either.
+    if (ticket.isOver) this.#session.tasks.cancel(ticket.reqId);
+    if (order === 'read') this.#reads.note(reply.frame.length);
+    this.#replies.answer(ticket, reply);
+    this.#order.end(request);
+  }
+
+  #failed(request: Accepted, error: unknown): void {
+    if (isOwnFault(error)) this.#session.failed(error);
+    const { ticket } = request;
+    this.#replies.answer(ticket, failureReply(ticket.reqId, error, this.#session.knowsQuipu));
+    this.#order.end(request);
+  }
 }

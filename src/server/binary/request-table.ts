@@ -1,7 +1,11 @@
+import { QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { MessageType } from '../../wire/message-type.ts';
+import type { Frame } from '../../wire/frame.ts';
+import { MessageType, countingFlags } from '../../wire/message-type.ts';
+import { assertAllowed } from '../access/access.ts';
 import type { CallTable } from '../calls/call-handler.ts';
-import type { MessageTable } from '../request/request.ts';
+import { Request } from '../request/request.ts';
+import type { Job, MessageHandler, MessageTable, Session } from '../request/request.ts';
 import { appendBatch, appendTurn } from './append.ts';
 import { attachFs, getBlob, putBlob } from '../cxdb/blobs.ts';
 import { callMethod, unsubscribe } from './call.ts';
@@ -32,4 +36,22 @@ export function createMessages(engine: Engine, calls: CallTable): MessageTable {
     [MessageType.UNSUBSCRIBE, unsubscribe()],
     [MessageType.CALL, callMethod(calls)],
   ]);
+}
+
+/** Throws for a request that the server does not understand, or that the client may not make. */
+export function planRequest(
+  frame: Frame,
+  handler: MessageHandler | undefined,
+  session: Session,
+): Job {
+  const { identity, knowsQuipu } = session;
+  if (handler === undefined) throw unknownType(frame.type);
+  assertAllowed(identity, handler.needs);
+  const flags = countingFlags(frame.type, frame.flags, knowsQuipu);
+  return handler.plan(new Request(frame, flags), session);
+}
+
+function unknownType(type: number): QuipuError<'UNSUPPORTED'> {
+  const data = { what: 'msg_type', found: String(type) };
+  return new QuipuError('UNSUPPORTED', 'unknown msg_type', data);
 }

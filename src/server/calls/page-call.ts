@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import type { TurnView } from '../../context/patches/apply-patches.ts';
 import type { CheckedRead } from '../../context/check-input.ts';
+import type { TurnView } from '../../context/patches/apply-patches.ts';
 import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/turns/loaded-page.ts';
 import { readPage } from '../../context/turns/read-pages.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ByteParts } from '../../wire/byte-parts.ts';
-import type { PackedOverlay, PackedPage } from '../../wire/packed-page.ts';
 import { TurnPacker } from '../../wire/packed-turns.ts';
-import type { AnswerHandler } from './call-handler.ts';
+import type { PackedOverlay, PackedPage } from '../../wire/packed-turns.ts';
 import { answer } from './answer.ts';
 import type { NamedHandler } from './answer.ts';
+import type { AnswerHandler } from './call-handler.ts';
 import { contextId, count, limit, turnId } from './check-args.ts';
 
 /** Payload bytes of one page, so that the page with its records fits a frame. The cursor continues from there. */

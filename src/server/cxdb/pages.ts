@@ -15,14 +15,15 @@ import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
 import type { HeadRow, TurnRow } from '../../engine/rows.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import {
+  EXT_ROW_BYTES,
   LAST_DEPTHS,
+  TURN_REC_BYTES_MIN,
   decodeGetBefore,
   decodeGetLast,
   decodeGetRange,
-} from '../../wire/cxdb/page-request.ts';
-import type { GetBefore, GetLast, GetRange, PageOptions } from '../../wire/cxdb/page-request.ts';
-import { encodePage } from '../../wire/cxdb/page.ts';
-import { EXT_ROW_BYTES, TURN_REC_BYTES_MIN } from '../../wire/cxdb/turn-rec.ts';
+  encodePage,
+} from '../../wire/cxdb/pages.ts';
+import type { GetBefore, GetLast, GetRange, PageOptions } from '../../wire/cxdb/pages.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import type { Job, MessageHandler, Request } from '../request/request.ts';
 import { contextOf, missing, turnOf } from '../request/wire-ids.ts';

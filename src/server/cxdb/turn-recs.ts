@@ -3,8 +3,8 @@ import { viewErased, viewTurn } from '../../context/patches/apply-patches.ts';
 import type { TurnView } from '../../context/patches/apply-patches.ts';
 import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
 import { TurnFlag } from '../../format/turn-flags.ts';
-import { WireTurnFlag } from '../../wire/cxdb/turn-rec.ts';
-import type { ExtRow, TurnRec } from '../../wire/cxdb/turn-rec.ts';
+import { WireTurnFlag } from '../../wire/cxdb/pages.ts';
+import type { ExtRow, TurnRec } from '../../wire/cxdb/pages.ts';
 
 /** A turn as it is sent, with the parts that only some clients ask for. */
 export interface SentTurn {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
-import { checkJsonBounds } from '../../wire/json-bounds.ts';
+import { checkJsonBounds } from '../../wire/call-values.ts';
 import { tooMuch } from '../request/wire-error.ts';
 import type { HttpRequest } from './route.ts';
 

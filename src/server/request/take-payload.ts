@@ -5,8 +5,8 @@ import { invalid } from '../../base/errors.ts';
 import { createHasher, hashBytes } from '../../base/hash.ts';
 import { EncodedPayload } from '../../context/payloads/encode-payload.ts';
 import { LARGE_BLOB_BYTES } from '../../format/chunker.ts';
-import { Compression } from '../../wire/turn-input.ts';
-import type { TurnInput } from '../../wire/turn-input.ts';
+import { Compression } from '../../wire/append-turn.ts';
+import type { TurnInput } from '../../wire/append-turn.ts';
 
 /** Bytes hashed at a time; other connections are served in between. */
 const SLICE_BYTES = 1024 * 1024;

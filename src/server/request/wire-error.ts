@@ -1,7 +1,6 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { TOO_MANY, toErrorMessage } from '../../wire/error-message.ts';
 import type { ErrorMessage } from '../../wire/error-message.ts';
-import { toErrorMessage } from '../../wire/error-message.ts';
-import { TOO_MANY } from '../../wire/error-codes.ts';
 
 /** The error for a client that asks too much, or reads too slowly. */
 export function tooMuch(problem: string): QuipuError<'UNAVAILABLE'> {

@@ -7,11 +7,6 @@ import { decodeUtf8 } from '../../base/utf8.ts';
 import type { AppendTurn } from '../../wire/append-turn.ts';
 import { NAME_BYTES_MAX } from '../../wire/limits.ts';
 
-const ON_HEAD: Place = { parent: undefined, expectedHead: undefined };
-
-/** Longer than any key that is text, so no text key can equal the form of a key of other bytes. */
-const BYTES_MARK = 'bytes:'.padEnd(NAME_BYTES_MAX + 1, '.');
-
 // Clients may send any 64 bits as an id. An id that no store hands out counts as missing, like an id that this store
 // lacks.
 
@@ -38,6 +33,9 @@ export function asMissing(error: unknown, what: string): unknown {
   return isTurn ? missing(what, error.data.id) : error;
 }
 
+/** Longer than any key that is text, so no text key can equal the form of a key of other bytes. */
+const BYTES_MARK = 'bytes:'.padEnd(NAME_BYTES_MAX + 1, '.');
+
 /** Turns the bytes of a key on the wire into the text of a key in a store. Different bytes give different texts. */
 export function keyText(key: Uint8Array): string {
   return isUtf8(key) ? decodeUtf8(key) : BYTES_MARK + hexOf(key);
@@ -48,6 +46,8 @@ interface Place {
   readonly parent: TurnId | undefined;
   readonly expectedHead: TurnId | undefined;
 }
+
+const ON_HEAD: Place = { parent: undefined, expectedHead: undefined };
 
 /** Parent 0 is the head. With EXPECT_HEAD the parent must be the head, and 0 means that the context is empty. */
 export function placeOf({ parent, expectHead }: Pick<AppendTurn, 'parent' | 'expectHead'>): Place {

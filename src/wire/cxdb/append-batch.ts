@@ -1,12 +1,17 @@
 import type { Hash } from '../../base/brand.ts';
+import {
+  TURN_INPUT_BYTES_MIN,
+  readKey,
+  readTurnInput,
+  writeKey,
+  writeTurnInput,
+} from '../append-turn.ts';
+import type { TurnInput } from '../append-turn.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import type { Parts } from '../byte-writer.ts';
-import { readKey, writeKey } from '../idempotency-key.ts';
 import { BATCH_ITEMS_MAX } from '../limits.ts';
-import { AppendFlag } from '../request-flags.ts';
-import { TURN_INPUT_BYTES_MIN, readTurnInput, writeTurnInput } from '../turn-input.ts';
-import type { TurnInput } from '../turn-input.ts';
+import { AppendFlag } from '../message-type.ts';
 
 // Request: u64 context, u64 parent, u32 count, items, u32 key_len, key.
 // Item:    u32 flags (1: an fs root follows), turn (turn-input.ts), [hash of the fs root].

@@ -2,7 +2,7 @@ import type { Hash } from '../../base/brand.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import type { Parts } from '../byte-writer.ts';
-import { readKey, writeKey } from '../idempotency-key.ts';
+import { readKey, writeKey } from '../append-turn.ts';
 import { RAW_BYTES_MAX } from '../limits.ts';
 
 // u64 turn, u32 flags, u64 expect_seq, hash, u32 payload_len, payload, u32 key_len, key.

@@ -1,8 +1,13 @@
+import type { Hash } from '../../base/brand.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import type { Parts } from '../byte-writer.ts';
+import { outcomeNumber, readOutcome } from './open-turns.ts';
+import type { Outcome } from './open-turns.ts';
+import { readExtRow, readTurnRec, writeExtRow, writeTurnRec } from './pages.ts';
+import type { ExtRow, TurnRec } from './pages.ts';
 
-// SUBSCRIBE: u64 context, u64 after, u32 want.    Reply: HEAD, then pushes (push.ts).
+// SUBSCRIBE: u64 context, u64 after, u32 want.    Reply: HEAD, then pushes (below).
 
 /** A value of `after`: asks only for events from now on. */
 export const FROM_NOW: bigint = 2n ** 64n - 1n;
@@ -35,4 +40,138 @@ export function decodeSubscribe(payload: Uint8Array): Subscribe {
   const want = reader.u32('want');
   if ((want & ~KNOWN_WANTS) !== 0) throw reader.wrong('want', `has unknown bits: ${want}`);
   return { context, after, want };
+}
+
+// The pushes to a subscriber, in frames of type SUBSCRIBE with the flag PUSHED: u32 kind, u64 turn, body.
+
+const Kind = {
+  TURN: 1,
+  OPENED: 2,
+  DELTA: 3,
+  SEALED: 4,
+  HEAD: 5,
+  PATCHED: 6,
+  CAUGHT_UP: 7,
+} as const;
+
+export type Push =
+  /** A sealed turn. Body: TURN_REC, EXT row. */
+  | { readonly kind: 'turn'; readonly rec: TurnRec; readonly ext: ExtRow }
+  /** An open turn with the bytes so far. Body: TURN_REC, EXT row. */
+  | { readonly kind: 'opened'; readonly rec: TurnRec; readonly ext: ExtRow }
+  | PushedDelta
+  | PushedSeal
+  | PushedHead
+  | PushedPatch
+  /** The backlog is done; `turn` is the last one sent, or the one asked to start after. No body. */
+  | { readonly kind: 'caught-up'; readonly turn: bigint };
+
+/** Body: u64 offset, u32 len, bytes. */
+interface PushedDelta {
+  readonly kind: 'delta';
+  readonly turn: bigint;
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Ends a turn announced as opened. Body: u32 outcome, u64 total_len, hash. */
+interface PushedSeal {
+  readonly kind: 'sealed';
+  readonly turn: bigint;
+  readonly outcome: Outcome;
+  readonly totalLength: number;
+  readonly hash: Hash;
+}
+
+/** The head moved to another branch. `turn` is the head. Body: u64 common_turn, u64 head, u32 head_depth. */
+interface PushedHead {
+  readonly kind: 'head';
+  /** The turns after this one follow. */
+  readonly common: bigint;
+  readonly head: bigint;
+  readonly headDepth: number;
+}
+
+/** Body: u64 patch_seq, u32 flags, hash or zeros. */
+interface PushedPatch {
+  readonly kind: 'patched';
+  readonly turn: bigint;
+  readonly seq: bigint;
+  /** Bits of `PatchFlag`. */
+  readonly flags: number;
+  /** Undefined for a tombstone. */
+  readonly hash: Hash | undefined;
+}
+
+export function encodePush(push: Push): Parts {
+  const writer = new ByteWriter();
+  switch (push.kind) {
+    case 'turn':
+    case 'opened':
+      writer.u32(push.kind === 'turn' ? Kind.TURN : Kind.OPENED).u64(push.rec.id);
+      writeTurnRec(writer, push.rec);
+      writeExtRow(writer, push.ext);
+      break;
+    case 'delta':
+      writer.u32(Kind.DELTA).u64(push.turn).count64(push.offset).sized32(push.bytes);
+      break;
+    case 'sealed':
+      writer.u32(Kind.SEALED).u64(push.turn).u32(outcomeNumber(push.outcome));
+      writer.count64(push.totalLength).hash(push.hash);
+      break;
+    case 'head':
+      writer.u32(Kind.HEAD).u64(push.head).u64(push.common).u64(push.head).u32(push.headDepth);
+      break;
+    case 'patched':
+      writer.u32(Kind.PATCHED).u64(push.turn).u64(push.seq).u32(push.flags).hash(push.hash);
+      break;
+    case 'caught-up':
+      writer.u32(Kind.CAUGHT_UP).u64(push.turn);
+  }
+  return writer.parts();
+}
+
+export function decodePush(payload: Uint8Array): Push {
+  const reader = new ByteReader(payload, 'push');
+  const kind = reader.u32('kind');
+  const turn = reader.u64('turn_id');
+  switch (kind) {
+    case Kind.TURN:
+      return { kind: 'turn', rec: readTurnRec(reader), ext: readExtRow(reader) };
+    case Kind.OPENED:
+      return { kind: 'opened', rec: readTurnRec(reader), ext: readExtRow(reader) };
+    case Kind.DELTA:
+      return { kind: 'delta', turn, ...readDelta(reader) };
+    case Kind.SEALED:
+      return { kind: 'sealed', turn, ...readSeal(reader) };
+    case Kind.HEAD:
+      return { kind: 'head', ...readHead(reader) };
+    case Kind.PATCHED:
+      return { kind: 'patched', turn, ...readPatch(reader) };
+    case Kind.CAUGHT_UP:
+      return { kind: 'caught-up', turn };
+    default:
+      throw reader.wrong('kind', `is 1 to 7, got ${kind}`);
+  }
+}
+
+function readDelta(reader: ByteReader): Pick<PushedDelta, 'offset' | 'bytes'> {
+  const offset = reader.count64('offset');
+  return { offset, bytes: reader.bytes(reader.u32('len'), 'bytes') };
+}
+
+function readSeal(reader: ByteReader): Pick<PushedSeal, 'outcome' | 'totalLength' | 'hash'> {
+  const outcome = readOutcome(reader);
+  const totalLength = reader.count64('total_len');
+  return { outcome, totalLength, hash: reader.hash('payload_hash') };
+}
+
+function readHead(reader: ByteReader): Pick<PushedHead, 'common' | 'head' | 'headDepth'> {
+  const common = reader.u64('common_turn_id');
+  return { common, head: reader.u64('head_turn_id'), headDepth: reader.u32('head_depth') };
+}
+
+function readPatch(reader: ByteReader): Pick<PushedPatch, 'seq' | 'flags' | 'hash'> {
+  const seq = reader.u64('patch_seq');
+  return { seq, flags: reader.u32('patch_flags'), hash: reader.hashOrNone('new_payload_hash') };
 }

@@ -1,18 +1,17 @@
 import { z } from 'zod';
 import { QuipuError, invalid } from '../../../base/errors.ts';
-import { decodeCallReply, encodeCallReply } from '../../../wire/call.ts';
-import { fromCall, toCall } from '../../../wire/call-values.ts';
 import type { Parts } from '../../../wire/byte-writer.ts';
+import { fromCall, toCall } from '../../../wire/call-values.ts';
+import { decodeCallReply, encodeCallReply, encodeStream } from '../../../wire/call.ts';
 import { METHOD_BYTES_MAX } from '../../../wire/limits.ts';
-import { encodeStream } from '../../../wire/stream.ts';
 import { assertAllowed } from '../../access/access.ts';
-import { isOwnFault, toWireError } from '../../request/wire-error.ts';
 import type {
   CallHandler,
   Caller,
   StreamHandler,
   UploadHandler,
 } from '../../calls/call-handler.ts';
+import { isOwnFault, toWireError } from '../../request/wire-error.ts';
 import { withHeartbeats } from '../heartbeat.ts';
 import { readBody, readPieces } from '../read-body.ts';
 import { defineRoute } from '../route.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { MessageType } from './message-type.ts';
-import { AppendFlag, PageFlag, countingFlags } from './request-flags.ts';
+import { AppendFlag, MessageType, PageFlag, countingFlags } from './message-type.ts';
 
 const ALL = 0xffff;
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { encodeFrame, toReqId } from './frame.ts';
+import { encodeFrame, toFrame, toReqId } from './frame.ts';
 import { FRAME_PAYLOAD_MAX } from './limits.ts';
-import { toFrame } from './to-frame.ts';
 
 const FIELDS = { type: 6, flags: 1, reqId: toReqId(7n) };
 
