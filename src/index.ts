@@ -158,7 +158,7 @@ export type {
   Projected,
   RedactOptions,
   RedactReport,
-} from './chat/chats.ts';
+} from './chat/handle/chats.ts';
 export type {
   ChatEvent,
   ChatProblem,
@@ -169,10 +169,10 @@ export type {
 export { parseMarkdown as parseChatMarkdown } from './chat/export/markdown.ts';
 export type { MarkdownHead, ParsedMarkdown } from './chat/export/markdown.ts';
 export type { Answer, BatchPayload, Question, QuestionKind } from './chat/events/payloads.ts';
-export { fold as foldEvents, fromSnapshot, takeSnapshot } from './chat/projection.ts';
-export type { Projection, Snapshot as ProjectionSnapshot } from './chat/projection.ts';
-export { branchesProjection } from './chat/projections/branches.ts';
-export type { Branch as ChatBranch } from './chat/projections/branches.ts';
+export { fold as foldEvents, fromSnapshot, takeSnapshot } from './chat/projections/projection.ts';
+export type { Projection, Snapshot as ProjectionSnapshot } from './chat/projections/projection.ts';
+export { branchesProjection } from './chat/projections/overview.ts';
+export type { Branch as ChatBranch } from './chat/projections/overview.ts';
 export { clarificationProjection } from './chat/projections/clarification.ts';
 export type { Clarification, OpenClarification } from './chat/projections/clarification.ts';
 export type { Attachment as ChatAttachment, ChatMessage } from './chat/projections/message.ts';
@@ -183,8 +183,8 @@ export type {
   Text as MessageText,
   Told as MessageTold,
 } from './chat/projections/message-part.ts';
-export { messagesProjection } from './chat/projections/messages.ts';
-export type { MessageParts } from './chat/projections/messages.ts';
-export { usageProjection } from './chat/projections/usage.ts';
-export type { Usage as ChatUsage } from './chat/projections/usage.ts';
-export type { Upcaster } from './chat/events/upcast.ts';
+export { messagesProjection } from './chat/projections/message-part.ts';
+export type { MessageParts } from './chat/projections/message-part.ts';
+export { usageProjection } from './chat/projections/overview.ts';
+export type { Usage as ChatUsage } from './chat/projections/overview.ts';
+export type { Upcaster } from './chat/events/read-line.ts';

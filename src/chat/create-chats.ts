@@ -1,9 +1,14 @@
+import { checkLine, kindOf } from '../base/check-text.ts';
+import { invalid, isQuipuError } from '../base/errors.ts';
 import { LruCache } from '../base/lru-cache.ts';
-import { attachVerb } from './messages/attach.ts';
-import { archiveVerbs } from './retention/archive.ts';
-import type { ChatHandle } from './chat-handle.ts';
-import { ChatView, noChat } from './chat-view.ts';
-import { ChatWriter } from './events/chat-writer.ts';
+import { TITLE_CHARS_MAX } from './events/limits.ts';
+import { metaChange, newMeta } from './events/meta.ts';
+import { checkId, eventsLog, metaDoc, segmentsLog, newId } from './events/names.ts';
+import { Upcasters, type Upcaster } from './events/read-line.ts';
+import { exportVerb } from './export/export-chat.ts';
+import { importChat } from './export/import-chat.ts';
+import { ChatView, noChat } from './handle/chat-view.ts';
+import { ChatWriter, type ChatHandle, type ChatsHome } from './handle/chat-writer.ts';
 import type {
   Chat,
   ChatInfo,
@@ -12,41 +17,35 @@ import type {
   ChatRetention,
   Chats,
   NewChat,
-} from './chats.ts';
-import type { ChatsWorld } from './chats-world.ts';
-import { changeVerbs } from './change-verbs.ts';
-import { createChat } from './create-chat.ts';
-import { clarifyVerbs } from './clarifications/clarify-verbs.ts';
-import { eventVerbs } from './events/event-verbs.ts';
-import { exportVerb } from './export/export-chat.ts';
-import { importChat } from './export/import-chat.ts';
-import { listChats, readInfo } from './list-chats.ts';
-import { checkId, eventsLog, metaDoc, segmentsLog } from './names.ts';
+} from './handle/chats.ts';
+import { listChats, readInfo, toInfo } from './handle/info.ts';
+import { attachVerb, changeVerbs } from './messages/change-verbs.ts';
+import { clarifyVerbs } from './messages/clarify-verbs.ts';
+import { eventVerbs } from './messages/event-verbs.ts';
 import { messageVerbs } from './messages/message-verbs.ts';
+import { writeVerbs } from './messages/write-verbs.ts';
+import { archiveVerbs } from './retention/archive.ts';
 import { redactVerbs } from './retention/redact.ts';
 import { retainChats } from './retention/retain-chats.ts';
-import { Upcasters } from './events/upcast.ts';
-import type { Upcaster } from './events/upcast.ts';
-import { writeVerbs } from './events/write-verbs.ts';
 
 /** The number of chats whose folds are kept in memory; others are read from the store. */
 const VIEWS_MAX = 64;
 
 export function createChats(
-  parts: Omit<ChatsWorld, 'upcasters'>,
+  parts: Omit<ChatsHome, 'upcasters'>,
   upcasters: readonly Upcaster[] = [],
 ): Chats {
-  const world: ChatsWorld = { ...parts, upcasters: new Upcasters(upcasters) };
-  const { engine, lifetime } = world;
+  const home: ChatsHome = { ...parts, upcasters: new Upcasters(upcasters) };
+  const { engine, lifetime } = home;
   const handles = new LruCache<string, ChatHandle>(VIEWS_MAX, () => 1);
 
   function handleOf(id: string): ChatHandle {
     const known = handles.get(id);
     if (known !== undefined) return known;
-    const view = new ChatView(engine, id, world.upcasters);
-    const writer = new ChatWriter(world, view);
+    const view = new ChatView(engine, id, home.upcasters);
+    const writer = new ChatWriter(home, view);
     const assertOpen = (what: string): void => lifetime.assertOpen(what);
-    const handle: ChatHandle = { world, view, writer, assertOpen };
+    const handle: ChatHandle = { home, view, writer, assertOpen };
     handles.set(id, handle);
     return handle;
   }
@@ -64,7 +63,7 @@ export function createChats(
   return {
     async create(given: NewChat = {}): Promise<ChatInfo> {
       lifetime.assertOpen('chats.create');
-      return createChat(world, given);
+      return createChat(home, given);
     },
 
     async open(id: string): Promise<Chat> {
@@ -86,7 +85,7 @@ export function createChats(
 
     async import(document, given = {}): Promise<ChatInfo> {
       lifetime.assertOpen('chats.import');
-      return importChat(world, document, given.id);
+      return importChat(home, document, given.id);
     },
 
     async retain(policy: ChatRetention, { dryRun = false } = {}): Promise<ChatRetainReport> {
@@ -94,7 +93,7 @@ export function createChats(
       const archive = async (id: string): Promise<void> => {
         await toChat(handleOf(id)).archive();
       };
-      return retainChats(world, { policy, dryRun, archive, remove });
+      return retainChats(home, { policy, dryRun, archive, remove });
     },
 
     upcasting: (more) => createChats(parts, more),
@@ -114,4 +113,19 @@ function toChat(handle: ChatHandle): Chat {
     ...exportVerb(handle),
     ...archiveVerbs(handle),
   };
+}
+
+export async function createChat({ engine, clock }: ChatsHome, given: NewChat): Promise<ChatInfo> {
+  const { title = '', pinned = false } = given;
+  const id = given.id === undefined ? newId(clock()) : checkId(given.id, 'id');
+  checkLine(title, 'title', TITLE_CHARS_MAX);
+  if (typeof pinned !== 'boolean') throw invalid('pinned', `is a boolean, got ${kindOf(pinned)}`);
+  const meta = { ...newMeta(id, title, clock()), pinned };
+  try {
+    await engine.commit({ docs: [metaChange(meta, 0)] });
+  } catch (error) {
+    if (isQuipuError(error, 'HEAD_MOVED')) throw invalid('id', `${id} is the id of another chat`);
+    throw error;
+  }
+  return toInfo(meta, { events: 0, bytes: 0 });
 }

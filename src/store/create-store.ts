@@ -1,19 +1,17 @@
-import { createContexts } from '../context/create-contexts.ts';
-import type { ContextsOptions } from '../context/create-contexts.ts';
 import { Lifetime } from '../base/lifetime.ts';
+import type { Upcaster } from '../chat/events/read-line.ts';
+import type { Chats } from '../chat/handle/chats.ts';
+import { createContexts, type ContextsOptions } from '../context/create-contexts.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Chats } from '../chat/chats.ts';
-import type { Upcaster } from '../chat/events/upcast.ts';
+import type { Workflows } from '../workflow/workflows.ts';
 import { createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';
-import { lazyWorkflows } from './lazy-workflows.ts';
-import type { Workflows } from '../workflow/workflows.ts';
-import { sessionsDoor } from './sessions-door.ts';
 import { lazyChats } from './lazy-chats.ts';
+import { lazyWorkflows } from './lazy-workflows.ts';
+import { sessionsDoor } from './sessions-door.ts';
 import type { StoreElsewhere } from './store-elsewhere.ts';
-import { storeQueues } from './store-queues.ts';
-import type { QueuesPlace } from './store-queues.ts';
+import { storeQueues, type QueuesPlace } from './store-queues.ts';
 import type { Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
 

@@ -1,5 +1,5 @@
-import type { Upcaster } from '../chat/events/upcast.ts';
-import type { Chats } from '../chat/chats.ts';
+import type { Upcaster } from '../chat/events/read-line.ts';
+import type { Chats } from '../chat/handle/chats.ts';
 
 /** Chats whose modules are loaded by the first call: most processes never make one. */
 export function lazyChats(load: (upcasters: readonly Upcaster[]) => Promise<Chats>): Chats {

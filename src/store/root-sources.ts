@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { chatRoots } from '../chat/chat-roots.ts';
+import { chatRoots } from '../chat/retention/chat-roots.ts';
 import { contextRoots } from '../context/context-roots.ts';
 import { pinRoots } from '../context/pins/pin-roots.ts';
 import type { Engine } from '../engine/engine.ts';

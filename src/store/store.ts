@@ -2,7 +2,7 @@ import type { Contexts } from '../context/contexts.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import type { Queues } from '../queue/queue.ts';
 import type { Sessions } from '../session/sessions.ts';
-import type { Chats } from '../chat/chats.ts';
+import type { Chats } from '../chat/handle/chats.ts';
 import type { Blobs } from './blobs.ts';
 import type { Maintain } from './maintain.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toHash } from '../../src/base/brand.ts';
-import type { Chat } from '../../src/chat/chats.ts';
+import type { Chat } from '../../src/chat/handle/chats.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { extentsFile } from '../../src/engine/files/names.ts';
 import { createStore } from '../../src/store/create-store.ts';

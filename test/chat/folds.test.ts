@@ -1,15 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatEvent, NewEvent } from '../../src/chat/events/event.ts';
-import { fold, fromSnapshot, takeSnapshot } from '../../src/chat/projection.ts';
-import type { Projection } from '../../src/chat/projection.ts';
-import { branchesProjection } from '../../src/chat/projections/branches.ts';
 import { clarificationProjection } from '../../src/chat/projections/clarification.ts';
-import { mergeParts } from '../../src/chat/projections/message-part.ts';
-import type { MessagePart } from '../../src/chat/projections/message-part.ts';
-import { messagesProjection } from '../../src/chat/projections/messages.ts';
-import type { MessageParts } from '../../src/chat/projections/messages.ts';
-import { usageProjection } from '../../src/chat/projections/usage.ts';
+import {
+  mergeParts,
+  messagesProjection,
+  type MessagePart,
+  type MessageParts,
+} from '../../src/chat/projections/message-part.ts';
+import { branchesProjection, usageProjection } from '../../src/chat/projections/overview.ts';
+import {
+  fold,
+  fromSnapshot,
+  takeSnapshot,
+  type Projection,
+} from '../../src/chat/projections/projection.ts';
 import { randomEvent } from '../../src/testing/chat-suite/random-events.ts';
 
 /*

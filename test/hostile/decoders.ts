@@ -1,7 +1,6 @@
 import { toHash } from '../../src/base/brand.ts';
 import { decompress } from '../../src/base/compress.ts';
-import { readLine } from '../../src/chat/events/read-line.ts';
-import { Upcasters } from '../../src/chat/events/upcast.ts';
+import { readLine, Upcasters } from '../../src/chat/events/read-line.ts';
 import { decodePayload } from '../../src/context/payloads/decode-payload.ts';
 import { assertJsonText } from '../../src/engine/json-text.ts';
 import { decodeCheckpoint } from '../../src/format/checkpoint.ts';

@@ -1,8 +1,33 @@
-import type { ChatEvent, JsonObject, PayloadRef } from './event.ts';
-import { isObject } from './event.ts';
+import { isObject, type ChatEvent, type JsonObject, type PayloadRef } from './event.ts';
 import { refOf } from './payloads.ts';
-import { isAbout } from '../messages/subject.ts';
-import type { Subject } from '../messages/subject.ts';
+
+/** The subject of a redaction: a message, or a batch of questions with its answers. */
+export interface Subject {
+  readonly kind: 'message' | 'clarification';
+  readonly id: string;
+}
+
+const ID_FIELD: Readonly<Record<Subject['kind'], string>> = {
+  message: 'message_id',
+  clarification: 'batch_id',
+};
+
+const REDACTION: Readonly<Record<Subject['kind'], string>> = {
+  message: 'message_redacted',
+  clarification: 'clarification_batch_redacted',
+};
+
+/** Returns true for an event with content about the subject, other than its redaction. */
+export function isAbout({ type, payload }: ChatEvent, { kind, id }: Subject): boolean {
+  return payload[ID_FIELD[kind]] === id && type !== REDACTION[kind];
+}
+
+export function redactionOf(
+  { kind, id }: Subject,
+  more: JsonObject,
+): { type: string; payload: JsonObject } {
+  return { type: REDACTION[kind], payload: { [ID_FIELD[kind]]: id, ...more } };
+}
 
 /** The field with the text of each type. The other types about a message lose everything but its id. */
 const TEXT_FIELDS: ReadonlyMap<string, string> = new Map([
@@ -22,7 +47,7 @@ const LIST_FIELDS: ReadonlyMap<string, string> = new Map([
 /** The fields that stay of an event: the speaker, the place, and the attached bytes. */
 const KEPT = ['message_id', 'role', 'thread_id', 'attachment_id', 'media_type', 'hash', 'size'];
 
-export interface BlankedLine {
+interface BlankedLine {
   /** The text is never longer than the line was. */
   readonly text: string;
   /** The blob that the payload was in. */

@@ -1,13 +1,15 @@
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash } from '../../base/brand.ts';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { hashBytes } from '../../base/hash.ts';
+import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
+import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { LogDamage } from '../../engine/rows.ts';
 import type { ChatProblem } from './event.ts';
-import { eventsLog } from '../names.ts';
-import { readLine } from './read-line.ts';
-import type { ReadLine } from './read-line.ts';
-import type { Upcasters } from './upcast.ts';
+import type { Archive } from './meta.ts';
+import { eventsLog } from './names.ts';
+import { readLine, type ReadLine, type Upcasters } from './read-line.ts';
 
 // The lines of a chat, in its log or elsewhere. A damaged stretch does not hide the lines around it: a problem stands
 // in the place of each damaged line.
@@ -35,7 +37,7 @@ export function logLines(engine: Engine, id: string): ChatLines {
 }
 
 /** The length of a log by its own account, and the problems of the log as a whole. */
-export interface LogSize {
+interface LogSize {
   readonly lines: number;
   readonly bytes: number;
   readonly damage: readonly ChatProblem[];
@@ -66,8 +68,13 @@ function placeOf({ file, offset, what }: LogDamage): string {
   return `${file} is damaged at ${offset}: ${what}`;
 }
 
-export function unreadable(line: number, message: string): ChatProblem {
+function unreadable(line: number, message: string): ChatProblem {
   return { seq: line + 1, kind: 'unreadable', message };
+}
+
+export function toBlob(text: string): BlobPut {
+  const bytes = encodeUtf8(text);
+  return { hash: hashBytes(bytes), bytes };
 }
 
 export async function mustRead(engine: Engine, hash: string): Promise<string> {
@@ -87,4 +94,72 @@ export async function readLines(
     const seq = from + at + 1;
     return typeof line === 'string' ? readLine(line, seq, upcasters) : { seq, problem: line };
   });
+}
+
+export interface ArchivePiece {
+  readonly hash: string;
+  readonly lines: number;
+}
+
+/** The reason why something cannot be read. */
+interface Lost {
+  readonly why: string;
+}
+
+/**
+ * Opens the lines of an archive. Lines of a lost piece come as problems, and so do all lines when the list of pieces is
+ * lost.
+ */
+export async function openArchive(engine: Engine, archive: Archive): Promise<ChatLines> {
+  const list = await orLost(() => readPieceList(engine, archive.hash));
+  const pieces = 'why' in list ? [{ hash: '', lines: archive.lines }] : list;
+  return {
+    async read(from: number, limit: number): Promise<readonly Line[]> {
+      const lines: Line[] = [];
+      let first = 0;
+      for (const { hash, lines: count } of pieces) {
+        const start = Math.max(from - first, 0);
+        const end = Math.min(from + limit - first, count);
+        if (start < end) {
+          const found = 'why' in list ? list : await orLost(() => readPiece(engine, hash));
+          lines.push(...select(found, first, { start, end }));
+        }
+        first += count;
+      }
+      return lines;
+    },
+  };
+}
+
+export async function readPieceList(
+  engine: Engine,
+  hash: string,
+): Promise<readonly ArchivePiece[]> {
+  return parsePieceList(await mustRead(engine, hash));
+}
+
+export function parsePieceList(text: string): readonly ArchivePiece[] {
+  return parseBoundedJson(text) as readonly ArchivePiece[];
+}
+
+async function readPiece(engine: Engine, hash: string): Promise<readonly string[]> {
+  return (await mustRead(engine, hash)).split('\n');
+}
+
+function select(
+  found: readonly string[] | Lost,
+  first: number,
+  { start, end }: { readonly start: number; readonly end: number },
+): readonly Line[] {
+  if (!('why' in found)) return found.slice(start, end);
+  return Array.from({ length: end - start }, (_, at) => unreadable(first + start + at, found.why));
+}
+
+async function orLost<T extends object>(read: () => Promise<T>): Promise<T | Lost> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isQuipuError(error, 'CORRUPT') && !isQuipuError(error, 'NOT_FOUND')) throw error;
+    return { why: error.message };
+  }
 }

@@ -1,5 +1,4 @@
-import { isObject } from './event.ts';
-import type { JsonObject, PayloadRef } from './event.ts';
+import { isObject, type JsonObject, type PayloadRef } from './event.ts';
 
 // The payloads of version 1. Fields that are not named here are kept and have no meaning here, so that programs can add
 // their own without asking.

@@ -1,19 +1,23 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { kindOf } from '../../base/check-text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { hashBytes } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
 import type { BlobPut } from '../../engine/batch.ts';
-import type { ChatEvent, JsonObject, NewEvent } from './event.ts';
-import { SCHEMA_VERSION, isObject } from './event.ts';
+import { toBlob } from './chat-lines.ts';
+import {
+  SCHEMA_VERSION,
+  isObject,
+  type ChatEvent,
+  type JsonObject,
+  type NewEvent,
+} from './event.ts';
 import {
   BATCH_BYTES_MAX,
   BATCH_EVENTS_MAX,
   LINE_PAYLOAD_BYTES,
   PAYLOAD_BYTES_MAX,
   TYPE_CHARS_MAX,
-} from '../limits.ts';
-import { newEventId } from '../names.ts';
+} from './limits.ts';
+import { newEventId } from './names.ts';
 import { payloadProblem, toStub } from './payloads.ts';
 
 /** An event that lacks its number, and the blob that its payload went to. */
@@ -59,7 +63,7 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
   // The given object may change before it is written; its text does not.
   const own = parsePayload(text);
   if (bytes <= LINE_PAYLOAD_BYTES) return { event: { ...event, payload: own }, bytes };
-  const blob = { bytes: encodeUtf8(text), hash: hashBytes(encodeUtf8(text)) };
+  const blob = toBlob(text);
   const stub = toStub(own, { hash: blob.hash, size: bytes });
   if (Buffer.byteLength(JSON.stringify(stub)) > LINE_PAYLOAD_BYTES) {
     throw tooLarge('ids and names in the payload', LINE_PAYLOAD_BYTES, bytes);

@@ -1,14 +1,20 @@
 import { invalid } from '../../base/errors.ts';
-import type { ChatHandle } from '../chat-handle.ts';
-import type { Chat } from '../chats.ts';
 import type { ChatEvent, ChatProblem } from '../events/event.ts';
-import { hideEvents } from '../events/hide-events.ts';
-import { readLine } from '../events/read-line.ts';
-import { loadEvent, loadMessage } from '../messages/load-message.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
-import { checkBranch } from '../messages/check-query.ts';
+import { readLine } from '../events/read-line.ts';
+import type { ChatView } from '../handle/chat-view.ts';
+import type { ChatHandle } from '../handle/chat-writer.ts';
+import type { Chat } from '../handle/chats.ts';
+import { checkBranch } from '../messages/check-message.ts';
+import { hideEvents } from '../messages/event-verbs.ts';
+import { loadEvent, loadMessage, visibleIn } from '../messages/find-messages.ts';
+import {
+  mergeParts,
+  addPart,
+  type MessagePart,
+  type MessageParts,
+} from '../projections/message-part.ts';
 import { formatDamage, formatHead, formatMessage } from './markdown.ts';
-import { walkMessages } from './walk-messages.ts';
 
 const PAGE_LINES = 500;
 
@@ -29,7 +35,7 @@ export function exportVerb(handle: ChatHandle): Pick<Chat, 'export'> {
 }
 
 async function* toMarkdown(
-  { view, world }: ChatHandle,
+  { view, home }: ChatHandle,
   branch: string,
 ): AsyncGenerator<string, void, undefined> {
   const { id } = view;
@@ -39,12 +45,12 @@ async function* toMarkdown(
   }));
   const parts = walkMessages(view, branch);
   yield formatHead({ id, title, branch });
-  for await (const part of parts) yield formatMessage(await loadMessage(world.engine, part));
+  for await (const part of parts) yield formatMessage(await loadMessage(home.engine, part));
   if (problems.length > 0) yield formatDamage(problems);
 }
 
 /** Writes every line of the log: events as they are, with their whole payloads, and the rest as text. */
-async function* toJson({ view, world }: ChatHandle): AsyncGenerator<string, void, undefined> {
+async function* toJson({ view, home }: ChatHandle): AsyncGenerator<string, void, undefined> {
   const { meta, events } = await view.run(({ stored, events: count }) => ({
     meta: stored.meta,
     events: count,
@@ -56,7 +62,7 @@ async function* toJson({ view, world }: ChatHandle): AsyncGenerator<string, void
   for (let from = 0; from < events; from += PAGE_LINES) {
     const limit = Math.min(PAGE_LINES, events - from);
     for (const item of await view.run(() => readItems(from, limit))) {
-      const whole = 'event' in item ? await loadEvent(world.engine, item.event) : item;
+      const whole = 'event' in item ? await loadEvent(home.engine, item.event) : item;
       yield `${isFirst ? '\n' : ',\n'}${JSON.stringify(whole)}`;
       isFirst = false;
     }
@@ -67,7 +73,7 @@ async function* toJson({ view, world }: ChatHandle): AsyncGenerator<string, void
     const lines = (await view.readRaw(from, limit)).map((line, at) => {
       const seq = from + at + 1;
       if (typeof line !== 'string') return line;
-      const { written: event } = readLine(line, seq, world.upcasters);
+      const { written: event } = readLine(line, seq, home.upcasters);
       return event === undefined ? { seq, line: line.trimEnd() } : { event };
     });
     const events = lines.flatMap((item) => ('event' in item ? [item.event] : []));
@@ -83,3 +89,36 @@ type Item =
   | { readonly event: ChatEvent }
   | { readonly seq: number; readonly line: string }
   | ChatProblem;
+
+/** Yields the messages of a branch from the first on, as they are when the walk begins. */
+async function* walkMessages(
+  view: ChatView,
+  branch: string,
+): AsyncGenerator<MessagePart, void, undefined> {
+  const start = await view.run(async (now) => {
+    const touches: MessageParts = new Map();
+    const tail = await now.tail();
+    for (let segment = 0; segment < now.segments.count; segment += 1) {
+      // Changes from before the beginning of a message do not count.
+      if (touches.size > 0) drop(touches, await now.segments.begunIn(segment));
+      for (const touch of await now.segments.touchedIn(segment)) addPart(touches, touch);
+    }
+    drop(touches, tail.begun);
+    for (const touch of tail.touched) addPart(touches, touch);
+    const isVisible = await visibleIn(now, branch);
+    return { touches, isVisible, segments: now.segments.count, tail: tail.begun };
+  });
+  const select = (parts: readonly MessagePart[]): MessagePart[] =>
+    parts.filter(start.isVisible).map((part) => {
+      const touch = start.touches.get(part.id);
+      return touch === undefined ? part : mergeParts(part, touch);
+    });
+  for (let segment = 0; segment < start.segments; segment += 1) {
+    yield* select(await view.run((now) => now.segments.begunIn(segment)));
+  }
+  yield* select(start.tail);
+}
+
+function drop(touches: MessageParts, begun: readonly MessagePart[]): void {
+  for (const { id } of begun) touches.delete(id);
+}

@@ -1,19 +1,16 @@
 import { OverBounds, VALUE_BOUNDS, findExcess, parseBoundedJson } from '../../base/bounded-json.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { hashBytes } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
 import type { BlobPut } from '../../engine/batch.ts';
-import type { ChatInfo } from '../chats.ts';
-import type { ChatsWorld } from '../chats-world.ts';
-import type { ChatEvent, JsonObject } from '../events/event.ts';
-import { isObject } from '../events/event.ts';
-import { toInfo } from '../info.ts';
-import { BATCH_EVENTS_MAX, LINE_PAYLOAD_BYTES, PAYLOAD_BYTES_MAX } from '../limits.ts';
-import { formatMeta, newMeta, parseMeta } from '../meta.ts';
-import type { ChatMeta } from '../meta.ts';
-import { checkId, eventsLog, metaDoc } from '../names.ts';
+import { toBlob } from '../events/chat-lines.ts';
+import { isObject, type ChatEvent, type JsonObject } from '../events/event.ts';
+import { BATCH_EVENTS_MAX, LINE_PAYLOAD_BYTES, PAYLOAD_BYTES_MAX } from '../events/limits.ts';
+import { metaChange, newMeta, parseMeta, type ChatMeta } from '../events/meta.ts';
+import { checkId, eventsLog, metaDoc } from '../events/names.ts';
 import { refOf, toStub } from '../events/payloads.ts';
 import { formatLine } from '../events/read-line.ts';
+import type { ChatsHome } from '../handle/chat-writer.ts';
+import type { ChatInfo } from '../handle/chats.ts';
+import { toInfo } from '../handle/info.ts';
 import { EXPORT_VERSION } from './export-chat.ts';
 
 const COMMIT_BYTES = 8_388_608;
@@ -26,7 +23,7 @@ interface ImportLine {
 
 /** Makes a new chat with the lines of an exported one. All of it is checked before any is written. */
 export async function importChat(
-  { engine, clock }: ChatsWorld,
+  { engine, clock }: ChatsHome,
   document: JsonObject | string,
   given: string | undefined,
 ): Promise<ChatInfo> {
@@ -58,17 +55,12 @@ export async function importChat(
 
 /** The document is written with the first lines, so that nobody else takes the id. */
 async function writeAll(
-  engine: ChatsWorld['engine'],
+  engine: ChatsHome['engine'],
   meta: ChatMeta,
   lines: readonly ImportLine[],
 ): Promise<void> {
   const name = eventsLog(meta.session_id);
-  const create = {
-    name: metaDoc(meta.session_id),
-    content: formatMeta(meta),
-    expectedVersion: 0,
-    publish: true,
-  };
+  const create = metaChange(meta, 0);
   if (lines.length === 0) await engine.commit({ docs: [create] });
   for (let from = 0; from < lines.length;) {
     let bytes = 0;
@@ -111,10 +103,9 @@ function toLine(item: unknown, seq: number): ImportLine {
   }
   if (size <= LINE_PAYLOAD_BYTES || refOf(payload) !== undefined)
     return { text: formatLine(event) };
-  const bytes = encodeUtf8(text);
-  const hash = hashBytes(bytes);
-  const stub = { ...event, payload: toStub(payload, { hash, size }) };
-  return { text: formatLine(stub), blob: { hash, bytes } };
+  const blob = toBlob(text);
+  const stub = { ...event, payload: toStub(payload, { hash: blob.hash, size }) };
+  return { text: formatLine(stub), blob };
 }
 
 /** Refuses values that no reader would accept, or that nobody could write. */

@@ -1,13 +1,13 @@
 import { checkLine } from '../../base/check-text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import type { ChatView } from '../chat-view.ts';
-import type { NewMessage } from '../chats.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
-import { findPart } from './find-messages.ts';
-import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../limits.ts';
-import { checkId, newId } from '../names.ts';
+import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
+import { checkId, newId } from '../events/names.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
+import type { ChatView } from '../handle/chat-view.ts';
+import type { NewMessage } from '../handle/chats.ts';
 import type { MessagePart } from '../projections/message-part.ts';
+import { findPart, noBranch } from './find-messages.ts';
 
 /** The payload of a message without its text. */
 export function toPayload(
@@ -48,10 +48,7 @@ export async function assertCanBegin(
   { id, branch = MAIN_BRANCH }: Pick<NewMessage, 'id' | 'branch'>,
 ): Promise<void> {
   if (branch !== MAIN_BRANCH && !view.overview.branches.some((known) => known.id === branch)) {
-    throw new QuipuError('NOT_FOUND', `the chat has no branch ${branch}`, {
-      what: 'branch',
-      id: branch,
-    });
+    throw noBranch(branch);
   }
   // An id that was made here is new.
   if (id !== undefined && (await findPart(view, message_id)) !== undefined) {
@@ -79,4 +76,14 @@ export function assertExpected(view: ChatView, expected: number | undefined): vo
 export function only(event: ChatEvent | undefined): ChatEvent {
   if (event === undefined) throw new TypeError('nothing was appended');
   return event;
+}
+
+/** A branch to read, or `*` for all of them. */
+export function checkBranch(branch: unknown): string {
+  return branch === '*' ? branch : checkId(branch, 'branch');
+}
+
+export function checkCount(value: number, what: string, max: number): void {
+  if (Number.isSafeInteger(value) && value >= 0 && value <= max) return;
+  throw invalid(what, `is a whole number from 0 to ${max}, got ${String(value)}`);
 }

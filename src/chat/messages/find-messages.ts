@@ -1,14 +1,17 @@
-import { QuipuError } from '../../base/errors.ts';
-import type { ChatView } from '../chat-view.ts';
-import { MAIN_BRANCH } from '../events/payloads.ts';
-import type { MessagePart } from '../projections/message-part.ts';
-import { mergeParts } from '../projections/message-part.ts';
-import type { MessageParts } from '../projections/messages.ts';
+import { parseBoundedJson } from '../../base/bounded-json.ts';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { mustRead } from '../events/chat-lines.ts';
+import { isObject, type ChatEvent, type JsonObject, type PayloadRef } from '../events/event.ts';
+import { MAIN_BRANCH, refOf } from '../events/payloads.ts';
+import type { ChatView } from '../handle/chat-view.ts';
+import { mergeParts, type MessagePart, type MessageParts } from '../projections/message-part.ts';
+import { textsOf, toMessage, type ChatMessage } from '../projections/message.ts';
 import { SEGMENT_EVENTS } from '../segments/segment-line.ts';
 
 // This module reads from the end: it knows the later changes of a message before it meets the message.
 
-export type Visible = (part: MessagePart) => boolean;
+type Visible = (part: MessagePart) => boolean;
 
 /** Returns one message as the whole chat has it. Call this within `view.run`. */
 export async function findPart(view: ChatView, id: string): Promise<MessagePart | undefined> {
@@ -29,7 +32,7 @@ function withTouch(part: MessagePart, touches: readonly MessagePart[]): MessageP
   return touch === undefined ? part : mergeParts(part, touch);
 }
 
-export interface PartQuery {
+interface PartQuery {
   readonly isVisible: Visible;
   /** Only messages that began before this event. */
   readonly before: number;
@@ -120,6 +123,45 @@ function isIn(stretches: readonly Stretch[]): Visible {
   return ({ thread, first }) => first <= (limits.get(thread === '' ? MAIN_BRANCH : thread) ?? -1);
 }
 
-function noBranch(id: string): QuipuError<'NOT_FOUND'> {
+export function noBranch(id: string): QuipuError<'NOT_FOUND'> {
   return new QuipuError('NOT_FOUND', `the chat has no branch ${id}`, { what: 'branch', id });
+}
+
+/** Loads a message with its text, wherever the text is. */
+export async function loadMessage(engine: Engine, part: MessagePart): Promise<ChatMessage> {
+  let content = '';
+  let isMissing = false;
+  for (const text of textsOf(part)) {
+    if (typeof text === 'string') {
+      content += text;
+      continue;
+    }
+    const payload = await readPayload(engine, text);
+    const found = payload?.['content'] ?? payload?.['delta'];
+    if (typeof found === 'string') content += found;
+    else isMissing = true;
+  }
+  const message = toMessage(part, content);
+  return isMissing ? { ...message, missing: true } : message;
+}
+
+/**
+ * Loads the event with all of its payload. If the payload cannot be found, returns the event as it stands in the log.
+ */
+export async function loadEvent(engine: Engine, event: ChatEvent): Promise<ChatEvent> {
+  const ref = refOf(event.payload);
+  const payload = ref && (await readPayload(engine, ref));
+  return payload === undefined ? event : { ...event, payload };
+}
+
+async function readPayload(engine: Engine, { hash }: PayloadRef): Promise<JsonObject | undefined> {
+  try {
+    const value: unknown = parseBoundedJson(await mustRead(engine, hash));
+    return isObject(value) ? value : undefined;
+  } catch (error) {
+    if (isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'CORRUPT')) return undefined;
+    // SyntaxError: the log names a blob that is something else.
+    if (error instanceof SyntaxError || isQuipuError(error, 'INVALID')) return undefined;
+    throw error;
+  }
 }

@@ -1,23 +1,25 @@
 import { invalid } from '../../base/errors.ts';
-import type { ChatHandle } from '../chat-handle.ts';
-import type { ChatView } from '../chat-view.ts';
-import { checkBranch, checkCount } from './check-query.ts';
-import type { Chat, MessagePage, MessageQuery } from '../chats.ts';
-import { findPart, visibleIn, walkBack } from './find-messages.ts';
-import { PAGE_BYTES_MAX, PAGE_MESSAGES_DEFAULT, PAGE_MESSAGES_MAX } from '../limits.ts';
-import { loadMessage } from './load-message.ts';
-import { checkId } from '../names.ts';
+import {
+  PAGE_BYTES_MAX,
+  PAGE_MESSAGES_DEFAULT,
+  PAGE_MESSAGES_MAX,
+  SEARCH_MESSAGES_MAX,
+} from '../events/limits.ts';
+import { checkId } from '../events/names.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
+import type { ChatView } from '../handle/chat-view.ts';
+import type { ChatHandle } from '../handle/chat-writer.ts';
+import type { Chat, MessagePage, MessageQuery } from '../handle/chats.ts';
 import type { MessagePart } from '../projections/message-part.ts';
-import type { ChatMessage } from '../projections/message.ts';
-import { toDamaged } from '../projections/message.ts';
-import { searchMessages } from './search-messages.ts';
+import { toDamaged, type ChatMessage } from '../projections/message.ts';
+import { checkBranch, checkCount } from './check-message.ts';
+import { findPart, visibleIn, walkBack, loadMessage } from './find-messages.ts';
 
 type MessageVerbs = Pick<Chat, 'message' | 'messages' | 'search'>;
 
 export function messageVerbs(handle: ChatHandle): MessageVerbs {
-  const { view, world, assertOpen } = handle;
-  const { engine } = world;
+  const { view, home, assertOpen } = handle;
+  const { engine } = home;
   const load = (part: MessagePart): Promise<ChatMessage> => loadMessage(engine, part);
 
   return {
@@ -75,4 +77,54 @@ function toPage(
     .map(toDamaged);
   const messages = [...newestFirst, ...holes].toSorted((a, b) => a.seq - b.seq);
   return { messages, ...(damage.length > 0 && before === Infinity && { damage }) };
+}
+
+// A search reads messages from the newest on. The search works in stretches, and releases the chat between two of them.
+// Messages that were read and did not match are not kept.
+
+/** The number of messages looked at while nobody else has the chat. */
+const STRETCH_MESSAGES = 20_000;
+
+interface Wanted {
+  readonly text: string;
+  readonly branch: string;
+  readonly limit: number;
+  /** Only messages that began before this event. */
+  readonly before: number;
+}
+
+async function searchMessages(
+  { view, home }: ChatHandle,
+  { text, branch, limit, before }: Wanted,
+): Promise<MessagePage> {
+  const wanted = text.toLocaleLowerCase('en');
+  const found: ChatMessage[] = [];
+  let [at, bytes] = [before, 0];
+  for (let looked = 0; looked < SEARCH_MESSAGES_MAX; looked += STRETCH_MESSAGES) {
+    const isThrough = await view.run(async () => {
+      const isVisible = await visibleIn(view, branch);
+      let count = 0;
+      for await (const part of walkBack(view, { isVisible, before: at })) {
+        if (count === STRETCH_MESSAGES || isFull()) return false;
+        await look(part);
+        count += 1;
+      }
+      return true;
+    });
+    if (isThrough) return { messages: found };
+    if (isFull()) break;
+  }
+  return { messages: found, ...(at !== Infinity && { before: at }) };
+
+  function isFull(): boolean {
+    return found.length >= limit || bytes > PAGE_BYTES_MAX;
+  }
+
+  async function look(part: MessagePart): Promise<void> {
+    at = part.first;
+    const message = await loadMessage(home.engine, part);
+    if (!message.content.toLocaleLowerCase('en').includes(wanted)) return;
+    bytes += message.content.length;
+    found.push(message);
+  }
 }

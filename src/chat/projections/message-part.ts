@@ -1,5 +1,6 @@
 import type { ChatEvent, JsonObject, PayloadRef } from '../events/event.ts';
 import { refOf } from '../events/payloads.ts';
+import type { Projection } from './projection.ts';
 
 // The content of some events in a row about one message. Parts of neighbouring stretches of the log merge into the part
 // of both, in whatever groups: merge(part(a), part(b)) is part(a then b). So a stretch can be folded once and kept, and
@@ -214,4 +215,41 @@ function told({ seq, at, payload }: ChatEvent): Told {
 function textOf(payload: JsonObject, name: string): string {
   const value = payload[name];
   return typeof value === 'string' ? value : '';
+}
+
+/** Every message that some events are about, by its id. */
+export type MessageParts = Map<string, MessagePart>;
+
+/** All messages of a chat. Large chats are read in pages instead, from folds of parts of the log. */
+export const messagesProjection: Projection<MessageParts> = {
+  name: 'messages',
+  version: 1,
+  initial: () => new Map(),
+  apply(state: MessageParts, event: ChatEvent): MessageParts {
+    const part = partOf(event);
+    if (part !== undefined) addPart(state, part);
+    return state;
+  },
+  freeze: (state) => [...state.values()],
+  thaw: (frozen) => toParts(frozen as readonly MessagePart[]),
+};
+
+export function addPart(parts: MessageParts, part: MessagePart): void {
+  const known = parts.get(part.id);
+  parts.set(part.id, known === undefined ? part : mergeParts(known, part));
+}
+
+export function toParts(list: Iterable<MessagePart>): MessageParts {
+  const parts: MessageParts = new Map();
+  for (const part of list) parts.set(part.id, part);
+  return parts;
+}
+
+/** Returns the messages that really began, in the order they were begun. */
+export function inOrder(parts: MessageParts): MessagePart[] {
+  return [...parts.values()].filter(({ first }) => first > 0).toSorted(byPlace);
+}
+
+export function byPlace(a: MessagePart, b: MessagePart): number {
+  return a.first - b.first;
 }

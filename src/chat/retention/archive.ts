@@ -1,21 +1,14 @@
 import { toHash } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { hashBytes } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
-import type { BlobPut, DocChange, LogChange } from '../../engine/batch.ts';
-import type { ChatHandle } from '../chat-handle.ts';
-import { readPieceList } from './archive-lines.ts';
-import type { ArchivePiece } from './archive-lines.ts';
-import type { Line } from '../events/chat-lines.ts';
-import { assertWritable } from '../events/chat-writer.ts';
-import type { ChatView } from '../chat-view.ts';
-import type { Chat, ChatInfo } from '../chats.ts';
-import type { ChatsWorld } from '../chats-world.ts';
-import type { Held } from './hold-blobs.ts';
-import { toInfo } from '../info.ts';
-import type { ChatMeta } from '../meta.ts';
-import { formatMeta } from '../meta.ts';
-import { HELD_FOLDER, eventsLog, metaDoc, newId } from '../names.ts';
+import type { DocChange, LogChange } from '../../engine/batch.ts';
+import { readPieceList, toBlob, type ArchivePiece, type Line } from '../events/chat-lines.ts';
+import type { Held } from '../events/hold-blobs.ts';
+import { metaChange, type ChatMeta } from '../events/meta.ts';
+import { HELD_FOLDER, eventsLog, newId } from '../events/names.ts';
+import type { ChatView } from '../handle/chat-view.ts';
+import { assertWritable, type ChatHandle, type ChatsHome } from '../handle/chat-writer.ts';
+import type { Chat, ChatInfo } from '../handle/chats.ts';
+import { toInfo } from '../handle/info.ts';
 
 // An archived chat has its log in blobs, which the store compresses, and no log. It reads as before. In both directions
 // one commit makes the change. Until then the old form counts, and a crash leaves at most blobs for the next garbage
@@ -26,20 +19,20 @@ const PIECE_LINES = 4096;
 const PIECE_BYTES = 8_388_608;
 
 export function archiveVerbs(handle: ChatHandle): Pick<Chat, 'archive' | 'unarchive'> {
-  const { view, world, assertOpen } = handle;
+  const { view, home, assertOpen } = handle;
   return {
     async archive(): Promise<ChatInfo> {
       assertOpen('chat.archive');
-      return view.run((now) => archive(world, now));
+      return view.run((now) => archive(home, now));
     },
     async unarchive(): Promise<ChatInfo> {
       assertOpen('chat.unarchive');
-      return view.run((now) => unarchive(world, now));
+      return view.run((now) => unarchive(home, now));
     },
   };
 }
 
-async function archive({ engine, clock }: ChatsWorld, view: ChatView): Promise<ChatInfo> {
+async function archive({ engine, clock }: ChatsHome, view: ChatView): Promise<ChatInfo> {
   assertWritable(view);
   const { events, bytes, stored } = view;
   if (events === 0) throw invalid('chat', `${view.id} is empty: there is nothing to archive`);
@@ -65,12 +58,12 @@ async function archive({ engine, clock }: ChatsWorld, view: ChatView): Promise<C
   await engine.commit({
     blobs: [list],
     logs: [isSame, { do: 'remove', name }],
-    docs: [{ ...metaOf(meta), expectedVersion: stored.version }, ...held],
+    docs: [metaChange(meta, stored.version), ...held],
   });
   return toInfo(meta, { events, bytes });
 }
 
-async function unarchive({ engine }: ChatsWorld, view: ChatView): Promise<ChatInfo> {
+async function unarchive({ engine }: ChatsHome, view: ChatView): Promise<ChatInfo> {
   const { stored } = view;
   const { archive: from, archived_at: _, past_archives: past = [], ...rest } = stored.meta;
   if (from === undefined) throw invalid('chat', `${view.id} is not archived`);
@@ -86,17 +79,17 @@ async function unarchive({ engine }: ChatsWorld, view: ChatView): Promise<ChatIn
   const pieces = await readPieceList(engine, from.hash);
   const left = [from.hash, ...pieces.map(({ hash }) => hash)];
   const meta: ChatMeta = { ...rest, past_archives: [...past, ...left] };
-  await engine.commit({ docs: [{ ...metaOf(meta), expectedVersion: stored.version }] });
+  await engine.commit({ docs: [metaChange(meta, stored.version)] });
   return toInfo(meta, { events: from.lines, bytes: from.bytes });
 }
 
 /** Erases archives that the chat came back from: they contain every text that is erased from its log. */
-export async function eraseArchives({ view, world: { engine } }: ChatHandle): Promise<number> {
+export async function eraseArchives({ view, home: { engine } }: ChatHandle): Promise<number> {
   const { meta, version } = await view.run(({ stored }) => stored);
   const { past_archives: past = [], ...rest } = meta;
   if (past.length === 0) return 0;
   for (const hash of past) await engine.upkeep.eraseBlob(toHash(hash));
-  await engine.commit({ docs: [{ ...metaOf(rest), expectedVersion: version }] });
+  await engine.commit({ docs: [metaChange(rest, version)] });
   return past.length;
 }
 
@@ -117,15 +110,6 @@ async function* readPieces(view: ChatView): AsyncGenerator<string[], void, undef
     }
     if (piece.length > 0) yield piece;
   }
-}
-
-function metaOf(meta: ChatMeta): { name: string; content: string; publish: true } {
-  return { name: metaDoc(meta.session_id), content: formatMeta(meta), publish: true };
-}
-
-function toBlob(text: string): BlobPut {
-  const bytes = encodeUtf8(text);
-  return { hash: hashBytes(bytes), bytes };
 }
 
 /** A line that cannot be read cannot be moved, and stays where it is. */

@@ -2,21 +2,17 @@ import { toHash } from '../../base/brand.ts';
 import { checkBounded, kindOf } from '../../base/check-text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { eraseArchives } from './archive.ts';
-import { blankLine } from '../events/blank-line.ts';
-import type { ChatHandle } from '../chat-handle.ts';
-import { logLines } from '../events/chat-lines.ts';
-import { assertWritable } from '../events/chat-writer.ts';
-import { mustFind } from '../messages/check-message.ts';
-import type { Chat, RedactOptions, RedactReport } from '../chats.ts';
+import { blankLine, redactionOf, type Subject } from '../events/blank-line.ts';
+import { logLines, readLines } from '../events/chat-lines.ts';
 import type { ChatEvent } from '../events/event.ts';
-import { hasOtherUse } from './find-users.ts';
-import { HIDDEN_MAX, REASON_BYTES_MAX } from '../limits.ts';
-import { checkId, eventsLog } from '../names.ts';
-import type { Hidden } from '../projections/hidden.ts';
+import { HIDDEN_MAX, REASON_BYTES_MAX } from '../events/limits.ts';
+import { checkId, eventsLog } from '../events/names.ts';
+import { assertWritable, type ChatHandle, type ChatsHome } from '../handle/chat-writer.ts';
+import type { Chat, RedactOptions, RedactReport } from '../handle/chats.ts';
+import { mustFind } from '../messages/check-message.ts';
+import type { Hidden } from '../projections/overview.ts';
 import { segmentOf } from '../segments/segment-line.ts';
-import { redactionOf } from '../messages/subject.ts';
-import type { Subject } from '../messages/subject.ts';
+import { eraseArchives } from './archive.ts';
 
 // Redaction is an event: it hides the text of a message, or the questions and answers of a batch, from every reader,
 // for good. Erasing goes on from there: the lines are overwritten without their text, the folds that had the text are
@@ -155,8 +151,8 @@ async function hide(
 }
 
 /** Finds every line of the log with content about the subject. */
-async function findTargets({ world, view }: ChatHandle, subject: Subject): Promise<Found> {
-  const lines = logLines(world.engine, view.id);
+async function findTargets({ home, view }: ChatHandle, subject: Subject): Promise<Found> {
+  const lines = logLines(home.engine, view.id);
   const targets: Target[] = [];
   const segments = new Set<number>();
   let unreadable = 0;
@@ -184,7 +180,7 @@ async function findTargets({ world, view }: ChatHandle, subject: Subject): Promi
  * tell which segments have them. Returns the number of blobs.
  */
 async function eraseFound(
-  { world: { engine }, view }: ChatHandle,
+  { home: { engine }, view }: ChatHandle,
   { kind }: Subject,
   { targets, segments }: Found,
 ): Promise<number> {
@@ -219,7 +215,7 @@ async function eraseBlobs(engine: Engine, hashes: readonly string[]): Promise<nu
 }
 
 async function eraseAttached(
-  { world, view }: ChatHandle,
+  { home, view }: ChatHandle,
   hashes: readonly string[],
   options: Wish & { readonly message: string },
 ): Promise<{ erased: number; kept: string[] }> {
@@ -227,13 +223,32 @@ async function eraseAttached(
   const kept: string[] = [];
   let erased = 0;
   for (const hash of new Set(hashes)) {
-    if (!(await world.engine.hasBlob(toHash(hash)))) continue;
-    const isShared = !everywhere && (await hasOtherUse(world, hash, { chat: view.id, message }));
+    if (!(await home.engine.hasBlob(toHash(hash)))) continue;
+    const isShared = !everywhere && (await hasOtherUse(home, hash, { chat: view.id, message }));
     // The store knows the other users, other chats among them.
     const letGo = [{ kind: 'chats', id: view.id }];
-    const isGone = !isShared && (await world.eraseBlob(hash, { reason, everywhere, letGo })).erased;
+    const isGone = !isShared && (await home.eraseBlob(hash, { reason, everywhere, letGo })).erased;
     if (isGone) erased += 1;
     else kept.push(hash);
   }
   return { erased, kept };
+}
+
+const PAGE = 1000;
+
+/** Returns whether a chat has these bytes as an attachment of another message than this one. */
+async function hasOtherUse(
+  { engine, upcasters }: ChatsHome,
+  hash: string,
+  { chat, message }: { readonly chat: string; readonly message: string },
+): Promise<boolean> {
+  const lines = logLines(engine, chat);
+  for (let from = 0; ; from += PAGE) {
+    const page = await readLines(lines, upcasters, from, PAGE);
+    for (const { written } of page) {
+      if (written?.type !== 'attachment_added' || written.payload['hash'] !== hash) continue;
+      if (written.payload['message_id'] !== message) return true;
+    }
+    if (page.length < PAGE) return false;
+  }
 }

@@ -1,10 +1,9 @@
 import { invalid, isQuipuError } from '../../base/errors.ts';
-import type { ChatInfo, ChatRetainReport, ChatRetention } from '../chats.ts';
-import type { ChatsWorld } from '../chats-world.ts';
-import { readInfo, walkChatIds } from '../list-chats.ts';
-import { planRetention } from './retention.ts';
+import type { ChatsHome } from '../handle/chat-writer.ts';
+import type { ChatInfo, ChatRetainReport, ChatRetention } from '../handle/chats.ts';
+import { readInfo, walkChatIds } from '../handle/info.ts';
 
-export interface Retaining {
+interface Retaining {
   readonly policy: ChatRetention;
   readonly dryRun: boolean;
   readonly archive: (id: string) => Promise<void>;
@@ -13,7 +12,7 @@ export interface Retaining {
 
 /** Archives or removes the chats that the policy does not keep, one after the other. */
 export async function retainChats(
-  { engine, clock }: ChatsWorld,
+  { engine, clock }: ChatsHome,
   retaining: Retaining,
 ): Promise<ChatRetainReport> {
   const { policy, dryRun } = retaining;
@@ -37,7 +36,7 @@ export async function retainChats(
 
 /** Returns false when the chat is in use again, or gone already. A damaged chat does not stop the others. */
 async function letGo(
-  engine: ChatsWorld['engine'],
+  engine: ChatsHome['engine'],
   chat: ChatInfo,
   act: (id: string) => Promise<void>,
 ): Promise<boolean | 'damaged'> {
@@ -66,4 +65,46 @@ function checkPolicy(policy: ChatRetention): { action: 'archive' | 'remove' } {
     throw invalid('action', `is "archive" or "remove", got ${JSON.stringify(action)}`);
   }
   return { action };
+}
+
+interface RetentionPlan {
+  readonly go: readonly ChatInfo[];
+  readonly stay: readonly ChatInfo[];
+}
+
+/** Decides which chats go and touches none. */
+function planRetention(
+  chats: readonly ChatInfo[],
+  { maxAgeMs = Infinity, maxBytes = Infinity, action = 'archive' }: ChatRetention,
+  nowMs: number,
+): RetentionPlan {
+  const go: ChatInfo[] = [];
+  const stay: ChatInfo[] = [];
+  let bytes = 0;
+  let isFull = false;
+  for (const chat of chats.toSorted(byClaim)) {
+    // An archived chat takes no room as a log, and cannot be archived again.
+    const isDone = action === 'archive' && (chat.archivedAt !== undefined || chat.events === 0);
+    if (chat.pinned || isDone) {
+      stay.push(chat);
+      bytes += isDone ? 0 : chat.bytes;
+      continue;
+    }
+    const isOld = nowMs - Date.parse(chat.updatedAt) > maxAgeMs;
+    // Once a chat did not fit, all older ones go too: a gap in the history would surprise.
+    isFull ||= !isOld && bytes + chat.bytes > maxBytes;
+    if (isOld || isFull) {
+      go.push(chat);
+      continue;
+    }
+    stay.push(chat);
+    bytes += chat.bytes;
+  }
+  return { go, stay };
+}
+
+/** Sorts pinned chats first, then by age, newest first: the order in which chats may claim to stay. */
+function byClaim(a: ChatInfo, b: ChatInfo): number {
+  if (a.pinned !== b.pinned) return a.pinned ? -1 : 1;
+  return Date.parse(b.updatedAt) - Date.parse(a.updatedAt) || (a.id < b.id ? 1 : -1);
 }

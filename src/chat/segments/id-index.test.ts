@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { IdIndex, decodeRun, encodeRun, hashId, runLength } from './id-index.ts';
-import type { IdRun } from './id-index.ts';
+import { IdIndex, decodeRun, encodeRun, hashId, runLength, type IdRun } from './id-index.ts';
 
 describe('IdIndex', () => {
   it('finds the segments of every id, also when it is put together from its last runs', () => {

@@ -1,28 +1,31 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash } from '../../base/brand.ts';
-import { hashBytes } from '../../base/hash.ts';
 import { isQuipuError } from '../../base/errors.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { hashBytes } from '../../base/hash.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { mustRead } from '../events/chat-lines.ts';
-import { segmentsLog } from '../names.ts';
-import { messagesProjection, toParts } from '../projections/messages.ts';
-import type { MessageParts } from '../projections/messages.ts';
-import type { MessagePart } from '../projections/message-part.ts';
-import { addLine, emptyOverview } from '../projections/overview.ts';
-import type { Overview } from '../projections/overview.ts';
-import { fold } from '../projection.ts';
+import { mustRead, toBlob } from '../events/chat-lines.ts';
+import { segmentsLog } from '../events/names.ts';
 import type { ReadLine } from '../events/read-line.ts';
-import { IdIndex, decodeRun, encodeRun, runLength } from './id-index.ts';
-import type { IdRun } from './id-index.ts';
-import { orNothing } from './or-nothing.ts';
-import { SEGMENTS_VERSION, SEGMENT_EVENTS, parseSegmentLine, segmentOf } from './segment-line.ts';
-import type { SegmentLine } from './segment-line.ts';
-import { renewSegments } from './renew-segments.ts';
-import type { Erased } from './renew-segments.ts';
-import { splitParts } from './split-parts.ts';
-import type { SplitParts } from './split-parts.ts';
+import {
+  messagesProjection,
+  toParts,
+  type MessageParts,
+  type MessagePart,
+} from '../projections/message-part.ts';
+import { addLine, emptyOverview, type Overview } from '../projections/overview.ts';
+import { fold } from '../projections/projection.ts';
+import { IdIndex, decodeRun, encodeRun, runLength, type IdRun } from './id-index.ts';
+import {
+  SEGMENTS_VERSION,
+  SEGMENT_EVENTS,
+  parseSegmentLine,
+  segmentOf,
+  foldsOf,
+  splitParts,
+  type SegmentLine,
+  type SplitParts,
+} from './segment-line.ts';
 
 // Stored folds of the log: one line of a log of its own per 1,024 events, and blobs.
 // Invariants
@@ -35,9 +38,9 @@ import type { SplitParts } from './split-parts.ts';
 //   the log before that finds the end of this log moved, and stores nothing from its memory.
 
 /** Events of a segment, when its fold is missing. */
-export type ReadSegment = (segment: number) => Promise<readonly ReadLine[]>;
+type ReadSegment = (segment: number) => Promise<readonly ReadLine[]>;
 
-export interface SealedSegment {
+interface SealedSegment {
   readonly parts: MessageParts;
   readonly overview: Overview;
   readonly refs: readonly string[];
@@ -103,25 +106,21 @@ export class Segments {
     this.#damaged ??= damaged;
     const split = await splitParts(parts, (id) => this.isBegun(id));
     const run = (await this.#ids()).add(split.begun.map(({ id }) => id));
+    const ids = encodeRun(run);
     const blobs: BlobPut[] = [];
-    const put = (bytes: Uint8Array): string => {
-      const hash = hashBytes(bytes);
-      blobs.push({ hash, bytes });
-      return hash;
-    };
-    const putJson = (value: unknown): string => put(encodeUtf8(JSON.stringify(value)));
+    const put = (value: unknown): string => putJson(blobs, value);
     const line: SegmentLine = {
       made_by: this.#madeBy,
       begin: this.#begin,
       segment,
-      overview: putJson(overview),
-      messages: putJson(split.begun),
-      ...(split.touched.length > 0 && { touches: putJson(split.touched) }),
-      ids: put(encodeRun(run)),
+      overview: put(overview),
+      ...toFolds(split, put),
+      ids: hashBytes(ids),
       begun: this.#begun + split.begun.length,
       refs,
       ...(this.#damaged !== undefined && { damaged: this.#damaged }),
     };
+    blobs.push({ hash: hashBytes(ids), bytes: ids });
     const stored = await this.#store(line, blobs);
     if (stored === 'moved') return false;
     if (stored === 'refused') this.#own.set(segment, split);
@@ -161,25 +160,44 @@ export class Segments {
     return stored || (await this.#makeAgain(segment)).touched;
   }
 
-  /** Writes all segments anew after texts were erased. Returns the blobs that had the texts. */
-  async renew(erased: Erased): Promise<readonly string[]> {
+  /**
+   * Writes all segments anew after texts were erased, with new folds in place of those that had the texts. Returns the
+   * blobs that had them, of every time the segments were written.
+   */
+  async renew({ segments, overviews }: Erased): Promise<readonly string[]> {
     const total = (await this.#engine.getLog(this.#log))?.lines ?? 0;
-    const source = {
-      begin: this.#begin,
-      count: this.#count,
-      line: (at: number) => this.#readLine(at),
-      events: this.#readSegment,
-      parts: (segment: number) => this.#makeAgain(segment),
-      overviewBefore: (segment: number) => this.#overviewBefore(segment),
-    };
-    const { lines, blobs, old } = await renewSegments(source, total, erased);
+    const old = new Set<string>();
+    const lines: string[] = [];
+    const blobs: BlobPut[] = [];
+    const put = (value: unknown): string => putJson(blobs, value);
+    const first = overviews ? Math.min(...segments) : Infinity;
+    let overview: Overview | undefined;
+    for (let at = 0; at < total; at += 1) {
+      const line = await this.#readLine(at);
+      if (line === undefined) continue;
+      const { segment } = line;
+      if (segments.has(segment)) for (const hash of foldsOf(line)) old.add(hash);
+      if (segment >= first) old.add(line.overview);
+      if (line.begin !== this.#begin || segment >= this.#count) continue;
+      if (segment >= first) {
+        overview ??= await this.#overviewBefore(segment);
+        overview = (await this.#readSegment(segment)).reduce(addLine, overview);
+      }
+      const renewed: SegmentLine = {
+        ...line,
+        begin: total,
+        ...(segments.has(segment) && toFolds(await this.#makeAgain(segment), put)),
+        ...(overview !== undefined && { overview: put(overview) }),
+      };
+      lines.push(JSON.stringify(renewed));
+    }
+    for (const { hash } of blobs) old.delete(hash);
     if (lines.length > 0) {
-      const texts = lines.map((line) => JSON.stringify(line));
-      const append = { do: 'append', name: this.#log, lines: texts, expectedLines: total } as const;
+      const append = { do: 'append', name: this.#log, lines, expectedLines: total } as const;
       await this.#engine.commit({ blobs, logs: [append] });
       this.#begin = total;
     }
-    return old;
+    return [...old];
   }
 
   async #overviewBefore(segment: number): Promise<Overview> {
@@ -281,5 +299,36 @@ export class Segments {
     if (at < 0) return undefined;
     const lines = await orNothing(() => this.#engine.readLog(this.#log, at, 1));
     return parseSegmentLine(lines?.[0]);
+  }
+}
+
+/** The segments from which texts were erased, and the folds that had them. */
+interface Erased {
+  readonly segments: ReadonlySet<number>;
+  /** Questions and answers are in the overviews, from their segment on. */
+  readonly overviews: boolean;
+}
+
+/** Adds a value to the blobs of a commit, and returns its hash. */
+function putJson(blobs: BlobPut[], value: unknown): string {
+  const blob = toBlob(JSON.stringify(value));
+  blobs.push(blob);
+  return blob.hash;
+}
+
+function toFolds(
+  { begun, touched }: SplitParts,
+  put: (value: unknown) => string,
+): Pick<SegmentLine, 'messages' | 'touches'> {
+  return { messages: put(begun), ...(touched.length > 0 && { touches: put(touched) }) };
+}
+
+/** Lost or damaged data is made again, so here it counts as missing. */
+async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'NOT_FOUND')) return undefined;
+    throw error;
   }
 }

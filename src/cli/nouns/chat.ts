@@ -1,5 +1,5 @@
 import { decodeUtf8 } from '../../base/utf8.ts';
-import type { ChatInfo, NewChat } from '../../chat/chats.ts';
+import type { ChatInfo, NewChat } from '../../chat/handle/chats.ts';
 import type { ChatEvent } from '../../chat/events/event.ts';
 import { showMessage } from './message.ts';
 import type { QuipuVerb } from '../kit/command.ts';

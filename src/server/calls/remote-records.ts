@@ -1,10 +1,10 @@
 import { toHash } from '../../base/brand.ts';
 import { invalid, isQuipuError, QuipuError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
-import { namesAll } from '../../chat/chat-roots.ts';
-import { parsePieceList, readPieceList } from '../../chat/retention/archive-lines.ts';
-import { parseHeld } from '../../chat/retention/hold-blobs.ts';
-import { parseMeta } from '../../chat/meta.ts';
+import { parsePieceList, readPieceList } from '../../chat/events/chat-lines.ts';
+import { parseHeld } from '../../chat/events/hold-blobs.ts';
+import { parseMeta } from '../../chat/events/meta.ts';
+import { namesAll } from '../../chat/retention/chat-roots.ts';
 import { parseSegmentLine } from '../../chat/segments/segment-line.ts';
 import { parsePins } from '../../context/pins/pin-list.ts';
 import { readTurnNote } from '../../context/streams/plan-seal.ts';
@@ -15,8 +15,7 @@ import type { KindName } from '../../store/root-sources.ts';
 import { parseRegistry } from '../../workflow/bundles/registry.ts';
 import { parseHistoryLine, parseIndex, parseObject } from '../../workflow/threads/thread-index.ts';
 import { parseNote } from '../../workflow/threads/thread-note.ts';
-import { assertAllowed } from '../access/access.ts';
-import type { Identity, Needed } from '../access/access.ts';
+import { assertAllowed, type Identity, type Needed } from '../access/access.ts';
 
 // The documents and logs that a commit from outside may write, in addition to turns and blobs. Kinds of thread run in
 // the client, so their documents and logs come over the wire, and any holder of a token can make one up. So each name

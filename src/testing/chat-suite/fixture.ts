@@ -1,4 +1,4 @@
-import type { Chat } from '../../chat/chats.ts';
+import type { Chat } from '../../chat/handle/chats.ts';
 import type { ChatMessage } from '../../chat/projections/message.ts';
 import { openBeside } from '../store-suite/fixture.ts';
 import type { StoreRig } from '../store-suite/fixture.ts';

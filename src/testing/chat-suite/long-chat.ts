@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NewEvent } from '../../chat/events/event.ts';
-import { loadMessage } from '../../chat/messages/load-message.ts';
-import { fold } from '../../chat/projection.ts';
-import { addPart, inOrder, messagesProjection } from '../../chat/projections/messages.ts';
-import type { MessageParts } from '../../chat/projections/messages.ts';
+import { loadMessage } from '../../chat/messages/find-messages.ts';
+import {
+  addPart,
+  inOrder,
+  messagesProjection,
+  type MessageParts,
+} from '../../chat/projections/message-part.ts';
+import { fold } from '../../chat/projections/projection.ts';
 import { openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { newChat, reopen } from './fixture.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Chat } from '../../chat/chats.ts';
+import type { Chat } from '../../chat/handle/chats.ts';
 import type { NewEvent } from '../../chat/events/event.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { eventsOf, join, newChat, reopen } from './fixture.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Chat } from '../../chat/chats.ts';
+import type { Chat } from '../../chat/handle/chats.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { blobTexts, openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';

@@ -1,4 +1,4 @@
-import type { Chat } from '../../chat/chats.ts';
+import type { Chat } from '../../chat/handle/chats.ts';
 
 // A chat with texts that must go, in every place where a chat keeps any.
 

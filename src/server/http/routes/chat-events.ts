@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../../../base/errors.ts';
-import type { Chat } from '../../../chat/chats.ts';
+import type { Chat } from '../../../chat/handle/chats.ts';
 import type { NewEvent } from '../../../chat/events/event.ts';
 import type { Answer, Question } from '../../../chat/events/payloads.ts';
 import { EXAMPLE_EVENT, chatId, eventJson, problemJson, questionBody } from '../chat-schemas.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
-import type { NewMessage } from '../../../chat/chats.ts';
+import type { NewMessage } from '../../../chat/handle/chats.ts';
 import {
   EXAMPLE_EVENT,
   EXAMPLE_MESSAGE,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RedactOptions } from '../../../chat/chats.ts';
+import type { RedactOptions } from '../../../chat/handle/chats.ts';
 import { assertAllowed } from '../../access/access.ts';
 import { chatId } from '../chat-schemas.ts';
 import { given } from '../conditions.ts';

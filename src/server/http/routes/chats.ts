@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ChatRetention, NewChat } from '../../../chat/chats.ts';
+import type { ChatRetention, NewChat } from '../../../chat/handle/chats.ts';
 import { EXAMPLE_CHAT, chatId, chatJson, problemJson, statusJson } from '../chat-schemas.ts';
 import { given } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';

@@ -1,9 +1,8 @@
-import { toHash } from '../../base/brand.ts';
-import type { Hash } from '../../base/brand.ts';
+import { toHash, type Hash } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { isObject } from '../events/event.ts';
-import { HELD_FOLDER, newId } from '../names.ts';
+import { isObject } from './event.ts';
+import { HELD_FOLDER, newId } from './names.ts';
 
 // A blob that was put and is not named by a chat yet could be collected. A document that names the blob keeps it until
 // the commit that needs it has been made. A document that a crash left behind counts for a day.

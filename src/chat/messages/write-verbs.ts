@@ -1,16 +1,62 @@
-import { assertWellFormed, kindOf } from '../../base/check-text.ts';
+import { kindOf, assertWellFormed } from '../../base/check-text.ts';
 import { DeltaWriter } from '../../base/delta-writer.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, QuipuError } from '../../base/errors.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
-import type { ChatHandle } from '../chat-handle.ts';
-import type { MessageStream, NewMessage } from '../chats.ts';
-import type { ChatEvent, JsonObject } from '../events/event.ts';
-import { PAYLOAD_BYTES_MAX, STREAM_GATHER_MS } from '../limits.ts';
-import { ofCompletion, only } from './check-message.ts';
+import type { ChatEvent, NewEvent, JsonObject } from '../events/event.ts';
+import { PAYLOAD_BYTES_MAX, STREAM_GATHER_MS } from '../events/limits.ts';
+import type { ChatHandle } from '../handle/chat-writer.ts';
+import type { AppendOptions, Chat, NewMessage, MessageStream } from '../handle/chats.ts';
+import { partOf } from '../projections/message-part.ts';
+import { assertCanBegin, assertExpected, toPayload, ofCompletion, only } from './check-message.ts';
+import { loadMessage } from './find-messages.ts';
+
+type WriteVerbs = Pick<Chat, 'append' | 'add' | 'stream'>;
+
+export function writeVerbs(handle: ChatHandle): WriteVerbs {
+  const { home, view, writer, assertOpen } = handle;
+
+  return {
+    async append(events, options: AppendOptions = {}): Promise<ChatEvent[]> {
+      assertOpen('chat.append');
+      const list = Array.isArray(events) ? (events as readonly NewEvent[]) : [events as NewEvent];
+      if (list.length === 0) throw invalid('events', 'is empty');
+      const { expectedSeq } = options;
+      if (expectedSeq === undefined) return writer.append(list);
+      return writer.decide((now) => {
+        assertExpected(now, expectedSeq);
+        return list;
+      });
+    },
+
+    async add(message: NewMessage, options: AppendOptions = {}) {
+      assertOpen('chat.add');
+      const payload = toPayload(message, home.clock());
+      const { content } = message;
+      if (typeof content !== 'string')
+        throw invalid('content', `is a string, got ${kindOf(content)}`);
+      const event = { type: 'message_added', payload: { ...payload, content } };
+      const [added] = await writer.decide(async (now) => {
+        assertExpected(now, options.expectedSeq);
+        await assertCanBegin(now, payload, message);
+        return [event];
+      });
+      const part = added && partOf(added);
+      if (part === undefined) throw new TypeError('nothing was appended');
+      return loadMessage(home.engine, part);
+    },
+
+    async stream(message) {
+      assertOpen('chat.stream');
+      const payload = toPayload(message, home.clock());
+      await view.run((now) => assertCanBegin(now, payload, message));
+      return openStream(handle, payload);
+    },
+  };
+}
 
 /** A stream begins at its first delta. Acknowledged text is in the chat, whether the message is completed or not. */
-export function openStream(
-  { world, writer, assertOpen }: ChatHandle,
+function openStream(
+  { home, writer, assertOpen }: ChatHandle,
   payload: JsonObject & { readonly message_id: string },
 ): MessageStream {
   const { message_id } = payload;
@@ -27,7 +73,7 @@ export function openStream(
     0,
     STREAM_GATHER_MS,
   );
-  const stopWaiting = world.lifetime.onClose(() => deltas.flush());
+  const stopWaiting = home.lifetime.onClose(() => deltas.flush());
 
   function assertStreaming(what: string): void {
     assertOpen(what);

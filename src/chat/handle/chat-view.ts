@@ -1,23 +1,21 @@
-import type { Engine } from '../engine/engine.ts';
-import { QuipuError, isQuipuError } from '../base/errors.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
-import { openArchive } from './retention/archive-lines.ts';
-import { logLines, measureLog, readLines } from './events/chat-lines.ts';
-import type { ChatLines, Line } from './events/chat-lines.ts';
-import type { ChatProblem } from './events/event.ts';
-import { newMeta, readMeta } from './meta.ts';
-import type { StoredMeta } from './meta.ts';
-import { addPart } from './projections/messages.ts';
-import type { MessageParts } from './projections/messages.ts';
-import { partOf } from './projections/message-part.ts';
-import { addLine, emptyOverview } from './projections/overview.ts';
-import type { Overview } from './projections/overview.ts';
-import type { ReadLine } from './events/read-line.ts';
-import { SEGMENT_EVENTS } from './segments/segment-line.ts';
-import { Segments } from './segments/segments.ts';
-import { refsIn, splitParts } from './segments/split-parts.ts';
-import type { SplitParts } from './segments/split-parts.ts';
-import type { Upcasters } from './events/upcast.ts';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { OneAtATime } from '../../base/one-at-a-time.ts';
+import type { Engine } from '../../engine/engine.ts';
+import {
+  openArchive,
+  logLines,
+  measureLog,
+  readLines,
+  type ChatLines,
+  type Line,
+} from '../events/chat-lines.ts';
+import type { ChatProblem } from '../events/event.ts';
+import { newMeta, readMeta, type StoredMeta } from '../events/meta.ts';
+import type { ReadLine, Upcasters } from '../events/read-line.ts';
+import { partOf, addPart, type MessageParts } from '../projections/message-part.ts';
+import { addLine, emptyOverview, type Overview } from '../projections/overview.ts';
+import { SEGMENT_EVENTS, refsIn, splitParts, type SplitParts } from '../segments/segment-line.ts';
+import { Segments } from '../segments/segments.ts';
 
 // A chat as far as this process has read it: the folds of its segments, and a fold of the events after them. Every call
 // begins by reading the new events, so a view is never older than its caller.

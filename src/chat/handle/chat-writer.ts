@@ -1,14 +1,34 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import type { Lifetime } from '../../base/lifetime.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
-import type { ChatView } from '../chat-view.ts';
-import type { ChatsWorld } from '../chats-world.ts';
-import type { ChatEvent, NewEvent } from './event.ts';
-import { BATCH_BYTES_MAX, BATCH_EVENTS_MAX, UPDATED_LAG_MS } from '../limits.ts';
-import { formatMeta } from '../meta.ts';
-import { eventsLog, metaDoc } from '../names.ts';
-import { prepareEvents } from './prepare-events.ts';
-import type { PreparedEvent } from './prepare-events.ts';
-import { formatLine } from './read-line.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { BlobNeed, EraseReport } from '../../engine/upkeep.ts';
+import type { ChatEvent, NewEvent } from '../events/event.ts';
+import { BATCH_BYTES_MAX, BATCH_EVENTS_MAX, UPDATED_LAG_MS } from '../events/limits.ts';
+import { metaChange } from '../events/meta.ts';
+import { eventsLog } from '../events/names.ts';
+import { prepareEvents, type PreparedEvent } from '../events/prepare-events.ts';
+import { formatLine, type Upcasters } from '../events/read-line.ts';
+import type { ChatView } from './chat-view.ts';
+
+/** Erases a blob that may have users of other kinds: only the store knows them. */
+type EraseBlob = (
+  ref: string,
+  options: {
+    readonly reason: string;
+    readonly everywhere?: boolean;
+    readonly letGo?: readonly BlobNeed[];
+  },
+) => Promise<EraseReport>;
+
+/** The store that chats are kept in. */
+export interface ChatsHome {
+  readonly engine: Engine;
+  readonly lifetime: Lifetime;
+  readonly clock: () => number;
+  readonly upcasters: Upcasters;
+  readonly eraseBlob: EraseBlob;
+}
 
 // Appends to one chat, in order.
 // Invariants
@@ -22,7 +42,7 @@ const ATTEMPTS_MAX = 100;
 const PAUSE_MS_MAX = 20;
 
 /** Decides from the current content of the chat. Called again when another writer was faster. */
-export type Decide = (view: ChatView) => readonly NewEvent[] | Promise<readonly NewEvent[]>;
+type Decide = (view: ChatView) => readonly NewEvent[] | Promise<readonly NewEvent[]>;
 
 interface Waiting {
   readonly events: readonly PreparedEvent[];
@@ -31,19 +51,19 @@ interface Waiting {
 }
 
 export class ChatWriter {
-  readonly #world: ChatsWorld;
+  readonly #home: ChatsHome;
   readonly #view: ChatView;
   #waiting: Waiting[] = [];
   #draining = false;
 
-  constructor(world: ChatsWorld, view: ChatView) {
-    this.#world = world;
+  constructor(home: ChatsHome, view: ChatView) {
+    this.#home = home;
     this.#view = view;
   }
 
   /** Appends events that fit whatever the chat says. */
   async append(events: readonly NewEvent[]): Promise<ChatEvent[]> {
-    const prepared = prepareEvents(events, this.#world.clock());
+    const prepared = prepareEvents(events, this.#home.clock());
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events: prepared, resolve, reject });
       if (!this.#draining) void this.#drain();
@@ -53,7 +73,7 @@ export class ChatWriter {
   /** Appends the events that `decide` returns. */
   async decide(decide: Decide): Promise<ChatEvent[]> {
     return this.#persist(async (view) => {
-      const events = prepareEvents(await decide(view), this.#world.clock());
+      const events = prepareEvents(await decide(view), this.#home.clock());
       return events.length === 0 ? [] : this.#commit(view, events);
     });
   }
@@ -111,7 +131,7 @@ export class ChatWriter {
     const lines = events.map(formatLine);
     const blobs: BlobPut[] = prepared.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
     try {
-      await this.#world.engine.commit({
+      await this.#home.engine.commit({
         blobs,
         logs: [{ do: 'append', name, lines, expectedLines: view.events }],
         docs: this.#touchMeta(view, events),
@@ -119,7 +139,7 @@ export class ChatWriter {
       return events;
     } catch (error) {
       if (!isQuipuError(error, 'HEAD_MOVED')) throw error;
-      const there = await this.#world.engine.readLog(name, view.events, lines.length);
+      const there = await this.#home.engine.readLog(name, view.events, lines.length);
       return there.length === lines.length && there.every((line, at) => line === lines[at])
         ? events
         : 'moved';
@@ -135,8 +155,7 @@ export class ChatWriter {
     const at = events.at(-1)?.at ?? meta.updated_at;
     const lagMs = Date.parse(at) - Date.parse(meta.updated_at);
     if (lagMs < UPDATED_LAG_MS && view.events > 0 && version > 0) return [];
-    const content = formatMeta({ ...meta, updated_at: at });
-    return [{ name: metaDoc(view.id), content, expectedVersion: version, publish: true }];
+    return [metaChange({ ...meta, updated_at: at }, version)];
   }
 }
 
@@ -164,4 +183,13 @@ function tooBusy({ id, events }: ChatView): QuipuError<'HEAD_MOVED'> {
     expected: String(events),
     head: String(events),
   });
+}
+
+/** One chat, with its reader and its writer. Every verb of a chat takes one. */
+export interface ChatHandle {
+  readonly home: ChatsHome;
+  readonly view: ChatView;
+  readonly writer: ChatWriter;
+  /** `what` names the call, for the message. */
+  readonly assertOpen: (what: string) => void;
 }

@@ -1,6 +1,6 @@
-import type { Engine } from '../engine/engine.ts';
-import type { ChatProblem } from './events/event.ts';
-import { SCHEMA_VERSION, isObject } from './events/event.ts';
+import type { DocChange } from '../../engine/batch.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { SCHEMA_VERSION, isObject, type ChatProblem } from './event.ts';
 import { metaDoc } from './names.ts';
 
 /** The place of the log of an archived chat: a list of pieces, each a blob, which the store compresses. */
@@ -44,8 +44,10 @@ export function newMeta(id: string, title: string, nowMs: number): ChatMeta {
   };
 }
 
-export function formatMeta(meta: ChatMeta): string {
-  return `${JSON.stringify(meta, undefined, 2)}\n`;
+/** The change that writes the document. `expectedVersion` is 0 for a chat that has none. */
+export function metaChange(meta: ChatMeta, expectedVersion: number): DocChange {
+  const content = `${JSON.stringify(meta, undefined, 2)}\n`;
+  return { name: metaDoc(meta.session_id), content, expectedVersion, publish: true };
 }
 
 /** Returns undefined when there is no document. A document without valid content is reported, and the log counts. */

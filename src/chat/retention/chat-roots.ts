@@ -1,19 +1,25 @@
-import { toHash } from '../base/brand.ts';
-import { QuipuError } from '../base/errors.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { Root, RootSource } from '../engine/roots.ts';
-import { openArchive, readPieceList } from './retention/archive-lines.ts';
-import { logLines, readLines } from './events/chat-lines.ts';
-import type { ChatLines } from './events/chat-lines.ts';
-import { isHeld, parseHeld } from './retention/hold-blobs.ts';
-import { walkChatIds } from './list-chats.ts';
-import type { Archive } from './meta.ts';
-import { readMeta } from './meta.ts';
-import { HELD_FOLDER, eventsLog, segmentsLog } from './names.ts';
-import { SEGMENT_EVENTS, parseSegmentLine } from './segments/segment-line.ts';
-import type { SegmentLine } from './segments/segment-line.ts';
-import { refsIn } from './segments/split-parts.ts';
-import { Upcasters } from './events/upcast.ts';
+import { toHash } from '../../base/brand.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Root, RootSource } from '../../engine/roots.ts';
+import {
+  openArchive,
+  readPieceList,
+  logLines,
+  readLines,
+  type ChatLines,
+} from '../events/chat-lines.ts';
+import { isHeld, parseHeld } from '../events/hold-blobs.ts';
+import { readMeta, type Archive } from '../events/meta.ts';
+import { HELD_FOLDER, eventsLog, segmentsLog } from '../events/names.ts';
+import { Upcasters } from '../events/read-line.ts';
+import { walkChatIds } from '../handle/info.ts';
+import {
+  SEGMENT_EVENTS,
+  parseSegmentLine,
+  refsIn,
+  type SegmentLine,
+} from '../segments/segment-line.ts';
 
 const PAGE = 1000;
 

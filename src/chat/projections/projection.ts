@@ -1,4 +1,4 @@
-import type { ChatEvent } from './events/event.ts';
+import type { ChatEvent } from '../events/event.ts';
 
 /**
  * A reading of a chat: a fold over its events, from the first on. A projection must give the same state for the same

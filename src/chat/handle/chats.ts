@@ -1,11 +1,10 @@
-import type { ChatEvent, ChatProblem, JsonObject, NewEvent } from './events/event.ts';
-import type { Answer, Question } from './events/payloads.ts';
-import type { Branch } from './projections/branches.ts';
-import type { Clarification } from './projections/clarification.ts';
-import type { Attachment, ChatMessage } from './projections/message.ts';
-import type { Usage } from './projections/usage.ts';
-import type { Projection, Snapshot } from './projection.ts';
-import type { Upcaster } from './events/upcast.ts';
+import type { ChatEvent, ChatProblem, JsonObject, NewEvent } from '../events/event.ts';
+import type { Answer, Question } from '../events/payloads.ts';
+import type { Upcaster } from '../events/read-line.ts';
+import type { Clarification } from '../projections/clarification.ts';
+import type { Attachment, ChatMessage } from '../projections/message.ts';
+import type { Branch, Usage } from '../projections/overview.ts';
+import type { Projection, Snapshot } from '../projections/projection.ts';
 
 /** The facts about a chat that are known without reading it. Times are ISO 8601, UTC. */
 export interface ChatInfo {

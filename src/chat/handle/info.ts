@@ -1,20 +1,55 @@
-import type { Engine } from '../engine/engine.ts';
-import { invalid } from '../base/errors.ts';
-import { measureLog } from './events/chat-lines.ts';
-import type { ChatInfo, ChatList } from './chats.ts';
-import { toInfo } from './info.ts';
-import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from './limits.ts';
-import { newMeta, readMeta } from './meta.ts';
-import { META_PREFIX, chatOfEvents, chatOfMeta, checkId, eventsLog, metaDoc } from './names.ts';
+import { invalid } from '../../base/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { measureLog } from '../events/chat-lines.ts';
+import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../events/limits.ts';
+import { newMeta, readMeta, type ChatMeta } from '../events/meta.ts';
+import {
+  META_PREFIX,
+  chatOfEvents,
+  chatOfMeta,
+  checkId,
+  eventsLog,
+  metaDoc,
+} from '../events/names.ts';
+import type { ChatView } from './chat-view.ts';
+import type { ChatInfo, ChatStatus, ChatList } from './chats.ts';
+
+export function toInfo(meta: ChatMeta, size: { events: number; bytes: number }): ChatInfo {
+  const { session_id: id, title, created_at, updated_at, pinned, archived_at } = meta;
+  return {
+    id,
+    title,
+    createdAt: created_at,
+    updatedAt: updated_at,
+    pinned,
+    ...(archived_at !== undefined && { archivedAt: archived_at }),
+    events: size.events,
+    bytes: size.bytes,
+  };
+}
+
+/** Call this within `view.run`. */
+export async function toStatus(view: ChatView): Promise<ChatStatus> {
+  const { overview } = view;
+  const { begun } = await view.tail();
+  const { lastAt } = overview.usage;
+  const info = toInfo(view.stored.meta, view);
+  return {
+    ...info,
+    // The document lags behind the log.
+    ...(lastAt !== undefined && lastAt > info.updatedAt && { updatedAt: lastAt }),
+    messages: view.segments.begun + begun.length,
+    usage: overview.usage,
+    clarification: overview.clarification,
+    branches: overview.branches,
+    problems: overview.problemCount + view.damage.length,
+  };
+}
 
 const PAGE = 500;
 
 /** Returns the ids of up to `limit` chats after `after`, sorted: those with a log, a document or both. */
-export async function listChatIds(
-  engine: Engine,
-  limit: number,
-  after?: string,
-): Promise<string[]> {
+async function listChatIds(engine: Engine, limit: number, after?: string): Promise<string[]> {
   // A name goes on with ".", which sorts before every character of an id: names sort as ids do.
   const past = (nameOf: (id: string) => string): string | undefined =>
     after === undefined ? undefined : nameOf(after);

@@ -1,27 +1,29 @@
 import { checkBounded, checkLine } from '../../base/check-text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import type { ChatHandle } from '../chat-handle.ts';
-import { answersProblem, questionsProblem } from './check-clarification.ts';
-import type { ChatView } from '../chat-view.ts';
-import type { Chat } from '../chats.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
-import { LINE_PAYLOAD_BYTES, REASON_BYTES_MAX, TITLE_CHARS_MAX } from '../limits.ts';
-import { checkId, newId } from '../names.ts';
-import { payloadProblem } from '../events/payloads.ts';
-import type { Answer, Question } from '../events/payloads.ts';
-import type { OpenClarification } from '../projections/clarification.ts';
-import { only } from '../messages/check-message.ts';
+import { LINE_PAYLOAD_BYTES, REASON_BYTES_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
+import { checkId, newId } from '../events/names.ts';
+import { payloadProblem, type Answer, type Question } from '../events/payloads.ts';
+import type { ChatView } from '../handle/chat-view.ts';
+import type { ChatHandle } from '../handle/chat-writer.ts';
+import type { Chat } from '../handle/chats.ts';
+import {
+  answersProblem,
+  questionsProblem,
+  type OpenClarification,
+} from '../projections/clarification.ts';
+import { only } from './check-message.ts';
 
 type ClarifyVerbs = Pick<Chat, 'ask' | 'answer' | 'dismiss'>;
 
-export function clarifyVerbs({ world, writer, assertOpen }: ChatHandle): ClarifyVerbs {
+export function clarifyVerbs({ home, writer, assertOpen }: ChatHandle): ClarifyVerbs {
   return {
     async ask(
       questions: readonly Question[],
       options: { readonly id?: string; readonly title?: string } = {},
     ): Promise<string> {
       assertOpen('chat.ask');
-      const { id = newId(world.clock()), title } = options;
+      const { id = newId(home.clock()), title } = options;
       const batch_id = checkId(id, 'batch');
       if (title !== undefined) checkLine(title, 'title', TITLE_CHARS_MAX);
       const payload = { batch_id, ...(title !== undefined && { title }), questions };

@@ -1,0 +1,127 @@
+import { checkLine, kindOf } from '../../base/check-text.ts';
+import { invalid, QuipuError } from '../../base/errors.ts';
+import type { BlobSource } from '../../engine/engine.ts';
+import type { ChatEvent } from '../events/event.ts';
+import { holdBlobs } from '../events/hold-blobs.ts';
+import { BRANCHES_MAX, TITLE_CHARS_MAX, NAME_CHARS_MAX } from '../events/limits.ts';
+import { metaChange } from '../events/meta.ts';
+import { checkId, newId } from '../events/names.ts';
+import { MAIN_BRANCH } from '../events/payloads.ts';
+import type { ChatView } from '../handle/chat-view.ts';
+import { assertWritable, type ChatHandle } from '../handle/chat-writer.ts';
+import type { Chat, ChatInfo, AttachOptions } from '../handle/chats.ts';
+import { toInfo } from '../handle/info.ts';
+import { attachmentOf } from '../projections/message-part.ts';
+import { toAttachment } from '../projections/message.ts';
+import { mustFind, only } from './check-message.ts';
+
+type ChangeVerbs = Pick<Chat, 'edit' | 'fork' | 'update'>;
+
+export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): ChangeVerbs {
+  return {
+    async edit(message: string, content: string): Promise<ChatEvent> {
+      assertOpen('chat.edit');
+      const message_id = checkId(message, 'message');
+      if (typeof content !== 'string')
+        throw invalid('content', `is a string, got ${kindOf(content)}`);
+      const [event] = await writer.decide(async (now) => {
+        const part = await mustFind(now, message_id);
+        if (part.redacted !== undefined) {
+          throw invalid('message', `${message_id} is redacted, and what it says stays hidden`);
+        }
+        return [{ type: 'message_edited', payload: { message_id, content } }];
+      });
+      return only(event);
+    },
+
+    async fork(message: string, options: { readonly branch?: string } = {}): Promise<string> {
+      assertOpen('chat.fork');
+      const parent_message_id = checkId(message, 'message');
+      const { branch = newId(home.clock()) } = options;
+      const new_thread_id = checkId(branch, 'branch');
+      await writer.decide(async (now) => {
+        await mustFind(now, parent_message_id);
+        assertNewBranch(now, new_thread_id);
+        return [{ type: 'thread_forked', payload: { new_thread_id, parent_message_id } }];
+      });
+      return new_thread_id;
+    },
+
+    async update({ title, pinned }): Promise<ChatInfo> {
+      assertOpen('chat.update');
+      if (title !== undefined) checkLine(title, 'title', TITLE_CHARS_MAX);
+      if (pinned !== undefined && typeof pinned !== 'boolean') {
+        throw invalid('pinned', `is a boolean, got ${kindOf(pinned)}`);
+      }
+      return view.run(async ({ stored, events, bytes }) => {
+        const meta = {
+          ...stored.meta,
+          ...(title !== undefined && { title }),
+          ...(pinned !== undefined && { pinned }),
+          updated_at: new Date(home.clock()).toISOString(),
+        };
+        await home.engine.commit({ docs: [metaChange(meta, stored.version)] });
+        return toInfo(meta, { events, bytes });
+      });
+    },
+  };
+}
+
+function assertNewBranch({ overview: { branches } }: ChatView, id: string): void {
+  if (id === MAIN_BRANCH || branches.some((branch) => branch.id === id)) {
+    throw invalid('branch', `${id} is there already`);
+  }
+  if (branches.length < BRANCHES_MAX) return;
+  throw invalid('branch', `would be one more than the ${BRANCHES_MAX} a chat may have`);
+}
+
+const PIECE_BYTES = 1_048_576;
+const ANY_TYPE = 'application/octet-stream';
+
+/** Bytes of any length go to a blob; the chat has its name, hash and size. */
+export function attachVerb({ home, view, writer, assertOpen }: ChatHandle): Pick<Chat, 'attach'> {
+  const { engine, clock } = home;
+  return {
+    async attach(source, options: AttachOptions) {
+      assertOpen('chat.attach');
+      const { mediaType = ANY_TYPE, message } = options;
+      if (checkLine(options.name, 'name', NAME_CHARS_MAX) === '') throw invalid('name', 'is empty');
+      checkLine(mediaType, 'mediaType', NAME_CHARS_MAX);
+      if (message !== undefined) checkId(message, 'message');
+      await view.run(async (now) => {
+        assertWritable(now);
+        if (message !== undefined) await mustFind(now, message);
+      });
+      const { hash, size } = await engine.putBlob(toSource(source));
+      const payload = {
+        attachment_id: newId(clock()),
+        ...(message !== undefined && { message_id: message }),
+        name: options.name,
+        media_type: mediaType,
+        hash,
+        size,
+      };
+      const [event] = await holdBlobs(engine, [hash], clock(), async () => {
+        // The blob may have been collected before it was held.
+        if (!(await engine.hasBlob(hash))) {
+          const id = hash;
+          throw new QuipuError('NOT_FOUND', `blob ${id} was collected meanwhile; attach it again`, {
+            what: 'blob',
+            id,
+          });
+        }
+        return writer.append([{ type: 'attachment_added', payload }]);
+      });
+      return toAttachment(attachmentOf(only(event)));
+    },
+  };
+}
+
+function toSource(source: Uint8Array | AsyncIterable<Uint8Array>): BlobSource {
+  return { chunks: source instanceof Uint8Array ? toPieces(source) : source };
+}
+
+async function* toPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  // The caller keeps its array and may write to it before the bytes reach the disk.
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.slice(at, at + PIECE_BYTES);
+}

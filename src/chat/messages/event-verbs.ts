@@ -1,0 +1,207 @@
+import { Bell } from '../../base/bell.ts';
+import { kindOf } from '../../base/check-text.ts';
+import { invalid, isQuipuError } from '../../base/errors.ts';
+import { blankEvent, isAbout, type Subject } from '../events/blank-line.ts';
+import type { ChatProblem, ChatEvent } from '../events/event.ts';
+import { PAGE_EVENTS_MAX, PROBLEMS_LISTED_MAX } from '../events/limits.ts';
+import { eventsLog } from '../events/names.ts';
+import type { ChatView } from '../handle/chat-view.ts';
+import type { ChatHandle, ChatsHome } from '../handle/chat-writer.ts';
+import type { Chat, EventPage, Projected } from '../handle/chats.ts';
+import { toStatus } from '../handle/info.ts';
+import type { MessagePart } from '../projections/message-part.ts';
+import {
+  fromSnapshot,
+  takeSnapshot,
+  type Projection,
+  type Snapshot,
+} from '../projections/projection.ts';
+import { checkCount } from './check-message.ts';
+import { lonelyTouches, loadEvent, findPart } from './find-messages.ts';
+
+type EventVerbs = Pick<Chat, 'status' | 'events' | 'follow' | 'project' | 'problems'>;
+
+const PAGE_EVENTS = 1000;
+
+export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
+  const { engine } = home;
+  return {
+    async status() {
+      assertOpen('chat.status');
+      return view.run(toStatus);
+    },
+
+    async events({ after = 0, limit = PAGE_EVENTS } = {}): Promise<EventPage> {
+      assertOpen('chat.events');
+      checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
+      checkCount(limit, 'limit', PAGE_EVENTS_MAX);
+      return view.run(async () => {
+        const lines = await view.read(after, limit);
+        const next = after + lines.length;
+        return {
+          events: await hideEvents(
+            view,
+            lines.flatMap(({ written }) => (written === undefined ? [] : [written])),
+          ),
+          problems: lines.flatMap(({ problem }) => (problem === undefined ? [] : [problem])),
+          ...(lines.length > 0 && next < view.events && { next }),
+        };
+      });
+    },
+
+    follow(options = {}) {
+      assertOpen('chat.follow');
+      const { after = 0, signal } = options;
+      checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
+      if (signal !== undefined && !(signal instanceof AbortSignal)) {
+        throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
+      }
+      return followChat(home, view, { after, signal });
+    },
+
+    async project<S>(projection: Projection<S>, from?: Snapshot): Promise<Projected<S>> {
+      assertOpen('chat.project');
+      const known = from && fromSnapshot(projection, from);
+      let state = known ?? projection.initial();
+      let seq = known === undefined ? 0 : (from?.seq ?? 0);
+      for (;;) {
+        const lines = await view.run(() => view.read(seq, PAGE_EVENTS));
+        if (lines.length === 0)
+          return { state, seq, snapshot: takeSnapshot(projection, state, seq) };
+        for (const { event } of lines) {
+          if (event !== undefined) state = projection.apply(state, await loadEvent(engine, event));
+        }
+        seq += lines.length;
+      }
+    },
+
+    async problems(): Promise<ChatProblem[]> {
+      assertOpen('chat.problems');
+      const unreadable = await findUnreadable(view);
+      return view.run(async () => {
+        const lonely = (await lonelyTouches(view)).map(toProblem);
+        // A line that was unreadable once and can be read now needs no mention.
+        const told = view.overview.problems.filter(({ kind }) => kind !== 'unreadable');
+        return [...view.damage, ...told, ...unreadable, ...lonely].toSorted(
+          (a, b) => a.seq - b.seq,
+        );
+      });
+    },
+  };
+}
+
+/** Reads every line: the folds of the events show them also when their bytes are damaged. */
+async function findUnreadable(view: ChatView): Promise<ChatProblem[]> {
+  const found: ChatProblem[] = [];
+  for (let from = 0; found.length < PROBLEMS_LISTED_MAX; from += PAGE_EVENTS) {
+    const lines = await view.run((now) =>
+      now.readRaw(from, Math.min(PAGE_EVENTS, now.events - from)),
+    );
+    for (const line of lines) if (typeof line !== 'string') found.push(line);
+    if (lines.length < PAGE_EVENTS) break;
+  }
+  return found.slice(0, PROBLEMS_LISTED_MAX);
+}
+
+function toProblem({ id, edit, redacted, attachments }: MessagePart): ChatProblem {
+  const seq = edit?.seq ?? redacted?.seq ?? attachments[0]?.seq ?? 0;
+  return { seq, kind: 'unknown-message', message: `there is no message ${id.slice(0, 200)}` };
+}
+
+const FOLLOW_EVENTS = 256;
+
+interface FollowPlan {
+  /** The last event that is known. */
+  readonly after: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Reads instead of queueing: a commit only rings, so a slow reader costs a number and no events. */
+async function* followChat(
+  { engine, lifetime }: ChatsHome,
+  view: ChatView,
+  { after, signal }: FollowPlan,
+): AsyncGenerator<ChatEvent, void, undefined> {
+  const bell = new Bell();
+  const name = eventsLog(view.id);
+  let isGone = false;
+  const ring = (): void => bell.ring();
+  const isOver = (): boolean => lifetime.closed || signal?.aborted === true;
+  const stops = [
+    engine.subscribe(({ logs, removedLogs }) => {
+      isGone ||= removedLogs.includes(name);
+      if (isGone || logs.some((log) => log.name === name)) bell.ring();
+    }, ring),
+    lifetime.onClose(ring),
+    () => signal?.removeEventListener('abort', ring),
+  ];
+  signal?.addEventListener('abort', ring);
+  let seen = after;
+  try {
+    while (!isOver()) {
+      const { events, last } = await view.run(() => readShown(view, seen));
+      for (const event of events) {
+        if (isOver()) return;
+        yield await loadEvent(engine, event);
+        seen = event.seq;
+      }
+      const isMore = last > seen || events.length > 0;
+      seen = Math.max(seen, last);
+      if (isMore) continue;
+      if (isGone || view.isArchived) return;
+      if (!isOver()) await bell.wait();
+    }
+  } catch (error) {
+    const hasEnded = isQuipuError(error, 'NOT_FOUND') && isGone;
+    if (!hasEnded && !(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
+
+async function readShown(
+  view: ChatView,
+  after: number,
+): Promise<{ events: readonly ChatEvent[]; last: number }> {
+  const lines = await view.read(after, FOLLOW_EVENTS);
+  const written = lines.flatMap((line) => (line.written === undefined ? [] : [line.written]));
+  return { events: await hideEvents(view, written), last: lines.at(-1)?.seq ?? after };
+}
+
+/**
+ * Returns events as readers see them: without their content about messages and batches that were redacted, as far as
+ * that is known now. Call this within `view.run`.
+ */
+export async function hideEvents(
+  view: ChatView,
+  events: readonly ChatEvent[],
+): Promise<readonly ChatEvent[]> {
+  const { messages, batches } = view.overview.hidden;
+  if (messages.length === 0 && batches.length === 0) return events;
+  const [named, closed] = [new Set(messages), new Set(batches)];
+  const redacted = new Map<string, boolean>();
+  const shown: ChatEvent[] = [];
+  for (const event of events) {
+    const { message_id: message, batch_id: batch } = event.payload;
+    let left = event;
+    if (typeof batch === 'string' && closed.has(batch)) {
+      left = blanked(left, { kind: 'clarification', id: batch });
+    }
+    if (typeof message === 'string' && named.has(message)) {
+      const isHidden = redacted.get(message) ?? (await isRedacted(view, message));
+      redacted.set(message, isHidden);
+      if (isHidden) left = blanked(left, { kind: 'message', id: message });
+    }
+    shown.push(left);
+  }
+  return shown;
+}
+
+/** A redaction that came before its message does not count. */
+async function isRedacted(view: ChatView, message: string): Promise<boolean> {
+  return (await findPart(view, message))?.redacted !== undefined;
+}
+
+function blanked(event: ChatEvent, subject: Subject): ChatEvent {
+  return isAbout(event, subject) ? blankEvent(event, subject) : event;
+}
