@@ -52,7 +52,7 @@ type Lie =
   | 'ignoresShortWrites'
   | 'cutsAtFirstBadFrame'
   | 'neverMarks'
-  | 'neverCatchesUp';
+  | 'neverApplies';
 
 export const LIES: Readonly<Record<Lie, Lies>> = {
   noJournalSync: {
@@ -83,8 +83,8 @@ export const LIES: Readonly<Record<Lie, Lies>> = {
     write: async (file, path, { bytes, position }) =>
       isMark(path) ? bytes.length : file.write(bytes, position),
   },
-  /** Acknowledges a turn when the journal has it, and leaves it there. */
-  neverCatchesUp: {
+  /** Leaves a turn in the journal, and never writes it to its file. */
+  neverApplies: {
     write: async (file, path, { bytes, position }) =>
       path.endsWith('/turns.log') && position > 0 ? bytes.length : file.write(bytes, position),
   },

@@ -18,6 +18,7 @@ import { countGroup } from './commit/count-group.ts';
 import { contextDoc, type EncodedGroup } from './commit/encode-group.ts';
 import { DamageReport } from './recovery/damage.ts';
 import { indexHead } from './index/index-writes.ts';
+import type { JournalPlace } from './journal/journal.ts';
 import type { StoreFiles } from './disk/store-files.ts';
 import { DocBases } from './docs/doc-bases.ts';
 import { type DocPlace, readDoc } from './docs/doc-log.ts';
@@ -29,7 +30,7 @@ import type { TypeTable } from './turns/type-table.ts';
 import type { Tails } from './commit/tails.ts';
 
 // The current state of the store: committed, durable and visible. Readers and plans query it. Only `absorb`, called
-// between two groups, changes it.
+// when a group is published, changes it.
 
 /** Shares of the cache: payloads are read most, and a turn is nine objects for the collector to walk. */
 const TURN_SHARE = 0.1;
@@ -39,6 +40,8 @@ export interface CoreParts {
   readonly files: StoreFiles;
   readonly types: TypeTable;
   readonly tails: Tails;
+  readonly seq: number;
+  readonly place: JournalPlace;
   readonly cacheBytes: number;
 }
 
@@ -56,6 +59,10 @@ export class Core implements CommittedView {
   readonly docBases: DocBases = new DocBases();
   readonly openTurns: Map<number, OpenTurn> = new Map();
   tails: Tails;
+  /** The last visible frame. */
+  seq: number;
+  /** The place where the journal goes on after that frame. */
+  place: JournalPlace;
   damage: DamageReport = new DamageReport();
   /** Turns whose payloads a collection took. They read as if they had never existed. */
   collected: CollectedMap = NOTHING_COLLECTED;
@@ -69,10 +76,12 @@ export class Core implements CommittedView {
   /** The number for the next pack, also for packs that no frame names yet. */
   #nextPack: number;
 
-  constructor({ files, types, tails, cacheBytes }: CoreParts) {
+  constructor({ files, types, tails, seq, place, cacheBytes }: CoreParts) {
     this.files = files;
     this.types = types;
     this.tails = tails;
+    this.seq = seq;
+    this.place = place;
     this.#nextPack = tails.nextPack;
     this.turns = new TurnTable(files, types, cacheBytes * TURN_SHARE);
     this.heads = new HeadTable(files, cacheBytes * HEAD_SHARE);

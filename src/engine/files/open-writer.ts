@@ -15,8 +15,7 @@ import { makeMissing } from './create-files.ts';
 import { IndexKeeper, type ShelfSource } from './index/index-keeper.ts';
 import { ErasedBlobs } from './packs/erased-blobs.ts';
 import { corrupt, ifRoom, unlessCorrupt } from './disk/io-error.ts';
-import { Journal, type JournalOptions, SEGMENTS } from './journal/journal.ts';
-import { leaveMark } from './journal/leave-mark.ts';
+import { Journal, type JournalOptions, leaveMark, SEGMENTS } from './journal/journal.ts';
 import { packFile, packNumber } from './names.ts';
 import { readFormat } from './read-format.ts';
 import { MARK_FILE, secureLastFrame } from './journal/read-journal.ts';
@@ -66,25 +65,26 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const { before, replayed } = opening;
   if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(replayed.tails));
   await checkFiles(files);
-  const types = await TypeTable.load(files, replayed.tails.typesBytes);
-  const core = new Core({ files, types, tails: replayed.tails, cacheBytes });
+  const { tails, seq } = replayed;
+  const types = await TypeTable.load(files, tails.typesBytes);
+  const place = before.body.journal;
+  const core = new Core({ files, types, tails, seq, place, cacheBytes });
   await findAbandoned(core);
   // Without the map, collected turns can be seen again, until the next collection takes them again.
   core.collected = (await unlessCorrupt(() => readCollected(files))) ?? NOTHING_COLLECTED;
   core.erased = await ErasedBlobs.load(files);
 
-  let indexed = replayed.seq;
-  let currentSeq = (): number => indexed;
-  const keeper = new IndexKeeper(core, shelves, () => currentSeq());
+  const keeper = new IndexKeeper(core, shelves, () => core.seq);
   const opened: { close(): Promise<void> | void }[] = [keeper];
   try {
-    const onIndexed = (seq: number): void => void (indexed = seq);
-    await catchUpIndex({ files, core, keeper, before, replayed, onIndexed });
+    await catchUpIndex({ files, core, keeper, before, replayed });
     const settled = await ifRoom(() => settle(opening, core, durability));
     await removeOrphanPacks(files, replayed.tails.nextPack);
 
     const checkpoint = settled ?? before;
-    const journal = await Journal.open(files, options.journal, checkpoint.body.journal);
+    core.seq = replayed.seq;
+    core.place = checkpoint.body.journal;
+    const journal = await Journal.open(files, options.journal, core.place);
     opened.push(journal);
     const mark = await openMark(files, replayed.seq);
     opened.push(mark);
@@ -95,12 +95,10 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
       mark,
       keeper,
       checkpoint,
-      seq: replayed.seq,
       reserve: new Reserve(files, options.reserveBytes ?? 0),
       settle: settled === undefined ? () => settle(opening, core, durability) : undefined,
       onSettled: () => sealAbandoned(writer),
     });
-    currentSeq = () => writer.seq;
     if (settled === undefined) return writer;
     await ifRoom(async () => {
       if (checkpoint.body.scrub) await writer.scrubJournal();
@@ -170,13 +168,14 @@ interface CatchUp {
   readonly keeper: IndexKeeper;
   readonly before: Checkpoint;
   readonly replayed: Replayed;
-  /** Called with the current position of the index, which must never claim a frame that it has not taken in. */
-  readonly onIndexed: (seq: number) => void;
 }
 
-/** The index takes in the frames that it has not seen. It is rebuilt when it cannot know what it missed. */
+/**
+ * The index takes in the frames that it has not seen. It is rebuilt when it cannot know what it missed. Meanwhile
+ * `core.seq` is the frame that the index has got to: it must never claim one that it has not taken in.
+ */
 async function catchUpIndex(catchUp: CatchUp): Promise<void> {
-  const { files, core, keeper, before, replayed, onIndexed } = catchUp;
+  const { files, core, keeper, before, replayed } = catchUp;
   const covered = keeper.coveredSeq;
   if (covered !== undefined && covered > replayed.seq && before.body.durability === 'safe') {
     throw corrupt(
@@ -190,19 +189,19 @@ async function catchUpIndex(catchUp: CatchUp): Promise<void> {
     return;
   }
   if (covered === replayed.seq) return;
-  onIndexed(covered);
+  core.seq = covered;
   try {
     await readFramesAfter(files, before, covered, async (frame, writes) => {
       for (const write of writes) {
         if (write.kind === 'extent') await indexExtent(files, core, write);
         else indexWrite(core.index, write);
       }
-      onIndexed(frame);
+      core.seq = frame;
       core.index.maybeFlush();
     });
     core.index.flush(true);
   } catch (error) {
-    onIndexed(replayed.seq);
+    core.seq = replayed.seq;
     if (!(await keeper.mend(error))) throw error;
   }
 }

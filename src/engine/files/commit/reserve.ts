@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { isQuipuError } from '../../../base/errors.ts';
 import { closeAll } from '../disk/close-all.ts';
 import { toQuipuError } from '../disk/io-error.ts';
 import { RESERVE_FILE } from '../names.ts';
@@ -51,6 +52,20 @@ export class Reserve {
     this.#isShort = true;
     await this.#remove();
     return true;
+  }
+
+  /** Runs `work`. With `may`, work that lacks room releases the reserve and is repeated. */
+  lend<T>(may: boolean, work: () => Promise<T>): Promise<T> {
+    return may ? this.#tryTwice(work) : work();
+  }
+
+  async #tryTwice<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isQuipuError(error, 'DISK_FULL') || !(await this.release())) throw error;
+      return work();
+    }
   }
 
   /** Writes random bytes, so that the file system cannot compress them. */

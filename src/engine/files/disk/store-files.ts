@@ -5,17 +5,16 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Io, IoFile } from '../../io.ts';
 import { FileHandles, type OpenMode } from './file-handles.ts';
 import { toQuipuError } from './io-error.ts';
-import { LateRecords } from '../heads/late-records.ts';
 import { HEADS_FILE } from '../names.ts';
 import { syncFile, syncFolder } from './sync-failure.ts';
-import { mayWait, namesThrough, readThrough, sizeThrough } from './waiting-writes.ts';
+import { LateRecords, namesThrough, readThrough, sizeThrough } from './write-behind.ts';
 import { writeFully } from './write-fully.ts';
 
 // The store's files as the rest of the engine sees them: by name relative to the store's folder.
 // Invariants
 // - Only writes whose journal frame is durable come here, so a write that fails half-way is never lost. It waits in
 //   `#waiting`, reads see through to it, and it is tried again before anything new is written. So a full disk loses
-//   nothing, and a commit can be acknowledged first.
+//   nothing.
 // - Every name written, created or removed since the last `syncAll` is in `#dirty` or `#dirtyFolders`.
 // - A head goes to its file late: before anything is synced, or when many have gathered. Until then
 //   reads see through to it.
@@ -96,12 +95,9 @@ export class StoreFiles {
     return [...this.#late.writes(), ...waiting];
   }
 
-  /**
-   * Carries out durable writes, in order. A write that is not possible now waits, and nothing is thrown. `later`:
-   * writes that may wait are left to the next `catchUp`.
-   */
-  async apply(writes: readonly JournalWrite[], later = false): Promise<void> {
-    if (this.behind || (later && mayWait(writes))) {
+  /** Carries out durable writes, in order. A write that is not possible now waits, and nothing is thrown. */
+  async apply(writes: readonly JournalWrite[]): Promise<void> {
+    if (this.behind) {
       this.#waiting = [...this.#waiting, ...writes];
       return;
     }

@@ -2,26 +2,19 @@ import { type Age, ageOf, noteAge } from '../collect/ages.ts';
 import type { Core } from '../core.ts';
 import { type Checkpoint, type CheckpointBody, writeCheckpoint } from './checkpoint-file.ts';
 import { toQuipuError } from '../disk/io-error.ts';
-import type { Journal, JournalPlace } from './journal.ts';
+import type { Journal } from './journal.ts';
 import { SyncFailure } from '../disk/sync-failure.ts';
-import type { Tails } from '../commit/tails.ts';
 
 // Checkpoints: once everything up to a frame is certainly in its own file, the journal need not keep it.
 // Checkpoints run beside commits, one at a time.
-
-/** The last visible frame, and the place where the journal continues after it. */
-export interface Applied {
-  readonly seq: number;
-  readonly place: JournalPlace;
-  readonly tails: Tails;
-}
 
 export interface CheckpointerParts {
   readonly core: Core;
   readonly journal: Journal;
   readonly durability: 'safe' | 'unsafe';
-  readonly applied: () => Applied;
   readonly clock: () => number;
+  /** The longest time between a commit and its checkpoint. Infinity: checkpoints depend on size alone. */
+  readonly checkpointMs: number;
 }
 
 export interface CheckpointOptions {
@@ -35,27 +28,25 @@ export class Checkpointer {
   readonly #core: Core;
   readonly #journal: Journal;
   readonly #durability: 'safe' | 'unsafe';
-  readonly #applied: () => Applied;
   readonly #clock: () => number;
+  readonly #delayMs: number;
   #last: Checkpoint;
   #running: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
 
   constructor(parts: CheckpointerParts, last: Checkpoint) {
     this.#core = parts.core;
     this.#journal = parts.journal;
     this.#durability = parts.durability;
-    this.#applied = parts.applied;
     this.#clock = parts.clock;
+    this.#delayMs = parts.checkpointMs;
     this.#last = last;
   }
 
   /** Frames up to this one are not needed any more. */
   get seq(): number {
     return this.#last.seq;
-  }
-
-  get place(): JournalPlace {
-    return this.#last.body.journal;
   }
 
   get ages(): readonly Age[] {
@@ -79,6 +70,21 @@ export class Checkpointer {
     return mine;
   }
 
+  /** Call this after a group: a checkpoint follows some time after the first group that needs one. */
+  schedule(): void {
+    // A checkpoint per segment keeps the other segment free without making a commit wait.
+    if (this.#core.place.segment !== this.#last.body.journal.segment) this.#runNow();
+    else if (this.#timer === undefined && !this.#stopped && this.#delayMs !== Infinity) {
+      this.#timer = setTimeout(() => this.#runNow(), this.#delayMs).unref();
+    }
+  }
+
+  /** From now on, a checkpoint runs only when asked for. */
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
   /** Call this before the first frame after a clean close: from now on an opening must read the journal. */
   async begin(): Promise<void> {
     if (!this.#last.body.clean) return;
@@ -86,8 +92,16 @@ export class Checkpointer {
     await this.#guard(() => this.#write(this.#last.seq, body));
   }
 
+  #runNow(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#stopped) return;
+    // A failure shows at the next commit, through the journal or when the segment is needed.
+    this.run().catch(() => undefined);
+  }
+
   async #run({ clean = false, scrub }: CheckpointOptions): Promise<void> {
-    const { seq, place: journal, tails } = this.#applied();
+    const { seq, place: journal, tails } = this.#core;
     const { body } = this.#last;
     const again = scrub !== undefined && scrub !== body.scrub;
     if (seq === this.#last.seq && clean === body.clean && !again) return;

@@ -1,3 +1,4 @@
+import { encodeMark } from '../../../format/mark.ts';
 import { decodeFrameHeader, FRAME_HEADER_BYTES } from '../../../format/journal-frame.ts';
 import type { IoFile } from '../../io.ts';
 import { closeAll } from '../disk/close-all.ts';
@@ -213,6 +214,18 @@ export class Journal {
       if (ahead === needed) throw error;
       await grow(needed);
     }
+  }
+}
+
+/**
+ * Leaves a mark that frame `seq` was acknowledged. The mark is not synced: after a power cut it can only say too
+ * little, never too much.
+ */
+export async function leaveMark(mark: IoFile, seq: number): Promise<void> {
+  try {
+    await mark.write(encodeMark(seq), 0);
+  } catch {
+    // Without the mark, a damaged last frame is taken for a torn one. The commit itself is safe.
   }
 }
 

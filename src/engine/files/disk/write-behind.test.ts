@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import { HEADS_FILE, packFile, TURNS_FILE } from '../names.ts';
-import { mayWait, readThrough, sizeThrough } from './waiting-writes.ts';
+import { readThrough, sizeThrough } from './write-behind.ts';
 
 const ABC: JournalWrite = { kind: 'bytes', path: 'x', offset: 2, data: Buffer.from('abc') };
 const GONE: JournalWrite = { kind: 'remove', path: 'x' };
@@ -52,23 +51,5 @@ describe('sizeThrough', () => {
     expect(sizeThrough([GONE, ABC], 'x', 9)).toBe(5);
     expect(sizeThrough([{ kind: 'whole', path: 'x', data: Buffer.from('ab') }], 'x', 9)).toBe(2);
     expect(sizeThrough([ABC, GONE], 'y', 7)).toBe(7);
-  });
-});
-
-describe('mayWait', () => {
-  const own = [HEADS_FILE, TURNS_FILE, packFile(3)].map((path) => ({ ...ABC, path }));
-
-  it('is for bytes of files that only the store reads', () => {
-    expect(mayWait(own)).toBe(true);
-    expect(mayWait([])).toBe(true);
-  });
-
-  it('is for no group that does anything else', () => {
-    expect(mayWait([...own, ABC])).toBe(false);
-    expect(
-      mayWait([{ kind: 'bytes', path: packFile(3), offset: 0, data: Buffer.from('ab') }]),
-    ).toBe(false);
-    expect(mayWait([{ kind: 'remove', path: packFile(3) }])).toBe(false);
-    expect(mayWait([{ kind: 'whole', path: TURNS_FILE, data: Buffer.from('ab') }])).toBe(false);
   });
 });
