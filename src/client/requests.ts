@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { QuipuError } from '../base/errors.ts';
-import { Plain } from '../base/plain.ts';
-import type { Batch, BlobPut, Committed, Idempotency, TurnAppend } from '../engine/batch.ts';
+import type { Batch, Committed } from '../engine/batch.ts';
 import type { BlobSource } from '../engine/engine.ts';
 import type { Progress } from '../engine/progress.ts';
 import type { ChangeFeed } from './change-feed.ts';
@@ -49,7 +48,7 @@ export class Requests {
     if (context === undefined) return this.#commitOne(batch);
     this.#keys += 1;
     const key = `${this.#keyPrefix}-${this.#keys}`;
-    const committed = await this.#commitOne(new KeyedBatch(batch, { context, key }));
+    const committed = await this.#commitOne({ idempotency: { context, key }, ...batch });
     // Only this client knows the key, so the caller sees these turns for the first time.
     return committed.replayed ? { ...committed, replayed: false } : committed;
   }
@@ -181,19 +180,5 @@ export class Requests {
   #planOf(repeatable: boolean): RetryPlan {
     const isOver = (): boolean => this.#closing !== undefined;
     return { timeoutMs: this.#timeoutMs, repeatable, isOver };
-  }
-}
-
-/** The turns to append, under a key. A class because of the payloads in it, see `EncodedPayload`. */
-class KeyedBatch extends Plain implements Batch {
-  readonly idempotency: Idempotency;
-  readonly blobs: readonly BlobPut[];
-  readonly turns: readonly TurnAppend[];
-
-  constructor({ blobs = [], turns = [] }: Batch, idempotency: Idempotency) {
-    super();
-    this.idempotency = idempotency;
-    this.blobs = blobs;
-    this.turns = turns;
   }
 }

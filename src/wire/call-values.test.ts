@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../test/wire/code-of.ts';
-import { Plain } from '../base/plain.ts';
 import { ByteParts } from './byte-parts.ts';
 import { fromCall, toCall } from './call-values.ts';
 import { encodeCallReply } from './call.ts';
@@ -65,13 +64,6 @@ describe('values of calls', () => {
     for (const one of [...wrong, new (class Other {})(), 10n ** 40n]) {
       expect(codeOf(() => toCall({ one }))).toBe('INVALID');
     }
-  });
-
-  it('may be of a class that is its fields and nothing else', () => {
-    class Point extends Plain {
-      readonly x = 1n;
-    }
-    expect(fromCall(toCall([new Point()]))).toStrictEqual([{ x: 1n }]);
   });
 
   it('do not change what is given', () => {

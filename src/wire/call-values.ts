@@ -1,6 +1,5 @@
 import { findExcess } from '../base/bounded-json.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
-import { Plain } from '../base/plain.ts';
 import { ByteParts, inOne } from './byte-parts.ts';
 import type { CallBytes } from './byte-parts.ts';
 import { CALL_BLOBS_MAX, CALL_DEPTH_MAX, CALL_JSON_BYTES_MAX, CALL_VALUES_MAX } from './limits.ts';
@@ -80,7 +79,7 @@ function packObject(value: object, blobs: CallBytes[], depth: number): unknown {
     return packItems(value, blobs, depth);
   }
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null && !(value instanceof Plain)) {
+  if (prototype !== Object.prototype && prototype !== null) {
     throw invalid('call', 'carries plain objects, arrays and byte arrays, and no other objects');
   }
   const packed: Record<string, unknown> = {};

@@ -1,10 +1,10 @@
 import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Batch, Committed, TurnAppend } from '../../engine/batch.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { Compression } from '../../wire/append-turn.ts';
-import type { AppendTurn, RowAck, TurnInput } from '../../wire/append-turn.ts';
+import type { AppendTurn, RowAck } from '../../wire/append-turn.ts';
 import { NAME_BYTES_MAX } from '../../wire/limits.ts';
 import { isAppend } from '../plan-commit.ts';
 
@@ -20,10 +20,10 @@ export function toAppend(batch: Batch): AppendTurn | undefined {
   if (turn === undefined || blob === undefined || !isPlain(turn)) return undefined;
   if (blob.sha256 !== undefined || blob.hash !== turn.payload) return undefined;
   if (blob.bytes.length !== turn.size) return undefined;
-  if (idempotency === undefined) return new SingleAppend(turn, blob.bytes);
+  if (idempotency === undefined) return toMessage(turn, blob.bytes);
   const { context, key } = idempotency;
   if (context !== turn.context || !fits(key)) return undefined;
-  return new SingleAppend(turn, blob.bytes, encodeUtf8(key));
+  return toMessage(turn, blob.bytes, encodeUtf8(key));
 }
 
 /** True for a turn on the head or on an existing turn, of an existing context. */
@@ -32,42 +32,18 @@ function isPlain({ context, parent, expectedHead, fsRoot, type }: TurnAppend): b
   return expectedHead === undefined && fsRoot === undefined && fits(type);
 }
 
-/** Classes because of the payload in them, see `EncodedPayload`. */
-class SingleAppend implements AppendTurn {
-  readonly context: bigint;
-  readonly parent: bigint;
-  readonly turn: TurnInput;
-  readonly key: Uint8Array | undefined;
-  readonly fsRoot: undefined;
-  readonly expectHead = false;
-  readonly open = false;
-  readonly wantRow = true;
-
-  constructor(turn: TurnAppend, payload: Uint8Array, key?: Uint8Array) {
-    this.context = turn.context as ContextId;
-    this.parent = turn.parent ?? NO_TURN;
-    this.turn = new RawTurn(turn, payload);
-    this.key = key;
-  }
-}
-
-class RawTurn implements TurnInput {
-  readonly type: string;
-  readonly version: number;
-  readonly encoding: number;
-  readonly compression = Compression.none;
-  readonly rawLength: number;
-  readonly hash: Hash;
-  readonly payload: Uint8Array;
-
-  constructor(turn: TurnAppend, payload: Uint8Array) {
-    this.type = turn.type;
-    this.version = turn.version;
-    this.encoding = turn.encoding;
-    this.rawLength = turn.size;
-    this.hash = turn.payload;
-    this.payload = payload;
-  }
+function toMessage(turn: TurnAppend, payload: Uint8Array, key?: Uint8Array): AppendTurn {
+  const { type, version, encoding, size: rawLength, payload: hash } = turn;
+  return {
+    context: turn.context as ContextId,
+    parent: turn.parent ?? NO_TURN,
+    turn: { type, version, encoding, compression: Compression.none, rawLength, hash, payload },
+    key,
+    fsRoot: undefined,
+    expectHead: false,
+    open: false,
+    wantRow: true,
+  };
 }
 
 /** The answer of the server, as `commit` gives it. */

@@ -7,7 +7,6 @@ import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
 import { Encoding } from '../../format/encoding.ts';
 import type { EncodingName } from '../../format/encoding.ts';
 import { assertWellFormed, kindOf } from '../../base/check-text.ts';
-import { keepBytes } from './keep-bytes.ts';
 import { encodeMsgpack } from './msgpack.ts';
 
 /** Gives equal payloads equal bytes, so that they are stored once. */
@@ -19,21 +18,11 @@ export interface PayloadRules {
   readonly canonicalisers: Partial<Record<EncodingName, Canonicaliser>>;
 }
 
-/**
- * Bytes that nobody else can change any more, and their name. This is a class, as is everything that holds the bytes on
- * their way to the engine. When some literals outlive a young collection, V8 soon makes such literals among the old
- * objects, where they keep the bytes until a full collection. With 64 writers there were twice as many of those.
- */
-export class EncodedPayload {
+/** Bytes that nobody else can change any more, and their name. */
+export interface EncodedPayload {
   readonly encoding: number;
   readonly bytes: Uint8Array;
   readonly hash: Hash;
-
-  constructor(encoding: number, bytes: Uint8Array) {
-    this.encoding = encoding;
-    this.bytes = bytes;
-    this.hash = hashBytes(bytes);
-  }
 }
 
 /** Returns the bytes to store for a caller's payload. Throws INVALID when it does not fit the encoding. */
@@ -45,7 +34,7 @@ export function encodePayload(
   const name = checkEncoding(encoding ?? (payload instanceof Uint8Array ? 'bytes' : 'json'));
   const bytes = toBytes(payload, name, rules.canonicalisers[name]);
   assertPayloadFits(bytes.length, rules.maxPayloadBytes);
-  return new EncodedPayload(Encoding[name], bytes);
+  return { encoding: Encoding[name], bytes, hash: hashBytes(bytes) };
 }
 
 export function checkEncoding(name: EncodingName): EncodingName {
@@ -71,7 +60,7 @@ function toBytes(
   try {
     if (canonicaliser !== undefined) return new Uint8Array(canonicaliser(payload));
     // The caller keeps its array and may write to it before the commit reaches the disk.
-    if (payload instanceof Uint8Array) return keepBytes(checkEncoded(payload, name));
+    if (payload instanceof Uint8Array) return new Uint8Array(checkEncoded(payload, name));
     return encodeValue(payload, name);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

@@ -1,6 +1,7 @@
 import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
+import type { Batch, BlobPut, TurnAppend } from '../../engine/batch.ts';
 import { Encoding } from '../../format/encoding.ts';
 import { viewTurn } from '../patches/apply-patches.ts';
 import { checkKey, checkPlacement, checkType, checkVersion } from '../check-input.ts';
@@ -14,15 +15,13 @@ import type {
   OpenTurnOptions,
 } from '../contexts.ts';
 import { checkEncoding, encodePayload } from '../payloads/encode-payload.ts';
-import type { PayloadRules } from '../payloads/encode-payload.ts';
+import type { EncodedPayload, PayloadRules } from '../payloads/encode-payload.ts';
 import { LazyTurn } from './lazy-turn.ts';
 import { PageBytes } from './page-bytes.ts';
 import { BATCH_TURNS_MAX } from '../limits.ts';
 import { nameItem, namingItem } from '../name-item.ts';
 import { only } from '../only.ts';
 import type { OpenTurn } from '../streams/open-turn.ts';
-import { planAppend, PreparedTurn } from './plan-append.ts';
-import type { AppendPlan, TurnHeader } from './plan-append.ts';
 import { mustGetTurn } from './read-turns.ts';
 import { StreamedTurn } from '../streams/streamed-turn.ts';
 import type { Turn } from './turn.ts';
@@ -99,14 +98,73 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsWorld): AppendV
   };
 }
 
+interface TurnHeader {
+  readonly type: string;
+  readonly version: number;
+  readonly fsRoot: Hash | undefined;
+}
+
+export interface PreparedTurn extends TurnHeader {
+  readonly payload: EncodedPayload;
+}
+
+export interface AppendPlan {
+  readonly parent?: TurnId | undefined;
+  readonly expectedHead?: TurnId | undefined;
+  readonly key: string | undefined;
+}
+
+/** The turn goes onto the turn before it. */
+const NOWHERE: Omit<AppendPlan, 'key'> = {};
+
+/**
+ * Trusts its input. Makes one batch, so payloads, turns and head become true together or not at all. The first turn
+ * goes where `plan` says, each later one onto the one before.
+ */
+export function planAppend(
+  context: ContextId,
+  turns: readonly PreparedTurn[],
+  plan: AppendPlan,
+): Batch {
+  const { key } = plan;
+  const batch = {
+    blobs: toBlobs(turns),
+    turns: turns.map((turn, index) => toAppend(context, turn, index === 0 ? plan : NOWHERE)),
+  };
+  return key === undefined ? batch : { idempotency: { context, key }, ...batch };
+}
+
+/** Puts each payload once. */
+function toBlobs(turns: readonly PreparedTurn[]): BlobPut[] {
+  const puts = turns.map(({ payload: { hash, bytes } }) => ({ hash, bytes }));
+  return puts.length === 1 ? puts : [...new Map(puts.map((put) => [put.hash, put])).values()];
+}
+
+/** Most turns have none of the optional fields, and objects of one shape are faster to read later. */
+function toAppend(
+  context: ContextId,
+  { type, version, fsRoot, payload }: PreparedTurn,
+  { parent, expectedHead }: Omit<AppendPlan, 'key'>,
+): TurnAppend {
+  const { encoding, hash, bytes } = payload;
+  const append = { context, type, version, encoding, payload: hash, size: bytes.length };
+  if (parent === undefined && expectedHead === undefined && fsRoot === undefined) return append;
+  return {
+    ...append,
+    ...(parent !== undefined && { parent }),
+    ...(expectedHead !== undefined && { expectedHead }),
+    ...(fsRoot !== undefined && { fsRoot }),
+  };
+}
+
 function checkPlan(options: AppendOptions): AppendPlan {
   const { parent, expectedHead } = checkPlacement(options);
   return { parent, expectedHead, key: checkKey(options) };
 }
 
 function prepareTurn(turn: NewTurn, rules: PayloadRules): PreparedTurn {
-  const header = checkHeader(turn);
-  return new PreparedTurn(header, encodePayload(turn.payload, turn.encoding, rules));
+  const { type, version, fsRoot } = checkHeader(turn);
+  return { type, version, fsRoot, payload: encodePayload(turn.payload, turn.encoding, rules) };
 }
 
 /** The error names a missing file-system root only by its hash: this adds the first turn that has it. */

@@ -1,6 +1,6 @@
 import type { Hash, TurnId } from '../../base/brand.ts';
 import type { EncodedPayload } from '../../context/payloads/encode-payload.ts';
-import { PreparedTurn, planAppend } from '../../context/turns/plan-append.ts';
+import { type PreparedTurn, planAppend } from '../../context/turns/append-verbs.ts';
 import type { Batch, Committed } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
@@ -71,25 +71,8 @@ function planJob(engine: Engine, placing: Placing, items: readonly Item[], kind:
     return { order: 'barrier', run };
   }
   const turns = items.map((item, at) => prepare(item, takePayload(item.turn, where(at))));
-  return new AppendJob(engine, planAppend(context, turns, plan), kind);
-}
-
-/** A class, because it holds payloads: see `EncodedPayload`. */
-class AppendJob implements Job {
-  readonly order = 'write';
-  readonly #engine: Engine;
-  readonly #batch: Batch;
-  readonly #kind: Kind;
-
-  constructor(engine: Engine, batch: Batch, kind: Kind) {
-    this.#engine = engine;
-    this.#batch = batch;
-    this.#kind = kind;
-  }
-
-  run(): Promise<Reply> {
-    return commit(this.#engine, this.#batch, this.#kind);
-  }
+  const batch = planAppend(context, turns, plan);
+  return { order: 'write', run: () => commit(engine, batch, kind) };
 }
 
 function commit(engine: Engine, batch: Batch, { reply, fail }: Kind): Promise<Reply> {
@@ -98,7 +81,7 @@ function commit(engine: Engine, batch: Batch, { reply, fail }: Kind): Promise<Re
 
 function prepare({ turn, fsRoot }: Item, payload: EncodedPayload): PreparedTurn {
   const { type, version } = turn;
-  return new PreparedTurn({ type, version, fsRoot }, payload);
+  return { type, version, fsRoot, payload };
 }
 
 function failParent(error: unknown): never {

@@ -3,7 +3,7 @@ import type { Hash } from '../../base/brand.ts';
 import { decompress } from '../../base/compress.ts';
 import { invalid } from '../../base/errors.ts';
 import { createHasher, hashBytes } from '../../base/hash.ts';
-import { EncodedPayload } from '../../context/payloads/encode-payload.ts';
+import type { EncodedPayload } from '../../context/payloads/encode-payload.ts';
 import { LARGE_BLOB_BYTES } from '../../format/chunker.ts';
 import { Compression } from '../../wire/append-turn.ts';
 import type { TurnInput } from '../../wire/append-turn.ts';
@@ -20,9 +20,10 @@ export function isLarge(length: number): boolean {
 
 /** The payload of a turn as the store keeps it. Throws unless its length and hash are right. */
 export function takePayload(turn: TurnInput, where: string): EncodedPayload {
-  const payload = new EncodedPayload(turn.encoding, unpack(turn, where));
-  compare(payload.hash, turn.hash, where);
-  return payload;
+  const bytes = unpack(turn, where);
+  const hash = hashBytes(bytes);
+  compare(hash, turn.hash, where);
+  return { encoding: turn.encoding, bytes, hash };
 }
 
 /** Like `takePayload`, for a payload that takes long to hash. */

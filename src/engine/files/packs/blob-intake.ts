@@ -61,12 +61,15 @@ export class BlobIntake {
     if (blobs.some((blob) => blob.bytes.length >= LARGE_BLOB_BYTES)) {
       return this.#prepareLarge(own, blobs);
     }
-    const small = new SmallBatch(own);
     const crowded = this.#store.underWay() >= CROWD;
-    small.blobs = blobs.map((blob) =>
-      crowded ? this.#handOver(blob, small.jobs) : prepareBlob(blob),
+    const jobs: SqueezeJob[] = [];
+    const prepared = blobs.map((blob) =>
+      crowded ? this.#handOver(blob, jobs) : prepareBlob(blob),
     );
-    return small;
+    const release = (): undefined => {
+      for (const job of jobs) job.release();
+    };
+    return { batch: { rest: own, blobs: prepared, ...NO_CHUNKS }, jobs, release };
   }
 
   #handOver(blob: BlobPut, jobs: SqueezeJob[]): PreparedBlob {
@@ -152,27 +155,6 @@ export class BlobIntake {
       hold.end();
       throw error;
     }
-  }
-}
-
-/** A batch without large blobs. */
-class SmallBatch implements Prepared, PreparedBatch {
-  readonly rest: Batch;
-  blobs: readonly PreparedBlob[] = [];
-  readonly extents: readonly BulkExtent[] = NO_CHUNKS.extents;
-  readonly relies: readonly Hash[] = NO_CHUNKS.relies;
-  readonly jobs: SqueezeJob[] = [];
-
-  constructor(rest: Batch) {
-    this.rest = rest;
-  }
-
-  get batch(): PreparedBatch {
-    return this;
-  }
-
-  release(): undefined {
-    for (const job of this.jobs) job.release();
   }
 }
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { encodePayload } from '../payloads/encode-payload.ts';
-import { planAppend, PreparedTurn } from './plan-append.ts';
+import { planAppend } from './append-verbs.ts';
 import { planSeal, readTurnNote } from '../streams/plan-seal.ts';
 
 const CONTEXT = 3n as ContextId;
 const turn = (payload: unknown) => {
   const rules = { maxPayloadBytes: 100, canonicalisers: {} };
   const header = { type: 'note', version: 2, fsRoot: undefined };
-  return new PreparedTurn(header, encodePayload(payload, undefined, rules));
+  return { ...header, payload: encodePayload(payload, undefined, rules) };
 };
 
 describe('planAppend', () => {
