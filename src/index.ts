@@ -56,21 +56,21 @@ export type { Patch, PatchJson } from './context/patches/patch.ts';
 export type { Pin, PinOptions } from './context/pins/pin.ts';
 export type { Turn, TurnJson } from './context/turns/turn.ts';
 export type { EncodingName } from './format/encoding.ts';
-export type { BundleVersion } from './workflow/bundles/registry.ts';
+export type { BundleVersion } from './workflow/bundles/bundles.ts';
 export type { Bundles, RegisteredBundle } from './workflow/bundles/bundles.ts';
-export type { JsonObject } from './workflow/nodes/nodes.ts';
-export type { Descriptor, RoleDescriptor } from './workflow/run/descriptor.ts';
-export type { JsonSchema } from './workflow/run/json-schema.ts';
-export type { RunOptions, RunResult } from './workflow/run/run-result.ts';
+export type { JsonObject } from './workflow/home/check-input.ts';
+export type { Descriptor, RoleDescriptor } from './workflow/bundles/descriptor.ts';
+export type { JsonSchema } from './workflow/bundles/json-schema.ts';
+export type { RunOptions, RunResult } from './workflow/threads/workflows.ts';
 export type {
   Step,
   StepPage,
   Thread,
   ThreadContext,
   ThreadStart,
-} from './workflow/threads/thread.ts';
-export type { ThreadId } from './workflow/threads/thread-id.ts';
-export type { ThreadEntry } from './workflow/threads/thread-index.ts';
+} from './workflow/threads/workflows.ts';
+export type { ThreadId } from './workflow/home/workflows-home.ts';
+export type { ThreadEntry } from './workflow/threads/thread-docs.ts';
 export type {
   EndThread,
   ForkOptions,
@@ -83,7 +83,7 @@ export type {
   Summarise,
   ThreadPage,
   Workflows,
-} from './workflow/workflows.ts';
+} from './workflow/threads/workflows.ts';
 export type {
   ConsumerProgress,
   ConsumerState,

@@ -35,7 +35,6 @@ const LAYERS_WITH_CYCLES: readonly string[] = [
   'engine/postgres',
   'queue',
   'server',
-  'workflow',
 ];
 
 /** Which folders may import a package. Tests may import any package that is installed. */

@@ -3,7 +3,7 @@ import type { Upcaster } from '../chat/events/read-line.ts';
 import type { Chats } from '../chat/handle/chats.ts';
 import { createContexts, type ContextsOptions } from '../context/create-contexts.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Workflows } from '../workflow/workflows.ts';
+import type { Workflows } from '../workflow/threads/workflows.ts';
 import { createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';

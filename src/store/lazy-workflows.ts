@@ -1,4 +1,4 @@
-import type { Workflows } from '../workflow/workflows.ts';
+import type { Workflows } from '../workflow/threads/workflows.ts';
 
 /** Workflows whose modules are loaded by the first call: most processes never make one. */
 export function lazyWorkflows(load: () => Promise<Workflows>): Workflows {

@@ -1,5 +1,5 @@
 import type { Contexts } from '../context/contexts.ts';
-import type { Workflows } from '../workflow/workflows.ts';
+import type { Workflows } from '../workflow/threads/workflows.ts';
 import type { Queues } from '../queue/queue.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Chats } from '../chat/handle/chats.ts';

@@ -3,12 +3,12 @@ import { Lifetime } from '../base/lifetime.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Engine } from '../engine/engine.ts';
 import { bundleVerbs } from './bundles/bundle-verbs.ts';
+import type { ReadArtifact, WorkflowsHome } from './home/workflows-home.ts';
 import { readVerbs } from './read-verbs.ts';
 import { runVerbs } from './run/run-verbs.ts';
 import { stepVerbs } from './steps/step-verbs.ts';
-import { threadVerbs } from './threads/thread-verbs.ts';
-import type { ReadArtifact, WorkflowWorld } from './workflow-world.ts';
-import type { Workflows } from './workflows.ts';
+import { threadVerbs } from './steps/thread-verbs.ts';
+import type { Workflows } from './threads/workflows.ts';
 
 export interface WorkflowsOptions {
   readonly lifetime?: Lifetime;
@@ -21,7 +21,7 @@ export interface WorkflowsOptions {
 const QUICK_MS_DEFAULT = 10_000;
 
 export function createWorkflows(engine: Engine, options: WorkflowsOptions = {}): Workflows {
-  const world: WorkflowWorld = {
+  const home: WorkflowsHome = {
     lifetime: new Lifetime(),
     clock: Date.now,
     quickMs: QUICK_MS_DEFAULT,
@@ -30,10 +30,10 @@ export function createWorkflows(engine: Engine, options: WorkflowsOptions = {}):
     changes: new OneAtATime<Hash>(),
   };
   return {
-    bundles: bundleVerbs(world),
-    ...stepVerbs(world),
-    ...threadVerbs(world),
-    ...readVerbs(world),
-    ...runVerbs(world),
+    bundles: bundleVerbs(home),
+    ...stepVerbs(home),
+    ...threadVerbs(home),
+    ...readVerbs(home),
+    ...runVerbs(home),
   };
 }

@@ -1,30 +1,31 @@
 import { toHash } from '../base/brand.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
-import { assembleContext } from './assembly/assemble-context.ts';
-import { checkSignal, checkWhole } from './check-input.ts';
-import { findReachableHashes } from './nodes/find-reachable.ts';
-import { STEPS_DEFAULT, STEPS_MAX } from './limits.ts';
-import { listThreads } from './threads/list-threads.ts';
+import { checkSignal, checkWhole, type JsonObject } from './home/check-input.ts';
+import { infoLog } from './home/documents.ts';
+import { STEPS_DEFAULT, STEPS_MAX } from './home/limits.ts';
+import { toThreadId, type WorkflowsHome } from './home/workflows-home.ts';
+import { findReachableHashes, readState } from './nodes/node-reader.ts';
+import { assembleContext } from './steps/context.ts';
 import { liveSteps } from './steps/live-steps.ts';
-import { infoLog } from './names.ts';
-import { readState } from './nodes/node-reader.ts';
-import type { JsonObject } from './nodes/nodes.ts';
+import { readSteps, toStep, readStates } from './steps/walk-steps.ts';
+import { listThreads } from './threads/list-threads.ts';
 import { readThread } from './threads/read-thread.ts';
-import type { StepPage, Thread } from './threads/thread.ts';
-import { toThreadId } from './threads/thread-id.ts';
-import { readSteps, toStep } from './steps/to-step.ts';
-import { readStates } from './steps/walk-steps.ts';
 import { watchIndex } from './threads/watch-index.ts';
-import type { WorkflowWorld } from './workflow-world.ts';
-import type { LiveOptions, StepsOptions, Workflows } from './workflows.ts';
+import type {
+  StepPage,
+  Thread,
+  LiveOptions,
+  StepsOptions,
+  Workflows,
+} from './threads/workflows.ts';
 
 type ReadVerbs = Pick<
   Workflows,
   'get' | 'list' | 'steps' | 'context' | 'info' | 'live' | 'watchIndex' | 'findReachableHashes'
 >;
 
-export function readVerbs(world: WorkflowWorld): ReadVerbs {
-  const { engine, lifetime } = world;
+export function readVerbs(home: WorkflowsHome): ReadVerbs {
+  const { engine, lifetime } = home;
   return {
     async get(id: string): Promise<Thread | undefined> {
       lifetime.assertOpen('workflows.get');
@@ -73,12 +74,12 @@ export function readVerbs(world: WorkflowWorld): ReadVerbs {
     live(id: string, options: LiveOptions = {}) {
       lifetime.assertOpen('workflows.live');
       const { after } = options;
-      return liveSteps(world, { id: toThreadId(id), after, signal: checkSignal(options.signal) });
+      return liveSteps(home, { id: toThreadId(id), after, signal: checkSignal(options.signal) });
     },
 
     watchIndex(bundle: string, options = {}) {
       lifetime.assertOpen('workflows.watchIndex');
-      return watchIndex(world, toHash(bundle, 'bundle'), checkSignal(options.signal));
+      return watchIndex(home, toHash(bundle, 'bundle'), checkSignal(options.signal));
     },
 
     async findReachableHashes(roots: Iterable<string>) {

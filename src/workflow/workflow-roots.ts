@@ -2,11 +2,16 @@ import type { Hash } from '../base/brand.ts';
 import type { Change } from '../engine/batch.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
-import { eachBundle, eachHistory } from './list-names.ts';
-import { NOTES_PREFIX, REGISTRY_DOC, bundleOfIndex, indexDoc } from './names.ts';
-import { parseRegistry } from './bundles/registry.ts';
-import { parseHistoryLine, parseIndex } from './threads/thread-index.ts';
-import { parseNote } from './threads/thread-note.ts';
+import { parseRegistry } from './bundles/bundles.ts';
+import {
+  eachBundle,
+  eachHistory,
+  NOTES_PREFIX,
+  REGISTRY_DOC,
+  bundleOfIndex,
+  indexDoc,
+} from './home/documents.ts';
+import { parseHistoryLine, parseIndex, parseNote } from './threads/thread-docs.ts';
 
 const LINES_AT_ONCE = 1000;
 

@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Batch, Committed } from '../../src/engine/batch.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
-import type { CrashCount } from '../../src/testing/disk/explore-crashes.ts';
 import { decodeDocRecord, docRecordLength } from '../../src/format/doc-record.ts';
+import { exploreCrashes, type CrashCount } from '../../src/testing/disk/explore-crashes.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
-import { createWorkflows } from '../../src/workflow/create-workflows.ts';
-import { eachBundle, eachHistory } from '../../src/workflow/list-names.ts';
-import { readIndex } from '../../src/workflow/threads/read-thread.ts';
-import { parseHistoryLine } from '../../src/workflow/threads/thread-index.ts';
-import { openStore, STORE } from '../crash/open-store.ts';
-import { BUNDLE } from '../../src/testing/workflow-suite/fixture.ts';
 import { withChanges } from '../../src/testing/with-changes.ts';
+import { BUNDLE } from '../../src/testing/workflow-suite/fixture.ts';
+import { createWorkflows } from '../../src/workflow/create-workflows.ts';
+import { eachBundle, eachHistory } from '../../src/workflow/home/documents.ts';
+import { readIndex } from '../../src/workflow/threads/read-thread.ts';
+import { parseHistoryLine } from '../../src/workflow/threads/thread-docs.ts';
+import { openStore, STORE } from '../crash/open-store.ts';
 
 /*
  * Invariant: after a crash at any point of start, step, fork, compact and end, every thread is in exactly

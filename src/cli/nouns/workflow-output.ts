@@ -1,10 +1,9 @@
 import { CommanderError } from 'commander';
-import type { Step, Thread } from '../../workflow/threads/thread.ts';
-import { escapeControls, toPlainLine, toTable, toTime } from '../kit/text.ts';
-import type { RunResult } from '../../workflow/run/run-result.ts';
+import type { Step, Thread, RunResult } from '../../workflow/threads/workflows.ts';
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
+import { escapeControls, toPlainLine, toTable, toTime } from '../kit/text.ts';
 
 const CONTENT_CHARS = 100;
 const HASH_CHARS = 12;

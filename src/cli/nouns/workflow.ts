@@ -1,7 +1,7 @@
 import { toHash } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
-import type { JsonObject } from '../../workflow/nodes/nodes.ts';
+import type { JsonObject } from '../../workflow/home/check-input.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseJson } from '../kit/parse.ts';
 import { toFacts, toTable, toTime } from '../kit/text.ts';

@@ -12,9 +12,9 @@ import type { Batch, BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { awayDocs } from '../../session/keep/away-sessions.ts';
 import type { KindName } from '../../store/root-sources.ts';
-import { parseRegistry } from '../../workflow/bundles/registry.ts';
-import { parseHistoryLine, parseIndex, parseObject } from '../../workflow/threads/thread-index.ts';
-import { parseNote } from '../../workflow/threads/thread-note.ts';
+import { parseRegistry } from '../../workflow/bundles/bundles.ts';
+import { parseObject } from '../../workflow/home/documents.ts';
+import { parseHistoryLine, parseIndex, parseNote } from '../../workflow/threads/thread-docs.ts';
 import { assertAllowed, type Identity, type Needed } from '../access/access.ts';
 
 // The documents and logs that a commit from outside may write, in addition to turns and blobs. Kinds of thread run in

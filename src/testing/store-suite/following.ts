@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../engine/engine.ts';
 import type { Store } from '../../store/store.ts';
-import type { IndexChange } from '../../workflow/workflows.ts';
+import type { IndexChange } from '../../workflow/threads/workflows.ts';
 import { collect, iterate, payloadsOf, take } from '../contexts-suite/fixture.ts';
 import { BUNDLE } from '../workflow-suite/fixture.ts';
 import { openBeside, openRig } from './fixture.ts';

@@ -6,9 +6,9 @@ import { changeThread } from '../../workflow/threads/change-thread.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import type { StateAt } from '../../workflow/nodes/nodes.ts';
-import { planStep } from '../../workflow/steps/plan-step.ts';
-import type { Thread } from '../../workflow/threads/thread.ts';
-import { toThreadId } from '../../workflow/threads/thread-id.ts';
+import { planStep } from '../../workflow/steps/walk-steps.ts';
+import type { Thread } from '../../workflow/threads/workflows.ts';
+import { toThreadId } from '../../workflow/home/workflows-home.ts';
 import { BUNDLE } from './fixture.ts';
 
 const PUTS_AT_ONCE = 500;

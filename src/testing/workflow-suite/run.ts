@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '../../base/utf8.ts';
-import type { Workflows } from '../../workflow/workflows.ts';
+import type { Workflows } from '../../workflow/threads/workflows.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { one } from './bundle-source.ts';
 import { countBlobs } from '../store-suite/fixture.ts';

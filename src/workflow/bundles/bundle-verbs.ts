@@ -1,13 +1,11 @@
-import { toHash } from '../../base/brand.ts';
-import type { Hash } from '../../base/brand.ts';
+import { toHash, type Hash } from '../../base/brand.ts';
 import { kindOf } from '../../base/check-text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
-import type { Bundles, RegisteredBundle } from './bundles.ts';
-import { BUNDLE_BYTES_MAX } from '../limits.ts';
-import { checkName } from '../names.ts';
-import type { Registered } from './registry.ts';
+import { checkName } from '../home/documents.ts';
+import { BUNDLE_BYTES_MAX } from '../home/limits.ts';
+import type { WorkflowsHome } from '../home/workflows-home.ts';
 import {
   changeRegistry,
   mustFind,
@@ -15,15 +13,17 @@ import {
   readBundleSource,
   readRegistry,
   toBundle,
-} from './registry-doc.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
+  type Bundles,
+  type RegisteredBundle,
+  type Registered,
+} from './bundles.ts';
 
-export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowWorld): Bundles {
+export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome): Bundles {
   return {
     async add(source: string | Uint8Array, options = {}): Promise<RegisteredBundle> {
       lifetime.assertOpen('workflows.bundles.add');
       const bytes = checkSource(source);
-      const { BundleHost } = await import('../run/bundle-host.ts');
+      const { BundleHost } = await import('./bundle-host.ts');
       await using host = await BundleHost.load(bytes, quickMs);
       const { description } = host.descriptor;
       const name = checkName(options.name ?? host.descriptor.name);
@@ -54,7 +54,7 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowWorld)
 
     async describe(name: string) {
       const bytes = await sourceOf(name);
-      const { BundleHost } = await import('../run/bundle-host.ts');
+      const { BundleHost } = await import('./bundle-host.ts');
       await using host = await BundleHost.load(bytes, quickMs);
       return host.descriptor;
     },

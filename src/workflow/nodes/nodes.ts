@@ -1,12 +1,9 @@
 import type { Hash } from '../../base/brand.ts';
-import type { ThreadId } from '../threads/thread-id.ts';
+import type { JsonObject } from '../home/check-input.ts';
+import type { ThreadId } from '../home/workflows-home.ts';
 
 // The nodes of a thread: blobs of canonical JSON `{type, payload, refs}`. Nodes never change, and everything they need
 // stands in `refs` (and `compact`), so a garbage collection follows these alone.
-
-export interface JsonObject {
-  readonly [name: string]: unknown;
-}
 
 /** The start of a workflow. This node names no thread: forks share it. */
 export interface StartNode {

@@ -1,17 +1,16 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { toHash } from '../../base/brand.ts';
-import type { Hash } from '../../base/brand.ts';
+import { toHash, type Hash } from '../../base/brand.ts';
 import { kindOf } from '../../base/check-text.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { encodeText } from '../nodes/encode-node.ts';
-import type { JsonObject } from '../nodes/nodes.ts';
-import { isHash } from '../threads/thread-index.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
-import { findMarked, findMismatch } from './json-schema.ts';
-import type { RoleDescriptor } from './descriptor.ts';
-import { RunFailure } from './run-failure.ts';
+import type { RoleDescriptor } from '../bundles/descriptor.ts';
+import { findMarked, findMismatch } from '../bundles/json-schema.ts';
+import { RunFailure } from '../bundles/run-command.ts';
+import type { JsonObject } from '../home/check-input.ts';
+import { isHash } from '../home/documents.ts';
+import type { WorkflowsHome } from '../home/workflows-home.ts';
+import { encodeText } from '../nodes/node-text.ts';
 
 /** The parts of a role's raw output. `refs` name artifacts, in any of the forms of `resolveRef`. */
 export interface Extracted {
@@ -71,11 +70,11 @@ export interface ResolvedRefs {
   readonly puts: readonly BlobPut[];
 }
 
-type RefsWorld = Pick<WorkflowWorld, 'engine' | 'readArtifact'>;
+type RefsHome = Pick<WorkflowsHome, 'engine' | 'readArtifact'>;
 
 /** Returns the blobs behind references, each once. A reference to a missing blob is the step's error, never an edge. */
 export async function resolveRefs(
-  world: RefsWorld,
+  home: RefsHome,
   refs: readonly string[],
   session?: string,
 ): Promise<ResolvedRefs> {
@@ -83,26 +82,26 @@ export async function resolveRefs(
   const puts = new Map<Hash, BlobPut>();
   for (const ref of new Set(refs)) {
     if (ref.startsWith('artifact://')) {
-      const put = encodeText(await readArtifact(world, ref, session));
+      const put = encodeText(await readArtifact(home, ref, session));
       puts.set(put.hash, put);
       hashes.add(put.hash);
     } else {
-      hashes.add(await resolveRef(world.engine, ref));
+      hashes.add(await resolveRef(home.engine, ref));
     }
   }
   return { hashes: [...hashes], puts: [...puts.values()] };
 }
 
 async function readArtifact(
-  world: RefsWorld,
+  home: RefsHome,
   ref: string,
   session: string | undefined,
 ): Promise<string> {
-  if (world.readArtifact === undefined) {
+  if (home.readArtifact === undefined) {
     throw new RunFailure(`the output refers to ${ref}, and there are no sessions here`);
   }
   try {
-    return await world.readArtifact(ref, session);
+    return await home.readArtifact(ref, session);
   } catch (error) {
     // A disk error is not the role's fault, and the thread stays to be resumed.
     if (!isQuipuError(error) || !REF_FAULTS.includes(error.code)) throw error;

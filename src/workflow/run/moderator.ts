@@ -1,7 +1,7 @@
+import type { BundleHost } from '../bundles/bundle-host.ts';
+import { RunFailure } from '../bundles/run-command.ts';
 import { END_ROLE } from '../nodes/nodes.ts';
-import type { Step, ThreadContext } from '../threads/thread.ts';
-import type { BundleHost } from './bundle-host.ts';
-import { RunFailure } from './run-failure.ts';
+import type { Step, ThreadContext } from '../threads/workflows.ts';
 import { toRoleContext } from './run-role.ts';
 
 /** The next move. */

@@ -1,18 +1,16 @@
+import type { Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { kindOf } from '../../base/check-text.ts';
-import type { Hash } from '../../base/brand.ts';
 import type { BlobPut } from '../../engine/batch.ts';
-import { encodeText } from '../nodes/encode-node.ts';
-import type { JsonObject } from '../nodes/nodes.ts';
-import { renderContext } from '../assembly/render-context.ts';
-import type { ThreadContext } from '../threads/thread.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
-import type { BundleHost } from './bundle-host.ts';
-import type { RoleDescriptor } from './descriptor.ts';
-import { assertMeta, extractFenced, markedIn, resolveRefs } from './extract.ts';
-import type { Extracted } from './extract.ts';
-import { runCommand } from './run-command.ts';
-import { RunFailure } from './run-failure.ts';
+import type { BundleHost } from '../bundles/bundle-host.ts';
+import type { RoleDescriptor } from '../bundles/descriptor.ts';
+import { runCommand, RunFailure } from '../bundles/run-command.ts';
+import type { JsonObject } from '../home/check-input.ts';
+import type { WorkflowsHome } from '../home/workflows-home.ts';
+import { encodeText } from '../nodes/node-text.ts';
+import { renderContext } from '../steps/context.ts';
+import type { ThreadContext } from '../threads/workflows.ts';
+import { assertMeta, extractFenced, markedIn, resolveRefs, type Extracted } from './extract.ts';
 
 const ROLE_MS_DEFAULT = 600_000;
 
@@ -36,7 +34,7 @@ export interface RoleOutcome {
 }
 
 /** Runs a role by its function or its command and extracts its output. Throws RunFailure when the role fails. */
-export async function runRole(world: WorkflowWorld, call: RoleCall): Promise<RoleOutcome> {
+export async function runRole(home: WorkflowsHome, call: RoleCall): Promise<RoleOutcome> {
   const raw = await callRole(call);
   const { role } = call;
   if (role.compact === true) {
@@ -47,7 +45,7 @@ export async function runRole(world: WorkflowWorld, call: RoleCall): Promise<Rol
   }
   const { puts, ...extracted } = await extract(call, raw);
   assertMeta(extracted.meta, role);
-  const resolved = await resolveRefs(world, extracted.refs, call.session);
+  const resolved = await resolveRefs(home, extracted.refs, call.session);
   const content = extracted.contentPayload;
   return {
     content,

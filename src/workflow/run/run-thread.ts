@@ -1,25 +1,23 @@
+import type { Hash } from '../../base/brand.ts';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import { assembleContext } from '../assembly/assemble-context.ts';
-import { COMPACT_ROLE, END_ROLE } from '../nodes/nodes.ts';
-import type { StateAt } from '../nodes/nodes.ts';
-import { readState } from '../nodes/node-reader.ts';
+import { BundleHost } from '../bundles/bundle-host.ts';
+import { readBundleSource, mustGetBundle } from '../bundles/bundles.ts';
+import { RunFailure } from '../bundles/run-command.ts';
+import { checkText } from '../home/check-input.ts';
+import { SUMMARY_BYTES_MAX, DEPTH_MAX, ROUNDS_DEFAULT } from '../home/limits.ts';
+import { newThreadId, type ThreadId, type WorkflowsHome } from '../home/workflows-home.ts';
+import { readState, readContent } from '../nodes/node-reader.ts';
+import { encodeText } from '../nodes/node-text.ts';
+import { COMPACT_ROLE, END_ROLE, type StateAt, type StatePayload } from '../nodes/nodes.ts';
+import { assembleContext } from '../steps/context.ts';
+import { readSteps, readStates } from '../steps/walk-steps.ts';
+import { writeEnd, writeStep, hasEnded, type StepRequest } from '../steps/write-steps.ts';
+import { changeThread, headMoved, startThread } from '../threads/change-thread.ts';
 import { findThread, readThread, toThread } from '../threads/read-thread.ts';
-import { readBundleSource } from '../bundles/registry-doc.ts';
-import type { Step, ThreadContext } from '../threads/thread.ts';
-import type { ThreadId } from '../threads/thread-id.ts';
-import { readSteps } from '../steps/to-step.ts';
-import { readStates } from '../steps/walk-steps.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
-import { writeEnd } from '../threads/write-end.ts';
-import { BundleHost } from './bundle-host.ts';
-import { InfoLines } from './info-lines.ts';
-import { GeneratorModerator, TableModerator } from './moderator.ts';
-import type { Moderator, Move } from './moderator.ts';
-import { RunFailure } from './run-failure.ts';
-import type { RunResult, ThreadOptions } from './run-result.ts';
-import type { Run } from './run.ts';
-import { RunWatch } from './run-watch.ts';
-import { takeStep } from './take-step.ts';
+import type { RunResult, ThreadOptions, Step, ThreadContext } from '../threads/workflows.ts';
+import { GeneratorModerator, TableModerator, type Moderator, type Move } from './moderator.ts';
+import { runRole, type RoleOutcome } from './run-role.ts';
+import { InfoLines, RunWatch, type Run } from './run.ts';
 
 // Runs a thread from its head to its end, one commit a step. A process that dies in the middle of a role leaves the
 // thread as it was before it. The next process begins with that role.
@@ -29,18 +27,18 @@ const FAILED = 1;
 
 /** `loaded` is the thread's bundle, if it is loaded already; it ends with the run. */
 export async function runThread(
-  world: WorkflowWorld,
+  home: WorkflowsHome,
   id: ThreadId,
   options: ThreadOptions,
   loaded?: BundleHost,
 ): Promise<RunResult> {
-  const { engine } = world;
+  const { engine } = home;
   const thread = toThread(id, await findThread(engine, id));
   await using host =
-    loaded ?? (await BundleHost.load(await readBundleSource(engine, thread.bundle), world.quickMs));
-  if (thread.state !== 'active') return await describeStop(world, id);
-  using watch = new RunWatch(world, id, options.signal);
-  const run: Run = { world, id, host, watch, info: new InfoLines(world.clock), options, runThread };
+    loaded ?? (await BundleHost.load(await readBundleSource(engine, thread.bundle), home.quickMs));
+  if (thread.state !== 'active') return await describeStop(home, id);
+  using watch = new RunWatch(home, id, options.signal);
+  const run: Run = { home, id, host, watch, info: new InfoLines(home.clock), options };
   const recorded = await readRecorded(run, thread);
   const moderator = host.hasRun
     ? new GeneratorModerator(host, await readSteps(engine, recorded))
@@ -58,7 +56,7 @@ export async function runThread(
     last = step;
     rounds += 1;
   }
-  return await describeStop(world, id);
+  return await describeStop(home, id);
 }
 
 interface Situation {
@@ -88,7 +86,7 @@ async function tryMove(run: Run, moderator: Moderator, now: Situation): Promise<
 }
 
 /** The commit came after someone else ended or removed the thread. The watch has not heard of that yet. */
-async function isOver({ world: { engine }, id }: Run, error: unknown): Promise<boolean> {
+async function isOver({ home: { engine }, id }: Run, error: unknown): Promise<boolean> {
   if (isQuipuError(error, 'NOT_FOUND')) return error.data.what === 'thread';
   if (!isQuipuError(error, 'HEAD_MOVED') || error.data.context !== id) return false;
   return (await readThread(engine, id)).state === 'completed';
@@ -104,13 +102,13 @@ function isFault(error: unknown): error is Error {
 }
 
 async function finish(
-  { world, id, info, host }: Run,
+  { home, id, info, host }: Run,
   expectedHead: ThreadContext['thread']['head'],
   { returnCode, summary }: { readonly returnCode: number; readonly summary: string },
 ): Promise<Step> {
   info.addOutput(host.takeOutput());
   const meta = { returnCode, summary: summary.slice(0, 10_000) };
-  return writeEnd(world, id, {
+  return writeEnd(home, id, {
     meta,
     content: summary,
     artifacts: [],
@@ -119,7 +117,7 @@ async function finish(
   });
 }
 
-async function readContext({ world: { engine }, id }: Run): Promise<ThreadContext | undefined> {
+async function readContext({ home: { engine }, id }: Run): Promise<ThreadContext | undefined> {
   try {
     return await assembleContext(engine, id);
   } catch (error) {
@@ -130,7 +128,7 @@ async function readContext({ world: { engine }, id }: Run): Promise<ThreadContex
 
 /** Reads the steps of roles so far, oldest first. Summaries made by hand are not among them. */
 async function readRecorded(
-  { world: { engine } }: Run,
+  { home: { engine } }: Run,
   { head, start }: { readonly head: Step['hash']; readonly start: Step['hash'] },
 ): Promise<readonly StateAt[]> {
   if (head === start) return [];
@@ -139,7 +137,7 @@ async function readRecorded(
 }
 
 /** Describes the state of a thread that is not run any more. */
-async function describeStop({ engine }: WorkflowWorld, id: ThreadId): Promise<RunResult> {
+async function describeStop({ engine }: WorkflowsHome, id: ThreadId): Promise<RunResult> {
   try {
     const { state, head } = await readThread(engine, id);
     if (state === 'paused') return { threadId: id, state };
@@ -155,4 +153,177 @@ async function describeStop({ engine }: WorkflowWorld, id: ThreadId): Promise<Ru
     if (!(error instanceof QuipuError) || error.code !== 'NOT_FOUND') throw error;
     return { threadId: id, state: 'removed' };
   }
+}
+
+interface RoleMove {
+  readonly role: string;
+  readonly prompt?: string;
+}
+
+/** Runs a role and records its result. Returns undefined when the role was stopped half-way: nothing is recorded. */
+export async function takeStep(
+  run: Run,
+  { role: name, prompt }: RoleMove,
+  context: ThreadContext,
+): Promise<Step | undefined> {
+  const { home, host, watch, info, options } = run;
+  const role = host.descriptor.roles[name];
+  if (role === undefined) throw new RunFailure(`${name} is no role`);
+  info.add('info', `${name} begins`);
+  const expectedHead = context.thread.head;
+  if (role.workflow !== undefined) {
+    const child = await runChild(run, role.workflow, { context, prompt });
+    if (child === undefined) return undefined;
+    const { outcome, thread } = child;
+    return recordStep(run, expectedHead, { role: name, childThread: thread }, outcome);
+  }
+  const asked = prompt === undefined ? context : withPrompt(context, prompt);
+  const { signal } = watch;
+  const note = (level: string, message: string): void =>
+    info.add(level === 'warn' ? 'warn' : 'info', message);
+  const { cwd, session } = options;
+  const call = { name, role, context: asked, host, signal, cwd, session, note };
+  const outcome = await runRole(home, call);
+  if (role.compact !== true) return recordStep(run, expectedHead, { role: name }, outcome);
+  const summary = encodeText(checkText(outcome.content, 'summary', SUMMARY_BYTES_MAX));
+  const said = { role: name, compact: summary.hash };
+  return recordStep(run, expectedHead, said, { ...outcome, content: '', puts: [summary] });
+}
+
+/** The prompt of this step alone comes last, where a reader looks. */
+function withPrompt(context: ThreadContext, prompt: string): ThreadContext {
+  const { start } = context;
+  return { ...context, start: { ...start, prompt: `${start.prompt}\n\n${prompt}` } };
+}
+
+/** Records the result of a role behind the head that the thread had when the role began. */
+async function recordStep(
+  run: Run,
+  expectedHead: Hash,
+  said: Pick<StatePayload, 'role' | 'compact' | 'childThread'>,
+  { content, meta, artifacts, puts }: RoleOutcome,
+): Promise<Step> {
+  const { home, id, host, info } = run;
+  info.addOutput(host.takeOutput());
+  const payload = { ...said, meta, timestamp: home.clock() };
+  const draft = { payload, content, artifacts };
+  const lines = info.take();
+  const write = (head: Hash): Promise<Step> => {
+    const request: StepRequest = { draft, puts, expectedHead: head, info: lines };
+    return writeStep(home, id, request, (state, found) => {
+      const { child: _, ...rest } = found.note.value;
+      const compacts = said.compact === undefined ? {} : { compact: state.hash };
+      const changed = found.note.value.child !== undefined || said.compact !== undefined;
+      return changed ? { note: { ...rest, ...compacts } } : {};
+    });
+  };
+  try {
+    return await write(expectedHead);
+  } catch (error) {
+    const head = await headBehindSummary(run, expectedHead, error);
+    if (head === undefined) throw error;
+    return write(head);
+  }
+}
+
+/** A summary from outside that came while the role was at work says nothing new: the step goes behind it. */
+async function headBehindSummary(
+  { home: { engine }, id }: Run,
+  before: Hash,
+  error: unknown,
+): Promise<Hash | undefined> {
+  if (!isQuipuError(error, 'HEAD_MOVED') || error.data.context !== id) return undefined;
+  const { head, start } = await readThread(engine, id);
+  if (head === start) return undefined;
+  const { payload, refs } = await readState(engine, head);
+  const isSummary = payload.role === COMPACT_ROLE && (refs[1] ?? start) === before;
+  return isSummary ? head : undefined;
+}
+
+interface ChildCall {
+  readonly context: ThreadContext;
+  readonly prompt: string | undefined;
+}
+
+/**
+ * Runs a step that is a thread of another workflow. The caller's note names the child before it is started. A run that
+ * goes on after a crash finds the child there and goes on with it, instead of calling a second one.
+ */
+async function runChild(
+  run: Run,
+  workflow: string,
+  call: ChildCall,
+): Promise<{ outcome: RoleOutcome; thread: ThreadId } | undefined> {
+  const { home, watch, options } = run;
+  const thread = await nameChild(run, call.context);
+  await startOnce(run, workflow, { ...call, thread });
+  const { onStart: _, onStep: __, ...same } = options;
+  const result = await runThread(home, thread, { ...same, signal: watch.signal });
+  if (result.state === 'interrupted' || result.state === 'paused') return undefined;
+  if (result.state === 'removed') throw new RunFailure(`the child ${thread} was removed`);
+  const { head } = await readThread(home.engine, thread);
+  const { refs } = await readState(home.engine, head);
+  const { payload } = await readContent(home.engine, refs[2]);
+  const { returnCode = 1, summary = '' } = result;
+  // The child's last state is an artifact of this step, so keeping the caller keeps the child.
+  const outcome = { content: payload, meta: { returnCode, summary }, artifacts: [head], puts: [] };
+  return { outcome, thread };
+}
+
+async function nameChild({ home, id }: Run, { thread }: ThreadContext): Promise<ThreadId> {
+  const { head } = thread;
+  let child = newThreadId(home.clock());
+  await changeThread(home, id, async ({ entry, note }) => {
+    if (entry === undefined) throw hasEnded(id, note.value.head);
+    if (entry.head !== head) throw headMoved(id, head, entry.head);
+    const named = note.value.child;
+    if (named?.at === head) {
+      child = named.thread;
+      return undefined;
+    }
+    return { entry, note: { ...note.value, child: { at: head, thread: child } } };
+  });
+  return child;
+}
+
+async function startOnce(
+  { home }: Run,
+  workflow: string,
+  { context, prompt, thread }: ChildCall & { readonly thread: ThreadId },
+): Promise<void> {
+  const { engine } = home;
+  try {
+    await findThread(engine, thread);
+    return;
+  } catch (error) {
+    if (!isQuipuError(error, 'NOT_FOUND')) throw error;
+  }
+  const depth = context.start.depth + 1;
+  if (depth > DEPTH_MAX)
+    throw new RunFailure(`workflows call each other more than ${DEPTH_MAX} deep`);
+  const hash = await findBundle(home, workflow);
+  const { maxRounds = ROUNDS_DEFAULT } = await describe(home, hash);
+  const payload = { name: workflow, hash, maxRounds, depth, parentState: context.thread.head };
+  const asked = prompt ?? context.steps.at(-1)?.content ?? context.start.prompt;
+  await startThread(home, { id: thread, payload, prompt: asked });
+}
+
+async function findBundle(
+  home: Run['home'],
+  workflow: string,
+): Promise<ThreadContext['start']['bundle']> {
+  try {
+    return (await mustGetBundle(home.engine, workflow)).hash;
+  } catch (error) {
+    if (!isQuipuError(error, 'NOT_FOUND')) throw error;
+    throw new RunFailure(error.message);
+  }
+}
+
+async function describe(
+  home: Run['home'],
+  hash: ThreadContext['start']['bundle'],
+): Promise<BundleHost['descriptor']> {
+  await using host = await BundleHost.load(await readBundleSource(home.engine, hash), home.quickMs);
+  return host.descriptor;
 }

@@ -1,21 +1,18 @@
 import { kindOf } from '../../base/check-text.ts';
 import { invalid } from '../../base/errors.ts';
-import { checkSignal, checkText, checkWhole } from '../check-input.ts';
-import { PROMPT_BYTES_MAX, ROUNDS_DEFAULT, ROUNDS_MAX } from '../limits.ts';
-import { checkName } from '../names.ts';
-import { mustGetBundle, readBundleSource } from '../bundles/registry-doc.ts';
-import { startThread } from '../threads/start-thread.ts';
-import { newThreadId, toThreadId } from '../threads/thread-id.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
-import type { Workflows } from '../workflows.ts';
-import { setPaused } from '../threads/set-paused.ts';
+import { mustGetBundle, readBundleSource } from '../bundles/bundles.ts';
+import { checkSignal, checkText, checkWhole } from '../home/check-input.ts';
+import { checkName } from '../home/documents.ts';
+import { PROMPT_BYTES_MAX, ROUNDS_DEFAULT, ROUNDS_MAX } from '../home/limits.ts';
+import { newThreadId, toThreadId, type WorkflowsHome } from '../home/workflows-home.ts';
+import { setPaused, hasEnded } from '../steps/write-steps.ts';
+import { startThread } from '../threads/change-thread.ts';
 import { readThread } from '../threads/read-thread.ts';
-import { hasEnded } from '../steps/write-steps.ts';
-import type { RunOptions, RunResult, ThreadOptions } from './run-result.ts';
+import type { RunOptions, RunResult, ThreadOptions, Workflows } from '../threads/workflows.ts';
 
 /** The code that runs bundles is loaded when something is run. */
-export function runVerbs(world: WorkflowWorld): Pick<Workflows, 'run' | 'resume'> {
-  const { engine, lifetime, clock, quickMs } = world;
+export function runVerbs(home: WorkflowsHome): Pick<Workflows, 'run' | 'resume'> {
+  const { engine, lifetime, clock, quickMs } = home;
   return {
     async run(workflow: string, options: RunOptions): Promise<RunResult> {
       lifetime.assertOpen('workflows.run');
@@ -23,15 +20,15 @@ export function runVerbs(world: WorkflowWorld): Pick<Workflows, 'run' | 'resume'
       const prompt = checkText(options.prompt, 'prompt', PROMPT_BYTES_MAX);
       checkRunning(options);
       const { hash } = await mustGetBundle(engine, name);
-      const { BundleHost } = await import('./bundle-host.ts');
+      const { BundleHost } = await import('../bundles/bundle-host.ts');
       const { runThread } = await import('./run-thread.ts');
       await using host = await BundleHost.load(await readBundleSource(engine, hash), quickMs);
       const rounds = options.maxRounds ?? host.descriptor.maxRounds ?? ROUNDS_DEFAULT;
       const maxRounds = checkWhole(rounds, 'maxRounds', 0, ROUNDS_MAX);
       const payload = { name, hash, maxRounds, depth: 0 };
-      const { id } = await startThread(world, { id: newThreadId(clock()), payload, prompt });
+      const { id } = await startThread(home, { id: newThreadId(clock()), payload, prompt });
       options.onStart?.(id);
-      return await runThread(world, id, options, host);
+      return await runThread(home, id, options, host);
     },
 
     async resume(id: string, options: ThreadOptions = {}): Promise<RunResult> {
@@ -40,10 +37,10 @@ export function runVerbs(world: WorkflowWorld): Pick<Workflows, 'run' | 'resume'
       checkRunning(options);
       const { state, head } = await readThread(engine, thread);
       if (state === 'completed') throw hasEnded(thread, head);
-      if (state === 'paused') await setPaused(world, thread, false);
+      if (state === 'paused') await setPaused(home, thread, false);
       const { runThread } = await import('./run-thread.ts');
       options.onStart?.(thread);
-      return runThread(world, thread, options);
+      return runThread(home, thread, options);
     },
   };
 }

@@ -1,16 +1,13 @@
-import { toHash } from '../../base/brand.ts';
-import type { Hash } from '../../base/brand.ts';
 import { Bell } from '../../base/bell.ts';
+import { toHash, type Hash } from '../../base/brand.ts';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import { indexDoc, noteDoc } from '../names.ts';
-import { END_ROLE } from '../nodes/nodes.ts';
+import { indexDoc, noteDoc } from '../home/documents.ts';
+import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
 import { readState } from '../nodes/node-reader.ts';
+import { END_ROLE } from '../nodes/nodes.ts';
 import { readThread } from '../threads/read-thread.ts';
-import type { Step, Thread } from '../threads/thread.ts';
-import type { ThreadId } from '../threads/thread-id.ts';
-import { readSteps } from './to-step.ts';
-import { walkSteps } from './walk-steps.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
+import type { Step, Thread } from '../threads/workflows.ts';
+import { readSteps, walkSteps } from './walk-steps.ts';
 
 /** The number of contents held at a time. */
 const STEPS_AT_ONCE = 32;
@@ -26,7 +23,7 @@ export interface LivePlan {
  * again. So a slow reader costs a hash, and a reader that comes back is like one that was slow.
  */
 export async function* liveSteps(
-  { engine, lifetime }: WorkflowWorld,
+  { engine, lifetime }: WorkflowsHome,
   { id, after, signal }: LivePlan,
 ): AsyncGenerator<Step, void, undefined> {
   const bell = new Bell();
@@ -66,7 +63,7 @@ export async function* liveSteps(
   }
 }
 
-type Engine = WorkflowWorld['engine'];
+type Engine = WorkflowsHome['engine'];
 
 /** Yields the steps after `last` up to the head, oldest first. */
 async function* stepsBetween(

@@ -1,8 +1,11 @@
-import { toHash } from '../../base/brand.ts';
-import { checkBounded } from '../../base/check-text.ts';
+import { toHash, type Hash } from '../../base/brand.ts';
+import { checkBounded, kindOf } from '../../base/check-text.ts';
+import { invalid } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { checkMeta, checkRefs, checkText, checkWhole } from '../check-input.ts';
-import { encodeText } from '../nodes/encode-node.ts';
+import { mustGetBundle } from '../bundles/bundles.ts';
+import { runCommand } from '../bundles/run-command.ts';
+import { checkMeta, checkRefs, checkText, checkWhole } from '../home/check-input.ts';
+import { checkName, checkRole } from '../home/documents.ts';
 import {
   DEPTH_MAX,
   NODE_BYTES_MAX,
@@ -10,26 +13,33 @@ import {
   ROUNDS_DEFAULT,
   ROUNDS_MAX,
   SUMMARY_BYTES_MAX,
-} from '../limits.ts';
-import { checkName, checkRole } from '../names.ts';
-import { COMPACT_ROLE } from '../nodes/nodes.ts';
-import type { StartNode } from '../nodes/nodes.ts';
-import { mustGetBundle } from '../bundles/registry-doc.ts';
-import { startThread } from '../threads/start-thread.ts';
-import { summariseThread } from '../assembly/summarise.ts';
-import { newThreadId, toThreadId } from '../threads/thread-id.ts';
-import type { Thread } from '../threads/thread.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
-import type { EndThread, NewStep, StartThread, Summarise, Workflows } from '../workflows.ts';
-import { writeEnd } from '../threads/write-end.ts';
-import { writeStep } from './write-steps.ts';
+} from '../home/limits.ts';
+import {
+  newThreadId,
+  toThreadId,
+  type WorkflowsHome,
+  type ThreadId,
+} from '../home/workflows-home.ts';
+import { encodeText } from '../nodes/node-text.ts';
+import { COMPACT_ROLE, type StartNode } from '../nodes/nodes.ts';
+import { startThread } from '../threads/change-thread.ts';
+import type {
+  Thread,
+  EndThread,
+  NewStep,
+  StartThread,
+  Summarise,
+  Workflows,
+} from '../threads/workflows.ts';
+import { assembleContext, renderContext } from './context.ts';
+import { writeEnd, writeStep } from './write-steps.ts';
 
 type StepVerbs = Pick<Workflows, 'start' | 'step' | 'end' | 'compact' | 'kill'>;
 
-export const KILLED = 130;
+const KILLED = 130;
 
-export function stepVerbs(world: WorkflowWorld): StepVerbs {
-  const { engine, lifetime, clock } = world;
+export function stepVerbs(home: WorkflowsHome): StepVerbs {
+  const { engine, lifetime, clock } = home;
 
   async function end(id: string, options: EndThread = {}): ReturnType<Workflows['end']> {
     lifetime.assertOpen('workflows.end');
@@ -38,7 +48,7 @@ export function stepVerbs(world: WorkflowWorld): StepVerbs {
     const meta = { ...checkMeta(options.meta), returnCode, summary };
     const { refs, expectedHead } = options;
     const artifacts = await checkRefs(engine, refs);
-    return writeEnd(world, id, { meta, content: summary, artifacts, expectedHead });
+    return writeEnd(home, id, { meta, content: summary, artifacts, expectedHead });
   }
 
   return {
@@ -46,7 +56,7 @@ export function stepVerbs(world: WorkflowWorld): StepVerbs {
       lifetime.assertOpen('workflows.start');
       const prompt = checkText(options.prompt, 'prompt', PROMPT_BYTES_MAX);
       const payload = await startPayload(engine, options);
-      return startThread(world, { id: newThreadId(clock()), payload, prompt });
+      return startThread(home, { id: newThreadId(clock()), payload, prompt });
     },
 
     async step(id: string, step: NewStep) {
@@ -67,7 +77,7 @@ export function stepVerbs(world: WorkflowWorld): StepVerbs {
       };
       const draft = { payload, content, artifacts };
       const puts = summary === undefined ? [] : [summary];
-      return writeStep(world, thread, { draft, puts, expectedHead }, (state, { note }) =>
+      return writeStep(home, thread, { draft, puts, expectedHead }, (state, { note }) =>
         summary === undefined ? {} : { note: { ...note.value, compact: state.hash } },
       );
     },
@@ -77,13 +87,13 @@ export function stepVerbs(world: WorkflowWorld): StepVerbs {
     async compact(id: string, summarise: Summarise) {
       lifetime.assertOpen('workflows.compact');
       const thread = toThreadId(id);
-      const { text, head } = await summariseThread(world, thread, summarise);
+      const { text, head } = await summariseThread(home, thread, summarise);
       const summary = encodeText(checkBounded(text, 'summary', SUMMARY_BYTES_MAX));
       const payload = { role: COMPACT_ROLE, meta: {}, timestamp: clock(), compact: summary.hash };
       const draft = { payload, content: '', artifacts: [] };
       // Steps that came while the summary was written are not in it. The summary must then be written again.
       const request = { draft, puts: [summary], expectedHead: head };
-      return writeStep(world, thread, request, (state, { note }) => ({
+      return writeStep(home, thread, request, (state, { note }) => ({
         note: { ...note.value, compact: state.hash },
       }));
     },
@@ -115,4 +125,22 @@ async function startPayload(engine: Engine, options: StartThread): Promise<Start
     depth: checkWhole(depth, 'depth', 0, DEPTH_MAX),
     ...(parentState !== undefined && { parentState: toHash(parentState, 'parentState') }),
   };
+}
+
+/** The summary, and the head it was written for. */
+async function summariseThread(
+  home: WorkflowsHome,
+  id: ThreadId,
+  summarise: Summarise,
+): Promise<{ text: string; head: Hash }> {
+  const context = await assembleContext(home.engine, id);
+  const { head } = context.thread;
+  if (typeof summarise === 'string') return { text: summarise, head };
+  if (typeof summarise === 'function') return { text: await summarise(context), head };
+  if (kindOf(summarise) !== 'object' || typeof summarise.command !== 'string') {
+    throw invalid('summarise', 'is a text, a function or {command}');
+  }
+  const { command, signal } = summarise;
+  const text = await runCommand(command, { input: renderContext(context), signal });
+  return { text, head };
 }

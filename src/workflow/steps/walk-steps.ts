@@ -1,11 +1,12 @@
 import type { Hash } from '../../base/brand.ts';
-import type { StateAt, StateNode } from '../nodes/nodes.ts';
-import { readState } from '../nodes/node-reader.ts';
-import type { BlobReader } from '../nodes/node-reader.ts';
-import { damaged } from '../nodes/parse-node.ts';
-import { linksOf } from './plan-step.ts';
+import type { BlobPut } from '../../engine/batch.ts';
+import { ANCESTORS_MAX } from '../home/limits.ts';
+import { readState, readContent, type BlobReader } from '../nodes/node-reader.ts';
+import { damaged, encodeNode } from '../nodes/node-text.ts';
+import type { StateAt, StateNode, ContentNode } from '../nodes/nodes.ts';
+import type { Step } from '../threads/workflows.ts';
 
-export interface WalkBounds {
+interface WalkBounds {
   readonly limit?: number;
   /** The walk ends with this state: nothing before it is read. */
   readonly until?: Hash | undefined;
@@ -72,4 +73,92 @@ export async function readStates(
   const states: StateAt[] = [];
   for await (const round of walkSteps(blobs, from, bounds)) states.push(...round);
   return states;
+}
+
+/**
+ * Yields the names of `from` and of all states before it, newest first, of which one in ten is read. A state names
+ * eleven: the tenth is read next, and must name the eleventh as its parent. So a skip list which lies about the chain
+ * is noticed.
+ */
+export async function* hopSteps(
+  blobs: BlobReader,
+  from: Hash,
+): AsyncGenerator<readonly Hash[], void, undefined> {
+  let node = await readState(blobs, from);
+  let hash = from;
+  yield [from];
+  for (let links = linksOf(node); links.length > 0; links = linksOf(node)) {
+    const [next, behind] = links.slice(-2) as [Hash, Hash?];
+    const state = await readState(blobs, next);
+    if (state.refs[0] !== node.refs[0]) {
+      throw damaged(hash, `leads to ${next}, which belongs to another start`);
+    }
+    if (behind !== undefined && state.refs[1] !== behind) {
+      throw damaged(hash, `lists ${behind} where its chain has ${state.refs[1]}`);
+    }
+    yield behind === undefined ? links : links.slice(0, -1);
+    [hash, node] = [next, state];
+  }
+}
+
+export function toStep(
+  { hash, node: { payload, refs } }: StateAt,
+  content?: Pick<ContentNode, 'payload' | 'refs'>,
+): Step {
+  const { role, meta, timestamp, compact, childThread } = payload;
+  return {
+    hash,
+    parent: refs[1],
+    role,
+    meta,
+    timestamp,
+    ...(content !== undefined && { content: content.payload, refs: content.refs }),
+    ...(compact && { compact }),
+    ...(childThread !== undefined && { childThread }),
+  };
+}
+
+/** Reads steps with their contents, side by side. */
+export async function readSteps(blobs: BlobReader, states: readonly StateAt[]): Promise<Step[]> {
+  return Promise.all(
+    states.map(async (state) => toStep(state, await readContent(blobs, state.node.refs[2]))),
+  );
+}
+
+export interface StepDraft extends Pick<StateNode, 'payload'> {
+  readonly content: string;
+  /** Artifacts, which are stored already or put beside. */
+  readonly artifacts: readonly Hash[];
+}
+
+export interface PlannedStep {
+  readonly state: StateAt;
+  readonly puts: readonly BlobPut[];
+}
+
+/** Plans the two nodes of a step behind `parent`; undefined: the first step after the start. */
+export function planStep(
+  start: Hash,
+  parent: StateAt | undefined,
+  { payload, content, artifacts }: StepDraft,
+): PlannedStep {
+  const contentPut = encodeNode({ type: 'content', payload: content, refs: artifacts });
+  const node: StateNode = {
+    type: 'state',
+    payload,
+    refs: [start, parent?.hash ?? null, contentPut.hash, ...ancestorsBehind(parent?.node)],
+  };
+  const statePut = encodeNode(node);
+  return { state: { hash: statePut.hash, node }, puts: [contentPut, statePut] };
+}
+
+/** Returns the grandparent and the states before it, newest first: the parent's list, one further. */
+function ancestorsBehind(parent: StateNode | undefined): readonly Hash[] {
+  if (parent === undefined) return [];
+  return linksOf(parent).slice(0, ANCESTORS_MAX);
+}
+
+/** Returns the parent and the ancestors: up to eleven states before this one, newest first, without a gap. */
+function linksOf({ refs: [, parent, , ...ancestors] }: StateNode): readonly Hash[] {
+  return parent === null ? [] : [parent, ...ancestors];
 }

@@ -1,17 +1,14 @@
 import type { Hash } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
-import { changeThread, headMoved } from '../threads/change-thread.ts';
-import type { Transition } from '../threads/change-thread.ts';
+import type { JsonObject } from '../home/check-input.ts';
+import { toThreadId, type ThreadId, type WorkflowsHome } from '../home/workflows-home.ts';
 import { readState } from '../nodes/node-reader.ts';
-import type { StateAt } from '../nodes/nodes.ts';
-import { planStep } from './plan-step.ts';
-import type { PlannedStep, StepDraft } from './plan-step.ts';
+import { END_ROLE, type StateAt } from '../nodes/nodes.ts';
+import { changeThread, headMoved, type Transition } from '../threads/change-thread.ts';
 import type { Found } from '../threads/read-thread.ts';
-import type { Step } from '../threads/thread.ts';
-import type { ThreadId } from '../threads/thread-id.ts';
-import { toStep } from './to-step.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
+import type { Step } from '../threads/workflows.ts';
+import { planStep, toStep, type PlannedStep, type StepDraft } from './walk-steps.ts';
 
 export interface StepRequest {
   readonly draft: StepDraft;
@@ -23,13 +20,13 @@ export interface StepRequest {
 
 /** Appends a state to a thread that is under way. `also` returns the other changes of the commit. */
 export async function writeStep(
-  world: WorkflowWorld,
+  home: WorkflowsHome,
   id: ThreadId,
   { draft, puts, expectedHead, info = [] }: StepRequest,
   also: (state: StateAt, found: Found) => Partial<Transition> = () => ({}),
 ): Promise<Step> {
   let planned: PlannedStep | undefined;
-  await changeThread(world, id, async (found) => {
+  await changeThread(home, id, async (found) => {
     const { entry } = found;
     // The state was planned before and is there: the commit whose answer was lost did happen.
     const head = entry?.head ?? found.note.value.head;
@@ -38,7 +35,7 @@ export async function writeStep(
     if (expectedHead !== undefined && expectedHead !== entry.head) {
       throw headMoved(id, expectedHead, entry.head);
     }
-    planned = planStep(entry.start, await readParent(world, entry), draft);
+    planned = planStep(entry.start, await readParent(home, entry), draft);
     const { state } = planned;
     const { timestamp } = draft.payload;
     return {
@@ -53,7 +50,7 @@ export async function writeStep(
 }
 
 async function readParent(
-  { engine }: WorkflowWorld,
+  { engine }: WorkflowsHome,
   { head, start }: { readonly head: Hash; readonly start: Hash },
 ): Promise<StateAt | undefined> {
   return head === start ? undefined : { hash: head, node: await readState(engine, head) };
@@ -66,5 +63,46 @@ export function hasEnded(id: ThreadId, head: Hash | undefined): QuipuError<'HEAD
     context: id,
     expected: 'no end',
     head: head ?? '',
+  });
+}
+
+interface Ending {
+  readonly meta: JsonObject;
+  readonly content: string;
+  readonly artifacts: readonly Hash[];
+  readonly expectedHead: Hash | undefined;
+  readonly info?: readonly string[];
+}
+
+/** Writes the end node and the line in the history, and removes the entry, in one commit. */
+export function writeEnd(
+  home: WorkflowsHome,
+  id: string,
+  { meta, content, artifacts, expectedHead, info = [] }: Ending,
+): Promise<Step> {
+  const threadId = toThreadId(id);
+  const completedAt = home.clock();
+  const payload = { role: END_ROLE, meta, timestamp: completedAt };
+  const draft = { payload, content, artifacts };
+  const request = { draft, puts: [], expectedHead, info };
+  return writeStep(home, threadId, request, (state, { note }) => {
+    const line = { threadId, head: state.hash, start: state.node.refs[0], completedAt };
+    const { head, start } = line;
+    const { bundle, compact } = note.value;
+    const ended = { bundle, ...(compact !== undefined && { compact }), completedAt, head, start };
+    return { entry: undefined, history: line, note: ended };
+  });
+}
+
+export async function setPaused(
+  home: WorkflowsHome,
+  thread: ThreadId,
+  paused: boolean,
+): Promise<void> {
+  await changeThread(home, thread, async ({ entry, note }) => {
+    if (entry === undefined) throw hasEnded(thread, note.value.head);
+    const { paused: before, ...rest } = note.value;
+    if ((before === true) === paused) return undefined;
+    return { entry, note: { ...rest, ...(paused && { paused: true as const }) } };
   });
 }

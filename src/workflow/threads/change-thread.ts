@@ -1,16 +1,23 @@
 import type { Hash } from '../../base/brand.ts';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Batch, BlobPut, LogChange } from '../../engine/batch.ts';
-import { TRIES_MAX } from '../limits.ts';
-import { dayOf, historyLog, indexDoc, infoLog, noteDoc } from '../names.ts';
-import { findThread, readIndex, readNote } from './read-thread.ts';
-import type { Found, Versioned } from './read-thread.ts';
-import type { ThreadId } from './thread-id.ts';
-import { formatIndex } from './thread-index.ts';
-import type { HistoryLine, ThreadEntry, ThreadIndex } from './thread-index.ts';
-import { formatNote } from './thread-note.ts';
-import type { ThreadNote } from './thread-note.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { dayOf, historyLog, indexDoc, infoLog, noteDoc } from '../home/documents.ts';
+import { TRIES_MAX } from '../home/limits.ts';
+import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
+import { encodeNode, encodeText } from '../nodes/node-text.ts';
+import type { StartNode } from '../nodes/nodes.ts';
+import { findThread, readIndex, readNote, type Found, type Versioned } from './read-thread.ts';
+import {
+  formatIndex,
+  formatNote,
+  parseHistoryLine,
+  type HistoryLine,
+  type ThreadEntry,
+  type ThreadIndex,
+  type ThreadNote,
+} from './thread-docs.ts';
+import type { Thread } from './workflows.ts';
 
 /** The changes of a transition, all of them in one commit. */
 export interface Transition {
@@ -30,40 +37,40 @@ export interface Transition {
  * Plans a change from the stored state, or finds that it is done already (undefined). A commit whose answer was lost is
  * planned again, and must not happen twice. So draw values from a clock or from chance before the plan runs.
  */
-export type Plan = (found: Found) => Promise<Transition | undefined>;
+type Plan = (found: Found) => Promise<Transition | undefined>;
 
 /** Changes a thread that exists. Other threads of the bundle may change meanwhile; then this tries again. */
-export async function changeThread(world: WorkflowWorld, id: ThreadId, plan: Plan): Promise<void> {
-  const { bundle } = (await readNote(world.engine, id)).value;
-  await inTurn(world, bundle, async () => {
-    const found = await findThread(world.engine, id);
+export async function changeThread(home: WorkflowsHome, id: ThreadId, plan: Plan): Promise<void> {
+  const { bundle } = (await readNote(home.engine, id)).value;
+  await inTurn(home, bundle, async () => {
+    const found = await findThread(home.engine, id);
     const transition = await plan(found);
     if (transition === undefined) return;
-    await world.engine.commit(toBatch(id, { ...found, bundle }, transition));
+    await home.engine.commit(toBatch(id, { ...found, bundle }, transition));
   });
 }
 
 /** Makes a thread that nobody knows yet. */
 export async function addThread(
-  world: WorkflowWorld,
+  home: WorkflowsHome,
   id: ThreadId,
   { note, entry, puts = [] }: { note: ThreadNote; entry: ThreadEntry; puts?: readonly BlobPut[] },
 ): Promise<void> {
-  await inTurn(world, note.bundle, async () => {
-    const index = await readIndex(world.engine, note.bundle);
+  await inTurn(home, note.bundle, async () => {
+    const index = await readIndex(home.engine, note.bundle);
     // The id is new in the world: an entry under it comes from this very call, whose answer was lost.
     if (index.value.has(id)) return;
     const from = { index, note: { version: 0 }, bundle: note.bundle };
-    await world.engine.commit(toBatch(id, from, { note, entry, puts }));
+    await home.engine.commit(toBatch(id, from, { note, entry, puts }));
   });
 }
 
 async function inTurn(
-  world: WorkflowWorld,
+  home: WorkflowsHome,
   bundle: Hash,
   attempt: () => Promise<void>,
 ): Promise<void> {
-  await world.changes.run(bundle, async () => {
+  await home.changes.run(bundle, async () => {
     for (let tries = 1; ; tries += 1) {
       try {
         await attempt();
@@ -125,4 +132,54 @@ function toBatch(id: ThreadId, { index, note, bundle }: From, change: Transition
 export function headMoved(id: ThreadId, expected: Hash, head: Hash): QuipuError<'HEAD_MOVED'> {
   const message = `thread ${id} is at ${head}, not at ${expected}; read it and try again`;
   return new QuipuError('HEAD_MOVED', message, { context: id, expected, head });
+}
+
+interface StartRequest {
+  readonly id: ThreadId;
+  readonly payload: StartNode['payload'];
+  readonly prompt: string;
+}
+
+/** Trusts its input. Writes prompt, start node, entry and note in one commit. */
+export async function startThread(
+  home: WorkflowsHome,
+  { id, payload, prompt }: StartRequest,
+): Promise<Thread> {
+  const text = encodeText(prompt);
+  const start = encodeNode({ type: 'start', payload, refs: [text.hash] });
+  const bundle: Hash = payload.hash;
+  const entry = { head: start.hash, start: start.hash, updatedAt: home.clock() };
+  await addThread(home, id, { note: { bundle }, entry, puts: [text, start] });
+  return { id, bundle, state: 'active', ...entry };
+}
+
+const LINES_AT_ONCE = 1000;
+
+/** Takes a thread out of the index or out of its day's history; its nodes stay until a garbage collection. */
+export async function planRemoval(
+  engine: Engine,
+  id: ThreadId,
+  { note: { value: note } }: Found,
+): Promise<Transition> {
+  const logs: LogChange[] = [{ do: 'remove', name: infoLog(note.bundle, id) }];
+  if (note.completedAt !== undefined) {
+    logs.push(...(await withoutLine(engine, historyLog(note.bundle, dayOf(note.completedAt)), id)));
+  }
+  return { entry: undefined, note: null, logs };
+}
+
+/** Writes the day's log without one thread: the whole log anew, if nobody has added to it since. */
+async function withoutLine(engine: Engine, name: string, id: ThreadId): Promise<LogChange[]> {
+  const lines: string[] = [];
+  for (;;) {
+    const more = await engine.readLog(name, lines.length, LINES_AT_ONCE);
+    lines.push(...more);
+    if (more.length < LINES_AT_ONCE) break;
+  }
+  const kept = lines.filter((line) => parseHistoryLine(name, line).threadId !== id);
+  return [
+    { do: 'append', name, lines: [], expectedLines: lines.length },
+    { do: 'remove', name },
+    { do: 'append', name, lines: kept },
+  ];
 }

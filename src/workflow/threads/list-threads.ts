@@ -1,16 +1,12 @@
-import { toHash } from '../../base/brand.ts';
-import type { Hash } from '../../base/brand.ts';
+import { toHash, type Hash } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { checkWhole } from '../check-input.ts';
-import { LIST_DEFAULT, LIST_MAX } from '../limits.ts';
-import { eachBundle, eachHistory } from '../list-names.ts';
-import { noteDoc } from '../names.ts';
+import { checkWhole } from '../home/check-input.ts';
+import { eachBundle, eachHistory, noteDoc } from '../home/documents.ts';
+import { LIST_DEFAULT, LIST_MAX } from '../home/limits.ts';
 import { readIndex } from './read-thread.ts';
-import type { Thread } from './thread.ts';
-import { parseHistoryLine } from './thread-index.ts';
-import { parseNote } from './thread-note.ts';
-import type { ListThreads, ThreadPage } from '../workflows.ts';
+import { parseHistoryLine, parseNote } from './thread-docs.ts';
+import type { Thread, ListThreads, ThreadPage } from './workflows.ts';
 
 const STATES = ['active', 'completed', 'all'];
 

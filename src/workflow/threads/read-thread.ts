@@ -1,13 +1,16 @@
 import type { Hash } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { indexDoc, noteDoc } from '../names.ts';
-import type { Thread } from './thread.ts';
-import type { ThreadId } from './thread-id.ts';
-import { parseIndex, unreadable } from './thread-index.ts';
-import type { ThreadEntry, ThreadIndex } from './thread-index.ts';
-import { parseNote } from './thread-note.ts';
-import type { ThreadNote } from './thread-note.ts';
+import { indexDoc, noteDoc, unreadable } from '../home/documents.ts';
+import type { ThreadId } from '../home/workflows-home.ts';
+import {
+  parseIndex,
+  parseNote,
+  type ThreadEntry,
+  type ThreadIndex,
+  type ThreadNote,
+} from './thread-docs.ts';
+import type { Thread } from './workflows.ts';
 
 /** A document as it was read, for a change that holds only if nobody came first. */
 export interface Versioned<T> {

@@ -1,17 +1,17 @@
-import type { Hash } from '../../base/brand.ts';
 import { Bell } from '../../base/bell.ts';
+import type { Hash } from '../../base/brand.ts';
 import type { DocRow } from '../../engine/rows.ts';
-import { indexDoc } from '../names.ts';
-import { parseIndex } from './thread-index.ts';
-import type { WorkflowWorld } from '../workflow-world.ts';
-import type { IndexChange } from '../workflows.ts';
+import { indexDoc } from '../home/documents.ts';
+import type { WorkflowsHome } from '../home/workflows-home.ts';
+import { parseIndex } from './thread-docs.ts';
+import type { IndexChange } from './workflows.ts';
 
 /** The number of versions kept for a busy reader; a reader that is further behind gets only the newest. */
 const WAITING_MAX = 1000;
 
 /** Yields every version of an index, the present one first. */
 export async function* watchIndex(
-  { engine, lifetime }: WorkflowWorld,
+  { engine, lifetime }: WorkflowsHome,
   bundle: Hash,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<IndexChange, void, undefined> {

@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import type { IndexChange } from '../../../workflow/workflows.ts';
-import type { Step } from '../../../workflow/threads/thread.ts';
-import { eventReply, resumeAt } from '../event-stream.ts';
-import type { SentEvent } from '../event-stream.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { IndexChange, Step } from '../../../workflow/threads/workflows.ts';
+import { eventReply, resumeAt, type SentEvent } from '../event-stream.ts';
+import { defineRoute, jsonReply, type Route } from '../route.ts';
 import {
   EXAMPLE_STEP,
   EXAMPLE_THREAD,

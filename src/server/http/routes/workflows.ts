@@ -6,7 +6,7 @@ import type {
   NewStep,
   StartThread,
   StepsOptions,
-} from '../../../workflow/workflows.ts';
+} from '../../../workflow/threads/workflows.ts';
 import { given } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';
 import type { Route } from '../route.ts';

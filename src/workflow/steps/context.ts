@@ -1,11 +1,10 @@
 import type { Engine } from '../../engine/engine.ts';
+import type { ThreadId } from '../home/workflows-home.ts';
 import { readStart, readText } from '../nodes/node-reader.ts';
 import type { StateAt } from '../nodes/nodes.ts';
 import { findThread, toThread } from '../threads/read-thread.ts';
-import type { Thread, ThreadContext, ThreadStart } from '../threads/thread.ts';
-import type { ThreadId } from '../threads/thread-id.ts';
-import { readSteps } from '../steps/to-step.ts';
-import { walkSteps } from '../steps/walk-steps.ts';
+import type { Thread, ThreadContext, ThreadStart } from '../threads/workflows.ts';
+import { readSteps, walkSteps } from './walk-steps.ts';
 
 /**
  * Walks back from the head. A state with a summary ends the walk: the summary stands for everything before it. The
@@ -48,4 +47,12 @@ export async function readThreadStart(engine: Engine, { start }: Thread): Promis
   const { payload, refs } = await readStart(engine, start);
   const { hash: bundle, ...rest } = payload;
   return { ...rest, bundle, prompt: await readText(engine, refs[0], 'prompt') };
+}
+
+/** Renders a context as text, for a program that reads it from standard input. */
+export function renderContext({ start, summary, steps }: Omit<ThreadContext, 'thread'>): string {
+  const parts = [`# ${start.name}`, start.prompt];
+  if (summary !== undefined) parts.push('## Summary of the steps before', summary);
+  for (const { role, content = '' } of steps) parts.push(`## ${role}`, content);
+  return `${parts.map((part) => part.trimEnd()).join('\n\n')}\n`;
 }

@@ -1,12 +1,10 @@
-import { parseBoundedJson } from '../base/bounded-json.ts';
-import { toHash } from '../base/brand.ts';
-import type { Hash } from '../base/brand.ts';
-import { canonicalJson } from '../base/canonical-json.ts';
-import { assertWellFormed, kindOf } from '../base/check-text.ts';
-import { QuipuError, invalid } from '../base/errors.ts';
-import type { Engine } from '../engine/engine.ts';
+import { parseBoundedJson } from '../../base/bounded-json.ts';
+import { toHash, type Hash } from '../../base/brand.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { assertWellFormed, kindOf } from '../../base/check-text.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { CONTENT_REFS_MAX, META_BYTES_MAX } from './limits.ts';
-import type { JsonObject } from './nodes/nodes.ts';
 
 export function checkText(text: unknown, what: string, maxBytes: number): string {
   if (typeof text !== 'string') throw invalid(what, `is a string, got ${kindOf(text)}`);
@@ -53,4 +51,8 @@ export async function checkRefs(engine: Engine, refs: unknown): Promise<readonly
   if (missing === undefined) return hashes;
   const message = `there is no blob ${missing}, which refs names`;
   throw new QuipuError('NOT_FOUND', message, { what: 'blob', id: missing });
+}
+
+export interface JsonObject {
+  readonly [name: string]: unknown;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkSchema, findMarked, findMismatch } from './json-schema.ts';
-import type { JsonSchema } from './json-schema.ts';
+import { checkSchema, findMarked, findMismatch, type JsonSchema } from './json-schema.ts';
 
 const SCHEMA: JsonSchema = {
   type: 'object',

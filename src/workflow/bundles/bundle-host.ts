@@ -1,12 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { QuipuError } from '../../base/errors.ts';
-import { BUNDLE_THREAD } from './bundle-thread.ts';
-import { checkModule } from './descriptor.ts';
-import type { Descriptor, LoadedModule } from './descriptor.ts';
-import { RunFailure } from './run-failure.ts';
+import { checkModule, type Descriptor, type LoadedModule } from './descriptor.ts';
+import { RunFailure } from './run-command.ts';
 
-// A bundle is code of others. It runs in a thread of its own, so that an endless loop, a call of exit and unbounded
-// memory end that thread and nothing else. This is no protection against malice: a bundle can do everything that this
+// A bundle is code of others. It runs in a worker of its own, so that an endless loop, a call of exit and unbounded
+// memory end that worker and nothing else. This is no protection against malice: a bundle can do everything that this
 // process can.
 
 const MEMORY_MB = 512;
@@ -51,7 +49,7 @@ export class BundleHost implements AsyncDisposable {
 
   private constructor(source: Uint8Array, quickMs: number) {
     this.#quickMs = quickMs;
-    const program = `data:text/javascript,${encodeURIComponent(BUNDLE_THREAD)}`;
+    const program = `data:text/javascript,${encodeURIComponent(BUNDLE_PROGRAM)}`;
     this.#worker = new Worker(new URL(program), {
       workerData: Buffer.from(source).toString('base64'),
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
@@ -106,7 +104,7 @@ export class BundleHost implements AsyncDisposable {
     return this.#seen?.hasExtract === true;
   }
 
-  /** Throws RunFailure when the bundle throws, takes too long, or is stopped; the last two end its thread. */
+  /** Throws RunFailure when the bundle throws, takes too long, or is stopped; the last two end its worker. */
   async ask(what: string, args: readonly unknown[], options: AskOptions): Promise<unknown> {
     this.#asked += 1;
     const id = this.#asked;
@@ -142,7 +140,7 @@ export class BundleHost implements AsyncDisposable {
     const begin = (): void => {
       timer = setTimeout(() => stop(`${who} took longer than ${timeoutMs} ms`), timeoutMs);
     };
-    // The time that a busy machine takes to make a thread is not the bundle's time.
+    // The time that a busy machine takes to make a worker is not the bundle's time.
     if (this.#isOnline) begin();
     else this.#worker.once('online', begin);
     const abort = (): void => stop(`${who} was stopped`);
@@ -166,3 +164,76 @@ export class BundleHost implements AsyncDisposable {
     this.#waiting.clear();
   }
 }
+
+/**
+ * The program of the worker in which a bundle runs. The program loads the given module and carries out requests, with
+ * one answer for each. The program is text because it has to start from sources as well as from a build. Values travel
+ * as JSON, so a bundle's result is only data on the other side.
+ */
+const BUNDLE_PROGRAM = `
+import { parentPort, workerData } from 'node:worker_threads';
+
+const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
+const failure = (error) => {
+  const text = error instanceof Error ? error.name + ': ' + error.message : String(error);
+  return text.slice(0, 2000);
+};
+const matches = (when, last) =>
+  Object.entries(when).every(([name, value]) => JSON.stringify(last?.meta?.[name]) === JSON.stringify(value));
+
+// The same way as answers, so that what was printed before one is there before it.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.write = (piece, ...rest) => {
+    parentPort.postMessage({ output: String(piece) });
+    rest.find((item) => typeof item === 'function')?.();
+    return true;
+  };
+}
+
+async function load() {
+  const module = await import('data:text/javascript;base64,' + workerData);
+  const { descriptor, roles = {}, run, table, extract } = module;
+  const functions = Object.keys(roles).filter((name) => typeof roles[name] === 'function');
+  const isTable = typeof table === 'object' && table !== null;
+  return { module, seen: { descriptor, functions, hasRun: typeof run === 'function', table: isTable ? table : null,
+    hasExtract: typeof extract === 'function' } };
+}
+
+let moves;
+const answers = {
+  async next({ roles, table }, last, context) {
+    const rules = table[last?.role ?? '__start__'];
+    if (typeof rules === 'string') return rules;
+    for (const { when, to } of rules ?? []) {
+      if (when === undefined || (typeof when === 'function' ? await when(last, context) : matches(when, last))) return to;
+    }
+    return null;
+  },
+  async begin({ run }, context) {
+    moves = run(context);
+  },
+  async advance(_, value) {
+    return await moves.next(value);
+  },
+  async role({ roles }, name, context) {
+    return await roles[name](context);
+  },
+  async extract({ extract }, raw, role) {
+    return await extract(raw, role);
+  },
+};
+
+try {
+  const { module, seen } = await load();
+  parentPort.on('message', async ({ id, what, args }) => {
+    try {
+      parentPort.postMessage({ id, value: plain(await answers[what](module, ...args)) });
+    } catch (error) {
+      parentPort.postMessage({ id, error: failure(error) });
+    }
+  });
+  parentPort.postMessage({ id: 0, value: plain(seen) });
+} catch (error) {
+  parentPort.postMessage({ id: 0, error: failure(error) });
+}
+`;

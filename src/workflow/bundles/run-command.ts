@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { RunFailure } from './run-failure.ts';
+import { spawn, type ChildProcess } from 'node:child_process';
 
 const OUTPUT_BYTES_MAX: number = 8 * 1024 * 1024;
 const STDERR_BYTES_MAX: number = 4 * 1024;
 /** The time between the request to end and the kill. */
 const GRACE_MS = 2000;
 
-export interface CommandOptions {
+interface CommandOptions {
   /** The text on standard input. */
   readonly input: string;
   readonly signal?: AbortSignal | undefined;
@@ -103,4 +101,11 @@ function untilClosed(child: ChildProcess): Promise<number | string> {
     );
     child.on('close', (code, signal) => resolve(code ?? signal ?? 'an unknown end'));
   });
+}
+
+/**
+ * A fault of a role or a bundle. This error ends the thread with return code 1; other errors leave the thread as it is.
+ */
+export class RunFailure extends Error {
+  override readonly name: string = 'RunFailure';
 }

@@ -1,16 +1,56 @@
 import type { Hash } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { hopSteps } from '../steps/hop-steps.ts';
+import { isHash } from '../home/documents.ts';
+import {
+  newThreadId,
+  toThreadId,
+  type WorkflowsHome,
+  type ThreadId,
+} from '../home/workflows-home.ts';
 import { readState } from '../nodes/node-reader.ts';
 import { END_ROLE } from '../nodes/nodes.ts';
-import { toThread } from './read-thread.ts';
-import type { Found } from './read-thread.ts';
-import type { ThreadId } from './thread-id.ts';
-import { isHash } from './thread-index.ts';
-import { walkSteps } from '../steps/walk-steps.ts';
+import { addThread, changeThread, planRemoval } from '../threads/change-thread.ts';
+import { findThread, readThread, toThread, type Found } from '../threads/read-thread.ts';
+import type { Thread, ForkOptions, Workflows } from '../threads/workflows.ts';
+import { hopSteps, walkSteps } from './walk-steps.ts';
+import { setPaused } from './write-steps.ts';
 
-export interface ForkPoint {
+type ThreadVerbs = Pick<Workflows, 'fork' | 'remove' | 'pause'>;
+
+export function threadVerbs(home: WorkflowsHome): ThreadVerbs {
+  const { engine, lifetime, clock } = home;
+  return {
+    async fork(id: string, options: ForkOptions = {}): Promise<Thread> {
+      lifetime.assertOpen('workflows.fork');
+      const from = toThreadId(id);
+      const found = await findThread(engine, from);
+      const { head, start, compact } = await forkPoint(engine, from, found, options.at);
+      const now = clock();
+      const fork = newThreadId(now);
+      const { bundle } = found.note.value;
+      const entry = { head, start, updatedAt: now };
+      const note = { bundle, ...(compact !== undefined && { compact }) };
+      await addThread(home, fork, { note, entry });
+      return { id: fork, bundle, state: 'active', ...entry };
+    },
+
+    async remove(id: string): Promise<void> {
+      lifetime.assertOpen('workflows.remove');
+      const thread = toThreadId(id);
+      await changeThread(home, thread, (found) => planRemoval(engine, thread, found));
+    },
+
+    async pause(id: string): Promise<Thread> {
+      lifetime.assertOpen('workflows.pause');
+      const thread = toThreadId(id);
+      await setPaused(home, thread, true);
+      return readThread(engine, thread);
+    },
+  };
+}
+
+interface ForkPoint {
   readonly head: Hash;
   readonly start: Hash;
   /** The newest summary at or before the fork point, when that is known without reading further back. */
@@ -18,7 +58,7 @@ export interface ForkPoint {
 }
 
 /** Finds the beginning of a fork of this thread. Throws NOT_FOUND with a step that is not one of the thread's. */
-export async function forkPoint(
+async function forkPoint(
   engine: Engine,
   id: ThreadId,
   found: Found,

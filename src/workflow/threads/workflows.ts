@@ -1,10 +1,87 @@
-import type { Hash } from '../base/brand.ts';
-import type { Bundles } from './bundles/bundles.ts';
-import type { JsonObject } from './nodes/nodes.ts';
-import type { RunOptions, RunResult } from './run/run-result.ts';
-import type { Step, StepPage, Thread, ThreadContext } from './threads/thread.ts';
-import type { ThreadId } from './threads/thread-id.ts';
-import type { ThreadEntry } from './threads/thread-index.ts';
+import type { Hash } from '../../base/brand.ts';
+import type { Bundles } from '../bundles/bundles.ts';
+import type { JsonObject } from '../home/check-input.ts';
+import type { ThreadId } from '../home/workflows-home.ts';
+import type { ThreadEntry } from './thread-docs.ts';
+
+export interface Thread {
+  readonly id: ThreadId;
+  readonly bundle: Hash;
+  readonly state: 'active' | 'paused' | 'completed';
+  /** The newest state; the start while there is no step. */
+  readonly head: Hash;
+  readonly start: Hash;
+  /** The time of the last change; for a finished thread, the time of its end. */
+  readonly updatedAt: number;
+}
+
+/** The start of a thread. */
+export interface ThreadStart {
+  readonly name: string;
+  readonly bundle: Hash;
+  readonly prompt: string;
+  readonly maxRounds: number;
+  readonly depth: number;
+  readonly parentState?: Hash;
+}
+
+export interface Step {
+  readonly hash: Hash;
+  /** Null for the first step after the start. */
+  readonly parent: Hash | null;
+  readonly role: string;
+  readonly meta: JsonObject;
+  readonly timestamp: number;
+  /** Absent when the caller did not ask for contents. */
+  readonly content?: string;
+  /** The artifacts of the content. */
+  readonly refs?: readonly Hash[];
+  readonly compact?: Hash;
+  readonly childThread?: ThreadId;
+}
+
+export interface StepPage {
+  /** Oldest first. */
+  readonly steps: readonly Step[];
+  /** Pass this as `before` for the page before this one; absent at the beginning. */
+  readonly cursor?: Hash;
+}
+
+/** The context for a model: the prompt, then either every step or a summary and the steps since. */
+export interface ThreadContext {
+  readonly thread: Thread;
+  readonly start: ThreadStart;
+  readonly summary?: string;
+  readonly steps: readonly Step[];
+}
+
+export interface RunOptions {
+  readonly prompt: string;
+  /** Default: the bundle's value, else 10. */
+  readonly maxRounds?: number;
+  /** Stops the run and leaves the thread as it is, to be resumed. */
+  readonly signal?: AbortSignal;
+  /** The folder in which commands run. Default the folder of this process. */
+  readonly cwd?: string;
+  /**
+   * The session whose artifacts `artifact://…` in the output of roles means first. Default: the sessions that are open.
+   */
+  readonly session?: string;
+  /** Called with the thread when it is there, and with every step once it is stored. */
+  readonly onStart?: (id: ThreadId) => void;
+  readonly onStep?: (step: Step) => void;
+}
+
+export type ThreadOptions = Omit<RunOptions, 'prompt' | 'maxRounds'>;
+
+export interface RunResult {
+  readonly threadId: ThreadId;
+  /** `removed`: someone removed the thread meanwhile. */
+  readonly state: 'completed' | 'paused' | 'interrupted' | 'removed';
+  /** The return code of a thread that has ended: 0 done, 1 failed, 2 rounds used up, 130 killed. */
+  readonly returnCode?: number;
+  readonly summary?: string;
+}
 
 // Threads of agents with roles, as chains of immutable nodes. Every change is one commit. There is no moment in which a
 // step is recorded and the thread does not lead to it, or a thread is neither under way nor finished.

@@ -1,8 +1,7 @@
 import type { Hash } from '../../base/brand.ts';
 import { kindOf } from '../../base/check-text.ts';
-import { QuipuError } from '../../base/errors.ts';
-import { isThreadId } from './thread-id.ts';
-import type { ThreadId } from './thread-id.ts';
+import { parseObject, unreadable, isHash } from '../home/documents.ts';
+import { isThreadId, type ThreadId } from '../home/workflows-home.ts';
 
 /** A thread that is under way. Until the first step its head is the start. */
 export interface ThreadEntry {
@@ -21,8 +20,6 @@ export interface HistoryLine {
   readonly start: Hash;
   readonly completedAt: number;
 }
-
-const HASH = /^[0-9a-f]{64}$/;
 
 /** Throws CORRUPT with the name of the document: nonsense is never taken for an empty index. */
 export function parseIndex(name: string, content: string): ThreadIndex {
@@ -59,28 +56,57 @@ function isEntry(value: unknown): value is ThreadEntry {
   return isHash(head) && isHash(start) && isTime(updatedAt) && Object.keys(rest).length === 0;
 }
 
-export function isHash(value: unknown): value is Hash {
-  return typeof value === 'string' && HASH.test(value);
-}
-
 function isTime(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-export function parseObject(name: string, content: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch (error) {
-    throw unreadable(name, 'it is not JSON', error);
-  }
-  if (kindOf(value) === 'object') return value as Record<string, unknown>;
-  throw unreadable(name, `it is ${kindOf(value)} and not an object`);
+/**
+ * The note finds a thread by its id alone, and holds the facts about it that are not steps. Transitions that change the
+ * note write it; a plain step never does.
+ */
+export interface ThreadNote {
+  readonly bundle: Hash;
+  /** The newest state with a summary: context assembly reads nothing before it. */
+  readonly compact?: Hash;
+  /** The child that was called when the thread's head was `at`: a run that goes on there calls no other. */
+  readonly child?: { readonly at: Hash; readonly thread: ThreadId };
+  /** Nobody may run the thread until it is resumed. */
+  readonly paused?: true;
+  /** The thread has ended. These fields repeat its line in the history. */
+  readonly completedAt?: number;
+  readonly head?: Hash;
+  readonly start?: Hash;
 }
 
-export function unreadable(name: string, problem: string, cause?: unknown): QuipuError<'CORRUPT'> {
-  const message =
-    `${name} cannot be read: ${problem}. Nothing was changed; put back a copy from a backup, ` +
-    'or correct the document by hand';
-  return new QuipuError('CORRUPT', message, { file: name, offset: 0 }, { cause });
+export function parseNote(name: string, content: string): ThreadNote {
+  const { bundle, compact, paused, completedAt, head, start, child } = parseObject(name, content);
+  if (!isHash(bundle)) throw unreadable(name, 'it names no bundle');
+  for (const hash of [compact, head, start]) {
+    if (hash !== undefined && !isHash(hash)) throw unreadable(name, 'a hash in it is none');
+  }
+  if (
+    completedAt !== undefined &&
+    !(isHash(head) && isHash(start) && Number.isSafeInteger(completedAt))
+  ) {
+    throw unreadable(name, 'it ended, and does not say when or with which hashes');
+  }
+  return {
+    bundle,
+    ...(isHash(compact) && { compact }),
+    ...(isChild(child) && { child }),
+    ...(paused === true && { paused }),
+    ...(typeof completedAt === 'number' && { completedAt }),
+    ...(isHash(head) && { head }),
+    ...(isHash(start) && { start }),
+  };
+}
+
+function isChild(value: unknown): value is NonNullable<ThreadNote['child']> {
+  if (typeof value !== 'object' || value === null) return false;
+  const { at, thread } = value as Record<string, unknown>;
+  return isHash(at) && isThreadId(thread);
+}
+
+export function formatNote(note: ThreadNote): string {
+  return JSON.stringify(note);
 }

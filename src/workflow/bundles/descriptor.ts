@@ -1,11 +1,10 @@
 import { kindOf } from '../../base/check-text.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
-import { checkWhole } from '../check-input.ts';
-import { ROUNDS_MAX } from '../limits.ts';
-import { checkName, checkRole } from '../names.ts';
+import { checkWhole } from '../home/check-input.ts';
+import { checkName, checkRole } from '../home/documents.ts';
+import { ROUNDS_MAX } from '../home/limits.ts';
 import { END_ROLE } from '../nodes/nodes.ts';
-import { checkSchema } from './json-schema.ts';
-import type { JsonSchema } from './json-schema.ts';
+import { checkSchema, type JsonSchema } from './json-schema.ts';
 
 export interface RoleDescriptor {
   readonly description?: string;
