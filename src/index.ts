@@ -55,7 +55,7 @@ export type { OpenTurn } from './context/streams/open-turn.ts';
 export type { Patch, PatchJson } from './context/patches/patch.ts';
 export type { Pin, PinOptions } from './context/pins/pin.ts';
 export type { Turn, TurnJson } from './context/turns/turn.ts';
-export type { EncodingName } from './format/encoding.ts';
+export type { EncodingName } from './format/turn-record.ts';
 export type { BundleVersion } from './workflow/bundles/bundles.ts';
 export type { Bundles, RegisteredBundle } from './workflow/bundles/bundles.ts';
 export type { JsonObject } from './workflow/home/check-input.ts';

@@ -1,7 +1,6 @@
-import { Blake3Hasher } from '@napi-rs/blake-hash';
 import { createHash } from 'node:crypto';
+import { Blake3Hasher } from '@napi-rs/blake-hash';
 import type { Hash } from './brand.ts';
-import { hexOf } from './hex.ts';
 
 export const HASH_BYTES = 32;
 
@@ -79,4 +78,9 @@ export function createSha256(): Sha256 {
       return hasher.digest('hex');
     },
   };
+}
+
+/** Two lower-case digits a byte. */
+export function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hexOf } from './hex.ts';
+import { hexOf } from './hash.ts';
 
 it('writes two lower-case digits a byte, also for a part of an array', () => {
   const page = Uint8Array.from([1, 0, 0xab, 2]);

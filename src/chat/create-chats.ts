@@ -1,4 +1,4 @@
-import { checkLine, kindOf } from '../base/check-text.ts';
+import { checkLine, kindOf } from '../base/text.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { TITLE_CHARS_MAX } from './events/limits.ts';

@@ -2,7 +2,7 @@ import { NO_TURN, toTurnId } from '../base/brand.ts';
 import type { TurnId } from '../base/brand.ts';
 import { invalid } from '../base/errors.ts';
 import type { ContextQuery } from '../engine/engine.ts';
-import { checkBounded, checkLine, kindOf } from '../base/check-text.ts';
+import { checkBounded, checkLine, kindOf } from '../base/text.ts';
 import type { AppendOptions, ListOptions, OpenTurnOptions, ReadOptions } from './contexts.ts';
 import {
   KEY_BYTES_MAX,

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../base/canonical-json.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import type { ContextMeta } from '../engine/rows.ts';
-import { checkLine, kindOf } from '../base/check-text.ts';
+import { checkLine, kindOf } from '../base/text.ts';
 import type { ContextDetails, ContextUpdate } from './contexts.ts';
 import {
   KIND_CHARS_MAX,

@@ -1,6 +1,6 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
-import type { EncodingName } from '../format/encoding.ts';
+import type { EncodingName } from '../format/turn-record.ts';
 import type { Context } from './context.ts';
 import type { OpenTurn } from './streams/open-turn.ts';
 import type { Patch } from './patches/patch.ts';

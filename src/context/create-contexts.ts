@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/engine.ts';
-import type { EncodingName } from '../format/encoding.ts';
+import type { EncodingName } from '../format/turn-record.ts';
 import { appendVerbs } from './turns/append-verbs.ts';
 import { contextVerbs } from './context-verbs.ts';
 import type { ContextsWorld } from './contexts-world.ts';

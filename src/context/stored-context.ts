@@ -1,7 +1,7 @@
 import { NO_TURN } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import type { ContextRow } from '../engine/rows.ts';
-import { ContextFlag } from '../format/context-flags.ts';
+import { ContextFlag } from '../format/head-record.ts';
 import type { Context, ContextJson } from './context.ts';
 
 /** A context as the engine had it. The object does not change when the context moves. */

@@ -5,7 +5,7 @@ import { recordSuite } from '../../test/golden/record-suite.ts';
 import { hashBytes, sha256Hex } from '../base/hash.ts';
 import { decodeAliasRecord, encodeAliasRecord } from './alias-record.ts';
 import type { AliasRecord } from './alias-record.ts';
-import { seal } from './crc-seal.ts';
+import { seal } from './bytes.ts';
 
 const ALIAS_HEX =
   'ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f2cf24dba' +

@@ -1,6 +1,5 @@
 import type { Hash } from '../base/brand.ts';
-import { isZero, toBuffer } from './bytes.ts';
-import { isSealed, seal } from './crc-seal.ts';
+import { isSealed, isZero, seal, toBuffer } from './bytes.ts';
 
 // aliases.log: other names of blobs. Record n is at n * 72, from 1.      docs/format/blobs.md
 // 0             32              64      68      72

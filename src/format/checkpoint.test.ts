@@ -4,7 +4,7 @@ import { safeNumber } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
 import { decodeCheckpoint, encodeCheckpoint } from './checkpoint.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import { seal } from './crc-seal.ts';
+import { seal } from './bytes.ts';
 
 const CHECKPOINT_HEX =
   '51434b50010000000c000000000000000900000000000000190000007b227365676d656e74223a22' +

@@ -1,7 +1,14 @@
 import { canonicalJson } from '../base/canonical-json.ts';
-import { isZero, readU64, toBuffer, writeU64 } from './bytes.ts';
-import { CRC_BYTES, isSealed, seal } from './crc-seal.ts';
-import { readText } from './text.ts';
+import {
+  CRC_BYTES,
+  isSealed,
+  isZero,
+  readText,
+  readU64,
+  seal,
+  toBuffer,
+  writeU64,
+} from './bytes.ts';
 
 // journal/checkpoint-a, checkpoint-b.                                   docs/format/journal.md
 // 0        4          6       8             16     24             28       28+n    32+n

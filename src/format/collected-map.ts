@@ -1,5 +1,4 @@
-import { readU64, toBuffer, writeU64 } from './bytes.ts';
-import { isSealed, seal } from './crc-seal.ts';
+import { isSealed, readU64, seal, toBuffer, writeU64 } from './bytes.ts';
 
 // turns/collected.map: turns whose payloads a collection took.           docs/format/turns.md
 // 0        4          6      8              16        16+n    20+n

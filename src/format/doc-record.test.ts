@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { safeNumber, text } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
-import { seal } from './crc-seal.ts';
+import { seal } from './bytes.ts';
 import {
   DOC_HEADER_BYTES,
   decodeDocRecord,

@@ -1,6 +1,4 @@
-import { readU64, toBuffer, writeU64 } from './bytes.ts';
-import { CRC_BYTES, isSealed, seal } from './crc-seal.ts';
-import { readText } from './text.ts';
+import { CRC_BYTES, isSealed, readText, readU64, seal, toBuffer, writeU64 } from './bytes.ts';
 
 // docs.log: one version of one document after another.                  docs/format/docs-and-logs.md
 // 0        4        6              8                 12         20           28      28+n       32+n+c

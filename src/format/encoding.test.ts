@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Encoding, encodingName } from './encoding.ts';
+import { Encoding, encodingName } from './turn-record.ts';
 
 describe('encoding', () => {
   it('names each number', () => {

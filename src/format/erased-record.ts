@@ -1,6 +1,5 @@
 import type { Hash } from '../base/brand.ts';
-import { isZero, readU64, toBuffer, writeU64 } from './bytes.ts';
-import { isSealed, seal } from './crc-seal.ts';
+import { isSealed, isZero, readU64, seal, toBuffer, writeU64 } from './bytes.ts';
 
 // blobs/erased.log: which bytes of which pack were erased. Record n is at n * 72, from 0.
 // 0            32      36      40        48        56           64      68      72

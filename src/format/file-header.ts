@@ -1,5 +1,4 @@
-import { isZero, toBuffer } from './bytes.ts';
-import { CRC_BYTES, isSealed, seal } from './crc-seal.ts';
+import { CRC_BYTES, isSealed, isZero, seal, toBuffer } from './bytes.ts';
 
 // Every binary file of a store except the journal begins with this header.   docs/format/store.md
 // 0        4          6              8       12       16        size-4  size

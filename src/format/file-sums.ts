@@ -1,5 +1,4 @@
-import { readU64, toBuffer, writeU64 } from './bytes.ts';
-import { isSealed, seal } from './crc-seal.ts';
+import { isSealed, readU64, seal, toBuffer, writeU64 } from './bytes.ts';
 
 // .sums/<name>: checksums of a file that other programs may write to, beside that file. The head is at 0, the record of
 // range n at 16 + n * 16. A range begins where the one before it ends, the first at 0.

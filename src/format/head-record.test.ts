@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { contextId, safeNumber, turnId, u32 } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
 import { NO_TURN, toContextId, toTurnId } from '../base/brand.ts';
-import { seal } from './crc-seal.ts';
+import { seal } from './bytes.ts';
 import { decodeHeadRecord, encodeHeadRecord } from './head-record.ts';
 import type { HeadRecord } from './head-record.ts';
 

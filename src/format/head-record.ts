@@ -1,7 +1,15 @@
 import type { ContextId, TurnId } from '../base/brand.ts';
-import { readU64, toBuffer, writeU64 } from './bytes.ts';
-import { ContextFlag } from './context-flags.ts';
-import { isSealed, seal } from './crc-seal.ts';
+import { isSealed, readU64, seal, toBuffer, writeU64 } from './bytes.ts';
+
+/** Bits of the `flags` of a context's head. Those marked "reads only" are never stored. */
+export const ContextFlag = {
+  /** Stored only: the context was removed. It reads as if it were not there. */
+  REMOVED: 1,
+  /** Reads only: a turn is being streamed into it. */
+  OPEN: 2,
+  /** Reads only: it was forked from a turn. */
+  FORKED: 4,
+} as const;
 
 // heads.tbl: the record of context n is at n * 64.                      docs/format/heads.md
 // 0          8       16      24      32           40           48      52      56           60      64

@@ -1,6 +1,5 @@
 import type { ContextId, KeyHash } from '../base/brand.ts';
-import { hashText } from '../base/hash.ts';
-import { hexOf } from '../base/hex.ts';
+import { hashText, hexOf } from '../base/hash.ts';
 
 export const IDEMPOTENCY_BYTES = 16;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { jumpDepth, jumpsToGrandJump, stepTowards } from './jump.ts';
+import { jumpDepth, jumpsToGrandJump, stepTowards } from './turn-record.ts';
 
 const CHAIN = 20_000;
 const DEPTH = fc.integer({ min: 0, max: 1_000_000 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { safeNumber, u32 } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
 import { crc32 } from '../base/crc.ts';
-import { seal } from './crc-seal.ts';
+import { seal } from './bytes.ts';
 import { decodeLogExtent, encodeLogExtent } from './log-extent.ts';
 import type { LogExtent } from './log-extent.ts';
 

@@ -1,5 +1,4 @@
-import { isZero, readU64, toBuffer, writeU64, zeroed } from './bytes.ts';
-import { isSealed, seal } from './crc-seal.ts';
+import { isSealed, isZero, readU64, seal, toBuffer, writeU64, zeroed } from './bytes.ts';
 
 // extents/<log name>.ext: extent n is at n * 32.                        docs/format/docs-and-logs.md
 // 0             8           16             20      24      28      32

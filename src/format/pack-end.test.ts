@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { safeNumber, u32 } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
-import { seal } from './crc-seal.ts';
+import { seal } from './bytes.ts';
 import { decodePackEnd, encodePackEnd } from './pack-end.ts';
 import type { PackEnd } from './pack-end.ts';
 

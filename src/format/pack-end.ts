@@ -1,5 +1,4 @@
-import { isZero, readU64, toBuffer, writeU64 } from './bytes.ts';
-import { isSealed, seal } from './crc-seal.ts';
+import { isSealed, isZero, readU64, seal, toBuffer, writeU64 } from './bytes.ts';
 
 // The last record of a full pack.                                       docs/format/blobs.md
 // 0        4          6       8        12      16        24      28

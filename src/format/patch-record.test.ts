@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { hash, safeNumber, turnId, u32 } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
 import { toHash, toTurnId } from '../base/brand.ts';
-import { seal } from './crc-seal.ts';
-import { Encoding } from './encoding.ts';
+import { seal } from './bytes.ts';
+import { Encoding } from './turn-record.ts';
 import { decodePatchRecord, encodePatchRecord } from './patch-record.ts';
 import type { PatchRecord } from './patch-record.ts';
 

@@ -1,6 +1,5 @@
 import type { Hash, TurnId } from '../base/brand.ts';
-import { isZero, readU64, toBuffer, writeU64, zeroed } from './bytes.ts';
-import { isSealed, seal } from './crc-seal.ts';
+import { isSealed, isZero, readU64, seal, toBuffer, writeU64, zeroed } from './bytes.ts';
 
 // patches.log: the record of patch n is at n * 96.                      docs/format/patches.md
 // 0       8      16              48      52      56     60      64           72      92      96

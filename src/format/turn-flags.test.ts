@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { TurnFlag } from './turn-flags.ts';
+import { TurnFlag } from './turn-record.ts';
 
 it('keeps the bits of version 1', () => {
   expect(TurnFlag).toEqual({

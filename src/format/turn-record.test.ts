@@ -1,14 +1,12 @@
-import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 import { bytes, contextId, hash, safeNumber, turnId, u32 } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
 import { NO_TURN, toContextId, toHash, toTurnId } from '../base/brand.ts';
-import { Encoding } from './encoding.ts';
+import { seal } from './bytes.ts';
 import { bytesToKeyHash, idempotencyHash } from './idempotency.ts';
-import { TurnFlag } from './turn-flags.ts';
-import { decodeTurnRecord, encodeTurnRecord } from './turn-record.ts';
+import { Encoding, TurnFlag, decodeTurnRecord, encodeTurnRecord } from './turn-record.ts';
 import type { TurnRecord } from './turn-record.ts';
-import { seal } from './crc-seal.ts';
 
 const SEALED_HEX =
   '030000000000000002000000000000000200000003000000d460daeb8c2c0f0bea8f163db3868292' +

@@ -1,6 +1,5 @@
 import type { ContextId, Hash, KeyHash, TurnId } from '../base/brand.ts';
-import { isZero, readU64, toBuffer, writeU64 } from './bytes.ts';
-import { isSealed, seal } from './crc-seal.ts';
+import { isSealed, isZero, readU64, seal, toBuffer, writeU64 } from './bytes.ts';
 import { IDEMPOTENCY_BYTES } from './idempotency.ts';
 
 // turns.log: the record of turn n is at n * 128.                        docs/format/turns.md
@@ -26,7 +25,7 @@ export interface TurnRecord {
   readonly size: number;
   readonly createdAt: number;
   readonly context: ContextId;
-  /** An ancestor chosen by `jump.ts`; `NO_TURN` for a root. */
+  /** An ancestor, see `jumpDepth`; `NO_TURN` for a root. */
   readonly jump: TurnId;
   /** The parent's jump; `NO_TURN` for a root and its children. */
   readonly sideJump: TurnId;
@@ -100,4 +99,87 @@ export function decodeTurnRecord(bytes: Uint8Array): TurnRecord | undefined {
     sideJump: BigInt(sideJump) as TurnId,
     idempotency: isZero(buffer, 96, 112) ? undefined : (buffer.toString('hex', 96, 112) as KeyHash),
   };
+}
+
+/** Bits of a turn's `flags`. Bits marked "reads only" are never stored. */
+export const TurnFlag = {
+  /** The turn is being streamed and has no payload hash yet. */
+  OPEN: 1,
+  /** The turn's writer gave up. The payload holds the bytes that had arrived. */
+  ABORTED: 2,
+  /** The turn's writer went away. The payload holds the bytes that had arrived. */
+  INTERRUPTED: 4,
+  /** Reads only: an overlay replaced the payload. */
+  PATCHED: 8,
+  /** Reads only: an overlay hides the payload. */
+  TOMBSTONE: 16,
+  /** The turn was appended with a file-system root. Reads also set this bit when a root was attached later. */
+  FS_ROOT: 32,
+  /** The caller named the parent. Without this bit the parent was the head. */
+  PARENT_GIVEN: 65_536,
+  /** The second or a later turn of one batch with an idempotency key. */
+  CONTINUES: 131_072,
+} as const;
+
+/** Says how to read the payload of a turn. The numbers are stored. Unknown numbers are kept as given. */
+export const Encoding = {
+  bytes: 0,
+  msgpack: 1,
+  json: 2,
+  /** UTF-8. */
+  text: 3,
+} as const;
+
+export type EncodingName = keyof typeof Encoding;
+
+const NAMES: readonly EncodingName[] = ['bytes', 'msgpack', 'json', 'text'];
+
+/** Undefined for a number that has no name here. */
+export function encodingName(encoding: number): EncodingName | undefined {
+  return NAMES[encoding];
+}
+
+// Jumps. The functions below compute from depths alone which ancestor a jump names.   docs/format/turns.md
+//
+// Write a depth as a sum of numbers 2^k - 1, the largest first: every size comes once, but the last
+// may come twice (skew binary). A turn jumps over the last number of its own depth. So a walk towards
+// any depth takes the jump when that does not overshoot and the parent otherwise, and needs less than
+// 2 log2(n) steps on average and 3 log2(n) at worst; and a child finds its jump from its parent's,
+// without a walk.
+
+/** The depth of the jump target of a turn at `depth`. A root has none; it answers 0. */
+export function jumpDepth(depth: number): number {
+  let rest = depth;
+  let last = 0;
+  while (rest > 0) {
+    last = largestTerm(rest);
+    rest -= last;
+  }
+  return depth - last;
+}
+
+/**
+ * Whether the child of a turn at `parentDepth` jumps to the jump of the parent's jump; otherwise it
+ * jumps to the parent. True when the parent's two last numbers are equal: the child merges them.
+ */
+export function jumpsToGrandJump(parentDepth: number): boolean {
+  const middle = jumpDepth(parentDepth);
+  return middle > 0 && parentDepth - middle === middle - jumpDepth(middle);
+}
+
+/** The largest 2^k - 1 that is not above `n`. Depths are u32, and so is n + 1 but for the last one. */
+function largestTerm(n: number): number {
+  // A shift, because a power takes ten times as long, and every turn asks a few times.
+  return n === 0xffff_ffff ? n : (0x8000_0000 >>> Math.clz32(n + 1)) - 1;
+}
+
+type Step = 'parent' | 'jump' | 'side';
+
+/** Picks the one of a turn's three pointers that leads from `depth` closest to its ancestor at `target`. */
+export function stepTowards(depth: number, target: number): Step {
+  const jump = jumpDepth(depth);
+  const side = jumpDepth(depth - 1);
+  if (side >= target && side < jump) return 'side';
+  if (jump >= target) return 'jump';
+  return side >= target ? 'side' : 'parent';
 }

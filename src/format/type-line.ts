@@ -1,7 +1,6 @@
 import { canonicalJson } from '../base/canonical-json.ts';
-import { hashRaw } from '../base/hash.ts';
-import { hexOf } from '../base/hex.ts';
-import { encodeUtf8 } from '../base/utf8.ts';
+import { hashRaw, hexOf } from '../base/hash.ts';
+import { encodeUtf8 } from '../base/text.ts';
 import { parseCanonicalLine } from './canonical-line.ts';
 
 // types.jsonl: one declared type per line, in canonical JSON.           docs/format/turns.md

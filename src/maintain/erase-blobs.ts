@@ -1,7 +1,7 @@
 import type { Hash, TurnId } from '../base/brand.ts';
 import { invalid } from '../base/errors.ts';
 import { hashBytes } from '../base/hash.ts';
-import { encodeUtf8 } from '../base/utf8.ts';
+import { encodeUtf8 } from '../base/text.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PatchRow } from '../engine/rows.ts';
 import type { RootSource } from '../engine/roots.ts';

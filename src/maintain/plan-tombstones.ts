@@ -1,10 +1,10 @@
 import type { Hash, TurnId } from '../base/brand.ts';
 import { hashBytes } from '../base/hash.ts';
-import { encodeUtf8 } from '../base/utf8.ts';
+import { encodeUtf8 } from '../base/text.ts';
 import type { Batch, PatchAppend } from '../engine/batch.ts';
 import { ERASURES_LOG } from '../engine/names.ts';
 import type { PatchRow } from '../engine/rows.ts';
-import { Encoding } from '../format/encoding.ts';
+import { Encoding } from '../format/turn-record.ts';
 import { NO_HASH } from '../format/patch-record.ts';
 
 export interface Erasure {

@@ -1,4 +1,4 @@
-import { checkString } from '../base/check-text.ts';
+import { checkString } from '../base/text.ts';
 import { invalid } from '../base/errors.ts';
 import { exportSession, importSession } from './carry/export-session.ts';
 import { toTarget } from './carry/move-session.ts';

@@ -1,4 +1,4 @@
-import { checkString } from '../base/check-text.ts';
+import { checkString } from '../base/text.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Io, IoFile } from '../engine/io.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { encodeUtf8 } from '../base/utf8.ts';
+import { encodeUtf8 } from '../base/text.ts';
 import { failure } from '../testing/engine-suite/fixture.ts';
 import { ModelEngine } from '../testing/model-engine.ts';
 import { createStore } from './create-store.ts';

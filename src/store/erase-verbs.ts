@@ -1,7 +1,7 @@
 import { toTurnId } from '../base/brand.ts';
 import type { TurnId } from '../base/brand.ts';
 import { invalid } from '../base/errors.ts';
-import { checkBounded, kindOf } from '../base/check-text.ts';
+import { checkBounded, kindOf } from '../base/text.ts';
 import type { Contexts, EraseOptions, TurnEraseReport } from '../context/contexts.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { REASON_BYTES_MAX } from '../context/limits.ts';

@@ -3,7 +3,7 @@ import type { ContextId, TurnId } from '../base/brand.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
 import { viewTurn } from '../context/patches/apply-patches.ts';
 import { Bell } from '../base/bell.ts';
-import { kindOf } from '../base/check-text.ts';
+import { kindOf } from '../base/text.ts';
 import { LazyTurn } from '../context/turns/lazy-turn.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { isOpen } from '../context/turns/read-turns.ts';

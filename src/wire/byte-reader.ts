@@ -1,7 +1,7 @@
 import type { Hash } from '../base/brand.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import { HASH_BYTES } from '../base/hash.ts';
-import { decodeUtf8 } from '../base/utf8.ts';
+import { decodeUtf8 } from '../base/text.ts';
 import { isZero, readU64, toBuffer } from '../format/bytes.ts';
 
 // Reads a message from front to back. Whatever the bytes say, the reader stays within them. It believes no length

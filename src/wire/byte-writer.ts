@@ -1,6 +1,6 @@
 import type { Hash } from '../base/brand.ts';
 import { HASH_BYTES } from '../base/hash.ts';
-import { encodeUtf8 } from '../base/utf8.ts';
+import { encodeUtf8 } from '../base/text.ts';
 import { writeU64 } from '../format/bytes.ts';
 
 // Writes a message from front to back. Small fields go into blocks. A large byte array is kept as it is, so that

@@ -1,6 +1,6 @@
 import { QuipuError } from '../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../base/errors.ts';
-import { encodeUtf8 } from '../base/utf8.ts';
+import { encodeUtf8 } from '../base/text.ts';
 import { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import type { Parts } from './byte-writer.ts';

@@ -1,5 +1,5 @@
 import { parseBoundedJson } from '../base/bounded-json.ts';
-import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
+import { decodeUtf8, encodeUtf8 } from '../base/text.ts';
 import { ByteParts } from './byte-parts.ts';
 
 // The turns of a page, from older to newer, in four arrays of bytes. As JSON, 64 records and the tags of their

@@ -2,7 +2,7 @@ import { toContextId, toTurnId } from '../../src/base/brand.ts';
 import { isQuipuError } from '../../src/base/errors.ts';
 import type { Batch, Committed } from '../../src/engine/batch.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { Encoding } from '../../src/format/encoding.ts';
+import { Encoding } from '../../src/format/turn-record.ts';
 import { blobOf, turnOf } from '../../src/testing/engine-suite/fixture.ts';
 import { LOOSE_BLOBS, textOf } from './read-text.ts';
 

@@ -12,9 +12,14 @@ import { decodeFileHeader, encodeFileHeader } from '../../src/format/file-header
 import { decodeFormatFile, encodeFormatFile } from '../../src/format/format-file.ts';
 import { decodeHeadRecord, encodeHeadRecord } from '../../src/format/head-record.ts';
 import { idempotencyHash, keyHashToBytes } from '../../src/format/idempotency.ts';
-import { decodeFrameBody, decodeFrameHeader, encodeFrame } from '../../src/format/journal-frame.ts';
+import {
+  decodeFrameBody,
+  decodeFrameHeader,
+  decodeMark,
+  encodeFrame,
+  encodeMark,
+} from '../../src/format/journal-frame.ts';
 import { decodeLogExtent, encodeLogExtent } from '../../src/format/log-extent.ts';
-import { decodeMark, encodeMark } from '../../src/format/mark.ts';
 import { decodeDelta, encodeDelta } from '../../src/format/open-turn.ts';
 import { decodePackEnd, encodePackEnd } from '../../src/format/pack-end.ts';
 import { decodePatchRecord, encodePatchRecord } from '../../src/format/patch-record.ts';

@@ -3,7 +3,7 @@ import type { Hash } from '../../src/base/brand.ts';
 import { isQuipuError } from '../../src/base/errors.ts';
 import { sha256Hex } from '../../src/base/hash.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { TurnFlag } from '../../src/format/turn-flags.ts';
+import { TurnFlag } from '../../src/format/turn-record.ts';
 import { LOOSE_BLOBS, textOf } from '../crash/read-text.ts';
 
 /** Answers by question. One that was refused with CORRUPT is missing; another refusal is its code. */

@@ -7,7 +7,7 @@ import { decodeCheckpoint } from '../../src/format/checkpoint.ts';
 import { decodeChunkList } from '../../src/format/chunk-list.ts';
 import { decodeCollectedMap } from '../../src/format/collected-map.ts';
 import { decodeDocDifference } from '../../src/format/doc-difference.ts';
-import { Encoding } from '../../src/format/encoding.ts';
+import { Encoding } from '../../src/format/turn-record.ts';
 import { decodeFormatFile } from '../../src/format/format-file.ts';
 import { decodeFrameBody } from '../../src/format/journal-frame.ts';
 import { decodeDelta } from '../../src/format/open-turn.ts';

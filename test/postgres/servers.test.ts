@@ -2,7 +2,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { Change } from '../../src/engine/batch.ts';
 import { type Hash, toTurnId } from '../../src/base/brand.ts';
-import { TurnFlag } from '../../src/format/turn-flags.ts';
+import { TurnFlag } from '../../src/format/turn-record.ts';
 import {
   append,
   appendBatch,

@@ -2,7 +2,7 @@ import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash } from '../../base/brand.ts';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
+import { decodeUtf8, encodeUtf8 } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { LogDamage } from '../../engine/rows.ts';

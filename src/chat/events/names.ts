@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
 import { ID_CHARS_MAX } from './limits.ts';
 

@@ -1,5 +1,5 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from './chat-lines.ts';

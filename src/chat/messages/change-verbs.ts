@@ -1,4 +1,4 @@
-import { checkLine, kindOf } from '../../base/check-text.ts';
+import { checkLine, kindOf } from '../../base/text.ts';
 import { invalid, QuipuError } from '../../base/errors.ts';
 import type { BlobSource } from '../../engine/engine.ts';
 import type { ChatEvent } from '../events/event.ts';

@@ -1,4 +1,4 @@
-import { checkLine } from '../../base/check-text.ts';
+import { checkLine } from '../../base/text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
 import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';

@@ -1,4 +1,4 @@
-import { checkBounded, checkLine } from '../../base/check-text.ts';
+import { checkBounded, checkLine } from '../../base/text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
 import { LINE_PAYLOAD_BYTES, REASON_BYTES_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';

@@ -1,5 +1,5 @@
 import { Bell } from '../../base/bell.ts';
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import { blankEvent, isAbout, type Subject } from '../events/blank-line.ts';
 import type { ChatProblem, ChatEvent } from '../events/event.ts';

@@ -1,13 +1,12 @@
-import { kindOf, assertWellFormed } from '../../base/check-text.ts';
 import { DeltaWriter } from '../../base/delta-writer.ts';
-import { invalid, QuipuError } from '../../base/errors.ts';
-import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
-import type { ChatEvent, NewEvent, JsonObject } from '../events/event.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
+import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
+import type { ChatEvent, JsonObject, NewEvent } from '../events/event.ts';
 import { PAYLOAD_BYTES_MAX, STREAM_GATHER_MS } from '../events/limits.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
-import type { AppendOptions, Chat, NewMessage, MessageStream } from '../handle/chats.ts';
+import type { AppendOptions, Chat, MessageStream, NewMessage } from '../handle/chats.ts';
 import { partOf } from '../projections/message-part.ts';
-import { assertCanBegin, assertExpected, toPayload, ofCompletion, only } from './check-message.ts';
+import { assertCanBegin, assertExpected, ofCompletion, only, toPayload } from './check-message.ts';
 import { loadMessage } from './find-messages.ts';
 
 type WriteVerbs = Pick<Chat, 'append' | 'add' | 'stream'>;

@@ -1,5 +1,5 @@
 import { toHash } from '../../base/brand.ts';
-import { checkBounded, kindOf } from '../../base/check-text.ts';
+import { checkBounded, kindOf } from '../../base/text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { blankLine, redactionOf, type Subject } from '../events/blank-line.ts';

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import type { QuipuShell } from './command.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { decodeUtf8 } from '../../base/text.ts';
 
 const READ_BYTES = 256 * 1024;
 

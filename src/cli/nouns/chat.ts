@@ -1,4 +1,4 @@
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { decodeUtf8 } from '../../base/text.ts';
 import type { ChatInfo, NewChat } from '../../chat/handle/chats.ts';
 import type { ChatEvent } from '../../chat/events/event.ts';
 import { showMessage } from './message.ts';

@@ -3,7 +3,7 @@ import type { ContextId, TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
 import type { ContextUpdate, ListOptions, ReadOptions } from '../../context/contexts.ts';
-import { ContextFlag } from '../../format/context-flags.ts';
+import { ContextFlag } from '../../format/head-record.ts';
 import {
   DETAILS_OPTIONS,
   KEY_OPTION,

@@ -6,7 +6,7 @@ import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
 import { argument, option, required } from '../kit/verb.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { decodeUtf8 } from '../../base/text.ts';
 import type { ChatMessage } from '../../chat/projections/message.ts';
 import { escapeControls } from '../kit/text.ts';
 

@@ -5,7 +5,7 @@ import type { PayloadRules } from '../../context/payloads/encode-payload.ts';
 import { checkEncoding, encodePayload } from '../../context/payloads/encode-payload.ts';
 import { BATCH_TURNS_MAX, PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { TurnJson } from '../../context/turns/turn.ts';
-import type { EncodingName } from '../../format/encoding.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
 import { namingLine, parseJsonLine, readLines } from '../kit/input.ts';
 
 /** The store gives these fields, so an exported line carries them; a new turn gets its own. */

@@ -11,7 +11,7 @@ import {
 } from '../kit/parse.ts';
 import { option } from '../kit/verb.ts';
 import { invalid } from '../../base/errors.ts';
-import type { EncodingName } from '../../format/encoding.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
 import { PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { CommandIo } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';

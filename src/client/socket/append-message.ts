@@ -1,6 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import type { Batch, Committed, TurnAppend } from '../../engine/batch.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { Compression } from '../../wire/append-turn.ts';

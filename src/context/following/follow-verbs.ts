@@ -2,7 +2,7 @@ import { toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import { checkAfter, checkRead } from '../check-input.ts';
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import type { ContextsWorld } from '../contexts-world.ts';
 import type { Contexts, FollowOptions } from '../contexts.ts';
 import { followContext } from './follow-context.ts';

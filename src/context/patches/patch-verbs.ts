@@ -1,7 +1,7 @@
 import { toTurnId } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { checkExpectedSeq } from '../check-input.ts';
-import { checkBounded } from '../../base/check-text.ts';
+import { checkBounded } from '../../base/text.ts';
 import type { ContextsWorld } from '../contexts-world.ts';
 import type { Contexts, PatchOptions, TombstoneOptions } from '../contexts.ts';
 import { encodePayload } from '../payloads/encode-payload.ts';

@@ -1,5 +1,5 @@
 import type { Hash, TurnId } from '../../base/brand.ts';
-import type { EncodingName } from '../../format/encoding.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
 
 /** An overlay on a sealed turn. Reads take the newest one unless told otherwise. */
 export interface Patch {

@@ -1,7 +1,7 @@
 import type { Hash, TurnId } from '../../base/brand.ts';
 import type { PatchRow } from '../../engine/rows.ts';
-import { encodingName } from '../../format/encoding.ts';
-import type { EncodingName } from '../../format/encoding.ts';
+import { encodingName } from '../../format/turn-record.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
 import type { Patch, PatchJson } from './patch.ts';
 
 export class StoredPatch implements Patch {

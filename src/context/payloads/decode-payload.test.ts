@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Encoding } from '../../format/encoding.ts';
+import { Encoding } from '../../format/turn-record.ts';
 import { decodePayload, toJsonValue } from './decode-payload.ts';
 import { decodeMsgpack, encodeMsgpack } from './msgpack.ts';
 

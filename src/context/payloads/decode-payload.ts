@@ -1,5 +1,5 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { Encoding } from '../../format/encoding.ts';
+import { Encoding } from '../../format/turn-record.ts';
 import { decodeMsgpack } from './msgpack.ts';
 
 /** If text is cut off in the middle of a character, as in an interrupted turn, this decoder shows U+FFFD there. */

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isQuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { Encoding } from '../../format/encoding.ts';
-import type { EncodingName } from '../../format/encoding.ts';
+import { Encoding } from '../../format/turn-record.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
 import { decodePayload } from './decode-payload.ts';
 import { encodePayload } from './encode-payload.ts';
 

@@ -1,12 +1,11 @@
-import type { Hash } from '../../base/brand.ts';
 import { parseBoundedJson } from '../../base/bounded-json.ts';
+import type { Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
-import { Encoding } from '../../format/encoding.ts';
-import type { EncodingName } from '../../format/encoding.ts';
-import { assertWellFormed, kindOf } from '../../base/check-text.ts';
+import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
+import { Encoding } from '../../format/turn-record.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
 import { encodeMsgpack } from './msgpack.ts';
 
 /** Gives equal payloads equal bytes, so that they are stored once. */

@@ -1,5 +1,5 @@
 import { decode, encode } from '@msgpack/msgpack';
-import { assertWellFormed } from '../../base/check-text.ts';
+import { assertWellFormed } from '../../base/text.ts';
 import { checkMsgpackBounds } from './msgpack-bounds.ts';
 
 // MessagePack as this store writes and shows it: keys sorted, so that equal values give equal bytes,

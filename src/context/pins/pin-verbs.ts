@@ -1,7 +1,7 @@
 import { toTurnId } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
-import { checkBounded } from '../../base/check-text.ts';
+import { checkBounded } from '../../base/text.ts';
 import type { ContextsWorld } from '../contexts-world.ts';
 import type { Contexts } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';

@@ -1,20 +1,19 @@
 import type { TurnId } from '../../base/brand.ts';
+import { DeltaWriter } from '../../base/delta-writer.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
+import type { Lifetime } from '../../base/lifetime.ts';
+import { assertWellFormed, checkBounded, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
-import { Encoding } from '../../format/encoding.ts';
+import { Encoding } from '../../format/turn-record.ts';
+import { REASON_BYTES_MAX } from '../limits.ts';
 import { viewTurn } from '../patches/apply-patches.ts';
-import { assertWellFormed, checkBounded, kindOf } from '../../base/check-text.ts';
-import { DeltaWriter } from '../../base/delta-writer.ts';
 import { assertPayloadFits } from '../payloads/encode-payload.ts';
 import { LazyTurn } from '../turns/lazy-turn.ts';
 import { PageBytes } from '../turns/page-bytes.ts';
-import type { Lifetime } from '../../base/lifetime.ts';
-import { REASON_BYTES_MAX } from '../limits.ts';
+import type { Turn } from '../turns/turn.ts';
 import type { OpenTurn } from './open-turn.ts';
 import { planSeal } from './plan-seal.ts';
-import type { Turn } from '../turns/turn.ts';
 
 export interface StreamedTurnWorld {
   readonly engine: Engine;

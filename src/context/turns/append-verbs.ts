@@ -2,10 +2,10 @@ import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import type { Batch, BlobPut, TurnAppend } from '../../engine/batch.ts';
-import { Encoding } from '../../format/encoding.ts';
+import { Encoding } from '../../format/turn-record.ts';
 import { viewTurn } from '../patches/apply-patches.ts';
 import { checkKey, checkPlacement, checkType, checkVersion } from '../check-input.ts';
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import type { ContextsWorld } from '../contexts-world.ts';
 import type {
   AppendOptions,

@@ -1,7 +1,6 @@
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { Encoding, encodingName } from '../../format/encoding.ts';
-import type { EncodingName } from '../../format/encoding.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { Encoding, TurnFlag, encodingName } from '../../format/turn-record.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
 import type { TurnView } from '../patches/apply-patches.ts';
 import { decodePayload, toJsonValue } from '../payloads/decode-payload.ts';
 import type { PageBytes } from './page-bytes.ts';

@@ -4,7 +4,7 @@ import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { ErrorData } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { FsRootRow, HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { applyPatches, viewErased, viewTurn } from '../patches/apply-patches.ts';
 import type { TurnView } from '../patches/apply-patches.ts';
 import type { CheckedRead } from '../check-input.ts';

@@ -1,5 +1,5 @@
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import type { EncodingName } from '../../format/encoding.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
 
 /**
  * One knot in the cord: immutable, with a parent. A read shows the patches in force, so `payloadHash`, `size`,

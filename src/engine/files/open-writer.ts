@@ -1,41 +1,38 @@
 import { NOTHING_COLLECTED } from '../../format/collected-map.ts';
 import { frameSaltOf } from '../../format/format-file.ts';
+import { MARK_BYTES, decodeMark } from '../../format/journal-frame.ts';
 import type { JournalWrite } from '../../format/journal-frame.ts';
-import { decodeMark, MARK_BYTES } from '../../format/mark.ts';
 import type { IoFile, IoLock } from '../io.ts';
+import { Reserve } from './commit/reserve.ts';
+import { Writer } from './commit/writer.ts';
+import { Core } from './core.ts';
+import { makeMissing } from './create-files.ts';
+import { closeAll } from './disk/close-all.ts';
+import { corrupt, ifRoom, unlessCorrupt } from './disk/io-error.ts';
+import type { StoreFiles } from './disk/store-files.ts';
+import { IndexKeeper } from './index/index-keeper.ts';
+import type { ShelfSource } from './index/index-keeper.ts';
+import { indexPackItem, indexWrite } from './index/index-writes.ts';
 import {
-  type Checkpoint,
   mustFindCheckpoint,
   secureCheckpoint,
   writeCheckpoint,
 } from './journal/checkpoint-file.ts';
-import { closeAll } from './disk/close-all.ts';
-import { Core } from './core.ts';
-import { makeMissing } from './create-files.ts';
-import { IndexKeeper, type ShelfSource } from './index/index-keeper.ts';
-import { ErasedBlobs } from './packs/erased-blobs.ts';
-import { corrupt, ifRoom, unlessCorrupt } from './disk/io-error.ts';
-import { Journal, type JournalOptions, leaveMark, SEGMENTS } from './journal/journal.ts';
-import { packFile, packNumber } from './names.ts';
-import { readFormat } from './read-format.ts';
+import type { Checkpoint } from './journal/checkpoint-file.ts';
+import { Journal, SEGMENTS, leaveMark } from './journal/journal.ts';
+import type { JournalOptions } from './journal/journal.ts';
 import { MARK_FILE, secureLastFrame } from './journal/read-journal.ts';
+import { cutToTails, readFramesAfter, replayJournal, startOf } from './journal/replay.ts';
+import type { Replayed } from './journal/replay.ts';
+import { packFile, packNumber } from './names.ts';
 import { findAbandoned, sealAbandoned } from './open-turns/abandoned-turns.ts';
-import { readCollected } from './turns/collected-turns.ts';
-import { checkFiles, fileLengths } from './recovery/file-lengths.ts';
-import { indexPackItem, indexWrite } from './index/index-writes.ts';
+import { ErasedBlobs } from './packs/erased-blobs.ts';
 import { listPacks } from './packs/rebuild-packs.ts';
-import {
-  cutToTails,
-  readFramesAfter,
-  replayJournal,
-  type Replayed,
-  startOf,
-} from './journal/replay.ts';
-import { Reserve } from './commit/reserve.ts';
 import { scanPack } from './packs/scan-pack.ts';
-import type { StoreFiles } from './disk/store-files.ts';
+import { readFormat } from './read-format.ts';
+import { checkFiles, fileLengths } from './recovery/file-lengths.ts';
+import { readCollected } from './turns/collected-turns.ts';
 import { TypeTable } from './turns/type-table.ts';
-import { Writer } from './commit/writer.ts';
 
 export interface OpenWriterOptions {
   readonly files: StoreFiles;

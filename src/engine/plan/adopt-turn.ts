@@ -2,7 +2,7 @@ import { type Hash, type KeyHash, NO_TURN } from '../../base/brand.ts';
 import { invalid, QuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { bytesToKeyHash, IDEMPOTENCY_BYTES } from '../../format/idempotency.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import type { TurnEntry } from '../adoption.ts';
 import type { TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';

@@ -1,7 +1,7 @@
 import type { KeyHash } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { idempotencyHash } from '../../format/idempotency.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import type { Idempotency, TurnAppend } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';

@@ -1,6 +1,6 @@
 import { NO_TURN, type TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import type { TurnDelta, TurnOpen, TurnSeal } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';
 import type { Draft, OpenDraft, OpenTurn } from './draft.ts';

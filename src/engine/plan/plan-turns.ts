@@ -1,8 +1,8 @@
-import { type Hash, type KeyHash, NO_TURN, type TurnId } from '../../base/brand.ts';
+import { NO_TURN } from '../../base/brand.ts';
+import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
-import { jumpsToGrandJump } from '../../format/jump.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag, jumpsToGrandJump } from '../../format/turn-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
 import type { TurnAppend, TurnOpen } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ContextId, toContextId, toTurnId } from '../../base/brand.ts';
-import { hexOf } from '../../base/hex.ts';
+import { hexOf } from '../../base/hash.ts';
 import type { PatchEntry, TurnEntry } from '../../engine/adoption.ts';
 import type { ContextRow } from '../../engine/rows.ts';
 import { docsOf, logsOf } from './copy-names.ts';

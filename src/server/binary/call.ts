@@ -1,5 +1,5 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { hexOf } from '../../base/hex.ts';
+import { hexOf } from '../../base/hash.ts';
 import { fromCall, toCall } from '../../wire/call-values.ts';
 import {
   decodeCall,

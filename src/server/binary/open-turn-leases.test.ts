@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { TurnId } from '../../base/brand.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
 import { OpenTurnLeases } from './open-turn-leases.ts';
 

@@ -1,6 +1,6 @@
 import { toHash } from '../../base/brand.ts';
 import { invalid, isQuipuError, QuipuError } from '../../base/errors.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { decodeUtf8 } from '../../base/text.ts';
 import { parsePieceList, readPieceList } from '../../chat/events/chat-lines.ts';
 import { parseHeld } from '../../chat/events/hold-blobs.ts';
 import { parseMeta } from '../../chat/events/meta.ts';

@@ -7,7 +7,7 @@ import { mustGetTurn } from '../../context/turns/read-turns.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { NO_HASH } from '../../format/patch-record.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { encodeAck } from '../../wire/append-turn.ts';
 import type { AppendTurn } from '../../wire/append-turn.ts';
 import type { Parts } from '../../wire/byte-writer.ts';

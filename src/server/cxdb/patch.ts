@@ -1,12 +1,12 @@
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import { REASON_BYTES_MAX } from '../../context/limits.ts';
 import { mustGetTurn } from '../../context/turns/read-turns.ts';
 import type { Batch, BlobPut, PatchAppend } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { PatchRow } from '../../engine/rows.ts';
-import { Encoding } from '../../format/encoding.ts';
+import { Encoding } from '../../format/turn-record.ts';
 import { decodePatch, encodePatchReply } from '../../wire/cxdb/patch.ts';
 import type { PatchRequest } from '../../wire/cxdb/patch.ts';
 import type { Job, MessageHandler, Reply, Request } from '../request/request.ts';

@@ -7,7 +7,7 @@ import { mustGetHead, viewTurns, walkDepths } from '../../context/turns/read-tur
 import type { TurnDelta } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { PatchFlag } from '../../wire/cxdb/patch.ts';
 import { FROM_NOW, Want, decodeSubscribe, encodePush } from '../../wire/cxdb/subscribe.ts';
 import type { Push } from '../../wire/cxdb/subscribe.ts';

@@ -2,7 +2,7 @@ import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import { viewErased, viewTurn } from '../../context/patches/apply-patches.ts';
 import type { TurnView } from '../../context/patches/apply-patches.ts';
 import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { WireTurnFlag } from '../../wire/cxdb/pages.ts';
 import type { ExtRow, TurnRec } from '../../wire/cxdb/pages.ts';
 

@@ -1,5 +1,5 @@
 import { QuipuError } from '../../base/errors.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import { toErrorJson } from './http-error.ts';
 import { withHeartbeats } from './heartbeat.ts';
 import type { HttpRequest, Reply } from './route.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { decodeUtf8 } from '../../base/text.ts';
 import { checkJsonBounds } from '../../wire/call-values.ts';
 import { tooMuch } from '../request/wire-error.ts';
 import type { HttpRequest } from './route.ts';

@@ -1,5 +1,5 @@
 import type { TurnId } from '../../base/brand.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import type { ReadOptions, TurnPage } from '../../context/contexts.ts';
 import { keepNewest, keepOldest } from '../../context/turns/cut-page.ts';
 import { PAGE_BYTES_DEFAULT } from '../../context/limits.ts';

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import { hexOf } from '../../base/hex.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { hexOf } from '../../base/hash.ts';
+import { decodeUtf8 } from '../../base/text.ts';
 import type { AppendTurn } from '../../wire/append-turn.ts';
 import { NAME_BYTES_MAX } from '../../wire/limits.ts';
 

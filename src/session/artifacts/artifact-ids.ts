@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import {
   withFileLock,

@@ -1,17 +1,16 @@
-import { join, dirname } from 'node:path';
-import { checkString } from '../../base/check-text.ts';
+import { dirname, join } from 'node:path';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { coverFile } from '../files/file-sums.ts';
-import { isErrno, toFileError, writeAll, writeWhole, draftPathOf } from '../files/write-file.ts';
+import { draftPathOf, isErrno, toFileError, writeAll, writeWhole } from '../files/write-file.ts';
 import {
+  IdCounters,
   artifactIdOf,
   nextAgentIndex,
   nextArtifactId,
   toAgentId,
   toArtifactName,
-  IdCounters,
 } from './artifact-ids.ts';
 
 export interface SavedArtifact {

@@ -1,5 +1,5 @@
 import { basename, join, resolve } from 'node:path';
-import { checkString } from '../../base/check-text.ts';
+import { checkString } from '../../base/text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import type { Io } from '../../engine/io.ts';

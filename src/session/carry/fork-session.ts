@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import {

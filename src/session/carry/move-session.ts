@@ -1,16 +1,16 @@
 import { basename, dirname, join } from 'node:path';
-import { checkString } from '../../base/check-text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import { toLine } from '../entries/session-entry.ts';
 import { carryFolder, copyBytes, removeCarried, removeTree } from '../files/carry-folder.ts';
 import { carrySums, removeSums } from '../files/file-sums.ts';
 import { artifactsFolderOf, lockOf, tornFileOf } from '../files/session-names.ts';
-import { withFileLock, makeFolders, writeAll, writeWhole } from '../files/write-file.ts';
+import { makeFolders, withFileLock, writeAll, writeWhole } from '../files/write-file.ts';
 import { readHeader, withFile } from '../log/session-file.ts';
-import { childrenOf, type SessionsHome, type SessionRecord } from '../records/registry.ts';
+import { childrenOf } from '../records/registry.ts';
+import type { SessionRecord, SessionsHome } from '../records/registry.ts';
 
 // Moving a session to another folder, which may be on another device.
 //

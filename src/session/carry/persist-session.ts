@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import { referencesIn } from '../entries/blob-reference.ts';
 import { persistEntry } from '../entries/persist-entry.ts';

@@ -1,4 +1,4 @@
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { decodeUtf8 } from '../../base/text.ts';
 import { isMalformedReference, parseBlobReference } from './blob-reference.ts';
 import { rewriteStrings, type Place } from './rewrite-strings.ts';
 

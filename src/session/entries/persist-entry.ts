@@ -1,4 +1,4 @@
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import {
   parseBlobReference,
   toBlobReference,

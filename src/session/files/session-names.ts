@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { sha256Hex } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 
 const SUFFIX = '.jsonl';
 const SLUG_CHARS_MAX = 120;

@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { QuipuError } from '../../base/errors.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { carryFolder, copyFile, copySums, removeTree } from '../files/carry-folder.ts';
 import {

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { checkString } from '../../base/check-text.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { SESSION_VERSION, toLine, type SessionHeader } from '../entries/session-entry.ts';
+import { SESSION_VERSION, toLine } from '../entries/session-entry.ts';
+import type { SessionHeader } from '../entries/session-entry.ts';
 import { copyBytes } from '../files/carry-folder.ts';
 import { carrySums, readSums } from '../files/file-sums.ts';
 import { lockOf, parseSessionName } from '../files/session-names.ts';

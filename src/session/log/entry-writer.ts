@@ -1,21 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { checkString, kindOf } from '../../base/check-text.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { checkString, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { referencesIn, type BlobToPut } from '../entries/blob-reference.ts';
+import { referencesIn } from '../entries/blob-reference.ts';
+import type { BlobToPut } from '../entries/blob-reference.ts';
 import { persistEntry } from '../entries/persist-entry.ts';
-import {
-  toLine,
-  migrateEntry,
-  isHeader,
-  type NewEntry,
-  type SessionEntry,
-} from '../entries/session-entry.ts';
+import { isHeader, migrateEntry, toLine } from '../entries/session-entry.ts';
+import type { NewEntry, SessionEntry } from '../entries/session-entry.ts';
 import { coverFile } from '../files/file-sums.ts';
 import { lockOf, tornFileOf } from '../files/session-names.ts';
-import { withFileLock, toFileError, writeAll } from '../files/write-file.ts';
-import { LINE_BYTES_MAX, readBackward, readForward, parseLine } from './read-lines.ts';
+import { toFileError, withFileLock, writeAll } from '../files/write-file.ts';
+import { LINE_BYTES_MAX, parseLine, readBackward, readForward } from './read-lines.ts';
 import { withFile } from './session-file.ts';
 
 // Writes entries to the file.

@@ -1,6 +1,6 @@
 import { isQuipuError, QuipuError } from '../../base/errors.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { DocRow } from '../../engine/rows.ts';

@@ -1,4 +1,4 @@
-import { checkString } from '../../base/check-text.ts';
+import { checkString } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
 import { countLineBreaks } from './cut-text.ts';
 import { ColumnCap, OutputWindow } from './output-window.ts';

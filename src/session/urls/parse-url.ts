@@ -1,4 +1,4 @@
-import { checkString } from '../../base/check-text.ts';
+import { checkString } from '../../base/text.ts';
 import { QuipuError } from '../../base/errors.ts';
 
 type InternalUrl =

@@ -13,7 +13,7 @@ import type {
 } from '../../engine/adoption.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ContextRow } from '../../engine/rows.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { fillForCopy, keyOf } from './adoption-fixture.ts';
 import { describeWhen } from './describe-when.ts';
 import type { EngineTarget } from './engine-target.ts';

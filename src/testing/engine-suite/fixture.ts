@@ -14,7 +14,7 @@ import type {
 } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ContextMeta, ContextRow, PatchRow, TurnRow } from '../../engine/rows.ts';
-import { Encoding } from '../../format/encoding.ts';
+import { Encoding } from '../../format/turn-record.ts';
 import type { EngineOpening, EngineTarget } from './engine-target.ts';
 
 /** Opens a fresh store that is closed when the test is over, whatever its result. */

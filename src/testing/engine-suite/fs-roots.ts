@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { toContextId, toTurnId } from '../../base/brand.ts';
 import type { Hash, TurnId } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { describeWhen } from './describe-when.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {

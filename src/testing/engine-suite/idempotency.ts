@@ -5,7 +5,7 @@ import type { ContextId } from '../../base/brand.ts';
 import type { Batch, Committed } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
   append,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { toContextId, toTurnId } from '../../base/brand.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { describeWhen } from './describe-when.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {

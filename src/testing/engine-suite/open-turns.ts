@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { NO_TURN, toTurnId } from '../../base/brand.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
   append,

@@ -11,7 +11,7 @@ import type {
   PatchRow,
   TurnRow,
 } from '../../engine/rows.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { present, textOf } from './fixture.ts';
 
 const MANY = 1_000_000;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
   append,

@@ -1,12 +1,12 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { hexOf } from '../../base/hex.ts';
+import { hexOf } from '../../base/hash.ts';
 import type { AdoptedContext, Adoption, PatchEntry, TurnEntry } from '../../engine/adoption.ts';
 import { assertJsonText } from '../../engine/json-text.ts';
 import { assertName } from '../../engine/names.ts';
 import type { ContextRow, TurnRow } from '../../engine/rows.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { Draft } from './draft.ts';
 import type { ModelState } from './model-state.ts';
 

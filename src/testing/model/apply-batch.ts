@@ -3,7 +3,7 @@ import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Batch, Change, Committed, Idempotency, TurnAppend } from '../../engine/batch.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { idempotencyHash } from '../../format/idempotency.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { applyContext } from './apply-contexts.ts';
 import { applyFsRoot } from './apply-fs-roots.ts';
 import { applyBlob, applyDoc, applyLog } from './apply-records.ts';

@@ -2,7 +2,7 @@ import { NO_TURN } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { PatchAppend, TurnAppend, TurnDelta, TurnOpen, TurnSeal } from '../../engine/batch.ts';
 import type { PatchRow, TurnRow } from '../../engine/rows.ts';
-import { TurnFlag } from '../../format/turn-flags.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 import { applyFsRoot } from './apply-fs-roots.ts';
 import type { Draft } from './draft.ts';
 import type { ModelContext } from './model-state.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { countBlobs } from '../store-suite/fixture.ts';
 import type { StoreRig } from '../store-suite/fixture.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { BUNDLE, openWorkflows } from './fixture.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import type { Workflows } from '../../workflow/threads/workflows.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { one } from './bundle-source.ts';

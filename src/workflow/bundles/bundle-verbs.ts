@@ -1,8 +1,7 @@
 import { toHash, type Hash } from '../../base/brand.ts';
-import { kindOf } from '../../base/check-text.ts';
+import { encodeUtf8, kindOf } from '../../base/text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
 import { checkName } from '../home/documents.ts';
 import { BUNDLE_BYTES_MAX } from '../home/limits.ts';
 import type { WorkflowsHome } from '../home/workflows-home.ts';

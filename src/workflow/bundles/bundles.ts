@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';

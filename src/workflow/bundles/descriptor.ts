@@ -1,4 +1,4 @@
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { checkWhole } from '../home/check-input.ts';
 import { checkName, checkRole } from '../home/documents.ts';

@@ -1,4 +1,4 @@
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
 
 /** The part of JSON Schema that describes `meta`. `ref: true` marks texts that name artifacts. */

@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash, type Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { assertWellFormed, kindOf } from '../../base/check-text.ts';
+import { assertWellFormed, kindOf } from '../../base/text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { CONTENT_REFS_MAX, META_BYTES_MAX } from './limits.ts';

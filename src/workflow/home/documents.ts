@@ -1,5 +1,5 @@
 import { toHash, type Hash } from '../../base/brand.ts';
-import { checkLine, kindOf } from '../../base/check-text.ts';
+import { checkLine, kindOf } from '../../base/text.ts';
 import { invalid, QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { NAME_CHARS_MAX } from './limits.ts';

@@ -1,10 +1,9 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import type { Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { kindOf } from '../../base/check-text.ts';
+import { encodeUtf8, kindOf } from '../../base/text.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { ANCESTORS_MAX, DEPTH_MAX, ROUNDS_MAX, NODE_BYTES_MAX } from '../home/limits.ts';
 import { isThreadId } from '../home/workflows-home.ts';

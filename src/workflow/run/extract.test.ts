@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8 } from '../../base/text.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
 import { assertMeta, extractFenced, resolveRefs } from './extract.ts';
 

@@ -1,6 +1,6 @@
 import type { Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { BundleHost } from '../bundles/bundle-host.ts';
 import type { RoleDescriptor } from '../bundles/descriptor.ts';

@@ -1,4 +1,4 @@
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
 import { mustGetBundle, readBundleSource } from '../bundles/bundles.ts';
 import { checkSignal, checkText, checkWhole } from '../home/check-input.ts';

@@ -1,5 +1,5 @@
 import { toHash, type Hash } from '../../base/brand.ts';
-import { checkBounded, kindOf } from '../../base/check-text.ts';
+import { checkBounded, kindOf } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { mustGetBundle } from '../bundles/bundles.ts';

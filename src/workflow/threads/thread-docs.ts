@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import { kindOf } from '../../base/check-text.ts';
+import { kindOf } from '../../base/text.ts';
 import { parseObject, unreadable, isHash } from '../home/documents.ts';
 import { isThreadId, type ThreadId } from '../home/workflows-home.ts';
 

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../base/crc.ts';
-import { encodeUtf8 } from '../../../base/utf8.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import { parseCanonicalLine } from '../../../format/canonical-line.ts';
 import { NOTE_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';

@@ -1,14 +1,14 @@
 import { ALIAS_RECORD_BYTES } from '../../../format/alias-record.ts';
-import { isZero, toBuffer } from '../../../format/bytes.ts';
-import { isSealed } from '../../../format/crc-seal.ts';
+import { isSealed, isZero, toBuffer } from '../../../format/bytes.ts';
 import { PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
 import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
-import { corrupt } from '../disk/io-error.ts';
-import { ALIASES_FILE, PATCHES_FILE, TURNS_FILE, TYPES_FILE } from '../names.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import { typeLinesIn } from '../turns/type-table.ts';
 import type { Tails } from '../commit/tails.ts';
-import { breathe, type CopyJob } from './copy-job.ts';
+import { corrupt } from '../disk/io-error.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { ALIASES_FILE, PATCHES_FILE, TURNS_FILE, TYPES_FILE } from '../names.ts';
+import { typeLinesIn } from '../turns/type-table.ts';
+import { breathe } from './copy-job.ts';
+import type { CopyJob } from './copy-job.ts';
 
 // Tables of equal records, which only grow. Every record is checked while it is copied: a backup must not copy
 // damage that the next check would find too late. There is one exception to growing. The slot of an open turn is

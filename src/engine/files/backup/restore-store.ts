@@ -2,7 +2,7 @@ import { describeOwner } from '../owner/owner-note.ts';
 import { encodeFormatFile, frameSaltOf } from '../../../format/format-file.ts';
 import { resolve } from 'node:path';
 import { invalid, isQuipuError, QuipuError } from '../../../base/errors.ts';
-import { encodeUtf8 } from '../../../base/utf8.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';

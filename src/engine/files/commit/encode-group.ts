@@ -1,7 +1,7 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../base/crc.ts';
-import { encodeUtf8 } from '../../../base/utf8.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import { ALIAS_RECORD_BYTES, encodeAliasRecord } from '../../../format/alias-record.ts';
 import { type CollectedMap, encodeCollectedMap } from '../../../format/collected-map.ts';
 import { encodeDocDifference } from '../../../format/doc-difference.ts';

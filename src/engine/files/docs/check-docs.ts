@@ -1,6 +1,6 @@
 import { crc32 } from '../../../base/crc.ts';
 import { isQuipuError } from '../../../base/errors.ts';
-import { encodeUtf8 } from '../../../base/utf8.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import type { DocRecord } from '../../../format/doc-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { DOCS_FILE } from '../names.ts';

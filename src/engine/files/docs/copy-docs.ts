@@ -1,4 +1,4 @@
-import { encodeUtf8 } from '../../../base/utf8.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import { decodeDocRecord, DOC_HEADER_BYTES, docRecordLength } from '../../../format/doc-record.ts';
 import { decodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { corrupt } from '../disk/io-error.ts';

@@ -1,7 +1,7 @@
 import { isQuipuError } from '../../../base/errors.ts';
 import { decodeCheckpoint } from '../../../format/checkpoint.ts';
 import { decodeFormatFile } from '../../../format/format-file.ts';
-import { decodeMark, MARK_BYTES } from '../../../format/mark.ts';
+import { decodeMark, MARK_BYTES } from '../../../format/journal-frame.ts';
 import { CHECKPOINT_FILES, type Checkpoint, type CheckpointBody } from './checkpoint-file.ts';
 import { FORMAT_FILE } from '../names.ts';
 import { SEGMENTS } from './journal.ts';

@@ -1,5 +1,8 @@
-import { encodeMark } from '../../../format/mark.ts';
-import { decodeFrameHeader, FRAME_HEADER_BYTES } from '../../../format/journal-frame.ts';
+import {
+  FRAME_HEADER_BYTES,
+  decodeFrameHeader,
+  encodeMark,
+} from '../../../format/journal-frame.ts';
 import type { IoFile } from '../../io.ts';
 import { closeAll } from '../disk/close-all.ts';
 import { toQuipuError, unknownOutcome } from '../disk/io-error.ts';

@@ -1,15 +1,17 @@
 import {
-  decodeFrameBody,
-  decodeFrameHeader,
   FRAME_ALIGN_BYTES,
   FRAME_HEADER_BYTES,
-  type JournalWrite,
+  MARK_BYTES,
+  decodeFrameBody,
+  decodeFrameHeader,
+  decodeMark,
 } from '../../../format/journal-frame.ts';
-import { decodeMark, MARK_BYTES } from '../../../format/mark.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { type JournalPlace, SEGMENTS } from './journal.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { writeAndSync } from '../disk/write-fully.ts';
+import { SEGMENTS } from './journal.ts';
+import type { JournalPlace } from './journal.ts';
 
 // Reads the journal back after a crash. A missing or torn frame ends the journal. That is right only if it was the
 // last frame written. When anything shows that a later frame was durable once (a frame with a higher number, or the

@@ -1,17 +1,19 @@
 import { crc32 } from '../../../base/crc.ts';
 import {
-  sealFrameHeader,
-  encodeFrame,
   FRAME_ALIGN_BYTES,
   FRAME_HEADER_BYTES,
-  type JournalWrite,
+  encodeFrame,
+  encodeJournalWrite,
+  encodedWriteLength,
+  sealFrameHeader,
 } from '../../../format/journal-frame.ts';
-import { encodedWriteLength, encodeJournalWrite } from '../../../format/journal-write.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { IoFile } from '../../io.ts';
-import { type JournalPlace, SEGMENTS } from './journal.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { writeFully } from '../disk/write-fully.ts';
 import { syncFile } from '../disk/sync-failure.ts';
+import { writeFully } from '../disk/write-fully.ts';
+import { SEGMENTS } from './journal.ts';
+import type { JournalPlace } from './journal.ts';
 
 // The changes that a backup makes to files already in use, as one frame in the journal of the copy. A checkpoint
 // that points at the frame makes all of them true at once.

@@ -1,5 +1,5 @@
 import { crc32 } from '../../../base/crc.ts';
-import { decodeUtf8 } from '../../../base/utf8.ts';
+import { decodeUtf8 } from '../../../base/text.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 import { NOT_WRITTEN, openDamaged } from './salvage-log.ts';
 import { EXTENTS_FOLDER, extentsFile, logOfExtents } from '../names.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from '../../../base/crc.ts';
-import { encodeUtf8 } from '../../../base/utf8.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
 import { EMPTY_LOG, type LogState } from '../../plan/log-state.ts';

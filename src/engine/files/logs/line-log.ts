@@ -1,5 +1,5 @@
 import { crc32 } from '../../../base/crc.ts';
-import { decodeUtf8 } from '../../../base/utf8.ts';
+import { decodeUtf8 } from '../../../base/text.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 import type { LogState } from '../../plan/log-state.ts';
 import { isName } from '../../names.ts';

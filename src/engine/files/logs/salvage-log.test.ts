@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { crc32 } from '../../../base/crc.ts';
-import { encodeUtf8 } from '../../../base/utf8.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
 import { cutFiles, flipBytes } from '../../../testing/disk/damage.ts';
 import type { Damage } from '../../../testing/disk/damage.ts';

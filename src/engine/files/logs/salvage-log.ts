@@ -1,5 +1,5 @@
 import { crc32 } from '../../../base/crc.ts';
-import { decodeUtf8 } from '../../../base/utf8.ts';
+import { decodeUtf8 } from '../../../base/text.ts';
 import { LOG_EXTENT_BYTES, decodeLogExtent } from '../../../format/log-extent.ts';
 import type { LogExtent } from '../../../format/log-extent.ts';
 import type { LogDamage, SalvagedLog } from '../../rows.ts';

@@ -1,14 +1,13 @@
+import type { Hash } from '../../../base/brand.ts';
 import {
-  type BlobCodecNumber,
   BLOB_HEADER_BYTES,
   BLOB_OVERHEAD_BYTES,
   decodeBlobHeader,
 } from '../../../format/blob-record.ts';
-import { toBuffer } from '../../../format/bytes.ts';
-import { CRC_BYTES, isSealed } from '../../../format/crc-seal.ts';
-import { decodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
-import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
-import type { Hash } from '../../../base/brand.ts';
+import type { BlobCodecNumber } from '../../../format/blob-record.ts';
+import { CRC_BYTES, isSealed, toBuffer } from '../../../format/bytes.ts';
+import { OPEN_FILE_HEADER_BYTES, decodeFileHeader } from '../../../format/file-header.ts';
+import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
 
 export type PackItem =
   | { readonly kind: 'header'; readonly bulk: boolean }

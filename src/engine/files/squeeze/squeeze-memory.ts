@@ -1,5 +1,5 @@
 import { compress } from '../../../base/compress.ts';
-import { copyInto } from '../../../base/copy-into.ts';
+import { copyInto } from '../../../format/bytes.ts';
 
 // Memory that the engine's thread and the compression thread share. A job lies in a slot: its state, its lengths,
 // its bytes and their compressed form. Jobs are numbered in order, and job n lies in slot n mod SLOTS. So the queue

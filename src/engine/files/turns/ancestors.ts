@@ -1,4 +1,4 @@
-import { stepTowards } from '../../../format/jump.ts';
+import { stepTowards } from '../../../format/turn-record.ts';
 import type { TurnRow } from '../../rows.ts';
 import type { StoredTurn } from '../../plan/stored-turn.ts';
 

@@ -1,14 +1,11 @@
 import { isCollected } from '../../../format/collected-map.ts';
-import { TurnFlag } from '../../../format/turn-flags.ts';
-import {
-  decodeTurnRecord,
-  TURN_RECORD_BYTES,
-  type TurnRecord,
-} from '../../../format/turn-record.ts';
-import { TURNS_FILE } from '../names.ts';
+import { TURN_RECORD_BYTES, TurnFlag, decodeTurnRecord } from '../../../format/turn-record.ts';
+import type { TurnRecord } from '../../../format/turn-record.ts';
 import type { Check } from '../check/check.ts';
-import { type Found, staleIndex } from '../check/findings.ts';
+import { staleIndex } from '../check/findings.ts';
+import type { Found } from '../check/findings.ts';
 import { eachRecord } from '../check/fixed-records.ts';
+import { TURNS_FILE } from '../names.ts';
 import { TurnLinks } from './turn-links.ts';
 
 const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;

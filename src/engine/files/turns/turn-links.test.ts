@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
-import { jumpsToGrandJump } from '../../../format/jump.ts';
+import { jumpsToGrandJump } from '../../../format/turn-record.ts';
 import type { TurnRecord } from '../../../format/turn-record.ts';
 import { TurnLinks } from './turn-links.ts';
 

@@ -1,4 +1,4 @@
-import { jumpsToGrandJump } from '../../../format/jump.ts';
+import { jumpsToGrandJump } from '../../../format/turn-record.ts';
 import type { TurnRecord } from '../../../format/turn-record.ts';
 
 // The facts to remember of each turn while the records are read in order: its depth and its jump. They take 8 bytes

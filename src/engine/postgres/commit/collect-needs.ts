@@ -1,5 +1,5 @@
 import { type Hash, NO_TURN } from '../../../base/brand.ts';
-import { hexOf } from '../../../base/hex.ts';
+import { hexOf } from '../../../base/hash.ts';
 import { forkKeyName } from '../../../format/fork-key.ts';
 import type { Adoption } from '../../adoption.ts';
 import type { Idempotency } from '../../batch.ts';

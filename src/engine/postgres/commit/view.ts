@@ -1,20 +1,21 @@
+import * as statements from './view-statements.ts';
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
-import { bytesToHash, hashToBytes } from '../../../base/hash.ts';
-import { hexOf } from '../../../base/hex.ts';
+import { bytesToHash, hashToBytes, hexOf } from '../../../base/hash.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import { idempotencyHash } from '../../../format/idempotency.ts';
-import { TurnFlag } from '../../../format/turn-flags.ts';
+import { TurnFlag } from '../../../format/turn-record.ts';
 import type { Sql } from '../../../postgres/sql.ts';
 import type { CommittedView, DocState, FileKind, OpenTurn } from '../../plan/draft.ts';
 import type { LogState } from '../../plan/log-state.ts';
 import type { PreparedBatch } from '../../plan/planned.ts';
 import type { ContextMeta } from '../../rows.ts';
-import { type ContextColumns, toHeadRecord } from '../read/context-rows.ts';
+import { toHeadRecord } from '../read/context-rows.ts';
+import type { ContextColumns } from '../read/context-rows.ts';
 import { GET_DOC } from '../read/record-statements.ts';
-import { toTreeTurn, type TreeTurn, type TurnColumns } from '../read/turn-rows.ts';
+import { toTreeTurn } from '../read/turn-rows.ts';
+import type { TreeTurn, TurnColumns } from '../read/turn-rows.ts';
 import { collectNeeds } from './collect-needs.ts';
 import { Known } from './known.ts';
-import * as statements from './view-statements.ts';
 
 // The store as a group of batches finds it. Nothing moves meanwhile, or the group is planned again. Rows that the
 // batches are known to need are read at once. Other rows are read when a plan needs them.

@@ -1,6 +1,6 @@
 import { hashToBytes } from '../../../base/hash.ts';
 import { keyHashToBytes } from '../../../format/idempotency.ts';
-import { jumpDepth } from '../../../format/jump.ts';
+import { jumpDepth } from '../../../format/turn-record.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Draft, OpenDraft } from '../../plan/draft.ts';

@@ -1,12 +1,13 @@
+import * as statements from './records-statements.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
-import { bytesToHash } from '../../../base/hash.ts';
-import { hexOf } from '../../../base/hex.ts';
+import { bytesToHash, hexOf } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { DocEntry, PatchEntry, Records, Sha256Name, TurnEntry } from '../../adoption.ts';
 import type { DocRow } from '../../rows.ts';
-import { type PatchColumns, toPatchRow } from './record-reader.ts';
-import * as statements from './records-statements.ts';
-import { toTurnRow, type TurnColumns } from './turn-rows.ts';
+import { toPatchRow } from './record-reader.ts';
+import type { PatchColumns } from './record-reader.ts';
+import { toTurnRow } from './turn-rows.ts';
+import type { TurnColumns } from './turn-rows.ts';
 
 const PAGE_ROWS = 1024;
 

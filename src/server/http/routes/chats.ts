@@ -5,7 +5,7 @@ import { given } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';
 import type { Reply, Route } from '../route.ts';
 import { count } from '../schemas.ts';
-import { encodeUtf8 } from '../../../base/utf8.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 
 const params = z.strictObject({ id: chatId });
 const EXAMPLE_STATUS = {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { TurnId } from '../../../base/brand.ts';
 import { QuipuError, invalid } from '../../../base/errors.ts';
-import { decodeUtf8 } from '../../../base/utf8.ts';
+import { decodeUtf8 } from '../../../base/text.ts';
 import { assertPayloadFits } from '../../../context/payloads/encode-payload.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
 import { planSeal } from '../../../context/streams/plan-seal.ts';
 import type { OpenTurnRow } from '../../../engine/engine.ts';
-import { Encoding } from '../../../format/encoding.ts';
+import { Encoding } from '../../../format/turn-record.ts';
 import { headCondition } from '../conditions.ts';
 import { eventReply, resumeAt } from '../event-stream.ts';
 import type { SentEvent } from '../event-stream.ts';

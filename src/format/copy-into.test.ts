@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { copyInto } from './copy-into.ts';
+import { copyInto } from './bytes.ts';
 
 describe('copyInto', () => {
   const bytes = Uint8Array.from({ length: 100 }, (_, at) => at + 1);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { text } from '../../test/golden/arbitraries.ts';
 import { isQuipuError } from './errors.ts';
-import { decodeUtf8, encodeUtf8 } from './utf8.ts';
+import { decodeUtf8, encodeUtf8 } from './text.ts';
 
 const BAD = ['ff', 'c3', 'c0af', 'eda080', 'f4908080', '61e282'];
 

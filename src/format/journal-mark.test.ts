@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { safeNumber } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
-import { seal } from './crc-seal.ts';
-import { decodeMark, encodeMark } from './mark.ts';
+import { seal } from './bytes.ts';
+import { decodeMark, encodeMark } from './journal-frame.ts';
 
 const MARK_HEX = '514d524b000000000900000000000000c221113f';
 
