@@ -1,5 +1,5 @@
 import { NO_TURN } from '../base/brand.ts';
-import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import type { Hash, TurnId } from '../base/brand.ts';
 import type { Batch, Change, Committed } from '../engine/batch.ts';
 import type {
   BlobSource,
@@ -8,32 +8,28 @@ import type {
   ContextQuery,
   Engine,
   EngineCapabilities,
-  EngineStats,
   Found,
   OpenTurnRow,
   Progress,
-  Tips,
   Wanted,
 } from '../engine/engine.ts';
 import type {
-  BlobStat,
   ContextRow,
-  DocRow,
   FsRootRow,
-  HeadRow,
   LogDamage,
-  LogRow,
   PatchRow,
   SalvagedLog,
   TurnRow,
 } from '../engine/rows.ts';
 import type { Upkeep } from '../engine/upkeep.ts';
+import type { CallName, EngineMethod } from '../wire/calls.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { getInParts } from './get-in-parts.ts';
 import { getWhole, readPieces } from './read-remote-blob.ts';
 import type { BlobPiece } from './read-remote-blob.ts';
-import { RemoteUpkeep } from './remote-upkeep.ts';
+import { remoteUpkeep } from './remote-upkeep.ts';
 import { Requests } from './requests.ts';
+import { SentMethods } from './send-calls.ts';
 import type { Transport } from './transport.ts';
 
 /** The number of records that one call may ask for. Longer lists are put together from several calls. */
@@ -48,7 +44,7 @@ export interface RemoteEngineOptions {
  * The engine of a server, over any transport. After a lost connection reads are repeated, and commits when that is
  * safe.
  */
-export class RemoteEngine implements Engine {
+export class RemoteEngine extends SentMethods implements Engine {
   readonly capabilities: EngineCapabilities = {
     reopen: { missing: 'a client does not own the data' },
     reindex: true,
@@ -56,25 +52,21 @@ export class RemoteEngine implements Engine {
     collection: { missing: 'collections run where the data is' },
     adoption: { missing: 'a store is copied where its data is' },
   };
-  readonly upkeep: Upkeep = new RemoteUpkeep((...long) => this.runLong(...long));
+  readonly upkeep: Upkeep;
   readonly #feed: ChangeFeed;
   readonly #requests: Requests;
 
   constructor(transport: Transport, { timeoutMs }: RemoteEngineOptions) {
-    this.#feed = new ChangeFeed(transport);
-    this.#requests = new Requests(transport, timeoutMs, this.#feed);
+    const feed = new ChangeFeed(transport);
+    const requests = new Requests(transport, timeoutMs, feed);
+    super(requests);
+    this.#feed = feed;
+    this.#requests = requests;
+    this.upkeep = remoteUpkeep(requests);
   }
 
   commit(batch: Batch): Promise<Committed> {
     return this.#requests.commit(batch);
-  }
-
-  async hasBlob(hash: Hash): Promise<boolean> {
-    return this.#read('hasBlob', hash);
-  }
-
-  async statBlob(hash: Hash): Promise<BlobStat | undefined> {
-    return this.#read('statBlob', hash);
   }
 
   async getBlob(hash: Hash): Promise<Uint8Array | undefined> {
@@ -100,14 +92,6 @@ export class RemoteEngine implements Engine {
     return (await this.#requests.putBlob(source)) as BlobStored;
   }
 
-  async findBySha256(sha256: string): Promise<Hash | undefined> {
-    return this.#read('findBySha256', sha256);
-  }
-
-  async getTurn(id: TurnId): Promise<TurnRow | undefined> {
-    return this.#read('getTurn', id);
-  }
-
   async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
     const rows: TurnRow[] = [];
     for (let next = from; ;) {
@@ -122,21 +106,9 @@ export class RemoteEngine implements Engine {
     return depth < 0 ? undefined : this.#read('ancestorAt', turn, depth);
   }
 
-  async commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined> {
-    return this.#read('commonAncestor', a, b);
-  }
-
   async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
     const open = await this.#read<OpenTurnRow | undefined>('getOpenTurn', id);
     return open && { ...open, bytes: new Uint8Array(open.bytes) };
-  }
-
-  async getHead(id: ContextId): Promise<HeadRow | undefined> {
-    return this.#read('getHead', id);
-  }
-
-  async getContext(id: ContextId): Promise<ContextRow | undefined> {
-    return this.#read('getContext', id);
   }
 
   async listContexts(query: ContextQuery): Promise<ContextList> {
@@ -165,16 +137,8 @@ export class RemoteEngine implements Engine {
     return rows.toSorted((a, b) => a.seq - b.seq);
   }
 
-  async tips(): Promise<Tips> {
-    return this.#read('tips');
-  }
-
   async getMany(wanted: Wanted): Promise<Found> {
     return getInParts(wanted, (some) => this.#read('getMany', some));
-  }
-
-  async getLog(name: string): Promise<LogRow | undefined> {
-    return this.#read('getLog', name);
   }
 
   async readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
@@ -215,10 +179,6 @@ export class RemoteEngine implements Engine {
     return this.#listNames('listLogs', prefix, limit, after);
   }
 
-  async getDoc(name: string): Promise<DocRow | undefined> {
-    return this.#read('getDoc', name);
-  }
-
   async listDocs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {
     return this.#listNames('listDocs', prefix, limit, after);
   }
@@ -228,42 +188,25 @@ export class RemoteEngine implements Engine {
     return this.#feed.add(listener, missed);
   }
 
-  async stats(): Promise<EngineStats> {
-    return this.#read('stats');
-  }
-
-  async checkpoint(): Promise<void> {
-    await this.runLong('engine.checkpoint', []);
-  }
-
-  async reindex(progress?: Progress): Promise<void> {
-    await this.runLong('engine.reindex', [], progress);
-  }
-
   async close(): Promise<void> {
     await this.#requests.close();
   }
 
-  /** A call that only reads. */
-  async ask<T>(method: string, args: readonly unknown[]): Promise<T> {
-    return (await this.#requests.read(method, args)) as T;
-  }
-
-  /** A verb that changes something and must not run twice: it is sent once. */
-  async tell<T>(method: string, args: readonly unknown[]): Promise<T> {
-    return (await this.#requests.once(method, args)) as T;
+  /** A call that has no method here. */
+  async call<T>(name: CallName, args: readonly unknown[]): Promise<T> {
+    return (await this.#requests.call(name, args)) as T;
   }
 
   /** A call for work that takes longer than an answer may. */
-  async runLong(method: string, args: readonly unknown[], progress?: Progress): Promise<unknown> {
-    return this.#requests.runLong(method, args, progress);
+  async work<T>(name: CallName, args: readonly unknown[], progress?: Progress): Promise<T> {
+    return (await this.#requests.runLong(name, args, progress)) as T;
   }
 
-  async #read<T>(name: string, ...args: readonly unknown[]): Promise<T> {
-    return this.ask(`engine.${name}`, args);
+  async #read<T>(method: EngineMethod, ...args: readonly unknown[]): Promise<T> {
+    return this.call(`engine.${method}`, args);
   }
 
-  async #readOfTurns<T>(name: string, turns: readonly TurnId[]): Promise<T[]> {
+  async #readOfTurns<T>(name: EngineMethod, turns: readonly TurnId[]): Promise<T[]> {
     const rows: T[] = [];
     for (let at = 0; at < turns.length; at += RECORDS_MAX) {
       rows.push(...(await this.#read<T[]>(name, turns.slice(at, at + RECORDS_MAX))));

@@ -1,38 +1,29 @@
 import { setTimeout } from 'node:timers/promises';
 import { QuipuError } from '../base/errors.ts';
 import type {
-  DispatchReport,
-  NewEvent,
-  NewSubscription,
   OpenQueueOptions,
-  PeekOptions,
-  PopOptions,
   Queue,
   QueueEvent,
   QueueFollowOptions,
-  QueueInfo,
-  QueueSummary,
   Queues,
-  Subscription,
 } from '../queue/queue.ts';
+import { QUEUE_METHODS } from '../wire/calls.ts';
+import type { QueueMethod } from '../wire/calls.ts';
 import type { RemoteEngine } from './remote-engine.ts';
 
 /** The interval at which a remote follower looks for new events. */
 const POLL_MS = 250;
 
-type Asker = Pick<RemoteEngine, 'ask' | 'tell'>;
+type Caller = Pick<RemoteEngine, 'call'>;
 
 /** The queues of a server. A push is sent once: when its answer is lost, its outcome is unknown. */
-export function remoteQueues(engine: Asker): Queues {
+export function remoteQueues(engine: Caller): Queues {
   return {
     async open(name: string, { create = true }: OpenQueueOptions = {}): Promise<Queue> {
-      // Creating a queue that exists does nothing, so the call may be repeated.
-      await engine.ask(create ? 'queues.create' : 'queues.info', [name]);
-      return new RemoteQueue(engine, name);
+      await engine.call(create ? 'queues.create' : 'queues.info', [name]);
+      return remoteQueue(engine, name);
     },
-    async list(): Promise<QueueSummary[]> {
-      return engine.ask('queues.list', []);
-    },
+    list: () => engine.call('queues.list', []),
     async work(): Promise<void> {
       const message =
         'a client runs no handlers; open the postgres:// address of the database where they are to run';
@@ -44,66 +35,37 @@ export function remoteQueues(engine: Asker): Queues {
   };
 }
 
-class RemoteQueue implements Queue {
-  readonly #engine: Asker;
-  readonly #name: string;
+/** Each method of a queue is the call of that name, with the name of the queue before its arguments. */
+function remoteQueue(engine: Caller, name: string): Queue {
+  const sends = QUEUE_METHODS.map((method) => [
+    method,
+    (...args: readonly unknown[]) => engine.call(`queues.${method}`, [name, ...args]),
+  ]);
+  const sent = Object.fromEntries(sends) as Pick<Queue, QueueMethod>;
+  return { ...sent, follow: (options) => follow(sent, options) };
+}
 
-  constructor(engine: Asker, name: string) {
-    this.#engine = engine;
-    this.#name = name;
-  }
-
-  async push(event: NewEvent): Promise<number> {
-    return this.#engine.tell('queues.push', [this.#name, event]);
-  }
-
-  async pushBatch(events: readonly NewEvent[]): Promise<number[]> {
-    return this.#engine.tell('queues.pushBatch', [this.#name, events]);
-  }
-
-  async pop(consumer: string, options: PopOptions): Promise<QueueEvent[]> {
-    // Repeating an acknowledgement changes nothing.
-    return this.#engine.ask('queues.pop', [this.#name, consumer, options]);
-  }
-
-  async peek(options: PeekOptions): Promise<QueueEvent[]> {
-    return this.#engine.ask('queues.peek', [this.#name, options]);
-  }
-
-  async subscribe(subscription: NewSubscription): Promise<Subscription> {
-    return this.#engine.tell('queues.subscribe', [this.#name, subscription]);
-  }
-
-  async unsubscribe(consumer: string): Promise<void> {
-    await this.#engine.tell('queues.unsubscribe', [this.#name, consumer]);
-  }
-
-  async info(): Promise<QueueInfo> {
-    return this.#engine.ask('queues.info', [this.#name]);
-  }
-
-  async dispatch(): Promise<DispatchReport> {
-    return this.#engine.ask('queues.dispatch', [this.#name]);
-  }
-
-  async *follow(options: QueueFollowOptions = {}): AsyncGenerator<QueueEvent, void, undefined> {
-    const { signal, filter } = options;
-    let lastEventId = options.lastEventId ?? 0;
-    const isOver = (): boolean => signal?.aborted === true;
-    while (!isOver()) {
-      const events = await this.peek({ lastEventId, ...(filter !== undefined && { filter }) });
-      for (const event of events) {
-        if (isOver()) return;
-        yield event;
-        lastEventId = event.id;
-      }
-      if (events.length > 0) continue;
-      try {
-        await setTimeout(POLL_MS, undefined, signal === undefined ? {} : { signal });
-      } catch {
-        // The caller aborted.
-        return;
-      }
+/** Looks for new events at intervals. */
+async function* follow(
+  queue: Pick<Queue, 'peek'>,
+  options: QueueFollowOptions = {},
+): AsyncGenerator<QueueEvent, void, undefined> {
+  const { signal, filter } = options;
+  let lastEventId = options.lastEventId ?? 0;
+  const isOver = (): boolean => signal?.aborted === true;
+  while (!isOver()) {
+    const events = await queue.peek({ lastEventId, ...(filter !== undefined && { filter }) });
+    for (const event of events) {
+      if (isOver()) return;
+      yield event;
+      lastEventId = event.id;
+    }
+    if (events.length > 0) continue;
+    try {
+      await setTimeout(POLL_MS, undefined, signal === undefined ? {} : { signal });
+    } catch {
+      // The caller aborted.
+      return;
     }
   }
 }

@@ -1,64 +1,34 @@
-import type { Hash } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
-import type { Records } from '../engine/adoption.ts';
-import type { Progress } from '../engine/progress.ts';
-import type {
-  BackupReport,
-  CheckOptions,
-  CheckReport,
-  Collection,
-  LineErasure,
-  Upkeep,
-} from '../engine/upkeep.ts';
+import type { CheckReport, Upkeep } from '../engine/upkeep.ts';
+import type { Requests } from './requests.ts';
+import { sends } from './send-calls.ts';
 
-/** Runs long work where the data is. */
-export type RunLong = (
-  method: string,
-  args: readonly unknown[],
-  progress?: Progress,
-) => Promise<unknown>;
-
-export class RemoteUpkeep implements Upkeep {
-  readonly records: Records = {
-    turns: noCopies,
-    patches: noCopies,
-    docs: noCopies,
-    sha256Names: refuseCopies,
-    erased: refuseCopies,
+/** The maintenance of a store, done where the data is. */
+export function remoteUpkeep(requests: Requests): Upkeep {
+  return {
+    records: {
+      turns: noCopies,
+      patches: noCopies,
+      docs: noCopies,
+      sha256Names: refuseCopies,
+      erased: refuseCopies,
+    },
+    adopt: noCopies,
+    startCollection: noCollection,
+    check: async ({ repair, progress }) =>
+      (await requests.runLong('upkeep.check', [repair], progress)) as CheckReport,
+    eraseBlob: sends(requests, 'upkeep.eraseBlob'),
+    eraseLines: sends(requests, 'upkeep.eraseLines'),
+    // `to` is a folder on the server's machine.
+    backup: sends(requests, 'upkeep.backup'),
   };
-  readonly #run: RunLong;
+}
 
-  constructor(run: RunLong) {
-    this.#run = run;
-  }
-
-  async startCollection(): Promise<Collection> {
-    throw new QuipuError('UNSUPPORTED', 'a collection runs where the data is; call maintain.gc', {
-      what: 'collection',
-      found: 'a client',
-    });
-  }
-
-  async check({ repair, progress }: CheckOptions): Promise<CheckReport> {
-    return (await this.#run('upkeep.check', [repair], progress)) as CheckReport;
-  }
-
-  async eraseBlob(hash: Hash): Promise<void> {
-    await this.#run('upkeep.eraseBlob', [hash]);
-  }
-
-  async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
-    await this.#run('upkeep.eraseLines', [log, erasures]);
-  }
-
-  /** `to` is a folder on the server's machine. */
-  async backup(to: string, progress?: Progress): Promise<BackupReport> {
-    return (await this.#run('upkeep.backup', [to], progress)) as BackupReport;
-  }
-
-  async adopt(): Promise<void> {
-    refuseCopies();
-  }
+async function noCollection(): Promise<never> {
+  throw new QuipuError('UNSUPPORTED', 'a collection runs where the data is; call maintain.gc', {
+    what: 'collection',
+    found: 'a client',
+  });
 }
 
 async function noCopies(): Promise<never> {

@@ -4,6 +4,8 @@ import type { Batch, Committed } from '../engine/batch.ts';
 import type { BlobSource } from '../engine/engine.ts';
 import type { Progress } from '../engine/progress.ts';
 import type { ChangeFeed } from './change-feed.ts';
+import { rowOf } from '../wire/calls.ts';
+import type { CallName } from '../wire/calls.ts';
 import { isOutcomeUnknown, outcomeUnknown } from './outcome.ts';
 import { keyScope, repetitionOf, splitBlobs } from './plan-commit.ts';
 import { isPassing, tryAgain, withRetries } from './retry.ts';
@@ -28,16 +30,10 @@ export class Requests {
     this.#feed = feed;
   }
 
-  /** A call that only reads. */
-  async read(method: string, args: readonly unknown[]): Promise<unknown> {
-    this.assertOpen(method);
-    return this.#send(method, args, true);
-  }
-
-  /** A call that changes something. After a lost connection its outcome is unknown, so it is not repeated. */
-  async once(method: string, args: readonly unknown[]): Promise<unknown> {
-    this.assertOpen(method);
-    return this.#send(method, args, false);
+  /** A call with one answer. If its answer is lost, it is sent again, unless its row says `once`. */
+  async call(name: CallName, args: readonly unknown[]): Promise<unknown> {
+    this.assertOpen(name);
+    return this.#send(name, args, rowOf(name).once !== true);
   }
 
   async commit(given: Batch): Promise<Committed> {
@@ -67,7 +63,7 @@ export class Requests {
    * answers.
    */
   async runLong(
-    method: string,
+    method: CallName,
     args: readonly unknown[],
     progress: Progress = () => undefined,
   ): Promise<unknown> {
@@ -104,7 +100,7 @@ export class Requests {
   }
 
   async #awaitResult(
-    method: string,
+    method: CallName,
     args: readonly unknown[],
     progress: Progress,
   ): Promise<unknown> {
@@ -157,7 +153,7 @@ export class Requests {
     }
   }
 
-  async #send(method: string, args: readonly unknown[], repeatable: boolean): Promise<unknown> {
+  async #send(method: CallName, args: readonly unknown[], repeatable: boolean): Promise<unknown> {
     const begunAt = Date.now();
     this.#underway.enter();
     try {
@@ -170,7 +166,7 @@ export class Requests {
     }
   }
 
-  #call(method: string, args: readonly unknown[], timeoutMs: number): Promise<unknown> {
+  #call(method: CallName, args: readonly unknown[], timeoutMs: number): Promise<unknown> {
     const { ready } = this.#feed;
     if (ready === undefined) return this.#transport.call(method, args, { timeoutMs });
     // Listeners must hear of the effects of this request.

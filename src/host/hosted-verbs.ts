@@ -1,26 +1,26 @@
-import { remoteVerbs } from '../client/remote-verbs.ts';
 import type { RemoteEngine } from '../client/remote-engine.ts';
+import { remoteVerbs } from '../client/remote-verbs.ts';
 import { readPage } from '../context/turns/read-pages.ts';
 import type { StoreElsewhere } from '../store/store-elsewhere.ts';
+import { forwarding } from './forwarding.ts';
 import type { Host } from './host.ts';
+import type { OwnedStore } from './owned-store.ts';
 
 /** Verbs that need the data at hand. They run here once this process owns the data, and in the owner until then. */
 export function hostedVerbs(host: Host, remote: RemoteEngine): StoreElsewhere {
   const there = remoteVerbs(remote);
+  return forwarding(
+    () => (host.owned === undefined ? there : verbsOf(host.owned)),
+    ['readPage', 'gc', 'retain', 'eraseTurn', 'eraseBlob'],
+  );
+}
+
+function verbsOf({ engine, store: { maintain, contexts, blobs } }: OwnedStore): StoreElsewhere {
   return {
-    readPage: (request, read) =>
-      host.owned === undefined
-        ? there.readPage(request, read)
-        : readPage(host.owned.engine, request, read),
-    gc: (options) => (host.owned?.store.maintain ?? there).gc(options),
-    retain: (policy, options) => (host.owned?.store.maintain ?? there).retain(policy, options),
-    eraseTurn: (turn, options) =>
-      host.owned === undefined
-        ? there.eraseTurn(turn, options)
-        : host.owned.store.contexts.erase(turn, options),
-    eraseBlob: (ref, options) =>
-      host.owned === undefined
-        ? there.eraseBlob(ref, options)
-        : host.owned.store.blobs.erase(ref, options),
+    readPage: (request, read) => readPage(engine, request, read),
+    gc: (options) => maintain.gc(options),
+    retain: (policy, options) => maintain.retain(policy, options),
+    eraseTurn: (turn, options) => contexts.erase(turn, options),
+    eraseBlob: (ref, options) => blobs.erase(ref, options),
   };
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { invalid } from '../../base/errors.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { NAME_BYTES_MAX } from '../../wire/limits.ts';
 
@@ -48,12 +47,3 @@ export const shortText: z.ZodType<string> = z
   .string()
   .refine(takesAtMost(NAME_BYTES_MAX), `takes at most ${NAME_BYTES_MAX} bytes`)
   .refine(isWellFormed, 'has a lone surrogate');
-
-/** Throws INVALID that names the argument. The input is not changed, and is copied only where necessary. */
-export function parseArgs<T>(schema: z.ZodType<T>, args: unknown, method: string): T {
-  const result = schema.safeParse(args);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const place = issue === undefined ? '' : issue.path.map((part) => `[${String(part)}]`).join('');
-  throw invalid(`${method} arguments${place}`, `are wrong: ${issue?.message ?? 'not as expected'}`);
-}

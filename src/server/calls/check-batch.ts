@@ -25,7 +25,6 @@ import {
   contextId,
   count,
   hash,
-  parseArgs,
   sha256,
   shortText,
   text,
@@ -107,18 +106,13 @@ const batchFields = {
   logs: z.array(logs).optional(),
   docs: z.array(z.strictObject(doc)).optional(),
 } satisfies Fields<Batch>;
-const schema = z.tuple([z.strictObject(batchFields)]) as unknown as z.ZodType<[Batch]>;
+export const batch: z.ZodType<Batch> = z.strictObject(batchFields) as unknown as z.ZodType<Batch>;
 
 /**
- * Turns a batch from outside into one that the engine may trust. Every hash matches its bytes and every size matches
+ * Turns a batch from outside, of the right shape, into one that the engine may trust. Every hash matches its bytes and every size matches
  * its blob. The store can keep every text and name, and `identity` may write them.
  */
-export async function checkBatch(
-  engine: Engine,
-  args: readonly unknown[],
-  identity: Identity,
-): Promise<Batch> {
-  const [batch] = parseArgs(schema, args, 'engine.commit');
+export async function checkBatch(engine: Engine, batch: Batch, identity: Identity): Promise<Batch> {
   if (batch.idempotency?.key === '') throw invalid('key', 'is empty');
   const sizes = checkBlobs(batch.blobs ?? []);
   for (const change of batch.logs ?? []) {

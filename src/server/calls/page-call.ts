@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { CheckedRead } from '../../context/check-input.ts';
 import type { TurnView } from '../../context/patches/apply-patches.ts';
 import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/turns/loaded-page.ts';
@@ -7,34 +6,18 @@ import type { Engine } from '../../engine/engine.ts';
 import type { ByteParts } from '../../wire/byte-parts.ts';
 import { TurnPacker } from '../../wire/packed-turns.ts';
 import type { PackedOverlay, PackedPage } from '../../wire/packed-turns.ts';
-import { answer } from './answer.ts';
-import type { NamedHandler } from './answer.ts';
-import type { AnswerHandler } from './call-handler.ts';
-import { contextId, count, limit, turnId } from './check-args.ts';
 
 /** Payload bytes of one page, so that the page with its records fits a frame. The cursor continues from there. */
 const PAGE_BYTES_MAX = 33_554_432;
 
-const request = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('last'), context: contextId, n: limit }),
-  z.strictObject({ kind: z.literal('before'), context: contextId, turn: turnId, n: limit }),
-  z.strictObject({ kind: z.literal('range'), context: contextId, from: count, to: count }),
-  z.strictObject({ kind: z.literal('chain'), tip: turnId, from: count, to: count }),
-]) as unknown as z.ZodType<PageRequest>;
-const read = z.strictObject({
-  payload: z.union([z.boolean(), count]),
-  as: z.union([z.literal(['latest', 'original']), count]),
-  maxBytes: count,
-}) as unknown as z.ZodType<CheckedRead>;
-
-/** Answers with the head, records, patches and payloads of a page at once. */
-export function pageCall(engine: Engine): NamedHandler<AnswerHandler> {
-  const args = z.tuple([request, read]);
-  return answer('contexts.page', { needs: 'read', args }, async ([asked, how]) => {
-    const { payload, as } = how;
-    const maxBytes = Math.min(how.maxBytes, PAGE_BYTES_MAX);
-    return packPage(await readPage(engine, asked, { payload, as, maxBytes }));
-  });
+/** The head, records, patches and payloads of a page at once. */
+export async function packedPage(
+  engine: Engine,
+  request: PageRequest,
+  { payload, as, ...read }: CheckedRead,
+): Promise<PackedPage<ByteParts>> {
+  const maxBytes = Math.min(read.maxBytes, PAGE_BYTES_MAX);
+  return packPage(await readPage(engine, request, { payload, as, maxBytes }));
 }
 
 function packPage({ turns, headDepth, cursor, nextDepth }: LoadedPage): PackedPage<ByteParts> {

@@ -1,9 +1,5 @@
-import { z } from 'zod';
 import { Bell } from '../../base/bell.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { Caller, StreamHandler } from './call-handler.ts';
-import { stream } from './answer.ts';
-import type { NamedHandler } from './answer.ts';
 import { ChangeQueue } from './change-queue.ts';
 
 /** Unsent changes. A reader that lags further behind is cut off, and must read the store itself when it is back. */
@@ -13,15 +9,9 @@ const QUEUE_BYTES_MAX = 8_388_608;
  * The first item is `{ live: true }`: every commit after this item was sent will be reported. Each later item is `{
  * changes }`, all changes since the item before.
  */
-export function subscribeCall(engine: Engine): NamedHandler<StreamHandler> {
-  return stream('engine.subscribe', { needs: 'read', args: z.tuple([]) }, (_, caller) =>
-    tellChanges(engine, caller),
-  );
-}
-
-async function* tellChanges(
+export async function* tellChanges(
   engine: Engine,
-  { signal }: Caller,
+  signal: AbortSignal,
 ): AsyncGenerator<unknown, void, undefined> {
   const bell = new Bell();
   const queue = new ChangeQueue(QUEUE_BYTES_MAX);

@@ -1,0 +1,46 @@
+import type { Engine } from '../engine/engine.ts';
+import type { Progress } from '../engine/progress.ts';
+import { ENGINE_METHODS, rowOf } from '../wire/calls.ts';
+import type { CallName, EngineMethod } from '../wire/calls.ts';
+import type { Requests } from './requests.ts';
+
+/** A function that sends its arguments as a call. Work takes a function for its progress after them. */
+export function sends<Method>(requests: Requests, call: CallName): Method {
+  const { kind, args } = rowOf(call);
+  const send = (...given: readonly unknown[]): Promise<unknown> => requests.call(call, given);
+  const work = (...given: readonly unknown[]): Promise<unknown> =>
+    requests.runLong(call, given.slice(0, args.length), given[args.length] as Progress);
+  return (kind === 'work' ? work : send) as Method;
+}
+
+/** The methods of the engine that take more than one call, or something beside it. `RemoteEngine` has them itself. */
+type OwnMethod =
+  | 'commit'
+  | 'readBlob'
+  | 'putBlob'
+  | 'walkBack'
+  | 'ancestorAt'
+  | 'getOpenTurn'
+  | 'listContexts'
+  | 'getPatches'
+  | 'getFsRoots'
+  | 'getMany'
+  | 'readLog'
+  | 'salvageLog'
+  | 'listLogs'
+  | 'listDocs'
+  | 'subscribe';
+
+class Sent {
+  constructor(requests: Requests) {
+    const methods = this as Record<string, unknown>;
+    for (const method of ENGINE_METHODS) {
+      if (!(method in methods)) methods[method] = sends(requests, `engine.${method}`);
+    }
+  }
+}
+
+/** Has every other method of the engine, each as the call of its name. */
+export const SentMethods: new (
+  requests: Requests,
+) => Pick<Engine, Exclude<EngineMethod, OwnMethod>> = Sent as never;

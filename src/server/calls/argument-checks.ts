@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { invalid } from '../../base/errors.ts';
+import type { CheckedRead } from '../../context/check-input.ts';
+import type { EraseOptions } from '../../context/contexts.ts';
+import type { PageRequest } from '../../context/turns/loaded-page.ts';
+import type { Batch } from '../../engine/batch.ts';
+import type { BlobSource, ContextQuery, Wanted } from '../../engine/engine.ts';
+import type { LineErasure } from '../../engine/upkeep.ts';
+import type { GcOptions } from '../../maintain/gc-report.ts';
+import type { RetentionPolicy } from '../../maintain/retention.ts';
+import type { NewEvent, NewSubscription, PeekOptions, PopOptions } from '../../queue/queue.ts';
+import type { BlobEraseOptions } from '../../store/blobs.ts';
+import { rowOf } from '../../wire/calls.ts';
+import type { ArgumentKind, CALLS, CallName } from '../../wire/calls.ts';
+import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../../wire/limits.ts';
+import { RECORDS_MAX, contextId, count, hash, limit, sha256, text, turnId } from './check-args.ts';
+import { batch } from './check-batch.ts';
+
+// The checks of the arguments of calls, by kind of argument. Every argument from outside is checked once, before
+// anything is done.
+
+/** The type of each kind of argument once it is checked. */
+interface Checked {
+  readonly batch: Batch;
+  readonly blobEraseOptions: BlobEraseOptions;
+  readonly boolean: boolean;
+  readonly context: ContextId;
+  readonly contextQuery: ContextQuery;
+  readonly count: number;
+  readonly eraseOptions: EraseOptions;
+  readonly erasures: readonly LineErasure[];
+  readonly event: NewEvent;
+  readonly events: readonly NewEvent[];
+  readonly gcOptions: GcOptions;
+  readonly hash: Hash;
+  readonly limit: number;
+  readonly pageRead: CheckedRead;
+  readonly pageRequest: PageRequest;
+  readonly path: string;
+  readonly peekOptions: PeekOptions;
+  readonly popOptions: PopOptions;
+  readonly putOptions: Pick<BlobSource, 'sha256'>;
+  readonly retention: RetentionPolicy;
+  readonly sha256: string;
+  readonly subscription: NewSubscription;
+  readonly text: string;
+  readonly 'text?': string | undefined;
+  readonly turn: TurnId;
+  readonly turns: readonly TurnId[];
+  readonly wanted: Wanted;
+}
+
+type CheckedList<Kinds extends readonly ArgumentKind[]> = {
+  -readonly [Place in keyof Kinds]: Checked[Kinds[Place]];
+};
+
+/** The arguments of a call once they are checked. */
+export type ArgumentsOf<Name extends CallName> = CheckedList<(typeof CALLS)[Name]['args']>;
+
+const amount = z.number().min(0);
+const eraseOptions = z.strictObject({ reason: text, everywhere: z.boolean().optional() });
+const need = z.strictObject({ kind: text, id: text });
+const event = z.strictObject({ source: text, type: text, subtype: text.nullish(), content: text });
+const page = {
+  lastEventId: count,
+  limit: count.optional(),
+  maxBytes: z.int().min(1).optional(),
+};
+
+const CHECKS: { readonly [Kind in ArgumentKind]: z.ZodType } = {
+  batch,
+  blobEraseOptions: eraseOptions.extend({ letGo: z.array(need).max(100).optional() }),
+  boolean: z.boolean(),
+  context: contextId,
+  contextQuery: z.strictObject({
+    label: text.optional(),
+    kind: text.optional(),
+    limit,
+    cursor: text.optional(),
+  }),
+  count,
+  eraseOptions,
+  erasures: z.array(z.strictObject({ line: count, text })),
+  event,
+  events: z.array(event),
+  gcOptions: z.strictObject({
+    dryRun: z.boolean().optional(),
+    graceMs: amount.optional(),
+    all: z.boolean().optional(),
+  }),
+  hash,
+  limit,
+  pageRead: z.strictObject({
+    payload: z.union([z.boolean(), count]),
+    as: z.union([z.literal(['latest', 'original']), count]),
+    maxBytes: count,
+  }),
+  pageRequest: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('last'), context: contextId, n: limit }),
+    z.strictObject({ kind: z.literal('before'), context: contextId, turn: turnId, n: limit }),
+    z.strictObject({ kind: z.literal('range'), context: contextId, from: count, to: count }),
+    z.strictObject({ kind: z.literal('chain'), tip: turnId, from: count, to: count }),
+  ]),
+  path: z.string().min(1).max(4096),
+  peekOptions: z.strictObject({ ...page, filter: text.optional() }),
+  popOptions: z.strictObject({ ...page, fence: count.optional() }),
+  putOptions: z.strictObject({ sha256: z.boolean() }),
+  retention: z.strictObject({
+    maxAgeMs: amount.optional(),
+    maxBytes: amount.optional(),
+    label: text.optional(),
+    keep: count.optional(),
+  }),
+  sha256,
+  subscription: z.strictObject({ consumer: text, handler: text, filter: text.nullish() }),
+  text,
+  'text?': text.optional(),
+  turn: turnId,
+  turns: z.array(turnId).max(RECORDS_MAX),
+  wanted: z.strictObject({
+    contexts: z.array(contextId).max(MANY_CONTEXTS_MAX),
+    turns: z.array(turnId).max(MANY_RECORDS_MAX),
+    patches: z.array(count).max(MANY_RECORDS_MAX),
+  }),
+};
+
+/** The check of the arguments of a call. It throws INVALID that names the argument, and copies only where necessary. */
+export function checkOf<Name extends CallName>(
+  call: Name,
+): (args: readonly unknown[]) => ArgumentsOf<Name> {
+  const kinds = rowOf(call).args.map((kind) => CHECKS[kind]);
+  const schema = z.tuple(kinds as []) as unknown as z.ZodType<ArgumentsOf<Name>>;
+  return (args) => {
+    const result = schema.safeParse(args);
+    if (result.success) return result.data;
+    const [issue] = result.error.issues;
+    const place = issue === undefined ? '' : issue.path.map((part) => `[${String(part)}]`).join('');
+    throw invalid(`${call} arguments${place}`, `are wrong: ${issue?.message ?? 'not as expected'}`);
+  };
+}

@@ -1,0 +1,95 @@
+import type { Hash } from '../../base/brand.ts';
+import type { ContextList, ContextQuery, Engine } from '../../engine/engine.ts';
+import type { ContextRow, LogDamage, SalvagedLog } from '../../engine/rows.ts';
+import { ANSWER_BYTES } from './check-args.ts';
+
+// Reads whose answers can be longer than a message may be. Each gives as much as fits, and the client asks for the
+// rest.
+
+/** Rows and lines read at a time, so that large ones do not pile up before they are counted. */
+const STEP = 100;
+/** The size of one piece of a blob. The client asks for pieces one by one, so a slow reader holds nobody up. */
+const PIECE_BYTES_MAX = 1_048_576;
+
+/** Undefined when there is no such blob. `size` is the size of the whole blob. */
+export async function readPiece(
+  engine: Engine,
+  blob: Hash,
+  start: number,
+  wanted: number,
+): Promise<{ size: number; bytes: Uint8Array } | undefined> {
+  const stat = await engine.statBlob(blob);
+  if (stat === undefined) return undefined;
+  const { size } = stat;
+  const end = Math.min(start + Math.min(wanted, PIECE_BYTES_MAX), size);
+  if (size <= PIECE_BYTES_MAX) {
+    const whole = await engine.viewBlob(blob);
+    return whole && { size, bytes: whole.subarray(start, end) };
+  }
+  const pieces: Uint8Array[] = [];
+  if (start < end) {
+    for await (const piece of engine.readBlob(blob, start, end)) pieces.push(piece);
+  }
+  return { size, bytes: Buffer.concat(pieces) };
+}
+
+/** Gives fewer rows than asked for when their details are large. The cursor continues from there. */
+export async function listContexts(
+  engine: Engine,
+  { limit: most, ...query }: ContextQuery,
+): Promise<ContextList> {
+  const rows: ContextRow[] = [];
+  let bytes = 0;
+  let cursor = query.cursor;
+  do {
+    const step = Math.min(STEP, most - rows.length);
+    const page: ContextList = await engine.listContexts({
+      ...query,
+      ...(cursor !== undefined && { cursor }),
+      limit: step,
+    });
+    rows.push(...page.rows);
+    for (const { meta } of page.rows) bytes += JSON.stringify(meta).length;
+    cursor = page.cursor;
+  } while (cursor !== undefined && rows.length < most && bytes < ANSWER_BYTES);
+  return { rows, ...(cursor !== undefined && { cursor }) };
+}
+
+/** `more` says that the read stopped for the bytes, not at the end. */
+export async function readLog(
+  engine: Engine,
+  name: string,
+  from: number,
+  most: number,
+): Promise<{ lines: string[]; more: boolean }> {
+  const lines: string[] = [];
+  let bytes = 0;
+  while (lines.length < most) {
+    if (bytes >= ANSWER_BYTES) return { lines, more: true };
+    const step = Math.min(STEP, most - lines.length);
+    const read = await engine.readLog(name, from + lines.length, step);
+    for (const line of read) bytes += line.length;
+    lines.push(...read);
+    if (read.length < step) break;
+  }
+  return { lines, more: false };
+}
+
+export async function salvageLog(
+  engine: Engine,
+  name: string,
+  from: number,
+  most: number,
+): Promise<(SalvagedLog & { more: boolean }) | undefined> {
+  const page: (string | LogDamage)[] = [];
+  let bytes = 0;
+  for (;;) {
+    const step = Math.min(STEP, most - page.length);
+    const found = await engine.salvageLog(name, from + page.length, step);
+    if (found === undefined) return undefined;
+    for (const line of found.page) bytes += typeof line === 'string' ? line.length : STEP;
+    page.push(...found.page);
+    const isWhole = found.page.length < step || page.length === most;
+    if (isWhole || bytes >= ANSWER_BYTES) return { ...found, page, more: !isWhole };
+  }
+}
