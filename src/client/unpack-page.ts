@@ -1,5 +1,5 @@
 import type { Hash, TurnId } from '../base/brand.ts';
-import type { TurnView } from '../context/patches/apply-patches.ts';
+import type { TurnView } from '../context/turns/turn.ts';
 import type { LoadedPage, LoadedTurn } from '../context/turns/loaded-page.ts';
 import type { PatchRow, TurnRow } from '../engine/rows.ts';
 import { unpackTurns } from '../wire/packed-turns.ts';

@@ -1,8 +1,8 @@
 import { NO_TURN, toTurnId } from '../base/brand.ts';
 import type { TurnId } from '../base/brand.ts';
 import { invalid } from '../base/errors.ts';
-import type { ContextQuery } from '../engine/engine.ts';
 import { checkBounded, checkLine, kindOf } from '../base/text.ts';
+import type { ContextQuery } from '../engine/engine.ts';
 import type { AppendOptions, ListOptions, OpenTurnOptions, ReadOptions } from './contexts.ts';
 import {
   KEY_BYTES_MAX,
@@ -14,12 +14,13 @@ import {
   TYPE_BYTES_MAX,
   VERSION_MAX,
 } from './limits.ts';
+import type { PatchesInForce } from './turns/turn.ts';
 
 /** Read options with the defaults filled in. */
 export interface CheckedRead {
   /** A number: only payloads of at most this many bytes. */
   readonly payload: boolean | number;
-  readonly as: 'latest' | 'original' | number;
+  readonly as: PatchesInForce;
   readonly maxBytes: number;
 }
 
@@ -106,4 +107,13 @@ export function checkDepths(from: number, to: number): void {
 /** Checks an optional turn to begin after. */
 export function checkAfter(after: TurnId | undefined): TurnId {
   return after === undefined ? NO_TURN : toTurnId(after, true);
+}
+
+/** Returns the only item of a list, from a commit of one item. */
+export function only<T>(items: readonly T[]): T {
+  const [item] = items;
+  if (item === undefined || items.length !== 1) {
+    throw new TypeError(`expected one item, got ${items.length}`);
+  }
+  return item;
 }

@@ -1,8 +1,9 @@
 import { toContextId, toTurnId } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { ContextChange } from '../engine/batch.ts';
 import type { ContextMeta } from '../engine/rows.ts';
-import { checkKey, checkList } from './check-input.ts';
+import { checkKey, checkList, only } from './check-input.ts';
 import { checkDetails, mergeDetails } from './context-details.ts';
 import type { Context } from './context.ts';
 import type { ContextsWorld } from './contexts-world.ts';
@@ -14,10 +15,8 @@ import type {
   NewContext,
   Page,
 } from './contexts.ts';
-import { only } from './only.ts';
-import { noContext } from './turns/read-turns.ts';
-import { OneAtATime } from '../base/one-at-a-time.ts';
 import { StoredContext } from './stored-context.ts';
+import { noContext } from './turns/read-turns.ts';
 
 type ContextVerbs = Pick<Contexts, 'create' | 'fork' | 'get' | 'list' | 'update' | 'remove'>;
 

@@ -1,19 +1,18 @@
+import { Bell } from '../base/bell.ts';
 import { toContextId } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
-import { viewTurn } from '../context/patches/apply-patches.ts';
-import { Bell } from '../base/bell.ts';
-import { kindOf } from '../base/text.ts';
-import { LazyTurn } from '../context/turns/lazy-turn.ts';
 import type { Lifetime } from '../base/lifetime.ts';
-import { isOpen } from '../context/turns/read-turns.ts';
-import { StoredContext } from '../context/stored-context.ts';
+import { kindOf } from '../base/text.ts';
 import { StoredPatch } from '../context/patches/stored-patch.ts';
+import { StoredContext } from '../context/stored-context.ts';
+import { isOpen } from '../context/turns/read-turns.ts';
+import { LazyTurn, viewTurn } from '../context/turns/turn.ts';
 import type { Engine, Tips } from '../engine/engine.ts';
 import type { TurnRow } from '../engine/rows.ts';
+import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 import { PAGE_CONTEXTS, PAGE_RECORDS, planPage, readRecords, readRow } from './watch-page.ts';
 import type { Due, ReadRecords } from './watch-page.ts';
-import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 import { WatchPosition } from './watch-position.ts';
 import { WatchTrail } from './watch-trail.ts';
 

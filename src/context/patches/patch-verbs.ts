@@ -1,16 +1,15 @@
 import { toTurnId } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
-import { checkExpectedSeq } from '../check-input.ts';
 import { checkBounded } from '../../base/text.ts';
+import { checkExpectedSeq, only } from '../check-input.ts';
 import type { ContextsWorld } from '../contexts-world.ts';
 import type { Contexts, PatchOptions, TombstoneOptions } from '../contexts.ts';
-import { encodePayload } from '../payloads/encode-payload.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
-import { only } from '../only.ts';
+import { encodePayload } from '../payloads/encode-payload.ts';
+import { mustGetTurn } from '../turns/read-turns.ts';
 import type { Patch } from './patch.ts';
 import { planPatch } from './plan-patch.ts';
 import type { PatchPlan } from './plan-patch.ts';
-import { mustGetTurn } from '../turns/read-turns.ts';
 import { StoredPatch } from './stored-patch.ts';
 
 type PatchVerbs = Pick<Contexts, 'patch' | 'tombstone' | 'patches'>;

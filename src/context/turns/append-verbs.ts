@@ -1,11 +1,10 @@
 import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
+import { kindOf } from '../../base/text.ts';
 import type { Batch, BlobPut, TurnAppend } from '../../engine/batch.ts';
 import { Encoding } from '../../format/turn-record.ts';
-import { viewTurn } from '../patches/apply-patches.ts';
-import { checkKey, checkPlacement, checkType, checkVersion } from '../check-input.ts';
-import { kindOf } from '../../base/text.ts';
+import { checkKey, checkPlacement, checkType, checkVersion, only } from '../check-input.ts';
 import type { ContextsWorld } from '../contexts-world.ts';
 import type {
   AppendOptions,
@@ -14,16 +13,14 @@ import type {
   NewTurnHeader,
   OpenTurnOptions,
 } from '../contexts.ts';
-import { checkEncoding, encodePayload } from '../payloads/encode-payload.ts';
-import type { EncodedPayload, PayloadRules } from '../payloads/encode-payload.ts';
-import { LazyTurn } from './lazy-turn.ts';
-import { PageBytes } from './page-bytes.ts';
 import { BATCH_TURNS_MAX } from '../limits.ts';
 import { nameItem, namingItem } from '../name-item.ts';
-import { only } from '../only.ts';
+import { checkEncoding, encodePayload } from '../payloads/encode-payload.ts';
+import type { EncodedPayload, PayloadRules } from '../payloads/encode-payload.ts';
 import type { OpenTurn } from '../streams/open-turn.ts';
-import { mustGetTurn } from './read-turns.ts';
 import { StreamedTurn } from '../streams/streamed-turn.ts';
+import { mustGetTurn } from './read-turns.ts';
+import { LazyTurn, PageBytes, viewTurn } from './turn.ts';
 import type { Turn } from './turn.ts';
 
 type AppendVerbs = Pick<Contexts, 'append' | 'appendBatch' | 'open' | 'resume'>;

@@ -1,10 +1,8 @@
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import type { TurnView } from '../patches/apply-patches.ts';
 import type { CheckedRead } from '../check-input.ts';
 import type { TurnPage } from '../contexts.ts';
-import { LazyTurn } from './lazy-turn.ts';
-import { PageBytes } from './page-bytes.ts';
-import type { Turn } from './turn.ts';
+import { LazyTurn, PageBytes } from './turn.ts';
+import type { Turn, TurnView } from './turn.ts';
 
 // A page of turns as plain data, and the requests for one. A page that is read where the data is can travel as it is,
 // so that a page costs one round trip however many records and payloads it has.

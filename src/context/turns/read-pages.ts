@@ -3,7 +3,7 @@ import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow } from '../../engine/rows.ts';
-import type { TurnView } from '../patches/apply-patches.ts';
+import type { TurnView } from './turn.ts';
 import type { CheckedRead } from '../check-input.ts';
 import { keepNewest, keepOldest } from './cut-page.ts';
 import { PAGE_TURNS_MAX } from '../limits.ts';

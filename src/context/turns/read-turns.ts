@@ -5,13 +5,12 @@ import type { ErrorData } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { FsRootRow, HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
-import { applyPatches, viewErased, viewTurn } from '../patches/apply-patches.ts';
-import type { TurnView } from '../patches/apply-patches.ts';
 import type { CheckedRead } from '../check-input.ts';
+import { readTurnNote, turnNoteName } from '../streams/plan-seal.ts';
 import { toTurns } from './loaded-page.ts';
 import type { LoadedTurn } from './loaded-page.ts';
-import { readTurnNote, turnNoteName } from '../streams/plan-seal.ts';
-import type { Turn } from './turn.ts';
+import { applyPatches, viewErased, viewTurn } from './turn.ts';
+import type { Turn, TurnView } from './turn.ts';
 
 /** Payloads being fetched, each asked for once. */
 type Fetched = Map<Hash, Promise<Uint8Array | undefined>>;

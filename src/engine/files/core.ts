@@ -1,33 +1,37 @@
 import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
-import { type CollectedMap, isCollected, NOTHING_COLLECTED } from '../../format/collected-map.ts';
+import { BLOB_OVERHEAD_BYTES } from '../../format/blob-record.ts';
+import { NOTHING_COLLECTED, isCollected } from '../../format/collected-map.ts';
+import type { CollectedMap } from '../../format/collected-map.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
-import type { DeclaredType } from '../../format/type-line.ts';
 import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
+import type { DeclaredType } from '../../format/type-line.ts';
 import type { Tips } from '../engine.ts';
+import { Draft } from '../plan/draft.ts';
+import type { CommittedView, FileKind, LogState, OpenTurn, StoredTurn } from '../plan/draft.ts';
 import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../rows.ts';
-import { BlobReader } from './packs/blob-reader.ts';
-import { ErasedBlobs } from './packs/erased-blobs.ts';
-import type { Index } from './index/store-index.ts';
+import { contextDoc } from './commit/encode-group.ts';
+import type { EncodedGroup } from './commit/encode-group.ts';
+import type { Tails } from './commit/tails.ts';
 import { corrupt } from './disk/io-error.ts';
-import { extentsFile, TURNS_FILE } from './names.ts';
-import { readOpenText } from './open-turns/open-turn-file.ts';
-import { type CommittedView, Draft, type FileKind, type OpenTurn } from '../plan/draft.ts';
-import type { LogState } from '../plan/log-state.ts';
-import type { StoredTurn } from '../plan/stored-turn.ts';
-import { countGroup } from './commit/count-group.ts';
-import { contextDoc, type EncodedGroup } from './commit/encode-group.ts';
-import { DamageReport } from './recovery/damage.ts';
-import { indexHead } from './index/index-writes.ts';
-import type { JournalPlace } from './journal/journal.ts';
 import type { StoreFiles } from './disk/store-files.ts';
 import { DocBases } from './docs/doc-bases.ts';
-import { type DocPlace, readDoc } from './docs/doc-log.ts';
+import { readDoc } from './docs/doc-log.ts';
+import type { DocPlace } from './docs/doc-log.ts';
 import { HeadTable, withOpen } from './heads/head-table.ts';
+import { indexHead } from './index/index-writes.ts';
+import type { Totals } from './index/shelf.ts';
+import type { Index } from './index/store-index.ts';
+import type { JournalPlace } from './journal/journal.ts';
 import { hasLog, readLogState } from './logs/line-log.ts';
+import { TURNS_FILE, extentsFile } from './names.ts';
+import { readOpenText } from './open-turns/open-turn-file.ts';
+import { BlobReader } from './packs/blob-reader.ts';
+import type { BlobPlaced } from './packs/encode-packs.ts';
+import { ErasedBlobs } from './packs/erased-blobs.ts';
 import { firstFsRoot, newestPatch, readFsRoots, readPatches } from './patches/patch-table.ts';
+import { DamageReport } from './recovery/damage.ts';
 import { TurnTable } from './turns/turn-table.ts';
 import type { TypeTable } from './turns/type-table.ts';
-import type { Tails } from './commit/tails.ts';
 
 // The current state of the store: committed, durable and visible. Readers and plans query it. Only `absorb`, called
 // when a group is published, changes it.
@@ -306,4 +310,18 @@ export class Core implements CommittedView {
     this.heads.put(head);
     indexHead(this.index, head);
   }
+}
+
+/** The amounts that a group adds to the totals of the store. */
+function countGroup(draft: Draft, blobs: readonly BlobPlaced[]): Totals {
+  const added = { turns: 0, logicalBytes: 0, blobs: blobs.length, blobBytes: 0, storedBytes: 0 };
+  for (const [, { row }] of draft.turns.entries()) {
+    added.turns += 1;
+    added.logicalBytes += row.size;
+  }
+  for (const { rawLength, storedLength } of blobs) {
+    added.blobBytes += rawLength;
+    added.storedBytes += BLOB_OVERHEAD_BYTES + storedLength;
+  }
+  return added;
 }

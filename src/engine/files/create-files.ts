@@ -1,16 +1,15 @@
 import { OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
-import { encodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
-import { CHECKPOINT_FILES, writeCheckpoint } from './journal/checkpoint-file.ts';
+import { STORE_FORMAT, encodeFormatFile } from '../../format/format-file.ts';
 import { ageOf } from './collect/ages.ts';
-import { SEGMENTS } from './journal/journal.ts';
-import { makeFolder } from './disk/make-folder.ts';
-import { FOLDERS, FORMAT_FILE, JOURNAL_FOLDER, TYPES_FILE } from './names.ts';
-import { MARK_FILE } from './journal/read-journal.ts';
-import { HEADED_FILES, headerOf } from './recovery/file-lengths.ts';
-import type { StoreFiles } from './disk/store-files.ts';
-import { writeFully } from './disk/write-fully.ts';
-import { syncFile, syncFolder } from './disk/sync-failure.ts';
 import type { Tails } from './commit/tails.ts';
+import { syncFile, syncFolder, writeFully } from './disk/file-handles.ts';
+import { makeFolder } from './disk/make-folder.ts';
+import type { StoreFiles } from './disk/store-files.ts';
+import { CHECKPOINT_FILES, writeCheckpoint } from './journal/checkpoint-file.ts';
+import { SEGMENTS } from './journal/journal.ts';
+import { MARK_FILE } from './journal/read-journal.ts';
+import { FOLDERS, FORMAT_FILE, JOURNAL_FOLDER, TYPES_FILE } from './names.ts';
+import { HEADED_FILES, headerOf } from './recovery/file-lengths.ts';
 
 const EMPTY: Tails = {
   nextTurn: 1,

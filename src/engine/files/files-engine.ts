@@ -38,7 +38,7 @@ import { readStats } from './read-stats.ts';
 import { readLines } from './logs/line-log.ts';
 import { salvageLog } from './logs/salvage-log.ts';
 import { ancestorOf, chainBack, commonAncestorOf } from './turns/ancestors.ts';
-import type { StoredTurn } from '../plan/stored-turn.ts';
+import type { StoredTurn } from '../plan/draft.ts';
 import type { Writer } from './commit/writer.ts';
 
 /** The engine over a folder of files. Reads go to `Core`, all writes go to `Writer`. */

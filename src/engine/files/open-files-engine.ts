@@ -31,7 +31,7 @@ import { openWriter } from './open-writer.ts';
 import { OWNER_FILE, describeOwner } from './owner/owner-note.ts';
 import { FROM_BACKUP } from './read-format.ts';
 import { StoreFiles } from './disk/store-files.ts';
-import { SyncFailure, syncFolder } from './disk/sync-failure.ts';
+import { SyncFailure, syncFolder } from './disk/file-handles.ts';
 
 export interface FilesEngineOptions {
   /** True to make a store where there is none. Default true. */

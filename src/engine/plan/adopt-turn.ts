@@ -1,15 +1,15 @@
-import { type Hash, type KeyHash, NO_TURN } from '../../base/brand.ts';
-import { invalid, QuipuError } from '../../base/errors.ts';
+import { NO_TURN } from '../../base/brand.ts';
+import type { Hash, KeyHash } from '../../base/brand.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { bytesToKeyHash, IDEMPOTENCY_BYTES } from '../../format/idempotency.ts';
+import { IDEMPOTENCY_BYTES, bytesToKeyHash } from '../../format/idempotency.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import type { TurnEntry } from '../adoption.ts';
 import type { TurnRow } from '../rows.ts';
-import type { Draft } from './draft.ts';
+import type { Draft, StoredTurn } from './draft.ts';
 import { mustGetSealed } from './plan-contexts.ts';
-import { assertBlob, assertNoOpenTurn, declareType, planJump } from './plan-turns.ts';
+import { assertNoOpenTurn, declareType, planJump } from './plan-turns.ts';
 import type { Report } from './report.ts';
-import type { StoredTurn } from './stored-turn.ts';
 
 const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;
 /** A record needs some payload. The payload of a turn that is gone is never read. */
@@ -50,7 +50,7 @@ function planRecord(draft: Draft, row: TurnRow): Omit<StoredTurn, 'idempotency'>
 
 /** Checks that the payload is here. A payload that was erased in the other store need not be. */
 export function assertPayload(draft: Draft, hash: Hash): void {
-  if (!draft.hasBlob(hash) && !draft.isErased(hash)) assertBlob(draft, hash);
+  if (!draft.hasBlob(hash) && !draft.isErased(hash)) draft.assertBlob(hash);
 }
 
 /** A record that holds the turn's number and belongs to no context. */

@@ -1,13 +1,20 @@
+import { QuipuError } from '../../base/errors.ts';
 import type { ContextId, Hash, KeyHash, TurnId } from '../../base/brand.ts';
-import type { DeclaredType } from '../../format/type-line.ts';
 import type { DocRecord } from '../../format/doc-record.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { PatchRecord } from '../../format/patch-record.ts';
+import type { DeclaredType } from '../../format/type-line.ts';
 import type { ContextMeta, TurnRow } from '../rows.ts';
-import { Layer, type UsedLayers } from './layer.ts';
-import type { LogState } from './log-state.ts';
-import type { BulkExtent, PreparedBlob } from './prepared-blob.ts';
-import type { StoredTurn } from './stored-turn.ts';
+import type { BulkExtent, PreparedBlob } from './prepared-batch.ts';
+
+/** A turn as stored: the row that callers see, and the fields that find its ancestors and its retries. */
+export interface StoredTurn {
+  readonly row: TurnRow;
+  readonly jump: number;
+  /** The parent's jump. */
+  readonly sideJump: number;
+  readonly idempotency: KeyHash | undefined;
+}
 
 /** A turn being streamed into. Its bytes are kept apart until it is sealed. */
 export interface OpenTurn {
@@ -26,6 +33,16 @@ export interface OpenDraft {
   readonly created: boolean;
   readonly closed: boolean;
 }
+
+/** The length of a log. */
+export interface LogState {
+  readonly lines: number;
+  readonly bytes: number;
+  /** The number of pieces that the log was written in. 0 where they are not counted. */
+  readonly extents: number;
+}
+
+export const EMPTY_LOG: LogState = { lines: 0, bytes: 0, extents: 0 };
 
 export interface LogDraft {
   readonly state: LogState | undefined;
@@ -164,6 +181,15 @@ export class Draft {
     return found;
   }
 
+  assertBlob(hash: Hash): void {
+    if (this.hasBlob(hash)) return;
+    throw new QuipuError(
+      'NOT_FOUND',
+      `there is no blob ${hash}; put it first, or in the same batch`,
+      { what: 'blob', id: hash },
+    );
+  }
+
   findSha256(sha256: string): Hash | undefined {
     return this.sha256.get(sha256) ?? this.view.findSha256(sha256);
   }
@@ -253,5 +279,63 @@ export class Draft {
     const turn = this.view.getOpenTurn(Number(id));
     if (turn === undefined) return undefined;
     return { turn, text: [], created: false, closed: false };
+  }
+}
+
+/** The layers that have ever changed. A draft has many layers, and most groups touch only a few. */
+type UsedLayers = Pick<Layer<unknown, unknown>, 'keep' | 'undo'>[];
+
+/** A map whose last changes can be undone. */
+class Layer<K, V> {
+  readonly #used: UsedLayers;
+  /** The map is made at the first change. */
+  #map: Map<K, V> | undefined;
+  /**
+   * The undo list: the key of each change since `keep` and the value before it, oldest first. Only the first
+   * `#changes` entries count. The lists are reused: emptying them would free their memory after every batch.
+   */
+  readonly #keys: K[] = [];
+  readonly #values: (V | undefined)[] = [];
+  #changes = 0;
+
+  /** The layer joins `used` at its first change. */
+  constructor(used: UsedLayers) {
+    this.#used = used;
+  }
+
+  get(key: K): V | undefined {
+    return this.#map?.get(key);
+  }
+
+  set(key: K, value: V): void {
+    this.#map ??= this.#begin();
+    this.#keys[this.#changes] = key;
+    this.#values[this.#changes] = this.#map.get(key);
+    this.#changes += 1;
+    this.#map.set(key, value);
+  }
+
+  /** All entries, in the order of the first `set` of each key. */
+  entries(): Iterable<[K, V]> {
+    return this.#map ?? [];
+  }
+
+  keep(): void {
+    this.#changes = 0;
+  }
+
+  /** Restores the state of the last `keep`. */
+  undo(): void {
+    for (; this.#changes > 0; this.#changes -= 1) {
+      const key = this.#keys[this.#changes - 1] as K;
+      const value = this.#values[this.#changes - 1];
+      if (value === undefined) this.#map?.delete(key);
+      else this.#map?.set(key, value);
+    }
+  }
+
+  #begin(): Map<K, V> {
+    this.#used.push(this);
+    return new Map();
   }
 }

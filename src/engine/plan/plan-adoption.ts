@@ -1,4 +1,5 @@
-import { type ContextId, type Hash, NO_TURN, type TurnId } from '../../base/brand.ts';
+import { NO_TURN } from '../../base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import { NO_HASH } from '../../format/patch-record.ts';
@@ -13,10 +14,9 @@ import {
   notFound,
   outOfOrder,
 } from './adopt-turn.ts';
-import { claimFile } from './claim-file.ts';
 import type { Draft } from './draft.ts';
 import { mustGetSealed, sayMeta } from './plan-contexts.ts';
-import { currentDoc } from './plan-records.ts';
+import { claimFile, currentDoc } from './plan-records.ts';
 import type { Report } from './report.ts';
 
 /** Puts records of another store into `draft` as they are. Each record follows the last one of its kind. */

@@ -1,16 +1,14 @@
 import type { ContextRow, TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
-import { findFirst } from './find-first.ts';
-import { findFork, keyedCreate } from './find-fork.ts';
 import { planAdoption } from './plan-adoption.ts';
-import { planContext } from './plan-contexts.ts';
-import { planFsRoot } from './plan-fs-roots.ts';
-import { planPatch } from './plan-patches.ts';
+import { findFork, keyedCreate, planContext } from './plan-contexts.ts';
+import { planFsRoot, planPatch } from './plan-patches.ts';
 import { planDoc, planLog } from './plan-records.ts';
 import { planDelta, planOpen, planSeal } from './plan-streams.ts';
-import { planTurns } from './plan-turns.ts';
-import type { Planned, PreparedBatch } from './planned.ts';
-import type { PreparedBlob } from './prepared-blob.ts';
+import { findFirst, planTurns } from './plan-turns.ts';
+import type { PreparedBatch } from './prepared-batch.ts';
+import type { Planned } from './report.ts';
+import type { PreparedBlob } from './prepared-batch.ts';
 import { Report } from './report.ts';
 
 /** Puts the whole batch into `draft`, or throws. After an error the caller drops the draft. */

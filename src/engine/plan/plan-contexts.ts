@@ -1,14 +1,16 @@
-import { type ContextId, NO_TURN, type TurnId } from '../../base/brand.ts';
+import { NO_TURN } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { encodeForkKey, type ForkKey, forkKeyName, toForkKey } from '../../format/fork-key.ts';
+import { decodeForkKey, encodeForkKey, forkKeyName, toForkKey } from '../../format/fork-key.ts';
+import type { ForkKey } from '../../format/fork-key.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
-import type { ContextChange, ContextRef } from '../batch.ts';
-import type { ContextMeta } from '../rows.ts';
-import type { Draft } from './draft.ts';
+import type { Batch, ContextChange, ContextRef } from '../batch.ts';
+import type { ContextMeta, ContextRow } from '../rows.ts';
+import type { Draft, StoredTurn } from './draft.ts';
 import { currentDoc } from './plan-records.ts';
+import { toHeadRow } from './report.ts';
 import type { Report } from './report.ts';
-import type { StoredTurn } from './stored-turn.ts';
 
 export function planContext(draft: Draft, change: ContextChange, report: Report): void {
   report.changed = true;
@@ -92,4 +94,42 @@ export function mustGetSealed(draft: Draft, id: TurnId): StoredTurn {
     what: 'turn',
     id: String(id),
   });
+}
+
+/** A new context that has an idempotency key. */
+type KeyedCreate = ContextChange & { readonly do: 'create'; readonly key: string };
+
+/** Throws INVALID when the batch has more changes: with a known key none of them would be carried out. */
+export function keyedCreate(batch: Omit<Batch, 'blobs'>, blobs: number): KeyedCreate | undefined {
+  const keyed = batch.contexts?.find(isKeyed);
+  if (keyed === undefined) return undefined;
+  const { contexts, ...rest } = batch;
+  const isEmpty = (list: unknown): boolean =>
+    list === undefined || (Array.isArray(list) && list.length === 0);
+  const isAlone =
+    contexts?.length === 1 && blobs === 0 && Object.values(rest).every((list) => isEmpty(list));
+  if (isAlone) return keyed;
+  throw invalid('key', 'stands for one new context, and the batch holds more');
+}
+
+/** The context that the key created, as it is now. A key lives as long as its context. */
+export function findFork(draft: Draft, change: KeyedCreate): ContextRow | undefined {
+  const { base = NO_TURN, key, meta = {} } = change;
+  const text = draft.readDoc(forkKeyName(base, key));
+  if (text === undefined) return undefined;
+  const { context, said } = decodeForkKey(text);
+  const head = draft.getHead(context);
+  if (head === undefined) return undefined;
+  if (said === toForkKey(context, meta).said) {
+    return { ...toHeadRow(head), meta: draft.getMeta(context) };
+  }
+  throw new QuipuError(
+    'IDEMPOTENCY_CONFLICT',
+    `the key ${JSON.stringify(key)} stands for context ${context}, which was made with other details; use a new key`,
+    { context: String(context), key, turn: String(base) },
+  );
+}
+
+function isKeyed(change: ContextChange): change is KeyedCreate {
+  return change.do === 'create' && change.key !== undefined;
 }

@@ -1,9 +1,9 @@
+import type { Hash } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import type { PatchAppend } from '../batch.ts';
+import type { FsRootAttach, PatchAppend } from '../batch.ts';
 import type { PatchRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { mustGetSealed } from './plan-contexts.ts';
-import { assertBlob } from './plan-turns.ts';
 import type { Report } from './report.ts';
 
 export function planPatch(draft: Draft, patch: PatchAppend, report: Report): void {
@@ -11,7 +11,7 @@ export function planPatch(draft: Draft, patch: PatchAppend, report: Report): voi
     throw invalid('patch', `names turn ${patch.turn}, which is still open`);
   }
   const { row: turn } = mustGetSealed(draft, patch.turn);
-  assertBlob(draft, patch.payload);
+  draft.assertBlob(patch.payload);
   const number = Number(turn.id);
   const newest = draft.newestPatch(number);
   if (patch.expectedSeq !== undefined && patch.expectedSeq !== newest) {
@@ -37,4 +37,36 @@ export function planPatch(draft: Draft, patch: PatchAppend, report: Report): voi
   draft.newestPatches.set(number, seq);
   report.patches.push(row);
   report.changed = true;
+}
+
+export function planFsRoot(draft: Draft, attach: FsRootAttach, report: Report): void {
+  if (draft.getOpen(attach.turn) === undefined) mustGetSealed(draft, attach.turn);
+  addFsRoot(draft, attach, report);
+}
+
+/** Trusts that the turn exists. */
+export function addFsRoot(draft: Draft, { turn, root }: FsRootAttach, report: Report): void {
+  assertTree(draft, root);
+  const seq = draft.counters.nextPatch;
+  draft.counters.nextPatch += 1;
+  draft.patches.set(seq, {
+    turn,
+    seq,
+    payload: root,
+    tombstone: false,
+    fsRoot: true,
+    encoding: 0,
+    size: 0,
+    createdAt: draft.nowMs,
+  });
+  report.fsRoots.push({ turn, root, seq });
+  report.changed = true;
+}
+
+function assertTree(draft: Draft, root: Hash): void {
+  if (draft.hasBlob(root)) return;
+  throw new QuipuError('NOT_FOUND', `there is no fs root tree blob ${root}; put it first`, {
+    what: 'fs root tree blob',
+    id: root,
+  });
 }

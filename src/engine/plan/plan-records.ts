@@ -1,10 +1,9 @@
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
 import type { DocChange, LogChange } from '../batch.ts';
 import { assertJsonLine, assertJsonText } from '../json-text.ts';
-import { assertName } from '../names.ts';
-import type { Draft, LogDraft } from './draft.ts';
-import { claimFile } from './claim-file.ts';
-import { EMPTY_LOG, type LogState } from './log-state.ts';
+import { assertFileName, assertName } from '../names.ts';
+import { EMPTY_LOG } from './draft.ts';
+import type { Draft, FileKind, LogDraft, LogState } from './draft.ts';
 import type { Report } from './report.ts';
 
 export function planLog(draft: Draft, change: LogChange, report: Report): void {
@@ -84,4 +83,30 @@ function assertExpected(name: string, expected: number | undefined, found: numbe
       head: String(found),
     },
   );
+}
+
+/**
+ * Makes sure that a log or published document can be a plain file: its folder is one for such files, nothing else
+ * has the name, and nothing above it is a file. At the disk it would be too late to refuse.
+ */
+export function claimFile(draft: Draft, name: string, as: 'log' | 'doc'): void {
+  assertFileName(name);
+  const there = kindOf(draft, name);
+  if (there !== undefined && there !== as) {
+    throw invalid('name', `${name} is taken by a ${there}; choose another one`);
+  }
+  const segments = name.split('/');
+  for (let count = 1; count < segments.length; count += 1) {
+    const above = segments.slice(0, count).join('/');
+    const kind = kindOf(draft, above);
+    if (kind === 'log' || kind === 'doc') {
+      throw invalid('name', `${name} lies below ${above}, which is a ${kind}; choose another one`);
+    }
+    draft.fileKinds.set(above, 'folder');
+  }
+  draft.fileKinds.set(name, as);
+}
+
+function kindOf(draft: Draft, name: string): FileKind | undefined {
+  return draft.fileKinds.get(name) ?? draft.fileKind(name);
 }

@@ -5,7 +5,7 @@ import type { TurnDelta, TurnOpen, TurnSeal } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';
 import type { Draft, OpenDraft, OpenTurn } from './draft.ts';
 import { resolveContext } from './plan-contexts.ts';
-import { assertBlob, giveRoot, moveHead, planPlace } from './plan-turns.ts';
+import { giveRoot, moveHead, planPlace } from './plan-turns.ts';
 import type { Report } from './report.ts';
 
 const OUTCOME_FLAG: Record<TurnSeal['outcome'], number> = {
@@ -92,7 +92,7 @@ export function planSeal(draft: Draft, seal: TurnSeal, report: Report): void {
     return;
   }
   assertLength(seal, open.turn.row.size);
-  assertBlob(draft, seal.payload);
+  draft.assertBlob(seal.payload);
   const flags = (open.turn.row.flags & ~OUTCOMES) | OUTCOME_FLAG[seal.outcome];
   const row: TurnRow = { ...open.turn.row, payload: seal.payload, size: seal.size, flags };
   const { jump, sideJump } = open.turn;

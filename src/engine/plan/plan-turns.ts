@@ -1,16 +1,16 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
+import { idempotencyHash } from '../../format/idempotency.ts';
 import { TurnFlag, jumpsToGrandJump } from '../../format/turn-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
-import type { TurnAppend, TurnOpen } from '../batch.ts';
+import type { Idempotency, TurnAppend, TurnOpen } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';
-import type { Draft } from './draft.ts';
+import type { Draft, StoredTurn } from './draft.ts';
 import { mustGetSealed, resolveContext } from './plan-contexts.ts';
-import { addFsRoot } from './plan-fs-roots.ts';
+import { addFsRoot } from './plan-patches.ts';
 import type { Report } from './report.ts';
-import type { StoredTurn } from './stored-turn.ts';
 
 /** A turn's part of its batch's key: the hash, or the flag that it continues the turn with the hash. */
 interface KeyPart {
@@ -38,7 +38,7 @@ export function planTurns(
 function planTurn(draft: Draft, append: TurnAppend, report: Report, part: KeyPart): void {
   const head = resolveContext(draft, append.context, report);
   const place = planPlace(draft, head, append);
-  assertBlob(draft, append.payload);
+  draft.assertBlob(append.payload);
   giveRoot(draft, place.row.id, append.fsRoot, report);
   const { idempotency } = part;
   const flags = place.row.flags | part.flags;
@@ -145,23 +145,89 @@ export function planJump(draft: Draft, parent: StoredTurn | undefined): number {
   return mustGetSealed(draft, BigInt(parent.jump) as TurnId).jump;
 }
 
-export function assertBlob(draft: Draft, hash: Hash): void {
-  if (draft.hasBlob(hash)) return;
-  throw new QuipuError(
-    'NOT_FOUND',
-    `there is no blob ${hash}; put it first, or in the same batch`,
-    {
-      what: 'blob',
-      id: hash,
-    },
-  );
-}
-
 function assertExpectedHead(head: HeadRecord, expected: TurnId | undefined): void {
   if (expected === undefined || expected === head.head) return;
   throw new QuipuError(
     'HEAD_MOVED',
     `the head of context ${head.id} is turn ${head.head}, not ${expected}; read what is new and try again`,
     { context: String(head.id), expected: String(expected), head: String(head.head) },
+  );
+}
+
+/** The meaning of a key: turns that are there already, or the hash that its first turn will carry. */
+type First =
+  | { readonly turns: readonly TurnRow[]; readonly hash?: undefined }
+  | { readonly turns?: undefined; readonly hash: KeyHash };
+
+/** Throws when the key was seen before with other turns. */
+export function findFirst(draft: Draft, key: Idempotency, appends: readonly TurnAppend[]): First {
+  if (appends.length === 0) throw invalid('idempotency', 'needs a turn to stand for');
+  if (appends.some((append) => append.context !== key.context)) {
+    throw invalid('idempotency', 'is for one context, and a turn of the batch goes to another');
+  }
+  const { hash, first } = resolveKey(draft, key);
+  if (first === undefined) return { hash };
+  const turns = readBatchFrom(draft, first);
+  const same =
+    turns.length === appends.length && turns.every((row, at) => isSame(row, appends[at]));
+  if (same && haveRoots(draft, turns, appends)) return { turns };
+  throw new QuipuError(
+    'IDEMPOTENCY_CONFLICT',
+    `the key ${JSON.stringify(key.key)} stands for other turns, from turn ${first} on; use a new key for new content`,
+    { context: String(key.context), key: key.key, turn: String(first) },
+  );
+}
+
+/** A key lives as long as its turn. Once the turn was collected, the key begins a new life. */
+function resolveKey(
+  draft: Draft,
+  { context, key }: Idempotency,
+): { hash: KeyHash; first: number | undefined } {
+  for (let life = 0; ; life += 1) {
+    const hash = idempotencyHash(context, key, life);
+    const first = draft.keys.get(hash) ?? draft.view.findKey(hash);
+    if (first === undefined || !draft.isGone(first)) return { hash, first };
+  }
+}
+
+/** The turns of a batch have consecutive ids, and all turns but the first carry the flag CONTINUES. */
+function readBatchFrom(draft: Draft, first: number): TurnRow[] {
+  const rows: TurnRow[] = [];
+  for (let id = first; ; id += 1) {
+    const known = id < draft.counters.nextTurn;
+    const row = known ? draft.getSealedTurn(BigInt(id) as TurnRow['id'])?.row : undefined;
+    if (row === undefined) return rows;
+    if (id > first && (row.flags & TurnFlag.CONTINUES) === 0) return rows;
+    rows.push(row);
+  }
+}
+
+/** True when the turns were appended with the file-system roots of `appends`. Roots attached later do not count. */
+function haveRoots(
+  draft: Draft,
+  turns: readonly TurnRow[],
+  appends: readonly TurnAppend[],
+): boolean {
+  for (const [at, { id, flags }] of turns.entries()) {
+    const turn = Number(id);
+    const given =
+      (flags & TurnFlag.FS_ROOT) === 0
+        ? undefined
+        : (draft.givenRoots.get(turn) ?? draft.firstFsRoot(turn));
+    if (given !== appends[at]?.fsRoot) return false;
+  }
+  return true;
+}
+
+function isSame(row: TurnRow, append: TurnAppend | undefined): boolean {
+  const given = (row.flags & TurnFlag.PARENT_GIVEN) !== 0;
+  return (
+    append !== undefined &&
+    row.type === append.type &&
+    row.version === append.version &&
+    row.encoding === append.encoding &&
+    row.payload === append.payload &&
+    row.size === append.size &&
+    append.parent === (given ? row.parent : undefined)
   );
 }

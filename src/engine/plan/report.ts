@@ -11,7 +11,15 @@ import type {
   PatchRow,
   TurnRow,
 } from '../rows.ts';
-import type { Planned } from './planned.ts';
+
+/** The result that a batch will have once its group is durable. */
+export interface Planned {
+  /** False when everything in the batch was true before: then nothing needs to be stored. */
+  readonly changed: boolean;
+  toCommitted(seq: number): Committed;
+  /** Undefined when there is no news for listeners. */
+  toChange(seq: number): Change | undefined;
+}
 
 /** Collects the results of one batch, in the order of the batch. Most batches need few of these maps. */
 export class Report implements Planned {

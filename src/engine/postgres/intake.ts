@@ -5,8 +5,8 @@ import { LARGE_BLOB_BYTES } from '../../format/chunker.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Batch, BlobPut } from '../batch.ts';
 import type { BlobSource } from '../engine.ts';
-import type { PreparedBatch } from '../plan/planned.ts';
-import { prepareBlob, type PreparedBlob } from '../plan/prepared-blob.ts';
+import type { PreparedBatch } from '../plan/prepared-batch.ts';
+import { prepareBlob, type PreparedBlob } from '../plan/prepared-batch.ts';
 import { takeIn } from './blobs/upload.ts';
 
 export interface PreparedSource {

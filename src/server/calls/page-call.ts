@@ -1,5 +1,5 @@
 import type { CheckedRead } from '../../context/check-input.ts';
-import type { TurnView } from '../../context/patches/apply-patches.ts';
+import type { TurnView } from '../../context/turns/turn.ts';
 import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/turns/loaded-page.ts';
 import { readPage } from '../../context/turns/read-pages.ts';
 import type { Engine } from '../../engine/engine.ts';

@@ -17,7 +17,7 @@ import {
 import { readFormat } from '../read-format.ts';
 import { fileLengths } from '../recovery/file-lengths.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import { syncFolder } from '../disk/sync-failure.ts';
+import { syncFolder } from '../disk/file-handles.ts';
 import {
   type BackupNote,
   type BackupState,

@@ -2,11 +2,10 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../base/crc.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { parseCanonicalLine } from '../../../format/canonical-line.ts';
-import { NOTE_FILE } from '../names.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import { syncFile, syncFolder } from '../disk/sync-failure.ts';
 import type { Tails } from '../commit/tails.ts';
-import { writeFully } from '../disk/write-fully.ts';
+import { syncFile, syncFolder, writeFully } from '../disk/file-handles.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { NOTE_FILE } from '../names.ts';
 
 // backup.json tells which store a folder holds, and how much of it: one line of canonical JSON with a checksum,
 // replaced by a rename. The file is only a note. FORMAT and the checkpoint decide whether the folder can be opened.

@@ -3,7 +3,7 @@ import { isQuipuError, QuipuError } from '../../../base/errors.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
 import { corrupt, toQuipuError } from '../disk/io-error.ts';
-import { SyncFailure } from '../disk/sync-failure.ts';
+import { SyncFailure } from '../disk/file-handles.ts';
 import type { Writer } from '../commit/writer.ts';
 import {
   type BackupFolder,

@@ -8,7 +8,7 @@ import { MARK_FILE } from '../journal/read-journal.ts';
 import { fileLengths } from '../recovery/file-lengths.ts';
 import { cutToTails, replayJournal } from '../journal/replay.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { syncFolder } from '../disk/sync-failure.ts';
+import { syncFolder } from '../disk/file-handles.ts';
 import type { Writer } from '../commit/writer.ts';
 import type { BackupFolder } from './backup-folder.ts';
 import { type BackupState, replaceFile, sameTails, writeNote } from './backup-note.ts';

@@ -32,7 +32,7 @@ import {
 import { readAbandoned } from '../open-turns/open-turn-file.ts';
 import { StoreFiles } from '../disk/store-files.ts';
 import { readLogState } from '../logs/line-log.ts';
-import { SyncFailure } from '../disk/sync-failure.ts';
+import { SyncFailure } from '../disk/file-handles.ts';
 import { readFormat } from '../read-format.ts';
 import { assertApart, isAsGoodAsEmpty } from './backup-folder.ts';
 import { type BackupNote, readNote, replaceFile, sameTails } from './backup-note.ts';

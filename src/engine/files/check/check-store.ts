@@ -3,7 +3,7 @@ import { ShelfDamaged } from '../index/shelf.ts';
 import { toQuipuError } from '../disk/io-error.ts';
 import { PACKS_FOLDER } from '../names.ts';
 import { fileLengths } from '../recovery/file-lengths.ts';
-import { SyncFailure } from '../disk/sync-failure.ts';
+import { SyncFailure } from '../disk/file-handles.ts';
 import type { Writer } from '../commit/writer.ts';
 import { BlobVerdicts, type Check, takeSnapshot } from './check.ts';
 import { checkAliases } from '../packs/check-aliases.ts';

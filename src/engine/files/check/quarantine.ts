@@ -1,7 +1,6 @@
 import type { Problem } from '../../upkeep.ts';
+import { syncFile, syncFolder, writeFully } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { writeFully } from '../disk/write-fully.ts';
-import { syncFile, syncFolder } from '../disk/sync-failure.ts';
 import type { Found } from './findings.ts';
 
 // The quarantine holds what a repair set aside: the bytes of damaged records, as they were found, and a list of

@@ -4,7 +4,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { BulkLease } from '../packs/bulk-packs.ts';
 import { packFile } from '../names.ts';
 import { closePack, PACK_BYTES } from '../packs/encode-packs.ts';
-import type { ChunkPlace } from '../../plan/prepared-blob.ts';
+import type { ChunkPlace } from '../../plan/prepared-batch.ts';
 import type { PackItem } from '../packs/scan-pack.ts';
 import type { Writer } from '../commit/writer.ts';
 import type { GiveWay } from './give-way.ts';

@@ -1,6 +1,7 @@
 import type { Committed } from '../../batch.ts';
 import { ERASURES_LOG } from '../../names.ts';
-import type { Planned, PreparedBatch } from '../../plan/planned.ts';
+import type { PreparedBatch } from '../../plan/prepared-batch.ts';
+import type { Planned } from '../../plan/report.ts';
 import type { SqueezeJob, Squeezer } from '../squeeze/squeezer.ts';
 
 // Commits wait here for their group. Commits that arrive while a group is being written share the next one.

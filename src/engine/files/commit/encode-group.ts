@@ -3,37 +3,40 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../base/crc.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { ALIAS_RECORD_BYTES, encodeAliasRecord } from '../../../format/alias-record.ts';
-import { type CollectedMap, encodeCollectedMap } from '../../../format/collected-map.ts';
+import { encodeCollectedMap } from '../../../format/collected-map.ts';
+import type { CollectedMap } from '../../../format/collected-map.ts';
 import { encodeDocDifference } from '../../../format/doc-difference.ts';
-import { type DocRecord, encodeDocRecord } from '../../../format/doc-record.ts';
+import { encodeDocRecord } from '../../../format/doc-record.ts';
+import type { DocRecord } from '../../../format/doc-record.ts';
 import { encodeErasedRecord } from '../../../format/erased-record.ts';
-import { encodeHeadRecord, HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
+import { HEAD_RECORD_BYTES, encodeHeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
-import { encodePatchRecord, PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
-import { encodeTypeLine } from '../../../format/type-line.ts';
+import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
 import { encodeDelta } from '../../../format/open-turn.ts';
-import { encodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
-import type { ErasedBlobs } from '../packs/erased-blobs.ts';
+import { PATCH_RECORD_BYTES, encodePatchRecord } from '../../../format/patch-record.ts';
+import { TURN_RECORD_BYTES, encodeTurnRecord } from '../../../format/turn-record.ts';
+import { encodeTypeLine } from '../../../format/type-line.ts';
+import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
+import type { DocBase, DocBases } from '../docs/doc-bases.ts';
+import type { DocPlace } from '../docs/doc-log.ts';
 import {
   ALIASES_FILE,
   COLLECTED_FILE,
   DOCS_FILE,
   ERASED_FILE,
-  extentsFile,
   HEADS_FILE,
-  openTurnFile,
   PATCHES_FILE,
   TURNS_FILE,
   TYPES_FILE,
+  extentsFile,
+  openTurnFile,
 } from '../names.ts';
 import { openFileBytes } from '../open-turns/open-turn-file.ts';
-import type { DocBase, DocBases } from '../docs/doc-bases.ts';
-import type { DocPlace } from '../docs/doc-log.ts';
-import { advanceTails, type Tails } from './tails.ts';
-import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
-import { type BlobPlaced, encodePacks } from '../packs/encode-packs.ts';
-import { encodeRuns } from '../packs/encode-runs.ts';
+import { encodePacks } from '../packs/encode-packs.ts';
+import type { BlobPlaced } from '../packs/encode-packs.ts';
+import type { ErasedBlobs } from '../packs/erased-blobs.ts';
+import { advanceTails } from './tails.ts';
+import type { Tails } from './tails.ts';
 
 /** The encoded form of a group: its bytes and their places. */
 export interface EncodedGroup {
@@ -78,7 +81,7 @@ export function encodeGroup(
   const writes = [
     ...encodeAliases(draft, tails),
     ...encodeTypes(draft, tails),
-    ...encodeErased(draft, kept.erased.fileBytes),
+    ...encodeErased(draft, kept.erased),
     ...encodePatches(draft, tails),
   ];
   for (const [id, open] of draft.opens.entries()) writes.push(...encodeOpen(draft, id, open));
@@ -111,11 +114,11 @@ function withGone(draft: Draft, before: CollectedMap): CollectedMap | undefined 
 }
 
 /** The records name no pack, because the bytes were never in this store. */
-function encodeErased(draft: Draft, end: number): JournalWrite[] {
+function encodeErased(draft: Draft, erased: Kept['erased']): JournalWrite[] {
   const notes = [...draft.erased.entries()].map(([hash]: [Hash, true]) =>
     encodeErasedRecord({ hash, pack: 0, offset: 0, length: 0, erasedAt: draft.nowMs }),
   );
-  return appendAt(ERASED_FILE, end, notes);
+  return notes.length === 0 ? [] : appendAt(ERASED_FILE, erased.fileBytes, notes);
 }
 
 function encodeAliases(draft: Draft, tails: Tails): JournalWrite[] {
@@ -297,4 +300,34 @@ export function appendAt(
   if (first === undefined) return [];
   const data = pieces.length === 1 ? first : Buffer.concat(pieces);
   return [{ kind: 'bytes', path, offset, data }];
+}
+
+/** A file of records of one size, in which record n is at n times that size. */
+interface RecordFile<Record> {
+  readonly path: string;
+  readonly recordBytes: number;
+  readonly encode: (record: Record, into: Buffer, at: number) => void;
+}
+
+/** Records that lie side by side become one write, encoded where they will be written from. */
+function encodeRuns<Record>(
+  records: Iterable<[number, Record]>,
+  { path, recordBytes, encode }: RecordFile<Record>,
+): JournalWrite[] {
+  const sorted = [...records].sort(([a], [b]) => a - b);
+  const writes: JournalWrite[] = [];
+  for (let start = 0; start < sorted.length;) {
+    const first = sorted[start]?.[0] ?? 0;
+    let end = start + 1;
+    while (sorted[end]?.[0] === first + end - start) end += 1;
+    const data = Buffer.allocUnsafe((end - start) * recordBytes);
+    let at = 0;
+    for (const [, record] of sorted.slice(start, end)) {
+      encode(record, data, at);
+      at += recordBytes;
+    }
+    writes.push({ kind: 'bytes', path, offset: first * recordBytes, data });
+    start = end;
+  }
+  return writes;
 }

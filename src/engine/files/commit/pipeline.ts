@@ -5,7 +5,7 @@ import type { ChangeListeners } from '../../change-listeners.ts';
 import type { IoFile } from '../../io.ts';
 import { type Draft, NotInMemory } from '../../plan/draft.ts';
 import { planBatch } from '../../plan/plan-batch.ts';
-import type { Planned } from '../../plan/planned.ts';
+import type { Planned } from '../../plan/report.ts';
 import type { Core } from '../core.ts';
 import type { IndexKeeper } from '../index/index-keeper.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';

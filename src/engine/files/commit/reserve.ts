@@ -4,7 +4,7 @@ import { closeAll } from '../disk/close-all.ts';
 import { toQuipuError } from '../disk/io-error.ts';
 import { RESERVE_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { writeFully } from '../disk/write-fully.ts';
+import { writeFully } from '../disk/file-handles.ts';
 
 // The reserve is disk space kept for work that makes room. On a full disk a collection still needs a frame in the
 // journal and a list of what is gone, and an erasure needs its tombstone. Then the reserve is released. Invariant:

@@ -1,7 +1,11 @@
-import type { IoFile } from '../../io.ts';
+import type { Io, IoFile } from '../../io.ts';
 import { closeAll } from './close-all.ts';
 
+// Files of a store: handles that are shared by name, writes that are whole, syncs that are certain.
 // Invariant: a handle is closed only when it is not in use and has nothing to sync.
+
+/** The sync could not even be tried. Nothing was lost, and a retry is safe. */
+const NOT_TRIED = new Set(['EMFILE', 'ENFILE']);
 
 /** There may be many packs and logs. This many handles stay open between uses. */
 const IDLE_HANDLES = 96;
@@ -92,5 +96,59 @@ export class FileHandles {
       await handle.file.close();
       if (this.#handles.size < IDLE_HANDLES / 2) return;
     }
+  }
+}
+
+/** A short write is an error: half a record must never pass for a whole one. */
+export async function writeFully(file: IoFile, bytes: Uint8Array, position: number): Promise<void> {
+  const written = await file.write(bytes, position);
+  if (written !== bytes.length) throw shortWrite(written, bytes.length);
+}
+
+export function shortWrite(written: number, length: number): Error {
+  const error = new Error(`short write: ${written} of ${length} bytes`);
+  return Object.assign(error, { code: 'ENOSPC' });
+}
+
+/** For files that recovery and checkpoints write themselves. The bytes are durable when this resolves. */
+export async function writeAndSync(
+  io: Io,
+  path: string,
+  { bytes, position }: { bytes: Uint8Array; position: number },
+): Promise<void> {
+  const file = await io.open(path, 'write');
+  try {
+    await writeFully(file, bytes, position);
+    await syncFile(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * A sync that failed. The kernel may have dropped the pages that it could not write and call them clean. So a
+ * second sync proves nothing, and the caller must stop acknowledging.
+ */
+export class SyncFailure extends Error {
+  constructor(cause: unknown) {
+    super('a sync failed', { cause });
+    this.name = 'SyncFailure';
+  }
+}
+
+export async function syncFile(file: IoFile): Promise<void> {
+  await guard(() => file.sync());
+}
+
+export async function syncFolder(io: Io, path: string): Promise<void> {
+  await guard(() => io.syncDir(path));
+}
+
+async function guard(sync: () => Promise<void>): Promise<void> {
+  try {
+    await sync();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code !== undefined && NOT_TRIED.has(code) ? error : new SyncFailure(error);
   }
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Io } from '../../io.ts';
-import { SyncFailure, syncFolder } from './sync-failure.ts';
+import { SyncFailure, syncFolder } from './file-handles.ts';
 
 /**
  * Makes the folder and its parents, each durable in the one above. Existing folders are synced, too: a process that

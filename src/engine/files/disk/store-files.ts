@@ -3,12 +3,11 @@ import type { FormatFile } from '../../../format/format-file.ts';
 import { HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Io, IoFile } from '../../io.ts';
-import { FileHandles, type OpenMode } from './file-handles.ts';
-import { toQuipuError } from './io-error.ts';
 import { HEADS_FILE } from '../names.ts';
-import { syncFile, syncFolder } from './sync-failure.ts';
+import { FileHandles, syncFile, syncFolder, writeFully } from './file-handles.ts';
+import type { OpenMode } from './file-handles.ts';
+import { toQuipuError } from './io-error.ts';
 import { LateRecords, namesThrough, readThrough, sizeThrough } from './write-behind.ts';
-import { writeFully } from './write-fully.ts';
 
 // The store's files as the rest of the engine sees them: by name relative to the store's folder.
 // Invariants

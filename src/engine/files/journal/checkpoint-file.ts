@@ -4,7 +4,7 @@ import type { Age } from '../collect/ages.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { JournalPlace } from './journal.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { writeAndSync } from '../disk/write-fully.ts';
+import { writeAndSync } from '../disk/file-handles.ts';
 import type { Tails } from '../commit/tails.ts';
 
 // A checkpoint says that everything up to frame `seq` is on the disk in its own file, and gives the lengths of the

@@ -3,7 +3,7 @@ import type { Core } from '../core.ts';
 import { type Checkpoint, type CheckpointBody, writeCheckpoint } from './checkpoint-file.ts';
 import { toQuipuError } from '../disk/io-error.ts';
 import type { Journal } from './journal.ts';
-import { SyncFailure } from '../disk/sync-failure.ts';
+import { SyncFailure } from '../disk/file-handles.ts';
 
 // Checkpoints: once everything up to a frame is certainly in its own file, the journal need not keep it.
 // Checkpoints run beside commits, one at a time.

@@ -7,7 +7,7 @@ import type { IoFile } from '../../io.ts';
 import { closeAll } from '../disk/close-all.ts';
 import { toQuipuError, unknownOutcome } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { shortWrite, writeFully } from '../disk/write-fully.ts';
+import { shortWrite, writeFully } from '../disk/file-handles.ts';
 
 // The redo journal makes a group of commits durable.
 // Invariants

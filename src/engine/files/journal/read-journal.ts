@@ -9,7 +9,7 @@ import {
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { writeAndSync } from '../disk/write-fully.ts';
+import { writeAndSync } from '../disk/file-handles.ts';
 import { SEGMENTS } from './journal.ts';
 import type { JournalPlace } from './journal.ts';
 

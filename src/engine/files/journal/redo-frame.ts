@@ -9,9 +9,8 @@ import {
 } from '../../../format/journal-frame.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { IoFile } from '../../io.ts';
+import { syncFile, writeFully } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { syncFile } from '../disk/sync-failure.ts';
-import { writeFully } from '../disk/write-fully.ts';
 import { SEGMENTS } from './journal.ts';
 import type { JournalPlace } from './journal.ts';
 

@@ -2,7 +2,7 @@ import { crc32 } from '../../../base/crc.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
-import { EMPTY_LOG, type LogState } from '../../plan/log-state.ts';
+import { EMPTY_LOG, type LogState } from '../../plan/draft.ts';
 import { padLine } from '../../pad-line.ts';
 import type { LineErasure } from '../../upkeep.ts';
 import { Quarantine } from '../check/quarantine.ts';

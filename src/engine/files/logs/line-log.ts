@@ -1,7 +1,7 @@
 import { crc32 } from '../../../base/crc.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
-import type { LogState } from '../../plan/log-state.ts';
+import type { LogState } from '../../plan/draft.ts';
 import { isName } from '../../names.ts';
 import { corrupt } from '../disk/io-error.ts';
 import { extentsFile } from '../names.ts';

@@ -3,13 +3,13 @@ import { hashBytes, sha256Hex } from '../../../base/hash.ts';
 import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import type { Batch, BlobPut, TurnDelta } from '../../batch.ts';
 import type { BlobSource } from '../../engine.ts';
-import type { PreparedBatch } from '../../plan/planned.ts';
+import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import {
   type BulkExtent,
   COMPRESS_MIN_BYTES,
   prepareBlob,
   type PreparedBlob,
-} from '../../plan/prepared-blob.ts';
+} from '../../plan/prepared-batch.ts';
 import type { SqueezeJob, Squeezer } from '../squeeze/squeezer.ts';
 import type { BulkLease } from './bulk-packs.ts';
 import type { HeldBlobs } from './held-blobs.ts';

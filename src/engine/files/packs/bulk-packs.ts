@@ -5,7 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import { packFile, PACKS_FOLDER } from '../names.ts';
 import { encodePackHeader, PACK_BYTES } from './encode-packs.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { writeFully } from '../disk/write-fully.ts';
+import { writeFully } from '../disk/file-handles.ts';
 import type { PackTail } from '../commit/tails.ts';
 
 // Large blobs go directly to a pack of their own kind, with their own sync, before the frame that names them.

@@ -11,7 +11,7 @@ import { encodePackEnd } from '../../../format/pack-end.ts';
 import { packFile } from '../names.ts';
 import { type PackTail, type Tails, withPack } from '../commit/tails.ts';
 import type { Draft } from '../../plan/draft.ts';
-import type { ChunkPlace, PreparedBlob } from '../../plan/prepared-blob.ts';
+import type { ChunkPlace, PreparedBlob } from '../../plan/prepared-batch.ts';
 
 /** A pack is closed at this size; the next record starts a new one. */
 export const PACK_BYTES: number = 256 * 1024 * 1024;

@@ -9,7 +9,7 @@ import {
   type ChunkPlace,
   type PreparedBlob,
   squeeze,
-} from '../../plan/prepared-blob.ts';
+} from '../../plan/prepared-batch.ts';
 import type { BulkLease } from './bulk-packs.ts';
 
 /** A blob's length is a u32 in its record. */

@@ -1,6 +1,6 @@
 import { stepTowards } from '../../../format/turn-record.ts';
 import type { TurnRow } from '../../rows.ts';
-import type { StoredTurn } from '../../plan/stored-turn.ts';
+import type { StoredTurn } from '../../plan/draft.ts';
 
 /** A turn that must exist, because another turn names it. */
 export type MustGet = (id: number) => Promise<StoredTurn>;

@@ -4,7 +4,7 @@ import {
   TURN_RECORD_BYTES,
   type TurnRecord,
 } from '../../../format/turn-record.ts';
-import type { StoredTurn } from '../../plan/stored-turn.ts';
+import type { StoredTurn } from '../../plan/draft.ts';
 import { corrupt } from '../disk/io-error.ts';
 import { TURNS_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';

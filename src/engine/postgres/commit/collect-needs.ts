@@ -3,7 +3,7 @@ import { hexOf } from '../../../base/hash.ts';
 import { forkKeyName } from '../../../format/fork-key.ts';
 import type { Adoption } from '../../adoption.ts';
 import type { Idempotency } from '../../batch.ts';
-import type { PreparedBatch } from '../../plan/planned.ts';
+import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 
 /** The rows that a group will need, as far as its batches name them. */
 export interface Needs {

@@ -6,7 +6,8 @@ import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Committed } from '../../batch.ts';
 import { Draft, NotInMemory } from '../../plan/draft.ts';
 import { planBatch } from '../../plan/plan-batch.ts';
-import type { Planned, PreparedBatch } from '../../plan/planned.ts';
+import type { PreparedBatch } from '../../plan/prepared-batch.ts';
+import type { Planned } from '../../plan/report.ts';
 import { encodeChange } from '../change-codec.ts';
 import {
   type Clock,

@@ -1,6 +1,6 @@
 import { isQuipuError } from '../../../base/errors.ts';
 import type { Committed } from '../../batch.ts';
-import type { PreparedBatch } from '../../plan/planned.ts';
+import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import { commitGroup, type GroupWorld } from './commit-group.ts';
 
 // Group commit: batches that arrive while a group is being committed share the next group.

@@ -3,8 +3,7 @@ import { keyHashToBytes } from '../../../format/idempotency.ts';
 import { jumpDepth } from '../../../format/turn-record.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
-import type { Draft, OpenDraft } from '../../plan/draft.ts';
-import type { StoredTurn } from '../../plan/stored-turn.ts';
+import type { Draft, OpenDraft, StoredTurn } from '../../plan/draft.ts';
 import type { Totals } from './clock.ts';
 import type { View } from './view.ts';
 

@@ -3,7 +3,7 @@ import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import { bytesToKeyHash } from '../../../format/idempotency.ts';
 import { NO_HASH } from '../../../format/patch-record.ts';
-import type { StoredTurn } from '../../plan/stored-turn.ts';
+import type { StoredTurn } from '../../plan/draft.ts';
 import type { TurnRow } from '../../rows.ts';
 
 /** A row of `turns`. */

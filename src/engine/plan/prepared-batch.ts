@@ -1,7 +1,8 @@
 import type { Hash } from '../../base/brand.ts';
 import { compress } from '../../base/compress.ts';
 import { BlobCodec, type BlobCodecNumber } from '../../format/blob-record.ts';
-import type { BlobPut } from '../batch.ts';
+import type { Adoption } from '../adoption.ts';
+import type { Batch, BlobPut } from '../batch.ts';
 
 /** The stored form of some bytes: zstd where that makes them smaller, else the bytes themselves. */
 export interface Squeezed {
@@ -31,6 +32,18 @@ export interface BulkExtent {
   readonly offset: number;
   readonly length: number;
   readonly chunks: readonly ChunkPlace[];
+}
+
+/** A batch with its blobs compressed, and its large ones written already. */
+export interface PreparedBatch {
+  /** All changes that the fields below do not hold. */
+  readonly rest: Omit<Batch, 'blobs'>;
+  readonly blobs: readonly PreparedBlob[];
+  readonly extents: readonly BulkExtent[];
+  /** Chunks of the batch's large blobs that were there already. */
+  readonly relies: readonly Hash[];
+  /** Records of another store. With them, the rest of the batch is empty. */
+  readonly adoption?: Adoption;
 }
 
 /** Below this size, a zstd frame's own overhead uses up the saving. */

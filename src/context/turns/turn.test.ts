@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import type { PatchRow, TurnRow } from '../../engine/rows.ts';
-import { applyPatches } from './apply-patches.ts';
+import { applyPatches } from './turn.ts';
 
 const row = (id: bigint): TurnRow => ({
   id: id as TurnId,
