@@ -2,7 +2,7 @@
 // measured beside.
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
-import type { NewEvent } from '../src/queue/queue.ts';
+import type { NewEvent } from '../src/queue/events/queue.ts';
 import { openRaw } from './workloads/queue.ts';
 
 const raw = openRaw(process.argv[2] ?? '.');

@@ -9,7 +9,7 @@ import { compareBeginnings } from './maintain/copy/compare-queues.ts';
 import { type CopyCounts, copyEngine } from './maintain/copy/copy-engine.ts';
 import { type QueueCounts, assertSound, copyQueues } from './maintain/copy/copy-queues.ts';
 import type { QueuePair } from './maintain/copy/pair.ts';
-import type { QueueRecords } from './queue/copy/queue-records.ts';
+import type { QueueRecords } from './queue/upkeep/queue-records.ts';
 
 /** A part of the store that a copy leaves out, and why. */
 export interface LeftOut {
@@ -130,7 +130,7 @@ async function openPlace(
   create: boolean,
 ): Promise<Place> {
   if (folder !== undefined) {
-    const { FolderRecords } = await import('./queue/copy/folder-records.ts');
+    const { FolderRecords } = await import('./queue/upkeep/folder-records.ts');
     const engine = await openFilesEngine(folder, { create });
     return { engine, folder, queues: new FolderRecords(join(folder, 'queues')) };
   }

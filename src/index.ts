@@ -104,7 +104,7 @@ export type {
   Subscription,
   WorkNote,
   WorkOptions,
-} from './queue/queue.ts';
+} from './queue/events/queue.ts';
 export {
   BlobFiles,
   prepareEntryForPersistence,

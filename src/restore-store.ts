@@ -27,7 +27,7 @@ export async function restoreStore(
   };
   const queues = join(from, 'queues');
   if (existsSync(queues)) {
-    const { copyQueues } = await import('./queue/copy-queues.ts');
+    const { copyQueues } = await import('./queue/upkeep/back-up-queues.ts');
     add(await copyQueues(queues, join(to, 'queues')));
   }
   if (existsSync(join(from, 'sessions'))) add(await restoreSessionFiles(from, to));

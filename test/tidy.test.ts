@@ -33,7 +33,6 @@ const LAYERS_WITH_CYCLES: readonly string[] = [
   'context',
   'engine/files',
   'engine/postgres',
-  'queue',
   'server',
 ];
 

@@ -3,7 +3,7 @@ import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { createQueueFolder } from '../../src/queue/folder.ts';
+import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
 import { median } from '../figures.ts';
 import { events } from './queue.ts';
 import type { Result, Trial } from './workload.ts';

@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
-import type { NewEvent } from '../../src/queue/queue.ts';
+import type { NewEvent } from '../../src/queue/events/queue.ts';
+import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
-import { SCHEMA } from '../../src/queue/sqlite/schema.ts';
+import { createQueueFolder, SCHEMA } from '../../src/queue/sqlite/open-database.ts';
 import { median } from '../figures.ts';
 import type { Result, Trial } from './workload.ts';
 

@@ -6,7 +6,7 @@ import type {
   QueueEvent,
   QueueFollowOptions,
   Queues,
-} from '../queue/queue.ts';
+} from '../queue/events/queue.ts';
 import { QUEUE_METHODS } from '../wire/calls.ts';
 import type { QueueMethod } from '../wire/calls.ts';
 import type { RemoteEngine } from './remote-engine.ts';

@@ -1,20 +1,14 @@
 import { join } from 'node:path';
 import { QuipuError } from '../base/errors.ts';
-import { QUEUE_NAME, checkQueueName } from './check-input.ts';
-import { createQueueFolder, isQueueFolder, listQueueFolders, queueFolder } from './folder.ts';
-import { OpenLimit } from './open-parts.ts';
-import { noSuchQueue } from './queue-refusals.ts';
-import type { OpenQueueOptions, Queue, QueueSummary, Queues } from './queue.ts';
-import { SqliteQueue } from './sqlite-queue.ts';
-import type { SqliteQueueOptions } from './sqlite-queue.ts';
+import { QUEUE_NAME, checkQueueName, noSuchQueue } from './events/check-input.ts';
+import type { OpenQueueOptions, Queue, QueueSummary, OwnedQueues } from './events/queue.ts';
+import { isQueueFolder, listQueueFolders, queueFolder } from './folder/queue-folder.ts';
+import { SqliteQueue, type SqliteQueueOptions } from './sqlite-queue.ts';
+import { createQueueFolder } from './sqlite/open-database.ts';
+import { OpenLimit } from './sqlite/open-parts.ts';
 
 /** The number of queues with a database open at a time. Other queues open theirs again when they are used. */
 const OPEN_MAX = 64;
-
-export interface OwnedQueues extends Queues {
-  /** Stores what was pushed and starts the handlers that it wakes. */
-  close(): Promise<void>;
-}
 
 /** The queues in a folder, each in a folder of its own. */
 export function createQueues(parent: string, options: SqliteQueueOptions = {}): OwnedQueues {

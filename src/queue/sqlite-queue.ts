@@ -1,3 +1,6 @@
+import { isHeld, readLock, type LockNote } from './dispatch/consumer-lock.ts';
+import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
+import { isGroupRunning } from './dispatch/process-life.ts';
 import {
   checkBatch,
   checkConsumer,
@@ -5,19 +8,13 @@ import {
   checkLastEventId,
   checkPage,
   checkSubscription,
-} from './check-input.ts';
-import type { CheckedEvent } from './check-input.ts';
-import { isHeld, readLock } from './dispatch/consumer-lock.ts';
-import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
-import { failure, info, logUncounted, warn } from './files/runtime-log.ts';
-import type { LogLine } from './files/runtime-log.ts';
-import type { CompiledFilter } from './filter/compile-filter.ts';
-import { followEvents, poll, untilClosed } from './follow-events.ts';
-import type { Followed } from './follow-events.ts';
-import type { QueueFolder } from './folder.ts';
-import { OpenParts } from './open-parts.ts';
-import type { OpenLimit, Parts } from './open-parts.ts';
-import { PushIntake } from './push-intake.ts';
+  isSubscribed,
+  noFences,
+  noSubscription,
+  type CheckedEvent,
+} from './events/check-input.ts';
+import { LAG_MAX } from './events/limits.ts';
+import { PushIntake, WakeUp } from './events/push-intake.ts';
 import type {
   DispatchReport,
   QueueFollowOptions,
@@ -30,15 +27,32 @@ import type {
   QueueInfo,
   QueueSummary,
   Subscription,
-} from './queue.ts';
-import { isSubscribed, noFences, noSubscription } from './queue-refusals.ts';
-import { readInfo } from './read-info.ts';
-import { BOOKMARK_WORTH, readMatches, startFor } from './scan.ts';
-import { isEventDamage } from './sqlite/event-damage.ts';
-import type { Inserted } from './sqlite/event-inserter.ts';
-import { compileStored, compileText } from './sqlite/queue-database.ts';
-import { inQueueWords, isFatal, toQueueError } from './sqlite/queue-error.ts';
-import { WakeUp } from './wake-up.ts';
+  ConsumerProgress,
+  RunningHandler,
+} from './events/queue.ts';
+import {
+  followEvents,
+  poll,
+  untilClosed,
+  BOOKMARK_WORTH,
+  readMatches,
+  startFor,
+  countMatches,
+  type Followed,
+} from './events/scan.ts';
+import type { CompiledFilter } from './filter/compile-filter.ts';
+import { inQueueWords, isFatal, toQueueError } from './folder/queue-error.ts';
+import type { QueueFolder } from './folder/queue-folder.ts';
+import { isEventDamage, type Inserted } from './sqlite/event-table.ts';
+import { OpenParts, type OpenLimit, type Parts } from './sqlite/open-parts.ts';
+import {
+  compileStored,
+  compileText,
+  type FailureRow,
+  type ProgressRow,
+  type QueueDatabase,
+} from './sqlite/queue-database.ts';
+import { failure, info, logUncounted, warn, type LogLine } from './sqlite/runtime-log.ts';
 
 const COUNT_EVERY = 64;
 
@@ -272,4 +286,74 @@ function pushedLine(
     return info(`push: source=${first.source} type=${first.type}${subtype} id=${firstId}`);
   }
   return info(`push: events=${events.length} id=${firstId}-${lastId}`);
+}
+
+/** Everything known about a queue. */
+async function readInfo(folder: QueueFolder, database: QueueDatabase): Promise<QueueInfo> {
+  const subscriptions = database.subscriptions();
+  const rows = new Map(database.progress().map((row) => [row.consumer_id, row]));
+  const failures = new Map(database.failures().map((row) => [row.consumer_id, row]));
+  const known = new Map(subscriptions.map((row) => [row.consumer_id, row]));
+  const progress: ConsumerProgress[] = [];
+  for (const consumer of [...new Set([...known.keys(), ...rows.keys()])].toSorted()) {
+    const lag = await lagOf(database, known.get(consumer));
+    const facts = { row: rows.get(consumer), failure: failures.get(consumer), lag };
+    progress.push(toProgress(folder, consumer, facts));
+  }
+  return {
+    thread: folder.path,
+    event_count: database.countEvents(),
+    last_event_id: database.newestId(),
+    subscriptions,
+    progress,
+  };
+}
+
+async function lagOf(
+  database: QueueDatabase,
+  subscription: Subscription | undefined,
+): Promise<number | null> {
+  if (subscription === undefined) return null;
+  const { consumer_id } = subscription;
+  const after = startFor(database.acked(consumer_id), database.bookmark(consumer_id));
+  try {
+    return await countMatches(database, compileStored(subscription), { after, limit: LAG_MAX });
+  } catch {
+    // A filter that cannot be read counts nothing; pop and dispatch report it.
+    return null;
+  }
+}
+
+function toProgress(
+  folder: QueueFolder,
+  consumer_id: string,
+  {
+    row,
+    failure,
+    lag,
+  }: {
+    readonly row: ProgressRow | undefined;
+    readonly failure: FailureRow | undefined;
+    readonly lag: number | null;
+  },
+): ConsumerProgress {
+  const note = readLock(folder, consumer_id);
+  const handler = runningHandler(note);
+  const isRunning = isHeld(note) || handler !== undefined;
+  return {
+    consumer_id,
+    last_acked_id: row?.last_acked_id ?? 0,
+    updated_at: row?.updated_at ?? null,
+    lag,
+    state: failure?.failed === 1 ? 'failed' : isRunning ? 'running' : 'idle',
+    ...(handler !== undefined && { handler }),
+    failures: failure?.failures ?? 0,
+    last_error: failure?.last_error ?? null,
+  };
+}
+
+/** Also finds a handler whose supervisor was killed. */
+function runningHandler(note: LockNote | undefined): RunningHandler | undefined {
+  if (note?.handler === undefined || !isGroupRunning(note.handler)) return undefined;
+  return { pid: note.handler.pid, since: note.handler.since };
 }

@@ -7,10 +7,9 @@ import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
 import type { RetainReport } from '../maintain/retain-contexts.ts';
 import type { RetentionPolicy } from '../maintain/retention.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
-import type { QueueProblem } from '../queue/verify-queues.ts';
+import type { QueueProblem } from '../queue/upkeep/verify-queues.ts';
 import type { Maintain, Stats } from './maintain.ts';
-import { folderOf } from './store-queues.ts';
-import type { QueuesPlace } from './store-queues.ts';
+import { folderOf, type QueuesPlace } from './store-queues.ts';
 
 export interface MaintainPlace {
   readonly engine: Engine;
@@ -101,7 +100,7 @@ export function createMaintain(place: MaintainPlace): Maintain {
 /** Returns the problems that could not be repaired. */
 async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[]> {
   if (folder === undefined) return [];
-  const { repairQueues } = await import('../queue/repair-queue.ts');
+  const { repairQueues } = await import('../queue/upkeep/repair-queue.ts');
   return repairQueues(folder);
 }
 
@@ -114,7 +113,7 @@ async function addFiles(
   const sum = { files, copiedBytes, reusedBytes };
   const queuesFolder = folderOf(queues);
   if (queuesFolder !== undefined) {
-    const { copyQueues } = await import('../queue/copy-queues.ts');
+    const { copyQueues } = await import('../queue/upkeep/back-up-queues.ts');
     const copied = await copyQueues(queuesFolder, join(to, 'queues'));
     sum.files += copied.files;
     sum.copiedBytes += copied.bytes;
@@ -131,10 +130,10 @@ async function addFiles(
 async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {
   if (place === undefined || 'queues' in place) return [];
   if ('folder' in place) {
-    const { checkQueues } = await import('../queue/verify-queues.ts');
+    const { checkQueues } = await import('../queue/upkeep/verify-queues.ts');
     return checkQueues(place.folder);
   }
-  const { checkPostgresQueues } = await import('../queue/postgres/check-queues.ts');
+  const { checkPostgresQueues } = await import('../queue/postgres/postgres-records.ts');
   return checkPostgresQueues(place.database);
 }
 

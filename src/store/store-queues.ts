@@ -1,8 +1,14 @@
 import { QuipuError } from '../base/errors.ts';
 import type { Lifetime } from '../base/lifetime.ts';
-import type { OwnedQueues } from '../queue/create-queues.ts';
+import type { OwnedQueues } from '../queue/events/queue.ts';
 import type { Database } from '../postgres/database.ts';
-import type { OpenQueueOptions, Queue, QueueSummary, Queues, WorkOptions } from '../queue/queue.ts';
+import type {
+  OpenQueueOptions,
+  Queue,
+  QueueSummary,
+  Queues,
+  WorkOptions,
+} from '../queue/events/queue.ts';
 
 /**
  * The place of the queues: a folder or a database, which any number of processes may use at once, or the process that

@@ -1,6 +1,6 @@
 import type { Contexts } from '../context/contexts.ts';
 import type { Workflows } from '../workflow/threads/workflows.ts';
-import type { Queues } from '../queue/queue.ts';
+import type { Queues } from '../queue/events/queue.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Chats } from '../chat/handle/chats.ts';
 import type { Blobs } from './blobs.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { copyStore } from '../../src/copy-store.ts';
-import { FolderRecords } from '../../src/queue/copy/folder-records.ts';
+import { FolderRecords } from '../../src/queue/upkeep/folder-records.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
 import { openStore } from '../../src/open-store.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';

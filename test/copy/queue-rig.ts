@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { compareBeginnings } from '../../src/maintain/copy/compare-queues.ts';
 import { copyQueues, type QueueCounts } from '../../src/maintain/copy/copy-queues.ts';
-import type { QueueRecords } from '../../src/queue/copy/queue-records.ts';
+import type { QueueRecords } from '../../src/queue/upkeep/queue-records.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
 
 /** More than one page of a copy. */

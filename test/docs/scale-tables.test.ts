@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { STORE_SCHEMA } from '../../src/engine/postgres/schema.ts';
-import { QUEUE_TABLES } from '../../src/queue/postgres/schema.ts';
+import { QUEUE_TABLES } from '../../src/queue/postgres/tables/schema.ts';
 import { readProject } from '../support/project.ts';
 
 const text = readProject('docs/guide/scale.md');

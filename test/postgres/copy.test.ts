@@ -8,8 +8,8 @@ import { openPostgresEngine } from '../../src/engine/postgres/open-postgres-engi
 import { copyEngine } from '../../src/maintain/copy/copy-engine.ts';
 import { openStore } from '../../src/open-store.ts';
 import { Database } from '../../src/postgres/database.ts';
-import { FolderRecords } from '../../src/queue/copy/folder-records.ts';
-import type { QueueRecords } from '../../src/queue/copy/queue-records.ts';
+import { FolderRecords } from '../../src/queue/upkeep/folder-records.ts';
+import type { QueueRecords } from '../../src/queue/upkeep/queue-records.ts';
 import { createPostgresQueues } from '../../src/queue/postgres/create-postgres-queues.ts';
 import { PostgresRecords } from '../../src/queue/postgres/postgres-records.ts';
 import { LeaseTable } from '../../src/queue/postgres/work/lease-table.ts';

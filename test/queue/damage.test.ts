@@ -8,13 +8,12 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
-import { queueFolder } from '../../src/queue/folder.ts';
-import type { QueueFolder } from '../../src/queue/folder.ts';
-import type { QueueEvent } from '../../src/queue/queue.ts';
-import { repairQueue } from '../../src/queue/repair-queue.ts';
+import type { QueueEvent } from '../../src/queue/events/queue.ts';
+import { queueFolder, type QueueFolder } from '../../src/queue/folder/queue-folder.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
-import { SCHEMA } from '../../src/queue/sqlite/schema.ts';
-import { verifyQueue } from '../../src/queue/verify-queues.ts';
+import { SCHEMA } from '../../src/queue/sqlite/open-database.ts';
+import { repairQueue } from '../../src/queue/upkeep/repair-queue.ts';
+import { verifyQueue } from '../../src/queue/upkeep/verify-queues.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import { makeFolder, message, openQueue } from './fixture.ts';
 

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newToken, readLock, writeLock } from '../../src/queue/dispatch/consumer-lock.ts';
 import { isRunning, markOf } from '../../src/queue/dispatch/process-life.ts';
-import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
-import type { ConsumerProgress, NewEvent } from '../../src/queue/queue.ts';
+import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
+import type { ConsumerProgress, NewEvent } from '../../src/queue/events/queue.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { BROKEN_SUPERVISOR, ONE_BY_ONE, SUPERVISOR, ThreadRig, eventually } from './rig.ts';
 

@@ -2,7 +2,7 @@
 //   dispatcher.mjs <folder> <supervisor> <gate> [unlocked]
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { queueFolder } from '../../dist/queue/folder.js';
+import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
 import { SqliteQueue } from '../../dist/queue/sqlite-queue.js';
 import { QueueDatabase } from '../../dist/queue/sqlite/queue-database.js';
 

@@ -3,8 +3,9 @@
  * handle gets its handler run, however far it is.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
-import type { DispatchReport } from '../../src/queue/queue.ts';
+import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
+import type { DispatchReport } from '../../src/queue/events/queue.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { QueueDatabase } from '../../src/queue/sqlite/queue-database.ts';
 import { projectPath } from '../support/project.ts';

@@ -2,8 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
-import type { NewEvent, QueueEvent } from '../../src/queue/queue.ts';
+import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
+import type { NewEvent, QueueEvent } from '../../src/queue/events/queue.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import type { SqliteQueueOptions } from '../../src/queue/sqlite-queue.ts';
 

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
+import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { projectPath } from '../support/project.ts';
 

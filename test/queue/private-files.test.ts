@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createQueues } from '../../src/queue/create-queues.ts';
-import { copyQueues } from '../../src/queue/copy-queues.ts';
+import { copyQueues } from '../../src/queue/upkeep/back-up-queues.ts';
 import { makeFolder, message } from './fixture.ts';
 import { SUPERVISOR, eventually } from './rig.ts';
 

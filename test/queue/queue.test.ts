@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { createQueueFolder, queueFolder } from '../../src/queue/folder.ts';
-import { SCHEMA } from '../../src/queue/sqlite/schema.ts';
+import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { createQueueFolder, SCHEMA } from '../../src/queue/sqlite/open-database.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import { contents, makeFolder, message, mirrored, openQueue } from './fixture.ts';
 

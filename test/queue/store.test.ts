@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
-import type { NewEvent, Queue, QueueEvent } from '../../src/queue/queue.ts';
+import type { NewEvent, Queue, QueueEvent } from '../../src/queue/events/queue.ts';
 import { restoreStore } from '../../src/restore-store.ts';
 import { startServer } from '../../src/server/start-server.ts';
 import { changeTokenFile } from '../../src/server/access/token-file.ts';

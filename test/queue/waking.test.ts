@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { askForDispatch, forgetAsked } from '../../src/queue/dispatch/asked.ts';
+import { askForDispatch, forgetAsked } from '../../src/queue/dispatch/consumer-lock.ts';
 import { makeFolder, openQueue } from './fixture.ts';
 import { ThreadRig, eventually } from './rig.ts';
 

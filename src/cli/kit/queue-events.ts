@@ -1,12 +1,12 @@
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
-import { checkEvent } from '../../queue/check-input.ts';
+import { checkEvent } from '../../queue/events/check-input.ts';
 import {
   BATCH_BYTES_MAX,
   BATCH_EVENTS_MAX,
   CONTENT_BYTES_MAX,
   LAG_MAX,
-} from '../../queue/limits.ts';
-import type { NewEvent, QueueInfo } from '../../queue/queue.ts';
+} from '../../queue/events/limits.ts';
+import type { NewEvent, QueueInfo } from '../../queue/events/queue.ts';
 import { namingLine, parseJsonLine, readLineGroups } from './input.ts';
 import { toFacts, toPlainLine, toTable } from './text.ts';
 

@@ -1,5 +1,11 @@
 import { invalid } from '../../base/errors.ts';
-import type { EventType, NewEvent, PeekOptions, Queue, WorkNote } from '../../queue/queue.ts';
+import type {
+  EventType,
+  NewEvent,
+  PeekOptions,
+  Queue,
+  WorkNote,
+} from '../../queue/events/queue.ts';
 import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseSeconds } from '../kit/parse.ts';
 import { toTable } from '../kit/text.ts';

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
-import { mustBeQueue } from '../../queue/folder.ts';
+import { mustBeQueue } from '../../queue/folder/queue-folder.ts';
 import { SqliteQueue } from '../../queue/sqlite-queue.ts';
 
 /** The shell that called `thread`: all that a command may touch besides the queue's folder. */

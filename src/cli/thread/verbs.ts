@@ -1,10 +1,11 @@
 import type { Option } from 'commander';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { toLine } from '../../queue/event-line.ts';
-import { createQueueFolder, isQueueFolder, mustHaveBeenQueue } from '../../queue/folder.ts';
-import { LIMIT_DEFAULT } from '../../queue/limits.ts';
-import type { EventType, NewEvent, PeekOptions } from '../../queue/queue.ts';
-import { inQueueWords } from '../../queue/sqlite/queue-error.ts';
+import { toLine } from '../../queue/events/event-line.ts';
+import { isQueueFolder, mustHaveBeenQueue } from '../../queue/folder/queue-folder.ts';
+import { createQueueFolder } from '../../queue/sqlite/open-database.ts';
+import { LIMIT_DEFAULT } from '../../queue/events/limits.ts';
+import type { EventType, NewEvent, PeekOptions } from '../../queue/events/queue.ts';
+import { inQueueWords } from '../../queue/folder/queue-error.ts';
 import { readEvents, toQueueText } from '../kit/queue-events.ts';
 import {
   forgetThread,
@@ -262,8 +263,8 @@ const verify: ThreadVerb = {
   takes: [THREAD, option('--repair', 'mend what can be mended'), JSON_OPTION],
   async run(shell, options: VerifyGiven) {
     // These modules are loaded here: other commands do not need them.
-    const { repairQueue } = await import('../../queue/repair-queue.ts');
-    const { verifyQueue } = await import('../../queue/verify-queues.ts');
+    const { repairQueue } = await import('../../queue/upkeep/repair-queue.ts');
+    const { verifyQueue } = await import('../../queue/upkeep/verify-queues.ts');
     const folder = mustHaveBeenQueue(resolve(shell.cwd, options.thread));
     const lost =
       options.repair === true ? inQueueWords(folder.path, () => repairQueue(folder)) : [];

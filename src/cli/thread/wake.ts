@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { askForDispatch } from '../../queue/dispatch/asked.ts';
-import { info, warn } from '../../queue/files/runtime-log.ts';
-import { askNotifier } from '../../queue/notifier.ts';
-import type { NotifierWorld } from '../../queue/notifier.ts';
+import { askForDispatch } from '../../queue/dispatch/consumer-lock.ts';
+import { askNotifier, type AskingProcess } from '../../queue/notifier.ts';
 import type { SqliteQueue } from '../../queue/sqlite-queue.ts';
-import { noteThread } from './thread-queue.ts';
-import type { ThreadShell } from './thread-queue.ts';
+import { info, warn } from '../../queue/sqlite/runtime-log.ts';
+import { noteThread, type ThreadShell } from './thread-queue.ts';
 
 /** The program is beside this file, in the built package. */
 const WAKER: string = fileURLToPath(new URL('./waker-main.js', import.meta.url));
@@ -39,7 +37,7 @@ export function wake(shell: ThreadShell, queue: SqliteQueue, author: string): vo
 export async function askOrDispatch(
   queue: SqliteQueue,
   author: string,
-  shell: NotifierWorld,
+  shell: AskingProcess,
 ): Promise<void> {
   const notified = await askNotifier(queue.folder, author, shell);
   if (notified.outcome === 'queued') {

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { mustBeQueue } from '../../queue/folder.ts';
+import { mustBeQueue } from '../../queue/folder/queue-folder.ts';
 import { SqliteQueue } from '../../queue/sqlite-queue.ts';
 import { askOrDispatch } from './wake.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ConsumerRecord, QueueState } from '../../queue/copy/queue-records.ts';
+import type { ConsumerRecord, QueueState } from '../../queue/upkeep/queue-records.ts';
 import { type Extent, differs } from './differs.ts';
 import type { QueuePair } from './pair.ts';
 

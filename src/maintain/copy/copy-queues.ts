@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { QuipuError } from '../../base/errors.ts';
-import type { QueueRecords, QueueState } from '../../queue/copy/queue-records.ts';
+import type { QueueRecords, QueueState } from '../../queue/upkeep/queue-records.ts';
 import { compareQueue } from './compare-queues.ts';
 import type { QueuePair } from './pair.ts';
 

@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/engine.ts';
 import type { Progress } from '../../engine/progress.ts';
-import type { QueueRecords } from '../../queue/copy/queue-records.ts';
+import type { QueueRecords } from '../../queue/upkeep/queue-records.ts';
 
 /** The parts that every step of a copy works with. */
 export interface Pair<T = Engine> {

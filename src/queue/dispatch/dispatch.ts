@@ -1,21 +1,16 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import process from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { failure, info } from '../files/runtime-log.ts';
-import type { LogLine, RuntimeLog } from '../files/runtime-log.ts';
-import type { QueueFolder } from '../folder.ts';
-import type { DispatchReport, Subscription } from '../queue.ts';
-import { findPending } from '../scan.ts';
-import type { Bookmark } from '../scan.ts';
-import { compileStored } from '../sqlite/queue-database.ts';
-import type { QueueDatabase } from '../sqlite/queue-database.ts';
-import { forgetAsked } from './asked.ts';
-import { isHeld, newToken, readLock, writeLock } from './consumer-lock.ts';
+import type { DispatchReport, Subscription } from '../events/queue.ts';
+import { findPending, type Bookmark } from '../events/scan.ts';
+import type { QueueFolder } from '../folder/queue-folder.ts';
+import { compileStored, type QueueDatabase } from '../sqlite/queue-database.ts';
+import { failure, info, type LogLine, type RuntimeLog } from '../sqlite/runtime-log.ts';
+import { forgetAsked, isHeld, newToken, readLock, writeLock } from './consumer-lock.ts';
 import { markOfChild } from './process-life.ts';
 
-export interface DispatchWorld {
+export interface DispatchedQueue {
   readonly folder: QueueFolder;
   readonly database: QueueDatabase;
   readonly log: RuntimeLog;
@@ -47,10 +42,10 @@ interface Look {
  * some further on. This function returns when the supervisor has its locks, and does not wait for handlers. Its own
  * work is bounded: it does not grow with the events that nobody has looked at yet.
  */
-export async function dispatch(world: DispatchWorld): Promise<DispatchReport> {
-  const { database, log } = world;
+export async function dispatch(queue: DispatchedQueue): Promise<DispatchReport> {
+  const { database, log } = queue;
   // This comes before the look: a process that pushes from now on asks for the next dispatch.
-  forgetAsked(world.folder);
+  forgetAsked(queue.folder);
   const looks: Look[] = [];
   for (const subscription of database.subscriptions()) {
     const seen = await look(database, subscription);
@@ -59,7 +54,7 @@ export async function dispatch(world: DispatchWorld): Promise<DispatchReport> {
   }
   keepBookmarks(database, looks);
   const wanted = looks.filter(({ found }) => found !== 'nothing');
-  const taken = wanted.length === 0 ? [] : startSupervisor(world, wanted.map(nameOf));
+  const taken = wanted.length === 0 ? [] : startSupervisor(queue, wanted.map(nameOf));
   const started = wanted
     .filter((seen) => seen.found === 'due' && taken.includes(nameOf(seen)))
     .map(nameOf);
@@ -119,7 +114,7 @@ function logLines(seen: Look, isTaken: boolean): LogLine[] {
 
 /** Returns the consumers whose locks were free. Their locks name the new process before anyone else can look. */
 function startSupervisor(
-  { folder, database, supervisor }: DispatchWorld,
+  { folder, database, supervisor }: DispatchedQueue,
   wanted: readonly string[],
 ): string[] {
   return database.exclusively(() => {

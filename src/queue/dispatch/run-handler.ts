@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcessByStdio } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import { isGroupRunning, markOfChild } from './process-life.ts';
-import type { ProcessMark } from './process-life.ts';
+import { isGroupRunning, markOfChild, type ProcessMark } from './process-life.ts';
 
 /** The log of a failure keeps this much of the handler's output. */
 const OUTPUT_CHARS = 1000;
@@ -19,7 +17,7 @@ export interface HandlerEnd {
   readonly output: string;
 }
 
-export interface HandlerCommand {
+interface HandlerCommand {
   /** The shell runs this command. */
   readonly command: string;
   /** The handler runs here when the folder of this process is gone. */
@@ -105,4 +103,22 @@ export function killHandler({ pid }: ProcessMark): void {
   } catch {
     // The handler has ended already.
   }
+}
+
+/** Decides when a handler that failed is run again. */
+export interface RetryPolicy {
+  /**
+   * The number of failed runs in a row, without an event acknowledged between, before the consumer is marked failed.
+   */
+  readonly attempts: number;
+  readonly firstPauseMs: number;
+  readonly maxPauseMs: number;
+}
+
+/** About a minute in all: a fault that lasts longer waits for the next push. */
+export const RETRY_POLICY: RetryPolicy = { attempts: 10, firstPauseMs: 100, maxPauseMs: 30_000 };
+
+/** The pause after this many failures in a row. */
+export function pauseMs({ firstPauseMs, maxPauseMs }: RetryPolicy, failures: number): number {
+  return Math.min(maxPauseMs, firstPauseMs * 2 ** (failures - 1));
 }

@@ -1,17 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
-import type { RuntimeLog } from '../files/runtime-log.ts';
-import { failure, info, warn } from '../files/runtime-log.ts';
-import type { QueueFolder } from '../folder.ts';
-import type { Subscription } from '../queue.ts';
-import { findPending } from '../scan.ts';
-import { compileStored } from '../sqlite/queue-database.ts';
-import type { QueueDatabase } from '../sqlite/queue-database.ts';
-import { readLock, removeLock, writeLock } from './consumer-lock.ts';
-import type { LockNote } from './consumer-lock.ts';
+import type { Subscription } from '../events/queue.ts';
+import { findPending } from '../events/scan.ts';
+import type { QueueFolder } from '../folder/queue-folder.ts';
+import { compileStored, type QueueDatabase } from '../sqlite/queue-database.ts';
+import { failure, info, warn, type RuntimeLog } from '../sqlite/runtime-log.ts';
+import { readLock, removeLock, writeLock, type LockNote } from './consumer-lock.ts';
 import { isGroupRunning } from './process-life.ts';
-import { pauseMs } from './retry-policy.ts';
-import type { RetryPolicy } from './retry-policy.ts';
-import { runHandler } from './run-handler.ts';
+import { pauseMs, runHandler, type RetryPolicy } from './run-handler.ts';
 
 // Runs the handler of one consumer for as long as there is something to do.
 // Invariants
@@ -29,7 +24,7 @@ const ERROR_CHARS = 500;
  */
 const REACH = 200_000;
 
-export interface SupervisorWorld {
+export interface SupervisedQueue {
   readonly folder: QueueFolder;
   readonly database: QueueDatabase;
   readonly log: RuntimeLog;
@@ -41,42 +36,42 @@ export interface SupervisorWorld {
  * `token`: of the lock that was taken for this consumer. `orphan`: a handler that an earlier supervisor left running.
  */
 export async function superviseConsumer(
-  world: SupervisorWorld,
+  queue: SupervisedQueue,
   consumer: string,
   { token, orphan }: { readonly token: string; readonly orphan?: LockNote['handler'] },
 ): Promise<void> {
-  const { database, log } = world;
+  const { database, log } = queue;
   try {
     if (orphan !== undefined) {
       while (isGroupRunning(orphan)) await setTimeout(ORPHAN_POLL_MS);
     }
     // A consumer that is marked failed has one try; the result of that try decides.
-    let left = database.failure(consumer)?.failed === 1 ? 1 : world.retry.attempts;
+    let left = database.failure(consumer)?.failed === 1 ? 1 : queue.retry.attempts;
     let failures = database.failure(consumer)?.failures ?? 0;
     // The dispatch that started this supervisor may not have looked far enough to know.
-    if (!(await goesOn(world, consumer, { token, progressed: true, newestBefore: 0 }))) return;
+    if (!(await goesOn(queue, consumer, { token, progressed: true, newestBefore: 0 }))) return;
     for (;;) {
       const subscription = database.subscription(consumer);
       if (subscription === undefined) break;
-      const round = await runOnce(world, subscription, token);
+      const round = await runOnce(queue, subscription, token);
       if (round.failed === undefined) {
         if (database.failure(consumer) !== undefined) database.clearFailure(consumer);
         failures = 0;
-        left = world.retry.attempts;
-        if (await goesOn(world, consumer, { token, ...round })) continue;
+        left = queue.retry.attempts;
+        if (await goesOn(queue, consumer, { token, ...round })) continue;
         return;
       }
       failures = round.progressed ? 1 : failures + 1;
-      left = round.progressed ? world.retry.attempts - 1 : left - 1;
-      noteFailure(world, subscription, { failures, failed: left <= 0, text: round.failed });
+      left = round.progressed ? queue.retry.attempts - 1 : left - 1;
+      noteFailure(queue, subscription, { failures, failed: left <= 0, text: round.failed });
       if (left <= 0) break;
-      await setTimeout(pauseMs(world.retry, failures));
+      await setTimeout(pauseMs(queue.retry, failures));
     }
-    database.exclusively(() => release(world, consumer, token));
+    database.exclusively(() => release(queue, consumer, token));
   } catch (error) {
     log.write(failure(`dispatch: consumer=${consumer} error: ${(error as Error).message}`));
     try {
-      release(world, consumer, token);
+      release(queue, consumer, token);
     } catch {
       // The lock counts for nothing once this process is gone.
     }
@@ -93,7 +88,7 @@ interface Round {
 }
 
 async function runOnce(
-  { folder, database, log, clock }: SupervisorWorld,
+  { folder, database, log, clock }: SupervisedQueue,
   subscription: Subscription,
   token: string,
 ): Promise<Round> {
@@ -123,13 +118,13 @@ async function runOnce(
  * long, so it happens before the exclusive step, and bookmarks on the way save looking twice.
  */
 async function goesOn(
-  world: SupervisorWorld,
+  queue: SupervisedQueue,
   consumer: string,
   { token, progressed, newestBefore }: Omit<Round, 'failed'> & { readonly token: string },
 ): Promise<boolean> {
-  const { database } = world;
+  const { database } = queue;
   const letGo = (): false => {
-    release(world, consumer, token);
+    release(queue, consumer, token);
     return false;
   };
   for (;;) {
@@ -151,7 +146,7 @@ async function goesOn(
 }
 
 function noteFailure(
-  { database, log, retry, clock }: SupervisorWorld,
+  { database, log, retry, clock }: SupervisedQueue,
   { consumer_id }: Subscription,
   { failures, failed, text }: { failures: number; failed: boolean; text: string },
 ): void {
@@ -165,6 +160,6 @@ function noteFailure(
 }
 
 /** Removes the lock only while it is still this supervisor's own. */
-function release({ folder }: SupervisorWorld, consumer: string, token: string): void {
+function release({ folder }: SupervisedQueue, consumer: string, token: string): void {
   if (readLock(folder, consumer)?.token === token) removeLock(folder, consumer);
 }

@@ -1,9 +1,9 @@
 import process from 'node:process';
-import { RuntimeLog } from '../files/runtime-log.ts';
-import { mustBeQueue } from '../folder.ts';
+import { mustBeQueue } from '../folder/queue-folder.ts';
 import { QueueDatabase } from '../sqlite/queue-database.ts';
+import { RuntimeLog } from '../sqlite/runtime-log.ts';
 import { readLock } from './consumer-lock.ts';
-import { RETRY_POLICY } from './retry-policy.ts';
+import { RETRY_POLICY } from './run-handler.ts';
 import { superviseConsumer } from './supervise.ts';
 
 // The program that `dispatch` starts: runs handlers until there is nothing left to handle, and ends.
@@ -13,7 +13,7 @@ const [path = '', token = '', ...consumers] = process.argv.slice(2);
 const folder = mustBeQueue(path);
 const database = new QueueDatabase(folder.database);
 const log = new RuntimeLog(folder, database, Date.now);
-const world = { folder, database, log, retry: RETRY_POLICY, clock: Date.now };
+const queue = { folder, database, log, retry: RETRY_POLICY, clock: Date.now };
 
 // The process that started this one holds the write lock until it has written the locks of the consumers.
 const notes = database.exclusively(() =>
@@ -23,7 +23,7 @@ await Promise.all(
   notes
     .filter(({ note }) => note?.token === token)
     .map(({ consumer, note }) =>
-      superviseConsumer(world, consumer, {
+      superviseConsumer(queue, consumer, {
         token,
         ...(note?.handler !== undefined && { orphan: note.handler }),
       }),

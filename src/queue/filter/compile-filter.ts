@@ -1,9 +1,9 @@
 import type { Filter, Operand, Value } from './filter.ts';
 
 /** Makes a value a parameter and returns the place where it stands in the statement. */
-export type Bind = (value: Value) => string;
+type Bind = (value: Value) => string;
 
-export interface LikeTest {
+interface LikeTest {
   readonly pattern: string;
   /** One character. Absent: no character escapes. */
   readonly escape?: string | undefined;
@@ -79,3 +79,18 @@ export function compileFilter(filter: Filter, dialect: SqlDialect, before = 0): 
 function negate(negated: boolean, sql: string): string {
   return negated ? `(NOT (${sql}))` : `(${sql})`;
 }
+
+export const sqliteDialect: SqlDialect = {
+  placeholder: () => '?',
+  column: (name) => name,
+  value: (value, bind) => bind(value),
+  // Content need not be JSON, and SQLite's function fails on text that is not JSON.
+  call: (name, args) =>
+    name === 'json_extract'
+      ? `CASE WHEN json_valid(${args[0] ?? ''}) THEN json_extract(${args.join(', ')}) END`
+      : `${name}(${args.join(', ')})`,
+  same: (left, right) => `${left} IS ${right}`,
+  like: (left, { pattern, escape }, bind) =>
+    `${left} LIKE ${bind(pattern)}${escape === undefined ? '' : ` ESCAPE ${bind(escape)}`}`,
+  glob: (left, pattern, bind) => `${left} GLOB ${bind(pattern)}`,
+};

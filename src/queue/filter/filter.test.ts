@@ -1,11 +1,10 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { SCHEMA } from '../sqlite/schema.ts';
 import { quote, randomEvent, randomFilter } from '../../../test/queue/random-filters.ts';
-import { compileFilter } from './compile-filter.ts';
+import { SCHEMA } from '../sqlite/open-database.ts';
+import { compileFilter, sqliteDialect } from './compile-filter.ts';
 import { parseFilter } from './parse-filter.ts';
-import { sqliteDialect } from './sqlite-dialect.ts';
 
 const database = new Database(':memory:');
 database.exec(SCHEMA);

@@ -1,12 +1,16 @@
 import type { Database } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
-import { checkQueueName } from '../check-input.ts';
-import type { OwnedQueues } from '../create-queues.ts';
-import type { OpenQueueOptions, Queue, QueueSummary, WorkOptions } from '../queue.ts';
-import { noSuchQueue } from '../queue-refusals.ts';
+import { checkQueueName, noSuchQueue } from '../events/check-input.ts';
+import type {
+  OwnedQueues,
+  OpenQueueOptions,
+  Queue,
+  QueueSummary,
+  WorkOptions,
+} from '../events/queue.ts';
 import { PostgresQueue } from './postgres-queue.ts';
-import { QueueRings } from './queue-rings.ts';
-import { QUEUE_TABLES } from './schema.ts';
+import { QueueRings } from './tables/queue-rings.ts';
+import { QUEUE_TABLES } from './tables/schema.ts';
 import { checkWork } from './work/check-work.ts';
 
 const IS_THERE = { name: 'queue-is-there', text: 'SELECT FROM quipu.queues WHERE queue = $1' };

@@ -9,12 +9,9 @@ import {
   checkLastEventId,
   checkPage,
   checkSubscription,
-} from '../check-input.ts';
-import { compileFilter } from '../filter/compile-filter.ts';
-import type { Filter } from '../filter/filter.ts';
-import { parseFilter } from '../filter/parse-filter.ts';
-import { followEvents, untilClosed } from '../follow-events.ts';
-import { PushIntake } from '../push-intake.ts';
+} from '../events/check-input.ts';
+import { LAG_MAX } from '../events/limits.ts';
+import { PushIntake, WakeUp } from '../events/push-intake.ts';
 import type {
   DispatchReport,
   NewEvent,
@@ -26,15 +23,24 @@ import type {
   QueueFollowOptions,
   QueueInfo,
   Subscription,
-} from '../queue.ts';
-import { BOOKMARK_WORTH, readMatches, startFor } from '../scan.ts';
-import { WakeUp } from '../wake-up.ts';
-import { ConsumerTable } from './consumer-table.ts';
-import { EventTable } from './event-table.ts';
-import { giveTries } from './give-tries.ts';
-import { postgresDialect } from './postgres-dialect.ts';
-import type { QueueRings } from './queue-rings.ts';
-import { readInfo } from './read-info.ts';
+  ConsumerProgress,
+} from '../events/queue.ts';
+import {
+  followEvents,
+  untilClosed,
+  BOOKMARK_WORTH,
+  readMatches,
+  startFor,
+  findPending,
+  countMatches,
+} from '../events/scan.ts';
+import { compileFilter } from '../filter/compile-filter.ts';
+import type { Filter } from '../filter/filter.ts';
+import { parseFilter } from '../filter/parse-filter.ts';
+import { ConsumerTable, knownOf, type ConsumerRow } from './tables/consumer-table.ts';
+import { EventTable } from './tables/event-table.ts';
+import { postgresDialect } from './tables/postgres-dialect.ts';
+import type { QueueRings } from './tables/queue-rings.ts';
 
 /** The number of events that one transaction gathers from waiting pushes. */
 const GROUP_EVENTS_MAX = 5000;
@@ -186,4 +192,65 @@ export class PostgresQueue implements Queue {
 
 function toFilter(text: string | null | undefined): Filter | undefined {
   return text === null || text === undefined ? undefined : parseFilter(text);
+}
+
+const FORGIVE = `UPDATE quipu.queue_consumers SET retry_at = NULL, waits_after = 0
+  WHERE queue = $1 AND consumer_id = ANY($2)`;
+
+/**
+ * Lets workers try every consumer that has something to handle, whatever its earlier runs did. Returns these consumers.
+ */
+async function giveTries(given: {
+  readonly database: Database;
+  readonly queue: string;
+  readonly events: EventTable;
+  readonly rows: readonly ConsumerRow[];
+}): Promise<DispatchReport['skipped']> {
+  const { database, queue, events, rows } = given;
+  const found: { consumer: string; reason: string }[] = [];
+  for (const row of rows) {
+    if (row.handler_cmd === null) continue;
+    const filter = row.filter === null ? undefined : parseFilter(row.filter);
+    const { first } = await findPending(events, filter, knownOf(row), Infinity);
+    if (first === undefined) continue;
+    const reason = row.leased ? 'lock held' : 'left to the workers: quipu queue work';
+    found.push({ consumer: row.consumer_id, reason });
+  }
+  if (found.length === 0) return found;
+  await database.query(FORGIVE, [queue, found.map(({ consumer }) => consumer)]);
+  return found;
+}
+
+/** Everything known about a queue. `thread`: the place of the queue. */
+async function readInfo(
+  thread: string,
+  events: EventTable,
+  rows: readonly ConsumerRow[],
+): Promise<QueueInfo> {
+  const newest = await events.newestId();
+  const progress: ConsumerProgress[] = [];
+  for (const row of rows) progress.push(toProgress(row, await lagOf(events, row)));
+  return {
+    thread,
+    // Ids have no gaps, and nothing deletes events.
+    event_count: newest,
+    last_event_id: newest,
+    subscriptions: rows.flatMap(({ consumer_id, handler_cmd, filter }) =>
+      handler_cmd === null ? [] : [{ consumer_id, handler_cmd, filter }],
+    ),
+    progress,
+  };
+}
+
+async function lagOf(events: EventTable, row: ConsumerRow): Promise<number | null> {
+  if (row.handler_cmd === null) return null;
+  const { acked, bookmark } = knownOf(row);
+  const filter = row.filter === null ? undefined : parseFilter(row.filter);
+  return countMatches(events, filter, { after: startFor(acked, bookmark), limit: LAG_MAX });
+}
+
+function toProgress(row: ConsumerRow, lag: number | null): ConsumerProgress {
+  const { consumer_id, last_acked_id, updated_at, failures, failed, leased, last_error } = row;
+  const state = failed ? 'failed' : leased ? 'running' : 'idle';
+  return { consumer_id, last_acked_id, updated_at, lag, state, failures, last_error };
 }

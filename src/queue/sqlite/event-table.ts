@@ -1,12 +1,10 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { CheckedEvent } from '../check-input.ts';
-import { sumOf } from '../event-line.ts';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import type { CheckedEvent } from '../events/check-input.ts';
+import { sumOf, LineEncoder } from '../events/event-line.ts';
+import type { QueueEvent } from '../events/queue.ts';
+import type { EventReader, IdRange } from '../events/scan.ts';
 import type { CompiledFilter } from '../filter/compile-filter.ts';
-import type { QueueEvent } from '../queue.ts';
-import type { EventReader, IdRange } from '../scan.ts';
-import { damagedEvent, missingEvents } from './event-damage.ts';
-import { EventInserter } from './event-inserter.ts';
-import type { Inserted } from './event-inserter.ts';
 import { openDatabase, sealEvents } from './open-database.ts';
 
 // Invariants
@@ -242,5 +240,76 @@ export class EventTable implements EventReader<CompiledFilter> {
     const statement = this.#database.prepare(sql);
     if (keep) this.#statements.set(sql, statement);
     return statement;
+  }
+}
+
+// Errors for events that differ from what was pushed, and for missing events.
+
+function damagedEvent(id: number): QuipuError<'CORRUPT'> {
+  return corrupt(`event ${id} is damaged`);
+}
+
+/** `after`, `through`: the range that was searched. */
+function missingEvents({ after, through }: IdRange): QuipuError<'CORRUPT'> {
+  return corrupt(`of the events ${after + 1} to ${through} some are missing`);
+}
+
+function corrupt(what: string): QuipuError<'CORRUPT'> {
+  const message = `${what} in events.db, and not in events.jsonl; verify --repair says what is lost, and goes on without it`;
+  return new QuipuError('CORRUPT', message, { file: 'events.db', offset: 0 });
+}
+
+/** Returns whether the error is one of these, which the mirror may repair. An error from SQLite itself has a cause. */
+export function isEventDamage(error: unknown): boolean {
+  return isQuipuError(error, 'CORRUPT') && error.cause === undefined;
+}
+
+/** The number of rows in one statement: a statement for each row takes half as long again. */
+const ROWS = 200;
+/** Beyond this size, lines are not kept in memory beside their events. */
+const LINES_BYTES_MAX = 64 << 20;
+
+type Value = string | number | null;
+
+/** The result of an insert. Ids follow one another. */
+export interface Inserted {
+  readonly firstId: number;
+  readonly lastId: number;
+  /** The lines of the first events, as they are written to the mirror, and the number of these events. */
+  readonly lines: readonly Buffer[];
+  readonly lined: number;
+}
+
+class EventInserter {
+  readonly #one: Statement;
+  readonly #many: Statement;
+
+  constructor(database: Database) {
+    const insert = 'INSERT INTO events (created_at, source, type, subtype, content, sum) VALUES ';
+    const row = '(?, ?, ?, ?, ?, ?)';
+    this.#one = database.prepare(insert + row);
+    this.#many = database.prepare(insert + Array(ROWS).fill(row).join(', '));
+  }
+
+  /** Call this inside a transaction. The new events follow the event with the id `newest`. */
+  insert(events: readonly CheckedEvent[], createdAt: string, newest: number): Inserted {
+    const lines = new LineEncoder(LINES_BYTES_MAX, events.length);
+    let last = newest;
+    let values: Value[] = [];
+    const flush = (statement: Statement): void => {
+      last = Number(statement.run(values).lastInsertRowid);
+      values = [];
+    };
+    const odd = events.length % ROWS;
+    let done = 0;
+    for (const { source, type, subtype, content } of events) {
+      done += 1;
+      const event = { id: newest + done, created_at: createdAt, source, type, subtype, content };
+      values.push(createdAt, source, type, subtype, content, lines.add(event));
+      if (done <= odd) flush(this.#one);
+      else if ((done - odd) % ROWS === 0) flush(this.#many);
+    }
+    if (last !== newest + events.length) throw new TypeError('events got ids that are not theirs');
+    return { firstId: newest + 1, lastId: last, lines: lines.chunks, lined: lines.kept };
   }
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { sumOf } from '../event-line.ts';
-import { syncPath } from '../files/sync-path.ts';
-import type { QueueEvent } from '../queue.ts';
-import { BOOKKEEPING, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { sumOf } from '../events/event-line.ts';
+import type { QueueEvent } from '../events/queue.ts';
+import { syncPath, makeFolder } from '../folder/durable-files.ts';
+import { toQueueError } from '../folder/queue-error.ts';
+import { queueFolder } from '../folder/queue-folder.ts';
 
 /** One call waits this long for other processes. */
 const BUSY_MS = 30_000;
@@ -104,3 +105,87 @@ export function sealEvents(database: Database.Database): void {
   database.exec(`UPDATE events SET sum = event_sum(id, created_at, source, type, subtype, content)
     WHERE sum IS NULL AND id > (SELECT coalesce(max(id), 0) FROM events WHERE sum IS NOT NULL)`);
 }
+
+/**
+ * Makes a queue in a folder that is not one yet, whatever else is in it. Returns false when it is one already. The
+ * database comes last, and gets its name only when it is whole: a crash before that leaves a folder that is not a
+ * queue.
+ */
+export function createQueueFolder(path: string): boolean {
+  const folder = queueFolder(path);
+  try {
+    if (existsSync(folder.database)) return false;
+    // All folders are durable before the database has its name: a process that finds the database may push at once.
+    for (const part of [folder.run, folder.logs]) makeFolder(part);
+    writeFileSync(folder.mirror, '', { flag: 'a', mode: 0o600 });
+    return createDatabase(folder.database);
+  } catch (error) {
+    // The cause is at the folder's place, or above it.
+    throw toQueueError(error, nearestThere(folder.path));
+  }
+}
+
+function nearestThere(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestThere(dirname(path));
+}
+
+// Tables of events.db. docs/format/queue.md is normative.
+
+/** The tables that other programs may read. */
+export const SCHEMA = `
+CREATE TABLE IF NOT EXISTS events (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  created_at TEXT    NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+  source     TEXT    NOT NULL,
+  type       TEXT    NOT NULL,
+  subtype    TEXT,
+  content    TEXT    NOT NULL
+);
+CREATE INDEX IF NOT EXISTS idx_events_source ON events(source);
+CREATE INDEX IF NOT EXISTS idx_events_type   ON events(type);
+CREATE TABLE IF NOT EXISTS subscriptions (
+  consumer_id  TEXT NOT NULL,
+  handler_cmd  TEXT NOT NULL,
+  filter       TEXT,
+  PRIMARY KEY (consumer_id)
+);
+CREATE TABLE IF NOT EXISTS consumer_progress (
+  consumer_id   TEXT NOT NULL PRIMARY KEY,
+  last_acked_id INTEGER NOT NULL DEFAULT 0,
+  updated_at    TEXT NOT NULL
+);
+`;
+
+/**
+ * Bookkeeping of this implementation, added to a database that has only the tables above. These tables may be emptied:
+ * bookmarks save reading, failures are for people, line counts begin anew, and losses are noticed again.
+ */
+export const BOOKKEEPING = `
+CREATE TABLE IF NOT EXISTS consumer_bookmarks (
+  consumer_id TEXT NOT NULL PRIMARY KEY,
+  from_id     INTEGER NOT NULL,
+  to_id       INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS consumer_failures (
+  consumer_id TEXT NOT NULL PRIMARY KEY,
+  failures    INTEGER NOT NULL,
+  failed      INTEGER NOT NULL,
+  last_error  TEXT NOT NULL,
+  updated_at  TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS file_lines (
+  name  TEXT NOT NULL PRIMARY KEY,
+  lines INTEGER NOT NULL
+);
+INSERT OR IGNORE INTO file_lines (name, lines) VALUES ('events.jsonl', 0), ('thread.log', 0);
+CREATE TABLE IF NOT EXISTS event_losses (
+  first_id INTEGER NOT NULL PRIMARY KEY,
+  last_id  INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS damaged_events (
+  id INTEGER NOT NULL, created_at, source, type, subtype, content, sum
+);
+`;
+
+/** This version means that the bookkeeping and the checksums are there. */
+export const SCHEMA_VERSION = 2;

@@ -1,13 +1,10 @@
 import { QuipuError } from '../../base/errors.ts';
-import type { CheckedEvent } from '../check-input.ts';
-import { compileFilter } from '../filter/compile-filter.ts';
-import type { CompiledFilter } from '../filter/compile-filter.ts';
+import type { CheckedEvent } from '../events/check-input.ts';
+import type { Subscription } from '../events/queue.ts';
+import type { Bookmark, Known } from '../events/scan.ts';
+import { compileFilter, sqliteDialect, type CompiledFilter } from '../filter/compile-filter.ts';
 import { parseFilter } from '../filter/parse-filter.ts';
-import { sqliteDialect } from '../filter/sqlite-dialect.ts';
-import type { Subscription } from '../queue.ts';
-import type { Bookmark, Known } from '../scan.ts';
-import type { Inserted } from './event-inserter.ts';
-import { EventTable } from './event-table.ts';
+import { EventTable, type Inserted } from './event-table.ts';
 
 export interface FailureRow {
   readonly consumer_id: string;

@@ -9,7 +9,12 @@ import type { BlobSource, ContextQuery, Wanted } from '../../engine/engine.ts';
 import type { LineErasure } from '../../engine/upkeep.ts';
 import type { GcOptions } from '../../maintain/gc-report.ts';
 import type { RetentionPolicy } from '../../maintain/retention.ts';
-import type { NewEvent, NewSubscription, PeekOptions, PopOptions } from '../../queue/queue.ts';
+import type {
+  NewEvent,
+  NewSubscription,
+  PeekOptions,
+  PopOptions,
+} from '../../queue/events/queue.ts';
 import type { BlobEraseOptions } from '../../store/blobs.ts';
 import { rowOf } from '../../wire/calls.ts';
 import type { ArgumentKind, CALLS, CallName } from '../../wire/calls.ts';

@@ -1,5 +1,5 @@
 import type { Progress } from '../../engine/progress.ts';
-import type { PeekOptions, PopOptions, Queue } from '../../queue/queue.ts';
+import type { PeekOptions, PopOptions, Queue } from '../../queue/events/queue.ts';
 import { CALLS, rowOf } from '../../wire/calls.ts';
 import type { CallName, EngineMethod } from '../../wire/calls.ts';
 import { checkOf } from './argument-checks.ts';

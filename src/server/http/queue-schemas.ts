@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ANSWER_BYTES } from '../calls/check-args.ts';
-import type { Queue } from '../../queue/queue.ts';
+import type { Queue } from '../../queue/events/queue.ts';
 import type { HttpRequest } from './route.ts';
 
 export const queueParams: z.ZodObject<{ name: z.ZodString }> = z.strictObject({ name: z.string() });

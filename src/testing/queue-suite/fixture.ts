@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { NewEvent, Queue, QueueEvent } from '../../queue/queue.ts';
+import type { NewEvent, Queue, QueueEvent } from '../../queue/events/queue.ts';
 import type { OpenedQueues, QueueTarget } from './queue-target.ts';
 
 /** Opens queues that are closed when the test is over. */

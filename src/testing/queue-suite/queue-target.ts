@@ -1,4 +1,4 @@
-import type { Queues } from '../../queue/queue.ts';
+import type { Queues } from '../../queue/events/queue.ts';
 
 /** Queues under test, with any storage behind them. */
 export interface QueueTarget {

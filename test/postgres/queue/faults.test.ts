@@ -1,12 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { checkPostgresQueues } from '../../../src/queue/postgres/check-queues.ts';
+import { checkPostgresQueues } from '../../../src/queue/postgres/postgres-records.ts';
 import { contents, message } from '../../../src/testing/queue-suite/fixture.ts';
-import { CommitCutter } from '../../support/postgres/commit-cutter.ts';
 import { eventually } from '../../queue/rig.ts';
-import { freshSchema, openRig } from './rig.ts';
-import type { QueueRig } from './rig.ts';
+import { CommitCutter } from '../../support/postgres/commit-cutter.ts';
+import { freshSchema, openRig, type QueueRig } from './rig.ts';
 
 /** A queue that is reached through a proxy. */
 async function openCut(): Promise<{ rig: QueueRig; proxy: CommitCutter }> {

@@ -2,13 +2,15 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { SqlDialect } from '../../../src/queue/filter/compile-filter.ts';
-import { compileFilter } from '../../../src/queue/filter/compile-filter.ts';
+import {
+  compileFilter,
+  sqliteDialect,
+  type SqlDialect,
+} from '../../../src/queue/filter/compile-filter.ts';
 import { parseFilter } from '../../../src/queue/filter/parse-filter.ts';
-import { sqliteDialect } from '../../../src/queue/filter/sqlite-dialect.ts';
-import { postgresDialect } from '../../../src/queue/postgres/postgres-dialect.ts';
-import { toStored } from '../../../src/queue/postgres/stored-text.ts';
-import { SCHEMA } from '../../../src/queue/sqlite/schema.ts';
+import { postgresDialect } from '../../../src/queue/postgres/tables/postgres-dialect.ts';
+import { toStored } from '../../../src/queue/postgres/tables/schema.ts';
+import { SCHEMA } from '../../../src/queue/sqlite/open-database.ts';
 import { randomEvent, randomFilter } from '../../queue/random-filters.ts';
 import { freshDatabase } from '../../support/postgres/fresh-database.ts';
 

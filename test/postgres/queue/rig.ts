@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { Database } from '../../../src/postgres/database.ts';
-import type { OwnedQueues } from '../../../src/queue/create-queues.ts';
+import type { OwnedQueues } from '../../../src/queue/events/queue.ts';
 import { createPostgresQueues } from '../../../src/queue/postgres/create-postgres-queues.ts';
-import type { Queue } from '../../../src/queue/queue.ts';
+import type { Queue } from '../../../src/queue/events/queue.ts';
 import { freshDatabase } from '../../support/postgres/fresh-database.ts';
 
 let shared: Promise<string> | undefined;

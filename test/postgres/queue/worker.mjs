@@ -1,7 +1,7 @@
 // A worker, until it is killed.
 //   worker.mjs <address> <lease in ms> guarded|unguarded
 import { Database } from '../../../dist/postgres/database.js';
-import { QueueRings } from '../../../dist/queue/postgres/queue-rings.js';
+import { QueueRings } from '../../../dist/queue/postgres/tables/queue-rings.js';
 import { checkWork } from '../../../dist/queue/postgres/work/check-work.js';
 import { LeaseTable } from '../../../dist/queue/postgres/work/lease-table.js';
 import { Worker } from '../../../dist/queue/postgres/work/worker.js';

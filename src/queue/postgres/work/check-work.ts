@@ -1,6 +1,6 @@
 import { invalid } from '../../../base/errors.ts';
-import { checkConsumer, checkQueueName, checkWhole } from '../../check-input.ts';
-import type { WorkNote, WorkOptions } from '../../queue.ts';
+import { checkConsumer, checkQueueName, checkWhole } from '../../events/check-input.ts';
+import type { WorkNote, WorkOptions } from '../../events/queue.ts';
 
 const JOBS_DEFAULT = 4;
 const JOBS_MAX = 1000;

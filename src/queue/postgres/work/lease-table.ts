@@ -1,7 +1,6 @@
 import type { Database } from '../../../postgres/database.ts';
 import type { Statement } from '../../../postgres/sql.ts';
-import { SQL_LEASED } from '../schema.ts';
-import { toStored } from '../stored-text.ts';
+import { SQL_LEASED, toStored } from '../tables/schema.ts';
 
 // Leases decide which worker may run the handler of a consumer, by the database's clock.
 // Invariants

@@ -1,16 +1,19 @@
 import { tmpdir } from 'node:os';
+import { performance } from 'node:perf_hooks';
 import type { Database } from '../../../postgres/database.ts';
 import type { ProcessMark } from '../../dispatch/process-life.ts';
-import { pauseMs } from '../../dispatch/retry-policy.ts';
-import type { RetryPolicy } from '../../dispatch/retry-policy.ts';
-import { killHandler, runHandler } from '../../dispatch/run-handler.ts';
-import type { HandlerEnd } from '../../dispatch/run-handler.ts';
+import {
+  pauseMs,
+  killHandler,
+  runHandler,
+  type RetryPolicy,
+  type HandlerEnd,
+} from '../../dispatch/run-handler.ts';
+import type { WorkNote } from '../../events/queue.ts';
+import { findPending } from '../../events/scan.ts';
 import { parseFilter } from '../../filter/parse-filter.ts';
-import type { WorkNote } from '../../queue.ts';
-import { findPending } from '../../scan.ts';
-import { knownOf } from '../consumer-table.ts';
-import { EventTable } from '../event-table.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
+import { knownOf } from '../tables/consumer-table.ts';
+import { EventTable } from '../tables/event-table.ts';
 import type { Lease, LeasedRow, Leases } from './lease-table.ts';
 
 // Runs the handler of one consumer for as long as there is something to do, under one lease.
@@ -21,7 +24,7 @@ import type { Lease, LeasedRow, Leases } from './lease-table.ts';
 
 const ERROR_CHARS = 500;
 
-export interface LeaseWorld {
+interface RunSetup {
   readonly database: Database;
   readonly leases: Leases;
   readonly leaseMs: number;
@@ -41,25 +44,25 @@ export interface LeaseWorld {
  * next try of the consumer, if there is one.
  */
 export async function runLease(
-  world: LeaseWorld,
+  setup: RunSetup,
   lease: Lease,
   askedAt: number,
 ): Promise<number | undefined> {
-  const { leases, leaseMs } = world;
+  const { leases, leaseMs } = setup;
   const keeper = new LeaseKeeper(() => leases.renew(lease, leaseMs), leaseMs, askedAt);
   try {
     for (;;) {
       const before = await leases.read(lease);
-      if (before === undefined || keeper.lost.aborted) return lose(world, lease);
+      if (before === undefined || keeper.lost.aborted) return lose(setup, lease);
       if (before.handler_cmd === null) break;
-      const end = await runOnce(world, lease, before.handler_cmd, keeper.lost);
-      if (keeper.lost.aborted) return lose(world, lease);
-      if (world.killing.aborted && !end.ok) break;
+      const end = await runOnce(setup, lease, before.handler_cmd, keeper.lost);
+      if (keeper.lost.aborted) return lose(setup, lease);
+      if (setup.killing.aborted && !end.ok) break;
       const after = await leases.read(lease);
-      if (after === undefined) return lose(world, lease);
-      if (!end.ok) return await fail(world, lease, { before, after, end });
-      note(world, lease, 'ended', end.how);
-      if (!world.stopping.aborted && (await hasMore(world, lease, { before, after }))) continue;
+      if (after === undefined) return lose(setup, lease);
+      if (!end.ok) return await fail(setup, lease, { before, after, end });
+      note(setup, lease, 'ended', end.how);
+      if (!setup.stopping.aborted && (await hasMore(setup, lease, { before, after }))) continue;
       const progressed = after.last_acked_id !== before.last_acked_id;
       // Without progress the same events would come again at once, and for ever. New events are a reason to run.
       const waitsAfter = progressed ? 0 : before.last_id;
@@ -75,14 +78,14 @@ export async function runLease(
 }
 
 async function runOnce(
-  world: LeaseWorld,
+  setup: RunSetup,
   lease: Lease,
   command: string,
   lost: AbortSignal,
 ): Promise<HandlerEnd> {
   const { queue, consumer_id, fence } = lease;
   const env = {
-    ...world.env,
+    ...setup.env,
     QUIPU_QUEUE: queue,
     QUIPU_CONSUMER: consumer_id,
     QUIPU_FENCE: String(fence),
@@ -92,13 +95,13 @@ async function runOnce(
   const kill = (): void => {
     if (mark !== undefined) killHandler(mark);
   };
-  const signal = AbortSignal.any([lost, world.killing]);
+  const signal = AbortSignal.any([lost, setup.killing]);
   signal.addEventListener('abort', kill, { once: true });
-  const { guarded } = world;
+  const { guarded } = setup;
   const handler = { command, folder: tmpdir(), env, guarded };
   const end = await runHandler(handler, (started) => {
     mark = started;
-    note(world, lease, 'started', command);
+    note(setup, lease, 'started', command);
     if (signal.aborted) kill();
   });
   signal.removeEventListener('abort', kill);
@@ -111,7 +114,7 @@ interface Round {
 }
 
 async function hasMore(
-  { database }: LeaseWorld,
+  { database }: RunSetup,
   { queue }: Lease,
   { before, after }: Round,
 ): Promise<boolean> {
@@ -126,17 +129,17 @@ async function hasMore(
 }
 
 async function fail(
-  world: LeaseWorld,
+  setup: RunSetup,
   lease: Lease,
   { before, after, end }: Round & { readonly end: HandlerEnd },
 ): Promise<number | undefined> {
   const progressed = after.last_acked_id !== before.last_acked_id;
   const failures = progressed ? 1 : before.failures + 1;
   // A consumer that is marked failed has one try; the result of that try decides.
-  const failed = (before.failed && !progressed) || failures >= world.retry.attempts;
+  const failed = (before.failed && !progressed) || failures >= setup.retry.attempts;
   const text = end.output === '' ? end.how : `${end.how}: ${end.output}`;
-  const retryInMs = failed ? null : pauseMs(world.retry, failures);
-  await world.leases.release(lease, {
+  const retryInMs = failed ? null : pauseMs(setup.retry, failures);
+  await setup.leases.release(lease, {
     failures,
     failed,
     lastError: text.slice(0, ERROR_CHARS),
@@ -144,19 +147,86 @@ async function fail(
     waitsAfter: failed ? before.last_id : 0,
   });
   const next = retryInMs === null ? 'marked failed, events wait' : `again in ${retryInMs} ms`;
-  note(world, lease, 'failed', `${text}; ${next}`);
+  note(setup, lease, 'failed', `${text}; ${next}`);
   return retryInMs ?? undefined;
 }
 
-function lose(world: LeaseWorld, lease: Lease): undefined {
-  note(world, lease, 'lost', 'another worker has the lease, or will have it');
+function lose(setup: RunSetup, lease: Lease): undefined {
+  note(setup, lease, 'lost', 'another worker has the lease, or will have it');
 }
 
 function note(
-  world: LeaseWorld,
+  setup: RunSetup,
   { queue, consumer_id }: Lease,
   what: WorkNote['what'],
   text: string,
 ): void {
-  world.note({ queue, consumer: consumer_id, what, text });
+  setup.note({ queue, consumer: consumer_id, what, text });
+}
+
+/** A lease is renewed this many times during its lifetime. */
+const RENEWALS = 3;
+/** After this part of its lifetime without an answer the lease is given up. The rest is for stopping the handler. */
+const GIVE_UP = 0.75;
+
+/**
+ * Keeps a lease for as long as somebody works under it. The lifetime is counted from the moment of the request to the
+ * database, so this process gives the lease up before the database gives it to another.
+ */
+export class LeaseKeeper {
+  readonly #renew: () => Promise<boolean>;
+  readonly #leaseMs: number;
+  readonly #lost = new AbortController();
+  #renewing: NodeJS.Timeout;
+  #deadline: NodeJS.Timeout;
+  #isOver = false;
+
+  /** `askedAt`: the time of the request for the lease, by `performance.now`. */
+  constructor(renew: () => Promise<boolean>, leaseMs: number, askedAt: number) {
+    this.#renew = renew;
+    this.#leaseMs = leaseMs;
+    this.#deadline = this.#giveUpAfter(askedAt);
+    this.#renewing = this.#renewSoon();
+  }
+
+  /** Aborted when the lease belongs to another worker, or may soon. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** From now on nobody works under the lease. */
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#renewing);
+    clearTimeout(this.#deadline);
+  }
+
+  #giveUpAfter(askedAt: number): NodeJS.Timeout {
+    const leftMs = askedAt + this.#leaseMs * GIVE_UP - performance.now();
+    return setTimeout(() => this.#lose(), Math.max(0, leftMs));
+  }
+
+  #renewSoon(): NodeJS.Timeout {
+    return setTimeout(() => void this.#renewOnce(), this.#leaseMs / RENEWALS);
+  }
+
+  async #renewOnce(): Promise<void> {
+    const askedAt = performance.now();
+    try {
+      const isMine = await this.#renew();
+      if (this.#isOver) return;
+      if (!isMine) return this.#lose();
+      clearTimeout(this.#deadline);
+      this.#deadline = this.#giveUpAfter(askedAt);
+    } catch {
+      // The next request may be answered. Until then the time runs.
+      if (this.#isOver) return;
+    }
+    this.#renewing = this.#renewSoon();
+  }
+
+  #lose(): void {
+    this.stop();
+    this.#lost.abort();
+  }
 }

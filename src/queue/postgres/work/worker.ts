@@ -3,16 +3,14 @@ import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { Bell } from '../../../base/bell.ts';
-import { isQuipuError } from '../../../base/errors.ts';
-import type { ErrorCode } from '../../../base/errors.ts';
+import { isQuipuError, type ErrorCode } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
-import { RETRY_POLICY } from '../../dispatch/retry-policy.ts';
-import type { RetryPolicy } from '../../dispatch/retry-policy.ts';
+import { RETRY_POLICY, type RetryPolicy } from '../../dispatch/run-handler.ts';
+import { findPending } from '../../events/scan.ts';
 import { parseFilter } from '../../filter/parse-filter.ts';
-import { findPending } from '../../scan.ts';
-import { ConsumerTable, knownOf } from '../consumer-table.ts';
-import { EventTable } from '../event-table.ts';
-import type { QueueRings } from '../queue-rings.ts';
+import { ConsumerTable, knownOf } from '../tables/consumer-table.ts';
+import { EventTable } from '../tables/event-table.ts';
+import type { QueueRings } from '../tables/queue-rings.ts';
 import type { CheckedWork } from './check-work.ts';
 import type { DueRow, Leases } from './lease-table.ts';
 import { runLease } from './run-lease.ts';
@@ -27,7 +25,7 @@ const AWAY: readonly ErrorCode[] = ['UNAVAILABLE', 'TIMEOUT', 'READ_ONLY'];
  */
 const REACH = 100_000;
 
-export interface WorkerWorld {
+export interface WorkerSetup {
   readonly database: Database;
   readonly rings: QueueRings;
   readonly leases: Leases;
@@ -40,7 +38,7 @@ export interface WorkerWorld {
 
 /** Looks for consumers with something to handle, takes a lease for each and runs its handler. */
 export class Worker {
-  readonly #world: WorkerWorld;
+  readonly #setup: WorkerSetup;
   readonly #work: CheckedWork;
   readonly #bell = new Bell();
   /** The queues to look at. Undefined: all. */
@@ -51,15 +49,15 @@ export class Worker {
   readonly #retries = new Set<NodeJS.Timeout>();
   readonly #killing = new AbortController();
 
-  constructor(world: WorkerWorld, work: CheckedWork) {
-    this.#world = world;
+  constructor(setup: WorkerSetup, work: CheckedWork) {
+    this.#setup = setup;
     this.#work = work;
   }
 
   async run(): Promise<void> {
     const { signal, once } = this.#work;
-    const { lookMs = LOOK_MS } = this.#world;
-    const unlisten = this.#world.rings.listen((queue) => this.#lookAt(queue));
+    const { lookMs = LOOK_MS } = this.#setup;
+    const unlisten = this.#setup.rings.listen((queue) => this.#lookAt(queue));
     try {
       while (!signal.aborted) {
         if (performance.now() - this.#lookedAt >= lookMs) this.#rung = undefined;
@@ -98,10 +96,10 @@ export class Worker {
     const { queues } = this.#work;
     const wanted = rung ?? queues;
     const looked = queues === undefined ? wanted : [...queues].filter((name) => wanted?.has(name));
-    if (looked === undefined) return this.#lookOver(this.#world.leases.due());
+    if (looked === undefined) return this.#lookOver(this.#setup.leases.due());
     let isWhole = true;
     for (const queue of looked) {
-      isWhole = (await this.#lookOver(this.#world.leases.due(queue))) && isWhole;
+      isWhole = (await this.#lookOver(this.#setup.leases.due(queue))) && isWhole;
     }
     return isWhole;
   }
@@ -122,7 +120,7 @@ export class Worker {
 
   /** Returns false when it is not yet known whether there is something to handle. */
   async #tryOne(row: DueRow): Promise<boolean> {
-    const { database, leases } = this.#world;
+    const { database, leases } = this.#setup;
     const events = new EventTable(database, row.queue);
     const filter = row.filter === null ? undefined : parseFilter(row.filter);
     const found = await findPending(events, filter, knownOf(row), REACH);
@@ -136,8 +134,8 @@ export class Worker {
     const askedAt = performance.now();
     const lease = await leases.acquire(row, newHolder(), this.#work.leaseMs);
     if (lease === undefined) return true;
-    const world = { ...this.#world, ...this.#work, ...this.#signals };
-    const running = runLease(world, lease, askedAt)
+    const setup = { ...this.#setup, ...this.#work, ...this.#signals };
+    const running = runLease(setup, lease, askedAt)
       .then((retryInMs) => this.#again(row.queue, retryInMs))
       // The lease ends by itself, and then a worker looks.
       .catch(() => undefined)
@@ -165,7 +163,7 @@ export class Worker {
     stopping: AbortSignal;
     killing: AbortSignal;
   } {
-    const { retry = RETRY_POLICY, guarded = true } = this.#world;
+    const { retry = RETRY_POLICY, guarded = true } = this.#setup;
     return { retry, guarded, stopping: this.#work.signal, killing: this.#killing.signal };
   }
 

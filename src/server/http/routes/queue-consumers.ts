@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { NewSubscription, PopOptions } from '../../../queue/queue.ts';
+import type { NewSubscription, PopOptions } from '../../../queue/events/queue.ts';
 import { given } from '../conditions.ts';
 import { EXAMPLE_EVENT, PAGE_BYTES, eventJson, openQueue, queueParams } from '../queue-schemas.ts';
 import { defineRoute, jsonReply } from '../route.ts';

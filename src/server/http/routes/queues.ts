@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../../../base/errors.ts';
-import type { NewEvent, QueueEvent } from '../../../queue/queue.ts';
+import type { NewEvent, QueueEvent } from '../../../queue/events/queue.ts';
 import { given } from '../conditions.ts';
 import { eventReply, resumeAt } from '../event-stream.ts';
 import type { SentEvent } from '../event-stream.ts';

@@ -1,0 +1,229 @@
+import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { parseFilter } from '../filter/parse-filter.ts';
+import {
+  BATCH_BYTES_MAX,
+  BATCH_EVENTS_MAX,
+  CONSUMER_BYTES_MAX,
+  CONSUMER_CHARS_MAX,
+  CONTENT_BYTES_MAX,
+  HANDLER_BYTES_MAX,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  PAGE_BYTES_MAX,
+  SOURCE_BYTES_MAX,
+} from './limits.ts';
+import type { EventType, NewEvent, NewSubscription, PopOptions, Subscription } from './queue.ts';
+
+const TYPES: readonly string[] = ['message', 'record'] satisfies EventType[];
+const WORD = /^[a-z][a-z0-9_.-]{0,63}$/;
+
+/** An event that can be stored as it is. */
+export type CheckedEvent = Required<NewEvent>;
+
+export function checkEvent(event: NewEvent): CheckedEvent {
+  if (typeof event !== 'object' || event === null) throw invalid('event', 'is an object');
+  const source = checkSource(event.source);
+  if (!TYPES.includes(event.type)) {
+    throw invalid('type', `is message or record, got ${JSON.stringify(event.type)}`);
+  }
+  const { subtype = null } = event;
+  if (subtype !== null && (typeof subtype !== 'string' || !WORD.test(subtype))) {
+    throw invalid('subtype', `is a lower-case word, got ${JSON.stringify(subtype)}`);
+  }
+  return { source, type: event.type, subtype, content: checkContent(event.content) };
+}
+
+function checkContent(content: unknown): string {
+  if (typeof content !== 'string') {
+    throw invalid('content', 'is a text; put anything else in as JSON in a string');
+  }
+  // A character takes at most three bytes, so most contents need no count.
+  if (content.length * 3 > CONTENT_BYTES_MAX) {
+    const size = Buffer.byteLength(content);
+    if (size > CONTENT_BYTES_MAX) throw tooLarge('content', CONTENT_BYTES_MAX, size);
+  }
+  // Most contents have no surrogate at all. The first test finds that out ten times as fast.
+  if (/[\ud800-\udfff]/.test(content) && /\p{Surrogate}/u.test(content)) {
+    throw invalid('content', 'has a lone surrogate and no UTF-8 form');
+  }
+  return content;
+}
+
+/** Checks each event. An error names the event it is about. */
+export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
+  if (!Array.isArray(events)) throw invalid('events', 'is an array');
+  if (events.length > BATCH_EVENTS_MAX) {
+    throw tooLarge('batch', BATCH_EVENTS_MAX, events.length, 'events');
+  }
+  const checked: CheckedEvent[] = [];
+  let size = 0;
+  try {
+    for (const event of events as readonly NewEvent[]) {
+      const good = checkEvent(event);
+      size += good.content.length;
+      if (size > BATCH_BYTES_MAX) throw tooLarge('batch', BATCH_BYTES_MAX, size);
+      checked.push(good);
+    }
+  } catch (error) {
+    if (!isQuipuError(error)) throw error;
+    // The same error, with the event's place in front.
+    const message = `event ${checked.length + 1}: ${error.message}`;
+    throw new QuipuError(error.code, message, error.data, { cause: error });
+  }
+  return checked;
+}
+
+function tooLarge(
+  what: string,
+  limit: number,
+  size: number,
+  unit = 'bytes',
+): QuipuError<'TOO_LARGE'> {
+  const message = `${what} has at most ${limit} ${unit}, got ${size}`;
+  return new QuipuError('TOO_LARGE', message, { what, limit, size });
+}
+
+export const QUEUE_NAME: RegExp = /^[a-z0-9][a-z0-9._-]{0,99}$/;
+
+export function checkQueueName(name: unknown): string {
+  if (typeof name === 'string' && QUEUE_NAME.test(name)) return name;
+  throw invalid(
+    'queue',
+    `has a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${JSON.stringify(name)}`,
+  );
+}
+
+/** Any text that can be the name of a file: `run/<consumer>.lock`. */
+export function checkConsumer(consumer: unknown): string {
+  if (
+    typeof consumer === 'string' &&
+    consumer.length <= CONSUMER_CHARS_MAX &&
+    Buffer.byteLength(consumer) <= CONSUMER_BYTES_MAX &&
+    /^[^-/\\\p{Cc}\p{Surrogate}][^/\\\p{Cc}\p{Surrogate}]*$/u.test(consumer)
+  ) {
+    return consumer;
+  }
+  throw invalid(
+    'consumer',
+    `is a name of 1 to ${CONSUMER_CHARS_MAX} characters and at most ${CONSUMER_BYTES_MAX} bytes, without slashes and control characters, that does not start with a hyphen; got ${JSON.stringify(consumer)}`,
+  );
+}
+
+export function checkSubscription(given: NewSubscription): Subscription {
+  const { handler, filter = null } = given;
+  const consumer_id = checkConsumer(given.consumer);
+  if (typeof handler !== 'string' || handler.trim() === '') {
+    throw invalid('handler', 'is a command for the shell, and not empty');
+  }
+  if (/[\p{Cc}\p{Surrogate}]/u.test(handler.replaceAll('\t', ' '))) {
+    throw invalid('handler', 'is one line, without control characters');
+  }
+  const size = Buffer.byteLength(handler);
+  if (size > HANDLER_BYTES_MAX) throw tooLarge('handler', HANDLER_BYTES_MAX, size);
+  if (filter !== null) {
+    if (typeof filter !== 'string') throw invalid('filter', 'is a text');
+    parseFilter(filter);
+  }
+  return { consumer_id, handler_cmd: handler, filter };
+}
+
+export function checkPage({
+  limit = LIMIT_DEFAULT,
+  maxBytes = PAGE_BYTES_MAX,
+}: Pick<PopOptions, 'limit' | 'maxBytes'>): { limit: number; maxBytes: number } {
+  checkWhole('limit', limit, LIMIT_MAX);
+  checkWhole('maxBytes', maxBytes, PAGE_BYTES_MAX);
+  return { limit, maxBytes };
+}
+
+export function checkWhole(what: string, value: number, max: number): void {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= max) return;
+  throw invalid(what, `is a whole number from 1 to ${max}, got ${String(value)}`);
+}
+
+/** An id past the newest event is no mistake: there is nothing after it yet. */
+export function checkLastEventId(id: unknown): number {
+  if (typeof id === 'number' && Number.isSafeInteger(id) && id >= 0) return id;
+  throw invalid('last event id', `is a whole number from 0, got ${JSON.stringify(id)}`);
+}
+
+/** The number of a lease, where one is given. */
+export function checkFence(fence: unknown): number | undefined {
+  if (fence === undefined) return undefined;
+  if (typeof fence === 'number' && Number.isSafeInteger(fence) && fence >= 1) return fence;
+  throw invalid('fence', `is a whole number from 1, got ${JSON.stringify(fence)}`);
+}
+
+// The source of an event, as segments between colons:
+//
+//   external:<channel_type>:<channel_id>:<session_type>:<session_id>:<peer_id>
+//   internal:<session_type>:<session_id>:<agent_id>
+//   self
+//
+// Any other text without control characters is a plain name.
+
+const SEGMENTS: Readonly<Record<string, readonly string[]>> = {
+  external: ['channel_type', 'channel_id', 'session_type', 'session_id', 'peer_id'],
+  internal: ['session_type', 'session_id', 'agent_id'],
+};
+
+/** The same sources come again and again, and a batch has many events. */
+const KNOWN_MAX = 1000;
+const known = new Set<string>();
+
+function checkSource(source: unknown): string {
+  if (typeof source === 'string' && known.has(source)) return source;
+  const checked = checkNewSource(source);
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.add(checked);
+  return checked;
+}
+
+function checkNewSource(source: unknown): string {
+  if (typeof source !== 'string' || source === '')
+    throw invalid('source', 'is a text, and not empty');
+  const bytes = Buffer.byteLength(source);
+  if (bytes > SOURCE_BYTES_MAX) {
+    throw invalid('source', `takes at most ${SOURCE_BYTES_MAX} bytes, got ${bytes}`);
+  }
+  if (/[\p{Cc}\p{Surrogate}]/u.test(source)) {
+    throw invalid('source', 'has a control character or a lone surrogate');
+  }
+  if (source.startsWith('-')) throw invalid('source', 'must not start with a hyphen');
+  const [prefix = '', ...segments] = source.split(':');
+  const names = Object.hasOwn(SEGMENTS, prefix) ? SEGMENTS[prefix] : undefined;
+  if (names === undefined || segments.length === 0) return source;
+  const form = [prefix, ...names.map((name) => `<${name}>`)].join(':');
+  if (segments.length !== names.length) {
+    throw invalid(
+      'source',
+      `has ${segments.length + 1} segments where ${names.length + 1} are needed: ${form}`,
+    );
+  }
+  const empty = segments.indexOf('');
+  if (empty !== -1) throw invalid('source', `has an empty <${names[empty] ?? ''}>: ${form}`);
+  if (source !== source.toLowerCase()) throw invalid('source', `is all lower-case: ${form}`);
+  return source;
+}
+
+// The refusals that every queue gives in the same words.
+
+export function noSuchQueue(name: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no queue ${name}`, { what: 'queue', id: name });
+}
+
+export function noSubscription(consumer: string): QuipuError<'NOT_FOUND'> {
+  const data = { what: 'subscription', id: consumer };
+  return new QuipuError('NOT_FOUND', `consumer ${consumer} has no subscription`, data);
+}
+
+export function isSubscribed(consumer: string): QuipuError<'EXISTS'> {
+  const data = { what: 'subscription', id: consumer };
+  return new QuipuError('EXISTS', `consumer ${consumer} is subscribed already`, data);
+}
+
+export function noFences(): QuipuError<'UNSUPPORTED'> {
+  const message =
+    'a queue in a folder has locks and no fences; leave the fence out, which is for queues on PostgreSQL';
+  return new QuipuError('UNSUPPORTED', message, { what: 'fence', found: 'a queue in a folder' });
+}

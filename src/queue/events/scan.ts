@@ -1,0 +1,207 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { isQuipuError } from '../../base/errors.ts';
+import { checkLastEventId } from './check-input.ts';
+import type { QueueEvent, QueueFollowOptions } from './queue.ts';
+
+// Looks for events that match. A filter may match none of a million events, so a scan reads one stretch of ids at a
+// time and yields the thread in between. A consumer's bookmark saves looking for the same events again. Each round of
+// the event loop has one stretch, however many scans run at once: the rest of the process waits for no more.
+
+/** Looking at this many events takes about 10 ms. */
+const STRETCH = 20_000;
+/** A bookmark costs a write. Below this number of events, looking again is cheaper. */
+export const BOOKMARK_WORTH = 500;
+
+/** The ids after the first number, up to the second. */
+export interface IdRange {
+  readonly after: number;
+  readonly through: number;
+}
+
+/** A value at once, or when the database has answered. */
+type Soon<T> = T | Promise<T>;
+
+/** A table of events. `F`: the form in which it takes a filter. */
+export interface EventReader<F> {
+  newestId(): Soon<number>;
+  /**
+   * The events that match. The reader may leave out those after the event that takes their contents past `maxBytes`.
+   */
+  matches(
+    range: IdRange,
+    filter: F | undefined,
+    limit: number,
+    maxBytes: number,
+  ): Soon<Iterable<QueueEvent>>;
+  countMatches(range: IdRange, filter: F | undefined, limit: number): Soon<number>;
+  /** The first event that matches, if any. */
+  firstMatch(range: IdRange, filter: F | undefined): Soon<number | undefined>;
+}
+
+/** No event after `from_id` up to `to_id` matches the filter of the consumer. */
+export interface Bookmark {
+  readonly from_id: number;
+  readonly to_id: number;
+}
+
+/** The id to begin after, for a consumer that has acknowledged `acked`. */
+export function startFor(acked: number, bookmark: Bookmark | undefined): number {
+  if (bookmark === undefined || acked < bookmark.from_id) return acked;
+  return Math.max(acked, bookmark.to_id);
+}
+
+interface PageRequest {
+  readonly after: number;
+  readonly limit: number;
+  readonly maxBytes: number;
+}
+
+/** Returns up to `limit` events after `after`, fewer when they are large. */
+export async function readMatches<F>(
+  reader: EventReader<F>,
+  filter: F | undefined,
+  { after, limit, maxBytes }: PageRequest,
+): Promise<QueueEvent[]> {
+  const found: QueueEvent[] = [];
+  let bytes = 0;
+  for await (const range of stretches(after, await reader.newestId(), filter !== undefined)) {
+    const matches = reader.matches(range, filter, limit - found.length, maxBytes - bytes);
+    // Events of a synchronous database are read at once: nothing else may be done with such a database before that.
+    for (const event of matches instanceof Promise ? await matches : matches) {
+      found.push(event);
+      bytes += event.content.length;
+      if (bytes > maxBytes) return found;
+    }
+    if (found.length >= limit) break;
+  }
+  return found;
+}
+
+export async function countMatches<F>(
+  reader: EventReader<F>,
+  filter: F | undefined,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<number> {
+  let count = 0;
+  for await (const range of stretches(after, await reader.newestId(), filter !== undefined)) {
+    count += await reader.countMatches(range, filter, limit - count);
+    if (count >= limit) break;
+  }
+  return count;
+}
+
+interface Pending {
+  /** The first event that the consumer has to handle. */
+  readonly first: number | undefined;
+  /** No event up to this id is one to handle. */
+  readonly clearTo: number;
+  /** False when the scan stopped before the end, with nothing found. */
+  readonly isWhole: boolean;
+  /** Present when finding out took long. */
+  readonly bookmark?: Bookmark;
+}
+
+export interface Known {
+  readonly acked: number;
+  readonly bookmark: Bookmark | undefined;
+}
+
+/** Finds the first event that a consumer has to handle, within the next `reach` events. */
+export async function findPending<F>(
+  reader: EventReader<F>,
+  filter: F | undefined,
+  { acked, bookmark }: Known,
+  reach: number,
+): Promise<Pending> {
+  const start = startFor(acked, bookmark);
+  const newest = await reader.newestId();
+  // Without a filter the next event is the one, and finding it costs no scan.
+  const end = filter === undefined ? newest : Math.min(newest, start + reach);
+  let clearTo = start;
+  let first: number | undefined;
+  for await (const range of stretches(start, end, filter !== undefined)) {
+    first = await reader.firstMatch(range, filter);
+    clearTo = first === undefined ? range.through : first - 1;
+    if (first !== undefined) break;
+  }
+  const isWhole = first !== undefined || end >= newest;
+  if (clearTo - start < BOOKMARK_WORTH) return { first, clearTo, isWhole };
+  return { first, clearTo, isWhole, bookmark: { from_id: acked, to_id: clearTo } };
+}
+
+async function* stretches(after: number, end: number, filtered: boolean): AsyncIterable<IdRange> {
+  const length = filtered ? STRETCH : Infinity;
+  for (let from = after; from < end; from += length) {
+    if (from > after) await nextTurn();
+    yield { after: from, through: Math.min(end, from + length) };
+  }
+}
+
+let lastTurn: Promise<unknown> = Promise.resolve();
+
+/** Each turn comes one round of the event loop after the one before it, whichever scan took that one. */
+function nextTurn(): Promise<unknown> {
+  lastTurn = lastTurn.then(() => setImmediate());
+  return lastTurn;
+}
+
+/** Without a notification, a follower sees another process's event within this time. */
+const POLL_MS = 100;
+const PAGE = 100;
+const PAGE_BYTES = 4 << 20;
+
+/** Resolves with the next news, or by itself after a while. Rejects when aborted. */
+type AwaitNews = (signal: AbortSignal | undefined) => Promise<void>;
+
+export interface Followed<F> {
+  use<T>(read: (reader: EventReader<F>) => Promise<T>): Promise<T>;
+  /** Called before each look: events that come after the call are news. */
+  watch(): AwaitNews;
+}
+
+/** For queues that send no notification. */
+export const poll: AwaitNews = async (signal) => {
+  await setTimeout(POLL_MS, undefined, signal === undefined ? {} : { signal });
+};
+
+/** Yields events of all processes as they come. One page is in memory at a time. */
+export async function* followEvents<F>(
+  followed: Followed<F>,
+  filter: F | undefined,
+  { lastEventId = 0, signal }: QueueFollowOptions,
+): AsyncGenerator<QueueEvent, void, undefined> {
+  let after = checkLastEventId(lastEventId);
+  const isOver = (): boolean => signal?.aborted === true;
+  while (!isOver()) {
+    const awaitNews = followed.watch();
+    const { events, newest } = await followed.use(async (reader) => {
+      // This asks first: events that come during the read are read next time.
+      const seen = await reader.newestId();
+      if (seen <= after) return { events: [], newest: seen };
+      const page = { after, limit: PAGE, maxBytes: PAGE_BYTES };
+      return { events: await readMatches(reader, filter, page), newest: seen };
+    });
+    for (const event of events) {
+      if (isOver()) return;
+      yield event;
+      after = event.id;
+    }
+    if (events.length > 0) continue;
+    after = Math.max(after, newest);
+    try {
+      await awaitNews(signal);
+    } catch {
+      // The caller aborted.
+      return;
+    }
+  }
+}
+
+/** When a queue is closed, its followers end. */
+export async function* untilClosed<T>(items: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* items;
+  } catch (error) {
+    if (!isQuipuError(error, 'CLOSED')) throw error;
+  }
+}

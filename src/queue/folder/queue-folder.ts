@@ -1,0 +1,76 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { QuipuError } from '../../base/errors.ts';
+import { toQueueError } from './queue-error.ts';
+
+/** The parts of a queue, and their places. The folder is the queue: nothing about it is anywhere else. */
+export interface QueueFolder {
+  /** An absolute path. */
+  readonly path: string;
+  readonly database: string;
+  /** A line of JSON for every event, for people. */
+  readonly mirror: string;
+  /** A lock for every consumer whose handler runs. */
+  readonly run: string;
+  readonly logs: string;
+  readonly log: string;
+}
+
+export function queueFolder(path: string): QueueFolder {
+  const absolute = resolve(path);
+  const logs = join(absolute, 'logs');
+  return {
+    path: absolute,
+    database: join(absolute, 'events.db'),
+    mirror: join(absolute, 'events.jsonl'),
+    run: join(absolute, 'run'),
+    logs,
+    log: join(logs, 'thread.log'),
+  };
+}
+
+/** A folder with a database in it is a queue. */
+export function isQueueFolder(path: string): boolean {
+  return existsSync(queueFolder(path).database);
+}
+
+/** Throws NOT_FOUND when the folder is not a queue. */
+export function mustBeQueue(path: string): QueueFolder {
+  const folder = queueFolder(path);
+  if (existsSync(folder.database)) return folder;
+  throw noQueue(folder.path);
+}
+
+/** Also accepts a queue that has lost its database and still has its mirror. */
+export function mustHaveBeenQueue(path: string): QueueFolder {
+  const folder = queueFolder(path);
+  return existsSync(folder.mirror) ? folder : mustBeQueue(path);
+}
+
+export function noQueue(path: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `${path} is not a thread directory`, {
+    what: 'thread',
+    id: path,
+  });
+}
+
+/** The names of the queues in a folder of queues. */
+export function listQueueFolders(parent: string): string[] {
+  return listFolders(parent, (folder) => existsSync(folder.database));
+}
+
+/** The names of folders that were queues: they have a mirror, and no database. */
+export function listLostQueues(parent: string): string[] {
+  return listFolders(parent, ({ database, mirror }) => !existsSync(database) && existsSync(mirror));
+}
+
+function listFolders(parent: string, isOne: (folder: QueueFolder) => boolean): string[] {
+  try {
+    return readdirSync(parent)
+      .filter((name) => isOne(queueFolder(join(parent, name))))
+      .toSorted();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw toQueueError(error, parent);
+  }
+}

@@ -1,0 +1,137 @@
+import { setImmediate } from 'node:timers/promises';
+import { toLine, sumOf } from '../events/event-line.ts';
+import type { QueueEvent } from '../events/queue.ts';
+import type { IdRange } from '../events/scan.ts';
+import { mirrorEnd, mirroredEvents } from '../folder/mirror-lines.ts';
+import type { QueueFolder } from '../folder/queue-folder.ts';
+import type { EventTable, StoredEvent } from './event-table.ts';
+
+/**
+ * Returns whether the mirror knows of events that the database lacks: lines are written after the commit, never before.
+ */
+export function isBehindMirror(folder: QueueFolder, table: EventTable): boolean {
+  // This reads the mirror first: events that are pushed meanwhile must not look lost.
+  const end = mirrorEnd(folder);
+  return end > table.newestId();
+}
+
+/**
+ * Takes missing or damaged events of the database from the mirror, and returns their number. A damaged event is
+ * replaced when its checksum proves the line. It gets its checksum back when the line says the same as the row. A
+ * missing event is taken as it is.
+ */
+export function mendEvents(folder: QueueFolder, table: EventTable): number {
+  return table.exclusively(() => {
+    const newest = table.newestId();
+    const { damaged, missing } = checkEventsNow(table);
+    const isDamaged = new Set(damaged);
+    const isMissing = (id: number): boolean =>
+      id > newest || missing.some(({ after, through }) => id > after && id <= through);
+    let last = newest;
+    let mended = 0;
+    for (const { event, sum } of mirroredEvents(
+      folder,
+      (id) => isMissing(id) || isDamaged.has(id),
+    )) {
+      const { id } = event;
+      const row = isDamaged.has(id) ? findRow(table, id) : undefined;
+      // Past the newest event, ids must follow one another: an id in a damaged line is no reason for a gap.
+      if (row === undefined ? id > last + 1 : !isProved(row, event, sum)) continue;
+      table.restore([event]);
+      last = Math.max(last, id);
+      mended += 1;
+    }
+    return mended;
+  });
+}
+
+function findRow(table: EventTable, id: number): StoredEvent | undefined {
+  return [...table.stored({ after: id - 1, through: id })][0];
+}
+
+function isProved({ sum, ...row }: StoredEvent, event: QueueEvent, lineSum: number): boolean {
+  return sum === lineSum || toLine(row) === toLine(event);
+}
+
+/** The damage found in the events of a queue. */
+interface EventDamage {
+  /** Events whose content differs from what was pushed. */
+  readonly damaged: readonly number[];
+  /** Events that are absent and not recorded as lost. */
+  readonly missing: readonly IdRange[];
+}
+
+/** Reading this many events takes about 40 ms. */
+const STRETCH = 20_000;
+
+/** Reads every event, and yields the thread between stretches. */
+export async function checkEvents(table: EventTable): Promise<EventDamage> {
+  const checker = new Checker(table);
+  while (checker.step()) await setImmediate();
+  return checker;
+}
+
+/** Like `checkEvents`, but synchronous, for a caller that holds the write lock. */
+export function checkEventsNow(table: EventTable): EventDamage {
+  const checker = new Checker(table);
+  while (checker.step());
+  return checker;
+}
+
+class Checker implements EventDamage {
+  readonly damaged: number[] = [];
+  readonly missing: IdRange[] = [];
+  readonly #table: EventTable;
+  readonly #newest: number;
+  readonly #losses: IdRange[];
+  #after = 0;
+  /**
+   * Another program inserted the events at the end that have no checksum. A later event of ours would have sealed them.
+   */
+  #unsealed: number[] = [];
+
+  constructor(table: EventTable) {
+    this.#table = table;
+    this.#newest = table.newestId();
+    this.#losses = table.losses();
+  }
+
+  /** Returns false when nothing is left to check. */
+  step(): boolean {
+    if (this.#after >= this.#newest) return false;
+    const through = Math.min(this.#newest, this.#after + STRETCH);
+    let last = this.#after;
+    for (const row of this.#table.stored({ after: this.#after, through })) {
+      this.#passOver(last, row.id - 1);
+      this.#look(row);
+      last = row.id;
+    }
+    this.#passOver(last, through);
+    this.#after = through;
+    return true;
+  }
+
+  #look({ sum, ...event }: StoredEvent): void {
+    if (sum === null) return void this.#unsealed.push(event.id);
+    this.damaged.push(...this.#unsealed);
+    this.#unsealed = [];
+    if (sum !== sumOf(event)) this.damaged.push(event.id);
+  }
+
+  /** The table has no row after `after` up to `through`. */
+  #passOver(after: number, through: number): void {
+    let from = after;
+    for (const loss of this.#losses) {
+      if (loss.through <= from || loss.after >= through) continue;
+      if (loss.after > from) this.#miss(from, loss.after);
+      from = Math.max(from, loss.through);
+    }
+    if (from < through) this.#miss(from, through);
+  }
+
+  #miss(after: number, through: number): void {
+    const before = this.missing.at(-1);
+    if (before?.through === after) this.missing[this.missing.length - 1] = { ...before, through };
+    else this.missing.push({ after, through });
+  }
+}
