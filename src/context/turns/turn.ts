@@ -228,6 +228,8 @@ export class LazyTurn implements Turn {
 
   toJSON(): TurnJson {
     const { payloadHash, outcome, patched, tombstone, reason } = this;
+    // The value is not kept: a stream holds turns that it has sent, and a value may take far more room than its bytes.
+    const { value, failed } = this.#decoded ?? this.#decode();
     return {
       id: String(this.id),
       context: String(this.context),
@@ -245,8 +247,8 @@ export class LazyTurn implements Turn {
       ...(patched && { patched }),
       ...(tombstone && { tombstone }),
       ...(reason !== undefined && { reason }),
-      ...(this.#payload !== undefined && { payload: toJsonValue(this.payload) }),
-      ...(this.undecodable && { undecodable: true }),
+      ...(this.#payload !== undefined && { payload: toJsonValue(value) }),
+      ...(failed && { undecodable: true }),
     };
   }
 }

@@ -1,6 +1,11 @@
 import { LARGE_BYTES } from './answer-room.ts';
 import type { AnswerRoom, Asker } from './answer-room.ts';
 
+/** Bytes written at a time, so that the server sees whether the client takes anything. */
+export const PART_BYTES = 65_536;
+
+const NO_BYTES = new Uint8Array();
+
 interface Answer {
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
@@ -42,6 +47,30 @@ export class RequestRoom {
   async hold(bytes: number): Promise<() => void> {
     this.#made?.();
     return this.#part(await this.#room.hold(bytes, this.#asker));
+  }
+
+  /**
+   * Makes `bytes` bytes of the answer when there is room for them, and gives them in small parts. The parts are copies,
+   * and the whole is dropped by name: generators keep the last value that passed through them, also while they wait.
+   * Without this, each stream of large events held its last event while it waited for room for the next.
+   */
+  async *parts(
+    bytes: number,
+    make: () => Promise<Uint8Array>,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const left = await this.hold(bytes);
+    const whole: { rest: Uint8Array } = { rest: NO_BYTES };
+    try {
+      whole.rest = await make();
+      while (whole.rest.length > 0) {
+        const part = Buffer.from(whole.rest.subarray(0, PART_BYTES));
+        whole.rest = whole.rest.subarray(PART_BYTES);
+        yield part;
+      }
+    } finally {
+      whole.rest = NO_BYTES;
+      left();
+    }
   }
 
   /** Counts an answer that is made, until the client has it or is gone. */

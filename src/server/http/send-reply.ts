@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { chooseCoding, compressed } from './coding.ts';
 import type { Pace } from './pace.ts';
+import { PART_BYTES } from './request-room.ts';
 import type { Reply } from './route.ts';
 
 /** Compressing fewer bytes is not worth the time. */
 const COMPRESS_FROM_BYTES = 1024;
-/** Bytes written at a time, so that the server sees whether the client takes anything. */
-const PART_BYTES = 65_536;
 const JSON_TYPE = 'application/json';
 
 type Headers = Record<string, string>;

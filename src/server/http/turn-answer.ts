@@ -105,20 +105,15 @@ export function isLarge({ size }: { readonly size: number }): boolean {
 }
 
 /** A large turn, in the bytes that `encode` makes, while the client takes them. */
-export async function* wholeTurn(
+export function wholeTurn(
   { id, size }: Planned,
   { as = 'latest' }: TurnsRead,
   { room, world }: HttpRequest,
   encode: (turn: Turn) => Uint8Array,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { contexts } = world.served.store;
-  const left = await room.hold(size);
-  try {
-    // Only the bytes are kept, because they wait for the client.
-    yield await contexts.turn(id, { as }).then((turn) => encode(turn as Turn));
-  } finally {
-    left();
-  }
+  // Only the bytes are kept, because they wait for the client.
+  return room.parts(size, () => contexts.turn(id, { as }).then((turn) => encode(turn as Turn)));
 }
 
 /** Cuts a page that was read without payloads to `maxBytes`. */
@@ -141,15 +136,12 @@ async function* pageParts(
   let before = '{"turns":[';
   for (let at = 0; at < turns.length;) {
     const part = keepOldest(turns.slice(at), PART_BYTES);
-    const left = await request.room.hold(part.reduce((sum, { size }) => sum + size, 0));
+    const size = part.reduce((sum, turn) => sum + turn.size, 0);
     const start = before;
     const encode = (found: readonly Turn[]): Uint8Array =>
       encodeUtf8(start + found.map((turn) => JSON.stringify(turn)).join(','));
-    try {
-      yield await encodeTurns(request.world.served.engine, part, asked, encode);
-    } finally {
-      left();
-    }
+    const { engine } = request.world.served;
+    yield* request.room.parts(size, () => encodeTurns(engine, part, asked, encode));
     before = ',';
     at += part.length;
   }
