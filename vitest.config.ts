@@ -10,6 +10,7 @@ const ALONE = [
   'src/wire/frame-reader.test.ts',
   'test/hostile/decoders.test.ts',
   'test/service/http-flood.test.ts',
+  'test/service/http-slow-readers.test.ts',
   'test/service/socket-flood.test.ts',
   'test/wire/fuzz.test.ts',
 ];

@@ -222,5 +222,12 @@ export interface Contexts {
    */
   follow(id: ContextId, options?: FollowOptions): AsyncIterable<Turn>;
   /** Yields the bytes of an open turn: existing bytes, then new ones, until the turn is sealed. */
-  followOpen(turn: TurnId, options?: { readonly signal?: AbortSignal }): AsyncIterable<Uint8Array>;
+  followOpen(
+    turn: TurnId,
+    options?: {
+      /** Begin after this many bytes. Default 0. */
+      readonly after?: number;
+      readonly signal?: AbortSignal;
+    },
+  ): AsyncIterable<Uint8Array>;
 }

@@ -13,6 +13,8 @@ const SETTLE_MS = 500;
 export interface Look {
   readonly rss: number;
   readonly peak: number;
+  /** Bytes of objects and buffers that are in use. */
+  readonly used: number;
   /** Of the binary protocol. */
   readonly connections: number;
   readonly cpuMs: number;

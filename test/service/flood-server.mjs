@@ -13,17 +13,18 @@ import { createStore } from '../../dist/store/create-store.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'quipu-flood-'));
 const engine = await openFilesEngine(folder, { durability: 'unsafe' });
-const store = createStore(engine, { folder });
+const store = createStore(engine, { folder, queues: { folder: join(folder, 'queues') } });
 const access = {
   tokensNeeded: true,
   identify: async (token) => (token === 'good' ? openAccess.identify(token) : undefined),
 };
 const served = { engine, store };
 const limits = { connections: 3000 };
-const server = new BinaryServer({ served, calls: new Map(), limits });
+const calls = createCalls(served);
+const server = new BinaryServer({ served, calls, limits });
 const { port } = await server.listen({ host: '127.0.0.1', port: 0 }, openAccess);
 const guarded = await server.listen({ host: '127.0.0.1', port: 0 }, access);
-const http = createHttpServer({ served, calls: createCalls(served), access: openAccess, limits });
+const http = createHttpServer({ served, calls, access: openAccess, limits });
 const boundless = createServer((_, outgoing) => outgoing.end(Buffer.alloc(10_000_000, 1)));
 const httpPort =
   process.argv[2] === 'boundless'
@@ -34,10 +35,11 @@ const httpPort =
 
 process.on('message', () => {
   globalThis.gc?.();
-  const { rss } = process.memoryUsage();
+  const { rss, heapUsed, external } = process.memoryUsage();
   const peak = process.resourceUsage().maxRSS * 1024;
   const { user, system } = process.cpuUsage();
-  process.send({ rss, peak, connections: server.connections, cpuMs: (user + system) / 1000 });
+  const cpuMs = (user + system) / 1000;
+  process.send({ rss, peak, used: heapUsed + external, connections: server.connections, cpuMs });
 });
 async function end() {
   boundless.close();

@@ -11,8 +11,8 @@ import { createStore } from '../../src/store/create-store.ts';
 import { encodePutBlob } from '../../src/wire/cxdb/blob.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { SocketPeer } from './socket-peer.ts';
-import { json, serveHttp } from './http-rig.ts';
-import type { HttpRig, RigOptions } from './http-rig.ts';
+import { json, readEvents, serveHttp } from './http-rig.ts';
+import type { HttpRig, RigOptions, Seen } from './http-rig.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -76,6 +76,45 @@ describe('a page that is too large to be made at once', () => {
     expect((await get('/v1/contexts/1/turns', { method: 'HEAD' })).status).toBe(200);
     await plain.text();
     await expect.poll(() => budget.held, PATIENCE).toBe(0);
+  });
+});
+
+describe('a stream with events that are too large to be held', () => {
+  it('has all of them, in their order', async () => {
+    const { get, store } = await serveHttp();
+    const queue = await store.queues.open('q');
+    await store.chats.create({ id: 'c' });
+    const chat = await store.chats.open('c');
+    const turn = await store.contexts.open((await store.contexts.create()).id, {
+      type: 'note',
+      encoding: 'text',
+    });
+    for (const [index, size] of SIZES.entries()) {
+      const content = `${index} `.padEnd(size, 'x');
+      await queue.push({ source: 'internal:dm:default:warden', type: 'message', content });
+      await chat.add({ role: 'user', content });
+      await turn.write(content);
+    }
+    const total = SIZES.reduce((sum, size) => sum + size, 0);
+    const events = async (path: string, count: number): Promise<readonly Seen[]> => {
+      const seen: Seen[] = [];
+      for await (const one of readEvents(await get(path))) if (seen.push(one) === count) break;
+      return seen;
+    };
+    const pushed = await events('/v1/queues/q/follow', SIZES.length);
+    expect(pushed.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5', '6']);
+    expect(
+      pushed.map(({ data }) => (data as Json)['content'] as string).map(({ length }) => length),
+    ).toEqual(SIZES);
+    const said = (await events('/v1/chats/c/events', SIZES.length)).map(
+      ({ data }) => data as { seq: number; payload: { content: string } },
+    );
+    expect(said.map(({ payload }) => payload.content.length)).toEqual(SIZES);
+    const [delta] = await events(`/v1/turns/${turn.id}/events`, 1);
+    expect(delta).toMatchObject({ id: String(total), data: { offset: 0 } });
+    const [rest] = await events(`/v1/turns/${turn.id}/events?after=100000`, 1);
+    expect(rest).toMatchObject({ id: String(total), data: { offset: 100_000 } });
+    await turn.seal();
   });
 });
 

@@ -38,7 +38,7 @@ export async function makeFolder(): Promise<string> {
 export async function serveHttp(options: RigOptions = {}): Promise<HttpRig> {
   const folder = options.folder ?? (await makeFolder());
   const engine = await openFilesEngine(folder, { durability: 'unsafe' });
-  const store = createStore(engine, { folder });
+  const store = createStore(engine, { folder, queues: { folder: join(folder, 'queues') } });
   const served = { engine, store };
   const server = createHttpServer({
     served,

@@ -92,7 +92,8 @@ export async function readLines(
 ): Promise<ReadLine[]> {
   return (await lines.read(from, limit)).map((line, at) => {
     const seq = from + at + 1;
-    return typeof line === 'string' ? readLine(line, seq, upcasters) : { seq, problem: line };
+    if (typeof line !== 'string') return { seq, problem: line };
+    return { ...readLine(line, seq, upcasters), chars: line.length };
   });
 }
 

@@ -11,6 +11,8 @@ import { payloadProblem, isKnownType } from './payloads.ts';
 /** The result of reading a line: an event, a problem, or both when the event is kept and has no meaning here. */
 export interface ReadLine {
   readonly seq: number;
+  /** The length of the line, when there is one. */
+  readonly chars?: number;
   /** The event as it was written. */
   readonly written?: ChatEvent;
   /** For projections: of the newest version, with a payload that fits its type. */

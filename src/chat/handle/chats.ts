@@ -158,6 +158,8 @@ export interface Chat {
   follow(options?: {
     readonly after?: number;
     readonly signal?: AbortSignal;
+    /** Payloads of more bytes than this come as references, as `events` gives them. Default: none do. */
+    readonly maxPayload?: number;
   }): AsyncIterable<ChatEvent>;
   /** Folds a projection of your own over the events, from a snapshot when one is given. */
   project<S>(projection: Projection<S>, from?: Snapshot): Promise<Projected<S>>;

@@ -5,6 +5,7 @@ import { blankEvent, isAbout, type Subject } from '../events/blank-line.ts';
 import type { ChatProblem, ChatEvent } from '../events/event.ts';
 import { PAGE_EVENTS_MAX, PROBLEMS_LISTED_MAX } from '../events/limits.ts';
 import { eventsLog } from '../events/names.ts';
+import { refOf } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle, ChatsHome } from '../handle/chat-writer.ts';
 import type { Chat, EventPage, Projected } from '../handle/chats.ts';
@@ -51,12 +52,13 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
 
     follow(options = {}) {
       assertOpen('chat.follow');
-      const { after = 0, signal } = options;
+      const { after = 0, signal, maxPayload = Number.MAX_SAFE_INTEGER } = options;
       checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
+      checkCount(maxPayload, 'maxPayload', Number.MAX_SAFE_INTEGER);
       if (signal !== undefined && !(signal instanceof AbortSignal)) {
         throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
       }
-      return followChat(home, view, { after, signal });
+      return followChat(home, view, { after, signal, maxPayload });
     },
 
     async project<S>(projection: Projection<S>, from?: Snapshot): Promise<Projected<S>> {
@@ -109,18 +111,22 @@ function toProblem({ id, edit, redacted, attachments }: MessagePart): ChatProble
 }
 
 const FOLLOW_EVENTS = 256;
+/** The lines that a slow reader holds, unless a single one takes more. */
+const HELD_CHARS = 65_536;
 
 interface FollowPlan {
   /** The last event that is known. */
   readonly after: number;
   readonly signal: AbortSignal | undefined;
+  /** A payload in a blob is loaded up to this size. A larger one stays a reference. */
+  readonly maxPayload: number;
 }
 
 /** Reads instead of queueing: a commit only rings, so a slow reader costs a number and no events. */
 async function* followChat(
   { engine, lifetime }: ChatsHome,
   view: ChatView,
-  { after, signal }: FollowPlan,
+  { after, signal, maxPayload }: FollowPlan,
 ): AsyncGenerator<ChatEvent, void, undefined> {
   const bell = new Bell();
   const name = eventsLog(view.id);
@@ -137,12 +143,15 @@ async function* followChat(
   ];
   signal?.addEventListener('abort', ring);
   let seen = after;
+  let limit = 1;
   try {
     while (!isOver()) {
-      const { events, last } = await view.run(() => readShown(view, seen));
+      const { events, last, fitting } = await view.run(() => readShown(view, seen, limit));
+      limit = Math.min(fitting * 2, FOLLOW_EVENTS);
       for (const event of events) {
         if (isOver()) return;
-        yield await loadEvent(engine, event);
+        const { size = 0 } = refOf(event.payload) ?? {};
+        yield size > maxPayload ? event : await loadEvent(engine, event);
         seen = event.seq;
       }
       const isMore = last > seen || events.length > 0;
@@ -159,13 +168,22 @@ async function* followChat(
   }
 }
 
-async function readShown(
-  view: ChatView,
-  after: number,
-): Promise<{ events: readonly ChatEvent[]; last: number }> {
-  const lines = await view.read(after, FOLLOW_EVENTS);
+interface Shown {
+  readonly events: readonly ChatEvent[];
+  /** The last line that was looked at. */
+  readonly last: number;
+  /** The number of lines that fit, at least one. */
+  readonly fitting: number;
+}
+
+async function readShown(view: ChatView, after: number, limit: number): Promise<Shown> {
+  const read = await view.read(after, limit);
+  let chars = 0;
+  const over = read.findIndex((line) => (chars += line.chars ?? 0) > HELD_CHARS);
+  const fitting = Math.max(1, over === -1 ? read.length : over);
+  const lines = read.slice(0, fitting);
   const written = lines.flatMap((line) => (line.written === undefined ? [] : [line.written]));
-  return { events: await hideEvents(view, written), last: lines.at(-1)?.seq ?? after };
+  return { events: await hideEvents(view, written), last: lines.at(-1)?.seq ?? after, fitting };
 }
 
 /**

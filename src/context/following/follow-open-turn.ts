@@ -10,12 +10,18 @@ import { mustGetTurn, readTurn } from '../turns/read-turns.ts';
 const TAIL_BYTES_MAX = 1_048_576;
 const READ: CheckedRead = { payload: true, as: 'original', maxBytes: 0 };
 
+export interface OpenTurnPlan {
+  readonly id: TurnId;
+  /** Begin after this many bytes. */
+  readonly after: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** Yields the bytes of a turn as they become durable. A sealed turn gives its payload and ends. */
 export async function* followOpenTurn(
   engine: Engine,
   lifetime: Lifetime,
-  id: TurnId,
-  signal: AbortSignal | undefined,
+  { id, after, signal }: OpenTurnPlan,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const bell = new Bell();
   const tail = new DeltaTail(TAIL_BYTES_MAX);
@@ -40,7 +46,7 @@ export async function* followOpenTurn(
   signal?.addEventListener('abort', ring);
   try {
     await mustGetTurn(engine, id);
-    let sent = 0;
+    let sent = after;
     while (!lifetime.closed && signal?.aborted !== true) {
       const { bytes, sealed } = await nextBytes(engine, id, sent, tail);
       sent += bytes.length;
@@ -66,7 +72,8 @@ async function nextBytes(
   if (fresh !== undefined) return { bytes: fresh, sealed: false };
   const turn = await readTurn(engine, id, READ);
   return {
-    bytes: turn?.bytes?.subarray(sent) ?? new Uint8Array(),
+    // A copy, when it is a part: a reader that waits must not hold the whole.
+    bytes: (sent === 0 ? turn?.bytes : turn?.bytes?.slice(sent)) ?? new Uint8Array(),
     sealed: turn?.state !== 'open',
   };
 }

@@ -1,7 +1,7 @@
 import { toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
-import { checkAfter, checkRead } from '../check-input.ts';
+import { checkAfter, checkCount, checkRead } from '../check-input.ts';
 import { kindOf } from '../../base/text.ts';
 import type { ContextsWorld } from '../contexts-world.ts';
 import type { Contexts, FollowOptions } from '../contexts.ts';
@@ -29,10 +29,12 @@ export function followVerbs(world: ContextsWorld): FollowVerbs {
 
     followOpen(
       turn: TurnId,
-      options: { readonly signal?: AbortSignal } = {},
+      { after = 0, signal }: { readonly after?: number; readonly signal?: AbortSignal } = {},
     ): AsyncIterable<Uint8Array> {
       lifetime.assertOpen('contexts.followOpen');
-      return followOpenTurn(engine, lifetime, toTurnId(turn), checkSignal(options.signal));
+      checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
+      const plan = { id: toTurnId(turn), after, signal: checkSignal(signal) };
+      return followOpenTurn(engine, lifetime, plan);
     },
   };
 }

@@ -148,7 +148,8 @@ function nextTurn(): Promise<unknown> {
 /** Without a notification, a follower sees another process's event within this time. */
 const POLL_MS = 100;
 const PAGE = 100;
-const PAGE_BYTES = 4 << 20;
+/** A follower that is slow holds a page. */
+const PAGE_BYTES = 32_768;
 
 /** Resolves with the next news, or by itself after a while. Rejects when aborted. */
 type AwaitNews = (signal: AbortSignal | undefined) => Promise<void>;

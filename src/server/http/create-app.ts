@@ -55,7 +55,7 @@ async function answer(
   const startedMs = performance.now();
   const given = incoming.headers['x-request-id'];
   const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
-  const pace = new Pace(outgoing);
+  const pace = new Pace(outgoing, world.turns);
   const facts: Facts = { id, caller: NOBODY.name, pace };
   let reply: Reply;
   try {

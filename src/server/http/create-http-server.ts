@@ -18,6 +18,7 @@ import { errorReply } from './http-error.ts';
 import { HEADER_BYTES_MAX, HTTP_LIMITS } from './http-limits.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { HttpWorld } from './http-world.ts';
+import { Turns } from './pace.ts';
 import { inLine } from './request-line.ts';
 import { createRoutes } from './routes/create-routes.ts';
 
@@ -75,6 +76,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     limits,
     budget,
     room: new AnswerRoom(budget, limits.answerBytes),
+    turns: new Turns(),
     log,
     metrics,
     version,

@@ -2,6 +2,7 @@ import { QuipuError } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import { toErrorJson } from './http-error.ts';
 import { withHeartbeats } from './heartbeat.ts';
+import { PART_BYTES } from './request-room.ts';
 import type { HttpRequest, Reply } from './route.ts';
 
 /** One event of a stream of server-sent events. */
@@ -12,6 +13,7 @@ export interface SentEvent {
   readonly data: unknown;
 }
 
+const NO_BYTES = new Uint8Array();
 const HEARTBEAT = encodeUtf8(': still here\n\n');
 
 /**
@@ -28,6 +30,45 @@ export function eventReply(
     headers: { 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
     body: toPieces(events, request),
   };
+}
+
+/**
+ * The events of a source that can begin after any of them. A large event is dropped when it is found, and read again
+ * when there is room for it. The source is closed meanwhile, because it would keep the event.
+ */
+export async function* reopened(
+  open: (after: string | undefined) => AsyncIterable<SentEvent>,
+  { room }: HttpRequest,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let after: string | undefined;
+  const passed = (id: string | undefined): void => {
+    after = id;
+  };
+  for (;;) {
+    const largeBytes = yield* untilLarge(open(after), passed);
+    if (largeBytes === undefined) return;
+    yield* room.parts(largeBytes, async () => {
+      for await (const event of open(after)) {
+        passed(event.id);
+        return encodeEvent(event);
+      }
+      return NO_BYTES;
+    });
+  }
+}
+
+/** Returns the size of the first large event. Undefined when the source comes to its end before. */
+async function* untilLarge(
+  events: AsyncIterable<SentEvent>,
+  passed: (id: string | undefined) => void,
+): AsyncGenerator<Uint8Array, number | undefined, undefined> {
+  for await (const event of events) {
+    const bytes = encodeEvent(event);
+    if (bytes.length > PART_BYTES) return bytes.length;
+    passed(event.id);
+    yield bytes;
+  }
+  return undefined;
 }
 
 async function* toPieces(

@@ -6,6 +6,7 @@ import type { Metrics } from '../metrics/create-metrics.ts';
 import type { Served } from '../calls/served.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { HttpLimits } from './http-limits.ts';
+import type { Turns } from './pace.ts';
 
 /** The parts that the whole HTTP server works with. */
 export interface HttpWorld {
@@ -17,6 +18,8 @@ export interface HttpWorld {
   readonly budget: ByteBudget;
   /** The room for answers, which counts against the budget. */
   readonly room: AnswerRoom;
+  /** The turns of answers that are being sent. */
+  readonly turns: Turns;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly version: string;

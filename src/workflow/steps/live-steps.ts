@@ -9,8 +9,11 @@ import { readThread } from '../threads/read-thread.ts';
 import type { Step, Thread } from '../threads/workflows.ts';
 import { readSteps, walkSteps } from './walk-steps.ts';
 
-/** The number of contents held at a time. */
+/** The number of contents read at a time, as long as they are small. */
 const STEPS_AT_ONCE = 32;
+/** The contents that a slow reader holds, unless a single one takes more. */
+const HELD_BYTES = 65_536;
+const HASH_CHARS = 64;
 
 export interface LivePlan {
   readonly id: ThreadId;
@@ -72,14 +75,29 @@ async function* stepsBetween(
   last: Hash,
 ): AsyncGenerator<Step, void, undefined> {
   const hashes = await hashesBetween(engine, { id, head, start }, last);
-  for (let at = 0; at < hashes.length; at += STEPS_AT_ONCE) {
+  let count = 1;
+  for (let at = 0; at < hashes.length;) {
     const states = await Promise.all(
       hashes
-        .slice(at, at + STEPS_AT_ONCE)
+        .slice(at, at + count)
         .map(async (hash) => ({ hash, node: await readState(engine, hash) })),
     );
-    yield* await readSteps(engine, states);
+    const steps = await readSteps(engine, states);
+    const held = keepHeld(steps);
+    at += held;
+    count = held < steps.length ? held : Math.min(count * 2, STEPS_AT_ONCE);
+    yield* steps.splice(0, held);
   }
+}
+
+/** Returns how many of the steps may wait for a reader, at least one. */
+function keepHeld(steps: readonly Step[]): number {
+  let bytes = 0;
+  const over = steps.findIndex(({ content = '', refs = [] }) => {
+    bytes += content.length + refs.length * HASH_CHARS;
+    return bytes > HELD_BYTES;
+  });
+  return over === -1 ? steps.length : Math.max(1, over);
 }
 
 async function hashesBetween(

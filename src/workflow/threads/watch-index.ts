@@ -6,8 +6,9 @@ import type { WorkflowsHome } from '../home/workflows-home.ts';
 import { parseIndex } from './thread-docs.ts';
 import type { IndexChange } from './workflows.ts';
 
-/** The number of versions kept for a busy reader; a reader that is further behind gets only the newest. */
+/** The versions kept for a busy reader; a reader that is further behind gets only the newest. */
 const WAITING_MAX = 1000;
+const WAITING_CHARS_MAX = 8 * 1024 * 1024;
 
 /** Yields every version of an index, the present one first. */
 export async function* watchIndex(
@@ -26,7 +27,8 @@ export async function* watchIndex(
         const doc = docs.find((row) => row.name === name);
         if (doc === undefined) return;
         waiting.push(doc);
-        if (waiting.length > WAITING_MAX) waiting = [doc];
+        const chars = waiting.length * doc.content.length;
+        if (waiting.length > WAITING_MAX || chars > WAITING_CHARS_MAX) waiting = [doc];
         bell.ring();
       },
       () => {

@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { invalid } from '../../../base/errors.ts';
 import type { Chat } from '../../../chat/handle/chats.ts';
-import type { NewEvent } from '../../../chat/events/event.ts';
+import type { ChatEvent, NewEvent } from '../../../chat/events/event.ts';
+import { refOf } from '../../../chat/events/payloads.ts';
 import type { Answer, Question } from '../../../chat/events/payloads.ts';
+import { LINE_PAYLOAD_BYTES } from '../../../chat/events/limits.ts';
+import { loadEvent } from '../../../chat/messages/find-messages.ts';
 import { EXAMPLE_EVENT, chatId, eventJson, problemJson, questionBody } from '../chat-schemas.ts';
 import { given } from '../conditions.ts';
-import { eventReply, resumeAt } from '../event-stream.ts';
+import { encodeEvent, eventReply, resumeAt } from '../event-stream.ts';
 import type { SentEvent } from '../event-stream.ts';
 import { defineRoute, jsonReply } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpRequest, Route } from '../route.ts';
 import { count } from '../schemas.ts';
 
 const params = z.strictObject({ id: chatId });
@@ -89,7 +92,7 @@ export const chatEventRoutes: readonly Route[] = [
     async run({ params: { id }, query, request }) {
       const after = toSeq(resumeAt(request, query.after));
       const chat = await request.world.served.store.chats.open(id);
-      return eventReply(followed(chat, after, request.signal), request);
+      return eventReply(followed(chat, after, request), request);
     },
   }),
 
@@ -169,13 +172,22 @@ export const chatEventRoutes: readonly Route[] = [
 async function* followed(
   chat: Chat,
   after: number,
-  signal: AbortSignal,
-): AsyncGenerator<SentEvent, void, undefined> {
-  for await (const event of chat.follow({ after, signal })) {
-    // Types of events written here are words; types from elsewhere could be anything.
-    const name = /^[\w.]+$/.test(event.type) ? event.type : 'event';
-    yield { id: String(event.seq), event: name, data: event };
+  { room, signal, world }: HttpRequest,
+): AsyncGenerator<SentEvent | Uint8Array, void, undefined> {
+  const { engine } = world.served;
+  for await (const event of chat.follow({ after, signal, maxPayload: LINE_PAYLOAD_BYTES })) {
+    const { size = 0 } = refOf(event.payload) ?? {};
+    if (size <= LINE_PAYLOAD_BYTES) yield toSent(event);
+    else {
+      yield* room.parts(size, async () => encodeEvent(toSent(await loadEvent(engine, event))));
+    }
   }
+}
+
+function toSent(event: ChatEvent): SentEvent {
+  // Types of events written here are words; types from elsewhere could be anything.
+  const name = /^[\w.]+$/.test(event.type) ? event.type : 'event';
+  return { id: String(event.seq), event: name, data: event };
 }
 
 function toSeq(text: string | undefined): number {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { invalid } from '../../../base/errors.ts';
 import type { NewEvent, QueueEvent } from '../../../queue/events/queue.ts';
 import { given } from '../conditions.ts';
-import { eventReply, resumeAt } from '../event-stream.ts';
+import { eventReply, reopened, resumeAt } from '../event-stream.ts';
 import type { SentEvent } from '../event-stream.ts';
 import {
   EXAMPLE_EVENT,
@@ -127,8 +127,10 @@ export const queueRoutes: readonly Route[] = [
       const chosen = query.filter === undefined ? {} : { filter: query.filter };
       // An invalid position or filter is an error of the request, so it is found before the stream begins.
       await queue.peek({ lastEventId, limit: 1, maxBytes: 1, ...chosen });
-      const events = queue.follow({ lastEventId, signal: request.signal, ...chosen });
-      return eventReply(toSent(events), request);
+      const { signal } = request;
+      const open = (after = String(lastEventId)): AsyncIterable<SentEvent> =>
+        toSent(queue.follow({ lastEventId: Number(after), signal, ...chosen }));
+      return eventReply(reopened(open, request), request);
     },
   }),
 ];

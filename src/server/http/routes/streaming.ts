@@ -8,7 +8,7 @@ import { planSeal } from '../../../context/streams/plan-seal.ts';
 import type { OpenTurnRow } from '../../../engine/engine.ts';
 import { Encoding } from '../../../format/turn-record.ts';
 import { headCondition } from '../conditions.ts';
-import { eventReply, resumeAt } from '../event-stream.ts';
+import { eventReply, reopened, resumeAt } from '../event-stream.ts';
 import type { SentEvent } from '../event-stream.ts';
 import { readBody } from '../read-body.ts';
 import { defineRoute, jsonReply } from '../route.ts';
@@ -124,7 +124,9 @@ export const streamingRoutes: readonly Route[] = [
       const after = Number(resumeAt(request, query.after) ?? 0);
       if (!Number.isSafeInteger(after)) throw invalid('Last-Event-ID', 'is a number of bytes');
       if ((await request.world.served.engine.getTurn(id)) === undefined) throw noTurn(id);
-      return eventReply(deltas(request, id, after), request);
+      const open = (from = String(after)): AsyncIterable<SentEvent> =>
+        deltas(request, id, Number(from));
+      return eventReply(reopened(open, request), request);
     },
   }),
 ];
@@ -134,14 +136,11 @@ async function* deltas(
   id: TurnId,
   after: number,
 ): AsyncGenerator<SentEvent, void, undefined> {
-  let end = 0;
-  for await (const piece of world.served.store.contexts.followOpen(id, { signal })) {
-    const offset = end;
-    end += piece.length;
-    if (end <= after) continue;
-    const fresh = Buffer.from(piece.subarray(Math.max(0, after - offset)));
-    const data = { offset: end - fresh.length, base64: fresh.toString('base64') };
-    yield { id: String(end), event: 'delta', data };
+  let offset = after;
+  for await (const piece of world.served.store.contexts.followOpen(id, { after, signal })) {
+    const data = { offset, base64: Buffer.from(piece).toString('base64') };
+    offset += piece.length;
+    yield { id: String(offset), event: 'delta', data };
   }
 }
 

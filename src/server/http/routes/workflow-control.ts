@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { IndexChange, Step } from '../../../workflow/threads/workflows.ts';
-import { eventReply, resumeAt, type SentEvent } from '../event-stream.ts';
+import { eventReply, reopened, resumeAt, type SentEvent } from '../event-stream.ts';
 import { defineRoute, jsonReply, type Route } from '../route.ts';
 import {
   EXAMPLE_STEP,
@@ -101,10 +101,12 @@ export const workflowControlRoutes: readonly Route[] = [
     async run({ params: { id }, query, request }) {
       const after = resumeAt(request, query.after);
       const { signal, world } = request;
-      const options = { signal, ...(after !== undefined && { after }) };
       // A missing thread is an error of the request, so it is found before the stream begins.
       await world.served.store.workflows.steps(id, { limit: 1, content: false });
-      return eventReply(toStepEvents(world.served.store.workflows.live(id, options)), request);
+      const { workflows } = world.served.store;
+      const open = (from = after): AsyncIterable<SentEvent> =>
+        toStepEvents(workflows.live(id, { signal, ...(from !== undefined && { after: from }) }));
+      return eventReply(reopened(open, request), request);
     },
   }),
 
