@@ -1,4 +1,5 @@
 import type { Hash } from '../base/brand.ts';
+import { compress } from '../base/compress.ts';
 import { CRC_BYTES, copyInto, isSealed, seal, toBuffer } from './bytes.ts';
 
 // One blob in a pack.                                                   docs/format/blobs.md
@@ -89,4 +90,44 @@ export function decodeBlobRecord(bytes: Uint8Array): BlobRecord | undefined {
 
 function isBlobCodec(codec: number): codec is BlobCodecNumber {
   return codec <= BlobCodec.erased;
+}
+
+/** The stored form of some bytes: zstd where that makes them smaller, else the bytes themselves. */
+export interface Squeezed {
+  readonly codec: BlobCodecNumber;
+  readonly rawLength: number;
+  readonly stored: Uint8Array;
+}
+
+/** A blob as a caller gives it. */
+interface GivenBlob {
+  readonly hash: Hash;
+  readonly bytes: Uint8Array;
+  readonly sha256?: string | undefined;
+}
+
+/** A blob in its stored form, to be written. */
+export interface PreparedBlob {
+  readonly hash: Hash;
+  readonly squeezed: Squeezed;
+  readonly sha256: string | undefined;
+}
+
+/** Below this size, a zstd frame's own overhead uses up the saving. */
+export const COMPRESS_MIN_BYTES = 64;
+
+/** Compresses a blob. The result keeps nothing of `bytes`, which the caller may reuse. */
+export function prepareBlob({ hash, bytes, sha256 }: GivenBlob): PreparedBlob {
+  const squeezed = squeeze(bytes);
+  const own = squeezed.stored === bytes ? { ...squeezed, stored: new Uint8Array(bytes) } : squeezed;
+  return { hash, squeezed: own, sha256 };
+}
+
+export function squeeze(bytes: Uint8Array): Squeezed {
+  const rawLength = bytes.length;
+  if (rawLength >= COMPRESS_MIN_BYTES) {
+    const stored = compress(bytes);
+    if (stored.length < rawLength) return { codec: BlobCodec.zstd, rawLength, stored };
+  }
+  return { codec: BlobCodec.raw, rawLength, stored: bytes };
 }

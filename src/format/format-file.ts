@@ -1,8 +1,7 @@
-import { hashRaw } from '../base/hash.ts';
-import { toBuffer } from './bytes.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
-import { crc32 } from '../base/crc.ts';
+import { hashRaw } from '../base/hash.ts';
 import { encodeUtf8 } from '../base/text.ts';
+import { crc32, toBuffer } from './bytes.ts';
 import { parseCanonicalLine } from './canonical-line.ts';
 
 // FORMAT: one line of canonical JSON.                                   docs/format/store.md

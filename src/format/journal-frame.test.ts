@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { data, safeNumber } from '../../test/golden/arbitraries.ts';
 import { everyFlip } from '../../test/golden/record-suite.ts';
-import { crc32 } from '../base/crc.ts';
+import { crc32 } from './bytes.ts';
 import {
   FRAME_ALIGN_BYTES,
   FRAME_HEADER_BYTES,

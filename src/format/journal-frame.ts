@@ -1,5 +1,14 @@
-import { crc32 } from '../base/crc.ts';
-import { isSealed, isZero, readText, readU64, seal, toBuffer, writeU64, zeroed } from './bytes.ts';
+import {
+  crc32,
+  isSealed,
+  isZero,
+  readText,
+  readU64,
+  seal,
+  toBuffer,
+  writeU64,
+  zeroed,
+} from './bytes.ts';
 
 // A frame of journal/a.wal or b.wal: one group of commits.              docs/format/journal.md
 // 0        4          6       8      16             20             24          28            32

@@ -1,9 +1,8 @@
-import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 import { safeNumber, u32 } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
-import { crc32 } from '../base/crc.ts';
-import { seal } from './bytes.ts';
+import { crc32, seal } from './bytes.ts';
 import { decodeLogExtent, encodeLogExtent } from './log-extent.ts';
 import type { LogExtent } from './log-extent.ts';
 

@@ -1,5 +1,4 @@
-import { crc32 } from '../base/crc.ts';
-import { readU64, toBuffer, writeU64 } from './bytes.ts';
+import { crc32, readU64, toBuffer, writeU64 } from './bytes.ts';
 
 // turns/open/<turn id>: a turn record (128 bytes), then deltas.         docs/format/turns.md
 // 0         8         12      16        16+n

@@ -1,4 +1,4 @@
-import { crc32 } from '../../src/base/crc.ts';
+import { crc32 } from '../../src/format/bytes.ts';
 import { toHash } from '../../src/base/brand.ts';
 import { NO_TOTALS, type ShelfBatch } from '../../src/engine/files/index/shelf.ts';
 import { decodeDocRecord, docRecordLength } from '../../src/format/doc-record.ts';

@@ -1,4 +1,4 @@
-import { crc32 } from '../../src/base/crc.ts';
+import { crc32 } from '../../src/format/bytes.ts';
 import { hashBytes } from '../../src/base/hash.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { packFile } from '../../src/engine/files/names.ts';

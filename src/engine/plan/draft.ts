@@ -5,7 +5,8 @@ import type { HeadRecord } from '../../format/head-record.ts';
 import type { PatchRecord } from '../../format/patch-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
 import type { ContextMeta, TurnRow } from '../rows.ts';
-import type { BulkExtent, PreparedBlob } from './prepared-batch.ts';
+import type { BulkExtent } from './prepared-batch.ts';
+import type { PreparedBlob } from '../../format/blob-record.ts';
 
 /** A turn as stored: the row that callers see, and the fields that find its ancestors and its retries. */
 export interface StoredTurn {

@@ -8,7 +8,7 @@ import { planDelta, planOpen, planSeal } from './plan-streams.ts';
 import { findFirst, planTurns } from './plan-turns.ts';
 import type { PreparedBatch } from './prepared-batch.ts';
 import type { Planned } from './report.ts';
-import type { PreparedBlob } from './prepared-batch.ts';
+import type { PreparedBlob } from '../../format/blob-record.ts';
 import { Report } from './report.ts';
 
 /** Puts the whole batch into `draft`, or throws. After an error the caller drops the draft. */

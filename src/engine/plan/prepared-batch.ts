@@ -1,22 +1,7 @@
 import type { Hash } from '../../base/brand.ts';
-import { compress } from '../../base/compress.ts';
-import { BlobCodec, type BlobCodecNumber } from '../../format/blob-record.ts';
+import type { BlobCodecNumber, PreparedBlob } from '../../format/blob-record.ts';
 import type { Adoption } from '../adoption.ts';
-import type { Batch, BlobPut } from '../batch.ts';
-
-/** The stored form of some bytes: zstd where that makes them smaller, else the bytes themselves. */
-export interface Squeezed {
-  readonly codec: BlobCodecNumber;
-  readonly rawLength: number;
-  readonly stored: Uint8Array;
-}
-
-/** A blob to be written into a pack. */
-export interface PreparedBlob {
-  readonly hash: Hash;
-  readonly squeezed: Squeezed;
-  readonly sha256: string | undefined;
-}
+import type { Batch } from '../batch.ts';
 
 export interface ChunkPlace {
   readonly hash: Hash;
@@ -44,23 +29,4 @@ export interface PreparedBatch {
   readonly relies: readonly Hash[];
   /** Records of another store. With them, the rest of the batch is empty. */
   readonly adoption?: Adoption;
-}
-
-/** Below this size, a zstd frame's own overhead uses up the saving. */
-export const COMPRESS_MIN_BYTES = 64;
-
-export function prepareBlob({ hash, bytes, sha256 }: BlobPut): PreparedBlob {
-  const squeezed = squeeze(bytes);
-  // The blob waits for its group, and the caller may reuse the buffer meanwhile.
-  const own = squeezed.stored === bytes ? { ...squeezed, stored: new Uint8Array(bytes) } : squeezed;
-  return { hash, squeezed: own, sha256 };
-}
-
-export function squeeze(bytes: Uint8Array): Squeezed {
-  const rawLength = bytes.length;
-  if (rawLength >= COMPRESS_MIN_BYTES) {
-    const stored = compress(bytes);
-    if (stored.length < rawLength) return { codec: BlobCodec.zstd, rawLength, stored };
-  }
-  return { codec: BlobCodec.raw, rawLength, stored: bytes };
 }

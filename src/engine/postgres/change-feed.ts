@@ -1,4 +1,4 @@
-import { ChangeListeners } from '../change-listeners.ts';
+import { ChangeListeners } from '../plan/report.ts';
 import type { Change } from '../batch.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Statement } from '../../postgres/sql.ts';

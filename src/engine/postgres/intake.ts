@@ -6,7 +6,7 @@ import type { Database } from '../../postgres/database.ts';
 import type { Batch, BlobPut } from '../batch.ts';
 import type { BlobSource } from '../engine.ts';
 import type { PreparedBatch } from '../plan/prepared-batch.ts';
-import { prepareBlob, type PreparedBlob } from '../plan/prepared-batch.ts';
+import { prepareBlob, type PreparedBlob } from '../../format/blob-record.ts';
 import { takeIn } from './blobs/upload.ts';
 
 export interface PreparedSource {

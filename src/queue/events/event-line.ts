@@ -1,4 +1,4 @@
-import { crc32, crc32Between } from '../../base/crc.ts';
+import { crc32, crc32Between } from '../../format/bytes.ts';
 import type { QueueEvent } from './queue.ts';
 
 // An event as a line of JSON. Commands print this line, events.jsonl holds it, and the checksum of an event is over it.

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { crc32 } from '../../base/crc.ts';
+import { crc32 } from '../../format/bytes.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import {
   SUM_RECORD_BYTES,

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../../base/canonical-json.ts';
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { parseCanonicalLine } from '../../../format/canonical-line.ts';
 import type { Tails } from '../commit/tails.ts';

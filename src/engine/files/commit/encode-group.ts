@@ -1,6 +1,6 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { ALIAS_RECORD_BYTES, encodeAliasRecord } from '../../../format/alias-record.ts';
 import { encodeCollectedMap } from '../../../format/collected-map.ts';

@@ -6,7 +6,7 @@ import type { IoFile, IoLock } from '../../io.ts';
 import { BlobIntake, type Prepared } from '../packs/blob-intake.ts';
 import { HeldBlobs } from '../packs/held-blobs.ts';
 import { BulkPacks } from '../packs/bulk-packs.ts';
-import { ChangeListeners } from '../../change-listeners.ts';
+import { ChangeListeners } from '../../plan/report.ts';
 import type { Age } from '../collect/ages.ts';
 import { Checkpointer } from '../journal/checkpointer.ts';
 import { closeAll } from '../disk/close-all.ts';

@@ -1,4 +1,4 @@
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { DocRecord } from '../../../format/doc-record.ts';

@@ -1,4 +1,4 @@
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { ShelfDamaged } from './shelf.ts';
 
 /** The checksum a row carries over its other columns. */

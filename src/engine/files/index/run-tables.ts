@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { Run } from './run.ts';
 import type { RunState } from './run.ts';
 import { ShelfDamaged } from './shelf.ts';

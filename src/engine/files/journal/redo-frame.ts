@@ -1,4 +1,4 @@
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import {
   FRAME_ALIGN_BYTES,
   FRAME_HEADER_BYTES,

@@ -1,5 +1,5 @@
 import { isQuipuError } from '../../../base/errors.ts';
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 import { corrupt } from '../disk/io-error.ts';

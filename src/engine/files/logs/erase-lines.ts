@@ -1,4 +1,4 @@
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';

@@ -1,4 +1,4 @@
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 import type { LogState } from '../../plan/draft.ts';

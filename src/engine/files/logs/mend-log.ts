@@ -1,4 +1,4 @@
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
 import { extentsFile } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { crc32 } from '../../../base/crc.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
 import { cutFiles, flipBytes } from '../../../testing/disk/damage.ts';

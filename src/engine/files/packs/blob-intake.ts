@@ -4,12 +4,8 @@ import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import type { Batch, BlobPut, TurnDelta } from '../../batch.ts';
 import type { BlobSource } from '../../engine.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
-import {
-  type BulkExtent,
-  COMPRESS_MIN_BYTES,
-  prepareBlob,
-  type PreparedBlob,
-} from '../../plan/prepared-batch.ts';
+import { type BulkExtent } from '../../plan/prepared-batch.ts';
+import { COMPRESS_MIN_BYTES, prepareBlob, type PreparedBlob } from '../../../format/blob-record.ts';
 import type { SqueezeJob, Squeezer } from '../squeeze/squeezer.ts';
 import type { BulkLease } from './bulk-packs.ts';
 import type { HeldBlobs } from './held-blobs.ts';

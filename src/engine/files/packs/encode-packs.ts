@@ -11,7 +11,8 @@ import { encodePackEnd } from '../../../format/pack-end.ts';
 import { packFile } from '../names.ts';
 import { type PackTail, type Tails, withPack } from '../commit/tails.ts';
 import type { Draft } from '../../plan/draft.ts';
-import type { ChunkPlace, PreparedBlob } from '../../plan/prepared-batch.ts';
+import type { ChunkPlace } from '../../plan/prepared-batch.ts';
+import type { PreparedBlob } from '../../../format/blob-record.ts';
 
 /** A pack is closed at this size; the next record starts a new one. */
 export const PACK_BYTES: number = 256 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Squeezed } from '../../plan/prepared-batch.ts';
+import type { Squeezed } from '../../../format/blob-record.ts';
 import { BlobCodec } from '../../../format/blob-record.ts';
 import { makeSharedParts, SLOT_BYTES, SLOTS, slotOf, SqueezeMemory } from './squeeze-memory.ts';
 

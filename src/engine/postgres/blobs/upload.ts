@@ -6,7 +6,7 @@ import { BlobCodec } from '../../../format/blob-record.ts';
 import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Statement } from '../../../postgres/sql.ts';
-import { squeeze } from '../../plan/prepared-batch.ts';
+import { squeeze } from '../../../format/blob-record.ts';
 import type { UploadedBlob } from '../commit/write-blobs.ts';
 
 // A blob that is too large for one row is written in parts, before its hash is known and outside of any commit. The

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { crc32, crc32Between } from './crc.ts';
+import { crc32, crc32Between } from './bytes.ts';
 
 it('is CRC-32/IEEE', () => {
   expect(crc32(Buffer.from('123456789'))).toBe(0xcbf43926);
