@@ -35,6 +35,28 @@ describe('help', () => {
     }
   });
 
+  it('of a verb has its exit codes, and is found by its words', async () => {
+    using rig = new CliRig();
+    const { out } = await rig.run('context', 'append', '--help');
+    expect(out).toMatch(/\nExit codes: 0 done, 1 .*, 2 .*\.\n$/);
+    expect(await rig.run('help', 'context', 'append')).toEqual({ code: 0, out, err: '' });
+    expect(await rig.run('help')).toEqual(await rig.run('--help'));
+    // Nothing is run, whatever follows.
+    expect((await rig.run('help', 'restore', 'a', 'b')).out).toContain('Usage: quipu restore');
+  });
+
+  it('of an unknown command names the nearest', async () => {
+    using rig = new CliRig();
+    for (const words of [['help', 'contxt'], ['contxt']]) {
+      const { code, err } = await rig.run(...words);
+      expect({ code, err }).toEqual({
+        code: 2,
+        err: "quipu: unknown command 'contxt'\n(Did you mean context?)\n",
+      });
+    }
+    expect((await rig.run('help', 'context', 'apend')).err).toContain('(Did you mean append?)');
+  });
+
   it('has the version', async () => {
     using rig = new CliRig();
     expect((await rig.run('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);

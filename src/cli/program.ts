@@ -1,10 +1,10 @@
-import { Command } from 'commander';
-import { commonOptions, quipuKit } from './kit/command.ts';
-import type { CommandIo, QuipuShell } from './kit/command.ts';
-import { readVersion, toCommand, toGroup } from './kit/verb.ts';
-import type { Noun } from './kit/verb.ts';
+import type { Command } from 'commander';
+import { commonOptions, toCommandIo } from './kit/command.ts';
+import type { CommandIo, CommonOptions, QuipuShell } from './kit/command.ts';
 import { reportError } from './kit/report-error.ts';
 import { runProgram } from './kit/run-program.ts';
+import { alone, toCommands } from './kit/verb.ts';
+import type { Noun, Program } from './kit/verb.ts';
 
 export const NOUNS: readonly Noun<CommandIo>[] = [
   {
@@ -57,43 +57,39 @@ export const NOUNS: readonly Noun<CommandIo>[] = [
   },
 ];
 
-const START = `
-Examples:
-  $ ctx=$(quipu context create --title "fix the parser")
-  $ quipu context append $ctx --type chat.message --json-payload '{"role":"user","text":"hi"}'
-  $ quipu context last $ctx
+export const quipu: Program<CommandIo> = {
+  name: 'quipu',
+  summary: 'Durable memory for AI agents.',
+  examples: [
+    'ctx=$(quipu context create --title "fix the parser")',
+    `quipu context append $ctx --type chat.message --json-payload '{"role":"user","text":"hi"}'`,
+    'quipu context last $ctx',
+  ],
+  exits: '0 done, 1 the store said no, 2 the command line or the input is wrong',
+  common: commonOptions,
+  commonFirst: true,
+  nouns: [
+    alone(async () => (await import('./nouns/store.ts')).firstVerbs),
+    ...NOUNS,
+    alone(async () => (await import('./nouns/store.ts')).upkeepVerbs),
+    alone(async () => {
+      const { completionVerb } = await import('./kit/completion.ts');
+      return [completionVerb(quipu, (io, text) => io.shell.out(text))];
+    }),
+  ],
+};
 
-Exit codes: 0 done, 1 the store said no, 2 the command line or the input is wrong.`;
-
-/**
- * Creates the tree of commands. Options before a command's name are the program's, after it the command's. When the
- * first word of the command line is the name of a noun, or of a verb of the store, the tree holds nothing else.
- */
+/** Options before a command's name are the program's, after it the command's. */
 export async function createProgram(shell: QuipuShell, firstWord?: string): Promise<Command> {
-  const kit = quipuKit(shell);
-  const program = new Command('quipu')
-    .description('Durable memory for AI agents.')
-    .version(readVersion())
-    .enablePositionalOptions()
-    .addHelpText('after', START);
-  for (const common of commonOptions()) program.addOption(common);
-  const named = NOUNS.find(({ name }) => name === firstWord);
-  if (named !== undefined)
-    return program.addCommand(toGroup('quipu', named, await named.load(), kit));
-
-  const { firstVerbs, upkeepVerbs } = await import('./nouns/store.ts');
-  const isOfStore = [...firstVerbs, ...upkeepVerbs].some(({ name }) => name === firstWord);
-  for (const verb of firstVerbs) program.addCommand(toCommand(verb, kit));
-  for (const noun of isOfStore ? [] : NOUNS) {
-    program.addCommand(toGroup('quipu', noun, await noun.load(), kit));
-  }
-  for (const verb of upkeepVerbs) program.addCommand(toCommand(verb, kit));
-  return program;
+  return toCommands(quipu, {
+    firstWord,
+    toIo: (command) => toCommandIo(shell, command.optsWithGlobals<CommonOptions>()),
+  });
 }
 
 /** Runs one command line of `quipu` (without the program's name) and returns its exit code: 0, 1 or 2. */
 export async function runCli(argv: readonly string[], shell: QuipuShell): Promise<number> {
-  return runProgram(await createProgram(shell, argv[0]), argv, {
+  return runProgram((firstWord) => createProgram(shell, firstWord), argv, {
     out: (text) => shell.out(text),
     err: (text) => shell.err(text),
     report: (error, json) => reportError(error, json, shell),

@@ -1,7 +1,9 @@
-import { Command, CommanderError } from 'commander';
-import { readVersion, toCommand, toGroup } from '../cli/kit/verb.ts';
-import { Refused, notifierKit } from './nouns/command.ts';
-import type { NotifierShell } from './nouns/command.ts';
+import { CommanderError } from 'commander';
+import type { Command } from 'commander';
+import { alone, toCommands } from '../cli/kit/verb.ts';
+import type { Program } from '../cli/kit/verb.ts';
+import { Refused, commonOptions, toCommandIo } from './nouns/command.ts';
+import type { CommandIo, CommonOptions, NotifierShell } from './nouns/command.ts';
 import { daemonVerbs } from './nouns/daemon.ts';
 import { taskVerbs } from './nouns/task.ts';
 import { timerVerbs } from './nouns/timer.ts';
@@ -12,38 +14,37 @@ import { escapeControls } from '../cli/kit/text.ts';
 import { outputHint } from '../cli/kit/process.ts';
 import { toQuipuError } from '../engine/files/disk/io-error.ts';
 
-const EXAMPLES = `
-Examples:
-  $ notifier task add --task-id report --command "make report"
-  $ notifier task list
-  $ notifier timer add --timer-id nightly --cron "30 2 * * *" --command "make report"
+export const notifier: Program<CommandIo> = {
+  name: 'notifier',
+  summary: 'Runs commands in the background: soon, once, or at set times.',
+  examples: [
+    'notifier task add --task-id report --command "make report"',
+    'notifier task list',
+    'notifier timer add --timer-id nightly --cron "30 2 * * *" --command "make report"',
+  ],
+  exits: '0 done, 1 refused (such as a task that is already pending), 2 the command line is wrong',
+  common: commonOptions,
+  nouns: [
+    { name: 'task', summary: 'Commands to run soon.', load: async () => taskVerbs },
+    { name: 'timer', summary: 'Commands to run at set times.', load: async () => timerVerbs },
+    alone(async () => daemonVerbs),
+    alone(async () => {
+      const { completionVerb } = await import('../cli/kit/completion.ts');
+      return [completionVerb(notifier, (io, text) => io.shell.out(text))];
+    }),
+  ],
+};
 
-Exit codes: 0 done, 1 refused (such as a task that is already pending), 2 the command line is wrong.`;
-
-export function createProgram(shell: NotifierShell): Command {
-  const kit = notifierKit(shell);
-  const program = new Command('notifier')
-    .description('Runs commands in the background: soon, once, or at set times.')
-    .version(readVersion())
-    .addHelpText('after', EXAMPLES)
-    .addCommand(
-      toGroup('notifier', { name: 'task', summary: 'Commands to run soon.' }, taskVerbs, kit),
-    )
-    .addCommand(
-      toGroup(
-        'notifier',
-        { name: 'timer', summary: 'Commands to run at set times.' },
-        timerVerbs,
-        kit,
-      ),
-    );
-  for (const verb of daemonVerbs) program.addCommand(toCommand(verb, kit));
-  return program;
+export async function createProgram(shell: NotifierShell, firstWord?: string): Promise<Command> {
+  return toCommands(notifier, {
+    firstWord,
+    toIo: (command) => toCommandIo(shell, command.opts<CommonOptions>()),
+  });
 }
 
 /** Runs one command line of `notifier` (without the program's name) and returns its exit code: 0, 1 or 2. */
 export async function runNotifier(argv: readonly string[], shell: NotifierShell): Promise<number> {
-  return runProgram(createProgram(shell), argv, {
+  return runProgram((firstWord) => createProgram(shell, firstWord), argv, {
     out: (text) => shell.out(text),
     err: (text) => shell.err(text),
     report: (error, json) => reportFailure(error, json, shell),

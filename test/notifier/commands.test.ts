@@ -13,7 +13,7 @@ function leaves(command: Command, path: string): [string, Command][] {
   return command.commands.flatMap((child) => leaves(child, name));
 }
 
-const commands = leaves(createProgram({} as NotifierShell), '');
+const commands = leaves(await createProgram({} as NotifierShell), '');
 
 describe('every command', () => {
   it.each(commands)(

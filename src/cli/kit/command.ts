@@ -9,8 +9,8 @@ import type { Machine } from './process.ts';
 import { parsePlace } from '../../base/place.ts';
 import type { Place } from '../../base/place.ts';
 import { parseSeconds } from './parse.ts';
-import { option, showExamples } from './verb.ts';
-import type { Kit, Verb } from './verb.ts';
+import { option } from './verb.ts';
+import type { Verb } from './verb.ts';
 import type { Progress } from '../../engine/engine.ts';
 import { toPlainLine } from './text.ts';
 
@@ -58,7 +58,7 @@ export interface CommandIo {
   printJson(value: unknown): Promise<void>;
 }
 
-interface CommonOptions {
+export interface CommonOptions {
   readonly store?: string;
   readonly token?: string;
   readonly json?: boolean;
@@ -67,14 +67,6 @@ interface CommonOptions {
 
 /** A verb of `quipu`. */
 export type QuipuVerb = Verb<CommandIo>;
-
-export function quipuKit(shell: QuipuShell): Kit<CommandIo> {
-  return {
-    common: commonOptions,
-    help: ({ more, examples }) => showExamples(examples) + (more ?? ''),
-    toIo: (command) => toCommandIo(shell, command.optsWithGlobals<CommonOptions>()),
-  };
-}
 
 /** The options that every verb and the program itself take. Each command needs its own copies. */
 export function commonOptions(): readonly Option[] {
@@ -93,7 +85,7 @@ export function commonOptions(): readonly Option[] {
   ];
 }
 
-function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandIo {
+export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandIo {
   const { env, cwd, home } = shell;
   const places = { given: options.store, env, cwd, home, exists: existsSync };
   const place = locateStore(places);

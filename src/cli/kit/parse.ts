@@ -1,9 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { toContextId, toTurnId } from '../../base/brand.ts';
+import type { EventType } from '../../queue/events/queue.ts';
 
 // Parsers of arguments and option values. Each takes the whole text or nothing: `12abc` is not a number. The store
 // decides what a number means (is there such a turn?).
+
+export const EVENT_TYPES: readonly EventType[] = ['message', 'record'];
 
 export function parseTurnId(text: string): TurnId {
   return toTurnId(parseId(text));

@@ -9,18 +9,23 @@ export interface ProgramIo {
   report(error: unknown, json: boolean): number;
 }
 
-/** Runs one command line (without the program's name) and returns its exit code: 0, 1 or 2. */
+/**
+ * Runs one command line (without the program's name) and returns its exit code: 0, 1 or 2. `create` makes the parser
+ * for the first word. `help context append` means `context append --help`.
+ */
 export async function runProgram(
-  program: Command,
+  create: (firstWord?: string) => Promise<Command>,
   argv: readonly string[],
   io: ProgramIo,
 ): Promise<number> {
   let help = '';
-  silence(program, (text) => {
-    help += text;
-  });
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    const words = argv[0] === 'help' ? argv.slice(1) : argv;
+    const program = await create(words[0]);
+    silence(program, (text) => {
+      help += text;
+    });
+    await program.parseAsync(words === argv ? words : toHelpOf(program, words), { from: 'user' });
     return 0;
   } catch (error) {
     if (!isHelp(error)) return io.report(error, wantsJson(argv));
@@ -28,6 +33,20 @@ export async function runProgram(
     io.err(help);
     return 2;
   }
+}
+
+/** The words that show the help of a command. An unknown one is left to the parser, which names the nearest. */
+function toHelpOf(program: Command, words: readonly string[]): string[] {
+  const path: string[] = [];
+  let at = program;
+  for (const word of words) {
+    const next = at.commands.find((command) => command.name() === word);
+    if (next === undefined && at.commands.length > 0) return [...path, word];
+    if (next === undefined) break;
+    path.push(word);
+    at = next;
+  }
+  return [...path, '--help'];
 }
 
 /** Makes the parser throw instead of exiting, and collects its texts instead of printing them. */

@@ -1,36 +1,58 @@
 import { readFileSync } from 'node:fs';
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 
-// The kit of all three programs, `quipu`, `thread` and `notifier`. A verb is a value. The parser, the help and the
-// checks of the reference pages are made from it.
+// The kit of all three programs, `quipu`, `thread` and `notifier`. A program is a value, and so is each of its verbs.
+// The parser, the help, the completions and the reference pages are made from these values.
 
 /** One verb of a command line. `Io` is the context that its program gives every verb. */
 export interface Verb<Io> {
   readonly name: string;
   readonly summary: string;
-  /** Text under the options, for which the summary has no room. */
+  /** Paragraphs for which the summary has no room. */
   readonly more?: string;
   readonly takes?: readonly (Argument | Option)[];
   /** Command lines that work as they stand. */
   readonly examples: readonly string[];
+  /** The meaning of the exit codes, where it differs from that of the program's other verbs. */
+  readonly exits?: string;
+  /** The help of the program does not list the verb. */
+  readonly hidden?: true;
   /** Called with the arguments in order, then the options. */
   readonly run: (io: Io, ...given: never[]) => Promise<void>;
 }
 
-/** Verbs of one thing, loaded when the thing is named: a hundred verbs took a fifth of the time of each one. */
+/**
+ * Verbs of one thing, loaded when the thing is named: a hundred verbs took a fifth of the time of each one.
+ */
 export interface Noun<Io> {
+  /** Empty for verbs that stand alone. */
   readonly name: string;
   readonly summary: string;
   readonly load: () => Promise<readonly Verb<Io>[]>;
 }
 
-/** The parts that the verbs of one program share. */
-export interface Kit<Io> {
-  /** Options that every verb takes. */
+/** A command line as a value. */
+export interface Program<Io> {
+  readonly name: string;
+  readonly summary: string;
+  readonly examples: readonly string[];
+  /** The meaning of the exit codes. */
+  readonly exits: string;
+  /** In the order of the help. */
+  readonly nouns: readonly Noun<Io>[];
+  /** Options that every verb takes. Each command needs its own copies. */
   readonly common: () => readonly Option[];
+  /** The options stand before the noun, too. */
+  readonly commonFirst?: true;
+}
+
+/** A call of a program: the parts that are not in its value. */
+export interface Calling<Io> {
   readonly toIo: (command: Command) => Io;
-  /** The text under the options of a verb's help. */
-  readonly help: (verb: Verb<Io>) => string;
+  /** The first word decides what is loaded: its noun, the verbs that stand alone, or everything. */
+  readonly firstWord?: string | undefined;
+  /** The help has no examples and says how to get them. */
+  readonly brief?: boolean;
 }
 
 /** `before` is the value so far of an option that may be given many times. */
@@ -53,38 +75,97 @@ export function required(flags: string, about: string, parse?: Parse): Option {
   return option(flags, about, parse).makeOptionMandatory();
 }
 
-export function toCommand<Io>(verb: Verb<Io>, kit: Kit<Io>): Command {
-  const command = new Command(verb.name)
-    .description(verb.summary)
-    .addHelpText('after', kit.help(verb));
-  for (const common of kit.common()) command.addOption(common);
+/** An option with one of a few values. */
+export function oneOf(flags: string, about: string, values: readonly string[]): Option {
+  const made = new Option(flags, about).choices(values);
+  if (made.variadic) return made;
+  return made.argParser((text) => {
+    if (values.includes(text)) return text;
+    const listed = `${values.slice(0, -1).join(', ')} or ${values.at(-1) ?? ''}`;
+    throw new InvalidArgumentError(`Allowed choices are ${listed}.`);
+  });
+}
+
+/** Verbs that stand alone, without a noun before them. */
+export function alone<Io>(load: Noun<Io>['load']): Noun<Io> {
+  return { name: '', summary: '', load };
+}
+
+/** All verbs of a program in the order of its help, each with the words that call it, such as `context append`. */
+export async function listVerbs<Io>({ nouns }: Program<Io>): Promise<[string, Verb<Io>][]> {
+  const lists = nouns.map(async ({ name, load }) =>
+    (await load()).map((verb): [string, Verb<Io>] => [`${name} ${verb.name}`.trim(), verb]),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+/** Makes the tree of commands, or the part of it that the first word needs. */
+export async function toCommands<Io>(program: Program<Io>, calling: Calling<Io>): Promise<Command> {
+  const { name, summary, examples, exits } = program;
+  const { brief, firstWord } = calling;
+  const shown = brief === true ? '' : showExamples(examples);
+  const long =
+    brief === undefined
+      ? ''
+      : `\nMore: ${name} --help --verbose, and ${name} <command> --help --verbose`;
+  const root = new Command(name)
+    .description(summary)
+    .version(readVersion())
+    .enablePositionalOptions()
+    .addHelpText('after', `${shown}${long}\nExit codes: ${exits}.`);
+  if (program.commonFirst === true) for (const common of program.common()) root.addOption(common);
+  for (const [noun, verbs] of await loadFor(program, firstWord)) {
+    const group = noun.name === '' ? root : toGroup(program, noun);
+    for (const verb of verbs) {
+      group.addCommand(toCommand(program, verb, calling), { hidden: verb.hidden ?? false });
+    }
+    if (group !== root) root.addCommand(group);
+  }
+  return root;
+}
+
+type Loaded<Io> = readonly (readonly [Noun<Io>, readonly Verb<Io>[]])[];
+
+async function loadFor<Io>(program: Program<Io>, firstWord?: string): Promise<Loaded<Io>> {
+  const { nouns } = program;
+  const load = (wanted: readonly Noun<Io>[]): Promise<Loaded<Io>> =>
+    Promise.all(wanted.map(async (noun) => [noun, await noun.load()] as const));
+  const named = nouns.filter(({ name }) => name !== '' && name === firstWord);
+  if (named.length > 0) return load(named);
+  const alone = await load(nouns.filter(({ name }) => name === ''));
+  const isAlone = alone.some(([, verbs]) => verbs.some(({ name }) => name === firstWord));
+  return isAlone ? alone : load(nouns);
+}
+
+function toCommand<Io>(program: Program<Io>, verb: Verb<Io>, calling: Calling<Io>): Command {
+  const { brief, toIo } = calling;
+  const { more, examples, exits = program.exits } = verb;
+  const help =
+    brief === true
+      ? `\nMore: ${program.name} ${verb.name} --help --verbose`
+      : `${more === undefined ? '' : `\n${more}\n`}${showExamples(examples)}\nExit codes: ${exits}.`;
+  const command = new Command(verb.name).description(verb.summary).addHelpText('after', help);
+  for (const common of program.common()) command.addOption(common);
   for (const taken of verb.takes ?? []) {
     if (taken instanceof Option) command.addOption(taken);
     else command.addArgument(taken);
   }
   const run = verb.run as (io: Io, ...given: unknown[]) => Promise<void>;
   return command.action(async (...given: unknown[]) => {
-    await run(kit.toIo(given.at(-1) as Command), ...given.slice(0, -1));
+    await run(toIo(given.at(-1) as Command), ...given.slice(0, -1));
   });
 }
 
-export function showExamples(examples: readonly string[]): string {
-  return `\nExamples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`;
-}
-
 /** A command that only leads to the verbs of a noun. */
-export function toGroup<Io>(
-  program: string,
-  { name, summary }: Pick<Noun<Io>, 'name' | 'summary'>,
-  verbs: readonly Verb<Io>[],
-  kit: Kit<Io>,
-): Command {
-  const group = new Command(name)
+function toGroup<Io>(program: Program<Io>, { name, summary }: Noun<Io>): Command {
+  return new Command(name)
     .description(summary)
     .enablePositionalOptions()
-    .addHelpText('after', `\nEvery command has examples: ${program} ${name} <command> --help`);
-  for (const verb of verbs) group.addCommand(toCommand(verb, kit));
-  return group;
+    .addHelpText('after', `\nEvery command has examples: ${program.name} ${name} <command> --help`);
+}
+
+function showExamples(examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`;
 }
 
 /** The version of the package this file belongs to, built or not. */

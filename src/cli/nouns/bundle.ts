@@ -33,7 +33,7 @@ const rollback: QuipuVerb = {
   summary: 'Let a name stand for an earlier bundle again, and print its hash.',
   examples: [
     'quipu workflow rollback solve-issue',
-    'quipu workflow rollback solve-issue --to <hash>',
+    'quipu workflow rollback solve-issue --to $hash',
   ],
   takes: [
     argument('<workflow>', 'the name'),
@@ -90,7 +90,7 @@ const resume: QuipuVerb = {
   name: 'resume',
   summary:
     'Run a thread on from its last step: one that was paused, stopped, or whose process died.',
-  examples: ['quipu workflow resume 01JTHREAD1AAAAAAAAAAAAAAAA'],
+  examples: ['quipu workflow resume $id'],
   takes: [argument('<thread>', 'thread id'), option(...SESSION_OPTION)],
   async run(io, id: string, options: RunningOptions) {
     const { shell } = io;
@@ -103,7 +103,7 @@ const resume: QuipuVerb = {
 const pause: QuipuVerb = {
   name: 'pause',
   summary: 'Let whoever runs a thread stop behind the step it is at.',
-  examples: ['quipu workflow pause 01JTHREAD1AAAAAAAAAAAAAAAA'],
+  examples: ['quipu workflow pause $id'],
   takes: [argument('<thread>', 'thread id')],
   async run(io, id: string) {
     await using store = await io.openStore();
@@ -115,7 +115,7 @@ const pause: QuipuVerb = {
 const kill: QuipuVerb = {
   name: 'kill',
   summary: 'End a thread with return code 130; whoever runs it stops at once.',
-  examples: ['quipu workflow kill 01JTHREAD1AAAAAAAAAAAAAAAA --reason "wrong branch"'],
+  examples: ['quipu workflow kill $id --reason "wrong branch"'],
   takes: [argument('<thread>', 'thread id'), option('--reason <text>', 'what the end says')],
   async run(io, id: string, { reason }: { readonly reason?: string }) {
     await using store = await io.openStore();

@@ -17,7 +17,7 @@ const fork: QuipuVerb = {
   summary: 'Go on from a session in a new one, and print its id.',
   examples: [
     'branch=$(quipu session fork $id)',
-    'quipu session fork $id --at 5f0c --no-artifacts --json',
+    'quipu session fork $id --at $entry --no-artifacts --json',
   ],
   takes: [
     argument('<session>', 'id or path of its file'),
@@ -125,7 +125,7 @@ const gc: QuipuVerb = {
   name: 'gc',
   summary: 'Say what sessions take, and remove what you ask to be removed.',
   examples: ['quipu session gc', 'quipu session gc --max-age 90d --max-size 2GB --dry-run'],
-  more: '\nWithout options nothing goes. Blobs are freed by "quipu gc".',
+  more: 'Without options nothing goes. Blobs are freed by "quipu gc".',
   takes: [
     option('--max-age <time>', 'remove sessions whose last entry is older', parseDuration),
     option('--max-size <size>', 'remove the oldest until the rest fits', parseSize),

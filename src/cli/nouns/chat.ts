@@ -7,8 +7,7 @@ import { readInput, readWhole } from '../kit/input.ts';
 import { openOutput } from '../kit/output.ts';
 import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
 import { escapeControls, toPlainLine, toSize, toTable } from '../kit/text.ts';
-import { argument, option } from '../kit/verb.ts';
-import { InvalidArgumentError } from 'commander';
+import { argument, oneOf, option } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
   name: 'new',
@@ -80,7 +79,7 @@ const show: QuipuVerb = {
   summary: 'Show the last messages of a chat, and what it waits for.',
   examples: [
     'quipu chat show $chat',
-    'quipu chat show $chat -n 5 --branch try2',
+    'quipu chat show $chat -n 5 --branch $branch',
     'quipu chat show $chat --json | jq .messages',
   ],
   takes: [
@@ -180,7 +179,7 @@ const exportVerb: QuipuVerb = {
   ],
   takes: [
     argument('<chat>', 'id of the chat'),
-    option('--format <name>', 'markdown or json', parseFormat, 'markdown'),
+    oneOf('--format <name>', 'what to print', ['markdown', 'json']).default('markdown'),
     option('--branch <id>', 'of Markdown: a branch, or "*" for all (default: main)'),
     option('--out <file>', 'write to this file; it appears when it is complete'),
   ],
@@ -197,11 +196,6 @@ const exportVerb: QuipuVerb = {
     await output.complete();
   },
 };
-
-function parseFormat(text: string): Format {
-  if (text === 'markdown' || text === 'json') return text;
-  throw new InvalidArgumentError('Expected markdown or json.');
-}
 
 const IMPORT_BYTES_MAX = 512 * 1024 * 1024;
 
@@ -326,7 +320,7 @@ const retain: QuipuVerb = {
     'quipu chat retain --max-age 90d --max-size 2GB --dry-run',
     'quipu chat retain --max-age 365d --remove',
   ],
-  more: '\nPinned chats stay.',
+  more: 'Pinned chats stay.',
   takes: [
     option('--max-age <time>', 'chats not written to for this long', parseDuration),
     option('--max-size <size>', 'the oldest, until the logs of the rest fit', parseSize),

@@ -18,8 +18,7 @@ import { exportChain, mustGetContext, mustGetTurn, toTurnLine } from './turn-out
 import type { ExportOptions } from './turn-output.ts';
 import { parseContextId, parseCount, parseTurnId } from '../kit/parse.ts';
 import { toFacts, toPlainLine, toTable, toTime } from '../kit/text.ts';
-import { argument, option } from '../kit/verb.ts';
-import { Option } from 'commander';
+import { argument, oneOf, option } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
   name: 'create',
@@ -141,7 +140,7 @@ const update: QuipuVerb = {
   takes: [
     argument('<context>', 'context id', parseContextId),
     ...DETAILS_OPTIONS,
-    new Option('--clear <field...>', 'forget these').choices(FIELDS),
+    oneOf('--clear <field...>', 'forget these', FIELDS),
   ],
   async run(io, id: ContextId, options: UpdateGiven) {
     const change = toChange(options);

@@ -208,7 +208,7 @@ const ask: QuipuVerb = {
   name: 'ask',
   summary: 'Open a batch of questions in a chat and print its id.',
   examples: ['quipu chat ask $chat --questions \'[{"id":"q1","text":"Sure?","kind":"yes_no"}]\''],
-  more: '\nKinds: single and multiple (with options), yes_no, text.',
+  more: 'Kinds: single and multiple (with options), yes_no, text.',
   takes: [
     argument('<chat>', 'id of the chat'),
     required('--questions <json>', 'a list of {id, text, kind, options}', parseJson),

@@ -50,7 +50,7 @@ const tombstone: QuipuVerb = {
   name: 'tombstone',
   summary: "Hide a turn's payload and print the number of the patch.",
   examples: ['quipu context tombstone 12 --reason "posted by mistake"'],
-  more: '\nThe bytes stay in the store, and --as original still shows them.',
+  more: 'The bytes stay in the store, and --as original still shows them.',
   takes: [
     argument('<turn>', 'turn id', parseTurnId),
     required('--reason <text>', 'why; shown in place of the payload'),
@@ -100,7 +100,7 @@ const erase: QuipuVerb = {
     'quipu context erase 12 --reason "a password"',
     'quipu context erase 12 --reason "a password" --everywhere',
   ],
-  more: '\nPrints the hashes of what was erased. There is no way back.',
+  more: 'Prints the hashes of what was erased. There is no way back.',
   takes: [
     argument('<turn>', 'turn id', parseTurnId),
     required('--reason <text>', 'why; shown in place of the payload'),

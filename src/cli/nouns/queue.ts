@@ -7,9 +7,9 @@ import type {
   WorkNote,
 } from '../../queue/events/queue.ts';
 import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
-import { collect, parseCount, parseSeconds } from '../kit/parse.ts';
+import { EVENT_TYPES, collect, parseCount, parseSeconds } from '../kit/parse.ts';
 import { toTable } from '../kit/text.ts';
-import { argument, option, required } from '../kit/verb.ts';
+import { argument, oneOf, option, required } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
   name: 'create',
@@ -78,7 +78,8 @@ const push: QuipuVerb = {
   takes: [
     argument('<queue>', 'its name; it is made when it is not there'),
     option('--source <name>', 'where it comes from'),
-    option('--type <type>', 'message or record'),
+    // The store checks the value.
+    oneOf('--type <type>', 'what it is', EVENT_TYPES).argParser(String),
     option('--subtype <word>', 'a lower-case word'),
     option('--content <text>', 'the payload'),
     option('--batch', 'read one JSON object a line from standard input'),

@@ -13,7 +13,7 @@ import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseDuration, parseSize } from '../kit/parse.ts';
 import { TOKEN_FILE_OPTION } from './token.ts';
 import type { TokenFileOption } from './token.ts';
-import { option, readVersion } from '../kit/verb.ts';
+import { oneOf, option, readVersion } from '../kit/verb.ts';
 
 interface ServeGiven extends TokenFileOption {
   readonly host: string;
@@ -54,11 +54,22 @@ export const serve: QuipuVerb = {
     'quipu serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem',
   ],
   takes: [
-    option('--host <address>', 'where to listen', undefined, '127.0.0.1'),
+    option(
+      '--host <address>',
+      'where to listen; an address that others can reach needs tokens',
+      undefined,
+      '127.0.0.1',
+    ),
     option('--port <n>', 'for HTTP; 0 for any that is free', parsePort, 7410),
     option('--tcp-port <n>', 'for the binary protocol; 0 for any that is free', parsePort, 7411),
-    option('--allow-anonymous', 'let in everyone who can connect, wherever they are'),
-    option('--allow-handlers', 'let admins by token bring programs: handlers, bundles'),
+    option(
+      '--allow-anonymous',
+      'let in everyone who can connect, wherever they are, to read, write and erase; not with --allow-handlers',
+    ),
+    option(
+      '--allow-handlers',
+      'let tokens with the scope admin bring programs: handlers of queues, bundles of workflows',
+    ),
     option(
       '--allow-origin <origin>',
       'let pages of this origin use HTTP; repeat for more',
@@ -66,8 +77,8 @@ export const serve: QuipuVerb = {
     ),
     option('--tls-cert <file>', 'certificate (PEM); both listeners then speak TLS'),
     option('--tls-key <file>', 'its private key (PEM)'),
-    option('--demo', 'fill an empty store with a sample first'),
-    option('--log-level <level>', 'debug, info, warn, error or silent', parseLevel, 'info'),
+    option('--demo', 'fill the store with a sample first; refused when anything is in it'),
+    oneOf('--log-level <level>', 'what is logged', LOG_LEVELS).default('info'),
     ...LIMITS,
     ...TOKEN_FILE_OPTION,
   ],
@@ -151,12 +162,6 @@ function parsePort(text: string): number {
   const port = parseCount(text);
   if (port <= 65_535) return port;
   throw new InvalidArgumentError('Expected a port, 0 to 65535.');
-}
-
-function parseLevel(text: string): LogLevel {
-  const level = LOG_LEVELS.find((known) => known === text);
-  if (level !== undefined) return level;
-  throw new InvalidArgumentError(`Expected one of ${LOG_LEVELS.join(', ')}.`);
 }
 
 /** The facts that the person who started a server needs. */

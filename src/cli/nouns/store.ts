@@ -81,7 +81,7 @@ const copy: QuipuVerb = {
   summary:
     'Make one store a copy of another, with the same ids, and compare them. Run again, it goes on where it was cut off.',
   examples: [
-    'quipu copy ./.quipu /mnt/disk/quipu',
+    'quipu copy ./.quipu ../quipu-copy',
     'quipu copy ./.quipu postgres://quipu@db.example/quipu',
     'quipu copy postgres://quipu@db.example/quipu ./local --json',
   ],
@@ -137,7 +137,7 @@ const doctor: QuipuVerb = {
   name: 'doctor',
   summary: 'Say what is wrong with a store, this machine or a server.',
   examples: ['quipu doctor', 'quipu doctor --server quipu://127.0.0.1:7411', 'quipu doctor --json'],
-  more: '\nExit code 0: nothing failed. 1: something did, and the line says what to do.',
+  exits: '0 nothing failed, 1 something did, and the line says what to do',
   takes: [option('--server <address>', 'look at this server instead of a store')],
   async run(io, { server }: DoctorGiven) {
     const { shell } = io;

@@ -5,12 +5,12 @@ import type { Option } from 'commander';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Scope } from '../../server/access/access.ts';
 import { changeTokenFile, readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
-import { isScope, isTokenName } from '../../server/access/token-list.ts';
+import { SCOPES, isTokenName } from '../../server/access/token-list.ts';
 import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { parseDuration } from '../kit/parse.ts';
 import { toTable, toTime } from '../kit/text.ts';
-import { argument, option } from '../kit/verb.ts';
+import { argument, oneOf, option } from '../kit/verb.ts';
 import { isAddress } from '../kit/command.ts';
 
 export interface TokenFileOption {
@@ -45,7 +45,7 @@ export function locateTokenFile(io: CommandIo, given: string | undefined): strin
 }
 
 interface CreateGiven extends TokenFileOption {
-  readonly scope?: Scope;
+  readonly scope: Scope;
   readonly expires?: number;
 }
 
@@ -58,7 +58,7 @@ const create: QuipuVerb = {
   ],
   takes: [
     argument('<name>', 'what to call it', parseTokenName),
-    option('--scope <scope>', 'read, write (default) or admin', parseScope),
+    oneOf('--scope <scope>', 'what it allows', SCOPES).default('write'),
     option(
       '--expires <time>',
       'good for this long, such as 90d (default: for ever)',
@@ -66,7 +66,7 @@ const create: QuipuVerb = {
     ),
     ...TOKEN_FILE_OPTION,
   ],
-  async run(io, name: string, { scope = 'write', expires, tokenFile }: CreateGiven) {
+  async run(io, name: string, { scope, expires, tokenFile }: CreateGiven) {
     const { shell } = io;
     if (expires === 0) throw invalid('--expires', 'is 0: such a token is never good');
     const path = locateTokenFile(io, tokenFile);
@@ -89,11 +89,6 @@ const create: QuipuVerb = {
 function parseTokenName(text: string): string {
   if (isTokenName(text)) return text;
   throw new InvalidArgumentError('Expected 1 to 64 letters, digits, ".", "_", "@" or "-".');
-}
-
-function parseScope(text: string): Scope {
-  if (isScope(text)) return text;
-  throw new InvalidArgumentError('Expected read, write or admin.');
 }
 
 const list: QuipuVerb = {

@@ -1,4 +1,4 @@
-import { Option } from 'commander';
+import type { Option } from 'commander';
 import type { TurnId } from '../../base/brand.ts';
 import type { AppendOptions, ContextDetails, ReadOptions } from '../../context/contexts.ts';
 import {
@@ -9,7 +9,7 @@ import {
   parseTurnId,
   parseTurnIdOrNone,
 } from '../kit/parse.ts';
-import { option } from '../kit/verb.ts';
+import { oneOf, option } from '../kit/verb.ts';
 import { invalid } from '../../base/errors.ts';
 import type { EncodingName } from '../../format/turn-record.ts';
 import { PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
@@ -106,10 +106,11 @@ export const PAYLOAD_OPTIONS: readonly Option[] = [
   option('--text <text>', 'the payload as plain text'),
   option('--file <path>', 'the payload is what this file holds'),
   option('--stdin', 'the payload is what standard input gives'),
-  new Option(
+  oneOf(
     '--encoding <name>',
     'what the payload is (default: json for --json-payload, else text)',
-  ).choices(ENCODINGS),
+    ENCODINGS,
+  ),
 ];
 
 /** Reads the one source that was named. Nothing is stored when the content is not valid. */

@@ -20,8 +20,7 @@ import { Interrupted, untilAborted } from '../kit/report-error.ts';
 import { mustGetTurn, printPage, printTurns, toPreview } from './turn-output.ts';
 import { parseContextId, parseCount, parseTurnId } from '../kit/parse.ts';
 import { toFacts, toSize, toTime } from '../kit/text.ts';
-import { argument, option, required } from '../kit/verb.ts';
-import { Option } from 'commander';
+import { argument, oneOf, option, required } from '../kit/verb.ts';
 
 interface AppendGiven extends PayloadOptions, AppendFlags {
   readonly type: string;
@@ -57,8 +56,7 @@ const append: QuipuVerb = {
   },
 };
 
-const ABOUT = `
-Standard input has one JSON object a line: {"type", "payload"} and optionally "version" and
+const ABOUT = `Standard input has one JSON object a line: {"type", "payload"} and optionally "version" and
 "encoding" (json, text, msgpack or bytes; bytes are given as {"base64": "…"}). The lines that
 \`quipu context export\` prints are understood too. All lines are stored, or none.`;
 
@@ -94,12 +92,12 @@ const stream: QuipuVerb = {
   name: 'stream',
   summary: 'Stream standard input into one turn and print its id at the end.',
   examples: ['my-model --stream | quipu context stream 1 --type chat.message'],
-  more: '\nWhat came in is durable at once. Ctrl-C keeps it, in a turn that is marked as aborted.',
+  more: 'What came in is durable at once. Ctrl-C keeps it, in a turn that is marked as aborted.',
   takes: [
     argument('<context>', 'context id', parseContextId),
     required('--type <name>', 'what the payload is, such as chat.message'),
     option('--type-version <n>', 'version of that type (default: 1)', parseCount),
-    new Option('--encoding <name>', 'what comes in').choices(['text', 'bytes']).default('text'),
+    oneOf('--encoding <name>', 'what comes in', ['text', 'bytes']).default('text'),
     ...PLACE_OPTIONS,
   ],
   async run(io, id: ContextId, options: StreamGiven) {

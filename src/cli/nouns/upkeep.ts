@@ -65,7 +65,8 @@ export const verify: QuipuVerb = {
   name: 'verify',
   summary: 'Read everything and check every checksum, hash and link.',
   examples: ['quipu verify', 'quipu verify --json', 'quipu verify --repair'],
-  more: '\nExit code 0: all can be read. 1: it cannot. Nothing is deleted that is not copied before.',
+  more: 'Nothing is deleted that is not copied before.',
+  exits: '0 all can be read, 1 it cannot',
   takes: [
     option('--repair', 'make again what can be made again, copy damaged records to quarantine/'),
   ],
@@ -119,7 +120,7 @@ function notClean({ problems, more }: VerifyReport): QuipuError<'CORRUPT'> {
 export const backup: QuipuVerb = {
   name: 'backup',
   summary: 'Copy the store into a folder; later runs copy what is new.',
-  examples: ['quipu backup /mnt/disk/quipu-backup'],
+  examples: ['quipu backup ../quipu-backup'],
   takes: [argument('<dir>', 'the folder; empty, missing, or a backup of this store')],
   async run(io, dir: string) {
     const { shell } = io;
@@ -137,7 +138,7 @@ export const backup: QuipuVerb = {
 export const restore: QuipuVerb = {
   name: 'restore',
   summary: 'Make a store from a backup, in a folder that is not there yet.',
-  examples: ['quipu restore /mnt/disk/quipu-backup ./.quipu'],
+  examples: ['quipu restore ../quipu-backup ./restored'],
   takes: [
     argument('<backup>', 'the folder that "quipu backup" wrote'),
     argument('<dir>', 'where to; nothing is ever overwritten'),
@@ -166,7 +167,7 @@ export const retain: QuipuVerb = {
     'quipu retain --max-age 90d --dry-run',
     'quipu retain --max-age 90d --max-size 2GB --label run',
   ],
-  more: '\nContexts with the label "pinned" or with {"pinned":true} stay.',
+  more: 'Contexts with the label "pinned" or with {"pinned":true} stay.',
   takes: [
     option('--max-age <time>', 'remove contexts not used for this long', parseDuration),
     option('--max-size <size>', 'remove the oldest until the rest fits', parseSize),

@@ -76,8 +76,8 @@ const show: QuipuVerb = {
   name: 'show',
   summary: 'Show a thread with its last steps, or what a workflow says of itself.',
   examples: [
-    'quipu workflow show 01JTHREAD1AAAAAAAAAAAAAAAA -n 20',
-    'quipu workflow show 01JTHREAD1AAAAAAAAAAAAAAAA --context --json',
+    'quipu workflow show $id -n 20',
+    'quipu workflow show $id --context --json',
     'quipu workflow show solve-issue',
   ],
   takes: [
@@ -155,7 +155,7 @@ async function showBundle(io: CommandIo, store: Store, name: string): Promise<vo
 const rm: QuipuVerb = {
   name: 'rm',
   summary: 'Forget a thread, or take a workflow out of the registry.',
-  examples: ['quipu workflow rm 01JTHREAD1AAAAAAAAAAAAAAAA', 'quipu workflow rm solve-issue'],
+  examples: ['quipu workflow rm $id', 'quipu workflow rm solve-issue'],
   takes: [argument('<thread-or-workflow>', 'thread id, or the name of a workflow')],
   async run(io, what: string) {
     await using store = await io.openStore();
@@ -187,9 +187,9 @@ const fork: QuipuVerb = {
   name: 'fork',
   summary: 'Go on from a step as a new thread, and print its id.',
   examples: [
-    'quipu workflow fork 01JTHREAD1AAAAAAAAAAAAAAAA',
-    'quipu workflow fork 01JTHREAD1AAAAAAAAAAAAAAAA --at coder',
-    'quipu workflow fork 01JTHREAD1AAAAAAAAAAAAAAAA --at -2',
+    'quipu workflow fork $id',
+    'quipu workflow fork $id --at coder',
+    'quipu workflow fork $id --at -2',
   ],
   takes: [
     argument('<thread>', 'thread id, under way or finished'),
@@ -220,8 +220,8 @@ const compact: QuipuVerb = {
   name: 'compact',
   summary: 'Let a summary stand for every step so far, and print the hash of the step that does.',
   examples: [
-    'quipu workflow compact 01JTHREAD1AAAAAAAAAAAAAAAA --summary "planned and half done"',
-    'quipu workflow compact 01JTHREAD1AAAAAAAAAAAAAAAA --command "my-model --summarise"',
+    'quipu workflow compact $id --summary "planned and half done"',
+    'quipu workflow compact $id --command "my-model --summarise"',
   ],
   takes: [
     argument('<thread>', 'thread id'),
@@ -249,10 +249,7 @@ const compact: QuipuVerb = {
 const live: QuipuVerb = {
   name: 'live',
   summary: 'Print the steps of a thread as they come, until it ends.',
-  examples: [
-    'quipu workflow live 01JTHREAD1AAAAAAAAAAAAAAAA',
-    'quipu workflow live 01JTHREAD1AAAAAAAAAAAAAAAA --after <hash> --json',
-  ],
+  examples: ['quipu workflow live $id', 'quipu workflow live $id --after $step --json'],
   takes: [argument('<thread>', 'thread id'), option('--after <hash>', 'begin after this step')],
   async run(io, id: string, { after }: { readonly after?: string }) {
     const { shell } = io;
@@ -276,7 +273,7 @@ const start: QuipuVerb = {
   name: 'start',
   summary: 'Start a thread whose steps you record yourself, and print its id.',
   examples: [
-    'id=$(quipu workflow start review --bundle <hash> --prompt "read this")',
+    'id=$(quipu workflow start review --bundle $hash --prompt "read this")',
     'quipu workflow start solve-issue --prompt-file issue.md',
   ],
   takes: [
@@ -315,8 +312,8 @@ const step: QuipuVerb = {
   name: 'step',
   summary: 'Record a step of a thread, and print its hash.',
   examples: [
-    'quipu workflow step 01JTHREAD1AAAAAAAAAAAAAAAA --role coder --content "done"',
-    'quipu workflow step 01JTHREAD1AAAAAAAAAAAAAAAA --role coder --content-file - --ref <hash>',
+    'quipu workflow step $id --role coder --content "done"',
+    'quipu workflow step $id --role coder --content-file - --ref $hash',
   ],
   takes: [
     argument('<thread>', 'thread id'),
@@ -353,8 +350,8 @@ const end: QuipuVerb = {
   name: 'end',
   summary: 'End a thread, and print the hash of its last node.',
   examples: [
-    'quipu workflow end 01JTHREAD1AAAAAAAAAAAAAAAA --summary "merged"',
-    'quipu workflow end 01JTHREAD1AAAAAAAAAAAAAAAA --code 1 --summary "tests fail"',
+    'quipu workflow end $id --summary "merged"',
+    'quipu workflow end $id --code 1 --summary "tests fail"',
   ],
   takes: [
     argument('<thread>', 'thread id'),

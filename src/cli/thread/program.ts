@@ -1,6 +1,7 @@
-import { Command, CommanderError } from 'commander';
-import { readVersion, showExamples, toCommand } from '../kit/verb.ts';
-import type { Kit } from '../kit/verb.ts';
+import { CommanderError } from 'commander';
+import type { Command } from 'commander';
+import { alone, toCommands } from '../kit/verb.ts';
+import type { Program } from '../kit/verb.ts';
 import type { ThreadShell } from './thread-queue.ts';
 import { threadVerbs } from './verbs.ts';
 import { runProgram } from '../kit/run-program.ts';
@@ -10,34 +11,26 @@ import { quoteForShell } from '../../queue/notifier.ts';
 import { escapeControls } from '../kit/text.ts';
 import { outputHint } from '../kit/process.ts';
 
-const END = `
-More: thread --help --verbose, and thread <command> --help --verbose
-Exit codes: 0 done, 1 it cannot be done, 2 the command line or the input is wrong.`;
-
-const EXAMPLES = `
-Examples:
-  $ thread init ./inbox
-  $ thread subscribe --thread ./inbox --consumer worker-1 --handler "./work.sh"
-  $ thread push --thread ./inbox --source internal:dm:default:warden --type message --content hello
-  $ thread pop --thread ./inbox --consumer worker-1 --last-event-id 0
-  $ thread info --thread ./inbox
-`;
-
-/** `verbose`: every help has examples and explanations. */
-export function createThreadProgram(shell: ThreadShell, verbose: boolean): Command {
-  const program = new Command('thread')
-    .description('Durable event queues in directories.')
-    .version(readVersion())
-    .addHelpText('after', verbose ? EXAMPLES + END : END);
-  const kit: Kit<ThreadShell> = {
-    common: () => [],
-    toIo: () => shell,
-    help: ({ name, more = '', examples }) =>
-      verbose ? more + showExamples(examples) : `\nMore: thread ${name} --help --verbose`,
-  };
-  for (const verb of threadVerbs) program.addCommand(toCommand(verb, kit));
-  return program;
-}
+export const thread: Program<ThreadShell> = {
+  name: 'thread',
+  summary: 'Durable event queues in directories.',
+  examples: [
+    'thread init ./inbox',
+    'thread subscribe --thread ./inbox --consumer worker-1 --handler "./work.sh"',
+    'thread push --thread ./inbox --source internal:dm:default:warden --type message --content hello',
+    'thread pop --thread ./inbox --consumer worker-1 --last-event-id 0',
+    'thread info --thread ./inbox',
+  ],
+  exits: '0 done, 1 it cannot be done, 2 the command line or the input is wrong',
+  common: () => [],
+  nouns: [
+    alone(async () => threadVerbs),
+    alone(async () => {
+      const { completionVerb } = await import('../kit/completion.ts');
+      return [{ ...completionVerb(thread, (shell, text) => shell.out(text)), hidden: true }];
+    }),
+  ],
+};
 
 const VERBOSE = '--verbose';
 
@@ -47,7 +40,8 @@ export async function runThread(argv: readonly string[], shell: ThreadShell): Pr
   const asksHelp = argv.includes('--help') || argv.includes('-h') || argv[0] === 'help';
   const verbose = asksHelp && argv.includes(VERBOSE);
   const words = verbose ? argv.filter((word) => word !== VERBOSE) : argv;
-  return runProgram(createThreadProgram(shell, verbose), words, {
+  const create = (): Promise<Command> => toCommands(thread, { toIo: () => shell, brief: !verbose });
+  return runProgram(create, words, {
     out: (data) => shell.out(data),
     err: (text) => shell.err(text),
     report: (error, json) => reportThreadError(error, json, { shell, argv }),
@@ -88,7 +82,7 @@ export function reportThreadError(thrown: unknown, json: boolean, call: ThreadCa
 
 function toTold(thrown: unknown, argv: readonly string[]): Told {
   if (thrown instanceof CommanderError) {
-    const error = thrown.message.replace(/^error: /, '');
+    const error = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
     return { error, suggestion: suggestUsage(error, argv), exit: USAGE };
   }
   if (!isQuipuError(thrown)) {
@@ -104,7 +98,8 @@ function toTold(thrown: unknown, argv: readonly string[]): Told {
 
 /** Names the missing part, where one is missing, and the help to read. */
 function suggestUsage(error: string, [command = '']: readonly string[]): string {
-  const help = /^[a-z]+$/.test(command) ? `thread ${command} --help --verbose` : 'thread --help';
+  const isKnown = /^[a-z]+$/.test(command) && !error.startsWith('unknown command');
+  const help = isKnown ? `thread ${command} --help --verbose` : 'thread --help';
   const [, missing] =
     /^required option '(--[^']+)' (?:is not given|not specified)/.exec(error) ?? [];
   return missing === undefined ? `see ${help}` : `add ${missing}; see ${help}`;

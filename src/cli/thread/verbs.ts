@@ -17,10 +17,10 @@ import {
 } from './thread-queue.ts';
 import type { ThreadOptions, ThreadShell } from './thread-queue.ts';
 import { wake } from './wake.ts';
-import { InvalidArgumentError } from 'commander';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { argument, option, required } from '../kit/verb.ts';
+import { EVENT_TYPES } from '../kit/parse.ts';
+import { argument, oneOf, option, required } from '../kit/verb.ts';
 import type { Verb } from '../kit/verb.ts';
 
 /** A verb of `thread`. */
@@ -31,7 +31,7 @@ const JSON_OPTION: Option = option('--json', 'print JSON, and errors as {"error"
 
 /** `--help --verbose` shows these texts. */
 function paragraphs(...texts: string[]): string {
-  return texts.map((text) => `\n${text}\n`).join('');
+  return texts.join('\n\n');
 }
 
 const init: ThreadVerb = {
@@ -40,7 +40,7 @@ const init: ThreadVerb = {
   more: paragraphs(
     'Creates events.db, events.jsonl, run/ and logs/. The directory may exist and hold other files; one that\nis a thread already is left as it is, with exit code 1. To remove a thread, delete its directory.',
   ),
-  examples: ['thread init ./inbox', 'thread init /var/lib/agents/admin/inbox'],
+  examples: ['thread init ./inbox', 'thread init agents/admin/inbox'],
   takes: [argument('<path>', 'the directory', parseFilled)],
   async run(shell, path: string) {
     const folder = resolve(shell.cwd, path);
@@ -78,7 +78,7 @@ const push: ThreadVerb = {
   takes: [
     THREAD,
     option('--source <name>', 'where it comes from', parseFilled),
-    option('--type <type>', 'message or record', parseType),
+    oneOf('--type <type>', 'what it is', EVENT_TYPES),
     option('--subtype <subtype>', 'a lower-case word', parseFilled),
     option('--content <data>', 'the payload'),
     option('--batch', 'read one JSON object a line from standard input'),
@@ -118,11 +118,6 @@ function toText(ids: readonly number[]): string {
   if (ids.length === 1) return `Pushed event ${ids[0] ?? ''}\n`;
   if (ids.length === 0) return 'Pushed 0 events\n';
   return `Pushed ${ids.length} events (${ids[0] ?? ''}-${ids.at(-1) ?? ''})\n`;
-}
-
-function parseType(text: string): string {
-  if (text === 'message' || text === 'record') return text;
-  throw new InvalidArgumentError('It is message or record.');
 }
 
 interface PopGiven extends ThreadOptions {

@@ -1,5 +1,6 @@
-import { option, showExamples } from '../../cli/kit/verb.ts';
-import type { Kit, Verb } from '../../cli/kit/verb.ts';
+import type { Option } from 'commander';
+import { option } from '../../cli/kit/verb.ts';
+import type { Verb } from '../../cli/kit/verb.ts';
 import { hasSpool, locateHome, makeSpool } from '../spool/home.ts';
 import { nodeSpoolIo } from '../spool/spool-io.ts';
 import { Spool } from '../spool/spool.ts';
@@ -41,7 +42,7 @@ export interface CommandIo {
   print(text: string, value: unknown): Promise<void>;
 }
 
-interface CommonOptions {
+export interface CommonOptions {
   readonly home?: string;
   readonly json?: boolean;
 }
@@ -49,18 +50,15 @@ interface CommonOptions {
 /** A verb of `notifier`. */
 export type NotifierVerb = Verb<CommandIo>;
 
-export function notifierKit(shell: NotifierShell): Kit<CommandIo> {
-  return {
-    common: () => [
-      option('--home <folder>', 'the spool (default: $NOTIFIER_HOME, ~/.local/share/notifier)'),
-      option('--json', 'print JSON, one value a line'),
-    ],
-    help: ({ examples }) => showExamples(examples),
-    toIo: (command) => toCommandIo(shell, command.opts<CommonOptions>()),
-  };
+/** The options that every verb takes. */
+export function commonOptions(): readonly Option[] {
+  return [
+    option('--home <folder>', 'the spool (default: $NOTIFIER_HOME, ~/.local/share/notifier)'),
+    option('--json', 'print JSON, one value a line'),
+  ];
 }
 
-function toCommandIo(shell: NotifierShell, options: CommonOptions): CommandIo {
+export function toCommandIo(shell: NotifierShell, options: CommonOptions): CommandIo {
   const { env, cwd, userHome } = shell;
   const home = locateHome({ given: options.home, env, cwd, userHome });
   const json = options.json ?? false;

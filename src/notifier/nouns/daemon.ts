@@ -33,11 +33,17 @@ const start: NotifierVerb = {
     option('--tasks <n>', 'how many run side by side (default: $NOTIFIER_TASKS, 4)', parseLimit),
     option(
       '--idle <time>',
-      'leave after so long without work (default: $NOTIFIER_IDLE, 60s)',
+      'leave after so long without tasks and timers (default: $NOTIFIER_IDLE, 60s)',
       parseDuration,
     ),
-    option('--foreground', 'be the daemon, instead of starting one in the background'),
-    option('--existing', 'with --foreground: do not make a spool where there is none'),
+    option(
+      '--foreground',
+      'be the daemon; ends with 0 when idle or stopped, with 1 when there is another one',
+    ),
+    option(
+      '--existing',
+      'with --foreground: end with 1 where there is no spool, instead of making one',
+    ),
     option(
       '--wait <time>',
       'how long to wait for a daemon that is leaving (default: 300ms)',
@@ -95,21 +101,14 @@ async function startDaemon(io: CommandIo, settings: DaemonSettings): Promise<voi
   throw new Refused('the daemon did not start', `read ${spoolFile.log(home)}`);
 }
 
-const stopDEFAULT_WAIT_MS = 15_000;
+const STOP_WAIT_MS = 15_000;
 
 const stop: NotifierVerb = {
   name: 'stop',
   summary: 'End the daemon and the tasks it runs; they run again with the next one.',
   examples: ['notifier stop', 'notifier stop --wait 1m'],
-  takes: [
-    option(
-      '--wait <time>',
-      'how long to wait for its end (default: 15s)',
-      parseDuration,
-      stopDEFAULT_WAIT_MS,
-    ),
-  ],
-  async run(io, { wait }: { readonly wait: number }) {
+  takes: [option('--wait <time>', 'how long to wait for its end (default: 15s)', parseDuration)],
+  async run(io, { wait = STOP_WAIT_MS }: { readonly wait?: number }) {
     const { shell } = io;
     if (io.findSpool() === undefined) {
       await io.print('Not running\n', { stopped: false });
@@ -166,7 +165,7 @@ const install: NotifierVerb = {
   summary:
     'Write what starts the daemon and wakes the consumers of threads after a restart of the machine.',
   examples: ['notifier install', 'notifier install --print'],
-  takes: [option('--print', 'print it instead')],
+  takes: [option('--print', 'print it, and write nothing')],
   async run(io, { print = false }: { readonly print?: boolean }) {
     const { shell } = io;
     const { file, text, next } = choose(shell, io.home);

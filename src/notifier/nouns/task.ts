@@ -3,13 +3,12 @@ import type { NotifierVerb } from './command.ts';
 import { invalid } from '../../base/errors.ts';
 import { parseDuration } from '../../cli/kit/parse.ts';
 import { toPlainLine, toTable, toTime } from '../../cli/kit/text.ts';
-import { argument, option, required } from '../../cli/kit/verb.ts';
+import { argument, oneOf, option, required } from '../../cli/kit/verb.ts';
 import { ensureDaemon, readSettings } from './ensure-daemon.ts';
 import { isServed } from '../daemon/daemon-note.ts';
 import type { Spool, TaskState } from '../spool/spool.ts';
 import { checkAuthor, checkCommand, checkId } from '../spool/records.ts';
 import type { FailedTask, Failure, Task } from '../spool/records.ts';
-import { Option } from 'commander';
 import { randomBytes } from 'node:crypto';
 
 interface AddGiven {
@@ -29,10 +28,14 @@ const add: NotifierVerb = {
     'notifier task add --task-id report --author alice --command "make report" --timeout 10m',
   ],
   takes: [
-    required('--command <line>', 'what to run, as a line for the shell'),
+    required('--command <line>', 'what to run, as one line for /bin/sh; up to 100 KiB'),
     option('--task-id <id>', 'its name; refused while one with it is pending (default: a new one)'),
-    option('--author <name>', 'who asks for it'),
-    option('--timeout <time>', 'kill it after this long, such as 10m', parseDuration),
+    option('--author <name>', 'who asks for it, up to 4,096 characters, for lists alone'),
+    option(
+      '--timeout <time>',
+      'end it after this long, such as 10m, up to 24d; then it has failed',
+      parseDuration,
+    ),
   ],
   async run(io, options: AddGiven) {
     const { shell } = io;
@@ -77,7 +80,7 @@ const list: NotifierVerb = {
   name: 'list',
   summary: 'List tasks that run, wait or failed.',
   examples: ['notifier task list', 'notifier task list --state error --json'],
-  takes: [new Option('--state <state>', 'only these').choices(STATES)],
+  takes: [oneOf('--state <state>', 'only these', STATES)],
   async run(io, { state }: { readonly state?: TaskState }) {
     const { shell } = io;
     const spool = io.findSpool();
