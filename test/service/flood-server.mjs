@@ -9,6 +9,7 @@ import { openAccess } from '../../dist/server/access/access.js';
 import { BinaryServer } from '../../dist/server/binary/binary-server.js';
 import { createCalls } from '../../dist/server/calls/create-calls.js';
 import { createHttpServer } from '../../dist/server/http/create-http-server.js';
+import { ByteBudget } from '../../dist/server/memory/byte-budget.js';
 import { createStore } from '../../dist/store/create-store.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'quipu-flood-'));
@@ -21,17 +22,18 @@ const access = {
 const served = { engine, store };
 const limits = { connections: 3000 };
 const calls = createCalls(served);
-const server = new BinaryServer({ served, calls, limits });
+const isBoundless = process.argv[2] === 'boundless';
+const budget = isBoundless ? new ByteBudget(Infinity, Infinity) : new ByteBudget();
+const server = new BinaryServer({ served, calls, limits, budget });
 const { port } = await server.listen({ host: '127.0.0.1', port: 0 }, openAccess);
 const guarded = await server.listen({ host: '127.0.0.1', port: 0 }, access);
-const http = createHttpServer({ served, calls, access: openAccess, limits });
+const http = createHttpServer({ served, calls, access: openAccess, limits, budget });
 const boundless = createServer((_, outgoing) => outgoing.end(Buffer.alloc(10_000_000, 1)));
-const httpPort =
-  process.argv[2] === 'boundless'
-    ? await new Promise((resolve) => {
-        boundless.listen(0, '127.0.0.1', () => resolve(boundless.address().port));
-      })
-    : (await http.listen(0, '127.0.0.1')).port;
+const httpPort = isBoundless
+  ? await new Promise((resolve) => {
+      boundless.listen(0, '127.0.0.1', () => resolve(boundless.address().port));
+    })
+  : (await http.listen(0, '127.0.0.1')).port;
 
 process.on('message', () => {
   globalThis.gc?.();

@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { hashBytes } from '../../src/base/hash.ts';
+import { encodeGetBlob, encodePutBlob } from '../../src/wire/cxdb/blob.ts';
 import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
@@ -15,6 +18,10 @@ const GROWTH_MAX = 150 * MIB;
 /** Unless the machine is so slow, or does so much else, that a hundred appends in a row take a tenth of it. */
 const MEDIAN_MS_MAX = 200;
 const BURSTS_MAX = 10;
+/** Replies that wait: 128 MiB, those that are being made, and room for the collector to be late. */
+const REPLIES_MAX = 320 * MIB;
+const READERS = 40;
+const LARGE_BYTES = 16 * MIB;
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -143,4 +150,51 @@ it('500 connections with a wrong token, or with none and a large frame', async (
     await Promise.all(shut);
   });
   expect(harm).toEqual([]);
+});
+
+/** How much a server grows, at most, when many ask for a large blob and take nothing of it. */
+async function growthByLargeReplies(to: FloodServer, peer: SocketPeer): Promise<number> {
+  const bytes = randomBytes(LARGE_BYTES);
+  const hash = hashBytes(bytes);
+  await peer.must(MessageType.PUT_BLOB, encodePutBlob({ hash, bytes }));
+  const before = (await to.look()).rss;
+  const ask = encodeFrame(MessageType.GET_BLOB, 0, toReqId(1n), ...encodeGetBlob(hash));
+  for (const socket of await to.connect(READERS, '', to.ports.port)) socket.write(ask);
+  await sleep(500);
+  return (await to.settled()).peak - before;
+}
+
+it('40 connections that ask for a large blob each and take nothing', async () => {
+  await using bounded = await FloodServer.start();
+  const reader = await SocketPeer.openQuipu(bounded.ports.port);
+  onTestFinished(() => reader.close());
+  const context = await createContext(reader);
+  await append(reader, context, 'small');
+  // The server has learned by now that the replies of this connection are small.
+  for (let index = 0; index < 20; index += 1) await reader.must(...lastOf(context, 1));
+  expect(await growthByLargeReplies(bounded, reader)).toBeLessThan(REPLIES_MAX);
+  const startedMs = performance.now();
+  await reader.must(...lastOf(context, 1));
+  expect(performance.now() - startedMs).toBeLessThan(5000);
+});
+
+it('20 connections that ask for a large blob each and take it all get it', async () => {
+  const bytes = randomBytes(LARGE_BYTES);
+  const hash = hashBytes(bytes);
+  await neighbour.must(MessageType.PUT_BLOB, encodePutBlob({ hash, bytes }));
+  const get = async (): Promise<number> => {
+    const peer = await SocketPeer.openQuipu(server.ports.port);
+    const reply = await peer.must(MessageType.GET_BLOB, encodeGetBlob(hash));
+    peer.close();
+    return reply.length;
+  };
+  const lengths = await Promise.all(Array.from({ length: 20 }, get));
+  expect(lengths).toEqual(Array.from({ length: 20 }, () => 4 + LARGE_BYTES));
+});
+
+it('are noticed when a server has no bounds', async () => {
+  await using boundless = await FloodServer.start('boundless');
+  const peer = await SocketPeer.openQuipu(boundless.ports.port);
+  onTestFinished(() => peer.close());
+  expect(await growthByLargeReplies(boundless, peer)).toBeGreaterThan(REPLIES_MAX);
 });

@@ -8,6 +8,7 @@ import type { Access } from '../access/access.ts';
 import type { CallTable } from '../calls/call-handler.ts';
 import type { Served } from '../calls/served.ts';
 import { ByteBudget } from '../memory/byte-budget.ts';
+import { ReplyRoom } from '../memory/reply-room.ts';
 import { DEFAULT_LIMITS } from '../request/limits.ts';
 import type { BinaryLimits } from '../request/limits.ts';
 import type { MessageTable } from '../request/request.ts';
@@ -55,6 +56,7 @@ export class BinaryServer {
   readonly #limits: BinaryLimits;
   readonly #messages: MessageTable;
   readonly #budget: ByteBudget;
+  readonly #room: ReplyRoom;
   readonly #leases: OpenTurnLeases | undefined;
   readonly #listening = new Set<Listening>();
   #sessions = 0n;
@@ -67,6 +69,7 @@ export class BinaryServer {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#messages = createMessages(served.engine, calls);
     this.#budget = options.budget ?? new ByteBudget(this.#limits.totalBytes);
+    this.#room = new ReplyRoom(this.#budget);
     if (leaseMs === Infinity) return;
     const session = { id: 0n, remote: '', identity: undefined, tag: '' };
     const failed = (error: unknown): void => options.hooks?.failed?.(error, session);
@@ -145,6 +148,7 @@ export class BinaryServer {
       hooks,
       sessionId: nextSessionId?.() ?? this.#sessions,
       budget: this.#budget,
+      room: this.#room,
     });
   }
 

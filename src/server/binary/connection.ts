@@ -7,7 +7,9 @@ import type { Frame } from '../../wire/frame.ts';
 import { FRAME_PAYLOAD_MAX, FRAME_PAYLOAD_MAX_UNKNOWN } from '../../wire/limits.ts';
 import { MessageType, PUSHED } from '../../wire/message-type.ts';
 import type { Access, Identity } from '../access/access.ts';
+import { PATIENCE_MS } from '../memory/byte-budget.ts';
 import type { ByteBudget } from '../memory/byte-budget.ts';
+import type { ReplyRoom, ReplyShare } from '../memory/reply-room.ts';
 import type { BinaryLimits } from '../request/limits.ts';
 import { LongTasks } from '../request/long-tasks.ts';
 import type { Job, MessageTable, Session } from '../request/request.ts';
@@ -40,6 +42,8 @@ export interface ConnectionWorld {
   readonly hooks: BinaryHooks;
   readonly sessionId: bigint;
   readonly budget: ByteBudget;
+  /** Counts in the budget, too. */
+  readonly room: ReplyRoom;
 }
 
 export class Connection implements Session {
@@ -52,6 +56,7 @@ export class Connection implements Session {
   readonly #doorman: Doorman;
   readonly #jobs: Jobs;
   readonly #replies: ReplyQueue;
+  readonly #share: ReplyShare;
   readonly #abort = new AbortController();
   #facts: SessionFacts;
   /** Authentication is in progress. */
@@ -61,6 +66,8 @@ export class Connection implements Session {
   /** The connection takes no more requests; the socket ends after the last reply. */
   #ending = false;
   #timer: NodeJS.Timeout | undefined;
+  /** The client has less time to take its replies, because others wait for the room. */
+  #isHurried = false;
 
   constructor(socket: Socket, world: ConnectionWorld) {
     const { limits, hooks, access } = world;
@@ -69,7 +76,11 @@ export class Connection implements Session {
     this.#world = world;
     this.#facts = factsOf(socket, world.sessionId);
     this.tasks = new LongTasks({ stream: limits.streams, upload: limits.uploads });
-    this.#outlet = new Outlet(socket, limits.unsentBytes, hooks.sent);
+    this.#share = world.room.shareFor({
+      advance: () => this.#jobs.advance(),
+      hurry: () => this.#hurry(),
+    });
+    this.#outlet = new Outlet(socket, limits.unsentBytes, hooks.sent, this.#share.setUnsent);
     this.#doorman = new Doorman(access, () => this.drain(unauthorized()));
     this.#replies = new ReplyQueue({
       answerMs: limits.answerMs,
@@ -77,8 +88,9 @@ export class Connection implements Session {
       write: (ticket, reply) => this.#write(ticket, reply),
       late: ({ reqId }) => failureReply(reqId, noAnswerYet(limits.answerMs), this.knowsQuipu),
       flushed: () => this.#advance(),
+      ready: this.#share.setReady,
     });
-    this.#jobs = new Jobs(this, this.#replies, this.#outlet);
+    this.#jobs = new Jobs(this, this.#replies, this.#outlet, this.#share);
     this.#inlet = new Inlet(socket, {
       budget: world.budget,
       received: hooks.received,
@@ -130,11 +142,17 @@ export class Connection implements Session {
   #listen(): void {
     const { limits, hooks } = this.#world;
     const socket = this.#socket;
-    tuneSocket(socket, limits.stallMs, () => this.#inlet.isMidFrame);
+    // Small frames leave at once, and a peer that has vanished is detected.
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
+    socket.setTimeout(limits.stallMs, () => this.#cutIfStalled());
+    // A peer that goes away is not a failure of the server. `close` follows.
+    socket.on('error', () => undefined);
     this.#timer = setTimeout(() => {
       if (this.#doorman.identity === undefined || socket.bytesRead === 0) socket.destroy();
     }, limits.helloMs).unref();
     socket.on('drain', () => {
+      if (this.#isHurried) this.#unhurry();
       this.#replies.flush();
       this.#advance();
     });
@@ -144,12 +162,32 @@ export class Connection implements Session {
       this.#jobs.stop();
       this.#replies.clear();
       this.#outlet.close();
+      this.#share.close();
       this.#inlet.close();
       this.#doorman.leave();
       this.tasks.cancelAll();
       this.#abort.abort();
       hooks.closed?.(this.#facts);
     });
+  }
+
+  /** Cuts off a peer that should move and does not. A peer that is only idle may stay so for hours. */
+  #cutIfStalled(): void {
+    if (!this.#inlet.isMidFrame && this.#socket.writableLength === 0) return;
+    if (this.#isHurried && !this.#world.budget.isPressed) this.#unhurry();
+    else this.#socket.destroy();
+  }
+
+  /** The timer of a socket starts again whenever bytes leave it. */
+  #hurry(): void {
+    if (this.#isHurried) return;
+    this.#isHurried = true;
+    this.#socket.setTimeout(Math.min(PATIENCE_MS, this.limits.stallMs));
+  }
+
+  #unhurry(): void {
+    this.#isHurried = false;
+    this.#socket.setTimeout(this.limits.stallMs);
   }
 
   #mayTake(): boolean {
@@ -287,20 +325,6 @@ export class Connection implements Session {
 function factsOf({ remoteAddress, remotePort }: Socket, id: bigint): SessionFacts {
   const remote = remoteAddress === undefined ? '' : `${remoteAddress}:${remotePort ?? 0}`;
   return { id, remote, identity: undefined, tag: '' };
-}
-
-/**
- * Makes small frames leave at once, and detects a peer that has vanished. Cuts off a peer that should move and does not
- * for `stallMs`. A peer that is only idle may stay so for hours.
- */
-function tuneSocket(socket: Socket, stallMs: number, shouldMove: () => boolean): void {
-  socket.setNoDelay(true);
-  socket.setKeepAlive(true, KEEP_ALIVE_MS);
-  socket.setTimeout(stallMs, () => {
-    if (shouldMove() || socket.writableLength > 0) socket.destroy();
-  });
-  // A peer that goes away is not a failure of the server. `close` follows.
-  socket.on('error', () => undefined);
 }
 
 /** The error for a frame over a limit that depends on its sender and on the moment. */

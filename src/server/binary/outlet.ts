@@ -21,18 +21,27 @@ export class Outlet {
   readonly #socket: Socket;
   readonly #limit: number;
   readonly #sent: ((bytes: number) => void) | undefined;
+  readonly #unsent: ((bytes: number) => void) | undefined;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #full = false;
   #closed = false;
   #waiting: (() => void)[] = [];
 
-  constructor(socket: Socket, limit: number, sent?: (bytes: number) => void) {
+  /** `sent` is told of every frame; `unsent` of the bytes that wait in the socket, whenever it did not take all. */
+  constructor(
+    socket: Socket,
+    limit: number,
+    sent?: (bytes: number) => void,
+    unsent?: (bytes: number) => void,
+  ) {
     this.#socket = socket;
     this.#limit = limit;
     this.#sent = sent;
+    this.#unsent = unsent;
     socket.on('drain', () => {
       this.#full = false;
+      this.#unsent?.(0);
       this.#wake();
     });
   }
@@ -91,7 +100,9 @@ export class Outlet {
       socket.uncork();
     }
     // A socket emits `drain` only if it needed to drain.
-    if (socket.writableNeedDrain && socket.writableLength >= this.#limit) this.#full = true;
+    if (!socket.writableNeedDrain) return;
+    this.#unsent?.(socket.writableLength);
+    if (socket.writableLength >= this.#limit) this.#full = true;
   };
 
   #wake(): void {

@@ -40,6 +40,8 @@ export interface ReplyQueueWorld {
   late(ticket: Ticket): ReadyReply;
   /** Called when some replies have been written. */
   flushed(): void;
+  /** Told of the bytes of replies that are ready and not written, when they change. */
+  readonly ready?: (bytes: number) => void;
 }
 
 /** One request, and its place in line. */
@@ -103,6 +105,7 @@ export class ReplyQueue {
     ticket.reply = reply;
     this.#readyBytes += reply.frame.length;
     if (this.#tickets[0] === ticket) this.flush();
+    else this.#world.ready?.(this.#readyBytes);
   }
 
   flush(): void {
@@ -117,6 +120,7 @@ export class ReplyQueue {
       this.#world.write(ticket, reply);
       reply.sent?.();
     }
+    this.#world.ready?.(this.#readyBytes);
     if (written > 0) this.#world.flushed();
   }
 

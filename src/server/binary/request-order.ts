@@ -1,4 +1,5 @@
 import { ReadsAtOnce } from '../memory/reads-at-once.ts';
+import type { ReplyShare } from '../memory/reply-room.ts';
 import type { Job, Order, Reply, Session } from '../request/request.ts';
 import { isOwnFault } from '../request/wire-error.ts';
 import type { Outlet } from './outlet.ts';
@@ -126,6 +127,8 @@ function isWrite(order: Order): boolean {
 class Accepted extends Ordered {
   readonly ticket: Ticket;
   readonly job: Job;
+  /** Bytes that are held for the reply of a read in progress. */
+  heldBytes = 0;
 
   constructor(ticket: Ticket, job: Job) {
     super(job.order);
@@ -139,13 +142,15 @@ export class Jobs {
   readonly #session: Session;
   readonly #replies: ReplyQueue;
   readonly #outlet: Outlet;
+  readonly #share: ReplyShare;
   readonly #order: RequestOrder<Accepted>;
   readonly #reads = new ReadsAtOnce();
 
-  constructor(session: Session, replies: ReplyQueue, outlet: Outlet) {
+  constructor(session: Session, replies: ReplyQueue, outlet: Outlet, share: ReplyShare) {
     this.#session = session;
     this.#replies = replies;
     this.#outlet = outlet;
+    this.#share = share;
     this.#order = new RequestOrder(
       (request) => this.#begin(request),
       () => this.#readsAtOnce(),
@@ -166,16 +171,19 @@ export class Jobs {
     this.#order.stop();
   }
 
-  /** No further read begins while replies pile up. */
+  /** No further read begins while replies pile up, here or on all connections together. */
   #readsAtOnce(): number {
-    const mayRead = !this.#outlet.full && this.#replies.readyBytes < READY_BYTES;
-    return mayRead ? this.#reads.count : 0;
+    if (this.#outlet.full || this.#replies.readyBytes >= READY_BYTES) return 0;
+    return this.#share.mayRead(this.#reads.typicalBytes) ? this.#reads.count : 0;
   }
 
   #begin(request: Accepted): void {
     if (request.ticket.isOver) {
       this.#order.end(request);
       return;
+    }
+    if (request.order === 'read') {
+      request.heldBytes = this.#share.beginRead(this.#reads.typicalBytes);
     }
     try {
       // No async function wraps this call: its promise and the extra step took a part of every append's time.
@@ -202,13 +210,18 @@ export class Jobs {
     if (ticket.isOver) this.#session.tasks.cancel(ticket.reqId);
     if (order === 'read') this.#reads.note(reply.frame.length);
     this.#replies.answer(ticket, reply);
-    this.#order.end(request);
+    this.#end(request);
   }
 
   #failed(request: Accepted, error: unknown): void {
     if (isOwnFault(error)) this.#session.failed(error);
     const { ticket } = request;
     this.#replies.answer(ticket, failureReply(ticket.reqId, error, this.#session.knowsQuipu));
+    this.#end(request);
+  }
+
+  #end(request: Accepted): void {
+    if (request.order === 'read') this.#share.endRead(request.heldBytes);
     this.#order.end(request);
   }
 }

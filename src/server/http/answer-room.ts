@@ -1,6 +1,7 @@
 import { QuipuError } from '../../base/errors.ts';
 import { ReadsAtOnce } from '../memory/reads-at-once.ts';
-import type { ByteBudget } from '../memory/byte-budget.ts';
+import { PATIENCE_MS } from '../memory/byte-budget.ts';
+import type { AnswerMaker, ByteBudget } from '../memory/byte-budget.ts';
 import type { Pace } from './pace.ts';
 
 // The memory that answers take, from when they are made until the client has them.
@@ -11,16 +12,13 @@ import type { Pace } from './pace.ts';
 //   turn of the event loop. Otherwise answers that find everything in memory would follow each other before anybody
 //   else is served.
 // - The size of an answer of the other kind is known when it is made. So few are made at a time when the last ones were
-//   large, and none while those that are made and not taken hold `MADE_BYTES`.
+//   large, and none while the budget has no room for answers: those of the binary protocol count there, too.
 // - While an answer waits, a client that takes nothing for `PATIENCE_MS` of an answer that holds room is cut off.
 
-const MADE_BYTES = 128 * 1024 * 1024;
 /** Smaller answers do not count: a connection has one at a time. */
 export const LARGE_BYTES: number = 256 * 1024;
 /** Answers of unknown size made at a time, however small the last ones were: the next one may be the largest. */
 const MAKING_MAX = 4;
-const PATIENCE_MS = 2000;
-const LOOK_MS = 500;
 
 /** The client that asks for an answer. */
 export interface Asker {
@@ -33,7 +31,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-export class AnswerRoom {
+export class AnswerRoom implements AnswerMaker {
   readonly #budget: ByteBudget;
   readonly #most: number;
   readonly #reads = new ReadsAtOnce(MAKING_MAX);
@@ -42,18 +40,23 @@ export class AnswerRoom {
   readonly #unknown: Waiting[] = [];
   #held = 0;
   #making = 0;
-  #timer: NodeJS.Timeout | undefined;
   #advancing = false;
 
   constructor(budget: ByteBudget, most: number) {
     this.#budget = budget;
     this.#most = most;
+    budget.join(this);
+  }
+
+  get isWaiting(): boolean {
+    return this.#known.length + this.#unknown.length > 0;
   }
 
   /** Waits for room for `bytes`; call the result when they have left. CLOSED when the client goes first. */
   async hold(bytes: number, asker: Asker): Promise<() => void> {
     await this.#wait(this.#known, asker.signal, {
-      fits: () => this.#held === 0 || this.#held + bytes <= this.#most,
+      fits: () =>
+        this.#held === 0 || (this.#held + bytes <= this.#most && this.#budget.hasAnswerRoom(bytes)),
       begin: () => this.#count(bytes),
     });
     return this.#holder(bytes, asker.pace);
@@ -62,7 +65,7 @@ export class AnswerRoom {
   /** Waits for a turn to make an answer of unknown size; call the result, with that size, when the answer is made. */
   async make({ signal }: Asker): Promise<(bytes?: number) => void> {
     await this.#wait(this.#unknown, signal, {
-      fits: () => this.#making < this.#reads.count && this.#held < MADE_BYTES,
+      fits: () => this.#making < this.#reads.count && this.#budget.hasAnswerRoom(1),
       begin: () => {
         this.#making += 1;
       },
@@ -73,7 +76,7 @@ export class AnswerRoom {
       if (isOver) return;
       isOver = true;
       this.#making -= 1;
-      this.#advance();
+      this.advance();
     };
   }
 
@@ -89,13 +92,13 @@ export class AnswerRoom {
     return () => {
       if (!this.#holders.delete(key)) return;
       this.#count(-bytes);
-      this.#advance();
+      this.advance();
     };
   }
 
   #count(bytes: number): void {
     this.#held += bytes;
-    this.#budget.add(bytes);
+    this.#budget.addAnswer(bytes);
   }
 
   async #wait(line: Waiting[], signal: AbortSignal, { fits, begin }: Waiting): Promise<void> {
@@ -108,7 +111,7 @@ export class AnswerRoom {
       const leave = (): void => {
         line.splice(line.indexOf(waiting), 1);
         reject(gone());
-        this.#advance();
+        this.advance();
       };
       const waiting: Waiting = {
         fits,
@@ -120,29 +123,24 @@ export class AnswerRoom {
       };
       signal.addEventListener('abort', leave, { once: true });
       line.push(waiting);
-      this.#advance();
-      this.#timer ??= setInterval(() => this.#cutStalled(), LOOK_MS).unref();
+      this.advance();
+      this.#budget.noteWaiting();
     });
   }
 
   /** Lets waiting answers begin if they fit, one of each kind at a turn of the event loop. */
-  #advance(): void {
+  advance(): void {
     if (this.#advancing) return;
     this.#advancing = true;
     setImmediate(() => {
       this.#advancing = false;
       const began = [this.#known, this.#unknown].filter((line) => line[0]?.fits() === true);
       for (const line of began) line.shift()?.begin();
-      if (began.length > 0) this.#advance();
+      if (began.length > 0) this.advance();
     });
   }
 
-  #cutStalled(): void {
-    if (this.#known.length + this.#unknown.length === 0) {
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-      return;
-    }
+  cutStalled(): void {
     const nowMs = performance.now();
     for (const pace of this.#holders.values()) {
       if (pace.stalledMs(nowMs) > PATIENCE_MS) pace.cut();

@@ -19,6 +19,11 @@ export class ReadsAtOnce {
     return Math.max(1, Math.min(this.#most, fitting));
   }
 
+  /** The size of the last replies. Before the first one it is as large as replies may be together. */
+  get typicalBytes(): number {
+    return this.#typicalBytes;
+  }
+
   /** A large reply counts at once, and is forgotten little by little. */
   note(replyBytes: number): void {
     this.#typicalBytes = Math.max(replyBytes, this.#typicalBytes / 2);
