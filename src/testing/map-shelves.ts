@@ -1,4 +1,4 @@
-import type { ShelfSource } from '../engine/files/index/index-keeper.ts';
+import type { ShelfSource } from '../engine/files/index/shelf.ts';
 import { MapShelf } from './map-shelf.ts';
 
 /** Returns a new, empty shelf at every opening: the engine then builds its index from the files alone. */

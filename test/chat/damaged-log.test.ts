@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { toHash } from '../../src/base/brand.ts';
 import type { Chat } from '../../src/chat/handle/chats.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { extentsFile } from '../../src/engine/files/names.ts';
+import { extentsFile } from '../../src/engine/files/logs/line-log.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';

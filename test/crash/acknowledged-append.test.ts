@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { toContextId } from '../../src/base/brand.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { TURNS_FILE } from '../../src/engine/files/names.ts';
+import { TURNS_FILE } from '../../src/engine/files/turns/turn-table.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { crashImages } from '../../src/testing/disk/crash-states.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';

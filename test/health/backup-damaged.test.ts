@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { packFile } from '../../src/engine/files/names.ts';
+import { packFile } from '../../src/engine/files/packs/pack-file.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import { Planter } from './planter.ts';

@@ -1,4 +1,4 @@
-import { packFile } from '../../src/engine/files/names.ts';
+import { packFile } from '../../src/engine/files/packs/pack-file.ts';
 import type { Damage } from './damage.ts';
 import type { Planter } from './planter.ts';
 import { BULK_PACK, CLOSED_PACK } from './sample-store.ts';

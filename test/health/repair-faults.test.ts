@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isQuipuError } from '../../src/base/errors.ts';
-import { packFile } from '../../src/engine/files/names.ts';
+import { packFile } from '../../src/engine/files/packs/pack-file.ts';
 import type { CheckReport, Problem } from '../../src/engine/upkeep.ts';
 import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { FaultIo } from '../../src/testing/disk/fault-io.ts';

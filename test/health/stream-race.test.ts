@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { type Hash, toContextId } from '../../src/base/brand.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { BlobPlace } from '../../src/engine/files/index/shelf.ts';
-import type { ShelfSource } from '../../src/engine/files/index/index-keeper.ts';
+import type { ShelfSource } from '../../src/engine/files/index/shelf.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';

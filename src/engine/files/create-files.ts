@@ -1,15 +1,15 @@
 import { OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
-import { STORE_FORMAT, encodeFormatFile } from '../../format/format-file.ts';
-import { ageOf } from './collect/ages.ts';
-import type { Tails } from './commit/tails.ts';
-import { syncFile, syncFolder, writeFully } from './disk/file-handles.ts';
+import { encodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
+import { writeCheckpoint } from './journal/checkpoint-file.ts';
+import { ageOf } from './journal/ages.ts';
 import { makeFolder } from './disk/make-folder.ts';
+import { JOURNAL_FOLDER } from './journal/journal.ts';
+import { FORMAT_FILE } from './journal/read-format.ts';
+import { JOURNAL } from './journal/journal-files.ts';
+import { FOLDERS, headerOf, OWN_FILES } from './core/truths.ts';
 import type { StoreFiles } from './disk/store-files.ts';
-import { CHECKPOINT_FILES, writeCheckpoint } from './journal/checkpoint-file.ts';
-import { SEGMENTS } from './journal/journal.ts';
-import { MARK_FILE } from './journal/read-journal.ts';
-import { FOLDERS, FORMAT_FILE, JOURNAL_FOLDER, TYPES_FILE } from './names.ts';
-import { HEADED_FILES, headerOf } from './recovery/file-lengths.ts';
+import { syncFile, syncFolder, writeFully } from './disk/file-handles.ts';
+import type { Tails } from './truth/tails.ts';
 
 const EMPTY: Tails = {
   nextTurn: 1,
@@ -37,9 +37,8 @@ export async function createFiles(files: StoreFiles, said: NewStore): Promise<vo
   const { store, createdAt } = said;
   files.format = { format: STORE_FORMAT, createdAt, store };
   for (const folder of FOLDERS) await files.io.mkdir(files.pathOf(folder));
-  for (const headed of HEADED_FILES) await writeNew(files, headed.name, headerOf(headed));
-  for (const name of [TYPES_FILE, MARK_FILE, ...SEGMENTS, ...CHECKPOINT_FILES]) {
-    await writeNew(files, name, new Uint8Array());
+  for (const { name, header } of OWN_FILES) {
+    await writeNew(files, name, header === undefined ? new Uint8Array() : headerOf(header));
   }
   const journal = { segment: 0, position: 0 } as const;
   const ages = [ageOf(EMPTY, Date.parse(said.createdAt))];
@@ -63,7 +62,7 @@ export async function makeMissing(files: StoreFiles): Promise<void> {
     if ((await files.io.stat(files.pathOf(folder))) !== undefined) continue;
     await makeFolder(files.io, files.pathOf(folder));
   }
-  for (const name of [MARK_FILE, ...SEGMENTS, ...CHECKPOINT_FILES]) {
+  for (const { name } of JOURNAL.files) {
     if ((await files.io.stat(files.pathOf(name))) !== undefined) continue;
     await writeNew(files, name, new Uint8Array());
     await syncFolder(files.io, files.pathOf(JOURNAL_FOLDER));

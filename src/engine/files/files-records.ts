@@ -9,9 +9,10 @@ import { keyHashToBytes } from '../../format/idempotency.ts';
 import { decodeTurnRecord, TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { DocEntry, PatchEntry, Records, Sha256Name, TurnEntry } from '../adoption.ts';
 import { corrupt } from './disk/io-error.ts';
-import { ALIASES_FILE, PATCHES_FILE, TURNS_FILE } from './names.ts';
+import { ALIASES_FILE } from './packs/pack-file.ts';
+import { PATCHES_FILE, readFsRoots } from './patches/patch-table.ts';
+import { TURNS_FILE } from './turns/turn-table.ts';
 import { readDoc } from './docs/doc-log.ts';
-import { readFsRoots } from './patches/patch-table.ts';
 import type { Writer } from './commit/writer.ts';
 
 const PAGE_RECORDS = 1024;

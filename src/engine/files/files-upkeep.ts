@@ -38,7 +38,7 @@ export class FilesUpkeep implements Upkeep {
   }
 
   async eraseBlob(hash: Hash): Promise<void> {
-    const { eraseBlob } = await import('./packs/erase-blob.ts');
+    const { eraseBlob } = await import('./collect/erase-blob.ts');
     await eraseBlob(this.#writer, hash);
   }
 

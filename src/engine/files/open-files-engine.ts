@@ -11,25 +11,21 @@ import { findCheckpoint } from './journal/checkpoint-file.ts';
 import { closeAll } from './disk/close-all.ts';
 import { createFiles } from './create-files.ts';
 import { FilesEngine } from './files-engine.ts';
-import type { ShelfSource } from './index/index-keeper.ts';
+import type { ShelfSource } from './index/shelf.ts';
 import { sqliteShelves } from './index/sqlite-shelves.ts';
 import { corrupt, toQuipuError } from './disk/io-error.ts';
-import {
-  DOCS_FILE,
-  FORMAT_FILE,
-  HEADS_FILE,
-  INDEX_FILE,
-  LOCK_FILE,
-  NOTE_FILE,
-  PACKS_FOLDER,
-  TURNS_FILE,
-  UNFINISHED_FILE,
-} from './names.ts';
+import { PACKS_FOLDER } from './packs/pack-file.ts';
+import { UNFINISHED_FILE } from './backup/restore-store.ts';
+import { NOTE_FILE } from './backup/backup-note.ts';
+import { DOCS_FILE } from './docs/doc-log.ts';
+import { HEADS_FILE } from './heads/head-table.ts';
+import { TURNS_FILE } from './turns/turn-table.ts';
+import { INDEX_FILE } from './index/store-index.ts';
+import { describeOwner, LOCK_FILE, OWNER_FILE } from './disk/owner-note.ts';
+import { FORMAT_FILE, FROM_BACKUP } from './journal/read-format.ts';
 import { makeFolder } from './disk/make-folder.ts';
 import { nodeIo } from './disk/node-io.ts';
 import { openWriter } from './open-writer.ts';
-import { OWNER_FILE, describeOwner } from './owner/owner-note.ts';
-import { FROM_BACKUP } from './read-format.ts';
 import { StoreFiles } from './disk/store-files.ts';
 import { SyncFailure, syncFolder } from './disk/file-handles.ts';
 

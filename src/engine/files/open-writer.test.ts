@@ -4,8 +4,7 @@ import { MemoryIo } from '../../testing/disk/memory-io.ts';
 import { MapShelf } from '../../testing/map-shelf.ts';
 import { mapShelves } from '../../testing/map-shelves.ts';
 import type { Engine } from '../engine.ts';
-import type { ShelfSource } from './index/index-keeper.ts';
-import type { Shelf } from './index/shelf.ts';
+import type { Shelf, ShelfSource } from './index/shelf.ts';
 import { openFilesEngine } from './open-files-engine.ts';
 
 const BATCHES = 3;

@@ -1,36 +1,37 @@
 import { NOTHING_COLLECTED } from '../../format/collected-map.ts';
 import { frameSaltOf } from '../../format/format-file.ts';
-import { MARK_BYTES, decodeMark } from '../../format/journal-frame.ts';
-import type { JournalWrite } from '../../format/journal-frame.ts';
+import { decodeMark, MARK_BYTES } from '../../format/journal-frame.ts';
 import type { IoFile, IoLock } from '../io.ts';
-import { Reserve } from './commit/reserve.ts';
 import { Writer } from './commit/writer.ts';
-import { Core } from './core.ts';
+import { Core } from './core/core.ts';
+import { IndexKeeper } from './core/index-keeper.ts';
+import { assertKinds, fileLengths, replayWrite } from './core/truths.ts';
 import { makeMissing } from './create-files.ts';
 import { closeAll } from './disk/close-all.ts';
 import { corrupt, ifRoom, unlessCorrupt } from './disk/io-error.ts';
 import type { StoreFiles } from './disk/store-files.ts';
-import { IndexKeeper } from './index/index-keeper.ts';
-import type { ShelfSource } from './index/index-keeper.ts';
-import { indexPackItem, indexWrite } from './index/index-writes.ts';
+import type { ShelfSource } from './index/shelf.ts';
 import {
+  type Checkpoint,
   mustFindCheckpoint,
   secureCheckpoint,
   writeCheckpoint,
 } from './journal/checkpoint-file.ts';
-import type { Checkpoint } from './journal/checkpoint-file.ts';
-import { Journal, SEGMENTS, leaveMark } from './journal/journal.ts';
-import type { JournalOptions } from './journal/journal.ts';
+import { Journal, type JournalOptions, leaveMark, SEGMENTS } from './journal/journal.ts';
+import { readFormat } from './journal/read-format.ts';
 import { MARK_FILE, secureLastFrame } from './journal/read-journal.ts';
-import { cutToTails, readFramesAfter, replayJournal, startOf } from './journal/replay.ts';
-import type { Replayed } from './journal/replay.ts';
-import { packFile, packNumber } from './names.ts';
+import { Reserve } from './journal/reserve.ts';
 import { findAbandoned, sealAbandoned } from './open-turns/abandoned-turns.ts';
 import { ErasedBlobs } from './packs/erased-blobs.ts';
+import { packFile } from './packs/pack-file.ts';
 import { listPacks } from './packs/rebuild-packs.ts';
-import { scanPack } from './packs/scan-pack.ts';
-import { readFormat } from './read-format.ts';
-import { checkFiles, fileLengths } from './recovery/file-lengths.ts';
+import {
+  cutToTails,
+  readFramesAfter,
+  replayJournal,
+  type Replayed,
+  startOf,
+} from './recovery/replay.ts';
 import { readCollected } from './turns/collected-turns.ts';
 import { TypeTable } from './turns/type-table.ts';
 
@@ -61,7 +62,7 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const opening = await replay(files);
   const { before, replayed } = opening;
   if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(replayed.tails));
-  await checkFiles(files);
+  await assertKinds(files);
   const { tails, seq } = replayed;
   const types = await TypeTable.load(files, tails.typesBytes);
   const place = before.body.journal;
@@ -189,10 +190,7 @@ async function catchUpIndex(catchUp: CatchUp): Promise<void> {
   core.seq = covered;
   try {
     await readFramesAfter(files, before, covered, async (frame, writes) => {
-      for (const write of writes) {
-        if (write.kind === 'extent') await indexExtent(files, core, write);
-        else indexWrite(core.index, write);
-      }
+      for (const write of writes) await replayWrite({ files, index: core.index }, write);
       core.seq = frame;
       core.index.maybeFlush();
     });
@@ -200,26 +198,6 @@ async function catchUpIndex(catchUp: CatchUp): Promise<void> {
   } catch (error) {
     core.seq = replayed.seq;
     if (!(await keeper.mend(error))) throw error;
-  }
-}
-
-async function indexExtent(
-  files: StoreFiles,
-  core: Core,
-  { path, offset, length }: JournalWrite & { kind: 'extent' },
-): Promise<void> {
-  const pack = packNumber(path);
-  if (pack === undefined) return;
-  let at = offset;
-  while (at < offset + length) {
-    const piece = await files.read(path, at, Math.min(4 * 1024 * 1024, offset + length - at));
-    const start = at;
-    for (const item of scanPack(piece, at)) {
-      indexPackItem(core.index, pack, item);
-      if (item.kind === 'header') at += 32;
-      if (item.kind === 'blob') at = item.offset + item.bytes;
-    }
-    if (at === start) return;
   }
 }
 

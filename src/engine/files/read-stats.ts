@@ -1,5 +1,5 @@
 import type { EngineStats } from '../engine.ts';
-import type { Core } from './core.ts';
+import type { Core } from './core/core.ts';
 
 export async function readStats(
   core: Core,

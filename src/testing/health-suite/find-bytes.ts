@@ -1,5 +1,5 @@
 import { compress, decompress } from '../../base/compress.ts';
-import { scanPack } from '../../engine/files/packs/scan-pack.ts';
+import { scanPack } from '../../engine/files/packs/pack-file.ts';
 import { BlobCodec } from '../../format/blob-record.ts';
 import { LARGE_BLOB_BYTES } from '../../format/chunker.ts';
 

@@ -1,31 +1,24 @@
-import { OWNER_FILE, describeOwner } from '../owner/owner-note.ts';
+import { describeOwner, LOCK_FILE, OWNER_FILE } from '../disk/owner-note.ts';
 import { relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
 import type { IoLock } from '../../io.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';
 import { makeFolder } from '../disk/make-folder.ts';
-import {
-  FOLDERS,
-  FORMAT_FILE,
-  INDEX_FILE,
-  LOCK_FILE,
-  NOTE_FILE,
-  packFile,
-  packNumber,
-  PACKS_FOLDER,
-} from '../names.ts';
-import { readFormat } from '../read-format.ts';
-import { fileLengths } from '../recovery/file-lengths.ts';
-import { StoreFiles } from '../disk/store-files.ts';
-import { syncFolder } from '../disk/file-handles.ts';
+import { fileLengths, FOLDERS } from '../core/truths.ts';
+import { packFile, packNumber, PACKS_FOLDER } from '../packs/pack-file.ts';
 import {
   type BackupNote,
   type BackupState,
+  NOTE_FILE,
   readNote,
   sameTails,
   writeNote,
 } from './backup-note.ts';
-import type { Visible } from './copy-sink.ts';
+import { INDEX_FILE } from '../index/store-index.ts';
+import { FORMAT_FILE, readFormat } from '../journal/read-format.ts';
+import { StoreFiles } from '../disk/store-files.ts';
+import { syncFolder } from '../disk/file-handles.ts';
+import type { Visible } from '../truth/copy-sink.ts';
 import { settle } from './settle.ts';
 
 // The folder of a backup, which is checked before anything in it is touched.

@@ -2,22 +2,19 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { parseCanonicalLine } from '../../../format/canonical-line.ts';
-import type { Tails } from '../commit/tails.ts';
-import { syncFile, syncFolder, writeFully } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { NOTE_FILE } from '../names.ts';
+import { syncFile, syncFolder, writeFully } from '../disk/file-handles.ts';
+import type { CopiedPack } from '../truth/copy.ts';
+import type { Tails } from '../truth/tails.ts';
+
+/** Only a backup has this file. */
+export const NOTE_FILE = 'backup.json';
 
 // backup.json tells which store a folder holds, and how much of it: one line of canonical JSON with a checksum,
 // replaced by a rename. The file is only a note. FORMAT and the checkpoint decide whether the folder can be opened.
 // A note that is behind them costs time, never content.
 
 const NOTE_BYTES_MAX = 16 * 1024 * 1024;
-
-/** A pack that no longer grows, whole and durable in the copy. */
-export interface CopiedPack {
-  readonly number: number;
-  readonly length: number;
-}
 
 /** One state of the store, as the copy has it. */
 export interface BackupState {

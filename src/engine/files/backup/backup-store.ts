@@ -12,8 +12,8 @@ import {
   openBackupFolder,
   visibleLengths,
 } from './backup-folder.ts';
-import { BackupRun } from './backup-run.ts';
-import { CopySink } from './copy-sink.ts';
+import { copyStore } from './copy-store.ts';
+import { CopySink } from '../truth/copy-sink.ts';
 import { finishAtOnce, finishNew } from './finish-backup.ts';
 import { RedoFrame, RedoFull } from '../journal/redo-frame.ts';
 
@@ -57,10 +57,10 @@ async function backUp(
   if (folder.base !== undefined) {
     const redo = await RedoFrame.create(folder.files, redoBytes);
     try {
-      const sink = new CopySink(folder.files, redo, await visibleLengths(folder));
-      const run = new BackupRun(writer, folder, sink, progress);
-      await finishAtOnce(writer, folder, { sink, redo, state: await copyIntact(run) });
-      return run.report();
+      const into = new CopySink(folder.files, redo, await visibleLengths(folder));
+      const { state, report } = await copyIntact({ writer, folder, into, progress });
+      await finishAtOnce(writer, folder, { sink: into, redo, state });
+      return report;
     } catch (error) {
       if (!(error instanceof RedoFull)) throw error;
     } finally {
@@ -68,16 +68,16 @@ async function backUp(
     }
   }
   await makeUnfinished(folder);
-  const sink = new CopySink(folder.files);
-  const run = new BackupRun(writer, folder, sink, progress);
-  await finishNew(writer, folder, { sink, state: await copyIntact(run) });
-  return run.report();
+  const into = new CopySink(folder.files);
+  const { state, report } = await copyIntact({ writer, folder, into, progress });
+  await finishNew(writer, folder, { sink: into, state });
+  return report;
 }
 
 /** The damage is in the store: the folder was checked before. */
-async function copyIntact(run: BackupRun): Promise<Awaited<ReturnType<BackupRun['copy']>>> {
+async function copyIntact(run: Parameters<typeof copyStore>[0]): ReturnType<typeof copyStore> {
   try {
-    return await run.copy();
+    return await copyStore(run);
   } catch (error) {
     throw isQuipuError(error, 'CORRUPT') ? cannotCopy(error) : error;
   }

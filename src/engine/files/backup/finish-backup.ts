@@ -1,18 +1,16 @@
 import { encodeFormatFile } from '../../../format/format-file.ts';
-import type { Checkpoint } from '../journal/checkpoint-file.ts';
-import { CHECKPOINT_FILES, writeCheckpoint } from '../journal/checkpoint-file.ts';
+import { type Checkpoint, CHECKPOINT_FILES, writeCheckpoint } from '../journal/checkpoint-file.ts';
 import { SEGMENTS } from '../journal/journal.ts';
-import { FOLDERS, FORMAT_FILE } from '../names.ts';
-import { readFormat } from '../read-format.ts';
+import { fileLengths, FOLDERS } from '../core/truths.ts';
+import { FORMAT_FILE, readFormat } from '../journal/read-format.ts';
 import { MARK_FILE } from '../journal/read-journal.ts';
-import { fileLengths } from '../recovery/file-lengths.ts';
-import { cutToTails, replayJournal } from '../journal/replay.ts';
+import { cutToTails, replayJournal } from '../recovery/replay.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { syncFolder } from '../disk/file-handles.ts';
 import type { Writer } from '../commit/writer.ts';
 import type { BackupFolder } from './backup-folder.ts';
 import { type BackupState, replaceFile, sameTails, writeNote } from './backup-note.ts';
-import type { CopySink } from './copy-sink.ts';
+import type { CopySink } from '../truth/copy-sink.ts';
 import { REDO_PLACE, type RedoFrame } from '../journal/redo-frame.ts';
 import { closeCleanly, JOURNAL_START } from './settle.ts';
 

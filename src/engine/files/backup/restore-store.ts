@@ -1,55 +1,38 @@
-import { describeOwner } from '../owner/owner-note.ts';
+import { describeOwner, LOCK_FILE } from '../disk/owner-note.ts';
 import { encodeFormatFile, frameSaltOf } from '../../../format/format-file.ts';
 import { resolve } from 'node:path';
 import { invalid, isQuipuError, QuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
-import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
 import type { Progress } from '../../progress.ts';
 import type { Io, IoLock } from '../../io.ts';
 import type { BackupReport } from '../../upkeep.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';
-import { readCollected } from '../turns/collected-turns.ts';
-import { readErased } from '../packs/erased-blobs.ts';
 import { makeFolder } from '../disk/make-folder.ts';
 import { corrupt, toQuipuError } from '../disk/io-error.ts';
-import {
-  COLLECTED_FILE,
-  ERASED_FILE,
-  EXTENTS_FOLDER,
-  extentsFile,
-  FOLDERS,
-  FORMAT_FILE,
-  LOCK_FILE,
-  NOTE_FILE,
-  OPEN_FOLDER,
-  openTurnFile,
-  packFile,
-  TURNS_FILE,
-  UNFINISHED_FILE,
-} from '../names.ts';
-import { readAbandoned } from '../open-turns/open-turn-file.ts';
+import { FOLDERS, TRUTHS } from '../core/truths.ts';
+import { EXTENTS_FOLDER } from '../logs/line-log.ts';
+import { packFile } from '../packs/pack-file.ts';
+import { OPEN_FOLDER } from '../open-turns/open-turn-file.ts';
+import { type BackupNote, NOTE_FILE, readNote, replaceFile, sameTails } from './backup-note.ts';
+import { ERASED_FILE } from '../packs/erased-blobs.ts';
+import { COLLECTED_FILE } from '../turns/collected-turns.ts';
+import { FORMAT_FILE, readFormat } from '../journal/read-format.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import { readLogState } from '../logs/line-log.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
-import { readFormat } from '../read-format.ts';
 import { assertApart, isAsGoodAsEmpty } from './backup-folder.ts';
-import { type BackupNote, readNote, replaceFile, sameTails } from './backup-note.ts';
-import { copyDocs, copyPublished, type Published } from '../docs/copy-docs.ts';
-import { copyHeads } from '../heads/copy-heads.ts';
-import type { CopyJob } from './copy-job.ts';
-import { copyLog, listLogs } from '../logs/copy-logs.ts';
-import { copyPack, listSpans } from '../packs/copy-packs.ts';
-import { CopySink } from './copy-sink.ts';
-import { copySmall } from './copy-small.ts';
-import { copyTables } from './copy-tables.ts';
+import type { CopyJob } from '../truth/copy.ts';
+import { can } from '../truth/truth.ts';
+import { listLogs } from '../logs/copy-logs.ts';
+import { CopySink } from '../truth/copy-sink.ts';
 import { layJournal } from './finish-backup.ts';
 import { settle } from './settle.ts';
 
 // A restore turns a backup into a store again. Every record is checked while it is copied, so a damaged backup is
 // refused with the place of the damage. FORMAT comes last, so an unfinished restore cannot be opened.
 
+/** Marks a folder in which a restore did not finish. */
+export const UNFINISHED_FILE = 'restore.unfinished';
 const MARKER_TEXT =
   'A restore began here and did not finish. Delete this folder and begin again.\n';
 
@@ -114,29 +97,33 @@ async function restore(
   }
 }
 
-async function copyAll(job: CopyJob, { body }: Checkpoint): Promise<void> {
-  const { from } = job;
-  const { tails } = body;
-  for (const span of await listSpans(from, tails, new Map())) await copyPack(job, span, 0);
-  const holes = await copyTables(job, undefined, tails);
-  await copyOpenTurns(job, holes);
-  await copyHeads(job, 0, tails.nextContext);
-  const published: Published = new Map();
-  await copyDocs(job, { start: 0, end: tails.docsBytes }, published);
-  const take = (write: JournalWrite): Promise<void> => job.into.take(write);
-  for await (const name of listLogs(from)) {
-    const state = await readLogState(from, name);
-    if (state === undefined) throw corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
-    await copyLog({ from, take }, name, 0);
-    published.delete(name);
-  }
-  for (const [name, place] of published) {
-    if (place !== undefined) await copyPublished(job, name, place);
-  }
-  for await (const _ of readErased(from)) continue;
-  await copySmall(job, ERASED_FILE, false);
-  await readCollected(from);
-  await copySmall(job, COLLECTED_FILE, false);
+async function copyAll(
+  { from, into, progress }: Pick<CopyJob, 'from' | 'into' | 'progress'>,
+  { body }: Checkpoint,
+): Promise<void> {
+  const names = await from.io.list(from.pathOf(OPEN_FOLDER));
+  const job: CopyJob = {
+    from,
+    into,
+    progress,
+    phase: 'noted',
+    tails: body.tails,
+    copied: {
+      tails: undefined,
+      packs: new Map(),
+      holes: new Set(),
+      published: new Map(),
+      logs: new Set(),
+      erased: 0,
+    },
+    trusted: false,
+    knownHeads: 0,
+    openTurns: new Set(names.map(Number)),
+    between: (work) => work(),
+    hasLog: async () => true,
+    onClosed: async () => undefined,
+  };
+  for (const { copy } of TRUTHS) if (can(copy)) await copy(job);
 }
 
 /** Counts files that nothing else names, unless the backup was written to since. */
@@ -166,19 +153,6 @@ async function assertComplete(
 async function assertSize(files: StoreFiles, name: string, bytes: number): Promise<void> {
   const size = await files.size(name);
   if (size !== bytes) throw corrupt(name, size, `the file should have ${bytes} bytes`);
-}
-
-/** Every empty slot belongs to a turn whose text is in its own file. */
-async function copyOpenTurns({ from, into }: CopyJob, holes: readonly number[]): Promise<void> {
-  const open = new Set((await from.io.list(from.pathOf(OPEN_FOLDER))).map(Number));
-  for (const hole of holes) {
-    if (open.has(hole)) continue;
-    throw corrupt(TURNS_FILE, hole * TURN_RECORD_BYTES, `the record of turn ${hole} is gone`);
-  }
-  for (const turn of open) {
-    const { fileBytes } = await readAbandoned(from, turn);
-    await into.replace(openTurnFile(turn), await from.read(openTurnFile(turn), 0, fileBytes));
-  }
 }
 
 async function assertBackup(files: StoreFiles): Promise<void> {

@@ -4,8 +4,8 @@ import {
   readCheckpoint,
   writeCheckpoint,
 } from '../journal/checkpoint-file.ts';
-import { fileLengths } from '../recovery/file-lengths.ts';
-import { cutToTails, replayJournal } from '../journal/replay.ts';
+import { fileLengths } from '../core/truths.ts';
+import { cutToTails, replayJournal } from '../recovery/replay.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { type BackupNote, sameTails } from './backup-note.ts';
 

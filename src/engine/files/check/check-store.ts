@@ -1,26 +1,15 @@
 import type { CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
-import { ShelfDamaged } from '../index/shelf.ts';
-import { toQuipuError } from '../disk/io-error.ts';
-import { PACKS_FOLDER } from '../names.ts';
-import { fileLengths } from '../recovery/file-lengths.ts';
-import { SyncFailure } from '../disk/file-handles.ts';
 import type { Writer } from '../commit/writer.ts';
-import { BlobVerdicts, type Check, takeSnapshot } from './check.ts';
-import { checkAliases } from '../packs/check-aliases.ts';
-import { checkChunkLists } from '../packs/check-chunk-lists.ts';
-import { checkDocs } from '../docs/check-docs.ts';
-import { checkCollected, checkErased, checkHeaders, checkTypes } from './check-single-files.ts';
-import { checkHeads } from '../heads/check-heads.ts';
-import { checkJournal } from '../journal/check-journal.ts';
-import { checkLogs } from '../logs/check-logs.ts';
-import { checkOpenTurns } from '../open-turns/check-open-turns.ts';
-import { checkPacks } from '../packs/check-packs.ts';
-import { checkPatches } from '../patches/check-patches.ts';
-import { checkTurns } from '../turns/check-turns.ts';
-import { Findings, type Found, staleIndex } from './findings.ts';
-import { Quarantine } from './quarantine.ts';
-import { repair } from './repair.ts';
-import { walkFolder } from '../disk/walk-folder.ts';
+import { fileLengths, headerOf, OWN_FILES, TRUTHS } from '../core/truths.ts';
+import { toQuipuError } from '../disk/io-error.ts';
+import { SyncFailure } from '../disk/file-handles.ts';
+import { ShelfDamaged } from '../index/shelf.ts';
+import { packFile, packNumber } from '../packs/pack-file.ts';
+import { listPacks } from '../packs/rebuild-packs.ts';
+import { BlobVerdicts, type Check, NO_TURNS, takeSnapshot } from '../truth/check.ts';
+import { Findings, type Found, staleIndex } from '../truth/findings.ts';
+import { Quarantine } from '../truth/quarantine.ts';
+import { can } from '../truth/truth.ts';
 
 /**
  * Reads the whole store beside readers and writers, and reports what is wrong with it. With `repair` the report
@@ -75,32 +64,64 @@ async function checkAll(writer: Writer, findings: Findings): Promise<void> {
   const { core } = writer;
   const snapshot = takeSnapshot(writer);
   const blobs = new BlobVerdicts();
-  const check: Check = { writer, core, files: core.files, findings, snapshot, blobs };
+  const { files } = core;
+  const check: Check = { writer, core, files, findings, snapshot, blobs, turns: NO_TURNS };
   findings.expectBytes(await expectedBytes(check));
-  await checkJournal(check);
   await checkHeaders(check);
-  await checkTypes(check);
-  await checkCollected(check);
-  await checkErased(check);
-  // Blobs are checked before everything that refers to them.
-  const lists = await checkPacks(check);
-  await checkChunkLists(check, lists);
-  const links = await checkTurns(check);
-  await checkOpenTurns(check);
-  await checkHeads(check, links);
-  await checkPatches(check);
-  await checkAliases(check);
-  await checkDocs(check);
-  await checkLogs(check);
+  for (const truth of TRUTHS) await truth.check(check);
+}
+
+async function checkHeaders({ files, findings }: Check): Promise<void> {
+  for (const { name: file, header } of OWN_FILES) {
+    if (header === undefined) continue;
+    const right = headerOf(header);
+    const { length } = right;
+    if (Buffer.compare(right, await files.read(file, 0, length)) === 0) continue;
+    const what = 'the header of the file is damaged';
+    findings.add({ what, file, offset: 0, length, severity: 'stale', remedy: 'header' });
+  }
 }
 
 async function expectedBytes({ files, snapshot }: Check): Promise<number> {
   let bytes = 0;
   for (const [name, length] of fileLengths(snapshot.tails)) {
-    if (!name.startsWith(`${PACKS_FOLDER}/pack-`)) bytes += length;
+    if (packNumber(name) === undefined) bytes += length;
   }
-  for await (const path of walkFolder(files, PACKS_FOLDER)) {
-    if (path.endsWith('.pack')) bytes += await files.size(path);
-  }
+  for (const number of await listPacks(files)) bytes += await files.size(packFile(number));
   return bytes;
+}
+
+/**
+ * Sets damaged bytes aside and rebuilds what can be rebuilt. Nothing is deleted. A file that will be written is set
+ * aside before, because someone may have written to it on purpose.
+ */
+async function repair(
+  writer: Writer,
+  found: readonly Found[],
+  quarantine: Quarantine,
+): Promise<void> {
+  const written = found.filter(({ severity, remedy }) => {
+    const anew = remedy !== undefined && remedy !== 'index' && remedy !== 'journal';
+    return severity === 'lost' || anew;
+  });
+  await quarantine.setAside(written, Date.now());
+  await mendHeaders(writer, found);
+  const mend = { writer, found, quarantine };
+  const menders = TRUTHS.map((truth) => truth.mend).filter(can);
+  for (const { after, run } of menders) if (after === 'nothing') await run(mend);
+  // The index is rebuilt only when it is wrong: a rebuild from damaged files finds less than an older index has.
+  const outdated =
+    found.some(({ remedy }) => remedy === 'head') && writer.core.damage.places.length > 0;
+  if (outdated || found.some(({ remedy }) => remedy === 'index')) await writer.reindex();
+  for (const { after, run } of menders) if (after === 'index') await run(mend);
+}
+
+/** Rewrites headers, which never change. */
+async function mendHeaders(writer: Writer, found: readonly Found[]): Promise<void> {
+  for (const { file: path, remedy } of found) {
+    const header = OWN_FILES.find(({ name }) => name === path)?.header;
+    if (remedy !== 'header' || header === undefined) continue;
+    const data = headerOf(header);
+    await writer.exclusively(() => writer.storeWrites([{ kind: 'bytes', path, offset: 0, data }]));
+  }
 }

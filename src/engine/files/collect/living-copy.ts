@@ -2,10 +2,9 @@ import { isQuipuError } from '../../../base/errors.ts';
 import { BLOB_HEADER_BYTES, BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { BulkLease } from '../packs/bulk-packs.ts';
-import { packFile } from '../names.ts';
+import { packFile, type PackItem } from '../packs/pack-file.ts';
 import { closePack, PACK_BYTES } from '../packs/encode-packs.ts';
 import type { ChunkPlace } from '../../plan/prepared-batch.ts';
-import type { PackItem } from '../packs/scan-pack.ts';
 import type { Writer } from '../commit/writer.ts';
 import type { GiveWay } from './give-way.ts';
 

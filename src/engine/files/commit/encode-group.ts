@@ -1,64 +1,35 @@
+import { encodePatchRecord, PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
+import { encodeTypeLine } from '../../../format/type-line.ts';
+import type { DocWritten, EncodedGroup } from '../core/encoded-group.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { ALIAS_RECORD_BYTES, encodeAliasRecord } from '../../../format/alias-record.ts';
-import { encodeCollectedMap } from '../../../format/collected-map.ts';
-import type { CollectedMap } from '../../../format/collected-map.ts';
+import { type CollectedMap, encodeCollectedMap } from '../../../format/collected-map.ts';
 import { encodeDocDifference } from '../../../format/doc-difference.ts';
-import { encodeDocRecord } from '../../../format/doc-record.ts';
-import type { DocRecord } from '../../../format/doc-record.ts';
+import { type DocRecord, encodeDocRecord } from '../../../format/doc-record.ts';
 import { encodeErasedRecord } from '../../../format/erased-record.ts';
 import { HEAD_RECORD_BYTES, encodeHeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
 import { encodeDelta } from '../../../format/open-turn.ts';
-import { PATCH_RECORD_BYTES, encodePatchRecord } from '../../../format/patch-record.ts';
-import { TURN_RECORD_BYTES, encodeTurnRecord } from '../../../format/turn-record.ts';
-import { encodeTypeLine } from '../../../format/type-line.ts';
-import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
+import { encodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
+import { ERASED_FILE, type ErasedBlobs } from '../packs/erased-blobs.ts';
+import { extentsFile } from '../logs/line-log.ts';
+import { ALIASES_FILE } from '../packs/pack-file.ts';
+import { openFileBytes, openTurnFile } from '../open-turns/open-turn-file.ts';
+import { contextDoc, DOCS_FILE } from '../docs/doc-log.ts';
+import { PATCHES_FILE } from '../patches/patch-table.ts';
+import { HEADS_FILE } from '../heads/head-table.ts';
+import { TYPES_FILE } from '../turns/type-table.ts';
+import { COLLECTED_FILE } from '../turns/collected-turns.ts';
+import { TURNS_FILE } from '../turns/turn-table.ts';
 import type { DocBase, DocBases } from '../docs/doc-bases.ts';
-import type { DocPlace } from '../docs/doc-log.ts';
-import {
-  ALIASES_FILE,
-  COLLECTED_FILE,
-  DOCS_FILE,
-  ERASED_FILE,
-  HEADS_FILE,
-  PATCHES_FILE,
-  TURNS_FILE,
-  TYPES_FILE,
-  extentsFile,
-  openTurnFile,
-} from '../names.ts';
-import { openFileBytes } from '../open-turns/open-turn-file.ts';
+import { type Tails } from '../truth/tails.ts';
+import { advanceTails } from '../core/truths.ts';
+import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
 import { encodePacks } from '../packs/encode-packs.ts';
-import type { BlobPlaced } from '../packs/encode-packs.ts';
-import type { ErasedBlobs } from '../packs/erased-blobs.ts';
-import { advanceTails } from './tails.ts';
-import type { Tails } from './tails.ts';
-
-/** The encoded form of a group: its bytes and their places. */
-export interface EncodedGroup {
-  readonly writes: readonly JournalWrite[];
-  readonly tails: Tails;
-  readonly blobs: readonly BlobPlaced[];
-  readonly docs: readonly DocWritten[];
-  /** The map of collected turns, when the group adds some. */
-  readonly collected: CollectedMap | undefined;
-}
-
-interface DocWritten {
-  readonly name: string;
-  readonly place: DocPlace;
-  /** The base that the next version may be written against. */
-  readonly base: DocBase | undefined;
-}
-
-/** Documents that the engine keeps for contexts. Users cannot name them. */
-export function contextDoc(context: number): string {
-  return `contexts/${context}`;
-}
 
 /** The stored state that a group may add to. */
 interface Kept {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Core } from '../core.ts';
+import type { Core } from '../core/core.ts';
 import { Squeezer } from '../squeeze/squeezer.ts';
 import type { Submission } from './commit-queue.ts';
 import { Pipeline, type PipelineParts } from './pipeline.ts';

@@ -1,23 +1,19 @@
 import { QuipuError, storeClosed } from '../../../base/errors.ts';
-import { encodeFrame } from '../../../format/journal-frame.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
+import { encodeFrame, type JournalWrite } from '../../../format/journal-frame.ts';
 import type { Committed } from '../../batch.ts';
 import type { IoFile } from '../../io.ts';
-import { NotInMemory } from '../../plan/draft.ts';
-import type { Draft } from '../../plan/draft.ts';
+import { type Draft, NotInMemory } from '../../plan/draft.ts';
 import { planBatch } from '../../plan/plan-batch.ts';
 import type { ChangeListeners, Planned } from '../../plan/report.ts';
-import type { Core } from '../core.ts';
-import type { IndexKeeper } from '../index/index-keeper.ts';
+import type { Core } from '../core/core.ts';
+import type { IndexKeeper } from '../core/index-keeper.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';
 import type { Checkpointer } from '../journal/checkpointer.ts';
-import { leaveMark } from '../journal/journal.ts';
-import type { Journal } from '../journal/journal.ts';
+import { type Journal, leaveMark } from '../journal/journal.ts';
 import type { Squeezer } from '../squeeze/squeezer.ts';
-import { CommitQueue, GROUP_BATCHES_MAX, WaitingCommit } from './commit-queue.ts';
-import type { Submission } from './commit-queue.ts';
+import { CommitQueue, GROUP_BATCHES_MAX, type Submission, WaitingCommit } from './commit-queue.ts';
 import { encodeGroup } from './encode-group.ts';
-import type { Reserve } from './reserve.ts';
+import type { Reserve } from '../journal/reserve.ts';
 
 // The way of a commit, in one direction:
 //

@@ -7,19 +7,19 @@ import { BlobIntake, type Prepared } from '../packs/blob-intake.ts';
 import { HeldBlobs } from '../packs/held-blobs.ts';
 import { BulkPacks } from '../packs/bulk-packs.ts';
 import { ChangeListeners } from '../../plan/report.ts';
-import type { Age } from '../collect/ages.ts';
+import type { Age } from '../journal/ages.ts';
 import { Checkpointer } from '../journal/checkpointer.ts';
 import { closeAll } from '../disk/close-all.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';
-import type { Core } from '../core.ts';
-import type { IndexKeeper } from '../index/index-keeper.ts';
+import type { Core } from '../core/core.ts';
+import type { IndexKeeper } from '../core/index-keeper.ts';
 import { ifRoom } from '../disk/io-error.ts';
 import type { Journal } from '../journal/journal.ts';
 import { Pipeline } from './pipeline.ts';
-import type { Reserve } from './reserve.ts';
-import { advanceTails } from './tails.ts';
+import type { Reserve } from '../journal/reserve.ts';
+import { advanceTails } from '../core/truths.ts';
 import { Squeezer } from '../squeeze/squeezer.ts';
-import { UpkeepLock } from '../owner/upkeep-lock.ts';
+import { UpkeepLock } from './upkeep-lock.ts';
 
 // The one door to everything that changes a store: commits, puts of blobs, and upkeep. A commit is prepared here and
 // then takes its way through `Pipeline`.

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import type { Io, IoFile, IoLock } from '../../io.ts';
-import { takeOwnerLock } from '../owner/owner-lock.ts';
+import { takeOwnerLock } from './owner-lock.ts';
 
 /**
  * Up to this size a read is made on the calling thread. A pread of cached bytes takes about

@@ -3,7 +3,8 @@ import { HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import type { Io } from '../../io.ts';
-import { HEADS_FILE, TURNS_FILE } from '../names.ts';
+import { HEADS_FILE } from '../heads/head-table.ts';
+import { TURNS_FILE } from '../turns/turn-table.ts';
 import { StoreFiles } from './store-files.ts';
 
 function bytesAt(path: string, offset: number, text: string): JournalWrite {

@@ -3,11 +3,9 @@ import type { FormatFile } from '../../../format/format-file.ts';
 import { HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Io, IoFile } from '../../io.ts';
-import { HEADS_FILE } from '../names.ts';
-import { FileHandles, syncFile, syncFolder, writeFully } from './file-handles.ts';
-import type { OpenMode } from './file-handles.ts';
+import { FileHandles, type OpenMode, syncFile, syncFolder, writeFully } from './file-handles.ts';
 import { toQuipuError } from './io-error.ts';
-import { LateRecords, namesThrough, readThrough, sizeThrough } from './write-behind.ts';
+import { LATE_FILE, LateRecords, namesThrough, readThrough, sizeThrough } from './write-behind.ts';
 
 // The store's files as the rest of the engine sees them: by name relative to the store's folder.
 // Invariants
@@ -33,7 +31,7 @@ export class StoreFiles {
   readonly #dirtyFolders = new Set<string>();
   readonly #folders = new Set<string>();
   #waiting: readonly JournalWrite[] = [];
-  readonly #late: LateRecords = new LateRecords(HEADS_FILE, HEAD_RECORD_BYTES);
+  readonly #late: LateRecords = new LateRecords(LATE_FILE, HEAD_RECORD_BYTES);
   /** Counts the times that late records arrived here or reached their file. */
   #lateMoves = 0;
   #flushed: Promise<void> = Promise.resolve();
@@ -63,7 +61,7 @@ export class StoreFiles {
       const waiting = this.#waiting;
       const moves = this.#lateMoves;
       const got = await this.#readFile(name, into, position);
-      if (this.#lateMoves !== moves && name === HEADS_FILE) continue;
+      if (this.#lateMoves !== moves && name === LATE_FILE) continue;
       const unwritten = this.#unwritten(name, waiting);
       const filled =
         unwritten.length === 0 ? got : readThrough(unwritten, name, { into, position, got });
@@ -90,7 +88,7 @@ export class StoreFiles {
   }
 
   #unwritten(name: string, waiting: readonly JournalWrite[]): readonly JournalWrite[] {
-    if (name !== HEADS_FILE || this.#late.count === 0) return waiting;
+    if (name !== LATE_FILE || this.#late.count === 0) return waiting;
     return [...this.#late.writes(), ...waiting];
   }
 
@@ -163,7 +161,7 @@ export class StoreFiles {
     try {
       await this.#flushLate();
     } catch (error) {
-      throw toQuipuError(error, this.pathOf(HEADS_FILE));
+      throw toQuipuError(error, this.pathOf(LATE_FILE));
     }
     const names = [...this.#dirty];
     const folders = [...this.#dirtyFolders];

@@ -14,6 +14,9 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 
 type BytesWrite = JournalWrite & { readonly kind: 'bytes' };
 
+/** The file of heads, whose records are rewritten in place again and again. */
+export const LATE_FILE = 'turns/heads.tbl';
+
 /** Brings `into`, which holds `got` bytes of the file `name` from `position` on, up to date. */
 export function readThrough(
   waiting: readonly JournalWrite[],

@@ -3,12 +3,11 @@ import { isQuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { DocRecord } from '../../../format/doc-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
-import { DOCS_FILE } from '../names.ts';
+import { type DocPlace, DOCS_FILE, readDoc } from './doc-log.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { type DocPlace, readDoc } from './doc-log.ts';
-import type { Check } from '../check/check.ts';
-import { type Found, staleIndex } from '../check/findings.ts';
-import { type DocItem, walkDocs } from './walk-docs.ts';
+import type { Check } from '../truth/check.ts';
+import { type Found, staleIndex } from '../truth/findings.ts';
+import { type DocItem, type GoodDoc, walkDocs } from './walk-docs.ts';
 
 // Versions are checked per name, which needs the names in memory. So a long docs.log is read several times, each
 // time for a share of the names, by their checksum.
@@ -24,8 +23,6 @@ interface Newest {
   readonly removed: boolean;
   readonly published: boolean;
 }
-
-type GoodDoc = DocItem & { kind: 'doc' };
 
 export async function checkDocs(check: Check): Promise<void> {
   const { findings, snapshot, files } = check;

@@ -3,7 +3,7 @@ import { openStore, STORE } from '../../../../test/crash/open-store.ts';
 import { failure } from '../../../testing/engine-suite/fixture.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import type { Engine } from '../../engine.ts';
-import { DOCS_FILE } from '../names.ts';
+import { DOCS_FILE } from './doc-log.ts';
 
 const NAME = 'out/threads.json';
 

@@ -5,8 +5,14 @@ import {
 } from '../../../format/doc-difference.ts';
 import { decodeDocRecord, type DocRecord } from '../../../format/doc-record.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { DOCS_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+
+export const DOCS_FILE = 'docs/docs.log';
+
+/** Documents that the engine keeps for contexts. Users cannot name them. */
+export function contextDoc(context: number): string {
+  return `contexts/${context}`;
+}
 
 export interface DocPlace {
   readonly offset: number;

@@ -5,7 +5,7 @@ import {
   docRecordLength,
 } from '../../../format/doc-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
-import { DOCS_FILE } from '../names.ts';
+import { DOCS_FILE } from './doc-log.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
 const PIECE_BYTES = 1024 * 1024;
@@ -19,22 +19,29 @@ export type DocItem =
       readonly record: DocRecord;
       readonly offset: number;
       readonly length: number;
+      /** Valid until the next item. */
+      readonly bytes: Uint8Array;
     }
   | { readonly kind: 'bad'; readonly offset: number; readonly length: number };
 
+export type GoodDoc = DocItem & { kind: 'doc' };
+
 /** Walks every record of docs.log up to `end`. After a bad record it continues at the next readable one. */
-export async function* walkDocs(files: StoreFiles, end: number): AsyncGenerator<DocItem> {
+export async function* walkDocs(
+  files: StoreFiles,
+  end: number,
+  start: number = OPEN_FILE_HEADER_BYTES,
+): AsyncGenerator<DocItem> {
   let pieceBytes = PIECE_BYTES;
-  let offset = OPEN_FILE_HEADER_BYTES;
+  let offset = start;
   while (offset < end) {
     const piece = await files.read(DOCS_FILE, offset, Math.min(pieceBytes, end - offset));
-    let at = 0;
-    for (let item = docAt(piece, at, offset); item !== undefined; item = docAt(piece, at, offset)) {
+    const from = offset;
+    for (const item of docsIn(piece, from)) {
       yield item;
-      at += item.length;
+      offset = item.offset + item.length;
     }
-    offset += at;
-    if (at > 0) continue;
+    if (offset > from) continue;
     const length = docRecordLength(piece.subarray(0, DOC_HEADER_BYTES)) ?? 0;
     if (length > pieceBytes && length <= Math.min(end - offset, RECORD_BYTES_MAX)) {
       // One document is larger than the piece, so the walk reads a larger piece.
@@ -48,15 +55,17 @@ export async function* walkDocs(files: StoreFiles, end: number): AsyncGenerator<
   }
 }
 
-function docAt(
-  piece: Uint8Array,
-  at: number,
-  offset: number,
-): (DocItem & { kind: 'doc' }) | undefined {
-  const length = docRecordLength(piece.subarray(at, at + DOC_HEADER_BYTES));
-  if (length === undefined || at + length > piece.length) return undefined;
-  const record = decodeDocRecord(piece.subarray(at, at + length));
-  return record && { kind: 'doc', record, offset: offset + at, length };
+/** The whole records at the start of `piece`, which is at `offset` of docs.log. */
+export function* docsIn(piece: Uint8Array, offset: number): Generator<GoodDoc> {
+  for (let at = 0; at < piece.length;) {
+    const length = docRecordLength(piece.subarray(at, at + DOC_HEADER_BYTES));
+    if (length === undefined || at + length > piece.length) return;
+    const bytes = piece.subarray(at, at + length);
+    const record = decodeDocRecord(bytes);
+    if (record === undefined) return;
+    yield { kind: 'doc', record, offset: offset + at, length, bytes };
+    at += length;
+  }
 }
 
 async function nextDoc(files: StoreFiles, from: number, end: number): Promise<number> {

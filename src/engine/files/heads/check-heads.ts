@@ -3,15 +3,13 @@ import {
   HEAD_RECORD_BYTES,
   type HeadRecord,
 } from '../../../format/head-record.ts';
-import { HEADS_FILE } from '../names.ts';
-import type { Check } from '../check/check.ts';
-import { type Found, staleIndex } from '../check/findings.ts';
-import { eachRecord } from '../check/fixed-records.ts';
-import type { TurnLinks } from '../turns/turn-links.ts';
+import { HEADS_FILE } from './head-table.ts';
+import { type Check, eachRecord, type TurnVerdicts } from '../truth/check.ts';
+import { type Found, staleIndex } from '../truth/findings.ts';
 
 /** Checks every head against its record, its turns and the index. */
-export async function checkHeads(check: Check, links: TurnLinks): Promise<void> {
-  const { files, findings, writer, snapshot } = check;
+export async function checkHeads(check: Check): Promise<void> {
+  const { files, findings, writer, snapshot, turns: links } = check;
   const file = {
     file: HEADS_FILE,
     recordBytes: HEAD_RECORD_BYTES,
@@ -33,7 +31,7 @@ export async function checkHeads(check: Check, links: TurnLinks): Promise<void> 
 
 function problemOf(
   check: Check,
-  links: TurnLinks,
+  links: TurnVerdicts,
   bytes: Uint8Array,
   id: number,
 ): Found | undefined {
@@ -52,7 +50,7 @@ function problemOf(
 }
 
 /** Says what a repair can and cannot recover when the index does not know the context. */
-function restOf(links: TurnLinks, id: number): string {
+function restOf(links: TurnVerdicts, id: number): string {
   return links.newestIn(id) === 0
     ? 'it has no turn of its own to make it again from'
     : 'its turns can give it back, but not when it was made, nor what it was forked from: its first turn stands for both';
@@ -60,7 +58,7 @@ function restOf(links: TurnLinks, id: number): string {
 
 function wrongPlace(
   { core, snapshot }: Check,
-  links: TurnLinks,
+  links: TurnVerdicts,
   head: HeadRecord,
 ): string | undefined {
   const id = Number(head.id);
@@ -97,7 +95,7 @@ function wrongOpenTurn({ core }: Check, head: HeadRecord): string | undefined {
 
 function staleContext(
   { core, snapshot }: Check,
-  links: TurnLinks,
+  links: TurnVerdicts,
   head: HeadRecord,
 ): Found | undefined {
   const id = Number(head.id);

@@ -1,9 +1,8 @@
 import { decodeHeadRecord, HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import { decodeFileHeader } from '../../../format/file-header.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { HEADS_FILE } from '../names.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import { breathe, type CopyJob } from '../backup/copy-job.ts';
+import { HEADS_FILE } from './head-table.ts';
+import { breathe, type CopyJob } from '../truth/copy.ts';
 
 // Slots of heads.tbl change in place, and nothing records when: a removal does not move `updatedAt`. So the two
 // tables are compared, which takes less than a tenth of a second for a million contexts.
@@ -12,12 +11,11 @@ import { breathe, type CopyJob } from '../backup/copy-job.ts';
 const PIECE_SLOTS = 1024;
 const PIECES_PER_BREATH = 16;
 
-/** Copies every slot below `next` that the copy lacks. `known` slots may be compared. */
-export async function copyHeads(
-  { from, into, progress }: CopyJob,
-  known: number,
-  next: number,
-): Promise<void> {
+/** Copies every slot that the copy lacks. */
+export async function copyHeads(job: CopyJob): Promise<void> {
+  if (job.phase !== 'noted') return;
+  const { from, into, progress, knownHeads: known } = job;
+  const next = job.tails.nextContext;
   for (let at = 0; at < next; at += PIECE_SLOTS) {
     const count = Math.min(PIECE_SLOTS, next - at);
     const [offset, length] = [at * HEAD_RECORD_BYTES, count * HEAD_RECORD_BYTES];
@@ -34,18 +32,6 @@ export async function copyHeads(
     progress?.(at + count, next, HEADS_FILE);
     if ((at / PIECE_SLOTS) % PIECES_PER_BREATH === 0) await breathe();
   }
-}
-
-/** Reads and checks the slots as they are now. */
-export async function readHeads(
-  from: StoreFiles,
-  first: number,
-  next: number,
-): Promise<{ offset: number; data: Uint8Array }> {
-  const offset = first * HEAD_RECORD_BYTES;
-  const data = await from.read(HEADS_FILE, offset, (next - first) * HEAD_RECORD_BYTES);
-  for (let id = first; id < next; id += 1) assertSlot(slotOf(data, id - first), id);
-  return { offset, data };
 }
 
 interface Compared {

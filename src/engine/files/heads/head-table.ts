@@ -1,3 +1,4 @@
+import { LATE_FILE } from '../disk/write-behind.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import {
   decodeHeadRecord,
@@ -5,8 +6,11 @@ import {
   type HeadRecord,
 } from '../../../format/head-record.ts';
 import { corrupt, REPAIR } from '../disk/io-error.ts';
-import { HEADS_FILE, openTurnFile } from '../names.ts';
+import { openTurnFile } from '../open-turns/open-turn-file.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+
+/** The records of this file are written late. */
+export const HEADS_FILE: string = LATE_FILE;
 
 const CACHED_HEAD_BYTES = 256;
 

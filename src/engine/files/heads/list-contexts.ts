@@ -1,9 +1,9 @@
+import type { State } from '../truth/state.ts';
 import type { ContextId } from '../../../base/brand.ts';
 import { invalid } from '../../../base/errors.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { ContextList, ContextQuery } from '../../engine.ts';
 import type { ContextRow } from '../../rows.ts';
-import type { Core } from '../core.ts';
 import { toHeadRow } from '../../plan/report.ts';
 
 // Contexts by recency. A context that moves during paging goes to the top, which the reader has already passed. So
@@ -27,7 +27,7 @@ interface Cursor {
 
 const BEGINNING: Moment = { ms: 0, turn: 0, context: 0 };
 
-export async function listContexts(core: Core, query: ContextQuery): Promise<ContextList> {
+export async function listContexts(core: State, query: ContextQuery): Promise<ContextList> {
   core.damage.assertWhole('heads');
   let cursor = query.cursor === undefined ? firstCursor(core) : parseCursor(query.cursor);
   const rows: ContextRow[] = [];
@@ -52,7 +52,7 @@ export async function listContexts(core: Core, query: ContextQuery): Promise<Con
 
 /** The round is over. Another round follows only if something moved since it began. */
 async function finish(
-  core: Core,
+  core: State,
   query: ContextQuery,
   { round }: Cursor,
   rows: ContextRow[],
@@ -75,17 +75,17 @@ function movedAfter(head: HeadRecord, moment: Moment): boolean {
 }
 
 /** A turn that is open now may become a head later, with an id that is small by then. */
-function momentOf(core: Core): Moment {
+function momentOf(core: State): Moment {
   const { nextTurn, nextContext, timeMs } = core.tails;
   const turn = Math.min(nextTurn, ...core.openTurns.keys());
   return { ms: timeMs, turn, context: nextContext };
 }
 
-function firstCursor(core: Core): Cursor {
+function firstCursor(core: State): Cursor {
   return { floor: BEGINNING, round: momentOf(core), at: undefined };
 }
 
-async function toRow(core: Core, head: HeadRecord): Promise<ContextRow> {
+async function toRow(core: State, head: HeadRecord): Promise<ContextRow> {
   return { ...toHeadRow(head), meta: await core.getContextMeta(Number(head.id as ContextId)) };
 }
 

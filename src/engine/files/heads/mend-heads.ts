@@ -1,3 +1,4 @@
+import type { State, StateWriter } from '../truth/state.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import {
   decodeHeadRecord,
@@ -6,12 +7,14 @@ import {
   type HeadRecord,
 } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import { decodeTurnRecord, TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
-import type { TurnRecord } from '../../../format/turn-record.ts';
-import type { Core } from '../core.ts';
-import { HEADS_FILE, TURNS_FILE } from '../names.ts';
-import { contextDoc } from '../commit/encode-group.ts';
-import type { Writer } from '../commit/writer.ts';
+import {
+  decodeTurnRecord,
+  TURN_RECORD_BYTES,
+  type TurnRecord,
+} from '../../../format/turn-record.ts';
+import { HEADS_FILE } from './head-table.ts';
+import { TURNS_FILE } from '../turns/turn-table.ts';
+import { contextDoc } from '../docs/doc-log.ts';
 import { lacksType } from '../open-turns/check-open-turns.ts';
 import { headFrom } from './head-from.ts';
 
@@ -23,7 +26,7 @@ interface OwnTurns {
 }
 
 /** Rebuilds the records of these contexts, as far as other sources know them. No commit runs meanwhile. */
-export async function mendHeads(writer: Writer, contexts: ReadonlySet<number>): Promise<void> {
+export async function mendHeads(writer: StateWriter, contexts: ReadonlySet<number>): Promise<void> {
   if (contexts.size === 0) return;
   await writer.exclusively(async () => {
     const { core } = writer;
@@ -45,7 +48,7 @@ export async function mendHeads(writer: Writer, contexts: ReadonlySet<number>): 
 }
 
 async function headOf(
-  core: Core,
+  core: State,
   id: number,
   turns: OwnTurns | undefined,
   unsure: boolean,
@@ -75,7 +78,7 @@ async function headOf(
 }
 
 /** Undefined when the documents cannot be trusted. */
-function isRemoved(core: Core, id: number): boolean | undefined {
+function isRemoved(core: State, id: number): boolean | undefined {
   try {
     return core.findDoc(contextDoc(id))?.removed === true;
   } catch (error) {
@@ -86,7 +89,7 @@ function isRemoved(core: Core, id: number): boolean | undefined {
 
 /** One pass over all turns. `unsure`: some record cannot be read, and its turn is not open. */
 async function readOwnTurns(
-  core: Core,
+  core: State,
   contexts: ReadonlySet<number>,
 ): Promise<{ turns: Map<number, OwnTurns>; unsure: boolean }> {
   const turns = new Map<number, OwnTurns>();

@@ -1,7 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { crc32 } from '../../../format/bytes.ts';
-import { Run } from './run.ts';
-import type { RunState } from './run.ts';
+import { Run, type RunState } from './run.ts';
 import { ShelfDamaged } from './shelf.ts';
 
 // Chunks and guides of all runs, as rows of two tables. A row's number is run * 2^20 + chunk, and its checksum

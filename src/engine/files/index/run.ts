@@ -1,5 +1,4 @@
-import { FILTER_BYTES, addToFilter } from './chunk-filter.ts';
-import type { Probe } from './chunk-filter.ts';
+import { addToFilter, FILTER_BYTES, type Probe } from './chunk-filter.ts';
 import { prefixAt } from './sorted-block.ts';
 
 // The part of one run that is kept in memory: for each chunk the first prefix in it (its fence) and a filter. That

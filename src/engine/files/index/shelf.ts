@@ -146,3 +146,11 @@ export class ShelfDamaged extends Error {
     this.name = 'ShelfDamaged';
   }
 }
+
+/** The source of shelves. A new shelf is built aside and then replaces the old one. */
+export interface ShelfSource {
+  open(): Shelf;
+  /** `inMemory`: used when a file cannot be written. */
+  create(inMemory?: boolean): Shelf;
+  install(fresh: Shelf, old: Shelf): Shelf;
+}

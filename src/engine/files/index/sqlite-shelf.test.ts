@@ -11,8 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
-import { ShelfDamaged } from './shelf.ts';
-import type { Shelf, ShelfBatch } from './shelf.ts';
+import { type Shelf, type ShelfBatch, ShelfDamaged } from './shelf.ts';
 import { openSqliteShelf } from './open-shelf.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quipu-sqlite-shelf-'));

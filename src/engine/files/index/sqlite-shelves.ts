@@ -1,5 +1,5 @@
 import { existsSync, renameSync } from 'node:fs';
-import type { ShelfSource } from './index-keeper.ts';
+import type { ShelfSource } from './shelf.ts';
 import { cleanMarkPath } from './clean-mark.ts';
 import { removeDatabase } from './open-database.ts';
 import { openMemoryShelf, openSqliteShelf } from './open-shelf.ts';

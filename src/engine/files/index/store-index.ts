@@ -1,8 +1,7 @@
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
-import { Memtable } from './memtable.ts';
-import type { ContextTags } from './memtable.ts';
+import { type ContextTags, Memtable } from './memtable.ts';
 import type {
   BlobPlace,
   ContextPageQuery,
@@ -13,6 +12,8 @@ import type {
   Shelf,
   Totals,
 } from './shelf.ts';
+
+export const INDEX_FILE = 'index.db';
 
 // The accelerator as the engine sees it: recent additions in memory, in front of a shelf.
 // Invariants

@@ -1,11 +1,11 @@
 import { decodeCheckpoint, encodeCheckpoint } from '../../../format/checkpoint.ts';
 import type { FormatFile } from '../../../format/format-file.ts';
-import type { Age } from '../collect/ages.ts';
+import type { Age } from './ages.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { JournalPlace } from './journal.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { writeAndSync } from '../disk/file-handles.ts';
-import type { Tails } from '../commit/tails.ts';
+import type { Tails } from '../truth/tails.ts';
 
 // A checkpoint says that everything up to frame `seq` is on the disk in its own file, and gives the lengths of the
 // files. A checkpoint is written to two files, one after the other. A checkpoint that a crash tore leaves the one

@@ -1,15 +1,27 @@
-import { type Age, ageOf, noteAge } from '../collect/ages.ts';
-import type { Core } from '../core.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import type { Index } from '../index/store-index.ts';
+import type { Tails } from '../truth/tails.ts';
+import type { Journal, JournalPlace } from './journal.ts';
+import { type Age, ageOf, noteAge } from './ages.ts';
 import { type Checkpoint, type CheckpointBody, writeCheckpoint } from './checkpoint-file.ts';
 import { toQuipuError } from '../disk/io-error.ts';
-import type { Journal } from './journal.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
 
 // Checkpoints: once everything up to a frame is certainly in its own file, the journal need not keep it.
 // Checkpoints run beside commits, one at a time.
 
+/** The state that a checkpoint describes. `Core` is it. */
+export interface CheckpointedState {
+  readonly files: StoreFiles;
+  readonly index: Index;
+  readonly tails: Tails;
+  /** The last visible frame, and the place where the journal continues after it. */
+  readonly seq: number;
+  readonly place: JournalPlace;
+}
+
 export interface CheckpointerParts {
-  readonly core: Core;
+  readonly core: CheckpointedState;
   readonly journal: Journal;
   readonly durability: 'safe' | 'unsafe';
   readonly clock: () => number;
@@ -25,7 +37,7 @@ export interface CheckpointOptions {
 }
 
 export class Checkpointer {
-  readonly #core: Core;
+  readonly #core: CheckpointedState;
   readonly #journal: Journal;
   readonly #durability: 'safe' | 'unsafe';
   readonly #clock: () => number;

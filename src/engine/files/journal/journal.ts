@@ -9,6 +9,8 @@ import { toQuipuError, unknownOutcome } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { shortWrite, writeFully } from '../disk/file-handles.ts';
 
+export const JOURNAL_FOLDER = 'journal';
+
 // The redo journal makes a group of commits durable.
 // Invariants
 // - `append` resolves only after a completed sync that covers the whole frame.

@@ -1,17 +1,16 @@
 import {
-  FRAME_ALIGN_BYTES,
-  FRAME_HEADER_BYTES,
-  MARK_BYTES,
   decodeFrameBody,
   decodeFrameHeader,
   decodeMark,
+  FRAME_ALIGN_BYTES,
+  FRAME_HEADER_BYTES,
+  type JournalWrite,
+  MARK_BYTES,
 } from '../../../format/journal-frame.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { writeAndSync } from '../disk/file-handles.ts';
-import { SEGMENTS } from './journal.ts';
-import type { JournalPlace } from './journal.ts';
+import { type JournalPlace, SEGMENTS } from './journal.ts';
 
 // Reads the journal back after a crash. A missing or torn frame ends the journal. That is right only if it was the
 // last frame written. When anything shows that a later frame was durable once (a frame with a higher number, or the

@@ -1,18 +1,17 @@
 import { crc32 } from '../../../format/bytes.ts';
 import {
-  FRAME_ALIGN_BYTES,
-  FRAME_HEADER_BYTES,
+  encodedWriteLength,
   encodeFrame,
   encodeJournalWrite,
-  encodedWriteLength,
+  FRAME_ALIGN_BYTES,
+  FRAME_HEADER_BYTES,
+  type JournalWrite,
   sealFrameHeader,
 } from '../../../format/journal-frame.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { IoFile } from '../../io.ts';
 import { syncFile, writeFully } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { SEGMENTS } from './journal.ts';
-import type { JournalPlace } from './journal.ts';
+import { type JournalPlace, SEGMENTS } from './journal.ts';
 
 // The changes that a backup makes to files already in use, as one frame in the journal of the copy. A checkpoint
 // that points at the frame makes all of them true at once.

@@ -2,10 +2,10 @@ import { crc32 } from '../../../format/bytes.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 import { NOT_WRITTEN, openDamaged } from './salvage-log.ts';
-import { EXTENTS_FOLDER, extentsFile, logOfExtents } from '../names.ts';
+import { EXTENTS_FOLDER, extentsFile, logOfExtents } from './line-log.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Check } from '../check/check.ts';
-import { type Found, staleIndex } from '../check/findings.ts';
+import type { Check } from '../truth/check.ts';
+import { type Found, staleIndex } from '../truth/findings.ts';
 import { walkFolder } from '../disk/walk-folder.ts';
 
 const PAGE = 1000;

@@ -1,82 +1,80 @@
 import { isQuipuError } from '../../../base/errors.ts';
 import { crc32 } from '../../../format/bytes.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { EXTENTS_FOLDER, extentsFile, logOfExtents } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { breathe, type CopyJob } from '../backup/copy-job.ts';
+import { walkFolder } from '../disk/walk-folder.ts';
+import { breathe, type CopyJob } from '../truth/copy.ts';
+import { EXTENTS_FOLDER, extentsFile, logOfExtents, readLogState } from './line-log.ts';
 
 // Extents identify a log: a log that was removed and begun again has other extents, even at the same length. So the
 // copy's extents are compared as a whole, 32 bytes per append. If they are the beginning of the store's extents,
 // the copy of the log continues from their end.
 
-type Take = (write: JournalWrite) => Promise<void>;
-
 const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 const PIECE_BYTES = 1024 * 1024;
 
-export interface CopiedLog {
-  /** The number of extents in the copy. 0 when the copy has to begin anew. */
-  readonly extents: number;
-  /** False when the log must be read again, in a moment without commits. */
-  readonly sure: boolean;
-}
-
-export type CopiedLogs = Map<string, CopiedLog>;
-
-/** Copies all logs beside writers. A log that may have changed meanwhile is not sure. */
-export async function copyLogs(job: CopyJob, trusted: boolean): Promise<CopiedLogs> {
+/** Copies all logs, and removes those that the store does not have. */
+export async function copyLogs(job: CopyJob): Promise<void> {
+  if (job.phase !== 'noted') return;
   const { from, into, progress } = job;
-  const copied: CopiedLogs = new Map();
+  const { logs } = job.copied;
   for await (const name of listLogs(from)) {
-    copied.set(name, await tryLog(job, name, trusted));
-    if (copied.size % 64 === 0) await breathe();
-    progress?.(copied.size, copied.size, 'logs');
+    logs.add(name);
+    await copyLog(job, name);
+    if (logs.size % 64 === 0) await breathe();
+    progress?.(logs.size, logs.size, 'logs');
   }
   for await (const name of listLogs(into.files)) {
-    if (!copied.has(name)) copied.set(name, { extents: 0, sure: false });
+    if (!logs.has(name)) await job.between(() => settleLog(job, name, false));
   }
-  return copied;
 }
 
-async function tryLog(job: CopyJob, name: string, trusted: boolean): Promise<CopiedLog> {
-  const { from, into } = job;
-  const known = trusted ? await knownExtents(job, name) : 0;
-  // The copy has another log: the store's log was begun anew, or lost its end.
-  if (known === undefined) return { extents: 0, sure: false };
+async function copyLog(job: CopyJob, name: string): Promise<void> {
+  let isCopied = false;
   try {
-    const take: Take = (write) => into.take(write);
-    const { extents, bytes } = await copyLog({ from, take }, name, known);
-    return { extents, sure: extents > 0 && bytes === (await from.size(name)) };
+    const end = await copyExtents(job, name, await knownExtents(job, name));
+    isCopied = true;
+    if (end === (await job.from.size(name))) return;
   } catch (error) {
     if (!isQuipuError(error, 'CORRUPT')) throw error;
-    return { extents: 0, sure: false };
   }
+  await job.between(() => settleLog(job, name, isCopied));
+}
+
+/**
+ * A log that looks damaged may have grown, or been removed or begun anew meanwhile. Between two groups nothing moves,
+ * and here the log and its extents must agree: damage must not replace a good copy.
+ */
+async function settleLog(job: CopyJob, name: string, isCopied: boolean): Promise<void> {
+  const { logs } = job.copied;
+  if ((await readLogState(job.from, name)) !== undefined) {
+    if (!isCopied) await copyExtents(job, name, 0);
+    logs.add(name);
+    return;
+  }
+  if (await job.hasLog(name)) throw extentsGone(name);
+  await removeLog(job, name);
+  logs.delete(name);
 }
 
 /** Copies a log from extent `known` on, with checks. Returns the length that the extents describe. */
-export async function copyLog(
-  { from, take }: { from: StoreFiles; take: Take },
-  name: string,
-  known: number,
-): Promise<{ extents: number; bytes: number }> {
+async function copyExtents(job: CopyJob, name: string, known: number): Promise<number> {
+  const { from, into } = job;
   const extents = await readExtents(from, name);
   const count = extents.length / LOG_EXTENT_BYTES;
   if (!Number.isInteger(count)) {
     throw corrupt(extentsFile(name), extents.length, 'the last extent is cut short');
   }
-  if (known === 0) await removeLog(take, name);
+  if (count === 0) throw extentsGone(name);
+  if (known === 0) await removeLog(job, name);
   let before = known === 0 ? START : extentAt(extents, known - 1, name);
   let gathered: Uint8Array[] = [];
-  let gatheredBytes = 0;
+  let start = before.endOffset;
   const flush = async (): Promise<void> => {
-    const offset = before.endOffset - gatheredBytes;
-    if (gatheredBytes > 0) {
-      await take({ kind: 'bytes', path: name, offset, data: Buffer.concat(gathered) });
-    }
+    if (before.endOffset > start) await into.put(name, start, Buffer.concat(gathered));
     gathered = [];
-    gatheredBytes = 0;
+    start = before.endOffset;
   };
   for (let index = known; index < count; index += 1) {
     const extent = extentAt(extents, index, name);
@@ -86,39 +84,38 @@ export async function copyLog(
       throw corrupt(name, before.endOffset, 'these lines are not the ones that were written');
     }
     gathered.push(bytes);
-    gatheredBytes += length;
     before = extent;
-    if (gatheredBytes >= PIECE_BYTES) await flush();
+    if (before.endOffset - start >= PIECE_BYTES) await flush();
   }
   await flush();
-  if (known < count) {
-    const offset = known * LOG_EXTENT_BYTES;
-    const data = extents.subarray(offset);
-    await take({ kind: 'bytes', path: extentsFile(name), offset, data });
-  }
-  return { extents: count, bytes: before.endOffset };
+  const offset = known * LOG_EXTENT_BYTES;
+  if (known < count) await into.put(extentsFile(name), offset, extents.subarray(offset));
+  return before.endOffset;
 }
 
-export async function removeLog(take: Take, name: string): Promise<void> {
-  await take({ kind: 'remove', path: name });
-  await take({ kind: 'remove', path: extentsFile(name) });
+function extentsGone(name: string): Error {
+  return corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
 }
 
-/** The number of extents that the copy has of this very log, 0 for none. Undefined when it has another log. */
-async function knownExtents({ from, into }: CopyJob, name: string): Promise<number | undefined> {
-  const theirs = await readExtents(into.files, name);
-  if (theirs.length === 0) return 0;
-  const ours = await from.read(extentsFile(name), 0, theirs.length);
+async function removeLog({ into }: CopyJob, name: string): Promise<void> {
+  await into.remove(name);
+  await into.remove(extentsFile(name));
+}
+
+/** The number of extents that the copy has of this very log. 0 when it has none, or another log. */
+async function knownExtents({ from, into, trusted }: CopyJob, name: string): Promise<number> {
+  const theirs = trusted ? await readExtents(into.files, name) : new Uint8Array();
   const known = theirs.length / LOG_EXTENT_BYTES;
-  if (Buffer.compare(ours, theirs) !== 0 || !Number.isInteger(known)) return undefined;
+  if (known === 0 || !Number.isInteger(known)) return 0;
+  const ours = await from.read(extentsFile(name), 0, theirs.length);
+  if (Buffer.compare(ours, theirs) !== 0) return 0;
   const { endOffset } = extentAt(theirs, known - 1, name);
-  return (await into.files.size(name)) === endOffset ? known : undefined;
+  return (await into.files.size(name)) === endOffset ? known : 0;
 }
 
 async function readExtents(files: StoreFiles, name: string): Promise<Uint8Array> {
   const path = extentsFile(name);
-  const size = await files.size(path);
-  return files.read(path, 0, size);
+  return files.read(path, 0, await files.size(path));
 }
 
 function extentAt(extents: Uint8Array, index: number, name: string): LogExtent {
@@ -128,15 +125,9 @@ function extentAt(extents: Uint8Array, index: number, name: string): LogExtent {
   return extent;
 }
 
-export async function* listLogs(
-  files: StoreFiles,
-  folder: string = EXTENTS_FOLDER,
-): AsyncGenerator<string> {
-  for (const entry of await files.io.list(files.pathOf(folder))) {
-    const path = `${folder}/${entry}`;
-    const stat = await files.io.stat(files.pathOf(path));
+export async function* listLogs(files: StoreFiles): AsyncGenerator<string> {
+  for await (const path of walkFolder(files, EXTENTS_FOLDER)) {
     const log = logOfExtents(path);
-    if (stat?.kind === 'folder') yield* listLogs(files, path);
-    else if (stat !== undefined && log !== undefined) yield log;
+    if (log !== undefined) yield log;
   }
 }

@@ -1,3 +1,4 @@
+import type { StateWriter } from '../truth/state.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
@@ -5,10 +6,8 @@ import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts
 import { EMPTY_LOG, type LogState } from '../../plan/draft.ts';
 import { padLine } from '../../pad-line.ts';
 import type { LineErasure } from '../../upkeep.ts';
-import { Quarantine } from '../check/quarantine.ts';
-import { extentsFile } from '../names.ts';
-import { extentOfLine, readExtent, readExtentLines } from './line-log.ts';
-import type { Writer } from '../commit/writer.ts';
+import { Quarantine } from '../truth/quarantine.ts';
+import { extentOfLine, extentsFile, readExtent, readExtentLines } from './line-log.ts';
 
 // Erasing overwrites each line in place by one of the same length, together with the checksum of its extent,
 // through the journal. The journal itself is overwritten before and after. Nothing moves, so every known place in
@@ -20,7 +19,7 @@ import type { Writer } from '../commit/writer.ts';
 const FRAME_BYTES_MAX = 1024 * 1024;
 
 export async function eraseLines(
-  writer: Writer,
+  writer: StateWriter,
   log: string,
   erasures: readonly LineErasure[],
 ): Promise<void> {
@@ -47,7 +46,7 @@ interface ExtentTexts {
 }
 
 async function byExtent(
-  { core }: Writer,
+  { core }: StateWriter,
   log: string,
   state: LogState,
   waiting: ReadonlyMap<number, string>,
@@ -86,7 +85,11 @@ function* toPages(extents: ReadonlyMap<number, ExtentTexts>): Generator<ExtentTe
   if (page.length > 0) yield page;
 }
 
-async function overwrite(writer: Writer, log: string, page: readonly ExtentTexts[]): Promise<void> {
+async function overwrite(
+  writer: StateWriter,
+  log: string,
+  page: readonly ExtentTexts[],
+): Promise<void> {
   const writes: JournalWrite[] = [];
   for (const texts of page) writes.push(...(await planExtent(writer, log, texts)));
   const quarantine = await Quarantine.load(writer.core.files);
@@ -103,7 +106,7 @@ async function overwrite(writer: Writer, log: string, page: readonly ExtentTexts
 
 /** The lines of an extent with other texts among them, and the extent that describes them. */
 async function planExtent(
-  { core }: Writer,
+  { core }: StateWriter,
   log: string,
   { index, texts }: ExtentTexts,
 ): Promise<JournalWrite[]> {

@@ -4,8 +4,20 @@ import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../form
 import type { LogState } from '../../plan/draft.ts';
 import { isName } from '../../names.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { extentsFile } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+
+export const EXTENTS_FOLDER = 'extents';
+
+export function extentsFile(log: string): string {
+  return `${EXTENTS_FOLDER}/${log}.ext`;
+}
+
+/** The log that an extents file describes; undefined for any other name. */
+export function logOfExtents(name: string): string | undefined {
+  return name.startsWith(`${EXTENTS_FOLDER}/`) && name.endsWith('.ext')
+    ? name.slice(EXTENTS_FOLDER.length + 1, -4)
+    : undefined;
+}
 
 // A log is a plain file of JSON lines that people can read, and cannot carry checksums. Its extents file has one
 // fixed-size record per append: its end, its line number, and the checksum of its bytes. Both files grow in the

@@ -1,11 +1,10 @@
+import type { StateWriter } from '../truth/state.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
-import { extentsFile } from '../names.ts';
+import { extentsFile } from './line-log.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { NOT_WRITTEN, openDamaged, walkStretches } from './salvage-log.ts';
-import type { DamagedLog } from './salvage-log.ts';
-import type { Writer } from '../commit/writer.ts';
-import type { Quarantine } from '../check/quarantine.ts';
+import { type DamagedLog, NOT_WRITTEN, openDamaged, walkStretches } from './salvage-log.ts';
+import type { Quarantine } from '../truth/quarantine.ts';
 
 // Makes a log fit its extents again, so that it can be appended to.
 // - Lines that moved go back to their places. Bytes that cannot be proved keep their place, and stay unproved.
@@ -17,7 +16,11 @@ const PIECE_BYTES = 1024 * 1024;
 const SPACE = 0x20;
 const LINE_FEED = 0x0a;
 
-export async function mendLog(writer: Writer, name: string, quarantine: Quarantine): Promise<void> {
+export async function mendLog(
+  writer: StateWriter,
+  name: string,
+  quarantine: Quarantine,
+): Promise<void> {
   const { core } = writer;
   const look = async (): Promise<DamagedLog | undefined> => {
     const log = (await core.hasLog(name)) ? await openDamaged(core.files, name) : undefined;

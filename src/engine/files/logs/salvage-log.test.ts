@@ -3,11 +3,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
-import { cutFiles, flipBytes } from '../../../testing/disk/damage.ts';
-import type { Damage } from '../../../testing/disk/damage.ts';
+import { cutFiles, type Damage, flipBytes } from '../../../testing/disk/damage.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import type { SalvagedLog } from '../../rows.ts';
-import { extentsFile } from '../names.ts';
+import { extentsFile } from './line-log.ts';
 import { StoreFiles } from '../disk/store-files.ts';
 import { openDamaged, salvagePage } from './salvage-log.ts';
 

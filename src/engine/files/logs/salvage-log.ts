@@ -1,11 +1,10 @@
+import type { StateWriter } from '../truth/state.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
-import { LOG_EXTENT_BYTES, decodeLogExtent } from '../../../format/log-extent.ts';
-import type { LogExtent } from '../../../format/log-extent.ts';
+import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 import type { LogDamage, SalvagedLog } from '../../rows.ts';
-import { extentsFile } from '../names.ts';
+import { extentsFile } from './line-log.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Writer } from '../commit/writer.ts';
 
 // Reads around damage in a log. An extent proves its lines wherever they are: at their place, or, after the file
 // became longer or shorter in one place, as far off as the file's end is. Where an extent is damaged itself, the
@@ -78,7 +77,7 @@ export interface LineRange {
 
 /** Undefined when there is no such log. */
 export async function salvageLog(
-  writer: Writer,
+  writer: StateWriter,
   name: string,
   range: LineRange,
 ): Promise<SalvagedLog | undefined> {

@@ -1,13 +1,12 @@
+import type { State, StateWriter } from '../truth/state.ts';
 import type { TurnId } from '../../../base/brand.ts';
 import { hashBytes } from '../../../base/hash.ts';
 import { DELTA_HEADER_BYTES } from '../../../format/open-turn.ts';
 import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
-import type { Core } from '../core.ts';
 import { unlessCorrupt } from '../disk/io-error.ts';
-import { OPEN_FOLDER, openTurnNumber, TURNS_FILE } from '../names.ts';
-import { readAbandoned, readOpenText } from './open-turn-file.ts';
+import { OPEN_FOLDER, openTurnNumber, readAbandoned, readOpenText } from './open-turn-file.ts';
+import { TURNS_FILE } from '../turns/turn-table.ts';
 import { listFolder } from '../disk/walk-folder.ts';
-import type { Writer } from '../commit/writer.ts';
 
 // Turns that were open when the store was last in use. No one can go on writing to them. They are sealed as
 // interrupted, with every acknowledged byte.
@@ -16,7 +15,7 @@ import type { Writer } from '../commit/writer.ts';
  * Makes the open turns known, so that their empty slots are not taken for damage. Skips a file that is damaged, or
  * that belongs to no turn without a record. A check, or a read of its turn, reports such a file.
  */
-export async function findAbandoned(core: Core): Promise<void> {
+export async function findAbandoned(core: State): Promise<void> {
   for (const name of await listFolder(core.files, OPEN_FOLDER)) {
     const id = openTurnNumber(`${OPEN_FOLDER}/${name}`);
     if (id === undefined || !(await mayBeOpen(core, id))) continue;
@@ -31,13 +30,13 @@ export async function findAbandoned(core: Core): Promise<void> {
 }
 
 /** Only a turn that was begun and has no record is open: a record outweighs a file. */
-export async function mayBeOpen({ files, tails }: Core, id: number): Promise<boolean> {
+export async function mayBeOpen({ files, tails }: State, id: number): Promise<boolean> {
   if (id >= tails.nextTurn) return false;
   const slot = await files.read(TURNS_FILE, id * TURN_RECORD_BYTES, TURN_RECORD_BYTES);
   return slot.every((byte) => byte === 0);
 }
 
-export async function sealAbandoned(writer: Writer): Promise<void> {
+export async function sealAbandoned(writer: StateWriter): Promise<void> {
   const { core } = writer;
   for (const [id, turn] of core.openTurns) {
     const head = await unlessCorrupt(() => core.getHead(Number(turn.row.context)));

@@ -1,11 +1,10 @@
+import type { State } from '../truth/state.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import type { Problem } from '../../upkeep.ts';
 import { unlessCorrupt } from '../disk/io-error.ts';
-import { OPEN_FOLDER, openTurnFile, openTurnNumber } from '../names.ts';
-import { readAbandoned } from './open-turn-file.ts';
-import type { Core } from '../core.ts';
+import { OPEN_FOLDER, openTurnFile, openTurnNumber, readAbandoned } from './open-turn-file.ts';
 import { mayBeOpen } from './abandoned-turns.ts';
-import type { Check } from '../check/check.ts';
+import type { Check } from '../truth/check.ts';
 
 /** Checks open turns and their files: each has the other, and the text is what was acknowledged. */
 export async function checkOpenTurns(check: Check): Promise<void> {
@@ -70,7 +69,7 @@ async function checkOpenTurn(check: Check, id: number): Promise<void> {
 }
 
 /** True when the only problem is that the turn's type is damaged. */
-export async function lacksType(core: Core, id: number): Promise<boolean> {
+export async function lacksType(core: State, id: number): Promise<boolean> {
   const found = await unlessCorrupt(() => readAbandoned(core.files, id));
   return found !== undefined && !core.types.has(found.record.typeTag);
 }

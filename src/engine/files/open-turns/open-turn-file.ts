@@ -5,9 +5,20 @@ import {
   type TurnRecord,
 } from '../../../format/turn-record.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { openTurnFile } from '../names.ts';
 import type { OpenTurn } from '../../plan/draft.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+
+export const OPEN_FOLDER = 'turns/open';
+
+export function openTurnFile(turn: number): string {
+  return `${OPEN_FOLDER}/${turn}`;
+}
+
+/** The turn of an open-turn file; undefined for any other name. */
+export function openTurnNumber(name: string): number | undefined {
+  const match = /^turns\/open\/(\d+)$/.exec(name);
+  return match?.[1] === undefined ? undefined : Number(match[1]);
+}
 
 /** The length of the turn's file: the record, and each piece of text with its header. */
 export function openFileBytes({ row, deltas }: OpenTurn): number {

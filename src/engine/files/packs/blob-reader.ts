@@ -8,7 +8,7 @@ import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
 import type { BlobStat } from '../../rows.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { packFile } from '../names.ts';
+import { packFile } from './pack-file.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
 const FORGET_STEP = 4096;

@@ -2,11 +2,11 @@ import { PackKind, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts
 import type { IoFile } from '../../io.ts';
 import { toQuipuError, unknownOutcome } from '../disk/io-error.ts';
 import type { Journal } from '../journal/journal.ts';
-import { packFile, PACKS_FOLDER } from '../names.ts';
+import { packFile, PACKS_FOLDER } from './pack-file.ts';
 import { encodePackHeader, PACK_BYTES } from './encode-packs.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { writeFully } from '../disk/file-handles.ts';
-import type { PackTail } from '../commit/tails.ts';
+import type { PackTail } from '../truth/tails.ts';
 
 // Large blobs go directly to a pack of their own kind, with their own sync, before the frame that names them.
 // Sending them through the journal would write every byte twice.

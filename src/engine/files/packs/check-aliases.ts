@@ -6,10 +6,9 @@ import {
   type AliasRecord,
   decodeAliasRecord,
 } from '../../../format/alias-record.ts';
-import { ALIASES_FILE } from '../names.ts';
-import type { Check } from '../check/check.ts';
-import { type Found, staleIndex } from '../check/findings.ts';
-import { eachRecord } from '../check/fixed-records.ts';
+import { ALIASES_FILE } from './pack-file.ts';
+import { type Check, eachRecord } from '../truth/check.ts';
+import { type Found, staleIndex } from '../truth/findings.ts';
 
 /** Checks the SHA-256 names of blobs: each is computed again from the content. */
 export async function checkAliases(check: Check): Promise<void> {

@@ -1,8 +1,8 @@
 import { BLOB_OVERHEAD_BYTES, BlobCodec, decodeBlobRecord } from '../../../format/blob-record.ts';
 import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import { packFile } from '../names.ts';
-import type { Check } from '../check/check.ts';
+import { packFile } from './pack-file.ts';
+import type { Check } from '../truth/check.ts';
 
 const STEP = 64;
 

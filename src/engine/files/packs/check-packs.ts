@@ -1,20 +1,23 @@
 import { BlobCodec } from '../../../format/blob-record.ts';
-import { packFile } from '../names.ts';
-import type { Check } from '../check/check.ts';
+import { packFile } from './pack-file.ts';
+import type { Check } from '../truth/check.ts';
 import { checkPack } from './check-pack.ts';
-import type { ListPlace } from './check-chunk-lists.ts';
+import { checkChunkLists, type ListPlace } from './check-chunk-lists.ts';
 import { comparePlaces, type Suspect } from './compare-places.ts';
-import { staleIndex } from '../check/findings.ts';
+import { staleIndex } from '../truth/findings.ts';
 import { eachPlace } from './each-place.ts';
 import { KnownBlobs } from './known-blobs.ts';
 import { findNamedPacks } from './named-packs.ts';
 import { PlaceSum } from './place-sum.ts';
 
-/**
- * Checks every pack, and whether the index has exactly the places that the packs have. Returns the places of chunk
- * lists, which can be checked once all chunks have been.
- */
-export async function checkPacks(check: Check): Promise<readonly ListPlace[]> {
+/** Checks every pack, whether the index has exactly the places that the packs have, and then all chunk lists. */
+export async function checkPacks(check: Check): Promise<void> {
+  const lists = await checkPlaces(check);
+  await checkChunkLists(check, lists);
+}
+
+/** Returns the places of chunk lists, which can be checked once all chunks have been. */
+async function checkPlaces(check: Check): Promise<readonly ListPlace[]> {
   const { findings, snapshot } = check;
   const lists: ListPlace[] = [];
   const indexed = await sumIndex(check, lists);

@@ -5,12 +5,12 @@ import {
   decodeBlobHeader,
 } from '../../../format/blob-record.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import { packFile } from '../names.ts';
+import { packFile } from './pack-file.ts';
 import { walkPack } from './rebuild-packs.ts';
-import type { Check } from '../check/check.ts';
+import type { Check } from '../truth/check.ts';
 import type { BadRange } from './check-pack.ts';
 import { eachPlace } from './each-place.ts';
-import { type Found, staleIndex } from '../check/findings.ts';
+import { type Found, staleIndex } from '../truth/findings.ts';
 
 /** A pack that the index disagrees with, or that has damaged records. */
 export interface Suspect {

@@ -1,28 +1,92 @@
+import { ALIAS_RECORD_BYTES } from '../../../format/alias-record.ts';
+import type { ErasedRecord } from '../../../format/erased-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { packFile } from '../names.ts';
+import { ERASED_FILE, readErased } from './erased-blobs.ts';
+import { ALIASES_FILE, packFile, scanPack } from './pack-file.ts';
 import { listPacks, walkPack } from './rebuild-packs.ts';
-import { scanPack } from './scan-pack.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Tails } from '../commit/tails.ts';
-import type { CopiedPack } from '../backup/backup-note.ts';
-import type { CopyJob } from '../backup/copy-job.ts';
+import type { Tails } from '../truth/tails.ts';
+import {
+  type CopiedPack,
+  type CopyJob,
+  copyRecords,
+  copySmall,
+  damagedRecord,
+  type PackSpan,
+} from '../truth/copy.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 /** No record is longer: the chunk list of the largest possible blob has at most 19 MB. */
 const RECORD_BYTES_MAX = 32 * 1024 * 1024;
 
-/** A pack of the store, up to the byte where it counts. */
-export interface PackSpan extends CopiedPack {
-  readonly closed: boolean;
+export async function copyPacks(job: CopyJob): Promise<void> {
+  await copySpans(job);
+  if (job.phase !== 'after') await copyAliases(job);
+  if (job.phase !== 'noted') return;
+  await copyErased(job);
+  await dropPacks(job);
+}
+
+/** Copies the records that the copy lacks. */
+async function copySpans(job: CopyJob): Promise<void> {
+  const { packs } = job.copied;
+  const known = new Map([...packs.values()].map((pack) => [pack.number, pack]));
+  for (const span of await listSpans(job.from, job.tails, known)) {
+    const have = packs.get(span.number);
+    if (have?.closed === true) continue;
+    await copyPack(job, span, have?.length ?? 0);
+    packs.set(span.number, span);
+    if (span.closed) await job.onClosed({ number: span.number, length: span.length });
+  }
+}
+
+async function copyAliases(job: CopyJob): Promise<void> {
+  const [hole] = await copyRecords(job, {
+    name: ALIASES_FILE,
+    bytes: ALIAS_RECORD_BYTES,
+    first: job.copied.tails?.nextAlias ?? 0,
+    next: job.tails.nextAlias,
+  });
+  if (hole !== undefined) throw damagedRecord(ALIASES_FILE, ALIAS_RECORD_BYTES, hole);
+}
+
+/** Erases in the copy what was erased since it was made. */
+async function copyErased(job: CopyJob): Promise<void> {
+  const { from, into, copied, trusted } = job;
+  await copyPlaces(job, readErased(from, copied.erased));
+  // If the copy was opened, something may have been erased there that the store still has.
+  if (trusted) await copyPlaces(job, readErased(into.files, copied.erased));
+  await copySmall(job, ERASED_FILE);
+}
+
+async function copyPlaces(
+  { from, into, copied }: CopyJob,
+  places: AsyncIterable<ErasedRecord>,
+): Promise<void> {
+  for await (const { pack, offset, length } of places) {
+    const end = copied.packs.get(pack)?.length ?? 0;
+    if (offset + length > end || (await from.size(packFile(pack))) === 0) continue;
+    await into.put(packFile(pack), offset, await from.read(packFile(pack), offset, length));
+  }
+}
+
+/** Removes packs that the store has dropped. */
+async function dropPacks({ from, into, copied }: CopyJob): Promise<void> {
+  const living = new Set(await listPacks(from));
+  for (const number of await listPacks(into.files)) {
+    if (living.has(number) && copied.packs.has(number)) continue;
+    await into.remove(packFile(number));
+  }
+  for (const number of copied.packs.keys()) if (!living.has(number)) copied.packs.delete(number);
 }
 
 /** Lists every pack that counts by `tails`. Does not look up the lengths of packs that are `known` to be closed. */
 export async function listSpans(
   files: StoreFiles,
   tails: Tails,
-  known: ReadonlyMap<number, number>,
+  known: ReadonlyMap<number, PackSpan>,
 ): Promise<PackSpan[]> {
   const spans: PackSpan[] = [];
   for (const number of await listPacks(files)) {
@@ -32,7 +96,8 @@ export async function listSpans(
       spans.push({ number, length: open.length, closed: false });
       continue;
     }
-    const length = known.get(number) ?? (await closedLength(files, number));
+    const have = known.get(number);
+    const length = have?.closed ? have.length : await closedLength(files, number);
     if (length !== undefined) spans.push({ number, length, closed: true });
   }
   const missing = tails.packs.find(({ number }) => !spans.some((span) => span.number === number));
@@ -41,7 +106,7 @@ export async function listSpans(
 }
 
 /** Copies whole, intact records from `start` to the end of the span. */
-export async function copyPack(
+async function copyPack(
   { from, into, progress }: CopyJob,
   { number, length }: CopiedPack,
   start: number,

@@ -1,5 +1,5 @@
 import { type OnPackItem, walkPack } from './rebuild-packs.ts';
-import type { PackItem } from './scan-pack.ts';
+import type { PackItem } from './pack-file.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { streamPack } from './stream-pack.ts';
 

@@ -1,5 +1,5 @@
 import type { BlobPlace } from '../index/shelf.ts';
-import type { Check } from '../check/check.ts';
+import type { Check } from '../truth/check.ts';
 
 const STEP = 1024;
 

@@ -1,5 +1,9 @@
 import type { Hash } from '../../../base/brand.ts';
-import { BLOB_OVERHEAD_BYTES, encodeBlobRecord } from '../../../format/blob-record.ts';
+import {
+  BLOB_OVERHEAD_BYTES,
+  encodeBlobRecord,
+  type PreparedBlob,
+} from '../../../format/blob-record.ts';
 import {
   encodeFileHeader,
   FILE_MAGIC,
@@ -8,11 +12,10 @@ import {
 } from '../../../format/file-header.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodePackEnd } from '../../../format/pack-end.ts';
-import { packFile } from '../names.ts';
-import { type PackTail, type Tails, withPack } from '../commit/tails.ts';
+import { packFile } from './pack-file.ts';
+import type { PackTail, Tails } from '../truth/tails.ts';
 import type { Draft } from '../../plan/draft.ts';
 import type { ChunkPlace } from '../../plan/prepared-batch.ts';
-import type { PreparedBlob } from '../../../format/blob-record.ts';
 
 /** A pack is closed at this size; the next record starts a new one. */
 export const PACK_BYTES: number = 256 * 1024 * 1024;
@@ -106,4 +109,11 @@ export function encodePackHeader(number: number, kind: number): Uint8Array {
 export function closePack(pack: Omit<PackTail, 'bulk'>): JournalWrite {
   const data = encodePackEnd({ count: pack.records, length: pack.length });
   return { kind: 'bytes', path: packFile(pack.number), offset: pack.length, data };
+}
+
+/** Replaces the tail of one pack, or drops it when the pack is closed. */
+export function withPack(tails: Tails, number: number, pack: PackTail | undefined): Tails {
+  const others = tails.packs.filter((known) => known.number !== number);
+  if (pack !== undefined) others.push(pack);
+  return { ...tails, nextPack: Math.max(tails.nextPack, number + 1), packs: others };
 }

@@ -1,3 +1,4 @@
+import type { Check } from '../truth/check.ts';
 import type { Hash } from '../../../base/brand.ts';
 import {
   decodeErasedRecord,
@@ -5,8 +6,9 @@ import {
   type ErasedRecord,
 } from '../../../format/erased-record.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { ERASED_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+
+export const ERASED_FILE = 'blobs/erased.log';
 
 const PAGE_RECORDS = 4096;
 
@@ -68,4 +70,16 @@ export class ErasedBlobs implements Iterable<Hash> {
   [Symbol.iterator](): Iterator<Hash> {
     return this.#hashes.values();
   }
+}
+
+/** Checks the records of erasures: with an unreadable record an erased blob could count as missing. */
+export async function checkErased({ files, findings }: Check): Promise<void> {
+  const bytes = await files.read(ERASED_FILE, 0, await files.size(ERASED_FILE));
+  for (let offset = 0; offset < bytes.length; offset += ERASED_RECORD_BYTES) {
+    const record = bytes.subarray(offset, offset + ERASED_RECORD_BYTES);
+    if (decodeErasedRecord(record) !== undefined) continue;
+    const what = 'this note of an erased blob is damaged';
+    findings.add({ what, file: ERASED_FILE, offset, severity: 'lost', length: record.length });
+  }
+  await findings.rest(bytes.length, 'erased');
 }

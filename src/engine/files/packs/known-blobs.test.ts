@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toHash } from '../../../base/brand.ts';
-import type { Hash } from '../../../base/brand.ts';
+import { type Hash, toHash } from '../../../base/brand.ts';
 import { KnownBlobs } from './known-blobs.ts';
 
 /** Few different digits, so that many hashes share their first ones. */

@@ -1,8 +1,8 @@
 import { decodeFileHeader, OPEN_FILE_HEADER_BYTES, PackKind } from '../../../format/file-header.ts';
 import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
-import { packFile } from '../names.ts';
+import { packFile } from './pack-file.ts';
 import { listPacks } from './rebuild-packs.ts';
-import type { Check } from '../check/check.ts';
+import type { Check } from '../truth/check.ts';
 
 /** A pack that counts, and the length that counts. */
 export interface NamedPack {

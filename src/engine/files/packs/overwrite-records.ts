@@ -1,16 +1,17 @@
+import type { StateWriter } from '../truth/state.ts';
 import { BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
 import { encodeErasedRecord } from '../../../format/erased-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import { ERASED_FILE, packFile } from '../names.ts';
-import type { Writer } from '../commit/writer.ts';
+import { packFile } from './pack-file.ts';
+import { ERASED_FILE } from './erased-blobs.ts';
 
 /**
  * Overwrites records in place, all of them in one frame, and notes the erasure: backups follow these notes. The
  * index does not find the blobs there any more. Call this within `exclusively`.
  */
 export async function overwriteRecords(
-  writer: Writer,
+  writer: StateWriter,
   places: readonly BlobPlace[],
 ): Promise<void> {
   if (places.length === 0) return;

@@ -1,14 +1,14 @@
+import type { StateWriter } from '../truth/state.ts';
 import type { Hash } from '../../../base/brand.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import { toQuipuError } from '../disk/io-error.ts';
-import type { Writer } from '../commit/writer.ts';
 
 /**
  * Reads the bytes of a blob, piece by piece. While a frame reaches the files, the index may still lead to a pack
  * that is gone. Bytes that look damaged then are read again between two frames, from the same position.
  */
 export async function* readSteadily(
-  writer: Writer,
+  writer: StateWriter,
   hash: Hash,
   start: number,
   end: number,

@@ -6,10 +6,10 @@ import { encodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import { MapShelf } from '../../../testing/map-shelf.ts';
 import { Index } from '../index/store-index.ts';
-import { packFile } from '../names.ts';
+import { packFile } from './pack-file.ts';
 import { encodePackHeader } from './encode-packs.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import { DamageReport } from '../recovery/damage.ts';
+import { DamageReport } from '../truth/damage.ts';
 import { rebuildPacks } from './rebuild-packs.ts';
 
 const RAW = new TextEncoder().encode('copied by a collection');

@@ -1,11 +1,10 @@
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { encodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
-import { PACKS_FOLDER, packFile, packNumber } from '../names.ts';
-import { type PackItem, scanPack } from './scan-pack.ts';
+import { packFile, type PackItem, packNumber, PACKS_FOLDER, scanPack } from './pack-file.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { listFolder } from '../disk/walk-folder.ts';
-import { indexPackItem } from '../index/index-writes.ts';
-import type { Rebuild } from '../index/rebuild.ts';
+import { indexPackItem } from './index-packs.ts';
+import type { Rebuild } from '../truth/rebuild.ts';
 
 const PIECE_BYTES = 4 * 1024 * 1024;
 /** No record is longer: the chunk list of the largest possible blob has at most 19 MB. */
@@ -13,7 +12,9 @@ const RECORD_BYTES_MAX = 32 * 1024 * 1024;
 /** The first bytes of every blob record on disk. */
 const MAGIC = Buffer.from('424c5342', 'hex');
 
-export async function rebuildPacks(rebuild: Rebuild): Promise<void> {
+type PacksRebuild = Omit<Rebuild, 'newest'>;
+
+export async function rebuildPacks(rebuild: PacksRebuild): Promise<void> {
   const { files, tails, index } = rebuild;
   // Packs from `nextPack` on were begun after the last frame: nothing in them counts.
   const numbers = (await listPacks(files)).filter((number) => number < tails.nextPack);
@@ -43,7 +44,7 @@ export async function listPacks(files: StoreFiles): Promise<number[]> {
  * even a whole header when power was cut early. A damaged end record still counts as an end: otherwise everything
  * in the pack would read as missing.
  */
-async function isClosed({ files, isUsed }: Rebuild, number: number): Promise<boolean> {
+async function isClosed({ files, isUsed }: PacksRebuild, number: number): Promise<boolean> {
   const [header] = scanPack(await files.read(packFile(number), 0, OPEN_FILE_HEADER_BYTES), 0);
   if (header?.kind === 'header' && !header.bulk) return true;
   let closed = false;
@@ -64,7 +65,7 @@ function resemblesEnd(bytes: Uint8Array, offset: number): boolean {
   return telling.filter((at) => bytes[at] === end[at]).length > telling.length / 2;
 }
 
-async function rebuildPack(rebuild: Rebuild, number: number, length: number): Promise<void> {
+async function rebuildPack(rebuild: PacksRebuild, number: number, length: number): Promise<void> {
   const { files, index, damage } = rebuild;
   await walkPack(files, number, length, (item) => {
     indexPackItem(index, number, item);

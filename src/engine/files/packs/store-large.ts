@@ -1,11 +1,15 @@
 import type { Hash } from '../../../base/brand.ts';
 import { QuipuError } from '../../../base/errors.ts';
 import { createHasher, createSha256, hashBytes } from '../../../base/hash.ts';
-import { BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
+import {
+  BlobCodec,
+  encodeBlobRecord,
+  type PreparedBlob,
+  squeeze,
+} from '../../../format/blob-record.ts';
 import { type Chunk, encodeChunkList } from '../../../format/chunk-list.ts';
 import { CHUNK_MAX, cutPoint, LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import { type BulkExtent, type ChunkPlace } from '../../plan/prepared-batch.ts';
-import { type PreparedBlob, squeeze } from '../../../format/blob-record.ts';
 import type { BulkLease } from './bulk-packs.ts';
 
 /** A blob's length is a u32 in its record. */

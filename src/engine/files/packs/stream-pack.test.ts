@@ -3,9 +3,8 @@ import { hashBytes } from '../../../base/hash.ts';
 import { encodeBlobRecord } from '../../../format/blob-record.ts';
 import { encodePackEnd } from '../../../format/pack-end.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
-import { packFile } from '../names.ts';
+import { packFile, type PackItem } from './pack-file.ts';
 import { encodePackHeader } from './encode-packs.ts';
-import type { PackItem } from './scan-pack.ts';
 import { StoreFiles } from '../disk/store-files.ts';
 import { streamPack } from './stream-pack.ts';
 

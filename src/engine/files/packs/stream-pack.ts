@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import type { IoFile } from '../../io.ts';
-import { packFile } from '../names.ts';
+import { packFile, scanPack } from './pack-file.ts';
 import type { OnPackItem } from './rebuild-packs.ts';
-import { scanPack } from './scan-pack.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
 // The fast way through a pack without problems: one buffer for the whole walk, filled by small reads. The reads are

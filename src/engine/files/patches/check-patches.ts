@@ -6,11 +6,9 @@ import {
   PATCH_RECORD_BYTES,
   type PatchRecord,
 } from '../../../format/patch-record.ts';
-import { PATCHES_FILE } from '../names.ts';
-import { readFsRoots } from './patch-table.ts';
-import type { Check } from '../check/check.ts';
-import { type Found, staleIndex } from '../check/findings.ts';
-import { eachRecord } from '../check/fixed-records.ts';
+import { PATCHES_FILE, readFsRoots } from './patch-table.ts';
+import { type Check, eachRecord } from '../truth/check.ts';
+import { type Found, staleIndex } from '../truth/findings.ts';
 
 export async function checkPatches(check: Check): Promise<void> {
   const { core, findings, snapshot, blobs } = check;

@@ -1,3 +1,5 @@
+import type { PatchEdge } from '../../upkeep.ts';
+import type { State } from '../truth/state.ts';
 import type { Hash } from '../../../base/brand.ts';
 import {
   decodePatchRecord,
@@ -6,8 +8,9 @@ import {
 } from '../../../format/patch-record.ts';
 import type { FsRootRow, PatchRow } from '../../rows.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { PATCHES_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+
+export const PATCHES_FILE = 'turns/patches.log';
 
 // Patches and file-system roots share one sequence and one file. Callers give the numbers in rising order, and each
 // function picks its kind.
@@ -61,4 +64,43 @@ export async function firstFsRoot(
     if (fsRoot) return payload;
   }
   return undefined;
+}
+
+/** Small enough that a page of edges is decoded in a millisecond or two. */
+const EDGE_RECORDS = 1024;
+
+/** Yields patches and file-system roots below `next`, newest first. Skips a root that another one replaced. */
+export async function* readPatchEdges(
+  { files, tails }: State,
+  next: number,
+): AsyncGenerator<readonly PatchEdge[]> {
+  const rooted = new Uint8Array(Math.ceil(tails.nextTurn / 8));
+  for (let end = next; end > 1; end -= EDGE_RECORDS) {
+    const first = Math.max(1, end - EDGE_RECORDS);
+    const length = (end - first) * PATCH_RECORD_BYTES;
+    const bytes = await files.read(PATCHES_FILE, first * PATCH_RECORD_BYTES, length);
+    const page: PatchEdge[] = [];
+    for (let seq = end - 1; seq >= first; seq -= 1) {
+      const edge = patchAt(bytes, seq - first, seq);
+      if (!edge.fsRoot || isFirst(rooted, Number(edge.turn))) page.push(edge);
+    }
+    yield page;
+  }
+}
+
+/** Sets the bit of a turn. Returns false when it was already set. */
+function isFirst(bits: Uint8Array, turn: number): boolean {
+  const [at, bit] = [Math.floor(turn / 8), 1 << (turn % 8)];
+  const before = bits[at] ?? 0;
+  bits[at] = before | bit;
+  return (before & bit) === 0;
+}
+
+function patchAt(bytes: Uint8Array, at: number, seq: number): PatchEdge {
+  const offset = at * PATCH_RECORD_BYTES;
+  const patch = decodePatchRecord(bytes.subarray(offset, offset + PATCH_RECORD_BYTES));
+  if (patch?.seq === seq) {
+    return { turn: patch.turn, payload: patch.payload, fsRoot: patch.fsRoot };
+  }
+  throw corrupt(PATCHES_FILE, seq * PATCH_RECORD_BYTES, `the record of patch ${seq} is damaged`);
 }

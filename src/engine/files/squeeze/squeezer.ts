@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Squeezed } from '../../../format/blob-record.ts';
-import { BlobCodec } from '../../../format/blob-record.ts';
+import { BlobCodec, type Squeezed } from '../../../format/blob-record.ts';
 import { makeSharedParts, SLOT_BYTES, SLOTS, slotOf, SqueezeMemory } from './squeeze-memory.ts';
 
 // Compression takes about 60 µs per 10 KB, a third of the cost of an append. When many writers append at once, a

@@ -1,18 +1,20 @@
 import { isCollected } from '../../../format/collected-map.ts';
-import { TURN_RECORD_BYTES, TurnFlag, decodeTurnRecord } from '../../../format/turn-record.ts';
-import type { TurnRecord } from '../../../format/turn-record.ts';
-import type { Check } from '../check/check.ts';
-import { staleIndex } from '../check/findings.ts';
-import type { Found } from '../check/findings.ts';
-import { eachRecord } from '../check/fixed-records.ts';
-import { TURNS_FILE } from '../names.ts';
+import {
+  decodeTurnRecord,
+  TURN_RECORD_BYTES,
+  TurnFlag,
+  type TurnRecord,
+} from '../../../format/turn-record.ts';
+import { TURNS_FILE } from './turn-table.ts';
+import { type Check, eachRecord } from '../truth/check.ts';
+import { type Found, staleIndex } from '../truth/findings.ts';
 import { TurnLinks } from './turn-links.ts';
 
 const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;
 const EMPTY_SLOT: Buffer = Buffer.alloc(TURN_RECORD_BYTES);
 
-/** Checks every turn record. The result tells the checks of heads and patches which turns exist. */
-export async function checkTurns(check: Check): Promise<TurnLinks> {
+/** Checks every turn record. `check.turns` tells the checks of heads and patches which turns exist. */
+export async function checkTurns(check: Check): Promise<void> {
   const { findings, snapshot } = check;
   const { tails, totals, openTurns } = snapshot;
   const links = new TurnLinks(tails.nextTurn, tails.nextContext);
@@ -42,7 +44,7 @@ export async function checkTurns(check: Check): Promise<TurnLinks> {
   if (damaged === 0 && !right) {
     findings.add(staleIndex('the index counts turns, or their bytes, wrongly'));
   }
-  return links;
+  check.turns = links;
 }
 
 function damagedTurn(id: number, bytes: Uint8Array): Found {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
-import { jumpsToGrandJump } from '../../../format/turn-record.ts';
-import type { TurnRecord } from '../../../format/turn-record.ts';
+import { jumpsToGrandJump, type TurnRecord } from '../../../format/turn-record.ts';
 import { TurnLinks } from './turn-links.ts';
 
 /** A chain of turns with ids from 1, as appending makes it. */

@@ -1,5 +1,4 @@
-import { jumpsToGrandJump } from '../../../format/turn-record.ts';
-import type { TurnRecord } from '../../../format/turn-record.ts';
+import { jumpsToGrandJump, type TurnRecord } from '../../../format/turn-record.ts';
 
 // The facts to remember of each turn while the records are read in order: its depth and its jump. They take 8 bytes
 // and a bit per turn, 4 bytes per context: 82 MB for ten million turns. Turns are numbered below 2^32 here. A store

@@ -1,3 +1,6 @@
+import { isCollected } from '../../../format/collected-map.ts';
+import type { TurnEdge } from '../../upkeep.ts';
+import type { State } from '../truth/state.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import {
   decodeTurnRecord,
@@ -6,9 +9,10 @@ import {
 } from '../../../format/turn-record.ts';
 import type { StoredTurn } from '../../plan/draft.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { TURNS_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { TypeTable } from './type-table.ts';
+
+export const TURNS_FILE = 'turns/turns.log';
 
 /** The approximate size of a cached row in V8: the object, two bigints, a 64-character hash. */
 const CACHED_TURN_BYTES = 512;
@@ -106,4 +110,34 @@ export class TurnTable {
       return 'damaged';
     return this.toStored(record) ?? 'damaged';
   }
+}
+
+/** Small enough that a page of edges is decoded in a millisecond or two. */
+const EDGE_RECORDS = 1024;
+
+/** Yields sealed turns below `next` that are not collected, newest first. Skips `open` turns. */
+export async function* readTurnEdges(
+  { files, collected }: State,
+  next: number,
+  open: { has(id: number): boolean },
+): AsyncGenerator<readonly TurnEdge[]> {
+  for (let end = next; end > 1; end -= EDGE_RECORDS) {
+    const first = Math.max(1, end - EDGE_RECORDS);
+    const length = (end - first) * TURN_RECORD_BYTES;
+    const bytes = await files.read(TURNS_FILE, first * TURN_RECORD_BYTES, length);
+    const page: TurnEdge[] = [];
+    for (let id = end - 1; id >= first; id -= 1) {
+      if (open.has(id) || isCollected(collected, id)) continue;
+      page.push(turnAt(bytes, (id - first) * TURN_RECORD_BYTES, id));
+    }
+    yield page;
+  }
+}
+
+function turnAt(bytes: Uint8Array, at: number, id: number): TurnEdge {
+  const turn = decodeTurnRecord(bytes.subarray(at, at + TURN_RECORD_BYTES));
+  if (turn?.payload === undefined || turn.id !== BigInt(id)) {
+    throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is damaged`);
+  }
+  return { id: turn.id, parent: turn.parent, payload: turn.payload };
 }

@@ -1,3 +1,4 @@
+import type { Check } from '../truth/check.ts';
 import { invalid } from '../../../base/errors.ts';
 import {
   type DeclaredType,
@@ -6,8 +7,9 @@ import {
   type TypeLine,
   typeTag,
 } from '../../../format/type-line.ts';
-import { TYPES_FILE } from '../names.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+
+export const TYPES_FILE = 'turns/types.jsonl';
 
 /** Programs declare types and do not invent one per turn. This many types would be a mistake of the caller. */
 const TYPES_MAX = 65_536;
@@ -90,4 +92,14 @@ export class TypeTable {
     }
     return encodeTypeLine(declared);
   }
+}
+
+export async function checkTypes({ files, findings, snapshot }: Check): Promise<void> {
+  const bytes = await files.read(TYPES_FILE, 0, snapshot.tails.typesBytes);
+  for (const { line, offset, length } of typeLinesIn(bytes)) {
+    if (line !== undefined) continue;
+    const what = 'this line is not a declared type';
+    findings.add({ what, file: TYPES_FILE, offset, severity: 'lost', length });
+  }
+  await findings.rest(bytes.length, 'types');
 }

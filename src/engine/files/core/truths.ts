@@ -1,0 +1,93 @@
+import {
+  decodeFileHeader,
+  encodeFileHeader,
+  OPEN_FILE_HEADER_BYTES,
+} from '../../../format/file-header.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import { corrupt } from '../disk/io-error.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { DOCS } from '../docs/docs.ts';
+import { HEADS } from '../heads/heads.ts';
+import { JOURNAL } from '../journal/journal-files.ts';
+import { LOGS } from '../logs/logs.ts';
+import { OPEN_TURNS } from '../open-turns/open-turns.ts';
+import { PACKS } from '../packs/packs.ts';
+import { PATCHES } from '../patches/patches.ts';
+import { DamageReport } from '../truth/damage.ts';
+import type { Rebuild } from '../truth/rebuild.ts';
+import type { Tails } from '../truth/tails.ts';
+import { can, type Learning, type OwnFile, type Truth } from '../truth/truth.ts';
+import { TURNS } from '../turns/turns.ts';
+
+// The list of all truths, and the short loops over it that recovery and the index need. A truth stands behind those
+// that its records refer to: blobs before turns, turns and documents before heads.
+
+export const TRUTHS: readonly Truth[] = [
+  JOURNAL,
+  PACKS,
+  TURNS,
+  OPEN_TURNS,
+  DOCS,
+  HEADS,
+  PATCHES,
+  LOGS,
+];
+
+/** Folders that every store has, parents first. */
+export const FOLDERS: readonly string[] = TRUTHS.flatMap(({ folders }) => folders);
+
+/** Files that every store has. */
+export const OWN_FILES: readonly OwnFile[] = TRUTHS.flatMap(({ files }) => files);
+
+const BY_NAME: ReadonlyMap<string, Truth> = new Map(
+  TRUTHS.flatMap((truth) => truth.files.map(({ name }): [string, Truth] => [name, truth])),
+);
+
+/** The truth that a file belongs to. Undefined for a plain file of a log or document. */
+export function truthOf(path: string): Truth | undefined {
+  return BY_NAME.get(path) ?? TRUTHS.find((truth) => truth.owns(path));
+}
+
+/** The tails after one more write. */
+export function advanceTails(tails: Tails, write: JournalWrite): Tails {
+  return truthOf(write.path)?.advance(tails, write) ?? tails;
+}
+
+/** The length of each file by its tail. The end of the file of turns may belong to turns that are still open. */
+export function fileLengths(tails: Tails): Map<string, number> {
+  return new Map(TRUTHS.flatMap((truth) => [...truth.lengths(tails)]));
+}
+
+/** Tells the index about one write of a frame that it has not seen. */
+export async function replayWrite(learning: Learning, write: JournalWrite): Promise<void> {
+  const replay = truthOf(write.path)?.replay;
+  if (replay !== undefined && can(replay)) await replay(learning, write);
+}
+
+/** Tells the index about everything in the files. Returns the damage. */
+export async function rebuildIndex(
+  options: Omit<Rebuild, 'damage' | 'newest'>,
+): Promise<DamageReport> {
+  const newest = new Uint32Array(options.tails.nextContext);
+  const rebuild: Rebuild = { ...options, damage: new DamageReport(), newest };
+  for (const truth of TRUTHS) if (can(truth.rebuild)) await truth.rebuild(rebuild);
+  return rebuild.damage;
+}
+
+export function headerOf({ magic, recordBytes }: NonNullable<OwnFile['header']>): Uint8Array {
+  const size = recordBytes === 0 ? OPEN_FILE_HEADER_BYTES : recordBytes;
+  return encodeFileHeader({ magic, recordBytes, kind: 0, number: 0 }, size);
+}
+
+/**
+ * Refuses a store in which one kind of file stands in the place of another. Damage is no reason to refuse: a read
+ * of damaged or missing data fails, and the rest can be read.
+ */
+export async function assertKinds(files: StoreFiles): Promise<void> {
+  for (const { name, header } of OWN_FILES) {
+    if (header === undefined) continue;
+    const found = decodeFileHeader(await files.read(name, 0, headerOf(header).length));
+    if (found === undefined || found.magic === header.magic) continue;
+    throw corrupt(name, 0, `the file is of another kind: ${found.magic}`);
+  }
+}

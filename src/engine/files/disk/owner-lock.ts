@@ -1,0 +1,68 @@
+import * as fs from 'node:fs';
+import { dirname, join } from 'node:path';
+import { QuipuError } from '../../../base/errors.ts';
+import type { IoLock } from '../../io.ts';
+import { takeExclusiveLock } from './exclusive-lock.ts';
+import { leaveNote, OWNER_FILE, nameOwner, readOwnerNote } from './owner-note.ts';
+
+// The owner of a store holds the lock on `lock.db`. An exclusively locked database cannot be read, so the owner's
+// name is in `owner.json` beside it. That file alone means nothing. A deleted file takes its lock with it: the next
+// process would make a new file and be a second owner. So there is a second lock, in a place that people do not
+// tidy up, and an owner holds both. Deleting one of them changes nothing.
+
+const SECOND_LOCK = 'journal/lock.db';
+
+export function takeOwnerLock(path: string, owner: string): IoLock {
+  const folder = dirname(path);
+  const ownerPath = join(folder, OWNER_FILE);
+  const unlock = takeBoth(path, join(folder, SECOND_LOCK));
+  if (unlock === undefined) {
+    const holder = nameOwner(readOwnerNote(folder));
+    throw new QuipuError(
+      'LOCKED',
+      `the store at ${folder} is in use by ${holder}; close it there, or open the store elsewhere`,
+      { what: 'store', owner: holder },
+    );
+  }
+  try {
+    leaveNote(folder, owner);
+  } catch (error) {
+    // Without this, the lock would never be released.
+    unlock();
+    throw error;
+  }
+  let held = true;
+  return {
+    async release() {
+      if (!held) return;
+      held = false;
+      try {
+        fs.rmSync(ownerPath, { force: true });
+      } finally {
+        unlock();
+      }
+    },
+  };
+}
+
+/** Undefined, with neither lock taken, when another process holds one of them. */
+function takeBoth(first: string, second: string): (() => void) | undefined {
+  const unlockFirst = takeExclusiveLock(first, 0);
+  if (unlockFirst === undefined) return undefined;
+  let unlockSecond: (() => void) | undefined;
+  try {
+    fs.mkdirSync(dirname(second), { recursive: true, mode: 0o700 });
+    unlockSecond = takeExclusiveLock(second, 0);
+  } finally {
+    if (unlockSecond === undefined) unlockFirst();
+  }
+  if (unlockSecond === undefined) return undefined;
+  const last = unlockSecond;
+  return () => {
+    try {
+      last();
+    } finally {
+      unlockFirst();
+    }
+  };
+}

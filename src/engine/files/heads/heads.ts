@@ -1,0 +1,110 @@
+import { FILE_MAGIC } from '../../../format/file-header.ts';
+import {
+  decodeHeadRecord,
+  HEAD_RECORD_BYTES,
+  type HeadRecord,
+} from '../../../format/head-record.ts';
+import { contextDoc } from '../docs/doc-log.ts';
+import type { Index } from '../index/store-index.ts';
+import { type Rebuild, rebuildRecords, recordsIn } from '../truth/rebuild.ts';
+import type { Truth } from '../truth/truth.ts';
+import { checkHeads } from './check-heads.ts';
+import { copyHeads } from './copy-heads.ts';
+import { HEADS_FILE } from './head-table.ts';
+import { mendHeads } from './mend-heads.ts';
+
+// The head of each context: its newest turn, where it began, and its open turn.        docs/format/heads.md
+// Invariants
+// - The slot of context n is at n times the record size. It is the only record that changes in place, always
+//   through the journal.
+// - A head is the newest turn of its context. The turns and the index know it, too, so a damaged head is mended.
+
+export const HEADS: Truth = {
+  name: 'heads',
+  folders: [],
+  files: [
+    { name: HEADS_FILE, header: { magic: FILE_MAGIC.heads, recordBytes: HEAD_RECORD_BYTES } },
+  ],
+  owns: () => false,
+  lengths: ({ nextContext }) => [[HEADS_FILE, nextContext * HEAD_RECORD_BYTES]],
+  /** The newest time handed out is in some head: an append, a seal or a creation moves one. */
+  advance(tails, write) {
+    if (write.kind !== 'bytes') return tails;
+    let { timeMs } = tails;
+    for (const record of recordsIn(write.data, HEAD_RECORD_BYTES)) {
+      timeMs = Math.max(timeMs, decodeHeadRecord(record)?.updatedAt ?? 0);
+    }
+    const next = (write.offset + write.data.length) / HEAD_RECORD_BYTES;
+    return { ...tails, timeMs, nextContext: Math.max(tails.nextContext, next) };
+  },
+  replay({ index }, write) {
+    if (write.kind !== 'bytes') return;
+    for (const record of recordsIn(write.data, HEAD_RECORD_BYTES)) {
+      const head = decodeHeadRecord(record);
+      if (head !== undefined) indexHead(index, head);
+    }
+  },
+  rebuild: rebuildHeads,
+  check: checkHeads,
+  mend: {
+    after: 'nothing',
+    run: ({ writer, found }) => {
+      const damaged = found.filter(({ remedy }) => remedy === 'head');
+      return mendHeads(writer, new Set(damaged.map(({ id }) => Number(id))));
+    },
+  },
+  copy: copyHeads,
+};
+
+export function indexHead(index: Index, head: HeadRecord): void {
+  const { createdAt, updatedAt, removed } = head;
+  index.setContext(Number(head.id), {
+    head: Number(head.head),
+    base: Number(head.base),
+    createdAt,
+    updatedAt,
+    removed,
+  });
+}
+
+/**
+ * The turns tell the real head of a context: a slot can be intact and old. So turns are indexed before, and
+ * documents, which tell what was removed.
+ */
+async function rebuildHeads(rebuild: Rebuild): Promise<void> {
+  const { newest, seen: lookUp } = rebuild;
+  await rebuildRecords(rebuild, 'heads', {
+    file: HEADS_FILE,
+    bytes: HEAD_RECORD_BYTES,
+    next: rebuild.tails.nextContext,
+    take: (index, bytes, id) => {
+      const own = newest[id] ?? 0;
+      const head = decodeHeadRecord(bytes);
+      if (head !== undefined && Number(head.id) === id) {
+        indexHead(index, {
+          ...head,
+          head: own === 0 ? head.base : (BigInt(own) as typeof head.head),
+        });
+        return true;
+      }
+      // The slot cannot be read, and stays damaged. A repair can rebuild it from this entry.
+      const seen = lookUp?.(id);
+      if (seen !== undefined) index.setContext(id, own === 0 ? seen : { ...seen, head: own });
+      return false;
+    },
+  });
+  checkRemovals(rebuild);
+}
+
+/** Removing a context also removes its document. The two must agree, otherwise one of them is an old version. */
+function checkRemovals({ index, damage, tails }: Rebuild): void {
+  if (damage.places.some(({ area }) => area === 'docs')) return;
+  for (let id = 1; id < tails.nextContext; id += 1) {
+    const context = index.getContext(id);
+    const removed = index.findDoc(contextDoc(id))?.removed === true;
+    if (context === undefined || context.removed === removed) continue;
+    index.setContext(id, { ...context, removed });
+    const what = `context ${id} ${removed ? 'was' : 'was not'} removed`;
+    damage.add({ area: 'heads', file: HEADS_FILE, offset: id * HEAD_RECORD_BYTES, what });
+  }
+}

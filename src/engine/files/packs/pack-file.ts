@@ -1,0 +1,88 @@
+import type { Hash } from '../../../base/brand.ts';
+import {
+  BLOB_HEADER_BYTES,
+  BLOB_OVERHEAD_BYTES,
+  type BlobCodecNumber,
+  decodeBlobHeader,
+} from '../../../format/blob-record.ts';
+import { CRC_BYTES, isSealed, toBuffer } from '../../../format/bytes.ts';
+import { OPEN_FILE_HEADER_BYTES, decodeFileHeader } from '../../../format/file-header.ts';
+import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
+
+export const PACKS_FOLDER = 'blobs';
+export const ALIASES_FILE = 'blobs/aliases.log';
+
+export function packFile(number: number): string {
+  return `${PACKS_FOLDER}/pack-${String(number).padStart(6, '0')}.pack`;
+}
+
+/** The number of a pack file; undefined for any other name. */
+export function packNumber(name: string): number | undefined {
+  const match = /^blobs\/pack-(\d{6,})\.pack$/.exec(name);
+  return match?.[1] === undefined ? undefined : Number(match[1]);
+}
+
+export type PackItem =
+  | { readonly kind: 'header'; readonly bulk: boolean }
+  | {
+      readonly kind: 'blob';
+      readonly offset: number;
+      readonly bytes: number;
+      readonly hash: Hash;
+      readonly codec: BlobCodecNumber;
+      readonly rawLength: number;
+      readonly storedLength: number;
+      /** The stored bytes, for chunk lists. */
+      readonly stored: Uint8Array;
+    }
+  | { readonly kind: 'end'; readonly length: number }
+  /** The bytes from here on are not a whole intact record. */
+  | { readonly kind: 'bad'; readonly offset: number };
+
+/** Walks the records in `bytes`, which start at `start` of a pack. Stops at the first bad record. */
+export function* scanPack(bytes: Uint8Array, start: number): Generator<PackItem> {
+  let at = 0;
+  if (start === 0 && bytes.length > 0) {
+    const header = decodeFileHeader(bytes.subarray(0, OPEN_FILE_HEADER_BYTES));
+    if (header === undefined || header.magic !== 'QPAK') {
+      yield { kind: 'bad', offset: 0 };
+      return;
+    }
+    yield { kind: 'header', bulk: header.kind === 1 };
+    at = OPEN_FILE_HEADER_BYTES;
+  }
+  while (at < bytes.length) {
+    const item = packItemAt(bytes, at, start);
+    yield item;
+    if (item.kind !== 'blob') return;
+    at += item.bytes;
+  }
+}
+
+function packItemAt(bytes: Uint8Array, at: number, start: number): PackItem {
+  const bad: PackItem = { kind: 'bad', offset: start + at };
+  const header = decodeBlobHeader(bytes.subarray(at, at + BLOB_HEADER_BYTES));
+  if (header === undefined) {
+    const end = decodePackEnd(bytes.subarray(at, at + PACK_END_BYTES));
+    return end === undefined || end.length !== start + at
+      ? bad
+      : { kind: 'end', length: end.length };
+  }
+  const { hash, codec, rawLength, storedLength } = header;
+  const length = BLOB_OVERHEAD_BYTES + storedLength;
+  const end = at + length;
+  if (end > bytes.length) return bad;
+  const record = toBuffer(bytes.subarray(at, end));
+  if (!isSealed(record)) return bad;
+  const stored = record.subarray(BLOB_HEADER_BYTES, length - CRC_BYTES);
+  return {
+    kind: 'blob',
+    offset: start + at,
+    bytes: length,
+    hash,
+    codec,
+    rawLength,
+    storedLength,
+    stored,
+  };
+}

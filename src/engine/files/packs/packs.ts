@@ -1,0 +1,101 @@
+import { ALIAS_RECORD_BYTES, decodeAliasRecord } from '../../../format/alias-record.ts';
+import { FILE_MAGIC } from '../../../format/file-header.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import type { Index } from '../index/store-index.ts';
+import { checkLengths } from '../truth/check.ts';
+import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
+import type { PackTail, Tails } from '../truth/tails.ts';
+import { cannot, type Truth } from '../truth/truth.ts';
+import { checkAliases } from './check-aliases.ts';
+import { checkPacks } from './check-packs.ts';
+import { copyPacks } from './copy-packs.ts';
+import { withPack } from './encode-packs.ts';
+import { checkErased, ERASED_FILE } from './erased-blobs.ts';
+import { indexExtent, indexPackWrite } from './index-packs.ts';
+import { ALIASES_FILE, packFile, packNumber, PACKS_FOLDER, scanPack } from './pack-file.ts';
+import { rebuildPacks } from './rebuild-packs.ts';
+
+// Blobs: packs of records, the SHA-256 names of some of them, and which were erased.    docs/format/blobs.md
+// Invariants
+// - Records are only appended, and count up to the tail of their pack. A closed pack ends with an end record.
+// - A record is overwritten in place only when its blob is erased, by one of the same length, and the erasure is
+//   noted in the same frame. A pack goes only in one frame, after its living records were copied.
+// - The bytes of a bulk pack are durable before the frame that names them.
+// - A blob may have several records, and each is as good as the other.
+
+export const PACKS: Truth = {
+  name: 'packs',
+  folders: [PACKS_FOLDER],
+  files: [
+    {
+      name: ALIASES_FILE,
+      header: { magic: FILE_MAGIC.aliases, recordBytes: ALIAS_RECORD_BYTES },
+    },
+  ],
+  owns: (path) => path === ERASED_FILE || packNumber(path) !== undefined,
+  *lengths({ nextAlias, packs }) {
+    yield [ALIASES_FILE, nextAlias * ALIAS_RECORD_BYTES];
+    for (const { number, bulk, length } of packs) if (!bulk) yield [packFile(number), length];
+  },
+  advance: advancePacks,
+  replay({ index, files }, write) {
+    if (write.path === ALIASES_FILE && write.kind === 'bytes') {
+      for (const record of recordsIn(write.data, ALIAS_RECORD_BYTES)) indexAlias(index, record);
+    }
+    return write.kind === 'extent'
+      ? indexExtent(files, index, write)
+      : indexPackWrite(index, write);
+  },
+  async rebuild(rebuild) {
+    await rebuildRecords(rebuild, 'aliases', {
+      file: ALIASES_FILE,
+      bytes: ALIAS_RECORD_BYTES,
+      next: rebuild.tails.nextAlias,
+      take: indexAlias,
+    });
+    await rebuildPacks(rebuild);
+  },
+  async check(check) {
+    await checkLengths(check, PACKS.lengths(check.snapshot.tails));
+    await checkErased(check);
+    await checkPacks(check);
+    await checkAliases(check);
+  },
+  mend: cannot('no other truth knows the bytes of a blob'),
+  copy: copyPacks,
+};
+
+function indexAlias(index: Index, bytes: Uint8Array): boolean {
+  const alias = decodeAliasRecord(bytes);
+  if (alias !== undefined) index.addSha256(alias.sha256, alias.hash);
+  return alias !== undefined;
+}
+
+function advancePacks(tails: Tails, write: JournalWrite): Tails {
+  const number = packNumber(write.path);
+  if (write.kind === 'extent' && number !== undefined) {
+    const records = tails.packs.find((pack) => pack.number === number)?.records ?? 0;
+    const length = write.offset + write.length;
+    return withPack(tails, number, { number, bulk: true, length, records });
+  }
+  if (write.kind !== 'bytes') return tails;
+  if (number !== undefined) return growPack(tails, number, write.offset, write.data);
+  if (write.path !== ALIASES_FILE) return tails;
+  const next = (write.offset + write.data.length) / ALIAS_RECORD_BYTES;
+  return { ...tails, nextAlias: Math.max(tails.nextAlias, next) };
+}
+
+function growPack(tails: Tails, number: number, offset: number, data: Uint8Array): Tails {
+  const before: PackTail | undefined = tails.packs.find((pack) => pack.number === number);
+  // Erasing overwrites records in place: the end of no pack moves, and a closed pack stays closed.
+  const inside = before === undefined ? offset > 0 : offset < before.length;
+  if (inside) return tails;
+  let records = before?.records ?? 0;
+  let bulk = before?.bulk ?? false;
+  for (const item of scanPack(data, offset)) {
+    if (item.kind === 'blob') records += 1;
+    if (item.kind === 'header') bulk = item.bulk;
+    if (item.kind === 'end') return withPack(tails, number, undefined);
+  }
+  return withPack(tails, number, { number, bulk, length: offset + data.length, records });
+}

@@ -1,0 +1,106 @@
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import type { Checkpoint } from '../journal/checkpoint-file.ts';
+import { corrupt, ifRoom, toQuipuError } from '../disk/io-error.ts';
+import { ERASED_FILE } from '../packs/erased-blobs.ts';
+import {
+  type JournalStart,
+  markedSeq,
+  readJournal,
+  secureLastFrame,
+} from '../journal/read-journal.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { type Tails } from '../truth/tails.ts';
+import { advanceTails } from '../core/truths.ts';
+
+export interface Replayed {
+  /** The last frame number in use. */
+  readonly seq: number;
+  readonly tails: Tails;
+  /** False when the checkpoint covered everything. */
+  readonly any: boolean;
+  /** True when something was erased, and its bytes may be in the frames before. */
+  readonly erased: boolean;
+}
+
+export interface ReplayOptions {
+  /** Called when there is no room for a write, which then waits. Without this callback, that is a failure. */
+  readonly onFull?: () => void;
+}
+
+/**
+ * Applies every frame after the checkpoint to the files, again if need be. A frame says which bytes stand where, so
+ * applying it twice changes nothing. The files are not synced yet.
+ */
+export async function replayJournal(
+  files: StoreFiles,
+  checkpoint: Checkpoint,
+  { onFull }: ReplayOptions = {},
+): Promise<Replayed> {
+  const left = (work: () => Promise<void>): Promise<void> =>
+    onFull === undefined ? work() : ifRoom(work, onFull);
+  const { seq, body } = checkpoint;
+  let { tails } = body;
+  let erased = false;
+  // A clean close is trusted, unless something was acknowledged after it.
+  if (body.clean && (await markedSeq(files)) <= seq)
+    return { seq, tails, any: false, erased: false };
+  const start = startOf(checkpoint);
+  if (start.synced) await left(() => secureLastFrame(files, start));
+  const last = await readJournal(files, start, async (_, writes) => {
+    await checkExtents(files, writes);
+    await files.apply(writes);
+    await left(() => files.catchUp());
+    tails = writes.reduce(advanceTails, tails);
+    erased ||= writes.some(({ path }) => path === ERASED_FILE);
+  });
+  return { seq: last, tails, any: true, erased };
+}
+
+/** The place where the frames after a checkpoint begin. */
+export function startOf({ seq, body }: Checkpoint): JournalStart {
+  return { ...body.journal, seq, synced: body.durability === 'safe' };
+}
+
+/** Calls back for every frame after `seq`, which must not be before the checkpoint. */
+export async function readFramesAfter(
+  files: StoreFiles,
+  checkpoint: Checkpoint,
+  seq: number,
+  onFrame: (frame: number, writes: readonly JournalWrite[]) => Promise<void>,
+): Promise<void> {
+  await readJournal(files, startOf(checkpoint), async (frame, writes) => {
+    if (frame > seq) await onFrame(frame, writes);
+  });
+}
+
+/** Bytes written directly to a pack were synced before the frame that names them. */
+async function checkExtents(files: StoreFiles, writes: readonly JournalWrite[]): Promise<void> {
+  for (const write of writes) {
+    if (write.kind !== 'extent') continue;
+    const size = await files.size(write.path);
+    if (size < write.offset + write.length)
+      throw corrupt(write.path, size, 'the pack lost its end');
+  }
+}
+
+/** In a journal without syncs, files can be ahead of the frames that were kept. */
+export async function cutToTails(
+  files: StoreFiles,
+  lengths: ReadonlyMap<string, number>,
+): Promise<void> {
+  for (const [name, length] of lengths) {
+    if ((await files.size(name)) <= length) continue;
+    const path = files.pathOf(name);
+    try {
+      const file = await files.io.open(path, 'write');
+      try {
+        await file.truncate(length);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      throw toQuipuError(error, path);
+    }
+  }
+}
