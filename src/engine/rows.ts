@@ -14,12 +14,12 @@ export interface TurnRow {
   readonly depth: number;
   readonly type: string;
   readonly version: number;
-  /** See `format/encoding.ts`; unknown numbers are kept as given. */
+  /** See `Encoding` in `format/turn-record.ts`; unknown numbers are kept as given. */
   readonly encoding: number;
   /** Undefined while the turn is open: an open turn has bytes and no blob yet. */
   readonly payload: Hash | undefined;
   readonly size: number;
-  /** Bits of `format/turn-flags.ts`. */
+  /** Bits of `TurnFlag` in `format/turn-record.ts`. */
   readonly flags: number;
   readonly createdAt: number;
 }

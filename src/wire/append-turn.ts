@@ -65,7 +65,7 @@ export const TURN_INPUT_BYTES_MIN = 56;
 export interface TurnInput {
   readonly type: string;
   readonly version: number;
-  /** See `format/encoding.ts`; unknown numbers are kept as given. */
+  /** See `Encoding` in `format/turn-record.ts`; unknown numbers are kept as given. */
   readonly encoding: number;
   readonly compression: number;
   /** Length of the payload when it is not compressed. The client claims it: nobody has checked it yet. */

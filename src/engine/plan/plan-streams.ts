@@ -19,11 +19,9 @@ const OPEN_BYTES_MAX = 0xffff_ffff;
 
 export function planOpen(draft: Draft, open: TurnOpen, report: Report): void {
   const head = resolveContext(draft, open.context, report);
-  const place = planPlace(draft, head, open);
-  giveRoot(draft, place.row.id, open.fsRoot, report);
-  const flags = place.row.flags | TurnFlag.OPEN;
-  const row: TurnRow = { ...place.row, payload: undefined, size: 0, flags };
-  const { jump, sideJump } = place;
+  const empty = { payload: undefined, size: 0, flags: TurnFlag.OPEN };
+  const { row, jump, sideJump } = planPlace(draft, head, open, empty);
+  giveRoot(draft, row.id, open.fsRoot, report);
   const turn: OpenTurn = { row, jump, sideJump, deltas: 0 };
   draft.opens.set(Number(row.id), { turn, text: [], created: true, closed: false });
   const opened = { ...head, openTurn: row.id, openBytes: 0 };

@@ -37,29 +37,12 @@ export function planTurns(
 
 function planTurn(draft: Draft, append: TurnAppend, report: Report, part: KeyPart): void {
   const head = resolveContext(draft, append.context, report);
-  const place = planPlace(draft, head, append);
-  draft.assertBlob(append.payload);
-  giveRoot(draft, place.row.id, append.fsRoot, report);
-  const { idempotency } = part;
-  const flags = place.row.flags | part.flags;
-  const { jump, sideJump } = place;
-  const { id, parent, context, depth, type, version, encoding, createdAt } = place.row;
   const { payload, size } = append;
-  // Fields are copied one by one: spreading the place took 3 µs, half of the whole plan.
-  const row: TurnRow = {
-    id,
-    parent,
-    context,
-    depth,
-    type,
-    version,
-    encoding,
-    payload,
-    size,
-    flags,
-    createdAt,
-  };
-  draft.turns.set(Number(id), { row, jump, sideJump, idempotency });
+  const { idempotency, flags } = part;
+  const { row, jump, sideJump } = planPlace(draft, head, append, { payload, size, flags });
+  draft.assertBlob(payload);
+  giveRoot(draft, row.id, append.fsRoot, report);
+  draft.turns.set(Number(row.id), { row, jump, sideJump, idempotency });
   if (idempotency !== undefined) draft.keys.set(idempotency, Number(row.id));
   moveHead(draft, head, row, report);
   report.turns.push(row);
@@ -95,7 +78,8 @@ export function planPlace(
   draft: Draft,
   head: HeadRecord,
   turn: TurnOpen,
-): { row: Omit<TurnRow, 'payload' | 'size'>; jump: number; sideJump: number } {
+  content: Pick<TurnRow, 'payload' | 'size' | 'flags'>,
+): { row: TurnRow; jump: number; sideJump: number } {
   assertNoOpenTurn(head);
   assertExpectedHead(head, turn.expectedHead);
   const parentId = turn.parent ?? head.head;
@@ -105,7 +89,7 @@ export function planPlace(
   declareType(draft, { type, version });
   const id = BigInt(draft.counters.nextTurn) as TurnId;
   draft.counters.nextTurn += 1;
-  const row = {
+  const row: TurnRow = {
     id,
     parent: parentId,
     context: head.id,
@@ -113,7 +97,10 @@ export function planPlace(
     type,
     version,
     encoding,
+    payload: content.payload,
+    size: content.size,
     flags:
+      content.flags |
       (turn.parent === undefined ? 0 : TurnFlag.PARENT_GIVEN) |
       (turn.fsRoot === undefined ? 0 : TurnFlag.FS_ROOT),
     createdAt: draft.nowMs,

@@ -168,7 +168,7 @@ export const TURN_REC_BYTES_MIN = 76;
 
 export const EXT_ROW_BYTES = 24;
 
-/** Bits of a turn that only answers have, in addition to the lower ones of `format/turn-flags.ts`. */
+/** Bits of a turn that only answers have, in addition to the lower ones of `TurnFlag` in `format/turn-record.ts`. */
 export const WireTurnFlag = {
   /** The turn has a file-system root of its own. */
   FS_ROOT: 32,

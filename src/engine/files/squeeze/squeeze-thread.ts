@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { SLOTS, type SharedParts, slotOf, SqueezeMemory } from './squeeze-memory.ts';
+import { SLOTS, type SharedParts, slotOf, SqueezeMemory } from './squeezer.ts';
 
 // The compression thread. It never ends by itself: its engine ends it.
 

@@ -1,6 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import { BlobCodec, type Squeezed } from '../../../format/blob-record.ts';
-import { makeSharedParts, SLOT_BYTES, SLOTS, slotOf, SqueezeMemory } from './squeeze-memory.ts';
+import { compress } from '../../../base/compress.ts';
+import { BlobCodec } from '../../../format/blob-record.ts';
+import type { Squeezed } from '../../../format/blob-record.ts';
+import { copyInto } from '../../../format/bytes.ts';
 
 // Compression takes about 60 µs per 10 KB, a third of the cost of an append. When many writers append at once, a
 // second thread shares that work. The second thread is only a helper: the engine's thread compresses every job that
@@ -116,4 +118,147 @@ class Job implements SqueezeJob {
   release(): void {
     this.#memory.free(this.#slot);
   }
+}
+
+// Memory that the engine's thread and the compression thread share. A job lies in a slot: its state, its lengths,
+// its bytes and their compressed form. Jobs are numbered in order, and job n lies in slot n mod SLOTS. So the queue
+// needs only the number of jobs sent.
+//
+//   control, 32-bit words:  jobs sent so far, whether the thread sleeps, then per slot: state, raw
+//   length, stored length
+//
+// A job belongs to the thread that moves its state from SENT to TAKEN. Either side may do so. A thread that gets no
+// processor, or that has died, holds up one job at most.
+
+export const SLOTS = 128;
+
+/** A larger blob is compressed by the thread that receives it: it would hold up the others. */
+const SLOT_BYTES: number = 32 * 1024;
+
+const SENT_AT = 0;
+const SLEEPS_AT = 1;
+const WORDS_BEFORE = 2;
+const WORDS_PER_SLOT = 3;
+
+const State = { FREE: 0, SENT: 1, TAKEN: 2, DONE: 3 } as const;
+
+export interface SharedParts {
+  readonly control: SharedArrayBuffer;
+  readonly bytes: SharedArrayBuffer;
+}
+
+function makeSharedParts(): SharedParts {
+  return {
+    control: new SharedArrayBuffer((WORDS_BEFORE + SLOTS * WORDS_PER_SLOT) * 4),
+    bytes: new SharedArrayBuffer(SLOTS * SLOT_BYTES * 2),
+  };
+}
+
+/** The slots, as either side sees them. */
+export class SqueezeMemory {
+  readonly #control: Int32Array<SharedArrayBuffer>;
+  readonly #bytes: Buffer;
+
+  constructor({ control, bytes }: SharedParts) {
+    this.#control = new Int32Array(control);
+    this.#bytes = Buffer.from(bytes);
+  }
+
+  /** The number wraps around. Only differences mean something. */
+  get sent(): number {
+    return Atomics.load(this.#control, SENT_AT);
+  }
+
+  isFree(slot: number): boolean {
+    return this.#stateOf(slot) === State.FREE;
+  }
+
+  isDone(slot: number): boolean {
+    return this.#stateOf(slot) === State.DONE;
+  }
+
+  /** Puts job number `sent` into its slot, which must be free. */
+  send(bytes: Uint8Array): void {
+    const slot = slotOf(this.sent);
+    copyInto(this.#bytes, slot * SLOT_BYTES * 2, bytes);
+    this.#control[stateAt(slot) + 1] = bytes.length;
+    this.#control[stateAt(slot) + 2] = 0;
+    Atomics.store(this.#control, stateAt(slot), State.SENT);
+    Atomics.add(this.#control, SENT_AT, 1);
+    // Waking a thread is a system call: once is enough.
+    if (Atomics.exchange(this.#control, SLEEPS_AT, 0) === 1) Atomics.notify(this.#control, SENT_AT);
+  }
+
+  /** Compresses the job in the slot, unless the other side does or did. */
+  squeeze(slot: number): boolean {
+    const { SENT, TAKEN } = State;
+    if (Atomics.compareExchange(this.#control, stateAt(slot), SENT, TAKEN) !== SENT) return false;
+    this.#squeezeTaken(slot);
+    return true;
+  }
+
+  /** Ends the jobs of a thread that died: no other thread would end them. */
+  squeezeAbandoned(): void {
+    for (let slot = 0; slot < SLOTS; slot += 1) {
+      if (this.#stateOf(slot) === State.TAKEN) this.#squeezeTaken(slot);
+    }
+  }
+
+  free(slot: number): void {
+    Atomics.store(this.#control, stateAt(slot), State.FREE);
+  }
+
+  rawOf(slot: number): Uint8Array {
+    return this.#view(slot, 0, this.#control[stateAt(slot) + 1] ?? 0);
+  }
+
+  /** 0 when compression did not make the bytes smaller, or is not done. */
+  storedLength(slot: number): number {
+    return this.#control[stateAt(slot) + 2] ?? 0;
+  }
+
+  storedOf(slot: number): Uint8Array {
+    return this.#view(slot, SLOT_BYTES, this.storedLength(slot));
+  }
+
+  /** Blocks until more than `seen` jobs were sent. Not for the engine's thread. */
+  waitForJobs(seen: number): void {
+    Atomics.store(this.#control, SLEEPS_AT, 1);
+    Atomics.wait(this.#control, SENT_AT, seen);
+  }
+
+  /** Resolves when the job in the slot is done. A thread must have taken it. */
+  async untilDone(slot: number): Promise<void> {
+    while (this.#stateOf(slot) === State.TAKEN) {
+      await Atomics.waitAsync(this.#control, stateAt(slot), State.TAKEN).value;
+    }
+  }
+
+  #squeezeTaken(slot: number): void {
+    const raw = this.rawOf(slot);
+    const stored = compress(raw);
+    const shrunk = stored.length < raw.length;
+    if (shrunk) copyInto(this.#bytes, slot * SLOT_BYTES * 2 + SLOT_BYTES, stored);
+    this.#control[stateAt(slot) + 2] = shrunk ? stored.length : 0;
+    Atomics.store(this.#control, stateAt(slot), State.DONE);
+    Atomics.notify(this.#control, stateAt(slot));
+  }
+
+  #stateOf(slot: number): number {
+    return Atomics.load(this.#control, stateAt(slot));
+  }
+
+  #view(slot: number, offset: number, length: number): Buffer {
+    const start = slot * SLOT_BYTES * 2 + offset;
+    return this.#bytes.subarray(start, start + length);
+  }
+}
+
+export function slotOf(job: number): number {
+  // The number is unsigned, and SLOTS divides 2^32: numbers that wrapped around continue in the next slot.
+  return (job >>> 0) % SLOTS;
+}
+
+function stateAt(slot: number): number {
+  return WORDS_BEFORE + slot * WORDS_PER_SLOT;
 }

@@ -32,7 +32,7 @@ export const WALK_BACK: Statement = {
     ) SELECT w.*, ${isErased('w.payload')} AS erased FROM walk w ORDER BY w.nth`,
 };
 
-/** Picks the one of the three pointers of turn `t` that leads closest to the depth. See format/jump.ts. */
+/** Picks the one of the three pointers of turn `t` that leads closest to the depth. See `stepTowards` in format/turn-record.ts. */
 function stepTowards(t: string, depth: string): string {
   return `CASE
     WHEN ${t}.side_depth >= ${depth} AND ${t}.side_depth < ${t}.jump_depth THEN ${t}.side_jump
