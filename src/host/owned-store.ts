@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { join, resolve } from 'node:path';
+import { firstUse } from '../base/first-use.ts';
 import type { Engine } from '../engine/engine.ts';
 import { closeAll } from '../engine/files/disk/close-all.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
@@ -38,7 +39,6 @@ export class OwnedStore {
   });
   #early: Socket[] = [];
   #holds = 0;
-  #calls: Promise<CallTable> | undefined;
   #serving: Promise<BinaryServer> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -89,10 +89,10 @@ export class OwnedStore {
   }
 
   /** Every verb by its name, as a client calls it. */
-  calls(): Promise<CallTable> {
-    this.#calls ??= this.#loadCalls();
-    return this.#calls;
-  }
+  readonly calls: () => Promise<CallTable> = firstUse(async () => {
+    const { createCalls } = await import('../server/calls/create-calls.ts');
+    return createCalls(this);
+  });
 
   /** Answers the requests of others, closes the socket, then releases the folder. Idempotent. */
   close(): Promise<void> {
@@ -120,11 +120,6 @@ export class OwnedStore {
       if (!socket.destroyed) this.#server.emit('connection', socket);
     }
     return binary;
-  }
-
-  async #loadCalls(): Promise<CallTable> {
-    const { createCalls } = await import('../server/calls/create-calls.ts');
-    return createCalls(this);
   }
 
   async #stopServing(): Promise<void> {

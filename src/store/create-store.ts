@@ -7,9 +7,7 @@ import type { Workflows } from '../workflow/threads/workflows.ts';
 import { createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';
-import { lazyChats } from './lazy-chats.ts';
-import { lazyWorkflows } from './lazy-workflows.ts';
-import { sessionsDoor } from './sessions-door.ts';
+import { chatsOnUse, sessionsOnUse, workflowsOnUse } from './kinds-on-use.ts';
 import type { StoreElsewhere } from './store-elsewhere.ts';
 import { storeQueues, type QueuesPlace } from './store-queues.ts';
 import type { Store } from './store.ts';
@@ -43,9 +41,8 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   const readPage = elsewhere && { readPage: elsewhere.readPage };
   // A folder that another process owns is on this machine, and so are its sessions.
   const away = elsewhere !== undefined && folder === undefined;
-  const sessions = sessionsDoor({ engine, lifetime, clock, folder, served, away });
+  const sessions = sessionsOnUse({ engine, lifetime, clock, folder, served, away });
   let closing: Promise<void> | undefined;
-  let workflows: Promise<Workflows> | undefined;
 
   async function loadWorkflows(): Promise<Workflows> {
     const { createWorkflows } = await import('../workflow/create-workflows.ts');
@@ -80,7 +77,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
       ...createContexts(engine, { ...contextsOptions, ...readPage, lifetime }),
       erase: elsewhere?.eraseTurn ?? erase.turn,
     },
-    workflows: lazyWorkflows(() => (workflows ??= loadWorkflows())),
+    workflows: workflowsOnUse(loadWorkflows),
     queues: storeQueues(queues, lifetime),
     sessions,
     blobs: {
@@ -92,7 +89,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
       },
       erase: eraseBlob,
     },
-    chats: lazyChats(loadChats),
+    chats: chatsOnUse(loadChats),
     maintain: {
       ...createMaintain({ engine, lifetime, clock, folder, queues, away }),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),

@@ -1,14 +1,8 @@
 import { QuipuError } from '../base/errors.ts';
+import { firstUse, loadedOnUse } from '../base/first-use.ts';
 import type { Lifetime } from '../base/lifetime.ts';
-import type { OwnedQueues } from '../queue/events/queue.ts';
 import type { Database } from '../postgres/database.ts';
-import type {
-  OpenQueueOptions,
-  Queue,
-  QueueSummary,
-  Queues,
-  WorkOptions,
-} from '../queue/events/queue.ts';
+import type { OwnedQueues, Queues } from '../queue/events/queue.ts';
 
 /**
  * The place of the queues: a folder or a database, which any number of processes may use at once, or the process that
@@ -26,36 +20,24 @@ export function folderOf(place: QueuesPlace | undefined): string | undefined {
 
 /** The queues of a store. Their modules are loaded with the first queue. */
 export function storeQueues(place: QueuesPlace | undefined, lifetime: Lifetime): Queues {
-  let owned: Promise<OwnedQueues> | undefined;
-
-  async function load(at: Exclude<QueuesPlace, { queues: Queues }>): Promise<OwnedQueues> {
-    const queues = await create(at);
-    lifetime.onClose(() => queues.close());
-    return queues;
-  }
-
-  async function queues(what: string): Promise<Queues> {
-    lifetime.assertOpen(what);
-    if (place === undefined) {
+  const queues = place && firstUse(() => openQueues(place, lifetime));
+  return loadedOnUse(
+    async (method: string) => {
+      const what = `queues.${method}`;
+      lifetime.assertOpen(what);
+      if (queues !== undefined) return queues();
       const message = `${what}: queues live in a folder, and this store has none; open one by its path`;
       throw new QuipuError('UNSUPPORTED', message, { what: 'queues', found: 'a store in memory' });
-    }
-    if ('queues' in place) return place.queues;
-    owned ??= load(place);
-    return owned;
-  }
+    },
+    ['open', 'list', 'work'],
+  );
+}
 
-  return {
-    async open(name: string, options?: OpenQueueOptions): Promise<Queue> {
-      return (await queues('queues.open')).open(name, options);
-    },
-    async list(): Promise<QueueSummary[]> {
-      return (await queues('queues.list')).list();
-    },
-    async work(options?: WorkOptions): Promise<void> {
-      await (await queues('queues.work')).work(options);
-    },
-  };
+async function openQueues(place: QueuesPlace, lifetime: Lifetime): Promise<Queues> {
+  if ('queues' in place) return place.queues;
+  const queues = await create(place);
+  lifetime.onClose(() => queues.close());
+  return queues;
 }
 
 async function create(
