@@ -134,7 +134,7 @@ async function openPlace(
     const engine = await openFilesEngine(folder, { create });
     return { engine, folder, queues: new FolderRecords(join(folder, 'queues')) };
   }
-  const { openPostgresEngine } = await import('./engine/postgres/open-postgres-engine.ts');
+  const { openPostgresEngine } = await import('./engine/postgres/postgres-engine.ts');
   const { PostgresRecords } = await import('./queue/postgres/postgres-records.ts');
   const engine = await openPostgresEngine(place, { create });
   return { engine, queues: new PostgresRecords(engine.database) };

@@ -1,4 +1,4 @@
-import { openPostgresEngine } from './engine/postgres/open-postgres-engine.ts';
+import { openPostgresEngine } from './engine/postgres/postgres-engine.ts';
 import { createStore } from './store/create-store.ts';
 import type { Store } from './store/store.ts';
 

@@ -1,20 +1,14 @@
 import pg from 'pg';
 import { QuipuError } from '../base/errors.ts';
-import { ask } from './ask.ts';
-import { type Address, parseAddress } from './address.ts';
-import { assertStore, greet } from './greet.ts';
-import { listen, type Listening } from './listen.ts';
-import { failureOf, toPgError } from './pg-error.ts';
-import { Patience } from './patience.ts';
+import { Wording, ask } from './sql.ts';
 import type { Sql, Statement } from './sql.ts';
-import {
-  beginning,
-  newToken,
-  runTransaction,
-  settleToken,
-  type Transaction,
-} from './transaction.ts';
-import { Wording } from './wording.ts';
+import type { Address } from './address.ts';
+import { parseAddress } from './address.ts';
+import { Patience, listen } from './listen.ts';
+import type { Listening } from './listen.ts';
+import { failureOf, toPgError } from './pg-error.ts';
+import { beginning, newToken, runTransaction, settleToken } from './transaction.ts';
+import type { Transaction } from './transaction.ts';
 
 // One database and the connections to it. Every call gets an answer or an error with a stable code. Short absences
 // of the server go unnoticed: work that was certainly not carried out is repeated.
@@ -239,4 +233,41 @@ const BIGINT_OID = 20;
 /** Ids stay below 2^53, so a number holds them. */
 function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
   return oid === BIGINT_OID ? Number : pg.types.getTypeParser(oid, format as 'text');
+}
+
+export interface Greeting {
+  /** The database, without its password. */
+  readonly name: string;
+  readonly wording: Wording;
+  /** The time limit of a statement. */
+  readonly statementMs: number;
+  /** The store that all connections must lead to, once it is known. */
+  readonly store: string | undefined;
+}
+
+/**
+ * Runs before anything else on a connection. The statement timeout is set only on a direct connection, because a
+ * pooler would pass the setting on to others. A direct connection has the process id that the server reports.
+ */
+export async function greet(client: pg.ClientBase, greeting: Greeting): Promise<void> {
+  const { name, wording, statementMs, store } = greeting;
+  const own = (client as unknown as { readonly processID: number | null }).processID ?? 0;
+  const found = store === undefined ? 'NULL' : '(SELECT store FROM quipu.clock)';
+  const [row] = await ask<{ store: string | null }>(
+    client,
+    wording,
+    `SELECT ${found} AS store,
+      CASE WHEN pg_backend_pid() = ${own} THEN set_config('statement_timeout', '${statementMs}', false) END`,
+  );
+  if (store !== undefined) assertStore(name, store, row?.store ?? 'none');
+}
+
+/** Throws UNSUPPORTED when the connection leads to another store. */
+export function assertStore(name: string, expected: string, found: string): void {
+  if (found === expected) return;
+  throw new QuipuError(
+    'UNSUPPORTED',
+    `${name}: a connection leads to another store (${found}) than the one that was opened (${expected}); let the pooler or balancer in between send all connections to one database, or open the store again`,
+    { what: 'store', found },
+  );
 }

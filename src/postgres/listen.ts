@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { Patience } from './patience.ts';
+import { pauseMs } from '../base/pause.ts';
 
 export interface Listening {
   heard(payload: string): void;
@@ -56,5 +57,30 @@ async function run(
     signal.removeEventListener('abort', isGone);
     await client.end().catch(() => undefined);
     if (!signal.aborted) await patience.pause(signal);
+  }
+}
+
+/** A retry deadline, with pauses that grow. */
+export class Patience {
+  readonly #deadline: number;
+  #attempts = 0;
+
+  constructor(forMs: number) {
+    this.#deadline = Date.now() + forMs;
+  }
+
+  /**
+   * Never true before a second attempt: a process that was itself suspended has made one attempt and used all its
+   * time.
+   */
+  get isOver(): boolean {
+    return this.#attempts > 0 && Date.now() >= this.#deadline;
+  }
+
+  async pause(signal?: AbortSignal): Promise<void> {
+    const given = signal === undefined ? {} : { signal };
+    // An abort only ends the pause. The code that aborts knows why.
+    await sleep(pauseMs(this.#attempts), undefined, given).catch(() => undefined);
+    this.#attempts += 1;
   }
 }

@@ -1,3 +1,6 @@
+import type pg from 'pg';
+import { hashText } from '../base/hash.ts';
+
 /**
  * A statement with a name is prepared once for each connection. Use names only for a small, fixed set of texts.
  * Tables are written with their schema, `quipu.turns`, whichever schema they are in: see `Wording`.
@@ -15,4 +18,49 @@ export interface Sql {
     statement: Statement | string,
     values?: readonly unknown[],
   ): Promise<readonly R[]>;
+}
+
+const TABLE = /\bquipu\./g;
+const HASH_CHARS = 12;
+
+/**
+ * Words statements for the schema of the store. Statements are written for the schema `quipu` and name it at every
+ * table, because a pooler may forget the search path of a connection. The name of a prepared statement also
+ * identifies its text. So a connection that another store used before cannot mix up the two.
+ */
+export class Wording {
+  readonly #schema: string;
+  readonly #named: Map<string, Statement> = new Map();
+
+  /** Trusts the name to need no quotes. */
+  constructor(schema: string) {
+    this.#schema = schema;
+  }
+
+  textOf(text: string): string {
+    return this.#schema === 'quipu' ? text : text.replaceAll(TABLE, `${this.#schema}.`);
+  }
+
+  of(statement: Statement | string): Statement | { readonly text: string } {
+    if (typeof statement === 'string') return { text: this.textOf(statement) };
+    const known = this.#named.get(statement.text);
+    if (known !== undefined) return known;
+    const text = this.textOf(statement.text);
+    const name = `${statement.name}-${hashText(text).slice(0, HASH_CHARS)}`;
+    const worded = { ...statement, name, text };
+    this.#named.set(statement.text, worded);
+    return worded;
+  }
+}
+
+/** Asks over one connection. */
+export async function ask<R extends object>(
+  client: pg.ClientBase,
+  wording: Wording,
+  statement: Statement | string,
+  values: readonly unknown[] = [],
+): Promise<readonly R[]> {
+  const config = { ...wording.of(statement), values: [...values] };
+  const { rows } = await client.query<R & pg.QueryResultRow>(config);
+  return rows;
 }

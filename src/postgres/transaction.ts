@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { ask } from './ask.ts';
+import { ask } from './sql.ts';
+import type { Sql, Statement, Wording } from './sql.ts';
 import { failureOf } from './pg-error.ts';
-import type { Sql, Statement } from './sql.ts';
-import type { Wording } from './wording.ts';
 
 // A transaction whose outcome can be asked for afterwards. The transaction writes a unique token. A client that
 // loses the connection during COMMIT writes the same token with another mark. This second write waits as long as

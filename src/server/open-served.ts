@@ -18,7 +18,7 @@ export interface Opened extends Served {
 export async function openServed(place: string): Promise<Opened> {
   if (parsePlace(place).kind === 'database') {
     // Loaded only here: few servers have a database.
-    const { openPostgresEngine } = await import('../engine/postgres/open-postgres-engine.ts');
+    const { openPostgresEngine } = await import('../engine/postgres/postgres-engine.ts');
     const engine = await openPostgresEngine(place);
     const store = createStore(engine, { queues: { database: engine.database }, served: true });
     return { engine, store, name: nameOfPlace(place), folder: undefined };

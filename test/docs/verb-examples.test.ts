@@ -120,6 +120,7 @@ server=$(jq -r .tcp serving)`,
   [/^thread init/, 'rm -r inbox'],
   [/^thread subscribe/, 'thread unsubscribe --thread inbox --consumer worker-1'],
   [/^notifier timer add/, 'notifier timer remove nightly'],
+  [/^quipu chat unarchive/, 'quipu chat archive $chat'],
   [/^quipu chat import/, 'quipu chat rm $chat'],
   [/^quipu session import/, 'quipu session export $id ./take-along; quipu session rm $id'],
 ];

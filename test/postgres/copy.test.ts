@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { copyStore } from '../../src/copy-store.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { openPostgresEngine } from '../../src/engine/postgres/open-postgres-engine.ts';
+import { openPostgresEngine } from '../../src/engine/postgres/postgres-engine.ts';
 import { copyEngine } from '../../src/maintain/copy/copy-engine.ts';
 import { openStore } from '../../src/open-store.ts';
 import { Database } from '../../src/postgres/database.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, inject, it } from 'vitest';
 import { Client } from 'pg';
 import type { Engine } from '../../src/engine/engine.ts';
-import { openPostgresEngine } from '../../src/engine/postgres/open-postgres-engine.ts';
+import { openPostgresEngine } from '../../src/engine/postgres/postgres-engine.ts';
 import { openStore } from '../../src/open-store.ts';
 import { Database, type DatabaseOptions } from '../../src/postgres/database.ts';
 import { append, createContext } from '../../src/testing/engine-suite/fixture.ts';

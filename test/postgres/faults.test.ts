@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ContextId } from '../../src/base/brand.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { openPostgresEngine } from '../../src/engine/postgres/open-postgres-engine.ts';
+import { openPostgresEngine } from '../../src/engine/postgres/postgres-engine.ts';
 import { append, createContext } from '../../src/testing/engine-suite/fixture.ts';
 import { CUT_ALL, runSql } from '../support/postgres/run-sql.ts';
 import { PostgresServer } from '../support/postgres/postgres-server.ts';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterEach, expect, it, vi } from 'vitest';
 import { toTurnId } from '../../src/base/brand.ts';
-import { openPostgresEngine } from '../../src/engine/postgres/open-postgres-engine.ts';
+import { openPostgresEngine } from '../../src/engine/postgres/postgres-engine.ts';
 import {
   append,
   appendLines,

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import type { Engine } from '../../../src/engine/engine.ts';
-import { openPostgresEngine } from '../../../src/engine/postgres/open-postgres-engine.ts';
+import { openPostgresEngine } from '../../../src/engine/postgres/postgres-engine.ts';
 import { STORE_SCHEMA } from '../../../src/engine/postgres/schema.ts';
 import type { Statement } from '../../../src/postgres/sql.ts';
 import { freshDatabase } from './fresh-database.ts';

@@ -6,7 +6,7 @@ import { BlobCodec } from '../../../format/blob-record.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
 import type { BlobStat } from '../../rows.ts';
-import { PART_BYTES } from './upload.ts';
+import { PART_BYTES } from './intake.ts';
 
 interface BlobColumns {
   readonly hash: Uint8Array;

@@ -1,20 +1,98 @@
-import * as statements from './view-statements.ts';
+import type { Sql, Statement } from '../../../postgres/sql.ts';
+import { CONTEXT_COLUMNS, GET_DOC, toHeadRecord, toTreeTurn, turnColumns } from '../read/rows.ts';
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
 import { bytesToHash, hashToBytes, hexOf } from '../../../base/hash.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import { idempotencyHash } from '../../../format/idempotency.ts';
 import { TurnFlag } from '../../../format/turn-record.ts';
-import type { Sql } from '../../../postgres/sql.ts';
 import type { CommittedView, DocState, FileKind, LogState, OpenTurn } from '../../plan/draft.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import type { ContextMeta } from '../../rows.ts';
-import { toHeadRecord } from '../read/context-rows.ts';
-import type { ContextColumns } from '../read/context-rows.ts';
-import { GET_DOC } from '../read/record-statements.ts';
-import { toTreeTurn } from '../read/turn-rows.ts';
-import type { TreeTurn, TurnColumns } from '../read/turn-rows.ts';
-import { collectNeeds } from './collect-needs.ts';
-import { Known } from './known.ts';
+import type { ContextColumns, TreeTurn, TurnColumns } from '../read/rows.ts';
+import { Known, collectNeeds } from './needs.ts';
+
+// The statements that a group of batches runs before it is planned. Each statement takes lists, so the number of
+// statements does not depend on the number of batches.
+
+export const FIND_BLOBS: Statement = {
+  name: 'find-blobs',
+  text: 'SELECT hash FROM quipu.blobs WHERE hash = ANY($1::bytea[])',
+};
+
+export const FIND_ERASED: Statement = {
+  name: 'find-erased',
+  text: 'SELECT hash FROM quipu.erased_blobs WHERE hash = ANY($1::bytea[])',
+};
+
+export const FIND_SHA256S: Statement = {
+  name: 'find-sha256s',
+  text: 'SELECT sha256, hash FROM quipu.sha256s WHERE sha256 = ANY($1::bytea[])',
+};
+
+/** Finds contexts by their ids, and the contexts in which these turns are open. */
+export const FIND_CONTEXTS: Statement = {
+  name: 'find-contexts',
+  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE c.id = ANY(
+    $1::bigint[] || ARRAY(SELECT o.context FROM quipu.open_turns o WHERE o.turn = ANY($2::bigint[])))`,
+};
+
+/** Finds turns by their ids and the heads of these contexts, each together with its jump target. */
+export const FIND_TURNS: Statement = {
+  name: 'find-turns',
+  text: `WITH wanted AS (
+      SELECT x.tree, x.id FROM quipu.turn_trees x WHERE x.id = ANY($1::bigint[])
+      UNION
+      SELECT c.head_tree, c.head FROM quipu.contexts c WHERE c.id = ANY($2::bigint[])
+    ), found AS MATERIALIZED (
+      SELECT ${turnColumns('t')} FROM wanted w JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.id
+    )
+    SELECT * FROM found
+    UNION ALL
+    SELECT ${turnColumns('j')} FROM found f JOIN quipu.turns j ON j.tree = f.tree AND j.id = f.jump`,
+};
+
+export const FIND_KEYS: Statement = {
+  name: 'find-keys',
+  text: 'SELECT key, turn FROM quipu.turn_keys WHERE key = ANY($1::bytea[])',
+};
+
+export const FIND_DOCS: Statement = {
+  name: 'find-docs',
+  text: 'SELECT name, version, content IS NULL AS removed FROM quipu.docs WHERE name = ANY($1::text[])',
+};
+
+export const FIND_LOGS: Statement = {
+  name: 'find-logs',
+  text: 'SELECT name, lines, bytes FROM quipu.logs WHERE name = ANY($1::text[])',
+};
+
+/** A name is a folder when another name begins with it and a slash. `0` is the character after the slash. */
+export const FIND_FILE_KINDS: Statement = {
+  name: 'find-file-kinds',
+  text: `SELECT * FROM (
+      SELECT n AS name, coalesce(
+        (SELECT 'log' FROM quipu.logs l WHERE l.name = n),
+        (SELECT 'doc' FROM quipu.docs d WHERE d.name = n AND d.published AND d.content IS NOT NULL),
+        (SELECT 'folder' FROM quipu.logs l WHERE l.name > n || '/' AND l.name < n || '0' LIMIT 1),
+        (SELECT 'folder' FROM quipu.docs d WHERE d.name > n || '/' AND d.name < n || '0'
+          AND d.published AND d.content IS NOT NULL LIMIT 1)
+      ) AS kind FROM unnest($1::text[] COLLATE "C") n) kinds WHERE kind IS NOT NULL`,
+};
+
+export const READ_OPEN_TEXT: Statement = {
+  name: 'read-open-text',
+  text: 'SELECT bytes FROM quipu.open_deltas WHERE turn = $1 ORDER BY start',
+};
+
+export const NEWEST_PATCH: Statement = {
+  name: 'newest-patch',
+  text: 'SELECT max(seq) AS seq FROM quipu.patches WHERE turn = $1 AND NOT fs_root',
+};
+
+export const FIRST_FS_ROOT: Statement = {
+  name: 'first-fs-root',
+  text: 'SELECT payload FROM quipu.patches WHERE turn = $1 AND fs_root ORDER BY seq LIMIT 1',
+};
 
 // The store as a group of batches finds it. Nothing moves meanwhile, or the group is planned again. Rows that the
 // batches are known to need are read at once. Other rows are read when a plan needs them.
@@ -40,46 +118,35 @@ export class View implements CommittedView {
     this.#sql = sql;
     this.#nextTurn = nextTurn;
     this.#blobs = new Known(async (hashes) => {
-      const rows = await sql.query<{ hash: Uint8Array }>(statements.FIND_BLOBS, [
-        hashes.map(hashToBytes),
-      ]);
+      const rows = await sql.query<{ hash: Uint8Array }>(FIND_BLOBS, [hashes.map(hashToBytes)]);
       return rows.map(({ hash }) => [bytesToHash(hash), true]);
     });
     this.#erased = new Known(async (hashes) => {
-      const rows = await sql.query<{ hash: Uint8Array }>(statements.FIND_ERASED, [
-        hashes.map(hashToBytes),
-      ]);
+      const rows = await sql.query<{ hash: Uint8Array }>(FIND_ERASED, [hashes.map(hashToBytes)]);
       return rows.map(({ hash }) => [bytesToHash(hash), true]);
     });
     this.#sha256s = new Known(async (sha256s) => {
       const bytes = sha256s.map((sha256) => Buffer.from(sha256, 'hex'));
-      const rows = await sql.query<{ sha256: Uint8Array; hash: Uint8Array }>(
-        statements.FIND_SHA256S,
-        [bytes],
-      );
+      const rows = await sql.query<{ sha256: Uint8Array; hash: Uint8Array }>(FIND_SHA256S, [bytes]);
       return rows.map(({ sha256, hash }) => [hexOf(sha256), bytesToHash(hash)]);
     });
     this.#contexts = new Known(async (ids) => toPairs(await this.#readContexts(ids, [])), isId);
     this.#turns = new Known((ids) => this.#readTurns(ids, []), isId);
     this.#keys = new Known(async (keys) => {
       const bytes = keys.map((key) => Buffer.from(key, 'hex'));
-      const rows = await sql.query<{ key: Uint8Array; turn: number }>(statements.FIND_KEYS, [
-        bytes,
-      ]);
+      const rows = await sql.query<{ key: Uint8Array; turn: number }>(FIND_KEYS, [bytes]);
       return rows.map(({ key, turn }) => [hexOf(key), turn]);
     });
     this.#docs = new Known(async (names) => {
-      const rows = await sql.query<DocState & { name: string }>(statements.FIND_DOCS, [names]);
+      const rows = await sql.query<DocState & { name: string }>(FIND_DOCS, [names]);
       return rows.map(({ name, version, removed }) => [name, { version, removed }]);
     }, isText);
     this.#logs = new Known(async (names) => {
-      const rows = await sql.query<LogState & { name: string }>(statements.FIND_LOGS, [names]);
+      const rows = await sql.query<LogState & { name: string }>(FIND_LOGS, [names]);
       return rows.map(({ name, lines, bytes }) => [name, { lines, bytes, extents: 0 }]);
     }, isText);
     this.#fileKinds = new Known(async (names) => {
-      const rows = await sql.query<{ name: string; kind: FileKind }>(statements.FIND_FILE_KINDS, [
-        names,
-      ]);
+      const rows = await sql.query<{ name: string; kind: FileKind }>(FIND_FILE_KINDS, [names]);
       return rows.map(({ name, kind }) => [name, kind]);
     }, isText);
   }
@@ -148,9 +215,7 @@ export class View implements CommittedView {
   }
 
   async readOpenTurn({ row }: OpenTurn, start: number, end: number): Promise<Uint8Array> {
-    const pieces = await this.#sql.query<{ bytes: Uint8Array }>(statements.READ_OPEN_TEXT, [
-      row.id,
-    ]);
+    const pieces = await this.#sql.query<{ bytes: Uint8Array }>(READ_OPEN_TEXT, [row.id]);
     return Buffer.concat(pieces.map(({ bytes }) => bytes)).subarray(start, end);
   }
 
@@ -168,12 +233,12 @@ export class View implements CommittedView {
   }
 
   async newestPatch(turn: number): Promise<number> {
-    const [row] = await this.#sql.query<{ seq: number | null }>(statements.NEWEST_PATCH, [turn]);
+    const [row] = await this.#sql.query<{ seq: number | null }>(NEWEST_PATCH, [turn]);
     return row?.seq ?? 0;
   }
 
   async firstFsRoot(turn: number): Promise<Hash | undefined> {
-    const [row] = await this.#sql.query<{ payload: Uint8Array }>(statements.FIRST_FS_ROOT, [turn]);
+    const [row] = await this.#sql.query<{ payload: Uint8Array }>(FIRST_FS_ROOT, [turn]);
     return row && bytesToHash(row.payload);
   }
 
@@ -242,14 +307,14 @@ export class View implements CommittedView {
     ids: readonly number[],
     openTurns: readonly number[],
   ): Promise<readonly ContextColumns[]> {
-    return this.#sql.query<ContextColumns>(statements.FIND_CONTEXTS, [ids, openTurns]);
+    return this.#sql.query<ContextColumns>(FIND_CONTEXTS, [ids, openTurns]);
   }
 
   async #readTurns(
     ids: readonly number[],
     contexts: readonly number[],
   ): Promise<Iterable<readonly [number, TreeTurn]>> {
-    const rows = await this.#sql.query<TurnColumns>(statements.FIND_TURNS, [ids, contexts]);
+    const rows = await this.#sql.query<TurnColumns>(FIND_TURNS, [ids, contexts]);
     return rows.map((columns) => [columns.id, toTreeTurn(columns)]);
   }
 }

@@ -2,7 +2,8 @@ import { invalid } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
 import type { ContextList, ContextQuery } from '../../engine.ts';
-import { CONTEXT_COLUMNS, type ContextColumns, toContextRow } from './context-rows.ts';
+import { CONTEXT_COLUMNS, toContextRow } from './rows.ts';
+import type { ContextColumns } from './rows.ts';
 
 // Contexts by recency. A context that moves during paging goes to the top, which the reader has already passed. So
 // a listing ends with further rounds over the contexts that moved since the round before began.

@@ -1,4 +1,5 @@
-import * as statements from './records-statements.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+import { toTurnRow, turnColumns } from './rows.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { bytesToHash, hexOf } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
@@ -6,8 +7,41 @@ import type { DocEntry, PatchEntry, Records, Sha256Name, TurnEntry } from '../..
 import type { DocRow } from '../../rows.ts';
 import { toPatchRow } from './record-reader.ts';
 import type { PatchColumns } from './record-reader.ts';
-import { toTurnRow } from './turn-rows.ts';
-import type { TurnColumns } from './turn-rows.ts';
+import type { TurnColumns } from './rows.ts';
+
+/** Reads every id of a range that was handed out, with its turn or, where the turn is gone, with its key. */
+export const TURN_ENTRIES: Statement = {
+  name: 'turn-entries',
+  text: `SELECT n::bigint AS number, ${turnColumns('t')},
+      CASE WHEN t.id IS NULL THEN (SELECT k.key FROM quipu.turn_keys k WHERE k.turn = n) END AS gone_key
+    FROM quipu.clock c CROSS JOIN LATERAL generate_series($1::bigint, least($2::bigint, c.next_turn) - 1) n
+    LEFT JOIN quipu.turn_trees x ON x.id = n LEFT JOIN quipu.turns t ON t.tree = x.tree AND t.id = x.id ORDER BY n`,
+};
+
+export const PATCH_ENTRIES: Statement = {
+  name: 'patch-entries',
+  text: `SELECT n::bigint AS number, p.turn, p.seq, p.tombstone, p.encoding, p.payload, p.size, p.created_at, p.fs_root,
+      EXISTS (SELECT FROM quipu.patches l WHERE l.turn = p.turn AND l.fs_root AND l.seq > p.seq) AS replaced
+    FROM quipu.clock c CROSS JOIN LATERAL generate_series($1::bigint, least($2::bigint, c.next_patch) - 1) n
+    LEFT JOIN quipu.patches p ON p.seq = n ORDER BY n`,
+};
+
+export const SHA256_NAMES: Statement = {
+  name: 'sha256-names',
+  text: 'SELECT sha256, hash FROM quipu.sha256s WHERE sha256 > $1 ORDER BY sha256 LIMIT $2',
+};
+
+export const ERASED: Statement = {
+  name: 'erased',
+  text: `SELECT e.hash FROM quipu.erased_blobs e WHERE e.hash > $1
+    AND NOT EXISTS (SELECT FROM quipu.blobs b WHERE b.hash = e.hash) ORDER BY e.hash LIMIT $2`,
+};
+
+export const DOC_ENTRIES: Statement = {
+  name: 'doc-entries',
+  text: `SELECT d.name, d.version, d.content, d.published FROM unnest($1::text[]) WITH ORDINALITY AS n(name, nth)
+    JOIN quipu.docs d ON d.name = n.name COLLATE "C" WHERE d.content IS NOT NULL ORDER BY n.nth`,
+};
 
 const PAGE_ROWS = 1024;
 
@@ -22,7 +56,7 @@ export class PostgresRecords implements Records {
   async turns(from: TurnId, limit: number): Promise<readonly TurnEntry[]> {
     const first = Math.max(1, Number(from));
     const rows = await this.#database.query<TurnColumns & { number: number; gone_key: Uint8Array }>(
-      statements.TURN_ENTRIES,
+      TURN_ENTRIES,
       [first, first + limit],
     );
     return rows.map((columns): TurnEntry => {
@@ -40,7 +74,7 @@ export class PostgresRecords implements Records {
     const first = Math.max(1, from);
     const rows = await this.#database.query<
       PatchColumns & { number: number; fs_root: boolean; replaced: boolean }
-    >(statements.PATCH_ENTRIES, [first, first + limit]);
+    >(PATCH_ENTRIES, [first, first + limit]);
     return rows.map((columns): PatchEntry => {
       const { number: seq, fs_root: isRoot, replaced, created_at: createdAt } = columns;
       if (columns.seq === null) return { seq, gone: true };
@@ -53,23 +87,20 @@ export class PostgresRecords implements Records {
 
   async *sha256Names(): AsyncGenerator<readonly Sha256Name[]> {
     type Row = { sha256: Uint8Array; hash: Uint8Array };
-    for await (const page of this.#pages<Row>(statements.SHA256_NAMES, ({ sha256 }) => sha256)) {
+    for await (const page of this.#pages<Row>(SHA256_NAMES, ({ sha256 }) => sha256)) {
       yield page.map(({ sha256, hash }) => ({ sha256: hexOf(sha256), hash: bytesToHash(hash) }));
     }
   }
 
   async *erased(): AsyncGenerator<readonly Hash[]> {
     type Row = { hash: Uint8Array };
-    for await (const page of this.#pages<Row>(statements.ERASED, ({ hash }) => hash)) {
+    for await (const page of this.#pages<Row>(ERASED, ({ hash }) => hash)) {
       yield page.map(({ hash }) => bytesToHash(hash));
     }
   }
 
   async docs(names: readonly string[]): Promise<readonly DocEntry[]> {
-    const rows = await this.#database.query<DocRow & { published: boolean }>(
-      statements.DOC_ENTRIES,
-      [names],
-    );
+    const rows = await this.#database.query<DocRow & { published: boolean }>(DOC_ENTRIES, [names]);
     return rows.map(({ published, ...row }) => ({ row, published }));
   }
 

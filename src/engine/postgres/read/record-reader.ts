@@ -15,8 +15,23 @@ import type {
   PatchRow,
   SalvagedLog,
 } from '../../rows.ts';
-import { type ContextColumns, toContextRow, toHeadRecord } from './context-rows.ts';
-import * as statements from './record-statements.ts';
+import type { ContextColumns } from './rows.ts';
+import {
+  FIND_BY_SHA256,
+  GET_CONTEXT,
+  GET_CONTEXTS,
+  GET_DOC,
+  GET_LOG,
+  GET_OVERLAYS,
+  GET_PATCHES_AT,
+  LIST_DOCS,
+  LIST_LOGS,
+  READ_LOG,
+  STATS,
+  TIPS,
+  toContextRow,
+  toHeadRecord,
+} from './rows.ts';
 
 export interface PatchColumns {
   readonly turn: number;
@@ -57,25 +72,25 @@ export class RecordReader {
   }
 
   async findBySha256(sha256: string): Promise<Hash | undefined> {
-    const [row] = await this.#database.query<{ hash: Uint8Array }>(statements.FIND_BY_SHA256, [
+    const [row] = await this.#database.query<{ hash: Uint8Array }>(FIND_BY_SHA256, [
       Buffer.from(sha256, 'hex'),
     ]);
     return row && bytesToHash(row.hash);
   }
 
   async getHead(id: ContextId): Promise<HeadRow | undefined> {
-    const [row] = await this.#database.query<ContextColumns>(statements.GET_CONTEXT, [id]);
+    const [row] = await this.#database.query<ContextColumns>(GET_CONTEXT, [id]);
     return row && toHeadRow(toHeadRecord(row));
   }
 
   async getContext(id: ContextId): Promise<ContextRow | undefined> {
-    const [row] = await this.#database.query<ContextColumns>(statements.GET_CONTEXT, [id]);
+    const [row] = await this.#database.query<ContextColumns>(GET_CONTEXT, [id]);
     return row && toContextRow(row);
   }
 
   async getContexts(ids: readonly ContextId[]): Promise<ContextRow[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#database.query<ContextColumns>(statements.GET_CONTEXTS, [ids]);
+    const rows = await this.#database.query<ContextColumns>(GET_CONTEXTS, [ids]);
     return rows.map(toContextRow);
   }
 
@@ -87,7 +102,7 @@ export class RecordReader {
   async getPatchesAt(seqs: readonly number[]): Promise<PatchRow[]> {
     const given = seqs.filter((seq) => Number.isSafeInteger(seq));
     if (given.length === 0) return [];
-    const rows = await this.#database.query<PatchColumns>(statements.GET_PATCHES_AT, [given]);
+    const rows = await this.#database.query<PatchColumns>(GET_PATCHES_AT, [given]);
     return rows.map(toPatchRow);
   }
 
@@ -100,7 +115,7 @@ export class RecordReader {
     const key = turns.join();
     const asked = this.#asked.get(key);
     if (asked !== undefined) return asked;
-    const answer = this.#database.query<OverlayColumns>(statements.GET_OVERLAYS, [turns]);
+    const answer = this.#database.query<OverlayColumns>(GET_OVERLAYS, [turns]);
     this.#asked.set(key, answer);
     // Later calls send their own statement, because there may be more rows by then.
     queueMicrotask(() => this.#asked.delete(key));
@@ -113,7 +128,7 @@ export class RecordReader {
       context: number;
       patch: number;
       open: readonly string[];
-    }>(statements.TIPS);
+    }>(TIPS);
     const { turn = 0, context = 0, patch = 0, open = [] } = row ?? {};
     return {
       turn: BigInt(turn) as TurnId,
@@ -124,7 +139,7 @@ export class RecordReader {
   }
 
   async getLog(name: string): Promise<LogRow | undefined> {
-    const [row] = await this.#database.query<LogRow>(statements.GET_LOG, [name]);
+    const [row] = await this.#database.query<LogRow>(GET_LOG, [name]);
     return row;
   }
 
@@ -142,11 +157,7 @@ export class RecordReader {
   async salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
     const first = Math.min(from, Number.MAX_SAFE_INTEGER);
     const end = Math.min(from + limit, Number.MAX_SAFE_INTEGER);
-    const rows = await this.#database.query<LogLineColumns>(statements.READ_LOG, [
-      name,
-      first,
-      end,
-    ]);
+    const rows = await this.#database.query<LogLineColumns>(READ_LOG, [name, first, end]);
     const [log] = rows;
     if (log === undefined) return undefined;
     const { lines, bytes } = log;
@@ -160,7 +171,7 @@ export class RecordReader {
 
   /** `~` is greater than every character of a name. */
   async listNames(table: 'logs' | 'docs', { prefix, limit, after }: NameRange): Promise<string[]> {
-    const statement = table === 'logs' ? statements.LIST_LOGS : statements.LIST_DOCS;
+    const statement = table === 'logs' ? LIST_LOGS : LIST_DOCS;
     const count = Math.min(limit, Number.MAX_SAFE_INTEGER);
     const rows = await this.#database.query<{ name: string }>(statement, [
       prefix,
@@ -172,15 +183,14 @@ export class RecordReader {
   }
 
   async getDoc(name: string): Promise<DocRow | undefined> {
-    const [row] = await this.#database.query<DocRow>(statements.GET_DOC, [name]);
+    const [row] = await this.#database.query<DocRow>(GET_DOC, [name]);
     return row;
   }
 
   async stats(): Promise<EngineStats> {
-    const [row] = await this.#database.query<Omit<EngineStats, 'engine' | 'damage'>>(
-      statements.STATS,
-      [this.#database.address.schema],
-    );
+    const [row] = await this.#database.query<Omit<EngineStats, 'engine' | 'damage'>>(STATS, [
+      this.#database.address.schema,
+    ]);
     if (row === undefined) throw new Error('the store has no clock');
     return { engine: 'postgres', ...row, damage: [] };
   }

@@ -5,8 +5,104 @@ import type { Database } from '../../../postgres/database.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
 import type { CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
 import { BlobReader } from '../blobs/blob-reader.ts';
-import { COUNTS, TABLE_CHECKS, TOTALS } from './check-statements.ts';
-import { takeClockAlone } from './upkeep-lock.ts';
+import { takeClockAlone } from '../feed/clock.ts';
+
+// Statements that check the tables. Each one finds the rows that break a rule and returns their `id`. They scan
+// whole tables: this is no hot path.
+
+export interface TableCheck {
+  readonly table: string;
+  readonly what: string;
+  readonly sql: string;
+}
+
+const NO_BLOB = (hash: string): string =>
+  `NOT EXISTS (SELECT FROM quipu.blobs b WHERE b.hash = ${hash}) AND NOT EXISTS (SELECT FROM quipu.erased_blobs e WHERE e.hash = ${hash})`;
+
+export const TABLE_CHECKS: readonly TableCheck[] = [
+  {
+    table: 'turns',
+    what: 'its parent is missing or stands at another depth',
+    sql: `SELECT t.id::text AS id FROM quipu.turns t LEFT JOIN quipu.turns p ON p.tree = t.tree AND p.id = t.parent
+      WHERE CASE WHEN t.depth = 0 THEN t.parent <> 0 OR t.tree <> t.id
+        ELSE p.id IS NULL OR p.depth <> t.depth - 1 END`,
+  },
+  {
+    table: 'turns',
+    what: 'it jumps to a turn that is missing or stands at another depth',
+    sql: `SELECT t.id::text AS id FROM quipu.turns t
+      LEFT JOIN quipu.turns j ON j.tree = t.tree AND j.id = t.jump
+      LEFT JOIN quipu.turns s ON s.tree = t.tree AND s.id = t.side_jump
+      WHERE t.depth > 0 AND (j.depth IS DISTINCT FROM t.jump_depth
+        OR t.depth > 1 AND s.depth IS DISTINCT FROM t.side_depth)`,
+  },
+  {
+    table: 'turns',
+    what: 'its payload is missing',
+    sql: `SELECT t.id::text AS id FROM quipu.turns t WHERE t.payload IS NOT NULL AND ${NO_BLOB('t.payload')}`,
+  },
+  {
+    table: 'turns',
+    what: 'it has no payload and is not open',
+    sql: `SELECT t.id::text AS id FROM quipu.turns t LEFT JOIN quipu.open_turns o ON o.turn = t.id
+      WHERE (t.payload IS NULL) <> (o.turn IS NOT NULL)`,
+  },
+  {
+    table: 'turn_trees',
+    what: 'the turn and the way to it do not agree',
+    sql: `SELECT coalesce(t.id, x.id)::text AS id FROM quipu.turns t FULL JOIN quipu.turn_trees x ON x.tree = t.tree AND x.id = t.id
+      WHERE t.id IS NULL OR x.id IS NULL`,
+  },
+  {
+    table: 'open_deltas',
+    what: 'the text of an open turn is not as long as it should be',
+    sql: `SELECT o.turn::text AS id FROM quipu.open_turns o JOIN quipu.turn_trees x ON x.id = o.turn
+      JOIN quipu.turns t ON t.tree = x.tree AND t.id = o.turn
+      WHERE t.size <> (SELECT coalesce(sum(length(d.bytes)), 0) FROM quipu.open_deltas d WHERE d.turn = o.turn)`,
+  },
+  {
+    table: 'contexts',
+    what: 'its head is missing or stands at another depth',
+    sql: `SELECT c.id::text AS id FROM quipu.contexts c LEFT JOIN quipu.turns h ON h.tree = c.head_tree AND h.id = c.head
+      WHERE NOT c.removed AND c.head <> 0 AND h.depth IS DISTINCT FROM c.head_depth`,
+  },
+  {
+    table: 'patches',
+    what: 'its turn or its payload is missing',
+    // A file-system root that another replaced keeps no blob.
+    sql: `SELECT p.seq::text AS id FROM quipu.patches p WHERE NOT EXISTS (SELECT FROM quipu.turn_trees x WHERE x.id = p.turn)
+      OR ${NO_BLOB('p.payload')} AND NOT (p.fs_root
+        AND EXISTS (SELECT FROM quipu.patches n WHERE n.turn = p.turn AND n.fs_root AND n.seq > p.seq))`,
+  },
+  {
+    table: 'blob_parts',
+    what: 'the parts of the blob do not add up',
+    sql: `SELECT encode(b.hash, 'hex') AS id FROM quipu.blobs b WHERE b.upload IS NOT NULL
+      AND b.size <> (SELECT coalesce(sum(p.size), 0) FROM quipu.blob_parts p WHERE p.upload = b.upload)`,
+  },
+  {
+    table: 'log_lines',
+    what: 'the log is not as long as it should be',
+    sql: `SELECT coalesce(l.name, n.name) AS id FROM quipu.logs l FULL JOIN (
+        SELECT name, count(*) AS lines, max(nth) + 1 AS next, sum(octet_length(line) + 1) AS bytes
+        FROM quipu.log_lines GROUP BY name) n ON n.name = l.name
+      WHERE l.lines IS DISTINCT FROM n.lines OR l.lines IS DISTINCT FROM n.next OR l.bytes IS DISTINCT FROM n.bytes`,
+  },
+];
+
+export const COUNTS = `SELECT
+  (SELECT count(*) FROM quipu.turns WHERE payload IS NOT NULL) AS turns,
+  (SELECT coalesce(sum(size), 0)::bigint FROM quipu.turns WHERE payload IS NOT NULL) AS logical_bytes,
+  (SELECT count(*) FROM quipu.contexts WHERE NOT removed) AS contexts,
+  (SELECT count(*) FROM quipu.patches) AS patches,
+  (SELECT count(*) FROM quipu.blobs) AS blobs,
+  (SELECT coalesce(sum(size), 0)::bigint FROM quipu.blobs) AS blob_bytes,
+  (SELECT coalesce(sum(stored_size), 0)::bigint FROM quipu.blobs) AS stored_bytes,
+  (SELECT count(*) FROM quipu.docs WHERE content IS NOT NULL) AS docs,
+  (SELECT count(*) FROM quipu.logs) AS logs`;
+
+export const TOTALS =
+  'SELECT turns, logical_bytes, contexts, blobs, blob_bytes, stored_bytes, docs, logs FROM quipu.clock';
 
 // Checks the whole store at one moment. The database checks how rows refer to each other. Every byte of every blob
 // is read and compared with its hash.

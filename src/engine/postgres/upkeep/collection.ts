@@ -14,9 +14,20 @@ import type {
   TurnEdge,
 } from '../../upkeep.ts';
 import type { Ears } from '../commit/commit-group.ts';
-import * as statements from './collection-statements.ts';
-import { type Began, Sweep } from './sweep.ts';
-import { takeClockAlone } from './upkeep-lock.ts';
+import type { Began } from './sweep.ts';
+import {
+  BEGIN,
+  BLOBS,
+  BLOB_ROW_BYTES,
+  DROP_NOTES,
+  DROP_OWN_NOTES,
+  END,
+  OPEN_TURNS,
+  PATCH_EDGES,
+  Sweep,
+  TURN_EDGES,
+} from './sweep.ts';
+import { takeClockAlone } from '../feed/clock.ts';
 
 // A collection runs beside any number of writers on any number of servers. Its number is in the clock, which every
 // commit locks. From then on each commit notes what it relies on: here in memory or, on another server, in a table
@@ -47,9 +58,9 @@ export async function startCollection(
         blob: (hash) => noted.blob(hash),
         turn: (turn) => noted.turn(turn as TurnId),
       });
-      const open = await transaction.query<{ turn: number }>(statements.OPEN_TURNS);
-      transaction.send(statements.DROP_NOTES);
-      transaction.send(statements.BEGIN, [id, world.server]);
+      const open = await transaction.query<{ turn: number }>(OPEN_TURNS);
+      transaction.send(DROP_NOTES);
+      transaction.send(BEGIN, [id, world.server]);
       return {
         id,
         seq: clock.seq,
@@ -84,7 +95,7 @@ class PostgresCollection implements Collection {
   async *turns(): AsyncGenerator<readonly TurnEdge[]> {
     const { nextTurn, open } = this.#began;
     type Row = { id: number; parent: number; payload: Uint8Array };
-    for await (const page of this.#pages<Row>(statements.TURN_EDGES, nextTurn, ({ id }) => id)) {
+    for await (const page of this.#pages<Row>(TURN_EDGES, nextTurn, ({ id }) => id)) {
       yield page
         .filter(({ id }) => !open.has(id))
         .map(({ id, parent, payload }) => ({
@@ -98,11 +109,7 @@ class PostgresCollection implements Collection {
   async *patches(): AsyncGenerator<readonly PatchEdge[]> {
     type Row = { turn: number; seq: number; payload: Uint8Array; fs_root: boolean };
     const { nextPatch } = this.#began;
-    for await (const page of this.#pages<Row>(
-      statements.PATCH_EDGES,
-      nextPatch,
-      (row) => row.seq,
-    )) {
+    for await (const page of this.#pages<Row>(PATCH_EDGES, nextPatch, (row) => row.seq)) {
       yield page.map(({ turn, payload, fs_root: fsRoot }) => ({
         turn: BigInt(turn) as TurnId,
         payload: bytesToHash(payload),
@@ -116,11 +123,11 @@ class PostgresCollection implements Collection {
     type Row = { hash: Uint8Array; stored_size: number; old: boolean };
     const first: Uint8Array = Buffer.alloc(0);
     const read = (after: Uint8Array): Promise<readonly Row[]> =>
-      this.#world.database.query<Row>(statements.BLOBS, [after, PAGE_ROWS, seq, beforeMs]);
+      this.#world.database.query<Row>(BLOBS, [after, PAGE_ROWS, seq, beforeMs]);
     for (let page = await read(first); page.length > 0;) {
       yield page.map(({ hash, stored_size: stored, old }) => ({
         hash: bytesToHash(hash),
-        storedBytes: stored + statements.BLOB_ROW_BYTES,
+        storedBytes: stored + BLOB_ROW_BYTES,
         old,
         // The parts of a blob are rows of its own, and go with it.
         chunked: false,
@@ -142,8 +149,8 @@ class PostgresCollection implements Collection {
     this.#world.setEars(undefined);
     const { id } = this.#began;
     await this.#world.database.write(async (transaction) => {
-      transaction.send(statements.END, [id]);
-      transaction.send(statements.DROP_OWN_NOTES, [id]);
+      transaction.send(END, [id]);
+      transaction.send(DROP_OWN_NOTES, [id]);
     });
   }
 

@@ -4,7 +4,7 @@ import type { Statement } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Draft } from '../../plan/draft.ts';
 import type { PreparedBlob } from '../../../format/blob-record.ts';
-import type { Totals } from './clock.ts';
+import type { Totals } from '../feed/clock.ts';
 
 /** All bytes are sent as one value, and the server cuts it up: a list would be sent as hex digits. */
 const PUT_BLOBS: Statement = {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { TurnId } from '../../base/brand.ts';
-import { isQuipuError } from '../../base/errors.ts';
-import type { Database } from '../../postgres/database.ts';
-import type { Statement } from '../../postgres/sql.ts';
+import type { TurnId } from '../../../base/brand.ts';
+import { isQuipuError } from '../../../base/errors.ts';
+import type { Database } from '../../../postgres/database.ts';
+import type { Statement } from '../../../postgres/sql.ts';
 
 // Tracks which servers are present. A turn that is being streamed into belongs to the server that wrote to it last.
 // When that server is gone, no one can go on writing, and another server seals the turn as interrupted with every

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Wording } from './wording.ts';
+import { Wording } from './sql.ts';
 
 const STATEMENT = { name: 'read', text: 'SELECT x.a FROM quipu.turns x JOIN quipu.docs d ON true' };
 

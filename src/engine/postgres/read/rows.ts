@@ -1,0 +1,195 @@
+import type { ContextId, TurnId } from '../../../base/brand.ts';
+import type { HeadRecord } from '../../../format/head-record.ts';
+import { toHeadRow } from '../../plan/report.ts';
+import type { ContextMeta, ContextRow, TurnRow } from '../../rows.ts';
+import { NO_TURN } from '../../../base/brand.ts';
+import { bytesToHash } from '../../../base/hash.ts';
+import { bytesToKeyHash } from '../../../format/idempotency.ts';
+import { NO_HASH } from '../../../format/patch-record.ts';
+import type { StoredTurn } from '../../plan/draft.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+
+/** A row of `contexts`. */
+export interface ContextColumns {
+  readonly id: number;
+  readonly head: number;
+  readonly head_tree: number;
+  readonly head_depth: number;
+  readonly base: number;
+  readonly open_turn: number;
+  readonly open_bytes: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly removed: boolean;
+  readonly meta: string;
+}
+
+export const CONTEXT_COLUMNS = `c.id, c.head, c.head_tree, c.head_depth, c.base, c.open_turn, c.open_bytes,
+  c.created_at, c.updated_at, c.removed, c.meta`;
+
+export function toHeadRecord(columns: ContextColumns): HeadRecord {
+  return {
+    id: BigInt(columns.id) as ContextId,
+    head: BigInt(columns.head) as TurnId,
+    headDepth: columns.head_depth,
+    base: BigInt(columns.base) as TurnId,
+    openTurn: BigInt(columns.open_turn) as TurnId,
+    openBytes: columns.open_bytes,
+    createdAt: columns.created_at,
+    updatedAt: columns.updated_at,
+    removed: columns.removed,
+  };
+}
+
+export function toContextRow(columns: ContextColumns): ContextRow {
+  const meta = JSON.parse(columns.meta) as ContextMeta;
+  return { ...toHeadRow(toHeadRecord(columns)), meta };
+}
+
+/** A row of `turns`. */
+export interface TurnColumns {
+  readonly tree: number;
+  readonly id: number;
+  readonly parent: number;
+  readonly context: number;
+  readonly depth: number;
+  readonly type: string;
+  readonly version: number;
+  readonly encoding: number;
+  readonly payload: Uint8Array | null;
+  readonly size: number;
+  readonly flags: number;
+  readonly created_at: number;
+  readonly jump: number;
+  readonly side_jump: number;
+  readonly key: Uint8Array | null;
+  /** Only the columns for readers include this field: `shownColumns`. */
+  readonly erased?: boolean;
+}
+
+/** The columns of table `t` that `TurnColumns` has. */
+export function turnColumns(t: string): string {
+  return `${t}.tree, ${t}.id, ${t}.parent, ${t}.context, ${t}.depth, ${t}.type, ${t}.version, ${t}.encoding,
+    ${t}.payload, ${t}.size, ${t}.flags, ${t}.created_at, ${t}.jump, ${t}.side_jump, ${t}.key`;
+}
+
+/** True for a blob that was erased and not put again. Most stores have erased nothing. */
+export function isErased(hash: string): string {
+  return `(EXISTS (SELECT FROM quipu.erased_blobs gone WHERE gone.hash = ${hash})
+    AND NOT EXISTS (SELECT FROM quipu.blobs there WHERE there.hash = ${hash}))`;
+}
+
+/** The same columns for readers, who get no hash of an erased blob. */
+export function shownColumns(t: string): string {
+  return `${turnColumns(t)}, ${isErased(`${t}.payload`)} AS erased`;
+}
+
+/** A turn and its tree, which all turns with the same root share. */
+export interface TreeTurn extends StoredTurn {
+  readonly tree: number;
+}
+
+export function toTurnRow(columns: TurnColumns): TurnRow {
+  const { parent, depth, type, version, encoding, payload, size, flags } = columns;
+  return {
+    id: BigInt(columns.id) as TurnId,
+    parent: parent === 0 ? NO_TURN : (BigInt(parent) as TurnId),
+    context: BigInt(columns.context) as ContextId,
+    depth,
+    type,
+    version,
+    encoding,
+    payload:
+      payload === null ? undefined : columns.erased === true ? NO_HASH : bytesToHash(payload),
+    size,
+    flags,
+    createdAt: columns.created_at,
+  };
+}
+
+export function toTreeTurn(columns: TurnColumns): TreeTurn {
+  return {
+    row: toTurnRow(columns),
+    jump: columns.jump,
+    sideJump: columns.side_jump,
+    idempotency: columns.key === null ? undefined : bytesToKeyHash(columns.key),
+    tree: columns.tree,
+  };
+}
+
+const PATCH_COLUMNS = `p.turn, p.seq, p.tombstone, p.encoding, p.payload, p.size, p.created_at,
+  ${isErased('p.payload')} AS erased`;
+
+/** The SHA-256 name of a blob outlives the blob. */
+export const FIND_BY_SHA256: Statement = {
+  name: 'find-by-sha256',
+  text: 'SELECT s.hash FROM quipu.sha256s s JOIN quipu.blobs b ON b.hash = s.hash WHERE s.sha256 = $1',
+};
+
+export const GET_CONTEXT: Statement = {
+  name: 'get-context',
+  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE c.id = $1 AND NOT c.removed`,
+};
+
+export const GET_CONTEXTS: Statement = {
+  name: 'get-contexts',
+  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c
+    WHERE c.id = ANY($1::bigint[]) AND NOT c.removed ORDER BY c.id`,
+};
+
+export const GET_OVERLAYS: Statement = {
+  name: 'get-overlays',
+  text: `SELECT ${PATCH_COLUMNS}, p.fs_root FROM quipu.patches p WHERE p.turn = ANY($1::bigint[]) ORDER BY p.seq`,
+};
+
+export const GET_PATCHES_AT: Statement = {
+  name: 'get-patches-at',
+  text: `SELECT ${PATCH_COLUMNS} FROM quipu.patches p
+    WHERE p.seq = ANY($1::bigint[]) AND NOT p.fs_root ORDER BY p.seq`,
+};
+
+export const TIPS: Statement = {
+  name: 'tips',
+  text: `SELECT next_turn - 1 AS turn, next_context - 1 AS context, next_patch - 1 AS patch,
+    ARRAY(SELECT o.turn::text FROM quipu.open_turns o ORDER BY o.turn) AS open FROM quipu.clock`,
+};
+
+export const GET_LOG: Statement = {
+  name: 'get-log',
+  text: 'SELECT name, lines, bytes FROM quipu.logs WHERE name = $1',
+};
+
+/** Also reads the length of the log, so that a missing line is noticed. */
+export const READ_LOG: Statement = {
+  name: 'read-log',
+  text: `SELECT l.lines, l.bytes, n.nth, n.line FROM quipu.logs l
+    LEFT JOIN quipu.log_lines n ON n.name = l.name AND n.nth >= $2 AND n.nth < $3 WHERE l.name = $1 ORDER BY n.nth`,
+};
+
+export const LIST_LOGS: Statement = {
+  name: 'list-logs',
+  text: 'SELECT name FROM quipu.logs WHERE name >= $1 AND name < $2 AND name > $3 ORDER BY name LIMIT $4',
+};
+
+export const GET_DOC: Statement = {
+  name: 'get-doc',
+  text: 'SELECT name, version, content FROM quipu.docs WHERE name = $1 AND content IS NOT NULL',
+};
+
+export const LIST_DOCS: Statement = {
+  name: 'list-docs',
+  text: `SELECT name FROM quipu.docs WHERE name >= $1 AND name < $2 AND name > $3 AND content IS NOT NULL
+    ORDER BY name LIMIT $4`,
+};
+
+/** The server's settings decide about durability: a server that does not sync reports `unsafe`. */
+export const STATS: Statement = {
+  name: 'stats',
+  text: `SELECT CASE WHEN current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off'
+      THEN 'unsafe' ELSE 'safe' END AS durability,
+    turns, contexts, next_patch - 1 AS patches, blobs, blob_bytes AS "blobBytes", stored_bytes AS "storedBytes",
+    logical_bytes AS "logicalBytes", logs, docs,
+    (SELECT coalesce(sum(pg_total_relation_size(r.oid)), 0)::bigint FROM pg_class r
+      WHERE r.relnamespace = to_regnamespace($1) AND r.relkind = 'r') AS "diskBytes"
+    FROM quipu.clock`,
+};
