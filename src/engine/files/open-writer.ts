@@ -33,7 +33,7 @@ import {
   startOf,
 } from './recovery/replay.ts';
 import { readCollected } from './turns/collected-turns.ts';
-import { TypeTable } from './turns/type-table.ts';
+import { TypeTable } from './turns/turn-table.ts';
 
 export interface OpenWriterOptions {
   readonly files: StoreFiles;

@@ -1,44 +1,36 @@
-import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
-import type { Totals } from '../index/shelf.ts';
-import type { BlobPlaced } from '../packs/encode-packs.ts';
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
-import {
-  type CollectedMap,
-  isCollected,
-  NOTHING_COLLECTED,
-} from '../../../format/collected-map.ts';
+import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
+import { NOTHING_COLLECTED, isCollected } from '../../../format/collected-map.ts';
+import type { CollectedMap } from '../../../format/collected-map.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { DeclaredType } from '../../../format/type-line.ts';
 import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
+import type { DeclaredType } from '../../../format/type-line.ts';
 import type { Tips } from '../../engine.ts';
+import { Draft } from '../../plan/draft.ts';
+import type { FileKind, LogState, OpenTurn, StoredTurn } from '../../plan/draft.ts';
 import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../../rows.ts';
-import { BlobReader } from '../packs/blob-reader.ts';
-import { ErasedBlobs } from '../packs/erased-blobs.ts';
-import type { Index } from '../index/store-index.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { extentsFile, hasLog, readLogState } from '../logs/line-log.ts';
-import { TURNS_FILE, TurnTable } from '../turns/turn-table.ts';
-import { readOpenText } from '../open-turns/open-turn-file.ts';
-import {
-  Draft,
-  type FileKind,
-  type LogState,
-  type OpenTurn,
-  type StoredTurn,
-} from '../../plan/draft.ts';
-import type { EncodedGroup } from './encoded-group.ts';
-import { DamageReport } from '../truth/damage.ts';
-import { indexHead } from '../heads/heads.ts';
-import type { JournalPlace } from '../journal/journal.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { DocBases } from '../docs/doc-bases.ts';
-import { contextDoc, type DocPlace, readDoc } from '../docs/doc-log.ts';
-import { HeadTable, withOpen } from '../heads/head-table.ts';
+import { contextDoc, readDoc } from '../docs/doc-log.ts';
+import type { DocPlace } from '../docs/doc-log.ts';
+import { HeadTable, indexHead, withOpen } from '../heads/head-table.ts';
+import type { Totals } from '../index/shelf.ts';
+import type { Index } from '../index/store-index.ts';
+import type { JournalPlace } from '../journal/journal.ts';
+import { extentsFile, hasLog, readLogState } from '../logs/line-log.ts';
+import { readOpenText } from '../open-turns/open-turn-file.ts';
+import { BlobReader } from '../packs/blob-reader.ts';
+import type { BlobPlaced } from '../packs/encode-packs.ts';
+import { ErasedBlobs } from '../packs/erased-blobs.ts';
 import { firstFsRoot, newestPatch, readFsRoots, readPatches } from '../patches/patch-table.ts';
+import { DamageReport } from '../truth/damage.ts';
 import type { State } from '../truth/state.ts';
-import type { TypeTable } from '../turns/type-table.ts';
 import type { Tails } from '../truth/tails.ts';
+import { TURNS_FILE, TurnTable } from '../turns/turn-table.ts';
+import type { TypeTable } from '../turns/turn-table.ts';
+import type { EncodedGroup } from './encoded-group.ts';
 
 // The current state of the store: committed, durable and visible. Readers and plans query it. Only `absorb`, called
 // when a group is published, changes it.

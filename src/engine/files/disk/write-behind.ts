@@ -8,7 +8,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 //   late heads       the newest version of each head. Their file gets it at a checkpoint.
 //                                                                                  StoreFiles, `LateRecords` below
 //   memory table     entries of the index that are in no run yet. They are written when many have gathered.
-//                                                                                  ../index/memtable.ts
+//                                                                                  `Memtable` in ../index/store-index.ts
 //
 // A read of a file takes the file, lays the late heads over it, and then the waiting writes, which are newer.
 

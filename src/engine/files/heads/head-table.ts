@@ -7,6 +7,7 @@ import {
 } from '../../../format/head-record.ts';
 import { corrupt, REPAIR } from '../disk/io-error.ts';
 import { openTurnFile } from '../open-turns/open-turn-file.ts';
+import type { Index } from '../index/store-index.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
 /** The records of this file are written late. */
@@ -82,4 +83,16 @@ export function withOpen(head: HeadRecord, openTurns: ReadonlyMap<number, unknow
 function isOld(record: HeadRecord, seen: SeenContext): boolean {
   if (record.removed !== seen.removed) return true;
   return !record.removed && Number(record.head) !== seen.head;
+}
+
+/** Tells the index where a context is. */
+export function indexHead(index: Index, head: HeadRecord): void {
+  const { createdAt, updatedAt, removed } = head;
+  index.setContext(Number(head.id), {
+    head: Number(head.head),
+    base: Number(head.base),
+    createdAt,
+    updatedAt,
+    removed,
+  });
 }

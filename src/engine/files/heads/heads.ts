@@ -1,16 +1,11 @@
 import { FILE_MAGIC } from '../../../format/file-header.ts';
-import {
-  decodeHeadRecord,
-  HEAD_RECORD_BYTES,
-  type HeadRecord,
-} from '../../../format/head-record.ts';
+import { decodeHeadRecord, HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import { contextDoc } from '../docs/doc-log.ts';
-import type { Index } from '../index/store-index.ts';
 import { type Rebuild, rebuildRecords, recordsIn } from '../truth/rebuild.ts';
 import type { Truth } from '../truth/truth.ts';
 import { checkHeads } from './check-heads.ts';
 import { copyHeads } from './copy-heads.ts';
-import { HEADS_FILE } from './head-table.ts';
+import { HEADS_FILE, indexHead } from './head-table.ts';
 import { mendHeads } from './mend-heads.ts';
 
 // The head of each context: its newest turn, where it began, and its open turn.        docs/format/heads.md
@@ -55,17 +50,6 @@ export const HEADS: Truth = {
   },
   copy: copyHeads,
 };
-
-export function indexHead(index: Index, head: HeadRecord): void {
-  const { createdAt, updatedAt, removed } = head;
-  index.setContext(Number(head.id), {
-    head: Number(head.head),
-    base: Number(head.base),
-    createdAt,
-    updatedAt,
-    removed,
-  });
-}
 
 /**
  * The turns tell the real head of a context: a slot can be intact and old. So turns are indexed before, and

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hashRaw } from '../../../base/hash.ts';
-import { FILTER_BYTES, Probe, addToFilter } from './chunk-filter.ts';
+import { FILTER_BYTES, Probe, addToFilter } from './run.ts';
 
 function key(n: number): Buffer {
   return Buffer.from(hashRaw(Buffer.from(`key ${n}`)));

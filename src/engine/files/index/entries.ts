@@ -1,7 +1,7 @@
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import type { BlobPlace, PlaceRef } from './shelf.ts';
-import type { EntryLayout } from './sorted-block.ts';
+import type { EntryLayout } from './run.ts';
 
 // The three kinds of entry under random keys, little-endian.
 //

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { isSmall, takeCleanMark } from './clean-mark.ts';
 import { MEMORY, removeDatabase } from './open-database.ts';
-import { isDamage } from './shelf-errors.ts';
 import type { Shelf } from './shelf.ts';
-import { SqliteShelf } from './sqlite-shelf.ts';
+import { isDamage, SqliteShelf } from './sqlite-shelf.ts';
 
 /**
  * Opens the shelf at `path`. A shelf that is missing, damaged or of another schema comes back empty. A shelf whose

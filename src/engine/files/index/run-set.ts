@@ -1,19 +1,19 @@
-import { Probe } from './chunk-filter.ts';
 import { planMerges, totalEntries } from './plan-merges.ts';
-import { Run, type RunState } from './run.ts';
-import { CHUNK_BYTES_MAX, type RunTables } from './run-tables.ts';
-import { ShelfDamaged } from './shelf.ts';
+import { CHUNK_BYTES_MAX } from './run-tables.ts';
+import type { RunTables } from './run-tables.ts';
 import {
   BLOCK_ENTRIES_MAX,
-  type EntryLayout,
-  findEntry,
-  type IsGone,
   PREFIX_END,
+  Probe,
+  Run,
+  findEntry,
   prefixAt,
   sliceBlock,
   sortBlock,
   withoutGone,
-} from './sorted-block.ts';
+} from './run.ts';
+import type { EntryLayout, IsGone, RunState } from './run.ts';
+import { ShelfDamaged } from './shelf.ts';
 
 // A set of entries under random keys, in sorted runs that are merged in the background.
 //

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findEntry, prefixAt, sliceBlock, sortBlock, withoutGone } from './sorted-block.ts';
+import { findEntry, prefixAt, sliceBlock, sortBlock, withoutGone } from './run.ts';
 
 const LAYOUT = { keyBytes: 5, entryBytes: 6 };
 

@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import { type Database, SqliteError } from 'better-sqlite3';
 import { open } from 'node:fs/promises';
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { leaveCleanMark } from './clean-mark.ts';
@@ -9,7 +9,6 @@ import { NameTables } from './name-tables.ts';
 import { copyToMemory, MEMORY, openDatabase } from './open-database.ts';
 import { RunSet } from './run-set.ts';
 import { RunTables } from './run-tables.ts';
-import { asRead, isDamage, isRefusal, toDamage } from './shelf-errors.ts';
 import {
   type BlobPlace,
   type ContextPageQuery,
@@ -24,7 +23,7 @@ import {
   ShelfDamaged,
   type Totals,
 } from './shelf.ts';
-import type { IsGone } from './sorted-block.ts';
+import type { IsGone } from './run.ts';
 
 // The shelf in one SQLite file. Entries that are looked up by hash are in sorted runs (see run-set.ts). Everything
 // else is in plain tables whose rows carry a checksum.
@@ -289,4 +288,30 @@ function tablesOf(db: Database): Tables {
     contexts: new ContextTable(db),
     names: new NameTables(db),
   };
+}
+
+/** Reading never fails on a healthy file, so every failure means damage, whatever SQLite calls it. */
+function asRead<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw toDamage(error);
+  }
+}
+
+/** The file is unchanged and cannot be written: no room, no permission, in use elsewhere, or a failing disk. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof SqliteError)) return false;
+  return /^SQLITE_(FULL|IOERR|READONLY|PERM|CANTOPEN|BUSY|LOCKED)/.test(error.code);
+}
+
+export function isDamage(error: unknown): boolean {
+  if (error instanceof ShelfDamaged) return true;
+  if (!(error instanceof SqliteError)) return false;
+  return /^SQLITE_(CORRUPT|NOTADB|ERROR|MISMATCH|FORMAT)/.test(error.code);
+}
+
+function toDamage(error: unknown): unknown {
+  if (!(error instanceof SqliteError)) return error;
+  return new ShelfDamaged(error.message, { cause: error });
 }

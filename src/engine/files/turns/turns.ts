@@ -1,20 +1,19 @@
 import { isSealed, isZero, toBuffer } from '../../../format/bytes.ts';
 import { FILE_MAGIC } from '../../../format/file-header.ts';
-import {
-  decodeTurnRecord,
-  TURN_RECORD_BYTES,
-  type TurnRecord,
-} from '../../../format/turn-record.ts';
+import { TURN_RECORD_BYTES, decodeTurnRecord } from '../../../format/turn-record.ts';
+import type { TurnRecord } from '../../../format/turn-record.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { Index } from '../index/store-index.ts';
 import { checkLengths } from '../truth/check.ts';
-import { type CopyJob, copyRecords, copySmall } from '../truth/copy.ts';
-import { type Rebuild, rebuildRecords, recordsIn } from '../truth/rebuild.ts';
-import { cannot, type Truth } from '../truth/truth.ts';
+import { copyRecords, copySmall } from '../truth/copy.ts';
+import type { CopyJob } from '../truth/copy.ts';
+import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
+import type { Rebuild } from '../truth/rebuild.ts';
+import { cannot } from '../truth/truth.ts';
+import type { Truth } from '../truth/truth.ts';
 import { checkTurns } from './check-turns.ts';
-import { checkCollected, COLLECTED_FILE, readCollected } from './collected-turns.ts';
-import { TURNS_FILE } from './turn-table.ts';
-import { checkTypes, typeLinesIn, TYPES_FILE } from './type-table.ts';
+import { COLLECTED_FILE, checkCollected, readCollected } from './collected-turns.ts';
+import { TURNS_FILE, TYPES_FILE, checkTypes, typeLinesIn } from './turn-table.ts';
 
 // Turns, their declared types, and which of them were collected.                       docs/format/turns.md
 // Invariants
