@@ -23,8 +23,8 @@ import type {
 } from '../engine/rows.ts';
 import type { Upkeep } from '../engine/upkeep.ts';
 import type { CallName, EngineMethod } from '../wire/calls.ts';
+import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../wire/limits.ts';
 import { ChangeFeed } from './change-feed.ts';
-import { getInParts } from './get-in-parts.ts';
 import { getWhole, readPieces } from './read-remote-blob.ts';
 import type { BlobPiece } from './read-remote-blob.ts';
 import { remoteUpkeep } from './remote-upkeep.ts';
@@ -234,4 +234,32 @@ export class RemoteEngine extends SentMethods implements Engine {
     start: number,
     length: number,
   ): Promise<BlobPiece | undefined> => this.#read('readBlob', hash, start, length);
+}
+
+/** Gets any number of records, with as many requests as needed: mostly one. */
+async function getInParts(
+  { contexts = [], turns = [], patches = [] }: Wanted,
+  ask: (some: Wanted) => Promise<Found>,
+): Promise<Found> {
+  const found = {
+    contexts: [] as ContextRow[],
+    turns: [] as TurnRow[],
+    patches: [] as PatchRow[],
+  };
+  for (let nth = 0; ; nth += 1) {
+    const some = {
+      contexts: part(contexts, nth, MANY_CONTEXTS_MAX),
+      turns: part(turns, nth, MANY_RECORDS_MAX),
+      patches: part(patches, nth, MANY_RECORDS_MAX),
+    };
+    if (some.contexts.length + some.turns.length + some.patches.length === 0) return found;
+    const read = await ask(some);
+    found.contexts.push(...read.contexts);
+    found.turns.push(...read.turns);
+    found.patches.push(...read.patches);
+  }
+}
+
+function part<T>(list: readonly T[], nth: number, size: number): readonly T[] {
+  return list.slice(nth * size, (nth + 1) * size);
 }

@@ -3,16 +3,14 @@ import { QuipuError } from '../base/errors.ts';
 import type { Batch, Committed } from '../engine/batch.ts';
 import type { BlobSource } from '../engine/engine.ts';
 import type { Progress } from '../engine/progress.ts';
-import type { ChangeFeed } from './change-feed.ts';
 import { rowOf } from '../wire/calls.ts';
 import type { CallName } from '../wire/calls.ts';
+import type { ChangeFeed } from './change-feed.ts';
 import { isOutcomeUnknown, outcomeUnknown } from './outcome.ts';
 import { keyScope, repetitionOf, splitBlobs } from './plan-commit.ts';
 import { isPassing, tryAgain, withRetries } from './retry.ts';
 import type { FailedAttempt, RetryPlan } from './retry.ts';
 import type { Transport } from './transport.ts';
-import { Underway } from './underway.ts';
-import { UploadSource } from './upload-source.ts';
 
 /** Sends requests to the server, and decides which are repeated, which are refused, and which wait. */
 export class Requests {
@@ -176,5 +174,62 @@ export class Requests {
   #planOf(repeatable: boolean): RetryPlan {
     const isOver = (): boolean => this.#closing !== undefined;
     return { timeoutMs: this.#timeoutMs, repeatable, isOver };
+  }
+}
+
+/** Counts the tasks in progress, for callers that want to leave once all are done. */
+class Underway {
+  #count = 0;
+  #onEmpty: (() => void) | undefined;
+
+  /** Trusts the caller to `leave`, whatever happens. */
+  enter(): void {
+    this.#count += 1;
+  }
+
+  leave(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#onEmpty?.();
+  }
+
+  async add<T>(work: Promise<T>): Promise<T> {
+    this.enter();
+    try {
+      return await work;
+    } finally {
+      this.leave();
+    }
+  }
+
+  /** Resolves when no task is in progress any more. */
+  async settled(): Promise<void> {
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+    });
+  }
+}
+
+/** Remembers how its source failed, because the transport's error for a body that breaks off says less. */
+class UploadSource implements AsyncIterable<Uint8Array> {
+  readonly #chunks: AsyncIterable<Uint8Array>;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for await (const chunk of this.#chunks) yield chunk;
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
+  }
+
+  /** Throws the failure of the source, if that is why the upload failed, else `error`. */
+  explain(error: unknown): never {
+    throw (this.#failure === undefined ? error : this.#failure.error) as Error;
   }
 }

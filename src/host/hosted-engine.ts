@@ -1,9 +1,11 @@
 import { resolve } from 'node:path';
 import type { RemoteEngine } from '../client/remote-engine.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { StoreElsewhere } from '../store/store-elsewhere.ts';
 import { ENGINE_METHODS } from '../wire/calls.ts';
 import { forwarding } from './forwarding.ts';
-import type { Host } from './host.ts';
+import { Host } from './host.ts';
+import type { HostOptions } from './host.ts';
 
 /**
  * The engine of a folder that many processes use. If this process owns the files, the engine is the files themselves;
@@ -44,4 +46,24 @@ export function hostedEngine(host: Host, remote: RemoteEngine | undefined): Engi
       await host.close();
     },
   };
+}
+
+export interface Hosted {
+  readonly engine: Engine;
+  /** For `createStore`, if the folder belonged to another process when it was opened. */
+  readonly elsewhere?: StoreElsewhere;
+}
+
+/** The engine of a folder, whichever process owns it. LOCKED when the owner does not answer. */
+export async function openHosted(folder: string, options: HostOptions): Promise<Hosted> {
+  const host = await Host.open(folder, options);
+  if (host.owned !== undefined) return { engine: hostedEngine(host, undefined) };
+  // The modules that ask another process are loaded only where there is one.
+  const [{ RemoteEngine }, { HostTransport }, { hostedVerbs }] = await Promise.all([
+    import('../client/remote-engine.ts'),
+    import('./host-transport.ts'),
+    import('./hosted-verbs.ts'),
+  ]);
+  const remote = new RemoteEngine(new HostTransport(host), { timeoutMs: options.timeoutMs });
+  return { engine: hostedEngine(host, remote), elsewhere: hostedVerbs(host, remote) };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import type { ChosenAccess } from './choose-access.ts';
-import { chooseAccess } from './choose-access.ts';
+import { chooseAccess, isLoopback } from './choose-access.ts';
 import { createLog } from './log/log.ts';
 import { changeTokenFile } from './access/token-file.ts';
 import { toTokenRecord } from './access/token.ts';
@@ -71,4 +71,21 @@ it('says it loudly when everyone is let in from anywhere', async () => {
 it('does not start with tokens it cannot read', async () => {
   writeFileSync(tokenFile, 'nonsense');
   await expect(choose('127.0.0.1')).rejects.toMatchObject({ code: 'INVALID' });
+});
+
+it.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LOCALHOST'])('%s is loopback', (host) => {
+  expect(isLoopback(host)).toBe(true);
+});
+
+it.each([
+  '0.0.0.0',
+  '::',
+  '10.0.0.1',
+  '128.0.0.1',
+  'example.com',
+  'localhost.example.com',
+  '127.1',
+  '',
+])('%s is not known to be', (host) => {
+  expect(isLoopback(host)).toBe(false);
 });

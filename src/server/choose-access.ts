@@ -1,9 +1,13 @@
+import { BlockList, isIP } from 'node:net';
 import { invalid } from '../base/errors.ts';
-import type { Access } from './access/access.ts';
 import { openAccess } from './access/access.ts';
-import { isLoopback } from './loopback.ts';
-import type { Log } from './log/log.ts';
+import type { Access } from './access/access.ts';
 import { TokenAccess } from './access/token-access.ts';
+import type { Log } from './log/log.ts';
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
 
 export interface AccessOptions {
   readonly host: string;
@@ -59,4 +63,11 @@ export async function chooseAccess(options: AccessOptions): Promise<ChosenAccess
     : 'anyone on this machine, until there is a token';
   const told = allowHandlers ? `${who}; who is admin by token may bring handlers` : who;
   return { access, told, close: () => access.close() };
+}
+
+/** True when only this machine can reach a listener on `host`. A name that is not known to be loopback is not. */
+export function isLoopback(host: string): boolean {
+  if (host.toLowerCase() === 'localhost') return true;
+  const family = isIP(host);
+  return family !== 0 && LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6');
 }

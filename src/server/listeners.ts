@@ -1,17 +1,17 @@
+import { QuipuError, invalid } from '../base/errors.ts';
 import { ownerAccess } from './access/access.ts';
 import type { Access } from './access/access.ts';
 import { BinaryServer } from './binary/binary-server.ts';
 import type { Listening } from './binary/binary-server.ts';
-import { ByteBudget } from './memory/byte-budget.ts';
 import { createCalls } from './calls/create-calls.ts';
+import type { Served } from './calls/call-handler.ts';
 import { createHttpServer } from './http/create-http-server.ts';
-import { toListenError } from './listen-error.ts';
 import { bindSocket } from './local/bind-socket.ts';
 import { bothHooks, logHooks } from './log/log-hooks.ts';
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from './choose-access.ts';
+import { ByteBudget } from './memory/byte-budget.ts';
 import { createMetrics } from './metrics/create-metrics.ts';
 import type { Tls } from './read-tls.ts';
-import type { Served } from './calls/served.ts';
 import type { ServerOptions } from './server-options.ts';
 
 export interface Behind {
@@ -104,4 +104,35 @@ async function inOptionWords<T>(
   } catch (error) {
     throw toListenError(error, { host, port, hostOption: '--host', portOption });
   }
+}
+
+interface Wanted {
+  readonly host: string;
+  readonly port: number;
+  /** The options that name the address. */
+  readonly hostOption: string;
+  readonly portOption: string;
+}
+
+/** The reason why a listener could not be opened, with the option to change. */
+function toListenError(error: unknown, wanted: Wanted): Error {
+  const { host, port, hostOption, portOption } = wanted;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    return new QuipuError(
+      'LOCKED',
+      `port ${port} on ${host} is in use by another program; stop that one, or choose a port with ${portOption}`,
+      { what: 'port', owner: 'another program' },
+    );
+  }
+  if (code === 'EACCES') {
+    return invalid(
+      portOption,
+      `${port} needs rights that this user has not; choose one above 1023`,
+    );
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return invalid(hostOption, `${host} is no address of this machine (${code})`);
+  }
+  return error as Error;
 }

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
 import { nameOfPlace } from '../postgres/address.ts';
 import { createStore } from '../store/create-store.ts';
-import type { Served } from './calls/served.ts';
+import type { Served } from './calls/call-handler.ts';
 
 /** A store for a server to serve. */
 export interface Opened extends Served {

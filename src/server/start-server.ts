@@ -1,13 +1,12 @@
 import { closeAll } from '../engine/files/disk/close-all.ts';
+import type { Served } from './calls/call-handler.ts';
 import { chooseAccess } from './choose-access.ts';
-import type { Demo } from './demo/fill-demo.ts';
-import { fillDemo } from './demo/fill-demo.ts';
-import { writeSlowly } from './demo/write-slowly.ts';
+import { fillDemo, writeSlowly } from './demo.ts';
+import type { Demo } from './demo.ts';
 import { createListeners } from './listeners.ts';
 import type { Log } from './log/log.ts';
 import { openServed } from './open-served.ts';
 import { readTls } from './read-tls.ts';
-import type { Served } from './calls/served.ts';
 import type { ServerOptions } from './server-options.ts';
 
 // One process that serves one store: it opens the store, access control and the two listeners, and closes them.

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../test/wire/code-of.ts';
 import { ByteParts } from './byte-parts.ts';
-import { fromCall, toCall } from './call-values.ts';
+import { checkJsonBounds, fromCall, toCall } from './call-values.ts';
 import { encodeCallReply } from './call.ts';
-import { CALL_BLOBS_MAX, CALL_DEPTH_MAX } from './limits.ts';
+import { CALL_BLOBS_MAX, CALL_DEPTH_MAX, CALL_JSON_BYTES_MAX, CALL_VALUES_MAX } from './limits.ts';
 
 const name = fc.oneof(fc.string(), fc.constantFrom('$n', '$b', '$$', '$', '__proto__', 'toString'));
 const { value } = fc.letrec((tie) => ({
@@ -117,5 +117,37 @@ describe('what a peer sends as a call', () => {
     expect(codeOf(() => toCall(Array.from({ length: CALL_BLOBS_MAX + 1 }, () => one)))).toBe(
       'INVALID',
     );
+  });
+});
+
+const check = (json: string): string => codeOf(() => checkJsonBounds(json));
+
+describe('the bounds of JSON', () => {
+  it('count levels of arrays and objects alike', () => {
+    expect(check('[{"a":'.repeat(32) + '1' + '}]'.repeat(32))).toBe('none');
+    expect(check('[{"a":'.repeat(33))).toBe('INVALID');
+    expect(check('[{"a":'.repeat(500_000))).toBe('INVALID');
+    expect(check('[],'.repeat(1000))).toBe('none');
+  });
+
+  it('count nothing inside of strings', () => {
+    const brackets = '['.repeat(100);
+    expect(check(JSON.stringify([brackets, `\\${brackets}`, `"${brackets}"`]))).toBe('none');
+    expect(check(JSON.stringify({ [`\\"${brackets}`]: '\\' }))).toBe('none');
+    expect(check(`["\\\\",${brackets}`)).toBe('INVALID');
+    expect(check(`"${brackets}`)).toBe('none');
+    expect(check('"\\')).toBe('none');
+  });
+
+  it('count values', () => {
+    expect(check(`[${'0,'.repeat(CALL_VALUES_MAX - 2)}0]`)).toBe('none');
+    expect(check(`[${'0,'.repeat(CALL_VALUES_MAX - 1)}0]`)).toBe('TOO_LARGE');
+    expect(check(`[${'[],'.repeat(CALL_VALUES_MAX / 2)}0]`)).toBe('TOO_LARGE');
+  });
+
+  it('count bytes, not characters', () => {
+    expect(check(`"${'x'.repeat(CALL_JSON_BYTES_MAX - 2)}"`)).toBe('none');
+    expect(check(`"${'x'.repeat(CALL_JSON_BYTES_MAX - 1)}"`)).toBe('TOO_LARGE');
+    expect(check(`"${'é'.repeat(CALL_JSON_BYTES_MAX / 2)}"`)).toBe('TOO_LARGE');
   });
 });

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { codePoint } from '../../test/golden/arbitraries.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
-import { TOO_MANY, toErrorMessage, toQuipuError } from './error-message.ts';
+import { TOO_MANY, WIRE_CODE, safeDetail, toErrorMessage, toQuipuError } from './error-message.ts';
 
 const MISSING = new QuipuError('NOT_FOUND', 'there is no context 42', {
   what: 'context',
@@ -56,5 +58,72 @@ describe('toQuipuError', () => {
       data: { what: 'error', found: '418' },
     });
     expect(toQuipuError({ ...odd, quipu: { name: 'CLOSED', data: '[]' } }).data).toEqual({});
+  });
+});
+
+const MISLEADING = [
+  'connection reset',
+  'connection refused',
+  'broken pipe',
+  'use of closed network connection',
+  'network is unreachable',
+  'no route to host',
+  'connection timed out',
+  'i/o timeout',
+];
+
+function misleads(text: string): boolean {
+  const lower = text.toLowerCase();
+  return MISLEADING.some((phrase) => lower.includes(phrase));
+}
+
+it('has a number for every code that fits its meaning', () => {
+  const numbers = new Set(Object.values(WIRE_CODE));
+  expect([...numbers].toSorted((a, b) => a - b)).toEqual([
+    401, 403, 404, 409, 413, 422, 500, 503, 504, 507,
+  ]);
+});
+
+describe('safeDetail', () => {
+  it('leaves ordinary text alone', () => {
+    expect(safeDetail('there is no context 42')).toBe('there is no context 42');
+    expect(safeDetail('')).toBe('');
+    expect(safeDetail('größer € 😀')).toBe('größer € 😀');
+  });
+
+  it('says otherwise what would mislead a client, in any case', () => {
+    for (const phrase of MISLEADING) {
+      for (const text of [phrase, phrase.toUpperCase(), `a ${phrase}, b ${phrase}`]) {
+        expect(misleads(safeDetail(text))).toBe(false);
+      }
+    }
+    expect(safeDetail('EPIPE: Broken Pipe, write')).toBe('EPIPE: reader gone, write');
+    // What Go makes lower case, JavaScript may not.
+    expect(safeDetail('bro\u212aen p\u0130pe')).toBe('reader gone');
+  });
+
+  it('makes no new one out of the pieces', () => {
+    const words = MISLEADING.flatMap((phrase) => [phrase, ...phrase.split(' ')]);
+    const word = fc.constantFrom(...words);
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 12 }), (all) => {
+        expect(misleads(safeDetail(all.join(' ')))).toBe(false);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('ends within 1,024 bytes, at the end of a character', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: codePoint, minLength: 200, maxLength: 1100 }), (text) => {
+        const detail = safeDetail(text);
+        const size = Buffer.byteLength(detail);
+        expect(size).toBeLessThanOrEqual(1024);
+        expect(text.startsWith(detail)).toBe(true);
+        expect(detail === text || size > 1020).toBe(true);
+      }),
+    );
+    expect(safeDetail(`${'x'.repeat(1023)}😀`)).toBe('x'.repeat(1023));
+    expect(Buffer.byteLength(safeDetail('i/o timeout '.repeat(90)))).toBeLessThanOrEqual(1024);
   });
 });

@@ -14,7 +14,7 @@ import { BinaryServer } from '../../src/server/binary/binary-server.ts';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
 import { createHttpServer } from '../../src/server/http/create-http-server.ts';
 import { openServed } from '../../src/server/open-served.ts';
-import type { Served } from '../../src/server/calls/served.ts';
+import type { Served } from '../../src/server/calls/call-handler.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';
 

@@ -6,8 +6,7 @@ import { openAccess } from '../../src/server/access/access.ts';
 import type { Access } from '../../src/server/access/access.ts';
 import { BinaryServer } from '../../src/server/binary/binary-server.ts';
 import type { BinaryServerOptions } from '../../src/server/binary/binary-server.ts';
-import type { CallTable } from '../../src/server/calls/call-handler.ts';
-import type { Served } from '../../src/server/calls/served.ts';
+import type { CallTable, Served } from '../../src/server/calls/call-handler.ts';
 import { createStore } from '../../src/store/create-store.ts';
 
 export interface SocketServer extends AsyncDisposable {

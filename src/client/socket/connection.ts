@@ -14,7 +14,7 @@ import type { Dialled } from './dial.ts';
 import { Outbox } from './outbox.ts';
 import type { Sent } from './outbox.ts';
 import type { PushedItems } from './pushed-items.ts';
-import type { Waiter } from './waiter.ts';
+import type { Waiter } from './pending-call.ts';
 
 // One connection to a server, until it is lost.
 // Invariants

@@ -1,7 +1,6 @@
-import type { Deadline } from '../deadlines.ts';
+import type { Deadline } from './deadlines.ts';
 import { timedOut } from '../outcome.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
-import type { Waiter } from './waiter.ts';
 
 export interface CallFacts {
   readonly method: string;
@@ -76,4 +75,11 @@ export class PendingCall implements Waiter, Deadline {
     this.#over(this);
     return true;
   }
+}
+
+/** Waits for the reply to a request. One of the two methods is called, once. */
+export interface Waiter {
+  /** Takes the payload of the reply. */
+  answer(payload: Buffer): void;
+  fail(error: unknown): void;
 }

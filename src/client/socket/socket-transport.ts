@@ -1,18 +1,21 @@
 import { QuipuError } from '../../base/errors.ts';
-import { encodeCall } from '../../wire/call.ts';
-import { toCall } from '../../wire/call-values.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
+import { toCall } from '../../wire/call-values.ts';
+import { encodeCall } from '../../wire/call.ts';
+import type { Call } from '../../wire/call.ts';
+import { toReqId } from '../../wire/frame.ts';
+import { MessageType } from '../../wire/message-type.ts';
+import { Deadlines } from './deadlines.ts';
 import { outcomeUnknown, timedOut } from '../outcome.ts';
-import { Deadlines } from '../deadlines.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 import type { Connection } from './connection.ts';
 import type { Dial } from './dial.ts';
 import { openConnection } from './open-connection.ts';
 import { toMessage } from './outgoing-message.ts';
+import type { OutgoingMessage } from './outgoing-message.ts';
 import { PendingCall } from './pending-call.ts';
 import { PushedItems } from './pushed-items.ts';
 import { RequestSlots } from './request-slots.ts';
-import { sendUpload } from './send-upload.ts';
 
 /** A server reads no more than 1,024 requests, or 64 MiB of them, ahead of its answers. */
 const MOST = { requests: 1000, bytes: 33_554_432 };
@@ -207,4 +210,37 @@ async function forgetLater(connection: Connection, begun: Promise<number>): Prom
   } catch {
     // The stream never began.
   }
+}
+
+const PIECE_BYTES = 1_048_576;
+/** Pieces in flight at a time: the replies set the pace. */
+const PIECES_AHEAD = 4;
+
+/** Sends the call, the body in pieces, and the end; returns the method's answer. */
+async function sendUpload(
+  connection: Connection,
+  call: Call,
+  body: AsyncIterable<Uint8Array>,
+): Promise<unknown> {
+  const begun = connection.request({ type: MessageType.CALL, parts: encodeCall(call) });
+  const upload = toReqId(BigInt(begun.id));
+  await begun.reply;
+  const replies: Promise<Buffer>[] = [];
+  for await (const chunk of body) {
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      const piece = chunk.subarray(at, at + PIECE_BYTES);
+      replies.push(send(connection, toMessage('upload.piece', [upload, piece])));
+      if (replies.length > PIECES_AHEAD) await replies.shift();
+    }
+  }
+  await Promise.all(replies);
+  const last = toMessage('upload.end', [upload]);
+  return last.read(await send(connection, last));
+}
+
+function send(connection: Connection, message: OutgoingMessage): Promise<Buffer> {
+  const { reply } = connection.request(message);
+  // The reply is awaited later, or never if another piece has failed.
+  reply.catch(() => undefined);
+  return reply;
 }

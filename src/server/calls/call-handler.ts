@@ -1,3 +1,5 @@
+import type { Engine } from '../../engine/engine.ts';
+import type { Store } from '../../store/store.ts';
 import type { Identity, Needed } from '../access/access.ts';
 
 // A verb of the store that travels by name: CALL on the binary protocol, POST /v1/call/<name> on HTTP.
@@ -38,3 +40,9 @@ export type CallHandler = AnswerHandler | StreamHandler | UploadHandler;
 
 /** Every verb by its name, such as `engine.getTurn`. */
 export type CallTable = ReadonlyMap<string, CallHandler>;
+
+/** The objects that a server gives access to: one engine, and the store over it. */
+export interface Served {
+  readonly engine: Engine;
+  readonly store: Store;
+}

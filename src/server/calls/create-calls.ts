@@ -4,12 +4,10 @@ import { CALLS, rowOf } from '../../wire/calls.ts';
 import type { CallName, EngineMethod } from '../../wire/calls.ts';
 import { checkOf } from './argument-checks.ts';
 import type { ArgumentsOf } from './argument-checks.ts';
-import type { CallHandler, CallTable, Caller } from './call-handler.ts';
+import type { CallHandler, CallTable, Caller, Served } from './call-handler.ts';
 import { ANSWER_BYTES } from './check-args.ts';
 import { checkBatch } from './check-batch.ts';
-import { listContexts, readLog, readPiece, salvageLog } from './long-reads.ts';
-import { packedPage } from './page-call.ts';
-import type { Served } from './served.ts';
+import { listContexts, packedPage, readLog, readPiece, salvageLog } from './long-reads.ts';
 import { tellChanges } from './subscribe-call.ts';
 import { tellProgress } from './tell-progress.ts';
 

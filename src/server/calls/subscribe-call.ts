@@ -1,6 +1,7 @@
 import { Bell } from '../../base/bell.ts';
+import { QuipuError } from '../../base/errors.ts';
+import type { Change } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { ChangeQueue } from './change-queue.ts';
 
 /** Unsent changes. A reader that lags further behind is cut off, and must read the store itself when it is back. */
 const QUEUE_BYTES_MAX = 8_388_608;
@@ -38,4 +39,62 @@ export async function* tellChanges(
     stop();
     signal.removeEventListener('abort', ring);
   }
+}
+
+/** The bytes that a change costs in addition to its texts and bytes: its rows, and the object itself. */
+const CHANGE_BYTES = 256;
+const ROW_BYTES = 256;
+
+/** Changes that wait for one reader, up to about `maxBytes`. */
+export class ChangeQueue {
+  readonly #maxBytes: number;
+  #changes: Change[] = [];
+  #bytes = 0;
+  #missed = false;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(change: Change): void {
+    if (this.#missed) return;
+    this.#bytes += sizeOf(change);
+    // A single change always fits, however large it is.
+    if (this.#bytes > this.#maxBytes && this.#changes.length > 0) {
+      this.noteMissed();
+      return;
+    }
+    this.#changes.push(change);
+  }
+
+  /** Notes that some changes will never reach this queue. */
+  noteMissed(): void {
+    this.#missed = true;
+    this.#changes = [];
+  }
+
+  /** The changes since the last call. UNAVAILABLE once some of them are missing. */
+  take(): readonly Change[] {
+    if (this.#missed) {
+      throw new QuipuError('UNAVAILABLE', 'changes came faster than they were read', {
+        what: 'subscription',
+      });
+    }
+    const taken = this.#changes;
+    this.#changes = [];
+    this.#bytes = 0;
+    return taken;
+  }
+}
+
+function sizeOf(change: Change): number {
+  let bytes = CHANGE_BYTES;
+  for (const delta of change.deltas) bytes += delta.bytes.length;
+  for (const doc of change.docs) bytes += doc.content.length;
+  for (const { meta } of change.contexts) bytes += JSON.stringify(meta).length;
+  const rows = [change.contexts, change.turns, change.opened, change.sealed, change.patches];
+  for (const list of [...rows, change.logs, change.docs, change.heads, change.deltas]) {
+    bytes += list.length * ROW_BYTES;
+  }
+  return bytes;
 }

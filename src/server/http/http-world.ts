@@ -1,9 +1,8 @@
 import type { Access } from '../access/access.ts';
-import type { ByteBudget } from '../memory/byte-budget.ts';
-import type { CallTable } from '../calls/call-handler.ts';
+import type { CallTable, Served } from '../calls/call-handler.ts';
 import type { Log } from '../log/log.ts';
+import type { ByteBudget } from '../memory/byte-budget.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
-import type { Served } from '../calls/served.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { Turns } from './pace.ts';

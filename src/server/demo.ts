@@ -1,7 +1,42 @@
-import type { ContextId, TurnId } from '../../base/brand.ts';
-import { invalid } from '../../base/errors.ts';
-import type { Store } from '../../store/store.ts';
-import { FIXED_FILE, ITINERARY, SOURCE_FILE, testLog } from './demo-text.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ContextId, TurnId } from '../base/brand.ts';
+import { invalid } from '../base/errors.ts';
+import type { Store } from '../store/store.ts';
+
+// The texts of the sample. They do not depend on the time, the machine or chance: two samples are alike.
+
+const SOURCE_FILE = `export function* tokens(text: string): Iterable<Token> {
+  let at = 0;
+  do {
+    const token = readToken(text, at);
+    at = token.end;
+    yield token;
+  } while (at <= text.length);
+}
+`;
+
+const FIXED_FILE: string = SOURCE_FILE.replace('at <= text.length', 'at < text.length');
+
+const ITINERARY: readonly string[] = [
+  'Day one: arrive in Cusco, ',
+  'walk slowly, drink coca tea, ',
+  'and see the twelve-angled stone.\n',
+  'Day two: Pisac, its terraces and its market.\n',
+  'Day three: the museum of textiles, ',
+  'where the knotted cords are.\n',
+];
+
+/** Long enough to stream for a minute at an easy pace. */
+export const ESSAY = `A quipu has one thick cord from which thinner ones hang. On each of them knots are tied,
+and the kind of a knot, its place and the colour of its cord say what it means. Ones have long knots with as many
+turns as the number; tens, hundreds and thousands have clusters of single knots, each power of ten at its own
+height. A cord without a knot at some height has a zero there, centuries before zero reached much of Europe. Cords
+can hang from cords, so a total can stand beside its parts, and an audit is a matter of adding up. Nothing on a cord
+can be changed without untying it in front of everyone. What is tied stays tied, and whoever wants to say
+something else ties another cord beside it. That is a fair description of an append-only log with branches, and it was
+in daily use on roads as long as the circumference of the earth.`;
+
+const PAUSE_MS = 400;
 
 /** The parts of the sample that a caller can continue. */
 export interface Demo {
@@ -117,4 +152,37 @@ async function runTool(store: Store, id: ContextId, name: string, output: string
   await store.contexts.append(id, { type: 'tool.call', payload: { name } });
   const result = { type: 'tool.result', payload: output, encoding: 'text' } as const;
   return (await store.contexts.append(id, result)).id;
+}
+
+/**
+ * Streams an answer word by word, so that there is something to follow, and seals it at its end. When the signal
+ * aborts, the turn ends with the text it has. Never leaves a turn open.
+ */
+export async function writeSlowly(
+  store: Store,
+  live: ContextId,
+  { signal, pauseMs = PAUSE_MS }: { readonly signal: AbortSignal; readonly pauseMs?: number },
+): Promise<void> {
+  const turn = await store.contexts.open(live, { type: 'chat.message' });
+  for (const word of ESSAY.split(/(?<=\s)/)) {
+    if (signal.aborted) break;
+    await turn.write(word);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+  await (signal.aborted ? turn.abort('the server was stopped') : turn.seal());
+}
+
+/** A test run as a tool prints it. Agents run the same tests again and again, and the store keeps the output once. */
+function testLog(failing: string | undefined): string {
+  const suites = ['lexer', 'grammar', 'tables', 'errors', 'unicode', 'recovery'];
+  const lines = suites.flatMap((suite, index) =>
+    Array.from({ length: 14 }, (_, test) => {
+      const name = `${suite}/${String(test + 1).padStart(2, '0')}`;
+      const millis = 3 + ((index * 31 + test * 17) % 40);
+      return `${name === failing ? 'FAIL' : 'ok  '}  ${name.padEnd(14)} ${String(millis).padStart(3)} ms`;
+    }),
+  );
+  const failures = failing === undefined ? 0 : 1;
+  const end = `${lines.length} tests, ${lines.length - failures} passed, ${failures} failed`;
+  return `${lines.join('\n')}\n${end}\n`;
 }

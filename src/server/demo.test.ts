@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest';
-import { createStore } from '../../store/create-store.ts';
-import { ModelEngine } from '../../testing/model-engine.ts';
-import { ESSAY } from './demo-text.ts';
-import { fillDemo } from './fill-demo.ts';
-import { writeSlowly } from './write-slowly.ts';
+import { createStore } from '../store/create-store.ts';
+import { ModelEngine } from '../testing/model-engine.ts';
+import { ESSAY, fillDemo, writeSlowly } from './demo.ts';
 
 it('shows branches, sharing, patches and a cut-off answer, the same each time', async () => {
   const tell = async (): Promise<unknown> => {
