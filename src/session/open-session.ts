@@ -126,13 +126,14 @@ export class OpenSession implements Session {
     if (!Number.isSafeInteger(count) || count < 0) {
       throw invalid('count', `is a whole number from 0, got ${String(count)}`);
     }
-    const { before } = options;
+    const { before, maxBytes = Infinity } = options;
     if (before !== undefined && (!Number.isSafeInteger(before) || before < 0)) {
       throw invalid('before', `is the cursor of another page, got ${String(before)}`);
     }
     return this.#read((log) => {
       const to = Math.max(log.from, Math.min(log.to, before ?? log.to));
-      const isEnough = (taken: number): boolean => taken >= count;
+      const isEnough = (taken: number, bytes: number): boolean =>
+        taken >= count || bytes > maxBytes;
       const reading = { readBlob: this.#reader(options), isEnough };
       return readLastEntries({ ...log, to }, reading, new ReadNotes());
     });

@@ -79,6 +79,59 @@ describe('a page that is too large to be made at once', () => {
   });
 });
 
+describe('a page of a chat or a session', () => {
+  it('has its large messages, in their order, and holds nothing when it is over', async () => {
+    const budget = new ByteBudget();
+    const { get, store } = await serveHttp({ budget });
+    await store.chats.create({ id: 'c' });
+    const chat = await store.chats.open('c');
+    for (const [index, size] of SIZES.entries()) {
+      await chat.add({ role: 'user', content: `${index} `.padEnd(size, 'x') });
+    }
+    const page = (query = ''): Promise<unknown> => json(get(`/v1/chats/c/messages${query}`));
+    expect(await page()).toEqual(await chat.messages());
+    expect(await page('?limit=2')).toEqual(await chat.messages({ limit: 2 }));
+    const found = await json(get('/v1/chats/c/search?text=x&limit=3'));
+    expect(found).toEqual(await chat.search('x', { limit: 3 }));
+    expect(await (await get('/v1/chats/c/export?format=json')).text()).toBe(
+      await text(chat.export({ format: 'json' })),
+    );
+    expect((await get('/v1/chats/c/messages', { method: 'HEAD' })).status).toBe(200);
+    await expect.poll(() => budget.held, PATIENCE).toBe(0);
+  });
+
+  it('ends where it has enough bytes, and says where to go on', async () => {
+    const { get, store } = await serveHttp();
+    await store.chats.create({ id: 'c' });
+    const chat = await store.chats.open('c');
+    const session = await store.sessions.create();
+    for (let n = 0; n < 60; n += 1) {
+      const content = `${n} `.padEnd(n % 2 === 0 ? 1_000_000 : 30_000, 'x');
+      await session.append({ type: 'message', message: { role: 'user', content } });
+    }
+    const events = Array.from({ length: 300 }, (_, n) => ({
+      type: 'note',
+      payload: { text: `${n} `.padEnd(30_000, 'x') },
+    }));
+    await chat.append(events);
+    const log = await json<{ events: unknown[]; next: number }>(get('/v1/chats/c/log'));
+    expect(log.events.length).toBeLessThan(300);
+    expect(log.next).toBe(log.events.length);
+    const rest = await json<{ events: unknown[] }>(get(`/v1/chats/c/log?after=${log.next}`));
+    expect(log.events.length + rest.events.length).toBe(300);
+    interface Entries {
+      readonly entries: readonly unknown[];
+      readonly cursor?: number;
+    }
+    const path = `/v1/sessions/${session.id}/entries?last=1000`;
+    const newest = await json<Entries>(get(path));
+    expect(newest.entries.length).toBeLessThan(60);
+    const older = await json<Entries>(get(`${path}&before=${newest.cursor}`));
+    expect([...older.entries, ...newest.entries]).toEqual((await session.last(1000)).entries);
+    expect(older.cursor).toBeUndefined();
+  });
+});
+
 describe('a stream with events that are too large to be held', () => {
   it('has all of them, in their order', async () => {
     const { get, store } = await serveHttp();
@@ -180,6 +233,12 @@ describe('the budget of a server', () => {
     expect((await post(`${' '.repeat(1_100_000)}{}`)).status).toBe(201);
   });
 });
+
+async function text(pieces: AsyncIterable<string>): Promise<string> {
+  let all = '';
+  for await (const piece of pieces) all += piece;
+  return all;
+}
 
 /** So that what differs can be read. */
 function brief({ payload, ...turn }: Json): object {

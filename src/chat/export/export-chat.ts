@@ -17,6 +17,8 @@ import {
 import { formatDamage, formatHead, formatMessage } from './markdown.ts';
 
 const PAGE_LINES = 500;
+/** The lines that a slow reader holds, unless a single one takes more. */
+const HELD_CHARS = 65_536;
 
 /** The version of the JSON that chats are exported as. */
 export const EXPORT_VERSION = 1;
@@ -58,19 +60,26 @@ async function* toJson({ view, home }: ChatHandle): AsyncGenerator<string, void,
   const { session_id, title, created_at, updated_at, schema_version } = meta;
   const head = { session_id, title, created_at, updated_at, schema_version };
   yield `{"quipu_chat":${EXPORT_VERSION},"meta":${JSON.stringify(head)},"events":[`;
-  let isFirst = true;
-  for (let from = 0; from < events; from += PAGE_LINES) {
-    const limit = Math.min(PAGE_LINES, events - from);
-    for (const item of await view.run(() => readItems(from, limit))) {
-      const whole = 'event' in item ? await loadEvent(home.engine, item.event) : item;
-      yield `${isFirst ? '\n' : ',\n'}${JSON.stringify(whole)}`;
-      isFirst = false;
-    }
+  let limit = 1;
+  for (let from = 0; from < events;) {
+    const items = await view.run(() => readItems(from, Math.min(limit, events - from)));
+    limit = Math.min(items.length * 2, PAGE_LINES);
+    // A generator keeps its variables while its reader is slow, so the whole event is in none.
+    for (const item of items) yield `${from++ === 0 ? '\n' : ',\n'}${await toText(item)}`;
   }
   yield '\n]}\n';
 
-  async function readItems(from: number, limit: number): Promise<readonly Item[]> {
-    const lines = (await view.readRaw(from, limit)).map((line, at) => {
+  async function toText(item: Item): Promise<string> {
+    return JSON.stringify('event' in item ? await loadEvent(home.engine, item.event) : item);
+  }
+
+  async function readItems(from: number, most: number): Promise<readonly Item[]> {
+    const raw = await view.readRaw(from, most);
+    let chars = 0;
+    const over = raw.findIndex(
+      (line) => (chars += typeof line === 'string' ? line.length : 0) > HELD_CHARS,
+    );
+    const lines = raw.slice(0, over === -1 ? raw.length : Math.max(1, over)).map((line, at) => {
       const seq = from + at + 1;
       if (typeof line !== 'string') return line;
       const { written: event } = readLine(line, seq, home.upcasters);

@@ -61,6 +61,8 @@ export interface MessageQuery {
   readonly before?: number;
   /** Default 50, at most 1,000. */
   readonly limit?: number;
+  /** Longer texts are left out, and `unread` says so. Default: none are. */
+  readonly maxContent?: number;
 }
 
 /** The newest messages that were asked for, in order. Events that cannot be read stand in their places. */

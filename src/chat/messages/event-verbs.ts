@@ -3,9 +3,10 @@ import { kindOf } from '../../base/text.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import { blankEvent, isAbout, type Subject } from '../events/blank-line.ts';
 import type { ChatProblem, ChatEvent } from '../events/event.ts';
-import { PAGE_EVENTS_MAX, PROBLEMS_LISTED_MAX } from '../events/limits.ts';
+import { PAGE_BYTES_MAX, PAGE_EVENTS_MAX, PROBLEMS_LISTED_MAX } from '../events/limits.ts';
 import { eventsLog } from '../events/names.ts';
 import { refOf } from '../events/payloads.ts';
+import type { ReadLine } from '../events/read-line.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle, ChatsHome } from '../handle/chat-writer.ts';
 import type { Chat, EventPage, Projected } from '../handle/chats.ts';
@@ -37,7 +38,7 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
       checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
       checkCount(limit, 'limit', PAGE_EVENTS_MAX);
       return view.run(async () => {
-        const lines = await view.read(after, limit);
+        const lines = await readUpTo(view, after, limit);
         const next = after + lines.length;
         return {
           events: await hideEvents(
@@ -90,6 +91,23 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
       });
     },
   };
+}
+
+/** Reads lines up to the one that takes the page past its size. */
+async function readUpTo(view: ChatView, after: number, limit: number): Promise<ReadLine[]> {
+  const lines: ReadLine[] = [];
+  let chars = 0;
+  while (lines.length < limit && chars <= PAGE_BYTES_MAX) {
+    const count = Math.min(FOLLOW_EVENTS, limit - lines.length);
+    const read = await view.read(after + lines.length, count);
+    if (read.length === 0) break;
+    for (const line of read) {
+      chars += line.chars ?? 0;
+      lines.push(line);
+      if (chars > PAGE_BYTES_MAX) break;
+    }
+  }
+  return lines;
 }
 
 /** Reads every line: the folds of the events show them also when their bytes are damaged. */

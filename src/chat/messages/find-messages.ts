@@ -5,7 +5,12 @@ import { mustRead } from '../events/chat-lines.ts';
 import { isObject, type ChatEvent, type JsonObject, type PayloadRef } from '../events/event.ts';
 import { MAIN_BRANCH, refOf } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
-import { mergeParts, type MessagePart, type MessageParts } from '../projections/message-part.ts';
+import {
+  mergeParts,
+  type MessagePart,
+  type MessageParts,
+  type Text,
+} from '../projections/message-part.ts';
 import { textsOf, toMessage, type ChatMessage } from '../projections/message.ts';
 import { SEGMENT_EVENTS } from '../segments/segment-line.ts';
 
@@ -127,8 +132,18 @@ export function noBranch(id: string): QuipuError<'NOT_FOUND'> {
   return new QuipuError('NOT_FOUND', `the chat has no branch ${id}`, { what: 'branch', id });
 }
 
-/** Loads a message with its text, wherever the text is. */
-export async function loadMessage(engine: Engine, part: MessagePart): Promise<ChatMessage> {
+function sizeOf(text: Text): number {
+  return typeof text === 'string' ? text.length : text.size;
+}
+
+/** Loads a message with its text, wherever the text is, unless the text is longer than `maxContent`. */
+export async function loadMessage(
+  engine: Engine,
+  part: MessagePart,
+  maxContent: number = Infinity,
+): Promise<ChatMessage> {
+  const size = textsOf(part).reduce((sum, text) => sum + sizeOf(text), 0);
+  if (size > maxContent) return { ...toMessage(part, ''), unread: size };
   let content = '';
   let isMissing = false;
   for (const text of textsOf(part)) {

@@ -20,20 +20,20 @@ type MessageVerbs = Pick<Chat, 'message' | 'messages' | 'search'>;
 export function messageVerbs(handle: ChatHandle): MessageVerbs {
   const { view, home, assertOpen } = handle;
   const { engine } = home;
-  const load = (part: MessagePart): Promise<ChatMessage> => loadMessage(engine, part);
-
   return {
     async message(id: string): Promise<ChatMessage | undefined> {
       assertOpen('chat.message');
       const part = await view.run(() => findPart(view, checkId(id, 'message')));
-      return part && load(part);
+      return part && loadMessage(engine, part);
     },
 
     async messages(query: MessageQuery = {}): Promise<MessagePage> {
       assertOpen('chat.messages');
-      const { branch = MAIN_BRANCH, before = Infinity, limit = PAGE_MESSAGES_DEFAULT } = query;
+      const { branch = MAIN_BRANCH, limit = PAGE_MESSAGES_DEFAULT } = query;
+      const { before = Infinity, maxContent = Infinity } = query;
       checkCount(limit, 'limit', PAGE_MESSAGES_MAX);
       if (before !== Infinity) checkCount(before, 'before', Number.MAX_SAFE_INTEGER);
+      if (maxContent !== Infinity) checkCount(maxContent, 'maxContent', Number.MAX_SAFE_INTEGER);
       return view.run(async () => {
         const isVisible = await visibleIn(view, checkBranch(branch));
         const messages: ChatMessage[] = [];
@@ -44,8 +44,8 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
             const rest = oldest === Infinity ? {} : { before: oldest };
             return { ...toPage(view, messages, { after: oldest, before }), ...rest };
           }
-          const message = await load(part);
-          bytes += message.content.length;
+          const message = await loadMessage(engine, part, maxContent);
+          bytes += message.unread ?? message.content.length;
           messages.push(message);
         }
         return toPage(view, messages, { after: 0, before });
@@ -54,11 +54,13 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
 
     async search(text, options = {}): Promise<MessagePage> {
       assertOpen('chat.search');
-      const { branch = '*', limit = PAGE_MESSAGES_DEFAULT, before = Infinity } = options;
+      const { branch = '*', limit = PAGE_MESSAGES_DEFAULT } = options;
+      const { before = Infinity, maxContent = Infinity } = options;
       if (typeof text !== 'string' || text === '') throw invalid('text', 'is a text to look for');
       checkCount(limit, 'limit', PAGE_MESSAGES_MAX);
       if (before !== Infinity) checkCount(before, 'before', Number.MAX_SAFE_INTEGER);
-      return searchMessages(handle, { text, branch: checkBranch(branch), limit, before });
+      const wanted = { text, branch: checkBranch(branch), limit, before, maxContent };
+      return searchMessages(handle, wanted);
     },
   };
 }
@@ -91,11 +93,12 @@ interface Wanted {
   readonly limit: number;
   /** Only messages that began before this event. */
   readonly before: number;
+  readonly maxContent: number;
 }
 
 async function searchMessages(
   { view, home }: ChatHandle,
-  { text, branch, limit, before }: Wanted,
+  { text, branch, limit, before, maxContent }: Wanted,
 ): Promise<MessagePage> {
   const wanted = text.toLocaleLowerCase('en');
   const found: ChatMessage[] = [];
@@ -124,7 +127,8 @@ async function searchMessages(
     at = part.first;
     const message = await loadMessage(home.engine, part);
     if (!message.content.toLocaleLowerCase('en').includes(wanted)) return;
-    bytes += message.content.length;
-    found.push(message);
+    const { length } = message.content;
+    bytes += length;
+    found.push(length > maxContent ? { ...message, content: '', unread: length } : message);
   }
 }

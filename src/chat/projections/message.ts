@@ -20,6 +20,8 @@ export interface ChatMessage {
   readonly edits: number;
   readonly redacted?: { readonly reason: string; readonly erased: boolean };
   readonly attachments: readonly Attachment[];
+  /** The text was left out because it has more bytes than were asked for: about so many. */
+  readonly unread?: number;
   /** The text was too long for the log, and its blob cannot be found. */
   readonly missing?: true;
   /**

@@ -155,9 +155,7 @@ async function carryOut(
   };
   incoming.socket.setTimeout(isStreamedIn(route, request) ? world.limits.stallMs : 0);
   const run = (): Promise<Reply> | Reply => route.run(exchange);
-  const reply = await (isMadeWhole(route) ? room.make(run) : run());
-  room.keep(reply);
-  return reply;
+  return room.whole(await (isMadeWhole(route) ? room.make(run) : run()));
 }
 
 /** True for a read whose answer is made as a whole. Nobody knows its size beforehand. */

@@ -1,3 +1,4 @@
+import { encodeUtf8 } from '../../base/text.ts';
 import { LARGE_BYTES } from './answer-room.ts';
 import type { AnswerRoom, Asker } from './answer-room.ts';
 
@@ -6,8 +7,15 @@ export const PART_BYTES = 65_536;
 
 const NO_BYTES = new Uint8Array();
 
+const NOTHING = (): void => undefined;
+
 interface Answer {
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** Bytes that have yet to be handed out. */
+interface Whole {
+  rest: Uint8Array;
 }
 
 /** The memory that the answer to one request takes. */
@@ -27,13 +35,13 @@ export class RequestRoom {
     });
   }
 
-  /** Makes an answer of unknown size when its turn comes. */
-  async make<A extends Answer>(run: () => Promise<A> | A): Promise<A> {
+  /** Makes an answer of unknown size, or a part of one, when its turn comes. */
+  async make<A>(run: () => Promise<A> | A, size: (made: A) => number = sizeOf): Promise<A> {
     const made = await this.#room.make(this.#asker);
     this.#made = made;
     try {
       const reply = await run();
-      made(sizeOf(reply));
+      made(size(reply));
       return reply;
     } finally {
       made();
@@ -59,24 +67,55 @@ export class RequestRoom {
     make: () => Promise<Uint8Array>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const left = await this.hold(bytes);
-    const whole: { rest: Uint8Array } = { rest: NO_BYTES };
+    const whole: Whole = { rest: NO_BYTES };
     try {
       whole.rest = await make();
-      while (whole.rest.length > 0) {
-        const part = Buffer.from(whole.rest.subarray(0, PART_BYTES));
-        whole.rest = whole.rest.subarray(PART_BYTES);
-        yield part;
-      }
+      yield* cut(whole);
     } finally {
       whole.rest = NO_BYTES;
       left();
     }
   }
 
-  /** Counts an answer that is made, until the client has it or is gone. */
-  keep(reply: Answer): void {
-    const size = sizeOf(reply);
-    if (size > LARGE_BYTES) this.#part(this.#room.keep(size, this.#asker.pace));
+  /** Gives texts of unknown size in small parts. The source is asked for a text when its turn comes. */
+  async *texts(source: AsyncIterable<string>): AsyncGenerator<Uint8Array, void, undefined> {
+    const iterator = source[Symbol.asyncIterator]();
+    const whole: Whole = { rest: NO_BYTES };
+    const pull = async (): Promise<boolean> => {
+      const next = await iterator.next();
+      whole.rest = next.done === true ? NO_BYTES : encodeUtf8(next.value);
+      return next.done !== true;
+    };
+    let left: (() => void) | undefined;
+    try {
+      while (await this.make(pull, () => whole.rest.length)) {
+        left = this.keep(whole.rest.length);
+        yield* cut(whole);
+        left();
+      }
+    } finally {
+      whole.rest = NO_BYTES;
+      left?.();
+      await iterator.return?.();
+    }
+  }
+
+  /** Counts an answer that was made as a whole. Of a large text only the bytes stay, in small parts. */
+  whole<A extends Answer>(reply: A): A {
+    const { body } = reply;
+    const left = this.keep(sizeOf(reply));
+    if (typeof body !== 'string' || body.length <= LARGE_BYTES) return reply;
+    const whole: Whole = { rest: encodeUtf8(body) };
+    async function* parts(): AsyncGenerator<Uint8Array, void, undefined> {
+      yield* cut(whole);
+      left();
+    }
+    return { ...reply, body: parts() };
+  }
+
+  /** Counts bytes that are made, until the client is gone or the result is called. */
+  keep(bytes: number): () => void {
+    return bytes > LARGE_BYTES ? this.#part(this.#room.keep(bytes, this.#asker.pace)) : NOTHING;
   }
 
   #part(release: () => void): () => void {
@@ -89,6 +128,16 @@ export class RequestRoom {
   }
 }
 
-function sizeOf({ body }: Answer): number {
+/** The bytes of an answer that is made as a whole. */
+function sizeOf(reply: unknown): number {
+  const body = typeof reply === 'object' && reply !== null && 'body' in reply ? reply.body : '';
   return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
+}
+
+function* cut(whole: Whole): Generator<Uint8Array, void, undefined> {
+  while (whole.rest.length > 0) {
+    const part = Buffer.from(whole.rest.subarray(0, PART_BYTES));
+    whole.rest = whole.rest.subarray(PART_BYTES);
+    yield part;
+  }
 }

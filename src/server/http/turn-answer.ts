@@ -170,7 +170,9 @@ function toPageJson<P extends Omit<TurnPage, 'turns'>>({ cursor, ...page }: P): 
 }
 
 /** Makes the first piece: a failure before that is an error of the request, and not of the connection. */
-async function begun<T>(pieces: AsyncGenerator<T, void, undefined>): Promise<AsyncIterable<T>> {
+export async function begun<T>(
+  pieces: AsyncGenerator<T, void, undefined>,
+): Promise<AsyncIterable<T>> {
   const first = await pieces.next();
   return (async function* () {
     try {

@@ -66,8 +66,8 @@ function toWarning(path: string, { from, to }: Span): SessionWarning {
 }
 
 export interface LastReading extends Reading {
-  /** Called before each line, with the number of entries taken so far. */
-  readonly isEnough: (taken: number) => boolean;
+  /** Called before each line, with the number of entries taken so far, and the bytes of their lines and pictures. */
+  readonly isEnough: (taken: number, bytes: number) => boolean;
   readonly wants?: (entry: SessionEntry) => boolean;
 }
 
@@ -82,11 +82,19 @@ export async function readLastEntries(
   const lines = isCounted ? countBackwards(log, notes) : plainBackwards(log, notes);
   const taken: SessionEntry[] = [];
   let cursor = log.to;
+  let blobBytes = 0;
+  const counted =
+    readBlob &&
+    (async (...args: Parameters<ReadBlob>) => {
+      const bytes = await readBlob(...args);
+      blobBytes += bytes?.length ?? 0;
+      return bytes;
+    });
   for await (const { entries, start } of lines) {
-    if (isEnough(taken.length)) break;
+    if (isEnough(taken.length, log.to - cursor + blobBytes)) break;
     cursor = start;
     const wanted = wants === undefined ? entries.toReversed() : entries.toReversed().filter(wants);
-    for (const entry of wanted) taken.push((await load(entry, readBlob, notes)).entry);
+    for (const entry of wanted) taken.push((await load(entry, counted, notes)).entry);
   }
   for (const span of await findChanged(log.file, log.sums, { from: cursor, to: Infinity })) {
     notes.warnings.push(toWarning(log.path, span));
@@ -149,6 +157,8 @@ export interface SessionReadOptions {
 export interface SessionLastOptions extends SessionReadOptions {
   /** The cursor of an earlier page: go on towards the beginning. */
   readonly before?: number;
+  /** The page ends with the entry that takes its lines and pictures past this size. Default: it does not. */
+  readonly maxBytes?: number;
 }
 
 export interface LoadedEntry {

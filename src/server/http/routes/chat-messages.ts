@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
-import type { NewMessage } from '../../../chat/handle/chats.ts';
+import type { Chat, MessagePage, NewMessage } from '../../../chat/handle/chats.ts';
 import {
   EXAMPLE_EVENT,
   EXAMPLE_MESSAGE,
@@ -11,11 +11,26 @@ import {
 } from '../chat-schemas.ts';
 import { given } from '../conditions.ts';
 import { readPieces } from '../read-body.ts';
+import { Later, listReply } from '../list-answer.ts';
+import { PART_BYTES } from '../request-room.ts';
 import { defineRoute, jsonReply } from '../route.ts';
-import type { Route } from '../route.ts';
+import type { HttpRequest, Reply, Route } from '../route.ts';
 import { count } from '../schemas.ts';
 
 const params = z.strictObject({ id: chatId });
+
+function messagesReply(
+  chat: Chat,
+  { messages, ...rest }: MessagePage,
+  request: HttpRequest,
+): Promise<Reply> {
+  const items = messages.map(({ unread, ...message }) =>
+    unread === undefined
+      ? message
+      : new Later(unread, async () => (await chat.message(message.id)) ?? message),
+  );
+  return listReply({ name: 'messages', items, rest }, request);
+}
 const ofMessage = z.strictObject({ id: chatId, message: z.string() });
 
 export const chatMessageRoutes: readonly Route[] = [
@@ -43,7 +58,8 @@ export const chatMessageRoutes: readonly Route[] = [
     },
     async run({ params: { id }, query, request }) {
       const chat = await request.world.served.store.chats.open(id);
-      return jsonReply(await chat.messages(given(query)));
+      const page = await chat.messages({ ...given(query), maxContent: PART_BYTES });
+      return messagesReply(chat, page, request);
     },
   }),
 
@@ -159,7 +175,8 @@ export const chatMessageRoutes: readonly Route[] = [
     },
     async run({ params: { id }, query: { text, ...options }, request }) {
       const chat = await request.world.served.store.chats.open(id);
-      return jsonReply(await chat.search(text, given(options)));
+      const page = await chat.search(text, { ...given(options), maxContent: PART_BYTES });
+      return messagesReply(chat, page, request);
     },
   }),
 

@@ -5,7 +5,6 @@ import { given } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';
 import type { Reply, Route } from '../route.ts';
 import { count } from '../schemas.ts';
-import { encodeUtf8 } from '../../../base/text.ts';
 
 const params = z.strictObject({ id: chatId });
 const EXAMPLE_STATUS = {
@@ -181,7 +180,7 @@ export const chatRoutes: readonly Route[] = [
     async run({ params: { id }, query, request }) {
       const chat = await request.world.served.store.chats.open(id);
       const type = query.format === 'json' ? 'application/json' : 'text/markdown; charset=utf-8';
-      return { type, body: toBytes(chat.export(given(query))) };
+      return { type, body: request.room.texts(chat.export(given(query))) };
     },
   }),
 
@@ -207,10 +206,4 @@ export const chatRoutes: readonly Route[] = [
 
 function created(chat: { readonly id: string }): Reply {
   return jsonReply(chat, { status: 201, headers: { Location: `/v1/chats/${chat.id}` } });
-}
-
-async function* toBytes(
-  pieces: AsyncIterable<string>,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  for await (const piece of pieces) yield encodeUtf8(piece);
 }

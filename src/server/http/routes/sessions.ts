@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { NewEntry } from '../../../session/entries/session-entry.ts';
 import type { Session } from '../../../session/sessions.ts';
+import { ANSWER_BYTES } from '../../calls/check-args.ts';
 import { given } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';
 import type { HttpRequest, Route } from '../route.ts';
@@ -116,7 +117,7 @@ export const sessionRoutes: readonly Route[] = [
     async run({ params: { id }, query: { last, ...options }, request }) {
       const wanted = Math.min(last ?? ENTRIES_DEFAULT, ENTRIES_MAX);
       return withSession(request, id, async (session) =>
-        jsonReply(await session.last(wanted, given(options))),
+        jsonReply(await session.last(wanted, { ...given(options), maxBytes: ANSWER_BYTES })),
       );
     },
   }),
