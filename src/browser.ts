@@ -14,4 +14,4 @@ export type {
 } from './client/http/web-client.ts';
 export type { Transport } from './client/transport.ts';
 export type { ContextJson } from './context/context.ts';
-export type { TurnJson } from './context/turns/turn.ts';
+export type { TurnJson } from './context/turn.ts';

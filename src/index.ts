@@ -51,10 +51,10 @@ export type {
   TurnEraseReport,
   TurnPage,
 } from './context/contexts.ts';
-export type { OpenTurn } from './context/streams/open-turn.ts';
-export type { Patch, PatchJson } from './context/patches/patch.ts';
-export type { Pin, PinOptions } from './context/pins/pin.ts';
-export type { Turn, TurnJson } from './context/turns/turn.ts';
+export type { OpenTurn } from './context/contexts.ts';
+export type { Patch, PatchJson } from './context/contexts.ts';
+export type { Pin, PinOptions } from './context/contexts.ts';
+export type { Turn, TurnJson } from './context/turn.ts';
 export type { EncodingName } from './format/turn-record.ts';
 export type { BundleVersion } from './workflow/bundles/bundles.ts';
 export type { Bundles, RegisteredBundle } from './workflow/bundles/bundles.ts';

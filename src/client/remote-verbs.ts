@@ -1,6 +1,6 @@
 import type { Hash, TurnId } from '../base/brand.ts';
 import type { LoadedPage, LoadedTurn, ReadPage } from '../context/turns/loaded-page.ts';
-import type { TurnView } from '../context/turns/turn.ts';
+import type { TurnView } from '../context/turn.ts';
 import type { PatchRow, TurnRow } from '../engine/rows.ts';
 import type { StoreElsewhere } from '../store/store-elsewhere.ts';
 import { unpackTurns } from '../wire/packed-turns.ts';

@@ -14,7 +14,7 @@ import {
   TYPE_BYTES_MAX,
   VERSION_MAX,
 } from './limits.ts';
-import type { PatchesInForce } from './turns/turn.ts';
+import type { PatchesInForce } from './turn.ts';
 
 /** Read options with the defaults filled in. */
 export interface CheckedRead {

@@ -2,10 +2,7 @@ import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
 import type { EncodingName } from '../format/turn-record.ts';
 import type { Context } from './context.ts';
-import type { OpenTurn } from './streams/open-turn.ts';
-import type { Patch } from './patches/patch.ts';
-import type { Pin, PinOptions } from './pins/pin.ts';
-import type { Turn } from './turns/turn.ts';
+import type { Turn } from './turn.ts';
 
 // The operations on turns and contexts. Every argument is checked: a wrong one is INVALID and named, one over its limit
 // is TOO_LARGE, and nothing is written in either case. A result that a writing call returned survives a power cut.
@@ -230,4 +227,54 @@ export interface Contexts {
       readonly signal?: AbortSignal;
     },
   ): AsyncIterable<Uint8Array>;
+}
+
+/** A turn being streamed. A handle whose write failed stays failed; `resume` gives a fresh one. */
+export interface OpenTurn {
+  readonly id: TurnId;
+  /** The number of bytes that would survive a power cut. */
+  readonly acknowledgedBytes: number;
+  /** Resolves when the bytes are durable. Callers need not wait for each write: writes gather into few commits. */
+  write(piece: string | Uint8Array): Promise<void>;
+  /** Makes everything written the payload, and the turn the head of its context. */
+  seal(): Promise<Turn>;
+  /** Like `seal`, but the turn records that it is incomplete, with the reason. */
+  abort(reason: string): Promise<Turn>;
+}
+
+/** An overlay on a sealed turn. Reads take the newest one unless told otherwise. */
+export interface Patch {
+  /** The number rises with every patch over the whole store; pass it as `as` to read as of this patch. */
+  readonly seq: number;
+  readonly turn: TurnId;
+  readonly tombstone: boolean;
+  readonly encoding: EncodingName | number;
+  /** The new payload; for a tombstone the reason as text. Zeros when it was erased. */
+  readonly payloadHash: Hash;
+  readonly size: number;
+  /** Unix time in milliseconds. */
+  readonly createdAt: number;
+  toJSON(): PatchJson;
+}
+
+/** Ids as decimal strings. */
+export interface PatchJson {
+  seq: number;
+  turn: string;
+  tombstone: boolean;
+  encoding: EncodingName | number;
+  payloadHash: Hash;
+  size: number;
+  createdAt: number;
+}
+
+/** A turn that stays, with everything before it, whether or not a context leads to it. */
+export interface Pin {
+  readonly turn: TurnId;
+  readonly reason?: string;
+}
+
+export interface PinOptions {
+  /** The reason; at most 4 KiB. */
+  readonly reason?: string;
 }

@@ -1,7 +1,8 @@
 import { Lifetime } from '../base/lifetime.ts';
 import type { Upcaster } from '../chat/events/read-line.ts';
 import type { Chats } from '../chat/handle/chats.ts';
-import { createContexts, type ContextsOptions } from '../context/create-contexts.ts';
+import { createContexts } from '../context/verbs/create-contexts.ts';
+import type { ContextsOptions } from '../context/verbs/create-contexts.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Workflows } from '../workflow/threads/workflows.ts';
 import { createBlobs } from './create-blobs.ts';

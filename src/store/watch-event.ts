@@ -1,7 +1,7 @@
 import type { ContextId } from '../base/brand.ts';
 import type { Context } from '../context/context.ts';
-import type { Patch } from '../context/patches/patch.ts';
-import type { Turn } from '../context/turns/turn.ts';
+import type { Patch } from '../context/contexts.ts';
+import type { Turn } from '../context/turn.ts';
 
 interface Positioned {
   /** Opaque. Pass it as `after` to continue after this event. */

@@ -4,7 +4,7 @@ import type { NewTurn } from '../../context/contexts.ts';
 import type { PayloadRules } from '../../context/payloads/encode-payload.ts';
 import { checkEncoding, encodePayload } from '../../context/payloads/encode-payload.ts';
 import { BATCH_TURNS_MAX, PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
-import type { TurnJson } from '../../context/turns/turn.ts';
+import type { TurnJson } from '../../context/turn.ts';
 import type { EncodingName } from '../../format/turn-record.ts';
 import { namingLine, parseJsonLine, readLines } from '../kit/input.ts';
 

@@ -1,5 +1,5 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import type { Turn } from '../../context/turns/turn.ts';
+import type { Turn } from '../../context/turn.ts';
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import { toPlainLine, toSize, toTable, toTime } from '../kit/text.ts';
 import type { ReadOptions, TurnPage } from '../../context/contexts.ts';

@@ -1,9 +1,8 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
-import type { ReadOptions } from '../../context/contexts.ts';
-import type { OpenTurn } from '../../context/streams/open-turn.ts';
-import type { Turn } from '../../context/turns/turn.ts';
+import type { OpenTurn, ReadOptions } from '../../context/contexts.ts';
+import type { Turn } from '../../context/turn.ts';
 import {
   APPEND_OPTIONS,
   PAGE_OPTIONS,

@@ -2,7 +2,7 @@ import { isQuipuError } from '../../base/errors.ts';
 import { pauseMs } from '../../base/pause.ts';
 import type { ContextJson } from '../../context/context.ts';
 import type { ContextUpdate } from '../../context/contexts.ts';
-import type { TurnJson } from '../../context/turns/turn.ts';
+import type { TurnJson } from '../../context/turn.ts';
 import type { BlobInfo } from '../../store/blobs.ts';
 import { withRetries } from '../retry.ts';
 import { HttpAsker, lost } from './http-asker.ts';

@@ -1,23 +1,30 @@
-import { toContextId, toTurnId } from '../../base/brand.ts';
+import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import { invalid } from '../../base/errors.ts';
+import { invalid, isQuipuError } from '../../base/errors.ts';
 import { checkAfter, checkCount, checkRead } from '../check-input.ts';
 import { kindOf } from '../../base/text.ts';
-import type { ContextsWorld } from '../contexts-world.ts';
+import type { ContextsParts, ReadPage } from '../turns/loaded-page.ts';
 import type { Contexts, FollowOptions } from '../contexts.ts';
-import { followContext } from './follow-context.ts';
-import { followOpenTurn } from './follow-open-turn.ts';
 import { STREAM_BYTES_DEFAULT } from '../limits.ts';
-import type { Turn } from '../turns/turn.ts';
+import type { Turn } from '../turn.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { TurnRow } from '../../engine/rows.ts';
+import { Bell } from '../../base/bell.ts';
+import type { CheckedRead } from '../check-input.ts';
+import { HeadTrail } from './head-trail.ts';
+import { mustGetHead, mustGetSealed, mustGetTurn, readTurn } from '../turns/read-turns.ts';
+import { PAGE_TURNS, walkChain } from '../turns/walk-chain.ts';
+import { DeltaTail, bytesAfter } from '../streams/delta-tail.ts';
+import type { Lifetime } from '../../base/lifetime.ts';
 
 type FollowVerbs = Pick<Contexts, 'follow' | 'followOpen'>;
 
-export function followVerbs(world: ContextsWorld): FollowVerbs {
-  const { engine, lifetime } = world;
+export function followVerbs(parts: ContextsParts): FollowVerbs {
+  const { engine, lifetime } = parts;
   return {
     follow(id: ContextId, options: FollowOptions = {}): AsyncIterable<Turn> {
       lifetime.assertOpen('contexts.follow');
-      return followContext(world, {
+      return followContext(parts, {
         context: toContextId(id),
         after: checkAfter(options.after),
         signal: checkSignal(options.signal),
@@ -42,4 +49,187 @@ export function followVerbs(world: ContextsWorld): FollowVerbs {
 function checkSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
   if (signal === undefined || signal instanceof AbortSignal) return signal;
   throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
+}
+
+// Reads instead of queueing: while the reader is busy, a change is remembered as a position, and its turns are walked
+// to when the reader asks again. So a slow reader costs a few ids, not payloads.
+
+export interface FollowPlan {
+  readonly context: ContextId;
+  /** `NO_TURN` to begin at the root. */
+  readonly after: TurnId;
+  readonly signal: AbortSignal | undefined;
+  readonly openTurns: boolean;
+  readonly onBehind: ((turns: number) => void) | undefined;
+  readonly read: CheckedRead;
+}
+
+export async function* followContext(
+  { engine, lifetime, readPage }: ContextsParts,
+  plan: FollowPlan,
+): AsyncGenerator<Turn, void, undefined> {
+  const bell = new Bell();
+  const trail = new HeadTrail(plan.context);
+  const ring = (): void => bell.ring();
+  const isOver = (): boolean => lifetime.closed || plan.signal?.aborted === true;
+  // Listening begins before the first look, so nothing falls between the two.
+  const stops = [
+    engine.subscribe(
+      (change) => {
+        if (trail.note(change)) bell.ring();
+      },
+      () => {
+        trail.noteMissed();
+        bell.ring();
+      },
+    ),
+    lifetime.onClose(ring),
+    () => plan.signal?.removeEventListener('abort', ring),
+  ];
+  plan.signal?.addEventListener('abort', ring);
+  try {
+    for await (const turn of followTrail(engine, { ...plan, readPage, bell, trail, isOver })) {
+      if (isOver()) return;
+      yield turn;
+    }
+  } catch (error) {
+    if (!(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
+
+interface TrailPlan extends FollowPlan {
+  readonly readPage: ReadPage;
+  readonly bell: Bell;
+  readonly trail: HeadTrail;
+  readonly isOver: () => boolean;
+}
+
+async function* followTrail(
+  engine: Engine,
+  plan: TrailPlan,
+): AsyncGenerator<Turn, void, undefined> {
+  const { trail, read } = plan;
+  const start = await mustGetHead(engine, plan.context);
+  let last = plan.after === NO_TURN ? undefined : await mustGetSealed(engine, plan.after);
+  let head: TurnId | undefined = start.head === NO_TURN ? undefined : start.head;
+  let opened = start.openTurn;
+  let shownOpen: TurnId = NO_TURN;
+  while (!plan.isOver()) {
+    if (head !== undefined) {
+      const tip = await mustGetSealed(engine, head);
+      const from = await depthAfter(engine, last, tip);
+      const beforePage = (depth: number): void => {
+        const turns = Math.max(tip.depth, trail.newestDepth) - depth + 1;
+        if (turns > PAGE_TURNS) plan.onBehind?.(turns);
+      };
+      yield* walkChain(plan.readPage, tip, read, { from, beforePage });
+      last = tip;
+    }
+    if (trail.takeMissed()) trail.noteFound(await engine.getHead(plan.context));
+    head = nextHead(trail, start.head);
+    if (head !== undefined) continue;
+
+    if (plan.openTurns && opened > shownOpen) {
+      const turn = await readTurn(engine, opened, read);
+      if (turn?.state === 'open') yield turn;
+      shownOpen = opened;
+    }
+    opened = trail.takeOpened();
+    if (opened > shownOpen) continue;
+
+    if (trail.removed) return;
+    await plan.bell.wait();
+  }
+}
+
+/** Skips the turns that the first look has shown already. */
+function nextHead(trail: HeadTrail, shown: TurnId): TurnId | undefined {
+  let head = trail.takeHead();
+  while (head !== undefined && head <= shown) head = trail.takeHead();
+  return head;
+}
+
+/** Returns the depth after the deepest turn that `last` and `tip` have in common. */
+async function depthAfter(
+  engine: Engine,
+  last: TurnRow | undefined,
+  tip: TurnRow,
+): Promise<number> {
+  if (last === undefined) return 0;
+  if (tip.parent === last.id) return tip.depth;
+  const base = await engine.commonAncestor(last.id, tip.id);
+  return base === undefined ? 0 : base.depth + 1;
+}
+
+const TAIL_BYTES_MAX = 1_048_576;
+const READ: CheckedRead = { payload: true, as: 'original', maxBytes: 0 };
+
+export interface OpenTurnPlan {
+  readonly id: TurnId;
+  /** Begin after this many bytes. */
+  readonly after: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Yields the bytes of a turn as they become durable. A sealed turn gives its payload and ends. */
+export async function* followOpenTurn(
+  engine: Engine,
+  lifetime: Lifetime,
+  { id, after, signal }: OpenTurnPlan,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const bell = new Bell();
+  const tail = new DeltaTail(TAIL_BYTES_MAX);
+  const ring = (): void => bell.ring();
+  const stops = [
+    engine.subscribe(
+      (change) => {
+        const deltas = change.deltas.filter((delta) => delta.turn === id);
+        for (const delta of deltas) tail.add(delta);
+        const sealed = change.sealed.some((row) => row.id === id);
+        if (sealed) tail.drop();
+        if (sealed || deltas.length > 0) bell.ring();
+      },
+      () => {
+        tail.drop();
+        bell.ring();
+      },
+    ),
+    lifetime.onClose(ring),
+    () => signal?.removeEventListener('abort', ring),
+  ];
+  signal?.addEventListener('abort', ring);
+  try {
+    await mustGetTurn(engine, id);
+    let sent = after;
+    while (!lifetime.closed && signal?.aborted !== true) {
+      const { bytes, sealed } = await nextBytes(engine, id, sent, tail);
+      sent += bytes.length;
+      if (bytes.length > 0) yield bytes;
+      if (sealed) return;
+      await bell.wait();
+    }
+  } catch (error) {
+    if (!(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
+
+async function nextBytes(
+  engine: Engine,
+  id: TurnId,
+  sent: number,
+  tail: DeltaTail,
+): Promise<{ bytes: Uint8Array; sealed: boolean }> {
+  const deltas = tail.take();
+  const fresh = deltas && bytesAfter(sent, deltas);
+  if (fresh !== undefined) return { bytes: fresh, sealed: false };
+  const turn = await readTurn(engine, id, READ);
+  return {
+    // A copy, when it is a part: a reader that waits must not hold the whole.
+    bytes: (sent === 0 ? turn?.bytes : turn?.bytes?.slice(sent)) ?? new Uint8Array(),
+    sealed: turn?.state !== 'open',
+  };
 }

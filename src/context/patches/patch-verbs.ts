@@ -1,20 +1,21 @@
-import { toTurnId } from '../../base/brand.ts';
-import type { TurnId } from '../../base/brand.ts';
+import { toHash, toTurnId } from '../../base/brand.ts';
+import type { Hash, TurnId } from '../../base/brand.ts';
 import { checkBounded } from '../../base/text.ts';
 import { checkExpectedSeq, only } from '../check-input.ts';
-import type { ContextsWorld } from '../contexts-world.ts';
-import type { Contexts, PatchOptions, TombstoneOptions } from '../contexts.ts';
+import type { ContextsParts } from '../turns/loaded-page.ts';
+import type { Contexts, Patch, PatchJson, PatchOptions, TombstoneOptions } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
 import { encodePayload } from '../payloads/encode-payload.ts';
 import { mustGetTurn } from '../turns/read-turns.ts';
-import type { Patch } from './patch.ts';
-import { planPatch } from './plan-patch.ts';
-import type { PatchPlan } from './plan-patch.ts';
-import { StoredPatch } from './stored-patch.ts';
+import type { Batch } from '../../engine/batch.ts';
+import type { EncodedPayload } from '../payloads/encode-payload.ts';
+import type { PatchRow } from '../../engine/rows.ts';
+import { encodingName } from '../../format/turn-record.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
 
 type PatchVerbs = Pick<Contexts, 'patch' | 'tombstone' | 'patches'>;
 
-export function patchVerbs({ engine, lifetime, rules }: ContextsWorld): PatchVerbs {
+export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVerbs {
   async function commitPatch(turn: TurnId, plan: PatchPlan): Promise<Patch> {
     return new StoredPatch(only((await engine.commit(planPatch(turn, plan))).patches));
   }
@@ -43,6 +44,81 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsWorld): PatchVer
       lifetime.assertOpen('contexts.patches');
       const { id } = await mustGetTurn(engine, toTurnId(turn));
       return (await engine.getPatches([id])).map((row) => new StoredPatch(row));
+    },
+  };
+}
+
+export interface PatchPlan {
+  readonly tombstone: boolean;
+  /** The new payload; for a tombstone the reason as text. */
+  readonly payload: EncodedPayload;
+  readonly expectedSeq?: number;
+}
+
+/** Trusts its input. The payload and the overlay that names it become true together. */
+export function planPatch(turn: TurnId, plan: PatchPlan): Batch {
+  const { payload, tombstone, expectedSeq } = plan;
+  return {
+    blobs: [{ hash: payload.hash, bytes: payload.bytes }],
+    patches: [
+      {
+        turn,
+        tombstone,
+        encoding: payload.encoding,
+        payload: payload.hash,
+        size: payload.bytes.length,
+        ...(expectedSeq !== undefined && { expectedSeq }),
+      },
+    ],
+  };
+}
+
+export class StoredPatch implements Patch {
+  readonly seq: number;
+  readonly turn: TurnId;
+  readonly tombstone: boolean;
+  readonly encoding: EncodingName | number;
+  readonly payloadHash: Hash;
+  readonly size: number;
+  readonly createdAt: number;
+
+  constructor(row: PatchRow) {
+    this.seq = row.seq;
+    this.turn = row.turn;
+    this.tombstone = row.tombstone;
+    this.encoding = encodingName(row.encoding) ?? row.encoding;
+    this.payloadHash = row.payload;
+    this.size = row.size;
+    this.createdAt = row.createdAt;
+  }
+
+  toJSON(): PatchJson {
+    return {
+      seq: this.seq,
+      turn: String(this.turn),
+      tombstone: this.tombstone,
+      encoding: this.encoding,
+      payloadHash: this.payloadHash,
+      size: this.size,
+      createdAt: this.createdAt,
+    };
+  }
+}
+
+type FsRootVerbs = Pick<Contexts, 'attach' | 'fsRoot'>;
+
+export function fsRootVerbs({ engine, lifetime }: ContextsParts): FsRootVerbs {
+  return {
+    async attach(turn: TurnId, root: Hash): Promise<void> {
+      lifetime.assertOpen('contexts.attach');
+      const attach = { turn: toTurnId(turn), root: toHash(root, 'root') };
+      await engine.commit({ fsRoots: [attach] });
+    },
+
+    async fsRoot(turn: TurnId): Promise<Hash | undefined> {
+      lifetime.assertOpen('contexts.fsRoot');
+      const { id } = await mustGetTurn(engine, toTurnId(turn));
+      return (await engine.getFsRoots([id])).at(-1)?.root;
     },
   };
 }

@@ -2,7 +2,9 @@ import { toTurnId } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { QuipuError } from '../../base/errors.ts';
-import type { Pin } from './pin.ts';
+import type { Pin } from '../contexts.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { RootSource } from '../../engine/roots.ts';
 
 /** The document that keeps the pins. */
 export const PINS_DOC = 'pins/turns.json';
@@ -33,4 +35,19 @@ export function withPin(pins: readonly Pin[], pin: Pin): Pin[] {
 
 export function withoutPin(pins: readonly Pin[], turn: TurnId): Pin[] {
   return pins.filter((pin) => pin.turn !== turn);
+}
+
+/** Yields every pinned turn, also one that is pinned while a collection runs. */
+export function pinRoots(engine: Engine): RootSource {
+  return {
+    kind: 'pins',
+    async *roots() {
+      const doc = await engine.getDoc(PINS_DOC);
+      if (doc !== undefined) yield* parsePins(doc.content);
+    },
+    rootsIn: (change) =>
+      change.docs
+        .filter(({ name }) => name === PINS_DOC)
+        .flatMap(({ content }) => parsePins(content)),
+  };
 }

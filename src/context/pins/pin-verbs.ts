@@ -2,17 +2,16 @@ import { toTurnId } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
-import type { ContextsWorld } from '../contexts-world.ts';
-import type { Contexts } from '../contexts.ts';
+import type { ContextsParts } from '../turns/loaded-page.ts';
+import type { Contexts, Pin, PinOptions } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import { PINS_DOC, formatPins, parsePins, withPin, withoutPin } from './pin-list.ts';
-import type { Pin, PinOptions } from './pin.ts';
 import { mustGetSealed, mustGetTurn } from '../turns/read-turns.ts';
 
 type PinVerbs = Pick<Contexts, 'pin' | 'unpin' | 'pins'>;
 
-export function pinVerbs({ engine, lifetime }: ContextsWorld): PinVerbs {
+export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
   // Each change reads the list and writes the whole of it.
   const changes = new OneAtATime<'pins'>();
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { QuipuError } from '../../base/errors.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
-import { createContexts } from '../create-contexts.ts';
+import { createContexts } from '../verbs/create-contexts.ts';
 
 /** An engine whose commits with deltas fail while `full`. */
 class FullEngine extends ModelEngine {

@@ -8,12 +8,12 @@ import type { TurnRow } from '../../engine/rows.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
 import { assertPayloadFits } from '../payloads/encode-payload.ts';
-import { LazyTurn, PageBytes, viewTurn } from '../turns/turn.ts';
-import type { Turn } from '../turns/turn.ts';
-import type { OpenTurn } from './open-turn.ts';
+import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
+import type { Turn } from '../turn.ts';
+import type { OpenTurn } from '../contexts.ts';
 import { planSeal } from './plan-seal.ts';
 
-export interface StreamedTurnWorld {
+export interface StreamedTurnParts {
   readonly engine: Engine;
   readonly lifetime: Lifetime;
   readonly maxPayloadBytes: number;
@@ -27,20 +27,20 @@ interface Ending {
 /** The handle on an open turn. When the store closes, the written bytes are sent first. */
 export class StreamedTurn implements OpenTurn {
   readonly id: TurnId;
-  readonly #world: StreamedTurnWorld;
+  readonly #parts: StreamedTurnParts;
   readonly #writer: DeltaWriter;
   readonly #forgetClose: () => void;
   /** The first half of a character, when a string was cut in the middle of it. */
   #half = '';
   #ending: Ending | undefined;
 
-  constructor(row: TurnRow, acknowledgedBytes: number, world: StreamedTurnWorld) {
+  constructor(row: TurnRow, acknowledgedBytes: number, parts: StreamedTurnParts) {
     this.id = row.id;
-    this.#world = world;
+    this.#parts = parts;
     this.#writer = new DeltaWriter(async (offset, bytes) => {
-      await world.engine.commit({ deltas: [{ turn: row.id, offset, bytes }] });
+      await parts.engine.commit({ deltas: [{ turn: row.id, offset, bytes }] });
     }, acknowledgedBytes);
-    this.#forgetClose = world.lifetime.onClose(() => this.#writer.flush());
+    this.#forgetClose = parts.lifetime.onClose(() => this.#writer.flush());
   }
 
   get acknowledgedBytes(): number {
@@ -49,10 +49,10 @@ export class StreamedTurn implements OpenTurn {
 
   write(piece: string | Uint8Array): Promise<void> {
     try {
-      this.#world.lifetime.assertOpen('openTurn.write');
+      this.#parts.lifetime.assertOpen('openTurn.write');
       if (this.#ending !== undefined) throw this.#over('write');
       const { bytes, half } = this.#toBytes(piece);
-      assertPayloadFits(this.#writer.length + bytes.length, this.#world.maxPayloadBytes);
+      assertPayloadFits(this.#writer.length + bytes.length, this.#parts.maxPayloadBytes);
       this.#half = half;
       return this.#writer.push(bytes);
     } catch (error) {
@@ -82,7 +82,7 @@ export class StreamedTurn implements OpenTurn {
 
   /** Runs one ending at a time. If an ending fails, the turn stays open, and another may be tried. */
   async #end(how: Ending['how'], end: () => Promise<Turn>): Promise<Turn> {
-    this.#world.lifetime.assertOpen(`openTurn.${how}`);
+    this.#parts.lifetime.assertOpen(`openTurn.${how}`);
     if (this.#ending !== undefined) {
       if (this.#ending.how !== how) throw this.#over(how);
       return this.#ending.turn;
@@ -99,11 +99,11 @@ export class StreamedTurn implements OpenTurn {
   }
 
   async #close(abortReason?: string): Promise<Turn> {
-    const open = await this.#world.engine.getOpenTurn(this.id);
+    const open = await this.#parts.engine.getOpenTurn(this.id);
     if (open === undefined) throw invalid('turn', `${this.id} is not open any more`);
     const { row, bytes } = open;
     if (abortReason === undefined && row.encoding === Encoding.text) assertText(bytes);
-    const { sealed } = await this.#world.engine.commit(planSeal(this.id, bytes, abortReason));
+    const { sealed } = await this.#parts.engine.commit(planSeal(this.id, bytes, abortReason));
     const [sealedRow = row] = sealed;
     const payload = { page: new PageBytes([bytes]), index: 0 };
     return new LazyTurn(viewTurn(sealedRow, undefined), { payload, reason: abortReason });

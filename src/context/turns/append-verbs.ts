@@ -1,31 +1,30 @@
 import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { invalid, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import type { Batch, BlobPut, TurnAppend } from '../../engine/batch.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import { checkKey, checkPlacement, checkType, checkVersion, only } from '../check-input.ts';
-import type { ContextsWorld } from '../contexts-world.ts';
+import type { ContextsParts } from './loaded-page.ts';
 import type {
   AppendOptions,
   Contexts,
   NewTurn,
   NewTurnHeader,
+  OpenTurn,
   OpenTurnOptions,
 } from '../contexts.ts';
 import { BATCH_TURNS_MAX } from '../limits.ts';
-import { nameItem, namingItem } from '../name-item.ts';
 import { checkEncoding, encodePayload } from '../payloads/encode-payload.ts';
 import type { EncodedPayload, PayloadRules } from '../payloads/encode-payload.ts';
-import type { OpenTurn } from '../streams/open-turn.ts';
 import { StreamedTurn } from '../streams/streamed-turn.ts';
 import { mustGetTurn } from './read-turns.ts';
-import { LazyTurn, PageBytes, viewTurn } from './turn.ts';
-import type { Turn } from './turn.ts';
+import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
+import type { Turn } from '../turn.ts';
 
 type AppendVerbs = Pick<Contexts, 'append' | 'appendBatch' | 'open' | 'resume'>;
 
-export function appendVerbs({ engine, lifetime, rules }: ContextsWorld): AppendVerbs {
+export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendVerbs {
   const streaming = { engine, lifetime, maxPayloadBytes: rules.maxPayloadBytes };
 
   async function appendAll(
@@ -188,4 +187,28 @@ function streamEncoding({ encoding = 'text' }: NewTurnHeader): number {
   const name = checkEncoding(encoding);
   if (name === 'text' || name === 'bytes') return Encoding[name];
   throw invalid('encoding', `of an open turn is 'text' or 'bytes', got '${name}'`);
+}
+
+/** Runs the check of one item of a list. Its error then names the item. */
+export function namingItem<T>(item: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw nameItem(item, error);
+  }
+}
+
+/** Returns the same error about `item`, as in "turns[3]: type has a control character". */
+export function nameItem(item: string, error: unknown): unknown {
+  if (!isQuipuError(error)) return error;
+  const message = `${item}: ${error.message}`;
+  const data =
+    isQuipuError(error, 'INVALID') || isQuipuError(error, 'TOO_LARGE')
+      ? { ...error.data, what: whatIn(item, error.data.what) }
+      : error.data;
+  return new QuipuError(error.code, message, data, { cause: error });
+}
+
+function whatIn(item: string, what: string): string {
+  return what === 'turn' ? item : `${item}.${what}`;
 }

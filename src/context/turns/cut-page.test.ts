@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keepNewest, keepOldest } from './cut-page.ts';
+import { keepNewest, keepOldest } from './read-pages.ts';
 
 const sizes = (...of: number[]): { size: number }[] => of.map((size) => ({ size }));
 

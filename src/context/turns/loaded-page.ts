@@ -1,8 +1,19 @@
+import type { Engine } from '../../engine/engine.ts';
+import type { PayloadRules } from '../payloads/encode-payload.ts';
+import type { Lifetime } from '../../base/lifetime.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { CheckedRead } from '../check-input.ts';
 import type { TurnPage } from '../contexts.ts';
-import { LazyTurn, PageBytes } from './turn.ts';
-import type { Turn, TurnView } from './turn.ts';
+import { LazyTurn, PageBytes } from '../turn.ts';
+import type { Turn, TurnView } from '../turn.ts';
+
+/** The parts with which every verb on contexts and turns works. */
+export interface ContextsParts {
+  readonly engine: Engine;
+  readonly lifetime: Lifetime;
+  readonly rules: PayloadRules;
+  readonly readPage: ReadPage;
+}
 
 // A page of turns as plain data, and the requests for one. A page that is read where the data is can travel as it is,
 // so that a page costs one round trip however many records and payloads it has.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PageBytes } from './turn.ts';
+import { PageBytes } from '../turn.ts';
 
 const shared = Array.from({ length: 100 }, (_, n) => new Uint8Array(10_000).fill(n));
 

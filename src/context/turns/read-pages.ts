@@ -3,9 +3,8 @@ import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow } from '../../engine/rows.ts';
-import type { TurnView } from './turn.ts';
+import type { TurnView } from '../turn.ts';
 import type { CheckedRead } from '../check-input.ts';
-import { keepNewest, keepOldest } from './cut-page.ts';
 import { PAGE_TURNS_MAX } from '../limits.ts';
 import type { LoadedPage, PageRequest } from './loaded-page.ts';
 import {
@@ -147,4 +146,30 @@ export async function leadsTo(
 ): Promise<boolean> {
   if (head.head === NO_TURN || turn.depth > head.headDepth) return false;
   return (await engine.ancestorAt(head.head, turn.depth))?.id === turn.id;
+}
+
+/** Returns the number of the first `items` that go into one page: always one, then as many as the bytes allow. */
+function countFitting(items: readonly { readonly size: number }[], maxBytes: number): number {
+  let bytes = 0;
+  for (const [index, item] of items.entries()) {
+    bytes += item.size;
+    if (bytes > maxBytes && index > 0) return index;
+  }
+  return items.length;
+}
+
+/** Returns the oldest of `items` (older first) that fit. */
+export function keepOldest<T extends { readonly size: number }>(
+  items: readonly T[],
+  maxBytes: number,
+): T[] {
+  return items.slice(0, countFitting(items, maxBytes));
+}
+
+/** Returns the newest of `items` (older first) that fit. */
+export function keepNewest<T extends { readonly size: number }>(
+  items: readonly T[],
+  maxBytes: number,
+): T[] {
+  return items.slice(items.length - countFitting(items.toReversed(), maxBytes));
 }

@@ -3,7 +3,7 @@ import type { TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
-import { createContexts } from '../create-contexts.ts';
+import { createContexts } from '../verbs/create-contexts.ts';
 
 async function openWith(...payloads: unknown[]) {
   const engine = new ModelEngine();

@@ -9,8 +9,8 @@ import type { CheckedRead } from '../check-input.ts';
 import { readTurnNote, turnNoteName } from '../streams/plan-seal.ts';
 import { toTurns } from './loaded-page.ts';
 import type { LoadedTurn } from './loaded-page.ts';
-import { applyPatches, viewErased, viewTurn } from './turn.ts';
-import type { Turn, TurnView } from './turn.ts';
+import { applyPatches, viewErased, viewTurn } from '../turn.ts';
+import type { Turn, TurnView } from '../turn.ts';
 
 /** Payloads being fetched, each asked for once. */
 type Fetched = Map<Hash, Promise<Uint8Array | undefined>>;

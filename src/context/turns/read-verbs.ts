@@ -2,17 +2,17 @@ import { toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { checkCount, checkDepths, checkRead } from '../check-input.ts';
 import type { CheckedRead } from '../check-input.ts';
-import type { ContextsWorld } from '../contexts-world.ts';
+import type { ContextsParts } from './loaded-page.ts';
+import { toTurnPage } from './loaded-page.ts';
 import type { Contexts, ReadOptions, TurnDiff, TurnPage } from '../contexts.ts';
 import { PAGE_TURNS_MAX, STREAM_BYTES_DEFAULT } from '../limits.ts';
-import { toTurnPage } from './loaded-page.ts';
 import { mustGetSealed, readTurn } from './read-turns.ts';
-import type { Turn } from './turn.ts';
+import type { Turn } from '../turn.ts';
 import { listIds, walkChain } from './walk-chain.ts';
 
 type ReadVerbs = Pick<Contexts, 'last' | 'before' | 'range' | 'chain' | 'turn' | 'diff'>;
 
-export function readVerbs({ engine, lifetime, readPage }: ContextsWorld): ReadVerbs {
+export function readVerbs({ engine, lifetime, readPage }: ContextsParts): ReadVerbs {
   async function* walkTo(id: TurnId, read: CheckedRead): AsyncGenerator<Turn, void, undefined> {
     yield* walkChain(readPage, await mustGetSealed(engine, id), read, { from: 0 });
   }

@@ -4,7 +4,7 @@ import type { TurnRow } from '../../engine/rows.ts';
 import type { CheckedRead } from '../check-input.ts';
 import { toTurns } from './loaded-page.ts';
 import type { ReadPage } from './loaded-page.ts';
-import type { Turn } from './turn.ts';
+import type { Turn } from '../turn.ts';
 
 /** The number of records held at a time; payloads are held in groups of `maxBytes`. */
 export const PAGE_TURNS = 256;

@@ -2,7 +2,7 @@ import type { Hash } from '../../base/brand.ts';
 import type { CheckedRead } from '../../context/check-input.ts';
 import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/turns/loaded-page.ts';
 import { readPage } from '../../context/turns/read-pages.ts';
-import type { TurnView } from '../../context/turns/turn.ts';
+import type { TurnView } from '../../context/turn.ts';
 import type { ContextList, ContextQuery, Engine } from '../../engine/engine.ts';
 import type { ContextRow, LogDamage, SalvagedLog } from '../../engine/rows.ts';
 import type { ByteParts } from '../../wire/byte-parts.ts';

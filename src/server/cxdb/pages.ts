@@ -1,8 +1,7 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { PAGE_TURNS_MAX } from '../../context/limits.ts';
-import { keepNewest, keepOldest } from '../../context/turns/cut-page.ts';
-import { leadsTo } from '../../context/turns/read-pages.ts';
+import { keepNewest, keepOldest, leadsTo } from '../../context/turns/read-pages.ts';
 import {
   isOpen,
   mustGetHead,

@@ -1,8 +1,7 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
-import { keepOldest } from '../../context/turns/cut-page.ts';
-import { leadsTo } from '../../context/turns/read-pages.ts';
+import { keepOldest, leadsTo } from '../../context/turns/read-pages.ts';
 import { mustGetHead, viewTurns, walkDepths } from '../../context/turns/read-turns.ts';
 import type { TurnDelta } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';

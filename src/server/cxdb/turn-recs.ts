@@ -1,6 +1,6 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import { viewErased, viewTurn } from '../../context/turns/turn.ts';
-import type { TurnView } from '../../context/turns/turn.ts';
+import { viewErased, viewTurn } from '../../context/turn.ts';
+import type { TurnView } from '../../context/turn.ts';
 import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import { WireTurnFlag } from '../../wire/cxdb/pages.ts';

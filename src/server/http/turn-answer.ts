@@ -1,11 +1,10 @@
 import type { TurnId } from '../../base/brand.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { ReadOptions, TurnPage } from '../../context/contexts.ts';
-import { keepNewest, keepOldest } from '../../context/turns/cut-page.ts';
+import { keepNewest, keepOldest, readPage } from '../../context/turns/read-pages.ts';
 import { PAGE_BYTES_DEFAULT } from '../../context/limits.ts';
 import { toTurns } from '../../context/turns/loaded-page.ts';
-import { readPage } from '../../context/turns/read-pages.ts';
-import type { Turn } from '../../context/turns/turn.ts';
+import type { Turn } from '../../context/turn.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnsRead } from './conditions.ts';
 import { jsonReply } from './route.ts';

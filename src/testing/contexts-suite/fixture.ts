@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Contexts } from '../../context/contexts.ts';
-import type { Turn } from '../../context/turns/turn.ts';
+import type { Turn } from '../../context/turn.ts';
 import type { Store } from '../../store/store.ts';
 import { PAYLOAD_BYTES_MAX } from './contexts-target.ts';
 import type { ContextsTarget } from './contexts-target.ts';

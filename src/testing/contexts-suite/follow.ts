@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Turn } from '../../context/turns/turn.ts';
+import type { Turn } from '../../context/turn.ts';
 import { present } from '../engine-suite/fixture.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { appendAll, collect, iterate, openWith, payloadsOf, take } from './fixture.ts';

@@ -3,7 +3,7 @@ import type { ContextId, TurnId } from '../../base/brand.ts';
 import { NO_TURN } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { Contexts } from '../../context/contexts.ts';
-import type { Turn } from '../../context/turns/turn.ts';
+import type { Turn } from '../../context/turn.ts';
 import { SeededRandom } from '../disk/seeded-random.ts';
 import { LoadModel } from './load-model.ts';
 

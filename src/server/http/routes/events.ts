@@ -4,7 +4,7 @@ import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { QuipuError, invalid } from '../../../base/errors.ts';
 import type { FollowOptions } from '../../../context/contexts.ts';
 import type { StoreEvent, WatchFilter } from '../../../store/watch-event.ts';
-import type { Turn } from '../../../context/turns/turn.ts';
+import type { Turn } from '../../../context/turn.ts';
 import { readOptions } from '../conditions.ts';
 import type { TurnsRead } from '../conditions.ts';
 import { encodeEvent, eventReply, resumeAt } from '../event-stream.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PinOptions } from '../../../context/pins/pin.ts';
+import type { PinOptions } from '../../../context/contexts.ts';
 import { given } from '../conditions.ts';
 import { defineRoute, jsonReply } from '../route.ts';
 import type { Route } from '../route.ts';

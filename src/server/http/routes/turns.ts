@@ -8,7 +8,7 @@ import type {
   TurnPage,
 } from '../../../context/contexts.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
-import type { Turn } from '../../../context/turns/turn.ts';
+import type { Turn } from '../../../context/turn.ts';
 import { appendConditions, given, readOptions } from '../conditions.ts';
 import { newTurn, toNewTurn } from '../payload.ts';
 import { readBody } from '../read-body.ts';

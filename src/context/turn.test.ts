@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import type { PatchRow, TurnRow } from '../../engine/rows.ts';
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import type { PatchRow, TurnRow } from '../engine/rows.ts';
 import { applyPatches } from './turn.ts';
 
 const row = (id: bigint): TurnRow => ({

@@ -1,9 +1,9 @@
-import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import type { PatchRow, TurnRow } from '../../engine/rows.ts';
-import { NO_HASH } from '../../format/patch-record.ts';
-import { Encoding, TurnFlag, encodingName } from '../../format/turn-record.ts';
-import type { EncodingName } from '../../format/turn-record.ts';
-import { decodePayload, toJsonValue } from '../payloads/decode-payload.ts';
+import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import type { PatchRow, TurnRow } from '../engine/rows.ts';
+import { NO_HASH } from '../format/patch-record.ts';
+import { Encoding, TurnFlag, encodingName } from '../format/turn-record.ts';
+import type { EncodingName } from '../format/turn-record.ts';
+import { decodePayload, toJsonValue } from './payloads/decode-payload.ts';
 
 /**
  * One knot in the cord: immutable, with a parent. A read shows the patches in force, so `payloadHash`, `size`,

@@ -1,0 +1,122 @@
+import type { Engine } from '../../engine/engine.ts';
+import type { EncodingName } from '../../format/turn-record.ts';
+import { appendVerbs } from '../turns/append-verbs.ts';
+import type { ContextsParts, ReadPage } from '../turns/loaded-page.ts';
+import type {
+  ContextUpdate,
+  Contexts,
+  ForkOptions,
+  ListOptions,
+  NewContext,
+  Page,
+} from '../contexts.ts';
+import type { Canonicaliser } from '../payloads/encode-payload.ts';
+import { followVerbs } from '../following/follow-verbs.ts';
+import { fsRootVerbs, patchVerbs } from '../patches/patch-verbs.ts';
+import { Lifetime } from '../../base/lifetime.ts';
+import { PAYLOAD_BYTES_MAX } from '../limits.ts';
+import { pinVerbs } from '../pins/pin-verbs.ts';
+import { readPage } from '../turns/read-pages.ts';
+import { readVerbs } from '../turns/read-verbs.ts';
+import { toContextId, toTurnId } from '../../base/brand.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import { OneAtATime } from '../../base/one-at-a-time.ts';
+import type { ContextChange } from '../../engine/batch.ts';
+import type { ContextMeta } from '../../engine/rows.ts';
+import { checkKey, checkList, only } from '../check-input.ts';
+import { checkDetails, mergeDetails } from '../context-details.ts';
+import type { Context } from '../context.ts';
+import { StoredContext } from '../stored-context.ts';
+import { noContext } from '../turns/read-turns.ts';
+
+export interface ContextsOptions {
+  /** The largest payload of a turn, default just under 64 MiB. */
+  readonly maxPayloadBytes?: number;
+  /** Encoders that give equal payloads equal bytes, in place of the encoding's own. */
+  readonly canonicalisers?: Partial<Record<EncodingName, Canonicaliser>>;
+  /** Ends every iteration and refuses calls once closed. */
+  readonly lifetime?: Lifetime;
+  /** Reads pages, when there is a faster way than record by record. */
+  readonly readPage?: ReadPage;
+}
+
+/** Erasing is upkeep of the whole store, so the store adds that verb. */
+export type ContextsAlone = Omit<Contexts, 'erase'>;
+
+export function createContexts(engine: Engine, options: ContextsOptions = {}): ContextsAlone {
+  const { maxPayloadBytes = PAYLOAD_BYTES_MAX, canonicalisers = {} } = options;
+  const parts: ContextsParts = {
+    engine,
+    lifetime: options.lifetime ?? new Lifetime(),
+    rules: { maxPayloadBytes, canonicalisers },
+    readPage: options.readPage ?? ((request, read) => readPage(engine, request, read)),
+  };
+  return {
+    ...contextVerbs(parts),
+    ...appendVerbs(parts),
+    ...patchVerbs(parts),
+    ...fsRootVerbs(parts),
+    ...pinVerbs(parts),
+    ...readVerbs(parts),
+    ...followVerbs(parts),
+  };
+}
+
+type ContextVerbs = Pick<Contexts, 'create' | 'fork' | 'get' | 'list' | 'update' | 'remove'>;
+
+export function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
+  // An update reads the details and writes all of them. Two updates at once would lose the fields of one.
+  const updates = new OneAtATime<ContextId>();
+
+  async function change(contextChange: ContextChange): Promise<Context> {
+    const { contexts } = await engine.commit({ contexts: [contextChange] });
+    return new StoredContext(only(contexts));
+  }
+
+  return {
+    async create(options: NewContext = {}): Promise<Context> {
+      lifetime.assertOpen('contexts.create');
+      const base = options.base === undefined ? {} : { base: toTurnId(options.base) };
+      return change({ do: 'create', ...base, ...forkDetails(options) });
+    },
+
+    async fork(turn: TurnId, options: ForkOptions = {}): Promise<Context> {
+      lifetime.assertOpen('contexts.fork');
+      return change({ do: 'create', base: toTurnId(turn), ...forkDetails(options) });
+    },
+
+    async get(id: ContextId): Promise<Context | undefined> {
+      lifetime.assertOpen('contexts.get');
+      const row = await engine.getContext(toContextId(id));
+      return row && new StoredContext(row);
+    },
+
+    async list(options: ListOptions = {}): Promise<Page<Context>> {
+      lifetime.assertOpen('contexts.list');
+      const { rows, cursor } = await engine.listContexts(checkList(options));
+      const items = rows.map((row) => new StoredContext(row));
+      return { items, ...(cursor !== undefined && { cursor }) };
+    },
+
+    async update(id: ContextId, given: ContextUpdate): Promise<Context> {
+      lifetime.assertOpen('contexts.update');
+      const context = toContextId(id);
+      mergeDetails({}, given);
+      return updates.run(context, async () => {
+        const row = await engine.getContext(context);
+        if (row === undefined) throw noContext(context);
+        return change({ do: 'describe', context, meta: mergeDetails(row.meta, given) });
+      });
+    },
+
+    async remove(id: ContextId): Promise<void> {
+      lifetime.assertOpen('contexts.remove');
+      await engine.commit({ contexts: [{ do: 'remove', context: toContextId(id) }] });
+    },
+  };
+}
+
+function forkDetails(options: ForkOptions): { meta: ContextMeta; key?: string } {
+  const key = checkKey(options);
+  return { meta: checkDetails(options), ...(key !== undefined && { key }) };
+}
