@@ -6,7 +6,7 @@ import { isPassing } from '../client/retry.ts';
 import type { SocketTransport } from '../client/socket/socket-transport.ts';
 import type { Transport } from '../client/transport.ts';
 import type { FilesEngineOptions } from '../engine/files/open-files-engine.ts';
-import { readOwnerNote } from '../engine/files/disk/owner-note.ts';
+import { readOwnerNote } from '../engine/files/disk/owner-lock.ts';
 import { LocalTransport } from './local-transport.ts';
 import { OwnedStore } from './owned-store.ts';
 

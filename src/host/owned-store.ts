@@ -3,7 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { firstUse } from '../base/first-use.ts';
 import type { Engine } from '../engine/engine.ts';
-import { closeAll } from '../engine/files/disk/close-all.ts';
+import { closeAll } from '../engine/files/disk/file-handles.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
 import type { FilesEngineOptions } from '../engine/files/open-files-engine.ts';
 import { ownerAccess } from '../server/access/access.ts';

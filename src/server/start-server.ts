@@ -1,4 +1,4 @@
-import { closeAll } from '../engine/files/disk/close-all.ts';
+import { closeAll } from '../engine/files/disk/file-handles.ts';
 import type { Served } from './calls/call-handler.ts';
 import { chooseAccess } from './choose-access.ts';
 import { fillDemo, writeSlowly } from './demo.ts';

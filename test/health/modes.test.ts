@@ -2,7 +2,7 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { takeExclusiveLock } from '../../src/engine/files/disk/exclusive-lock.ts';
+import { takeExclusiveLock } from '../../src/engine/files/disk/owner-lock.ts';
 import { openStore } from '../../src/open-store.ts';
 import { restoreStore } from '../../src/restore-store.ts';
 import type { Store } from '../../src/store/store.ts';

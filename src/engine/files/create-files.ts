@@ -1,15 +1,13 @@
 import { OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
-import { encodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
-import { writeCheckpoint } from './journal/checkpoint-file.ts';
-import { ageOf } from './journal/ages.ts';
-import { makeFolder } from './disk/make-folder.ts';
-import { JOURNAL_FOLDER } from './journal/journal.ts';
-import { FORMAT_FILE } from './journal/read-format.ts';
-import { JOURNAL } from './journal/journal-files.ts';
-import { FOLDERS, headerOf, OWN_FILES } from './core/truths.ts';
-import type { StoreFiles } from './disk/store-files.ts';
+import { STORE_FORMAT, encodeFormatFile } from '../../format/format-file.ts';
+import { FOLDERS, OWN_FILES, headerOf } from './core/truths.ts';
 import { syncFile, syncFolder, writeFully } from './disk/file-handles.ts';
-import type { Tails } from './truth/tails.ts';
+import { makeFolder } from './disk/folders.ts';
+import type { StoreFiles } from './disk/store-files.ts';
+import { FORMAT_FILE, ageOf, writeCheckpoint } from './journal/checkpoint-file.ts';
+import { JOURNAL } from './journal/journal-files.ts';
+import { JOURNAL_FOLDER } from './journal/journal.ts';
+import type { Tails } from './truth/state.ts';
 
 const EMPTY: Tails = {
   nextTurn: 1,

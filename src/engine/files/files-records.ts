@@ -1,21 +1,12 @@
 import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
-import { ALIAS_RECORD_BYTES, decodeAliasRecord } from '../../format/alias-record.ts';
-import {
-  decodePatchRecord,
-  PATCH_RECORD_BYTES,
-  type PatchRecord,
-} from '../../format/patch-record.ts';
+import { type PatchRecord } from '../../format/patch-record.ts';
 import { keyHashToBytes } from '../../format/idempotency.ts';
-import { decodeTurnRecord, TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { DocEntry, PatchEntry, Records, Sha256Name, TurnEntry } from '../adoption.ts';
-import { corrupt } from './disk/io-error.ts';
-import { ALIASES_FILE } from './packs/pack-file.ts';
-import { PATCHES_FILE, readFsRoots } from './patches/patch-table.ts';
-import { TURNS_FILE } from './turns/turn-table.ts';
+import { readAliases } from './packs/pack-file.ts';
+import { readFsRoots, readPatchRecord } from './patches/patch-table.ts';
+import { readTurnRecord } from './turns/turn-table.ts';
 import { readDoc } from './docs/doc-log.ts';
 import type { Writer } from './commit/writer.ts';
-
-const PAGE_RECORDS = 1024;
 
 /** The reads of the files for a copy. Each page is read between two commits: nothing moves meanwhile. */
 export class FilesRecords implements Records {
@@ -44,9 +35,8 @@ export class FilesRecords implements Records {
       const { row, idempotency } = stored;
       return { id, row, ...keyOf(idempotency) };
     }
-    const offset = number * TURN_RECORD_BYTES;
-    const bytes = await core.files.read(TURNS_FILE, offset, TURN_RECORD_BYTES);
-    return { id, gone: true, ...keyOf(decodeTurnRecord(bytes)?.idempotency) };
+    const record = await readTurnRecord(core.files, number);
+    return { id, gone: true, ...keyOf(record?.idempotency) };
   }
 
   patches(from: number, limit: number): Promise<readonly PatchEntry[]> {
@@ -55,17 +45,9 @@ export class FilesRecords implements Records {
       const first = Math.max(1, from);
       const count = Math.min(limit, core.tails.nextPatch - first);
       if (count <= 0) return [];
-      const start = first * PATCH_RECORD_BYTES;
-      const bytes = await core.files.read(PATCHES_FILE, start, count * PATCH_RECORD_BYTES);
       const entries: PatchEntry[] = [];
-      for (let at = 0; at < count; at += 1) {
-        const offset = at * PATCH_RECORD_BYTES;
-        const record = decodePatchRecord(bytes.subarray(offset, offset + PATCH_RECORD_BYTES));
-        if (record?.seq !== first + at) {
-          const what = `the record of patch ${first + at} is damaged`;
-          throw corrupt(PATCHES_FILE, start + offset, what);
-        }
-        entries.push(await this.#patch(record));
+      for (let seq = first; seq < first + count; seq += 1) {
+        entries.push(await this.#patch(await readPatchRecord(core.files, seq)));
       }
       return entries;
     });
@@ -82,18 +64,7 @@ export class FilesRecords implements Records {
 
   async *sha256Names(): AsyncGenerator<readonly Sha256Name[]> {
     const { files, tails } = this.#writer.core;
-    for (let first = 1; first < tails.nextAlias; first += PAGE_RECORDS) {
-      const count = Math.min(PAGE_RECORDS, tails.nextAlias - first);
-      const start = first * ALIAS_RECORD_BYTES;
-      const bytes = await files.read(ALIASES_FILE, start, count * ALIAS_RECORD_BYTES);
-      const names: Sha256Name[] = [];
-      for (let at = 0; at < count * ALIAS_RECORD_BYTES; at += ALIAS_RECORD_BYTES) {
-        const record = decodeAliasRecord(bytes.subarray(at, at + ALIAS_RECORD_BYTES));
-        if (record === undefined) throw corrupt(ALIASES_FILE, start + at, 'the record is damaged');
-        names.push(record);
-      }
-      yield names;
-    }
+    yield* readAliases(files, tails.nextAlias);
   }
 
   async *erased(): AsyncGenerator<readonly Hash[]> {

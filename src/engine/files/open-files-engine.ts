@@ -1,33 +1,26 @@
 import { resolve } from 'node:path';
 import { ulid } from 'ulid';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
 import { encodeFormatFile } from '../../format/format-file.ts';
-import { HEAD_RECORD_BYTES } from '../../format/head-record.ts';
-import { TURN_RECORD_BYTES } from '../../format/turn-record.ts';
 import type { Engine } from '../engine.ts';
 import type { Io } from '../io.ts';
-import { findCheckpoint } from './journal/checkpoint-file.ts';
-import { closeAll } from './disk/close-all.ts';
+import { NOTE_FILE } from './backup/backup-note.ts';
+import { UNFINISHED_FILE } from './backup/restore-store.ts';
 import { createFiles } from './create-files.ts';
+import { SyncFailure, closeAll, syncFolder } from './disk/file-handles.ts';
+import { corrupt, toQuipuError } from './disk/io-error.ts';
+import { nodeIo } from './disk/node-io.ts';
+import { LOCK_FILE, OWNER_FILE, describeOwner } from './disk/owner-lock.ts';
+import { StoreFiles } from './disk/store-files.ts';
+import { makeFolder } from './disk/folders.ts';
 import { FilesEngine } from './files-engine.ts';
 import type { ShelfSource } from './index/shelf.ts';
 import { sqliteShelves } from './index/sqlite-shelves.ts';
-import { corrupt, toQuipuError } from './disk/io-error.ts';
-import { PACKS_FOLDER } from './packs/pack-file.ts';
-import { UNFINISHED_FILE } from './backup/restore-store.ts';
-import { NOTE_FILE } from './backup/backup-note.ts';
-import { DOCS_FILE } from './docs/doc-log.ts';
-import { HEADS_FILE } from './heads/head-table.ts';
-import { TURNS_FILE } from './turns/turn-table.ts';
 import { INDEX_FILE } from './index/store-index.ts';
-import { describeOwner, LOCK_FILE, OWNER_FILE } from './disk/owner-note.ts';
-import { FORMAT_FILE, FROM_BACKUP } from './journal/read-format.ts';
-import { makeFolder } from './disk/make-folder.ts';
-import { nodeIo } from './disk/node-io.ts';
+import { FORMAT_FILE, FROM_BACKUP, findCheckpoint } from './journal/checkpoint-file.ts';
 import { openWriter } from './open-writer.ts';
-import { StoreFiles } from './disk/store-files.ts';
-import { SyncFailure, syncFolder } from './disk/file-handles.ts';
+import { listPacks, PACKS_FOLDER } from './packs/pack-file.ts';
+import { headerOf, OWN_FILES } from './core/truths.ts';
 
 export interface FilesEngineOptions {
   /** True to make a store where there is none. Default true. */
@@ -142,13 +135,11 @@ async function findStore(files: StoreFiles): Promise<'store' | 'missing' | 'empt
 
 /** FORMAT is written last, so a store that holds data and lacks FORMAT has lost it. */
 async function holdsData(files: StoreFiles, names: readonly string[]): Promise<boolean> {
-  const packs = names.includes(PACKS_FOLDER) ? await files.io.list(files.pathOf(PACKS_FOLDER)) : [];
-  return (
-    packs.some((name) => name.endsWith('.pack')) ||
-    (await files.size(TURNS_FILE)) > TURN_RECORD_BYTES ||
-    (await files.size(HEADS_FILE)) > HEAD_RECORD_BYTES ||
-    (await files.size(DOCS_FILE)) > OPEN_FILE_HEADER_BYTES
-  );
+  if (names.includes(PACKS_FOLDER) && (await listPacks(files)).length > 0) return true;
+  for (const { name, header } of OWN_FILES) {
+    if (header !== undefined && (await files.size(name)) > headerOf(header).length) return true;
+  }
+  return false;
 }
 
 /** The error tells the line and does not restore it: an unfinished backup or restore lacks it on purpose. */

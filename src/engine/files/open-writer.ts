@@ -1,39 +1,33 @@
 import { NOTHING_COLLECTED } from '../../format/collected-map.ts';
 import { frameSaltOf } from '../../format/format-file.ts';
-import { decodeMark, MARK_BYTES } from '../../format/journal-frame.ts';
+import { MARK_BYTES, decodeMark } from '../../format/journal-frame.ts';
 import type { IoFile, IoLock } from '../io.ts';
 import { Writer } from './commit/writer.ts';
 import { Core } from './core/core.ts';
 import { IndexKeeper } from './core/index-keeper.ts';
+import { cutToTails, readFramesAfter, replayJournal, startOf } from './core/replay.ts';
+import type { Replayed } from './core/replay.ts';
 import { assertKinds, fileLengths, replayWrite } from './core/truths.ts';
 import { makeMissing } from './create-files.ts';
-import { closeAll } from './disk/close-all.ts';
+import { closeAll } from './disk/file-handles.ts';
 import { corrupt, ifRoom, unlessCorrupt } from './disk/io-error.ts';
 import type { StoreFiles } from './disk/store-files.ts';
 import type { ShelfSource } from './index/shelf.ts';
 import {
-  type Checkpoint,
   mustFindCheckpoint,
+  readFormat,
   secureCheckpoint,
   writeCheckpoint,
 } from './journal/checkpoint-file.ts';
-import { Journal, type JournalOptions, leaveMark, SEGMENTS } from './journal/journal.ts';
-import { readFormat } from './journal/read-format.ts';
+import type { Checkpoint } from './journal/checkpoint-file.ts';
+import { Journal, SEGMENTS, leaveMark } from './journal/journal.ts';
+import type { JournalOptions } from './journal/journal.ts';
 import { MARK_FILE, secureLastFrame } from './journal/read-journal.ts';
 import { Reserve } from './journal/reserve.ts';
-import { findAbandoned, sealAbandoned } from './open-turns/abandoned-turns.ts';
+import { findAbandoned, sealAbandoned } from './open-turns/open-turn-file.ts';
 import { ErasedBlobs } from './packs/erased-blobs.ts';
-import { packFile } from './packs/pack-file.ts';
-import { listPacks } from './packs/rebuild-packs.ts';
-import {
-  cutToTails,
-  readFramesAfter,
-  replayJournal,
-  type Replayed,
-  startOf,
-} from './recovery/replay.ts';
-import { readCollected } from './turns/collected-turns.ts';
-import { TypeTable } from './turns/turn-table.ts';
+import { listPacks, removeUnnamed } from './packs/pack-file.ts';
+import { TypeTable, readCollected } from './turns/turn-table.ts';
 
 export interface OpenWriterOptions {
   readonly files: StoreFiles;
@@ -204,6 +198,6 @@ async function catchUpIndex(catchUp: CatchUp): Promise<void> {
 /** Bulk packs begun after the last frame. No frame names them, so nothing in them counts. */
 async function removeOrphanPacks(files: StoreFiles, nextPack: number): Promise<void> {
   for (const number of await listPacks(files)) {
-    if (number >= nextPack) await files.io.remove(files.pathOf(packFile(number)));
+    if (number >= nextPack) await removeUnnamed(files, number);
   }
 }

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import { isLockTaken } from '../../engine/files/disk/exclusive-lock.ts';
+import { isLockTaken } from '../../engine/files/disk/owner-lock.ts';
 import { spoolFile } from '../spool/home.ts';
 
 /** The daemon's note about itself. Only the lock tells whether there is a daemon. */

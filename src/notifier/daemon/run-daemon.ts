@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { takeExclusiveLock } from '../../engine/files/disk/exclusive-lock.ts';
+import { takeExclusiveLock } from '../../engine/files/disk/owner-lock.ts';
 import { spoolFile } from '../spool/home.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { DaemonOptions, Log } from './daemon.ts';

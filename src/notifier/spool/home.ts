@@ -53,7 +53,7 @@ function assertPrivate(folder: string): void {
 }
 
 async function makeFolders(home: string): Promise<void> {
-  const { makeFolder } = await import('../../engine/files/disk/make-folder.ts');
+  const { makeFolder } = await import('../../engine/files/disk/folders.ts');
   const { nodeIo } = await import('../../engine/files/disk/node-io.ts');
   const { toQuipuError } = await import('../../engine/files/disk/io-error.ts');
   const { nodeSpoolIo } = await import('./spool-io.ts');

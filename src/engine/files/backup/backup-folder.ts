@@ -1,11 +1,15 @@
-import { describeOwner, LOCK_FILE, OWNER_FILE } from '../disk/owner-note.ts';
 import { relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
 import type { IoLock } from '../../io.ts';
-import type { Checkpoint } from '../journal/checkpoint-file.ts';
-import { makeFolder } from '../disk/make-folder.ts';
-import { fileLengths, FOLDERS } from '../core/truths.ts';
-import { packFile, packNumber, PACKS_FOLDER } from '../packs/pack-file.ts';
+import { FOLDERS, fileLengths } from '../core/truths.ts';
+import { syncFolder } from '../disk/file-handles.ts';
+import { makeFolder } from '../disk/folders.ts';
+import { LOCK_FILE, OWNER_FILE, describeOwner } from '../disk/owner-lock.ts';
+import { StoreFiles } from '../disk/store-files.ts';
+import { INDEX_FILE } from '../index/store-index.ts';
+import { type Checkpoint, FORMAT_FILE, readFormat } from '../journal/checkpoint-file.ts';
+import { PACKS_FOLDER, packFile, packNumber } from '../packs/pack-file.ts';
+import type { Visible } from '../truth/copy.ts';
 import {
   type BackupNote,
   type BackupState,
@@ -14,11 +18,6 @@ import {
   sameTails,
   writeNote,
 } from './backup-note.ts';
-import { INDEX_FILE } from '../index/store-index.ts';
-import { FORMAT_FILE, readFormat } from '../journal/read-format.ts';
-import { StoreFiles } from '../disk/store-files.ts';
-import { syncFolder } from '../disk/file-handles.ts';
-import type { Visible } from '../truth/copy-sink.ts';
 import { settle } from './settle.ts';
 
 // The folder of a backup, which is checked before anything in it is touched.

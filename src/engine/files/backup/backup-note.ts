@@ -5,7 +5,7 @@ import { parseCanonicalLine } from '../../../format/canonical-line.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { syncFile, syncFolder, writeFully } from '../disk/file-handles.ts';
 import type { CopiedPack } from '../truth/copy.ts';
-import type { Tails } from '../truth/tails.ts';
+import type { Tails } from '../truth/state.ts';
 
 /** Only a backup has this file. */
 export const NOTE_FILE = 'backup.json';

@@ -13,7 +13,7 @@ import {
   visibleLengths,
 } from './backup-folder.ts';
 import { copyStore } from './copy-store.ts';
-import { CopySink } from '../truth/copy-sink.ts';
+import { CopySink } from '../truth/copy.ts';
 import { finishAtOnce, finishNew } from './finish-backup.ts';
 import { RedoFrame, RedoFull } from '../journal/redo-frame.ts';
 

@@ -1,17 +1,16 @@
-import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
 import type { Writer } from '../commit/writer.ts';
-import { fileLengths, TRUTHS } from '../core/truths.ts';
+import { TRUTHS, fileLengths } from '../core/truths.ts';
 import { logOfExtents } from '../logs/line-log.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
-import { packFile, packNumber } from '../packs/pack-file.ts';
-import type { Copied, CopiedPack, CopyJob, CopyPhase, PackSpan } from '../truth/copy.ts';
-import type { CopySink } from '../truth/copy-sink.ts';
-import type { Tails } from '../truth/tails.ts';
+import { packNumber, packSize } from '../packs/pack-file.ts';
+import type { Copied, CopiedPack, CopyJob, CopyPhase, CopySink, PackSpan } from '../truth/copy.ts';
+import type { Tails } from '../truth/state.ts';
 import { can } from '../truth/truth.ts';
-import { COLLECTED_FILE } from '../turns/collected-turns.ts';
+import { COLLECTED_FILE } from '../turns/turn-table.ts';
 import type { BackupFolder } from './backup-folder.ts';
 import { type BackupState, writeNote } from './backup-note.ts';
 
@@ -121,7 +120,7 @@ async function findCopied(
     packs.set(pack.number, pack);
   }
   for (const { number, length } of packs.values()) {
-    if ((await files.size(packFile(number))) < length) packs.delete(number);
+    if ((await packSize(files, number)) < length) packs.delete(number);
     else reusedBytes += length;
   }
   for (const [name, length] of state === undefined ? [] : fileLengths(state.tails)) {

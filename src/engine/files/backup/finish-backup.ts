@@ -1,18 +1,23 @@
 import { encodeFormatFile } from '../../../format/format-file.ts';
-import { type Checkpoint, CHECKPOINT_FILES, writeCheckpoint } from '../journal/checkpoint-file.ts';
-import { SEGMENTS } from '../journal/journal.ts';
-import { fileLengths, FOLDERS } from '../core/truths.ts';
-import { FORMAT_FILE, readFormat } from '../journal/read-format.ts';
-import { MARK_FILE } from '../journal/read-journal.ts';
-import { cutToTails, replayJournal } from '../recovery/replay.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import { syncFolder } from '../disk/file-handles.ts';
 import type { Writer } from '../commit/writer.ts';
+import { FOLDERS, fileLengths } from '../core/truths.ts';
+import { syncFolder } from '../disk/file-handles.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import {
+  type Checkpoint,
+  CHECKPOINT_FILES,
+  FORMAT_FILE,
+  readFormat,
+  writeCheckpoint,
+} from '../journal/checkpoint-file.ts';
+import { SEGMENTS } from '../journal/journal.ts';
+import { MARK_FILE } from '../journal/read-journal.ts';
+import { REDO_PLACE, type RedoFrame } from '../journal/redo-frame.ts';
+import { cutToTails, replayJournal } from '../core/replay.ts';
+import type { CopySink } from '../truth/copy.ts';
 import type { BackupFolder } from './backup-folder.ts';
 import { type BackupState, replaceFile, sameTails, writeNote } from './backup-note.ts';
-import type { CopySink } from '../truth/copy-sink.ts';
-import { REDO_PLACE, type RedoFrame } from '../journal/redo-frame.ts';
-import { closeCleanly, JOURNAL_START } from './settle.ts';
+import { JOURNAL_START, closeCleanly } from './settle.ts';
 
 /** Brings a whole folder to the new state with one checkpoint. */
 export async function finishAtOnce(

@@ -5,7 +5,7 @@ import {
   writeCheckpoint,
 } from '../journal/checkpoint-file.ts';
 import { fileLengths } from '../core/truths.ts';
-import { cutToTails, replayJournal } from '../recovery/replay.ts';
+import { cutToTails, replayJournal } from '../core/replay.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { type BackupNote, sameTails } from './backup-note.ts';
 

@@ -4,8 +4,7 @@ import { fileLengths, headerOf, OWN_FILES, TRUTHS } from '../core/truths.ts';
 import { toQuipuError } from '../disk/io-error.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
 import { ShelfDamaged } from '../index/shelf.ts';
-import { packFile, packNumber } from '../packs/pack-file.ts';
-import { listPacks } from '../packs/rebuild-packs.ts';
+import { packBytes, packNumber } from '../packs/pack-file.ts';
 import { BlobVerdicts, type Check, NO_TURNS, takeSnapshot } from '../truth/check.ts';
 import { Findings, type Found, staleIndex } from '../truth/findings.ts';
 import { Quarantine } from '../truth/quarantine.ts';
@@ -87,8 +86,7 @@ async function expectedBytes({ files, snapshot }: Check): Promise<number> {
   for (const [name, length] of fileLengths(snapshot.tails)) {
     if (packNumber(name) === undefined) bytes += length;
   }
-  for (const number of await listPacks(files)) bytes += await files.size(packFile(number));
-  return bytes;
+  return bytes + (await packBytes(files));
 }
 
 /**

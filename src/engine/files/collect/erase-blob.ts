@@ -1,13 +1,12 @@
 import type { Hash } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
-import { readPatchEdges } from '../patches/patch-table.ts';
-import { readTurnEdges } from '../turns/turn-table.ts';
-import { type FileRange, Quarantine } from '../truth/quarantine.ts';
-import type { BlobPlace } from '../index/shelf.ts';
-import { packFile } from '../packs/pack-file.ts';
 import type { Writer } from '../commit/writer.ts';
-import { readErased } from '../packs/erased-blobs.ts';
-import { overwriteRecords } from '../packs/overwrite-records.ts';
+import type { BlobPlace } from '../index/shelf.ts';
+import { overwriteRecords, readErased } from '../packs/erased-blobs.ts';
+import { packFile } from '../packs/pack-file.ts';
+import { readPatchEdges } from '../patches/patch-table.ts';
+import { type FileRange, Quarantine } from '../truth/quarantine.ts';
+import { readTurnEdges } from '../turns/turn-table.ts';
 
 // Erasing overwrites every record of the blob in place with zeros of the same length, through the journal. The
 // journal itself is overwritten before and after. When `eraseBlob` resolves, no file of the store holds the bytes.

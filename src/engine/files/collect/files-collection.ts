@@ -12,7 +12,7 @@ import type {
 } from '../../upkeep.ts';
 import { toQuipuError } from '../disk/io-error.ts';
 import type { Writer } from '../commit/writer.ts';
-import { type Age, ageBefore, ageOf, wasThere } from '../journal/ages.ts';
+import { type Age, ageBefore, ageOf, wasThere } from '../journal/checkpoint-file.ts';
 import { readPatchEdges } from '../patches/patch-table.ts';
 import { readTurnEdges } from '../turns/turn-table.ts';
 import { GiveWay } from './give-way.ts';

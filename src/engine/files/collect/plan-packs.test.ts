@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { groupPacks, planPacks } from './plan-packs.ts';
+import { groupPacks, planPacks } from './pack-places.ts';
 
 const USES = [
   { pack: 1, liveBytes: 90, deadBytes: 10, places: 5 },

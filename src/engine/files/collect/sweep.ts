@@ -1,19 +1,22 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
 import { encodeCollectedMap, isCollected } from '../../../format/collected-map.ts';
 import type { Progress } from '../../engine.ts';
 import type { SweepPlan, SweepReport } from '../../upkeep.ts';
-import type { BlobPlace } from '../index/shelf.ts';
-import { isNoRoom } from '../disk/io-error.ts';
-import { COLLECTED_FILE } from '../turns/collected-turns.ts';
-import { closePack } from '../packs/encode-packs.ts';
 import type { Writer } from '../commit/writer.ts';
-import { type Age, wasThere } from '../journal/ages.ts';
-import { DeadLists } from './dead-lists.ts';
+import { isNoRoom } from '../disk/io-error.ts';
+import type { BlobPlace } from '../index/shelf.ts';
+import type { Index } from '../index/store-index.ts';
+import { type Age, wasThere } from '../journal/checkpoint-file.ts';
+import { closePack } from '../packs/encode-packs.ts';
+import { overwriteRecords } from '../packs/erased-blobs.ts';
+import { COLLECTED_FILE } from '../turns/turn-table.ts';
 import type { GiveWay } from './give-way.ts';
-import { measurePacks } from './measure-packs.ts';
-import { readPackPlaces } from './pack-places.ts';
-import { groupPacks, type PackUse, planPacks } from './plan-packs.ts';
+import { groupPacks, type PackUse, planPacks, readPackPlaces } from './pack-places.ts';
 import { rewritePack } from './rewrite-pack.ts';
+
+/** Small enough that commits wait only for a moment. */
+const PAGE_LISTS = 64;
 
 /** Free room that a copy must leave, because commits go on meanwhile. */
 const ROOM_TO_LEAVE_BYTES = 64 * 1024 * 1024;
@@ -184,4 +187,97 @@ export class Sweep {
       );
     });
   }
+}
+
+// The list of a large blob lies in another pack than its chunks, and that pack may be mostly alive and stay. So
+// dead lists are removed before any chunk. A list is never without its chunks, whatever is rewritten, skipped or
+// interrupted after this.
+
+/** Overwrites lists that are not kept. Asks the plan again between two commits. */
+class DeadLists {
+  readonly #writer: Writer;
+  readonly #isKept: (place: BlobPlace) => boolean;
+  readonly #plan: Pick<SweepPlan, 'settle'>;
+  #page: BlobPlace[] = [];
+  /** The number of lists that were overwritten. */
+  dropped = 0;
+
+  constructor(
+    writer: Writer,
+    plan: Pick<SweepPlan, 'settle'>,
+    isKept: (place: BlobPlace) => boolean,
+  ) {
+    this.#writer = writer;
+    this.#plan = plan;
+    this.#isKept = isKept;
+  }
+
+  /** Takes every place that is not kept. The lists among them are removed later. */
+  add(place: BlobPlace): Promise<void> | undefined {
+    if (place.codec !== BlobCodec.chunks) return undefined;
+    this.#page.push(place);
+    return this.#page.length < PAGE_LISTS ? undefined : this.drop();
+  }
+
+  async drop(): Promise<void> {
+    const page = this.#page;
+    this.#page = [];
+    if (page.length === 0) return;
+    await this.#writer.exclusively(async () => {
+      await this.#plan.settle?.();
+      const dead = page.filter((place) => !this.#isKept(place));
+      await overwriteRecords(this.#writer, dead);
+      this.dropped += dead.length;
+    });
+  }
+}
+
+interface MeasureOptions {
+  readonly isKept: (place: BlobPlace) => boolean;
+  /** Called for every place that is not kept. */
+  readonly onDead: (place: BlobPlace) => Promise<void> | void;
+  readonly way: GiveWay;
+}
+
+/**
+ * Measures how much of each pack is alive. A blob may lie in several places after an interrupted collection. Then
+ * the place that the index finds counts, and the others count as dead.
+ */
+async function measurePacks(
+  index: Index,
+  { isKept, onDead, way }: MeasureOptions,
+): Promise<PackUse[]> {
+  const uses = new Map<number, { -readonly [Key in keyof PackUse]: PackUse[Key] }>();
+  const count = (place: BlobPlace, isAlive: boolean, sign: 1 | -1): void => {
+    const { pack } = place;
+    const use = uses.get(pack) ?? { pack, liveBytes: 0, deadBytes: 0, places: 0 };
+    uses.set(pack, use);
+    use[isAlive ? 'liveBytes' : 'deadBytes'] += sign * (BLOB_OVERHEAD_BYTES + place.storedLength);
+    use.places += sign;
+  };
+  let before: { place: BlobPlace; isAlive: boolean } | undefined;
+  // The places of one blob come one after the other.
+  for (const place of index.walkBlobs()) {
+    const kept = isKept(place);
+    let isAlive = kept;
+    if (isAlive && before?.isAlive === true && before.place.hash === place.hash) {
+      isAlive = isFoundAt(index, place);
+      if (isAlive) {
+        count(before.place, true, -1);
+        count(before.place, false, 1);
+      }
+    }
+    count(place, isAlive, 1);
+    // The place that the index finds is remembered until the next blob.
+    if (isAlive || before?.place.hash !== place.hash) before = { place, isAlive };
+    const waiting = kept ? undefined : onDead(place);
+    if (waiting !== undefined) await waiting;
+    if (way.isDue) await way.rest();
+  }
+  return [...uses.values()];
+}
+
+function isFoundAt(index: Index, { hash, pack, offset }: BlobPlace): boolean {
+  const found = index.findBlob(hash);
+  return found?.pack === pack && found.offset === offset;
 }

@@ -29,9 +29,8 @@ import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import type { ErasedBlobs } from '../packs/erased-blobs.ts';
 import { ALIASES_FILE } from '../packs/pack-file.ts';
 import { PATCHES_FILE } from '../patches/patch-table.ts';
-import type { Tails } from '../truth/tails.ts';
-import { COLLECTED_FILE } from '../turns/collected-turns.ts';
-import { TURNS_FILE, TYPES_FILE } from '../turns/turn-table.ts';
+import type { Tails } from '../truth/state.ts';
+import { COLLECTED_FILE, TURNS_FILE, TYPES_FILE } from '../turns/turn-table.ts';
 
 /** The stored state that a group may add to. */
 interface Kept {

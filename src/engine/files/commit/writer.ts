@@ -1,25 +1,22 @@
-import { storeClosed } from '../../../base/errors.ts';
+import { QuipuError, storeClosed } from '../../../base/errors.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Batch, Committed } from '../../batch.ts';
 import type { BlobSource, BlobStored, Progress } from '../../engine.ts';
 import type { IoFile, IoLock } from '../../io.ts';
-import { BlobIntake, type Prepared } from '../packs/blob-intake.ts';
-import { HeldBlobs } from '../packs/held-blobs.ts';
-import { BulkPacks } from '../packs/bulk-packs.ts';
 import { ChangeListeners } from '../../plan/report.ts';
-import type { Age } from '../journal/ages.ts';
-import { Checkpointer } from '../journal/checkpointer.ts';
-import { closeAll } from '../disk/close-all.ts';
-import type { Checkpoint } from '../journal/checkpoint-file.ts';
 import type { Core } from '../core/core.ts';
 import type { IndexKeeper } from '../core/index-keeper.ts';
-import { ifRoom } from '../disk/io-error.ts';
-import type { Journal } from '../journal/journal.ts';
-import { Pipeline } from './pipeline.ts';
-import type { Reserve } from '../journal/reserve.ts';
 import { advanceTails } from '../core/truths.ts';
+import { closeAll } from '../disk/file-handles.ts';
+import { ifRoom } from '../disk/io-error.ts';
+import type { Age, Checkpoint } from '../journal/checkpoint-file.ts';
+import { Checkpointer } from '../journal/checkpointer.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Reserve } from '../journal/reserve.ts';
+import { BlobIntake, HeldBlobs, type Prepared } from '../packs/blob-intake.ts';
+import { BulkPacks } from '../packs/bulk-packs.ts';
 import { Squeezer } from '../squeeze/squeezer.ts';
-import { UpkeepLock } from './upkeep-lock.ts';
+import { Pipeline } from './pipeline.ts';
 
 // The one door to everything that changes a store: commits, puts of blobs, and upkeep. A commit is prepared here and
 // then takes its way through `Pipeline`.
@@ -232,5 +229,35 @@ export class Writer {
   #assertAccepting(): void {
     if (this.#pipeline.closing) throw storeClosed();
     if (this.#parts.journal.broken !== undefined) throw this.#parts.journal.broken;
+  }
+}
+
+/** Only one upkeep task runs at a time: a backup must not see packs go, a check must not see a half-swept store. */
+class UpkeepLock {
+  #holder: string | undefined;
+  #waiting: (() => void)[] = [];
+
+  /** Takes the lock for `what`. Call the result to release it. */
+  take(what: string): () => void {
+    const holder = this.#holder;
+    if (holder !== undefined) {
+      throw new QuipuError('LOCKED', `${what} cannot run beside ${holder}; wait for its end`, {
+        what: 'upkeep',
+        owner: holder,
+      });
+    }
+    this.#holder = what;
+    let taken = true;
+    return () => {
+      if (!taken) return;
+      taken = false;
+      this.#holder = undefined;
+      for (const go of this.#waiting.splice(0)) go();
+    };
+  }
+
+  /** Resolves when the lock is free. */
+  async idle(): Promise<void> {
+    if (this.#holder !== undefined) await new Promise<void>((go) => this.#waiting.push(go));
   }
 }

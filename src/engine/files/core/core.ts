@@ -4,7 +4,6 @@ import { NOTHING_COLLECTED, isCollected } from '../../../format/collected-map.ts
 import type { CollectedMap } from '../../../format/collected-map.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import { TURN_RECORD_BYTES } from '../../../format/turn-record.ts';
 import type { DeclaredType } from '../../../format/type-line.ts';
 import type { Tips } from '../../engine.ts';
 import { Draft } from '../../plan/draft.ts';
@@ -25,10 +24,9 @@ import { BlobReader } from '../packs/blob-reader.ts';
 import type { BlobPlaced } from '../packs/encode-packs.ts';
 import { ErasedBlobs } from '../packs/erased-blobs.ts';
 import { firstFsRoot, newestPatch, readFsRoots, readPatches } from '../patches/patch-table.ts';
-import { DamageReport } from '../truth/damage.ts';
-import type { State } from '../truth/state.ts';
-import type { Tails } from '../truth/tails.ts';
-import { TURNS_FILE, TurnTable } from '../turns/turn-table.ts';
+import { DamageReport } from '../truth/state.ts';
+import type { State, Tails } from '../truth/state.ts';
+import { TurnTable, turnGone } from '../turns/turn-table.ts';
 import type { TypeTable } from '../turns/turn-table.ts';
 import type { EncodedGroup } from './encoded-group.ts';
 
@@ -150,7 +148,7 @@ export class Core implements State {
     if (this.isCollected(id)) return undefined;
     const turn = await this.turns.get(id);
     if (turn !== undefined) return turn;
-    throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is gone`);
+    throw turnGone(id);
   }
 
   /** The turn, open or sealed. */

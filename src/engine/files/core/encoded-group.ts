@@ -3,7 +3,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { DocBase } from '../docs/doc-bases.ts';
 import type { DocPlace } from '../docs/doc-log.ts';
 import type { BlobPlaced } from '../packs/encode-packs.ts';
-import type { Tails } from '../truth/tails.ts';
+import type { Tails } from '../truth/state.ts';
 
 /** The encoded form of a group: its bytes and their places. */
 export interface EncodedGroup {

@@ -1,7 +1,7 @@
 import {
+  OPEN_FILE_HEADER_BYTES,
   decodeFileHeader,
   encodeFileHeader,
-  OPEN_FILE_HEADER_BYTES,
 } from '../../../format/file-header.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
@@ -13,9 +13,8 @@ import { LOGS } from '../logs/logs.ts';
 import { OPEN_TURNS } from '../open-turns/open-turns.ts';
 import { PACKS } from '../packs/packs.ts';
 import { PATCHES } from '../patches/patches.ts';
-import { DamageReport } from '../truth/damage.ts';
 import type { Rebuild } from '../truth/rebuild.ts';
-import type { Tails } from '../truth/tails.ts';
+import { DamageReport, type Tails } from '../truth/state.ts';
 import { can, type Learning, type OwnFile, type Truth } from '../truth/truth.ts';
 import { TURNS } from '../turns/turns.ts';
 

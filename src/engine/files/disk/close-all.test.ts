@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { closeAll } from './close-all.ts';
+import { closeAll } from './file-handles.ts';
 
 it('closes the rest when one fails, and tells of the first failure', async () => {
   const closed: string[] = [];

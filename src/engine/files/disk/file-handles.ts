@@ -1,5 +1,4 @@
 import type { Io, IoFile } from '../../io.ts';
-import { closeAll } from './close-all.ts';
 
 // Files of a store: handles that are shared by name, writes that are whole, syncs that are certain.
 // Invariant: a handle is closed only when it is not in use and has nothing to sync.
@@ -151,4 +150,17 @@ async function guard(sync: () => Promise<void>): Promise<void> {
     const { code } = error as NodeJS.ErrnoException;
     throw code !== undefined && NOT_TRIED.has(code) ? error : new SyncFailure(error);
   }
+}
+
+/** Runs every closing step in order, even when some fail. Then throws the first failure. */
+export async function closeAll(closers: readonly (() => Promise<void> | void)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const close of closers) {
+    try {
+      await close();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { QuipuError } from '../../../base/errors.ts';
 import type { Io } from '../../io.ts';
-import { takeExclusiveLock } from './exclusive-lock.ts';
+import { takeExclusiveLock } from './owner-lock.ts';
 import { nodeIo } from './node-io.ts';
 
 /**

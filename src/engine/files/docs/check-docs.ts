@@ -1,13 +1,19 @@
-import { crc32 } from '../../../format/bytes.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import type { DocRecord } from '../../../format/doc-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
-import { type DocPlace, DOCS_FILE, readDoc } from './doc-log.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
-import { type DocItem, type GoodDoc, walkDocs } from './walk-docs.ts';
+import {
+  type DocItem,
+  type DocPlace,
+  DOCS_FILE,
+  type GoodDoc,
+  readDoc,
+  walkDocs,
+} from './doc-log.ts';
 
 // Versions are checked per name, which needs the names in memory. So a long docs.log is read several times, each
 // time for a share of the names, by their checksum.

@@ -3,9 +3,22 @@ import {
   decodeDocDifference,
   type DocDifference,
 } from '../../../format/doc-difference.ts';
-import { decodeDocRecord, type DocRecord } from '../../../format/doc-record.ts';
+import {
+  decodeDocRecord,
+  DOC_HEADER_BYTES,
+  type DocRecord,
+  docRecordLength,
+} from '../../../format/doc-record.ts';
+import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+
+const PIECE_BYTES = 1024 * 1024;
+
+/** A record that claims to be longer has a damaged length. */
+const RECORD_BYTES_MAX = 512 * 1024 * 1024;
+
+const MAGIC: Buffer = Buffer.from('QDRC', 'latin1');
 
 export const DOCS_FILE = 'docs/docs.log';
 
@@ -64,4 +77,76 @@ export async function readWhole(
 function lost({ name, version }: DocRecord, offset: number): Error {
   const what = `version ${version} of document ${name} stands on a record that is damaged`;
   return corrupt(DOCS_FILE, offset, what);
+}
+
+export type DocItem =
+  | {
+      readonly kind: 'doc';
+      readonly record: DocRecord;
+      readonly offset: number;
+      readonly length: number;
+      /** Valid until the next item. */
+      readonly bytes: Uint8Array;
+    }
+  | { readonly kind: 'bad'; readonly offset: number; readonly length: number };
+
+export type GoodDoc = DocItem & { kind: 'doc' };
+
+/** Walks every record of docs.log up to `end`. After a bad record it continues at the next readable one. */
+export async function* walkDocs(
+  files: StoreFiles,
+  end: number,
+  start: number = OPEN_FILE_HEADER_BYTES,
+): AsyncGenerator<DocItem> {
+  let pieceBytes = PIECE_BYTES;
+  let offset = start;
+  while (offset < end) {
+    const piece = await files.read(DOCS_FILE, offset, Math.min(pieceBytes, end - offset));
+    const from = offset;
+    for (const item of docsIn(piece, from)) {
+      yield item;
+      offset = item.offset + item.length;
+    }
+    if (offset > from) continue;
+    const length = docRecordLength(piece.subarray(0, DOC_HEADER_BYTES)) ?? 0;
+    if (length > pieceBytes && length <= Math.min(end - offset, RECORD_BYTES_MAX)) {
+      // One document is larger than the piece, so the walk reads a larger piece.
+      pieceBytes = length;
+      continue;
+    }
+    const next = await nextDoc(files, offset + 1, end);
+    yield { kind: 'bad', offset, length: next - offset };
+    offset = next;
+    pieceBytes = PIECE_BYTES;
+  }
+}
+
+/** The whole records at the start of `piece`, which is at `offset` of docs.log. */
+export function* docsIn(piece: Uint8Array, offset: number): Generator<GoodDoc> {
+  for (let at = 0; at < piece.length;) {
+    const length = docRecordLength(piece.subarray(at, at + DOC_HEADER_BYTES));
+    if (length === undefined || at + length > piece.length) return;
+    const bytes = piece.subarray(at, at + length);
+    const record = decodeDocRecord(bytes);
+    if (record === undefined) return;
+    yield { kind: 'doc', record, offset: offset + at, length, bytes };
+    at += length;
+  }
+}
+
+async function nextDoc(files: StoreFiles, from: number, end: number): Promise<number> {
+  for (let start = from; start < end; start += PIECE_BYTES) {
+    const bytes = await files.read(DOCS_FILE, start, Math.min(PIECE_BYTES + 3, end - start));
+    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (let at = piece.indexOf(MAGIC); at !== -1; at = piece.indexOf(MAGIC, at + 1)) {
+      if (await isDoc(files, start + at, end)) return start + at;
+    }
+  }
+  return end;
+}
+
+async function isDoc(files: StoreFiles, offset: number, end: number): Promise<boolean> {
+  const length = docRecordLength(await files.read(DOCS_FILE, offset, DOC_HEADER_BYTES));
+  if (length === undefined || length > Math.min(end - offset, RECORD_BYTES_MAX)) return false;
+  return decodeDocRecord(await files.read(DOCS_FILE, offset, length)) !== undefined;
 }

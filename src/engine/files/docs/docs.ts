@@ -1,22 +1,20 @@
 import { encodeUtf8 } from '../../../base/text.ts';
 import { decodeDocRecord } from '../../../format/doc-record.ts';
 import {
-  decodeFileHeader,
   FILE_MAGIC,
   OPEN_FILE_HEADER_BYTES,
+  decodeFileHeader,
 } from '../../../format/file-header.ts';
 import type { ContextMeta } from '../../rows.ts';
 import { corrupt } from '../disk/io-error.ts';
-import { extentsFile } from '../logs/line-log.ts';
 import type { Index } from '../index/store-index.ts';
+import { extentsFile } from '../logs/line-log.ts';
 import { checkLengths } from '../truth/check.ts';
 import type { CopyJob, PublishedPlace } from '../truth/copy.ts';
-import type { Mend } from '../truth/mend.ts';
 import type { Rebuild } from '../truth/rebuild.ts';
-import type { Truth } from '../truth/truth.ts';
+import type { Mend, Truth } from '../truth/truth.ts';
 import { checkDocs, publishedContent } from './check-docs.ts';
-import { DOCS_FILE, readWhole } from './doc-log.ts';
-import { docsIn, type GoodDoc, walkDocs } from './walk-docs.ts';
+import { DOCS_FILE, docsIn, type GoodDoc, readWhole, walkDocs } from './doc-log.ts';
 
 // Documents: every version of each, and a plain file of those that are published.    docs/format/docs-and-logs.md
 // Invariants

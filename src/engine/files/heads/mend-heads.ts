@@ -1,4 +1,4 @@
-import type { State, StateWriter } from '../truth/state.ts';
+import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import {
   decodeHeadRecord,
@@ -7,18 +7,13 @@ import {
   type HeadRecord,
 } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import {
-  decodeTurnRecord,
-  TURN_RECORD_BYTES,
-  type TurnRecord,
-} from '../../../format/turn-record.ts';
-import { HEADS_FILE } from './head-table.ts';
-import { TURNS_FILE } from '../turns/turn-table.ts';
+import { type TurnRecord } from '../../../format/turn-record.ts';
 import { contextDoc } from '../docs/doc-log.ts';
-import { lacksType } from '../open-turns/check-open-turns.ts';
-import { headFrom } from './head-from.ts';
-
-const PIECE_RECORDS = 512;
+import type { ContextPlace } from '../index/shelf.ts';
+import { lacksType } from '../open-turns/open-turns.ts';
+import type { State, StateWriter } from '../truth/state.ts';
+import { readTurnRecord, scanTurns } from '../turns/turn-table.ts';
+import { HEADS_FILE } from './head-table.ts';
 
 interface OwnTurns {
   readonly first: TurnRecord;
@@ -72,9 +67,8 @@ async function headOf(
   });
   if (head === undefined) return undefined;
   if (head.head === 0n) return { ...head, headDepth: 0 };
-  const at = Number(head.head) * TURN_RECORD_BYTES;
-  const turn = decodeTurnRecord(await core.files.read(TURNS_FILE, at, TURN_RECORD_BYTES));
-  return turn?.id === head.head ? { ...head, headDepth: turn.depth } : undefined;
+  const turn = await readTurnRecord(core.files, Number(head.head));
+  return turn && { ...head, headDepth: turn.depth };
 }
 
 /** Undefined when the documents cannot be trusted. */
@@ -94,22 +88,73 @@ async function readOwnTurns(
 ): Promise<{ turns: Map<number, OwnTurns>; unsure: boolean }> {
   const turns = new Map<number, OwnTurns>();
   let unsure = false;
-  const { nextTurn } = core.tails;
-  for (let from = 1; from < nextTurn; from += PIECE_RECORDS) {
-    const count = Math.min(PIECE_RECORDS, nextTurn - from);
-    const start = from * TURN_RECORD_BYTES;
-    const piece = await core.files.read(TURNS_FILE, start, count * TURN_RECORD_BYTES);
-    for (let at = 0; at < count; at += 1) {
-      const end = (at + 1) * TURN_RECORD_BYTES;
-      const turn = decodeTurnRecord(piece.subarray(at * TURN_RECORD_BYTES, end));
-      if (turn === undefined || Number(turn.id) !== from + at) {
-        unsure ||= !core.openTurns.has(from + at);
+  for await (const page of scanTurns(core.files, core.tails.nextTurn)) {
+    for (const { id, turn } of page) {
+      if (turn === undefined) {
+        unsure ||= !core.openTurns.has(id);
         continue;
       }
-      const id = Number(turn.context);
-      if (!contexts.has(id)) continue;
-      turns.set(id, { first: turns.get(id)?.first ?? turn, newest: turn });
+      const context = Number(turn.context);
+      if (!contexts.has(context)) continue;
+      turns.set(context, { first: turns.get(context)?.first ?? turn, newest: turn });
     }
   }
   return { turns, unsure };
+}
+
+// Rebuilds a damaged head from other sources. A context only ever moves on to its own newest turn, so its turns
+// tell its head. The index tells the rest, and was up to date when the damage was found.
+
+export interface HeadSources {
+  readonly id: number;
+  /** The first turn id not in use. A source that names a later turn is wrong. */
+  readonly nextTurn: number;
+  /** The index entry of the context. */
+  readonly seen: ContextPlace | undefined;
+  /** The record in the table, when its checksum is right. */
+  readonly slot: HeadRecord | undefined;
+  /** The first and the newest turn of the context. None for a context without turns of its own. */
+  readonly turns: { readonly first: TurnRecord; readonly newest: TurnRecord } | undefined;
+  /** True when some turn cannot be read: it may be the newest of any context. */
+  readonly unsure: boolean;
+  /** True when the context's document says that the context was removed. */
+  readonly removed: boolean;
+  readonly open: { readonly turn: TurnId; readonly bytes: number } | undefined;
+}
+
+/** All fields but the depth, which the head's turn has. Undefined when no source knows the head. */
+export function headFrom(sources: HeadSources): Omit<HeadRecord, 'headDepth'> | undefined {
+  const { id, seen, turns, unsure, removed, open } = sources;
+  const born = bornOf(sources);
+  if (born === undefined) return undefined;
+  const newest = Number(turns?.newest.id ?? 0);
+  // The index may know a turn that cannot be read any more.
+  const known = seen !== undefined && seen.head >= newest && seen.head < sources.nextTurn;
+  if (!known && unsure) return undefined;
+  const head = known ? seen.head : newest === 0 ? born.base : newest;
+  const updatedAt = known ? seen.updatedAt : (turns?.newest.createdAt ?? born.createdAt);
+  return {
+    id: BigInt(id) as ContextId,
+    head: BigInt(head) as TurnId,
+    base: BigInt(born.base) as TurnId,
+    openTurn: (removed ? undefined : open?.turn) ?? (0n as TurnId),
+    openBytes: removed ? 0 : (open?.bytes ?? 0),
+    createdAt: born.createdAt,
+    updatedAt,
+    removed,
+  };
+}
+
+/** The base and the creation time, which never change: from the index, the old record, or the first turn. */
+function bornOf({ nextTurn, seen, slot, turns }: HeadSources): Born | undefined {
+  const places = [seen, slot && { base: Number(slot.base), createdAt: slot.createdAt }];
+  const told = places.find((place) => place !== undefined && place.base < nextTurn);
+  if (told !== undefined) return { base: told.base, createdAt: told.createdAt };
+  if (turns === undefined) return undefined;
+  return { base: Number(turns.first.parent), createdAt: turns.first.createdAt };
+}
+
+interface Born {
+  readonly base: number;
+  readonly createdAt: number;
 }

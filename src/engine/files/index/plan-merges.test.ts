@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FAN_IN, planMerges } from './plan-merges.ts';
+import { FAN_IN, planMerges } from './run-set.ts';
 
 function runs(count: number, entries: number, firstId = 0): { id: number; entries: number }[] {
   return Array.from({ length: count }, (_, i) => ({ id: firstId + i, entries }));

@@ -6,7 +6,7 @@ import type { Hash } from '../../../base/brand.ts';
 import { MapShelf } from '../../../testing/map-shelf.ts';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import type { BlobPlace, Shelf } from './shelf.ts';
-import { openSqliteShelf } from './open-shelf.ts';
+import { openSqliteShelf } from './sqlite-shelves.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quipu-shelf-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import { type Shelf, type ShelfBatch, ShelfDamaged } from './shelf.ts';
-import { openSqliteShelf } from './open-shelf.ts';
+import { openSqliteShelf } from './sqlite-shelves.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quipu-sqlite-shelf-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,8 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
-import type { ShelfSource } from './shelf.ts';
-import { cleanMarkPath } from './clean-mark.ts';
-import { removeDatabase } from './open-database.ts';
-import { openMemoryShelf, openSqliteShelf } from './open-shelf.ts';
+import { MEMORY, cleanMarkPath, isSmall, removeDatabase, takeCleanMark } from './open-database.ts';
+import type { Shelf, ShelfSource } from './shelf.ts';
+import { SqliteShelf, isDamage } from './sqlite-shelf.ts';
 
 /** The shelf at `path`, and a new one built in a file beside it. */
 export function sqliteShelves(path: string): ShelfSource {
@@ -25,4 +24,40 @@ export function sqliteShelves(path: string): ShelfSource {
       return openSqliteShelf(path);
     },
   };
+}
+
+/**
+ * Opens the shelf at `path`. A shelf that is missing, damaged or of another schema comes back empty. A shelf whose
+ * file cannot be used also comes back empty, in memory.
+ */
+export function openSqliteShelf(path: string): Shelf {
+  try {
+    const mark = existsSync(path) ? takeCleanMark(path) : 'bad';
+    if (mark !== 'bad') {
+      try {
+        return openExisting(path, mark === 'good');
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+      }
+    }
+    removeDatabase(path);
+    return new SqliteShelf(path);
+  } catch {
+    return openMemoryShelf();
+  }
+}
+
+function openMemoryShelf(): Shelf {
+  return new SqliteShelf(MEMORY);
+}
+
+function openExisting(path: string, known: boolean): Shelf {
+  const shelf = new SqliteShelf(path);
+  try {
+    if (!known && isSmall(path)) shelf.verify();
+    return shelf;
+  } catch (error) {
+    shelf.abandon();
+    throw error;
+  }
 }

@@ -7,7 +7,7 @@ import { MapShelf } from '../../../testing/map-shelf.ts';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import { Index } from './store-index.ts';
 import type { Shelf, ShelfBatch } from './shelf.ts';
-import { openSqliteShelf } from './open-shelf.ts';
+import { openSqliteShelf } from './sqlite-shelves.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quipu-index-'));
 afterAll(() => rmSync(folder, { recursive: true }));

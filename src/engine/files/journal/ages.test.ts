@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Age, ageBefore, noteAge, wasThere } from './ages.ts';
+import { type Age, ageBefore, noteAge, wasThere } from './checkpoint-file.ts';
 
 const age = (ms: number, nextPack = 3, length = 100): Age => ({
   ms,

@@ -1,15 +1,23 @@
+import { QuipuError } from '../../../base/errors.ts';
 import { decodeCheckpoint, encodeCheckpoint } from '../../../format/checkpoint.ts';
-import type { FormatFile } from '../../../format/format-file.ts';
-import type { Age } from './ages.ts';
-import { corrupt } from '../disk/io-error.ts';
-import type { JournalPlace } from './journal.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
+import { decodeFormatFile, type FormatFile, STORE_FORMAT } from '../../../format/format-file.ts';
 import { writeAndSync } from '../disk/file-handles.ts';
-import type { Tails } from '../truth/tails.ts';
+import { corrupt } from '../disk/io-error.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import type { Tails } from '../truth/state.ts';
+import type { JournalPlace } from './journal.ts';
 
 // A checkpoint says that everything up to frame `seq` is on the disk in its own file, and gives the lengths of the
 // files. A checkpoint is written to two files, one after the other. A checkpoint that a crash tore leaves the one
 // before. Whichever file is lost later, the other has the checkpoint.
+
+export const FORMAT_FILE = 'FORMAT';
+
+/** FORMAT is written once, when the store is made. */
+export const FROM_BACKUP = 'copy it from any backup of this store: it never changes';
+
+/** FORMAT is one short line. */
+const FORMAT_BYTES_MAX = 4096;
 
 export const CHECKPOINT_FILES = ['journal/checkpoint-a', 'journal/checkpoint-b'] as const;
 
@@ -88,4 +96,59 @@ export async function writeCheckpoint(files: StoreFiles, checkpoint: Checkpoint)
 async function writeTo(files: StoreFiles, checkpoint: Checkpoint, number: number): Promise<void> {
   const path = files.pathOf(CHECKPOINT_FILES[number % 2 === 1 ? 0 : 1]);
   await writeAndSync(files.io, path, { bytes: encodeCheckpoint(checkpoint), position: 0 });
+}
+
+// Tells the age of a blob without a timestamp in its record. Every checkpoint notes the ends of the packs, and
+// everything before a noted end is at least as old as the note.
+
+export interface Age {
+  readonly ms: number;
+  readonly nextPack: number;
+  readonly packs: readonly { readonly number: number; readonly length: number }[];
+}
+
+export function ageOf(tails: Tails, ms: number): Age {
+  const packs = tails.packs.map(({ number, length }) => ({ number, length }));
+  return { ms, nextPack: tails.nextPack, packs };
+}
+
+/** True when the record at `offset` of `pack` existed at that time. */
+export function wasThere({ nextPack, packs }: Age, pack: number, offset: number): boolean {
+  if (pack >= nextPack) return false;
+  const open = packs.find(({ number }) => number === pack);
+  return open === undefined || offset < open.length;
+}
+
+/** The newest note that is at least `graceMs` old. Undefined when there is none. */
+export function ageBefore(ages: readonly Age[], nowMs: number, graceMs: number): Age | undefined {
+  return ages.filter(({ ms }) => ms <= nowMs - graceMs).at(-1);
+}
+
+/** Adds a note and drops others, so that a few notes cover years: the older the notes, the farther apart. */
+export function noteAge(ages: readonly Age[], age: Age): readonly Age[] {
+  const kept: Age[] = [];
+  for (const [index, note] of ages.entries()) {
+    const before = kept.at(-1);
+    const after = ages[index + 1] ?? age;
+    // Without this note the gap would still be small for its age.
+    const gap = after.ms - (before?.ms ?? -Infinity);
+    if (gap > Math.max(1000, (age.ms - after.ms) / 4)) kept.push(note);
+  }
+  return [...kept, age];
+}
+
+/**
+ * Reads the store's description from FORMAT or, when FORMAT is damaged, from its checkpoint. UNSUPPORTED when the
+ * store is newer than this code. A folder without FORMAT is no store: an unfinished backup or restore has none.
+ */
+export async function readFormat(files: StoreFiles): Promise<FormatFile> {
+  const found = decodeFormatFile(await files.read(FORMAT_FILE, 0, FORMAT_BYTES_MAX));
+  const format = found ?? (await findCheckpoint(files))?.body.store;
+  if (format === undefined) throw corrupt(FORMAT_FILE, 0, 'the file is damaged', FROM_BACKUP);
+  if (format.format <= STORE_FORMAT) return format;
+  throw new QuipuError(
+    'UNSUPPORTED',
+    `the store at ${files.root} has format ${format.format}, and this version knows ${STORE_FORMAT}; use a newer quipudb`,
+    { what: 'format', found: String(format.format) },
+  );
 }

@@ -1,11 +1,17 @@
+import { SyncFailure } from '../disk/file-handles.ts';
+import { toQuipuError } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Index } from '../index/store-index.ts';
-import type { Tails } from '../truth/tails.ts';
+import type { Tails } from '../truth/state.ts';
+import {
+  type Age,
+  ageOf,
+  type Checkpoint,
+  type CheckpointBody,
+  noteAge,
+  writeCheckpoint,
+} from './checkpoint-file.ts';
 import type { Journal, JournalPlace } from './journal.ts';
-import { type Age, ageOf, noteAge } from './ages.ts';
-import { type Checkpoint, type CheckpointBody, writeCheckpoint } from './checkpoint-file.ts';
-import { toQuipuError } from '../disk/io-error.ts';
-import { SyncFailure } from '../disk/file-handles.ts';
 
 // Checkpoints: once everything up to a frame is certainly in its own file, the journal need not keep it.
 // Checkpoints run beside commits, one at a time.

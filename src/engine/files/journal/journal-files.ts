@@ -2,15 +2,19 @@ import { isQuipuError } from '../../../base/errors.ts';
 import { decodeCheckpoint } from '../../../format/checkpoint.ts';
 import { decodeFormatFile, encodeFormatFile } from '../../../format/format-file.ts';
 import { decodeMark, type JournalWrite, MARK_BYTES } from '../../../format/journal-frame.ts';
-import { CHECKPOINT_FILES, type Checkpoint, type CheckpointBody } from './checkpoint-file.ts';
-import { FORMAT_FILE, readFormat } from './read-format.ts';
-import { JOURNAL_FOLDER, SEGMENTS } from './journal.ts';
-import { MARK_FILE, readJournal } from './read-journal.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../truth/check.ts';
 import type { Found, Remedy } from '../truth/findings.ts';
-import type { Mend } from '../truth/mend.ts';
-import { cannot, type Truth } from '../truth/truth.ts';
+import { cannot, type Mend, type Truth } from '../truth/truth.ts';
+import {
+  type Checkpoint,
+  CHECKPOINT_FILES,
+  type CheckpointBody,
+  FORMAT_FILE,
+  readFormat,
+} from './checkpoint-file.ts';
+import { JOURNAL_FOLDER, SEGMENTS } from './journal.ts';
+import { MARK_FILE, readJournal } from './read-journal.ts';
 
 // The journal, its checkpoints and the mark, and FORMAT, which a checkpoint repeats.        docs/format/journal.md
 // Invariants

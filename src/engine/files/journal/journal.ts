@@ -4,10 +4,9 @@ import {
   encodeMark,
 } from '../../../format/journal-frame.ts';
 import type { IoFile } from '../../io.ts';
-import { closeAll } from '../disk/close-all.ts';
+import { closeAll, shortWrite, writeFully } from '../disk/file-handles.ts';
 import { toQuipuError, unknownOutcome } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { shortWrite, writeFully } from '../disk/file-handles.ts';
 
 export const JOURNAL_FOLDER = 'journal';
 

@@ -1,9 +1,8 @@
 import { randomFillSync } from 'node:crypto';
 import { isQuipuError } from '../../../base/errors.ts';
-import { closeAll } from '../disk/close-all.ts';
+import { closeAll, writeFully } from '../disk/file-handles.ts';
 import { toQuipuError } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { writeFully } from '../disk/file-handles.ts';
 
 /** Holds no data. */
 export const RESERVE_FILE = 'journal/reserve';

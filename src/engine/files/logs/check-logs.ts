@@ -6,7 +6,7 @@ import { EXTENTS_FOLDER, extentsFile, logOfExtents } from './line-log.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
-import { walkFolder } from '../disk/walk-folder.ts';
+import { walkFolder } from '../disk/folders.ts';
 
 const PAGE = 1000;
 

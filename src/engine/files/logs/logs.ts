@@ -1,9 +1,13 @@
 import { isQuipuError } from '../../../base/errors.ts';
-import { walkFolder } from '../disk/walk-folder.ts';
+import { crc32 } from '../../../format/bytes.ts';
+import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
+import { corrupt } from '../disk/io-error.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { walkFolder } from '../disk/folders.ts';
+import { breathe, type CopyJob } from '../truth/copy.ts';
 import type { Rebuild } from '../truth/rebuild.ts';
 import type { Truth } from '../truth/truth.ts';
 import { checkLogs } from './check-logs.ts';
-import { copyLogs } from './copy-logs.ts';
 import {
   EXTENTS_FOLDER,
   extentsFile,
@@ -12,13 +16,17 @@ import {
   readExtentLines,
   readLogState,
 } from './line-log.ts';
-import { mendLog } from './mend-log.ts';
+import { mendLog } from './salvage-log.ts';
 
 // Logs: plain files of JSON lines, each with a file of extents.                      docs/format/docs-and-logs.md
 // Invariants
 // - Both files of a log grow in the same frame: one extent for the lines of one append.
 // - An extent proves its lines. A line that no extent proves is never returned.
 // - A name without extents is no log, even where a plain file has that name.
+
+const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
+
+const PIECE_BYTES = 1024 * 1024;
 
 export const LOGS: Truth = {
   name: 'logs',
@@ -68,5 +76,127 @@ async function rebuildLogs({ files, index, damage }: Rebuild): Promise<void> {
       damage.add({ area: 'logs', file, offset, what: error.message });
     }
     index.maybeFlush();
+  }
+}
+
+// Extents identify a log: a log that was removed and begun again has other extents, even at the same length. So the
+// copy's extents are compared as a whole, 32 bytes per append. If they are the beginning of the store's extents,
+// the copy of the log continues from their end.
+
+/** Copies all logs, and removes those that the store does not have. */
+async function copyLogs(job: CopyJob): Promise<void> {
+  if (job.phase !== 'noted') return;
+  const { from, into, progress } = job;
+  const { logs } = job.copied;
+  for await (const name of listLogs(from)) {
+    logs.add(name);
+    await copyLog(job, name);
+    if (logs.size % 64 === 0) await breathe();
+    progress?.(logs.size, logs.size, 'logs');
+  }
+  for await (const name of listLogs(into.files)) {
+    if (!logs.has(name)) await job.between(() => settleLog(job, name, false));
+  }
+}
+
+async function copyLog(job: CopyJob, name: string): Promise<void> {
+  let isCopied = false;
+  try {
+    const end = await copyExtents(job, name, await knownExtents(job, name));
+    isCopied = true;
+    if (end === (await job.from.size(name))) return;
+  } catch (error) {
+    if (!isQuipuError(error, 'CORRUPT')) throw error;
+  }
+  await job.between(() => settleLog(job, name, isCopied));
+}
+
+/**
+ * A log that looks damaged may have grown, or been removed or begun anew meanwhile. Between two groups nothing moves,
+ * and here the log and its extents must agree: damage must not replace a good copy.
+ */
+async function settleLog(job: CopyJob, name: string, isCopied: boolean): Promise<void> {
+  const { logs } = job.copied;
+  if ((await readLogState(job.from, name)) !== undefined) {
+    if (!isCopied) await copyExtents(job, name, 0);
+    logs.add(name);
+    return;
+  }
+  if (await job.hasLog(name)) throw extentsGone(name);
+  await removeLog(job, name);
+  logs.delete(name);
+}
+
+/** Copies a log from extent `known` on, with checks. Returns the length that the extents describe. */
+async function copyExtents(job: CopyJob, name: string, known: number): Promise<number> {
+  const { from, into } = job;
+  const extents = await readExtents(from, name);
+  const count = extents.length / LOG_EXTENT_BYTES;
+  if (!Number.isInteger(count)) {
+    throw corrupt(extentsFile(name), extents.length, 'the last extent is cut short');
+  }
+  if (count === 0) throw extentsGone(name);
+  if (known === 0) await removeLog(job, name);
+  let before = known === 0 ? START : extentAt(extents, known - 1, name);
+  let gathered: Uint8Array[] = [];
+  let start = before.endOffset;
+  const flush = async (): Promise<void> => {
+    if (before.endOffset > start) await into.put(name, start, Buffer.concat(gathered));
+    gathered = [];
+    start = before.endOffset;
+  };
+  for (let index = known; index < count; index += 1) {
+    const extent = extentAt(extents, index, name);
+    const length = extent.endOffset - before.endOffset;
+    const bytes = length < 0 ? new Uint8Array() : await from.read(name, before.endOffset, length);
+    if (bytes.length !== length || crc32(bytes) !== extent.contentCrc) {
+      throw corrupt(name, before.endOffset, 'these lines are not the ones that were written');
+    }
+    gathered.push(bytes);
+    before = extent;
+    if (before.endOffset - start >= PIECE_BYTES) await flush();
+  }
+  await flush();
+  const offset = known * LOG_EXTENT_BYTES;
+  if (known < count) await into.put(extentsFile(name), offset, extents.subarray(offset));
+  return before.endOffset;
+}
+
+function extentsGone(name: string): Error {
+  return corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
+}
+
+async function removeLog({ into }: CopyJob, name: string): Promise<void> {
+  await into.remove(name);
+  await into.remove(extentsFile(name));
+}
+
+/** The number of extents that the copy has of this very log. 0 when it has none, or another log. */
+async function knownExtents({ from, into, trusted }: CopyJob, name: string): Promise<number> {
+  const theirs = trusted ? await readExtents(into.files, name) : new Uint8Array();
+  const known = theirs.length / LOG_EXTENT_BYTES;
+  if (known === 0 || !Number.isInteger(known)) return 0;
+  const ours = await from.read(extentsFile(name), 0, theirs.length);
+  if (Buffer.compare(ours, theirs) !== 0) return 0;
+  const { endOffset } = extentAt(theirs, known - 1, name);
+  return (await into.files.size(name)) === endOffset ? known : 0;
+}
+
+async function readExtents(files: StoreFiles, name: string): Promise<Uint8Array> {
+  const path = extentsFile(name);
+  return files.read(path, 0, await files.size(path));
+}
+
+function extentAt(extents: Uint8Array, index: number, name: string): LogExtent {
+  const offset = index * LOG_EXTENT_BYTES;
+  const extent = decodeLogExtent(extents.subarray(offset, offset + LOG_EXTENT_BYTES));
+  if (extent === undefined) throw corrupt(extentsFile(name), offset, `extent ${index} is damaged`);
+  return extent;
+}
+
+export async function* listLogs(files: StoreFiles): AsyncGenerator<string> {
+  for await (const path of walkFolder(files, EXTENTS_FOLDER)) {
+    const log = logOfExtents(path);
+    if (log !== undefined) yield log;
   }
 }

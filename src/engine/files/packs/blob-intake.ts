@@ -1,13 +1,12 @@
 import type { Hash } from '../../../base/brand.ts';
 import { hashBytes, sha256Hex } from '../../../base/hash.ts';
+import { COMPRESS_MIN_BYTES, prepareBlob, type PreparedBlob } from '../../../format/blob-record.ts';
 import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import type { Batch, BlobPut, TurnDelta } from '../../batch.ts';
 import type { BlobSource } from '../../engine.ts';
 import type { BulkExtent, PreparedBatch } from '../../plan/prepared-batch.ts';
-import { COMPRESS_MIN_BYTES, prepareBlob, type PreparedBlob } from '../../../format/blob-record.ts';
 import type { SqueezeJob, Squeezer } from '../squeeze/squeezer.ts';
 import type { BulkLease } from './bulk-packs.ts';
-import type { HeldBlobs } from './held-blobs.ts';
 import { type StoredSource, storeSource } from './store-large.ts';
 
 /** A batch that is ready to be committed. It must be released after the commit succeeds or fails. */
@@ -171,4 +170,41 @@ function copyDelta(delta: TurnDelta): TurnDelta {
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
+}
+
+/** Blobs that an unfinished put relies on, before any commit says so. */
+interface Hold {
+  add(hash: Hash): void;
+  /** All blobs that were added so far. */
+  readonly hashes: readonly Hash[];
+  end(): void;
+}
+
+export class HeldBlobs {
+  readonly #holds: Set<Set<Hash>> = new Set();
+
+  start(): Hold {
+    const hashes = new Set<Hash>();
+    this.#holds.add(hashes);
+    return {
+      add: (hash) => {
+        hashes.add(hash);
+      },
+      get hashes() {
+        return [...hashes];
+      },
+      end: () => {
+        this.#holds.delete(hashes);
+      },
+    };
+  }
+
+  *hashes(): Generator<Hash> {
+    for (const hashes of this.#holds) yield* hashes;
+  }
+
+  has(hash: Hash): boolean {
+    for (const hashes of this.#holds) if (hashes.has(hash)) return true;
+    return false;
+  }
 }

@@ -1,15 +1,16 @@
 import type { Hash } from '../../../base/brand.ts';
 import { decompress } from '../../../base/compress.ts';
-import { isQuipuError, QuipuError } from '../../../base/errors.ts';
+import { QuipuError, isQuipuError } from '../../../base/errors.ts';
 import { createHasher, hashBytes } from '../../../base/hash.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec, decodeBlobRecord } from '../../../format/blob-record.ts';
 import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
 import type { BlobStat } from '../../rows.ts';
-import type { BlobPlace } from '../index/shelf.ts';
-import { corrupt } from '../disk/io-error.ts';
-import { packFile } from './pack-file.ts';
+import { corrupt, toQuipuError } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+import type { BlobPlace } from '../index/shelf.ts';
+import type { StateWriter } from '../truth/state.ts';
+import { packFile } from './pack-file.ts';
 
 const FORGET_STEP = 4096;
 
@@ -192,4 +193,40 @@ function notTheSum({ pack, offset, hash }: BlobPlace): QuipuError<'CORRUPT'> {
 
 function missing(hash: Hash): QuipuError<'NOT_FOUND'> {
   return new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+}
+
+/**
+ * Reads the bytes of a blob, piece by piece. While a frame reaches the files, the index may still lead to a pack
+ * that is gone. Bytes that look damaged then are read again between two frames, from the same position.
+ */
+export async function* readSteadily(
+  writer: StateWriter,
+  hash: Hash,
+  start: number,
+  end: number,
+): AsyncGenerator<Uint8Array> {
+  let at = start;
+  let apart = false;
+  let mended = false;
+  const begin = (): AsyncGenerator<Uint8Array> => writer.core.blobs.read(hash, at, end);
+  for (let pieces = begin(); ;) {
+    const before = writer.moves;
+    let next: IteratorResult<Uint8Array>;
+    try {
+      const current = pieces;
+      next = await (apart ? writer.exclusively(() => current.next()) : current.next());
+    } catch (error) {
+      const isMoving = before % 2 === 1 || before !== writer.moves;
+      if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
+      else if (mended || !(await writer.mendBetween(error))) {
+        throw toQuipuError(error, writer.core.files.root);
+      } else mended = true;
+      pieces = begin();
+      continue;
+    }
+    if (next.done === true) return;
+    apart = false;
+    at += next.value.length;
+    yield next.value;
+  }
 }

@@ -6,7 +6,7 @@ import { packFile, PACKS_FOLDER } from './pack-file.ts';
 import { encodePackHeader, PACK_BYTES } from './encode-packs.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { writeFully } from '../disk/file-handles.ts';
-import type { PackTail } from '../truth/tails.ts';
+import type { PackTail } from '../truth/state.ts';
 
 // Large blobs go directly to a pack of their own kind, with their own sync, before the frame that names them.
 // Sending them through the journal would write every byte twice.

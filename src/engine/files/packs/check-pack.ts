@@ -1,13 +1,12 @@
 import { decompress } from '../../../base/compress.ts';
 import { hashBytes } from '../../../base/hash.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
-import { decodeFileHeader, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
-import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
-import { packFile, type PackItem } from './pack-file.ts';
+import { OPEN_FILE_HEADER_BYTES, PackKind, decodeFileHeader } from '../../../format/file-header.ts';
+import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
+import type { BlobPlace } from '../index/shelf.ts';
 import type { Check } from '../truth/check.ts';
-import { eachPackItem } from './each-pack-item.ts';
-import type { NamedPack } from './named-packs.ts';
-import { PlaceSum } from './place-sum.ts';
+import { listPacks, packFile, type PackItem } from './pack-file.ts';
+import { eachPackItem } from './stream-pack.ts';
 
 /** Bytes that are not an intact record. */
 export interface BadRange {
@@ -131,4 +130,85 @@ async function checkEnds(
     const what = `the pack should have ${end.count} blobs`;
     findings.add({ what, file, offset, severity: 'lost', length: PACK_END_BYTES });
   }
+}
+
+// Tells whether two walks, in different orders, saw the same places. It compares the count and the sum of a 64-bit
+// mix of each place, so ten million places take a few bytes. Blob hashes are random already, so the mix only ties
+// them to their place. The sum finds damage and does not withstand forgery.
+
+export class PlaceSum {
+  #count = 0;
+  #low = 0;
+  #high = 0;
+
+  add({ hash, offset, rawLength, storedLength, codec }: Omit<BlobPlace, 'pack'>): void {
+    let low = parseInt(hash.slice(0, 8), 16) ^ (offset >>> 0);
+    let high = parseInt(hash.slice(8, 16), 16) ^ Math.floor(offset / 2 ** 32) ^ codec;
+    low = stir(low) ^ rawLength;
+    high = stir(high ^ low) ^ storedLength;
+    this.#count += 1;
+    this.#low = (this.#low + stir(low ^ high)) >>> 0;
+    this.#high = (this.#high + stir(high)) >>> 0;
+  }
+
+  isSame(other: PlaceSum): boolean {
+    return this.#count === other.#count && this.#low === other.#low && this.#high === other.#high;
+  }
+}
+
+/** The finaliser of MurmurHash3: every bit of the input changes about half of the output. */
+function stir(value: number): number {
+  let mixed = value;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}
+
+/** A pack that counts, and the length that counts. */
+interface NamedPack {
+  readonly number: number;
+  /** Bytes that were in use at the snapshot. */
+  readonly length: number;
+  readonly closed: boolean;
+}
+
+/**
+ * The packs of the snapshot. Call this after the index was walked. `isUsed` tells which packs the index has places
+ * in: a bulk pack without an end that is not used was left by an unfinished put.
+ */
+export async function findNamedPacks(
+  check: Check,
+  isUsed: (pack: number) => boolean,
+): Promise<NamedPack[]> {
+  const { core, files, snapshot } = check;
+  const named: NamedPack[] = [];
+  for (const number of await listPacks(files)) {
+    if (number >= snapshot.tails.nextPack) continue;
+    const open = snapshot.tails.packs.find((pack) => pack.number === number);
+    if (open !== undefined) {
+      named.push({ number, length: open.length, closed: false });
+      continue;
+    }
+    // The pack was begun before the snapshot, and a frame after the snapshot names it.
+    if (core.tails.packs.some((pack) => pack.number === number)) continue;
+    const length = await files.size(packFile(number));
+    if (
+      isUsed(number) ||
+      (await hasEnd(check, number, length)) ||
+      (await isJournaled(check, number))
+    )
+      named.push({ number, length, closed: true });
+  }
+  return named;
+}
+
+async function hasEnd({ files }: Check, number: number, length: number): Promise<boolean> {
+  if (length < PACK_END_BYTES) return false;
+  const offset = length - PACK_END_BYTES;
+  return decodePackEnd(await files.read(packFile(number), offset, PACK_END_BYTES)) !== undefined;
+}
+
+async function isJournaled({ files }: Check, number: number): Promise<boolean> {
+  const header = decodeFileHeader(await files.read(packFile(number), 0, OPEN_FILE_HEADER_BYTES));
+  return header?.kind === PackKind.journaled;
 }

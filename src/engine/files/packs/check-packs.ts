@@ -1,14 +1,30 @@
-import { BlobCodec } from '../../../format/blob-record.ts';
-import { packFile } from './pack-file.ts';
-import type { Check } from '../truth/check.ts';
-import { checkPack } from './check-pack.ts';
-import { checkChunkLists, type ListPlace } from './check-chunk-lists.ts';
-import { comparePlaces, type Suspect } from './compare-places.ts';
-import { staleIndex } from '../truth/findings.ts';
-import { eachPlace } from './each-place.ts';
+import type { Hash } from '../../../base/brand.ts';
+import { isQuipuError } from '../../../base/errors.ts';
+import { createSha256 } from '../../../base/hash.ts';
+import {
+  ALIAS_RECORD_BYTES,
+  type AliasRecord,
+  decodeAliasRecord,
+} from '../../../format/alias-record.ts';
+import {
+  BLOB_HEADER_BYTES,
+  BLOB_OVERHEAD_BYTES,
+  BlobCodec,
+  decodeBlobHeader,
+  decodeBlobRecord,
+} from '../../../format/blob-record.ts';
+import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
+import type { BlobPlace } from '../index/shelf.ts';
+import { type Check, eachRecord } from '../truth/check.ts';
+import { type Found, staleIndex } from '../truth/findings.ts';
+import { type BadRange, checkPack, findNamedPacks, PlaceSum } from './check-pack.ts';
+import { walkPack } from './index-packs.ts';
 import { KnownBlobs } from './known-blobs.ts';
-import { findNamedPacks } from './named-packs.ts';
-import { PlaceSum } from './place-sum.ts';
+import { ALIASES_FILE, packFile } from './pack-file.ts';
+
+const PLACES_STEP = 1024;
+
+const STEP = 64;
 
 /** Checks every pack, whether the index has exactly the places that the packs have, and then all chunk lists. */
 export async function checkPacks(check: Check): Promise<void> {
@@ -84,4 +100,217 @@ function addMissing({ findings, blobs }: Check, number: number): void {
   blobs.missingPacks.add(number);
   const what = 'the pack is missing';
   findings.add({ what, file: packFile(number), offset: 0, severity: 'lost', length: 0 });
+}
+
+type ListPlace = Pick<BlobPlace, 'pack' | 'offset' | 'storedLength'>;
+
+/**
+ * Checks blobs stored in chunks: every chunk exists and is intact, and together they have the right length. The
+ * hash of the whole blob is checked when it is read as a whole: computing it here, too, would read and hash
+ * everything twice.
+ */
+async function checkChunkLists(check: Check, lists: readonly ListPlace[]): Promise<void> {
+  for (const [done, place] of lists.entries()) {
+    await checkList(check, place);
+    if (done % STEP === 0) await check.findings.rest(0, 'chunks');
+  }
+}
+
+async function checkList(check: Check, place: ListPlace): Promise<void> {
+  const { core, files, findings, blobs } = check;
+  const { pack, offset, storedLength } = place;
+  const length = BLOB_OVERHEAD_BYTES + storedLength;
+  const record = decodeBlobRecord(await files.read(packFile(pack), offset, length));
+  // A damaged record was reported when its pack was read.
+  if (record?.codec !== BlobCodec.chunks) return;
+  const { hash, rawLength } = record;
+  const chunks = decodeChunkList(record.stored);
+  const wrong =
+    chunks === undefined || !addsUp(chunks, rawLength)
+      ? 'the chunks of this blob do not add up'
+      : chunks.every((chunk) => isChunkThere(check, chunk))
+        ? undefined
+        : 'a chunk of this blob cannot be read';
+  if (wrong === undefined) return;
+  const best = core.index.findBlob(hash);
+  if (best?.pack === pack && best.offset === offset) blobs.unreadable.add(hash);
+  findings.add({
+    what: wrong,
+    file: packFile(pack),
+    offset,
+    id: hash,
+    severity: 'lost',
+    length,
+  });
+}
+
+function addsUp(chunks: readonly Chunk[], rawLength: number): boolean {
+  return chunks.reduce((sum, chunk) => sum + chunk.size, 0) === rawLength;
+}
+
+function isChunkThere({ core, blobs }: Check, { hash, size }: Chunk): boolean {
+  const found = blobs.sizeOf(core, hash);
+  return found === size || found === 'unknown';
+}
+
+/** A pack that the index disagrees with, or that has damaged records. */
+interface Suspect {
+  readonly length: number;
+  readonly bad: readonly BadRange[];
+}
+
+/** Finds the places that differ, one by one. Slow, and only for packs with a problem. */
+async function comparePlaces(check: Check, suspects: ReadonlyMap<number, Suspect>): Promise<void> {
+  const told = await checkIndexedPlaces(check, suspects);
+  for (const [number, { length, bad }] of suspects) {
+    for (const { offset, end } of bad) {
+      const isTold = told.has(placeKey(number, offset));
+      if (!isTold) check.findings.add(damagedRecord(number, offset, end - offset));
+    }
+    await checkRecords(check, number, length);
+  }
+}
+
+/**
+ * Checks that every place in the index is a record, or was one that is damaged now. Returns the damaged places that
+ * could be reported together with their hash.
+ */
+async function checkIndexedPlaces(
+  check: Check,
+  suspects: ReadonlyMap<number, Suspect>,
+): Promise<Set<string>> {
+  const told = new Set<string>();
+  await eachPlace(check, async (place) => {
+    const suspect = suspects.get(place.pack);
+    if (suspect === undefined) return;
+    const { pack, offset, hash } = place;
+    const range = suspect.bad.find((bad) => offset >= bad.offset && offset < bad.end);
+    if (range === undefined) {
+      await checkPlace(check, place);
+      return;
+    }
+    noteUnreadable(check, place);
+    const length = Math.min(range.end - offset, BLOB_OVERHEAD_BYTES + place.storedLength);
+    check.findings.add({ ...damagedRecord(pack, offset, length), id: hash });
+    told.add(placeKey(pack, offset));
+  });
+  return told;
+}
+
+async function checkPlace(check: Check, place: BlobPlace): Promise<void> {
+  const { files, findings } = check;
+  const bytes = await files.read(packFile(place.pack), place.offset, BLOB_HEADER_BYTES);
+  const header = decodeBlobHeader(bytes);
+  const same =
+    header?.hash === place.hash &&
+    header.rawLength === place.rawLength &&
+    header.storedLength === place.storedLength &&
+    header.codec === place.codec;
+  if (same) return;
+  findings.add(staleIndex('the index has a blob where none is', place.hash));
+  noteUnreadable(check, place);
+}
+
+/** Checks that every record is found by its hash, here or at another place that is as good. */
+async function checkRecords(check: Check, number: number, length: number): Promise<void> {
+  const { core, files, findings, blobs } = check;
+  await walkPack(files, number, length, (item) => {
+    if (item.kind !== 'blob' || item.codec === BlobCodec.erased) return;
+    const { hash, offset } = item;
+    const best = core.index.findBlob(hash);
+    // A finding about this very record stays. A record that the index wrongly has elsewhere is found here.
+    const isHere = best?.pack === number && best.offset === offset;
+    if (isHere || (best !== undefined && !blobs.unreadable.has(hash))) return;
+    blobs.unreadable.delete(hash);
+    blobs.unindexed.add(hash);
+    findings.add(staleIndex('the index does not know this blob', item.hash));
+  });
+}
+
+/** Readers of this blob fail, unless the index leads them to another place. */
+function noteUnreadable({ core, blobs }: Check, { hash, pack, offset }: BlobPlace): void {
+  const best = core.index.findBlob(hash);
+  if (best?.pack === pack && best.offset === offset) blobs.unreadable.add(hash);
+}
+
+function damagedRecord(pack: number, offset: number, length: number): Found {
+  const what = 'the record here is damaged';
+  return { what, file: packFile(pack), offset, severity: 'lost', length };
+}
+
+function placeKey(pack: number, offset: number): string {
+  return `${pack} ${offset}`;
+}
+
+/** Walks the index's places that the snapshot covers, with a pause for others now and then. */
+async function eachPlace(
+  { core, findings, snapshot }: Check,
+  onPlace: (place: BlobPlace) => Promise<void> | void,
+): Promise<void> {
+  const { nextPack, packs } = snapshot.tails;
+  const lengths = new Map(packs.map((pack) => [pack.number, pack.length]));
+  let count = 0;
+  for (const place of core.index.walkBlobs()) {
+    count += 1;
+    if (count % PLACES_STEP === 0) await findings.rest(0, 'index');
+    if (place.pack >= nextPack || place.offset >= (lengths.get(place.pack) ?? Infinity)) continue;
+    const waiting = onPlace(place);
+    if (waiting !== undefined) await waiting;
+  }
+}
+
+/** Checks the SHA-256 names of blobs: each is computed again from the content. */
+export async function checkAliases(check: Check): Promise<void> {
+  const { core, findings, snapshot } = check;
+  const file = {
+    file: ALIASES_FILE,
+    recordBytes: ALIAS_RECORD_BYTES,
+    next: snapshot.tails.nextAlias,
+    what: 'aliases',
+  };
+  await eachRecord(check, file, async (bytes, number) => {
+    const alias = decodeAliasRecord(bytes);
+    if (alias === undefined) {
+      findings.add(problemOfAlias(number, 'this SHA-256 record is damaged', true));
+      return;
+    }
+    if (core.index.findSha256(alias.sha256) !== alias.hash) {
+      findings.add(staleIndex(`the index does not know the SHA-256 ${alias.sha256}`, alias.hash));
+    }
+    await checkContent(check, alias, number);
+  });
+}
+
+async function checkContent(check: Check, alias: AliasRecord, number: number): Promise<void> {
+  const { core, findings, blobs } = check;
+  const { hash, sha256 } = alias;
+  if (!blobs.isThere(core, hash)) {
+    // A collection takes blobs that nothing refers to. Then their SHA-256 name means nothing.
+    if (core.collected.next > 0 && !blobs.unreadable.has(hash)) return;
+    const what = 'the blob with this SHA-256 cannot be read';
+    findings.add({ ...problemOfAlias(number, what, false), id: hash });
+    return;
+  }
+  const found = await sha256Of(check, hash);
+  if (found === undefined || found === sha256) return;
+  const what = 'this is not the SHA-256 of the blob';
+  findings.add({ ...problemOfAlias(number, what, true), id: hash });
+}
+
+/** Undefined when the content cannot be read. Another check reports that damage at its place. */
+async function sha256Of({ core }: Check, hash: Hash): Promise<string | undefined> {
+  const hasher = createSha256();
+  try {
+    for await (const piece of core.blobs.read(hash, 0, Infinity)) hasher.update(piece);
+    return hasher.digest();
+  } catch (error) {
+    if (isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
+
+function problemOfAlias(number: number, what: string, inRecord: boolean): Found {
+  const length = inRecord ? ALIAS_RECORD_BYTES : 0;
+  const offset = number * ALIAS_RECORD_BYTES;
+  return { what, file: ALIASES_FILE, offset, severity: 'lost', length };
 }

@@ -4,10 +4,10 @@ import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 import { corrupt } from '../disk/io-error.ts';
 import { ERASED_FILE, readErased } from './erased-blobs.ts';
-import { ALIASES_FILE, packFile, scanPack } from './pack-file.ts';
-import { listPacks, walkPack } from './rebuild-packs.ts';
+import { ALIASES_FILE, listPacks, packFile, scanPack } from './pack-file.ts';
+import { walkPack } from './index-packs.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Tails } from '../truth/tails.ts';
+import type { Tails } from '../truth/state.ts';
 import {
   type CopiedPack,
   type CopyJob,

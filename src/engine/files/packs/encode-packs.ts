@@ -13,7 +13,7 @@ import {
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodePackEnd } from '../../../format/pack-end.ts';
 import { packFile } from './pack-file.ts';
-import type { PackTail, Tails } from '../truth/tails.ts';
+import type { PackTail, Tails } from '../truth/state.ts';
 import type { Draft } from '../../plan/draft.ts';
 import type { ChunkPlace } from '../../plan/prepared-batch.ts';
 

@@ -1,12 +1,18 @@
-import type { Check } from '../truth/check.ts';
 import type { Hash } from '../../../base/brand.ts';
+import { BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
 import {
   decodeErasedRecord,
+  encodeErasedRecord,
   ERASED_RECORD_BYTES,
   type ErasedRecord,
 } from '../../../format/erased-record.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+import type { BlobPlace } from '../index/shelf.ts';
+import type { Check } from '../truth/check.ts';
+import type { StateWriter } from '../truth/state.ts';
+import { packFile } from './pack-file.ts';
 
 export const ERASED_FILE = 'blobs/erased.log';
 
@@ -82,4 +88,32 @@ export async function checkErased({ files, findings }: Check): Promise<void> {
     findings.add({ what, file: ERASED_FILE, offset, severity: 'lost', length: record.length });
   }
   await findings.rest(bytes.length, 'erased');
+}
+
+/**
+ * Overwrites records in place, all of them in one frame, and notes the erasure: backups follow these notes. The
+ * index does not find the blobs there any more. Call this within `exclusively`.
+ */
+export async function overwriteRecords(
+  writer: StateWriter,
+  places: readonly BlobPlace[],
+): Promise<void> {
+  if (places.length === 0) return;
+  const { core, nowMs } = writer;
+  const writes: JournalWrite[] = [];
+  const notes: Uint8Array[] = [];
+  for (const { hash, pack, offset, rawLength, storedLength } of places) {
+    const stored = new Uint8Array(storedLength);
+    const data = encodeBlobRecord({ codec: BlobCodec.erased, rawLength, hash, stored });
+    writes.push({ kind: 'bytes', path: packFile(pack), offset, data });
+    const length = data.length;
+    notes.push(encodeErasedRecord({ hash, pack, offset, length, erasedAt: nowMs }));
+  }
+  const data = Buffer.concat(notes);
+  writes.push({ kind: 'bytes', path: ERASED_FILE, offset: core.erased.fileBytes, data });
+  await writer.storeWrites(writes, () => {
+    core.index.forgetBlobs(places);
+    for (const { hash } of places) core.erased.add(hash);
+    core.blobs.forget(places.map(({ hash }) => hash));
+  });
 }

@@ -1,3 +1,11 @@
+import {
+  ALIAS_RECORD_BYTES,
+  type AliasRecord,
+  decodeAliasRecord,
+} from '../../../format/alias-record.ts';
+import { listFolder } from '../disk/folders.ts';
+import { corrupt } from '../disk/io-error.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
 import type { Hash } from '../../../base/brand.ts';
 import {
   BLOB_HEADER_BYTES,
@@ -11,9 +19,54 @@ import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
 
 export const PACKS_FOLDER = 'blobs';
 export const ALIASES_FILE = 'blobs/aliases.log';
+const PAGE_RECORDS = 1024;
 
 export function packFile(number: number): string {
   return `${PACKS_FOLDER}/pack-${String(number).padStart(6, '0')}.pack`;
+}
+
+export async function packSize(files: StoreFiles, number: number): Promise<number> {
+  return files.size(packFile(number));
+}
+
+/** The bytes of the packs, including those that no record takes. */
+export async function packBytes(files: StoreFiles): Promise<number> {
+  let bytes = 0;
+  for (const number of await listPacks(files)) bytes += await packSize(files, number);
+  return bytes;
+}
+
+export async function listPacks(files: StoreFiles): Promise<number[]> {
+  const names = await listFolder(files, PACKS_FOLDER);
+  return names.flatMap((name) => packNumber(`${PACKS_FOLDER}/${name}`) ?? []).sort((a, b) => a - b);
+}
+
+/** Removes a pack that no frame names. */
+export async function removeUnnamed(files: StoreFiles, number: number): Promise<void> {
+  await files.io.remove(files.pathOf(packFile(number)));
+}
+
+export function damagedPack(number: number, offset: number, what: string): Error {
+  return corrupt(packFile(number), offset, what);
+}
+
+/** Yields the SHA-256 names of blobs. Throws at a damaged record. */
+export async function* readAliases(
+  files: StoreFiles,
+  next: number,
+): AsyncGenerator<readonly AliasRecord[]> {
+  for (let first = 1; first < next; first += PAGE_RECORDS) {
+    const count = Math.min(PAGE_RECORDS, next - first);
+    const start = first * ALIAS_RECORD_BYTES;
+    const bytes = await files.read(ALIASES_FILE, start, count * ALIAS_RECORD_BYTES);
+    const names: AliasRecord[] = [];
+    for (let at = 0; at < count * ALIAS_RECORD_BYTES; at += ALIAS_RECORD_BYTES) {
+      const record = decodeAliasRecord(bytes.subarray(at, at + ALIAS_RECORD_BYTES));
+      if (record === undefined) throw corrupt(ALIASES_FILE, start + at, 'the record is damaged');
+      names.push(record);
+    }
+    yield names;
+  }
 }
 
 /** The number of a pack file; undefined for any other name. */

@@ -4,16 +4,14 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Index } from '../index/store-index.ts';
 import { checkLengths } from '../truth/check.ts';
 import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
-import type { PackTail, Tails } from '../truth/tails.ts';
+import type { PackTail, Tails } from '../truth/state.ts';
 import { cannot, type Truth } from '../truth/truth.ts';
-import { checkAliases } from './check-aliases.ts';
-import { checkPacks } from './check-packs.ts';
+import { checkAliases, checkPacks } from './check-packs.ts';
 import { copyPacks } from './copy-packs.ts';
 import { withPack } from './encode-packs.ts';
-import { checkErased, ERASED_FILE } from './erased-blobs.ts';
-import { indexExtent, indexPackWrite } from './index-packs.ts';
-import { ALIASES_FILE, packFile, packNumber, PACKS_FOLDER, scanPack } from './pack-file.ts';
-import { rebuildPacks } from './rebuild-packs.ts';
+import { ERASED_FILE, checkErased } from './erased-blobs.ts';
+import { indexExtent, indexPackWrite, rebuildPacks } from './index-packs.ts';
+import { ALIASES_FILE, PACKS_FOLDER, packFile, packNumber, scanPack } from './pack-file.ts';
 
 // Blobs: packs of records, the SHA-256 names of some of them, and which were erased.    docs/format/blobs.md
 // Invariants

@@ -9,8 +9,8 @@ import { Index } from '../index/store-index.ts';
 import { packFile } from './pack-file.ts';
 import { encodePackHeader } from './encode-packs.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import { DamageReport } from '../truth/damage.ts';
-import { rebuildPacks } from './rebuild-packs.ts';
+import { DamageReport } from '../truth/state.ts';
+import { rebuildPacks } from './index-packs.ts';
 
 const RAW = new TextEncoder().encode('copied by a collection');
 const HASH = hashBytes(RAW);

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import type { IoFile } from '../../io.ts';
-import { packFile, scanPack } from './pack-file.ts';
-import type { OnPackItem } from './rebuild-packs.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+import { type OnPackItem, walkPack } from './index-packs.ts';
+import { packFile, type PackItem, scanPack } from './pack-file.ts';
 
 // The fast way through a pack without problems: one buffer for the whole walk, filled by small reads. The reads are
 // so small that the thread makes them itself, and the bytes are still in the processor's cache when their checksum
@@ -79,4 +79,26 @@ async function takeItems(
     next = item.kind === 'header' ? OPEN_FILE_HEADER_BYTES : item.offset + item.bytes;
   }
   return { next, ended: false };
+}
+
+/**
+ * Calls back for every record of a pack, like `walkPack`. Fast while nothing is wrong. From the first doubt on, it
+ * reads a record at a time and past damaged bytes. The bytes of an item are valid only until the callback, or the
+ * promise that it returned, is done.
+ */
+export async function eachPackItem(
+  files: StoreFiles,
+  pack: { readonly number: number; readonly length: number },
+  onItem: OnPackItem,
+): Promise<void> {
+  const done = await streamPack(files, pack, onItem);
+  if (done === pack.length) return;
+  await walkPack(files, pack.number, pack.length, (item) =>
+    startOf(item) >= done ? onItem(item) : undefined,
+  );
+}
+
+function startOf(item: PackItem): number {
+  if (item.kind === 'header') return 0;
+  return item.kind === 'end' ? item.length : item.offset;
 }

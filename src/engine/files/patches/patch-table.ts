@@ -16,7 +16,7 @@ export const PATCHES_FILE = 'turns/patches.log';
 // function picks its kind.
 
 /** Reads record number `seq`, which has been handed out: an unreadable record is damage. */
-async function readRecord(files: StoreFiles, seq: number): Promise<PatchRecord> {
+export async function readPatchRecord(files: StoreFiles, seq: number): Promise<PatchRecord> {
   const offset = seq * PATCH_RECORD_BYTES;
   const record = decodePatchRecord(await files.read(PATCHES_FILE, offset, PATCH_RECORD_BYTES));
   if (record !== undefined && record.seq === seq) return record;
@@ -26,7 +26,7 @@ async function readRecord(files: StoreFiles, seq: number): Promise<PatchRecord> 
 export async function readPatches(files: StoreFiles, seqs: readonly number[]): Promise<PatchRow[]> {
   const rows: PatchRow[] = [];
   for (const seq of seqs) {
-    const { fsRoot, ...row } = await readRecord(files, seq);
+    const { fsRoot, ...row } = await readPatchRecord(files, seq);
     if (!fsRoot) rows.push(row);
   }
   return rows;
@@ -39,7 +39,7 @@ export async function readFsRoots(
 ): Promise<FsRootRow[]> {
   const newest = new Map<bigint, FsRootRow>();
   for (const seq of seqs) {
-    const { turn, payload: root, fsRoot } = await readRecord(files, seq);
+    const { turn, payload: root, fsRoot } = await readPatchRecord(files, seq);
     if (!fsRoot) continue;
     // The entry is removed first, so that the map keeps the order of the roots that count.
     newest.delete(turn);
@@ -50,7 +50,7 @@ export async function readFsRoots(
 
 /** The number of the newest patch, or 0. */
 export async function newestPatch(files: StoreFiles, seqs: readonly number[]): Promise<number> {
-  for (const seq of seqs.toReversed()) if (!(await readRecord(files, seq)).fsRoot) return seq;
+  for (const seq of seqs.toReversed()) if (!(await readPatchRecord(files, seq)).fsRoot) return seq;
   return 0;
 }
 
@@ -60,7 +60,7 @@ export async function firstFsRoot(
   seqs: readonly number[],
 ): Promise<Hash | undefined> {
   for (const seq of seqs) {
-    const { payload, fsRoot } = await readRecord(files, seq);
+    const { payload, fsRoot } = await readPatchRecord(files, seq);
     if (fsRoot) return payload;
   }
   return undefined;

@@ -1,12 +1,19 @@
+import { isQuipuError } from '../../../base/errors.ts';
+import { isCollected } from '../../../format/collected-map.ts';
 import { FILE_MAGIC } from '../../../format/file-header.ts';
-import { decodePatchRecord, PATCH_RECORD_BYTES } from '../../../format/patch-record.ts';
+import {
+  decodePatchRecord,
+  NO_HASH,
+  PATCH_RECORD_BYTES,
+  type PatchRecord,
+} from '../../../format/patch-record.ts';
 import type { Index } from '../index/store-index.ts';
-import { checkLengths } from '../truth/check.ts';
+import { type Check, checkLengths, eachRecord } from '../truth/check.ts';
 import { copyRecords, damagedRecord } from '../truth/copy.ts';
+import { type Found, staleIndex } from '../truth/findings.ts';
 import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
 import { cannot, type Truth } from '../truth/truth.ts';
-import { checkPatches } from './check-patches.ts';
-import { PATCHES_FILE } from './patch-table.ts';
+import { PATCHES_FILE, readFsRoots } from './patch-table.ts';
 
 // Patches and file-system roots of turns.                                            docs/format/patches.md
 // Invariants
@@ -61,4 +68,61 @@ function indexPatch(index: Index, bytes: Uint8Array): boolean {
   const patch = decodePatchRecord(bytes);
   if (patch !== undefined) index.addPatch(Number(patch.turn), patch.seq);
   return patch !== undefined;
+}
+
+async function checkPatches(check: Check): Promise<void> {
+  const { core, findings, snapshot, blobs } = check;
+  const { nextPatch, nextTurn } = snapshot.tails;
+  const file = {
+    file: PATCHES_FILE,
+    recordBytes: PATCH_RECORD_BYTES,
+    next: nextPatch,
+    what: 'patches',
+  };
+  await eachRecord(check, file, (bytes, seq) => {
+    const patch = decodePatchRecord(bytes);
+    if (patch === undefined || patch.seq !== seq) {
+      findings.add(problemOfPatch(seq, `the record of patch ${seq} is damaged`, true));
+      return undefined;
+    }
+    findings.counts.patches += 1;
+    const turn = Number(patch.turn);
+    const isOpen = snapshot.openTurns.has(turn) && !patch.fsRoot;
+    // The number was taken in the store that this one was copied from, and its record was gone there.
+    if (turn === 0 && patch.fsRoot && patch.payload === NO_HASH) return undefined;
+    if (turn < 1 || turn >= nextTurn || isOpen) {
+      findings.add(problemOfPatch(seq, `patch ${seq} is on a turn that is not there`, true));
+    }
+    if (!core.index.patchesOf([turn]).includes(seq)) {
+      findings.add(staleIndex(`the index does not know patch ${seq}`, String(seq)));
+    }
+    const gone = isCollected(core.collected, turn);
+    return gone || blobs.isThere(core, patch.payload) ? undefined : checkMissing(check, patch);
+  });
+}
+
+/** The tree of a file-system root may be gone once the turn was given another root. */
+async function checkMissing({ core, files, findings }: Check, patch: PatchRecord): Promise<void> {
+  const { seq, fsRoot } = patch;
+  try {
+    const roots = fsRoot
+      ? await readFsRoots(files, core.index.patchesOf([Number(patch.turn)]))
+      : [];
+    if (roots.some((root) => root.seq > seq)) return;
+  } catch (error) {
+    // Damage in another record is a separate finding.
+    if (!isQuipuError(error, 'CORRUPT')) throw error;
+  }
+  findings.add(problemOfPatch(seq, `the payload of patch ${seq} cannot be read`, false));
+}
+
+function problemOfPatch(seq: number, what: string, inRecord: boolean): Found {
+  return {
+    what,
+    file: PATCHES_FILE,
+    offset: seq * PATCH_RECORD_BYTES,
+    id: String(seq),
+    severity: 'lost',
+    length: inRecord ? PATCH_RECORD_BYTES : 0,
+  };
 }

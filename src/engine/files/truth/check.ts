@@ -1,9 +1,8 @@
 import type { Hash } from '../../../base/brand.ts';
-import type { Totals } from '../index/shelf.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Tails } from './tails.ts';
+import type { Totals } from '../index/shelf.ts';
 import type { Findings } from './findings.ts';
-import type { State, StateWriter } from './state.ts';
+import type { State, StateWriter, Tails } from './state.ts';
 
 // The shared state of a check. A check runs beside writers. It checks what the snapshot covers. Anything that looks
 // wrong and could have moved meanwhile is checked again between commits, before it is called a problem.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import { CopySink } from './copy-sink.ts';
+import { CopySink } from './copy.ts';
 import { RedoFrame } from '../journal/redo-frame.ts';
 
 const BYTES = Buffer.from('0123456789');

@@ -1,9 +1,8 @@
 import type { Progress } from '../../engine.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
 import type { ContextPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import type { Area, DamageReport } from './damage.ts';
-import type { Tails } from './tails.ts';
+import type { Area, DamageReport, Tails } from './state.ts';
 
 // Builds the index from the files alone. Memory stays bounded: files are read in pieces, and the index writes
 // itself out as it fills. Damage is noted and skipped, so that everything else can still be found.

@@ -6,10 +6,12 @@ import type { TurnRecord } from '../../../format/turn-record.ts';
 import type { Batch, Committed } from '../../batch.ts';
 import type { CommittedView, OpenTurn, StoredTurn } from '../../plan/draft.ts';
 import type { PatchRow } from '../../rows.ts';
+import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Index } from '../index/store-index.ts';
-import type { DamageReport } from './damage.ts';
-import type { Tails } from './tails.ts';
+
+/** Enough places to act on. A store with more damage is restored from a backup as a whole. */
+const PLACES_MAX = 1000;
 
 /** The current state of a store, as far as its truths look at each other. `Core` is it. */
 export interface State extends CommittedView {
@@ -55,4 +57,59 @@ export interface StateWriter {
   scrubJournal(): Promise<void>;
   /** True when the index was the problem and has been rebuilt. */
   mendBetween(error: unknown): Promise<boolean>;
+}
+
+/** A pack that still takes records. */
+export interface PackTail {
+  readonly number: number;
+  readonly bulk: boolean;
+  /** The place of the next record. */
+  readonly length: number;
+  readonly records: number;
+}
+
+/** The end of each file: all that an append must know of the store, whatever its size. */
+export interface Tails {
+  readonly nextTurn: number;
+  readonly nextContext: number;
+  readonly nextPatch: number;
+  readonly nextAlias: number;
+  readonly docsBytes: number;
+  readonly typesBytes: number;
+  readonly nextPack: number;
+  readonly packs: readonly PackTail[];
+  /** No timestamp handed out so far is later than this. */
+  readonly timeMs: number;
+}
+
+/** Kinds of lookups that a damaged file makes unreliable. */
+export type Area = 'blobs' | 'aliases' | 'turns' | 'heads' | 'patches' | 'docs' | 'logs';
+
+interface DamagePlace {
+  readonly area: Area;
+  readonly file: string;
+  readonly offset: number;
+  readonly what: string;
+}
+
+/**
+ * The damage found while the index was built from the files. The index may lack entries because of it. There "not
+ * found" would be a lie, so such lookups answer CORRUPT.
+ */
+export class DamageReport {
+  readonly #places: DamagePlace[] = [];
+
+  add(place: DamagePlace): void {
+    if (this.#places.length < PLACES_MAX) this.#places.push(place);
+  }
+
+  get places(): readonly DamagePlace[] {
+    return this.#places;
+  }
+
+  /** Call this before answering that something in `area` does not exist. */
+  assertWhole(area: Area): void {
+    const place = this.#places.find((found) => found.area === area);
+    if (place !== undefined) throw corrupt(place.file, place.offset, place.what);
+  }
 }

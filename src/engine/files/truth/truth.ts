@@ -4,9 +4,10 @@ import type { StoreFiles } from '../disk/store-files.ts';
 import type { Index } from '../index/store-index.ts';
 import type { Check } from './check.ts';
 import type { Copy } from './copy.ts';
-import type { Mending } from './mend.ts';
+import type { Found } from './findings.ts';
+import type { Quarantine } from './quarantine.ts';
 import type { Rebuild } from './rebuild.ts';
-import type { Tails } from './tails.ts';
+import type { StateWriter, Tails } from './state.ts';
 
 // The contract of a truth: one kind of thing that a store keeps, with all files that it is kept in. The truth is a
 // value in the folder of its name, and knows the names and the bytes of its files. The list of all truths is in
@@ -61,4 +62,17 @@ export interface Truth {
   readonly mend: Mending | Cannot;
   /** Copies the files beside writers. The frames of that time bring the copy to one moment. */
   readonly copy: Copy | Cannot;
+}
+
+export interface Mend {
+  readonly writer: StateWriter;
+  /** Everything that the check found. A truth picks what is its own. */
+  readonly found: readonly Found[];
+  readonly quarantine: Quarantine;
+}
+
+interface Mending {
+  /** Whether the index must be right first. It is rebuilt after the files, if at all. */
+  readonly after: 'nothing' | 'index';
+  readonly run: (mend: Mend) => Promise<void>;
 }

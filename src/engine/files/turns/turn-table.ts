@@ -1,16 +1,31 @@
 import { invalid } from '../../../base/errors.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
-import { isCollected } from '../../../format/collected-map.ts';
-import { TURN_RECORD_BYTES, decodeTurnRecord } from '../../../format/turn-record.ts';
+import {
+  NOTHING_COLLECTED,
+  decodeCollectedMap,
+  isCollected,
+} from '../../../format/collected-map.ts';
+import type { CollectedMap } from '../../../format/collected-map.ts';
+import { TURN_RECORD_BYTES, decodeTurnRecord, stepTowards } from '../../../format/turn-record.ts';
 import type { TurnRecord } from '../../../format/turn-record.ts';
 import { decodeTypeLine, encodeTypeLine, typeTag } from '../../../format/type-line.ts';
 import type { DeclaredType, TypeLine } from '../../../format/type-line.ts';
 import type { StoredTurn } from '../../plan/draft.ts';
+import type { TurnRow } from '../../rows.ts';
 import type { TurnEdge } from '../../upkeep.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../truth/check.ts';
 import type { State } from '../truth/state.ts';
+
+export const TYPES_FILE = 'turns/types.jsonl';
+
+/** Programs declare types and do not invent one per turn. This many types would be a mistake of the caller. */
+const TYPES_MAX = 65_536;
+
+const LINE_BREAK = 0x0a;
+
+export const COLLECTED_FILE = 'turns/collected.map';
 
 export const TURNS_FILE = 'turns/turns.log';
 
@@ -112,6 +127,43 @@ export class TurnTable {
   }
 }
 
+/** Undefined when the slot is empty or damaged. */
+export async function readTurnRecord(
+  files: StoreFiles,
+  id: number,
+): Promise<TurnRecord | undefined> {
+  const slot = await files.read(TURNS_FILE, id * TURN_RECORD_BYTES, TURN_RECORD_BYTES);
+  const turn = decodeTurnRecord(slot);
+  return Number(turn?.id) === id ? turn : undefined;
+}
+
+/** True for the slot of a turn that is open. */
+export async function isEmptySlot(files: StoreFiles, id: number): Promise<boolean> {
+  const slot = await files.read(TURNS_FILE, id * TURN_RECORD_BYTES, TURN_RECORD_BYTES);
+  return slot.every((byte) => byte === 0);
+}
+
+/** Yields every turn below `next`, oldest first. `turn` is missing where the slot is empty or damaged. */
+export async function* scanTurns(
+  files: StoreFiles,
+  next: number,
+): AsyncGenerator<readonly { readonly id: number; readonly turn: TurnRecord | undefined }[]> {
+  for (let first = 1; first < next; first += EDGE_RECORDS) {
+    const count = Math.min(EDGE_RECORDS, next - first);
+    const length = count * TURN_RECORD_BYTES;
+    const piece = await files.read(TURNS_FILE, first * TURN_RECORD_BYTES, length);
+    yield Array.from({ length: count }, (_, at) => {
+      const start = at * TURN_RECORD_BYTES;
+      const turn = decodeTurnRecord(piece.subarray(start, start + TURN_RECORD_BYTES));
+      return { id: first + at, turn: Number(turn?.id) === first + at ? turn : undefined };
+    });
+  }
+}
+
+export function turnGone(id: number): Error {
+  return corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is gone`);
+}
+
 /** Small enough that a page of edges is decoded in a millisecond or two. */
 const EDGE_RECORDS = 1024;
 
@@ -142,12 +194,81 @@ function turnAt(bytes: Uint8Array, at: number, id: number): TurnEdge {
   return { id: turn.id, parent: turn.parent, payload: turn.payload };
 }
 
-export const TYPES_FILE = 'turns/types.jsonl';
+/** A turn that must exist, because another turn names it. */
+type MustGet = (id: number) => Promise<StoredTurn>;
 
-/** Programs declare types and do not invent one per turn. This many types would be a mistake of the caller. */
-const TYPES_MAX = 65_536;
+/** The turn and its ancestors, the nearest first, at most `limit` rows. Turns in memory cost no wait. */
+export async function chainBack(
+  from: StoredTurn,
+  limit: number,
+  get: (id: number) => StoredTurn | Promise<StoredTurn>,
+): Promise<TurnRow[]> {
+  const rows: TurnRow[] = [];
+  for (let turn = from; rows.length < limit;) {
+    rows.push(turn.row);
+    if (turn.row.depth === 0 || rows.length === limit) break;
+    const parent = get(Number(turn.row.parent));
+    turn = parent instanceof Promise ? await parent : parent;
+  }
+  return rows;
+}
 
-const LINE_BREAK = 0x0a;
+/** The ancestor at `depth`, which is at most the turn's own, in at most 2·log2(n) record reads. */
+export async function ancestorOf(
+  from: StoredTurn,
+  depth: number,
+  mustGet: MustGet,
+): Promise<StoredTurn> {
+  let turn = from;
+  while (turn.row.depth > depth) turn = await mustGet(pointerTowards(turn, depth));
+  return turn;
+}
+
+function pointerTowards({ row, jump, sideJump }: StoredTurn, depth: number): number {
+  const step = stepTowards(row.depth, depth);
+  if (step === 'parent') return Number(row.parent);
+  return step === 'jump' ? jump : sideJump;
+}
+
+/** The deepest turn on both chains. Turns of one depth jump to one depth, so both sides stay level. */
+export async function commonAncestorOf(
+  a: StoredTurn,
+  b: StoredTurn,
+  mustGet: MustGet,
+): Promise<StoredTurn | undefined> {
+  const depth = Math.min(a.row.depth, b.row.depth);
+  let left = await ancestorOf(a, depth, mustGet);
+  let right = await ancestorOf(b, depth, mustGet);
+  while (left.row.id !== right.row.id) {
+    if (left.row.depth === 0) return undefined;
+    const apart = left.jump !== right.jump;
+    const nextLeft = apart ? left.jump : Number(left.row.parent);
+    const nextRight = apart ? right.jump : Number(right.row.parent);
+    left = await mustGet(nextLeft);
+    right = await mustGet(nextRight);
+  }
+  return left;
+}
+
+export async function readCollected(files: StoreFiles): Promise<CollectedMap> {
+  const length = await files.size(COLLECTED_FILE);
+  if (length === 0) return NOTHING_COLLECTED;
+  const map = decodeCollectedMap(await files.read(COLLECTED_FILE, 0, length));
+  if (map === undefined) throw corrupt(COLLECTED_FILE, 0, 'the map of collected turns is damaged');
+  return map;
+}
+
+/** Checks the map of collected turns. The file exists once something was collected. */
+export async function checkCollected({ core, files, findings }: Check): Promise<void> {
+  const length = await files.size(COLLECTED_FILE);
+  const map = decodeCollectedMap(await files.read(COLLECTED_FILE, 0, length));
+  if (
+    map === undefined ? core.collected.next > 0 || length > 0 : map.next !== core.collected.next
+  ) {
+    const what = 'the list of collected turns is damaged; the next collection makes it again';
+    findings.add({ what, file: COLLECTED_FILE, offset: 0, severity: 'lost', length });
+  }
+}
 
 /** A line of the file. `line` is missing when the text declares nothing. */
 interface FoundTypeLine {

@@ -12,8 +12,15 @@ import type { Rebuild } from '../truth/rebuild.ts';
 import { cannot } from '../truth/truth.ts';
 import type { Truth } from '../truth/truth.ts';
 import { checkTurns } from './check-turns.ts';
-import { COLLECTED_FILE, checkCollected, readCollected } from './collected-turns.ts';
-import { TURNS_FILE, TYPES_FILE, checkTypes, typeLinesIn } from './turn-table.ts';
+import {
+  COLLECTED_FILE,
+  TURNS_FILE,
+  TYPES_FILE,
+  checkCollected,
+  checkTypes,
+  readCollected,
+  typeLinesIn,
+} from './turn-table.ts';
 
 // Turns, their declared types, and which of them were collected.                       docs/format/turns.md
 // Invariants

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeDocRecord } from '../../../format/doc-record.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import { type DocItem, walkDocs } from './walk-docs.ts';
+import { type DocItem, walkDocs } from './doc-log.ts';
 
 async function walk(bytes: Uint8Array): Promise<DocItem[]> {
   const io = new MemoryIo();

@@ -9,8 +9,8 @@ import {
   secureLastFrame,
 } from '../journal/read-journal.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { type Tails } from '../truth/tails.ts';
-import { advanceTails } from '../core/truths.ts';
+import { type Tails } from '../truth/state.ts';
+import { advanceTails } from './truths.ts';
 
 export interface Replayed {
   /** The last frame number in use. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Hash } from '../../../base/brand.ts';
-import { PlaceSum } from './place-sum.ts';
+import { PlaceSum } from './check-pack.ts';
 
 type Place = Parameters<PlaceSum['add']>[0];
 
