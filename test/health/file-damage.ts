@@ -44,6 +44,8 @@ export const FILE_KINDS: Readonly<Record<string, RegExp>> = {
   owner: /^owner\.json$/,
 };
 
+const NOW = 5_000_000;
+
 /** What a repair, or the loss itself, makes of an answer without lying: `docs/format/store.md` says so of these files. */
 const MAY_DIFFER: Readonly<
   Record<string, (question: string, right: string | undefined, report: VerifyReport) => boolean>
@@ -55,9 +57,10 @@ const MAY_DIFFER: Readonly<
   heads: (question, right, { ok }) => /turn/.test(question) && /flags:4/.test(right ?? '') && !ok,
   // The context goes on without the turn that is lost, and that is told for good.
   'open turn': (question, _, { ok }) => /context/.test(question) && !ok,
+  // The record of that turn: the context that it was open in is as before it.
+  turns: (question, right, { ok }) =>
+    /context/.test(question) && right?.includes(`updatedAt:${NOW}`) === true && !ok,
 };
-
-const NOW = 5_000_000;
 
 export interface Scene extends Disposable {
   readonly folder: string;

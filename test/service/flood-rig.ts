@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { toCall } from '../../src/wire/call-values.ts';
 import { projectPath } from '../support/project.ts';
 
 export const MIB: number = 1024 * 1024;
@@ -62,12 +63,16 @@ export class FloodServer implements AsyncDisposable {
   }
 
   /** Connections that read nothing, and say `words`. */
-  async connect(count: number, words = '', to: number = this.ports.httpPort): Promise<Socket[]> {
+  async connect(
+    count: number,
+    words: string | Uint8Array = '',
+    to: number = this.ports.httpPort,
+  ): Promise<Socket[]> {
     const sockets: Socket[] = [];
     for (let index = 0; index < count; index += 1) {
       const socket = connect({ port: to, host: '127.0.0.1' });
       socket.on('error', () => undefined).pause();
-      if (words !== '') socket.write(words);
+      if (words.length > 0) socket.write(words);
       sockets.push(socket);
       // All at once would only test how long the queue of the operating system is.
       if (index % 100 === 99) await once(socket, 'connect');
@@ -120,6 +125,13 @@ export class FloodServer implements AsyncDisposable {
     if (answer.status !== 200) throw new Error(`the server is not well: ${answer.status}`);
     return performance.now() - startedMs;
   }
+}
+
+/** The arguments of the call `contexts.page`: the last turns of a context, by its path. */
+export function pageArguments(path: string, turns: number): ReturnType<typeof toCall> {
+  const context = BigInt(path.split('/').at(-1) ?? '');
+  const read = { payload: true, as: 'latest', maxBytes: 64 * MIB };
+  return toCall([{ kind: 'last', context, n: turns }, read]);
 }
 
 export function getOf(path: string): string {

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { FloodServer, MIB, closed, getOf } from './flood-rig.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
+import { encodeCallReply } from '../../src/wire/call.ts';
+import { FloodServer, MIB, closed, getOf, pageArguments } from './flood-rig.ts';
 
 // What clients that ask for much and take little may cost: a bounded amount of the server's memory, and the others
 // nothing they notice. The long runs are in test/soak/hostile-clients.test.ts.
@@ -43,6 +45,19 @@ it('40 event streams that nobody reads, with a request for a large page behind e
 
 it('40 event streams of large turns that nobody reads', async () => {
   await server.connect(40, getOf(`${large}/events`));
+  expect(await server.pulseMs()).toBeLessThan(PULSE_MS_MAX);
+  expect(await growth()).toBeLessThan(GROWTH_MAX);
+});
+
+it('40 connections that call for two large pages at once and take nothing', async () => {
+  const body = Buffer.concat(encodeCallReply(pageArguments(large, 10)));
+  const head = `POST /v1/call/contexts.page HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const call = Buffer.concat([Buffer.from(head), body]);
+  const [reader] = await server.connect(1, call);
+  let taken = 0;
+  reader!.on('data', ({ length }: Buffer) => (taken += length)).resume();
+  await expect.poll(() => taken, PATIENCE).toBeGreaterThan(10_000_000);
+  await server.connect(40, Buffer.concat([call, call]));
   expect(await server.pulseMs()).toBeLessThan(PULSE_MS_MAX);
   expect(await growth()).toBeLessThan(GROWTH_MAX);
 });

@@ -7,7 +7,9 @@ import { encodeGetBlob, encodePutBlob } from '../../src/wire/cxdb/blob.ts';
 import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
-import { FloodServer, MIB } from './flood-rig.ts';
+import { encodeCall } from '../../src/wire/call.ts';
+import { encodeHello, helloMeta } from '../../src/wire/hello.ts';
+import { FloodServer, MIB, pageArguments } from './flood-rig.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { append, appendOf, createContext, lastOf } from './socket-verbs.ts';
 
@@ -176,6 +178,25 @@ it('40 connections that ask for a large blob each and take nothing', async () =>
   const startedMs = performance.now();
   await reader.must(...lastOf(context, 1));
   expect(performance.now() - startedMs).toBeLessThan(5000);
+});
+
+it('40 connections that call for large pages and take nothing', async () => {
+  await using bounded = await FloodServer.start();
+  const path = await bounded.fill(16, 1_000_000);
+  const before = (await bounded.look()).rss;
+  const hello = { version: 1, tag: 'test', meta: helloMeta({ token: undefined, quipu: true }) };
+  const call = encodeCall({ method: 'contexts.page', body: pageArguments(path, 16) });
+  const words = Buffer.concat([
+    encodeFrame(MessageType.HELLO, 0, toReqId(1n), ...encodeHello(hello)),
+    ...[2n, 3n, 4n].map((id) => encodeFrame(MessageType.CALL, 0, toReqId(id), ...call)),
+  ]);
+  const [reader] = await bounded.connect(1, words, bounded.ports.port);
+  let taken = 0;
+  reader!.on('data', ({ length }: Buffer) => (taken += length)).resume();
+  await vi.waitFor(() => expect(taken).toBeGreaterThan(48_000_000), { timeout: 30_000 });
+  await bounded.connect(READERS, words, bounded.ports.port);
+  await sleep(500);
+  expect((await bounded.settled()).peak - before).toBeLessThan(REPLIES_MAX);
 });
 
 it('20 connections that ask for a large blob each and take it all get it', async () => {
