@@ -5,9 +5,13 @@ import { parsePlace } from './base/place.ts';
 import type { Engine } from './engine/engine.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import type { Progress } from './engine/progress.ts';
-import { compareBeginnings } from './maintain/copy/compare-queues.ts';
-import { type CopyCounts, copyEngine } from './maintain/copy/copy-engine.ts';
-import { type QueueCounts, assertSound, copyQueues } from './maintain/copy/copy-queues.ts';
+import { copyEngine, type CopyCounts } from './maintain/copy/copy-engine.ts';
+import {
+  compareBeginnings,
+  assertSound,
+  copyQueues,
+  type QueueCounts,
+} from './maintain/copy/copy-queues.ts';
 import type { QueuePair } from './maintain/copy/pair.ts';
 import type { QueueRecords } from './queue/upkeep/queue-records.ts';
 

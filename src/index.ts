@@ -26,9 +26,9 @@ export type {
 } from './store/watch-event.ts';
 export type { EngineStats, Progress } from './engine/engine.ts';
 export type { BackupReport, BlobNeed, CheckCounts, EraseReport, Problem } from './engine/upkeep.ts';
-export type { GcOptions, GcReport } from './maintain/gc-report.ts';
+export type { GcOptions, GcReport } from './maintain/collect-garbage.ts';
 export type { RemovedContext, RetainReport } from './maintain/retain-contexts.ts';
-export type { RetentionPolicy } from './maintain/retention.ts';
+export type { RetentionPolicy } from './maintain/retain-contexts.ts';
 export type { VerifyOptions, VerifyReport } from './maintain/verify-store.ts';
 export type { Context, ContextJson } from './context/context.ts';
 export type {

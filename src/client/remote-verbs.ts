@@ -2,7 +2,7 @@ import type { Hash, TurnId } from '../base/brand.ts';
 import type { LoadedPage, LoadedTurn, ReadPage } from '../context/turns/loaded-page.ts';
 import type { TurnView } from '../context/turn.ts';
 import type { PatchRow, TurnRow } from '../engine/rows.ts';
-import type { StoreElsewhere } from '../store/store-elsewhere.ts';
+import type { StoreElsewhere } from '../store/store.ts';
 import { unpackTurns } from '../wire/packed-turns.ts';
 import type { PackedOverlay, PackedPage } from '../wire/packed-turns.ts';
 import type { RemoteEngine } from './remote-engine.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { RemoteEngine } from '../client/remote-engine.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { StoreElsewhere } from '../store/store-elsewhere.ts';
+import type { StoreElsewhere } from '../store/store.ts';
 import { ENGINE_METHODS } from '../wire/calls.ts';
 import { forwarding } from './forwarding.ts';
 import { Host } from './host.ts';

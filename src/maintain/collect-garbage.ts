@@ -3,12 +3,33 @@ import type { Change } from '../engine/batch.ts';
 import type { Engine, Progress } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import type { Collection, SweepReport } from '../engine/upkeep.ts';
-import type { GcOptions, GcReport } from './gc-report.ts';
-import { followLate, markLive } from './mark-live.ts';
-import type { MarkView } from './mark-live.ts';
+import { followLate, markLive, type MarkView } from './mark-live.ts';
 import { Marks } from './marks.ts';
-import { readRefs } from './node-refs.ts';
-import { readTreeNames } from './tree-names.ts';
+import { readRefs, readTreeNames } from './named-blobs.ts';
+
+export interface GcOptions {
+  /** Only report what would be removed. */
+  readonly dryRun?: boolean;
+  /** Blobs younger than this stay: their writer may be about to refer to them. Default 10 minutes. */
+  readonly graceMs?: number;
+  /** Also rewrite packs that are mostly alive, for the last dead byte. Default false. */
+  readonly all?: boolean;
+  readonly progress?: Progress;
+}
+
+export interface GcReport extends SweepReport {
+  /** Blobs that something refers to. */
+  readonly liveBlobs: number;
+  /** Blobs that nothing refers to and that are older than the grace period. */
+  readonly deadBlobs: number;
+  /** The bytes that the dead blobs take in the store. */
+  readonly deadBytes: number;
+  /** Blobs that nothing refers to yet, spared for their age. */
+  readonly youngBlobs: number;
+  /** Sessions whose files could not be read. While there is one, every blob that has a SHA-256 stays. */
+  readonly unread: readonly string[];
+  readonly dryRun: boolean;
+}
 
 export const GRACE_MS_DEFAULT: number = 10 * 60 * 1000;
 

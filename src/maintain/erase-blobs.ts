@@ -2,16 +2,18 @@ import type { Hash, TurnId } from '../base/brand.ts';
 import { invalid } from '../base/errors.ts';
 import { hashBytes } from '../base/hash.ts';
 import { encodeUtf8 } from '../base/text.ts';
+import type { TurnEraseReport } from '../context/contexts.ts';
+import { mustGetSealed } from '../context/turns/read-turns.ts';
+import type { Change, Batch, PatchAppend } from '../engine/batch.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { PatchRow } from '../engine/rows.ts';
+import { ERASURES_LOG } from '../engine/names.ts';
 import type { RootSource } from '../engine/roots.ts';
+import type { PatchRow } from '../engine/rows.ts';
 import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
-import { findNeeds } from './blob-needs.ts';
-import type { BlobNeeds } from './blob-needs.ts';
-import { findUsers, usersIn } from './blob-users.ts';
-import type { BlobUsers } from './blob-users.ts';
-import { planErasureLines, planTombstones } from './plan-tombstones.ts';
-import type { Erasure } from './plan-tombstones.ts';
+import { NO_HASH } from '../format/patch-record.ts';
+import { Encoding } from '../format/turn-record.ts';
+import { LiveSet } from './live-set.ts';
+import { readRefs } from './named-blobs.ts';
 
 const USERS_LISTED_MAX = 1000;
 const TURNS_PER_COMMIT = 500;
@@ -94,4 +96,162 @@ function toReports(users: BlobUsers, needs: BlobNeeds, erased: boolean): EraseRe
     usedBy: turns.slice(0, USERS_LISTED_MAX),
     neededBy: (needs.get(hash) ?? []).slice(0, USERS_LISTED_MAX),
   }));
+}
+
+/** Holds only blobs that something needs. */
+export type BlobNeeds = ReadonlyMap<Hash, readonly BlobNeed[]>;
+
+/**
+ * Finds the needs for these blobs, except those in `letGo`. Looks at every root, and reads every node that a root leads
+ * to once. A root that cannot be read throws, because it is unknown what the root leads to.
+ */
+export async function findNeeds(
+  engine: Engine,
+  sources: readonly RootSource[],
+  hashes: readonly Hash[],
+  letGo: readonly BlobNeed[] = [],
+): Promise<BlobNeeds> {
+  const found = new Map<Hash, Map<string, BlobNeed>>();
+  const wanted = new Set(hashes);
+  const seen = new LiveSet();
+  const note = (hash: Hash, kind: string, id: string): void => {
+    if (!wanted.has(hash)) return;
+    if (letGo.some((need) => need.kind === kind && need.id === id)) return;
+    const needs = found.get(hash) ?? new Map<string, BlobNeed>();
+    found.set(hash, needs.set(`${kind} ${id}`, { kind, id }));
+  };
+  for (const source of sources) {
+    const { kind } = source;
+    for await (const root of source.roots()) {
+      if ('blob' in root) note(root.blob, kind, root.of ?? root.blob);
+      if (!('node' in root)) continue;
+      const id = root.of ?? root.node;
+      note(root.node, kind, id);
+      const pending = seen.add(root.node) ? [root.node] : [];
+      for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+        for await (const ref of readRefs(engine, node)) {
+          note(ref, kind, id);
+          if (seen.add(ref)) pending.push(ref);
+        }
+      }
+    }
+  }
+  return new Map([...found].map(([hash, needs]) => [hash, [...needs.values()]]));
+}
+
+export interface BlobUsers {
+  /** The turns that use each of some blobs, by rising id. */
+  readonly byBlob: ReadonlyMap<Hash, readonly TurnId[]>;
+  /** The turns among them that show a blob, as payload or through a patch: without the blob they need a tombstone. */
+  readonly showing: ReadonlySet<TurnId>;
+}
+
+/** Reads the records of all turns and patches once, and no payload. */
+export async function findUsers(engine: Engine, hashes: readonly Hash[]): Promise<BlobUsers> {
+  const found = new Map(hashes.map((hash) => [hash, new Set<TurnId>()]));
+  const showing = new Set<TurnId>();
+  const use = (turn: TurnId, payload: Hash, shows: boolean): void => {
+    if (found.get(payload)?.add(turn) !== undefined && shows) showing.add(turn);
+  };
+  const noted = { blob: () => undefined, turn: () => undefined };
+  const collection = await engine.upkeep.startCollection({ graceMs: 0, noted });
+  try {
+    for await (const page of collection.turns()) {
+      for (const { id, payload } of page) use(id, payload, true);
+    }
+    for await (const page of collection.patches()) {
+      for (const { turn, payload, fsRoot } of page) use(turn, payload, !fsRoot);
+    }
+  } finally {
+    await collection.end();
+  }
+  return { byBlob: new Map([...found].map(([hash, turns]) => [hash, toSorted(turns)])), showing };
+}
+
+/** The turns that a commit makes show one of these blobs. */
+export function usersIn(change: Change, hashes: ReadonlySet<Hash>): TurnId[] {
+  const uses = (hash: Hash | undefined): boolean => hash !== undefined && hashes.has(hash);
+  return [
+    ...[...change.turns, ...change.sealed].filter((row) => uses(row.payload)).map(({ id }) => id),
+    ...change.patches.filter((row) => uses(row.payload)).map(({ turn }) => turn),
+  ];
+}
+
+function toSorted(turns: Iterable<TurnId>): TurnId[] {
+  return [...turns].toSorted((a, b) => (a < b ? -1 : 1));
+}
+
+export interface Erasure {
+  readonly hashes: readonly Hash[];
+  readonly reason: string;
+  /** Unix time in milliseconds. */
+  readonly atMs: number;
+}
+
+/** The patches of every turn, oldest first. */
+export type PatchesOf = ReadonlyMap<TurnId, readonly PatchRow[]>;
+
+/**
+ * Trusts its input. Each turn gets a tombstone with the reason. If a patch that stays is in force on a turn, that patch
+ * is laid over the tombstone again: the turn did not show the erased bytes.
+ */
+export function planTombstones(turns: PatchesOf, erasure: Erasure): Batch {
+  const bytes = encodeUtf8(erasure.reason);
+  const blob = { hash: hashBytes(bytes), bytes };
+  const patches = [...turns].flatMap(([turn, rows]): PatchAppend[] => {
+    const tombstone = {
+      turn,
+      tombstone: true,
+      encoding: Encoding.text,
+      payload: blob.hash,
+      size: bytes.length,
+    };
+    const shown = rows.at(-1);
+    if (shown === undefined || shown.tombstone || shown.payload === NO_HASH) return [tombstone];
+    if (erasure.hashes.includes(shown.payload)) return [tombstone];
+    const { encoding, payload, size } = shown;
+    return [tombstone, { turn, tombstone: false, encoding, payload, size }];
+  });
+  return { blobs: [blob], patches };
+}
+
+/**
+ * The record of erased blobs that no turn tells of. It has no hash, which would let anyone check a guess of the erased
+ * bytes.
+ */
+export function planErasureLines({ hashes, reason, atMs }: Erasure): Batch {
+  const lines = hashes.map(() => JSON.stringify({ reason, erasedAt: atMs }));
+  return { logs: [{ do: 'append', name: ERASURES_LOG, lines }] };
+}
+
+/** Erases the payload of a turn together with the payloads that patches laid over it. Reasons of tombstones stay. */
+export async function eraseTurn(
+  engine: Engine,
+  turn: TurnId,
+  request: Pick<EraseRequest, 'reason' | 'everywhere' | 'atMs' | 'others'>,
+): Promise<TurnEraseReport> {
+  const { id } = await mustGetSealed(engine, turn);
+  const hashes = await hashesOf(engine, id);
+  const gone = new Set<Hash>();
+  for (const hash of hashes) if (!(await engine.hasBlob(hash))) gone.add(hash);
+  const reports = await eraseBlobs(engine, { ...request, hashes, turn: id });
+  // A caller that erases again learns no more than a reader.
+  const blobs = reports.map((blob) => (gone.has(blob.hash) ? { ...blob, hash: NO_HASH } : blob));
+  return { turn: id, erased: blobs.every(({ erased }) => erased), blobs };
+}
+
+/**
+ * Reads the hashes from the records, which also tell what was erased: an unfinished attempt may have left parts behind.
+ */
+async function hashesOf(engine: Engine, turn: TurnId): Promise<Hash[]> {
+  const { records } = engine.upkeep;
+  const hashes = new Set<Hash>();
+  for (const entry of await records.turns(turn, 1)) {
+    if (entry.gone !== true && entry.row.payload !== undefined) hashes.add(entry.row.payload);
+  }
+  for (const { seq, tombstone } of await engine.getPatches([turn])) {
+    const [entry] = tombstone ? [] : await records.patches(seq, 1);
+    if (entry !== undefined && 'patch' in entry) hashes.add(entry.patch.payload);
+  }
+  return [...hashes];
 }

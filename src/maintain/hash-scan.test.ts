@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hash } from '../../test/golden/arbitraries.ts';
 import type { Hash } from '../base/brand.ts';
-import { HashScan, mayNameHashes } from './hash-scan.ts';
+import { HashScan, mayNameHashes } from './named-blobs.ts';
 
 const toBytes = (text: Hash): Buffer => Buffer.from(text, 'hex');
 const bin = (header: string) => (text: Hash) =>

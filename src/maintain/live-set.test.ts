@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toHash } from '../base/brand.ts';
-import type { Hash } from '../base/brand.ts';
+import { toHash, type Hash } from '../base/brand.ts';
 import { LiveSet } from './live-set.ts';
 
 function hashOf(prefix: bigint): Hash {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_TURN, toTurnId } from '../base/brand.ts';
-import type { Hash, TurnId } from '../base/brand.ts';
+import { NO_TURN, toTurnId, type Hash, type TurnId } from '../base/brand.ts';
 import { hashBytes } from '../base/hash.ts';
 import type { Root } from '../engine/roots.ts';
 import { followLate, markLive } from './mark-live.ts';

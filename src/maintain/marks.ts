@@ -1,10 +1,7 @@
 import type { Hash, TurnId } from '../base/brand.ts';
 import type { Root } from '../engine/roots.ts';
 import type { CollectionOptions, PatchEdge, TurnEdge } from '../engine/upkeep.ts';
-import { LiveSet, toPrefix } from './live-set.ts';
-import type { Prefix } from './live-set.ts';
-import { SpareTurns } from './spare-turns.ts';
-import { TurnBits } from './turn-bits.ts';
+import { LiveSet, toPrefix, type Prefix } from './live-set.ts';
 
 // The blobs and turns that are known to be alive. The mark adds to them, and so do the commits that come meanwhile.
 // Invariants
@@ -154,4 +151,66 @@ export class Marks {
 
 function toKey({ high, low }: Prefix): string {
   return `${high} ${low}`;
+}
+
+/** A turn that nothing was found to need, with the facts that bringing it back to life takes. */
+interface SpareTurn {
+  readonly parent: number;
+  readonly payload: Prefix;
+}
+
+const PAGE_ROWS = 16_384;
+const WORDS = 4;
+
+/** Turns by falling number, 16 bytes each, in pages, so that growing copies nothing. */
+class SpareTurns {
+  readonly #pages: Uint32Array[] = [];
+  #count = 0;
+
+  /** Numbers must fall from call to call. */
+  add(turn: number, parent: number, payload: Prefix): void {
+    const row = this.#count % PAGE_ROWS;
+    if (row === 0) this.#pages.push(new Uint32Array(PAGE_ROWS * WORDS));
+    this.#pages.at(-1)?.set([turn, parent, payload.high, payload.low], row * WORDS);
+    this.#count += 1;
+  }
+
+  find(turn: number): SpareTurn | undefined {
+    let low = 0;
+    let high = this.#count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#word(middle, 0) > turn) low = middle + 1;
+      else high = middle;
+    }
+    if (low === this.#count || this.#word(low, 0) !== turn) return undefined;
+    const payload = { high: this.#word(low, 2), low: this.#word(low, 3) };
+    return { parent: this.#word(low, 1), payload };
+  }
+
+  #word(row: number, word: number): number {
+    const page = this.#pages[Math.floor(row / PAGE_ROWS)];
+    return page?.[(row % PAGE_ROWS) * WORDS + word] ?? 0;
+  }
+}
+
+/** A set of turn numbers, one bit each. */
+export class TurnBits {
+  #words: Uint32Array = new Uint32Array(1024);
+
+  has(turn: number): boolean {
+    return ((this.#words[turn >>> 5] ?? 0) & (1 << (turn & 31))) !== 0;
+  }
+
+  add(turn: number): void {
+    const word = turn >>> 5;
+    if (word >= this.#words.length) this.#grow(word + 1);
+    this.#words[word] = (this.#words[word] ?? 0) | (1 << (turn & 31));
+  }
+
+  #grow(least: number): void {
+    const words = new Uint32Array(Math.max(least, Math.ceil(this.#words.length * 1.5)));
+    words.set(this.#words);
+    this.#words = words;
+  }
 }

@@ -1,11 +1,11 @@
+import { join } from 'node:path';
 import type { ReadableStream } from 'node:stream/web';
-import type { Hash } from '../base/brand.ts';
+import { toHash, type Hash } from '../base/brand.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import { hashBytes, sha256Hex } from '../base/hash.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { toStream } from '../base/to-stream.ts';
 import type { Engine } from '../engine/engine.ts';
-import { parseBlobRef } from './blob-ref.ts';
 import type { BlobDetails, BlobInfo, Blobs, ByteRange } from './blobs.ts';
 
 /** A blob up to this size goes through the journal in one commit; a larger blob is written in pieces. */
@@ -109,4 +109,51 @@ function checkRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ByteRange): vo
   if (!Number.isSafeInteger(end) || end < start) {
     throw invalid('end', `is a whole number from start (${start}), got ${String(end)}`);
   }
+}
+
+export type BlobRef =
+  | { readonly by: 'hash'; readonly hash: Hash }
+  | { readonly by: 'sha256'; readonly sha256: string };
+
+/** Parses the forms that a reference to a blob may take. */
+export function parseBlobRef(ref: string): BlobRef {
+  const [, scheme = '', hex] = /^(b3:|blob:sha256:)?([0-9a-f]{64})$/.exec(ref) ?? [];
+  if (hex !== undefined) {
+    return scheme === 'blob:sha256:'
+      ? { by: 'sha256', sha256: hex }
+      : { by: 'hash', hash: toHash(hex) };
+  }
+  throw invalid(
+    'ref',
+    `is 64 lower-case hex digits, alone or after "b3:" or "blob:sha256:", got ${JSON.stringify(ref)}`,
+  );
+}
+
+/** Files are for programs that want a path; the folder can be deleted at any time. */
+const FOLDER = 'blob-files';
+
+/** The blob as a file named by its SHA-256. The file is created when it does not exist. */
+export async function blobPath(
+  engine: Engine,
+  folder: string | undefined,
+  ref: string,
+): Promise<string> {
+  if (folder === undefined) {
+    throw new QuipuError(
+      'UNSUPPORTED',
+      'blobs.path needs the folder of the store on this machine; use blobs.get or blobs.stream',
+      { what: 'blobs.path', found: 'a store on a server' },
+    );
+  }
+  const hash = await findHash(engine, ref);
+  const bytes = hash && (await engine.viewBlob(hash));
+  if (bytes === undefined) throw noBlob(ref);
+  const { BlobFiles } = await import('../session/entries/blob-files.ts');
+  return (await new BlobFiles(join(folder, FOLDER)).put(bytes)).path;
+}
+
+/** Removes unfinished files that dead processes left behind. */
+export async function removeDrafts(folder: string, olderThanMs: number): Promise<void> {
+  const { BlobFiles } = await import('../session/entries/blob-files.ts');
+  new BlobFiles(join(folder, FOLDER)).removeDrafts(olderThanMs);
 }

@@ -1,31 +1,18 @@
 import { join } from 'node:path';
 import { invalid } from '../base/errors.ts';
-import type { Lifetime } from '../base/lifetime.ts';
-import type { Engine, Progress } from '../engine/engine.ts';
+import type { Progress } from '../engine/engine.ts';
 import type { BackupReport } from '../engine/upkeep.ts';
-import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
-import type { RetainReport } from '../maintain/retain-contexts.ts';
-import type { RetentionPolicy } from '../maintain/retention.ts';
+import type { GcOptions, GcReport } from '../maintain/collect-garbage.ts';
+import type { RetainReport, RetentionPolicy } from '../maintain/retain-contexts.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 import type { QueueProblem } from '../queue/upkeep/verify-queues.ts';
 import type { Maintain, Stats } from './maintain.ts';
-import { folderOf, type QueuesPlace } from './store-queues.ts';
-
-export interface MaintainPlace {
-  readonly engine: Engine;
-  readonly lifetime: Lifetime;
-  readonly clock: () => number;
-  /** The folder of the store, if it is on this machine. */
-  readonly folder: string | undefined;
-  readonly queues: QueuesPlace | undefined;
-  /** True when the engine is a server's, and session files are kept here. */
-  readonly away: boolean;
-}
+import { removeDrafts } from './create-blobs.ts';
+import { queuesFolder, type QueuesPlace, type StoreHome } from './kinds.ts';
 
 /** Work that takes a module of its own loads the module when it is asked for: most processes never do. */
-export function createMaintain(place: MaintainPlace): Maintain {
-  const { engine, lifetime, clock, folder, queues, away } = place;
-  const queuesFolder = folderOf(queues);
+export function createMaintain(home: StoreHome): Maintain {
+  const { engine, lifetime, clock, folder, queues, away } = home;
   return {
     async stats(): Promise<Stats> {
       lifetime.assertOpen('maintain.stats');
@@ -51,7 +38,6 @@ export function createMaintain(place: MaintainPlace): Maintain {
       const { rootSources } = await import('./root-sources.ts');
       const report = await collectGarbage(engine, rootSources(engine, clock, folder), options);
       if (folder !== undefined && !report.dryRun) {
-        const { removeDrafts } = await import('./blob-path.ts');
         await removeDrafts(folder, options.graceMs ?? GRACE_MS_DEFAULT);
       }
       return report;
@@ -61,10 +47,10 @@ export function createMaintain(place: MaintainPlace): Maintain {
       lifetime.assertOpen('maintain.verify');
       const { verifyStore } = await import('../maintain/verify-store.ts');
       const report = await verifyStore(engine, options);
-      const lost = options.repair === true ? await repairQueuesAt(queuesFolder) : [];
+      const lost = options.repair === true ? await repairQueuesAt(queuesFolder(home)) : [];
       const damaged = [...lost, ...(await checkQueuesAt(queues))].map(({ queue, what }) => ({
         what,
-        file: queuesFolder === undefined ? 'queue_events' : `queues/${queue}/events.db`,
+        file: queuesFolder(home) === undefined ? 'queue_events' : `queues/${queue}/events.db`,
         offset: 0,
         id: queue,
         severity: 'lost' as const,
@@ -79,7 +65,7 @@ export function createMaintain(place: MaintainPlace): Maintain {
     async backup(to: string, progress?: Progress): Promise<BackupReport> {
       lifetime.assertOpen('maintain.backup');
       if (typeof to !== 'string' || to === '') throw invalid('to', 'names a folder');
-      return addFiles(place, to, await engine.upkeep.backup(to, progress));
+      return addFiles(home, to, await engine.upkeep.backup(to, progress));
     },
 
     async retain(
@@ -106,15 +92,16 @@ async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[
 
 /** Adds the files that do not go through the engine to a backup, after the engine's own. */
 async function addFiles(
-  { engine, folder, queues }: MaintainPlace,
+  home: StoreHome,
   to: string,
   { files, copiedBytes, reusedBytes }: BackupReport,
 ): Promise<BackupReport> {
+  const { engine, folder } = home;
   const sum = { files, copiedBytes, reusedBytes };
-  const queuesFolder = folderOf(queues);
-  if (queuesFolder !== undefined) {
+  const queues = queuesFolder(home);
+  if (queues !== undefined) {
     const { copyQueues } = await import('../queue/upkeep/back-up-queues.ts');
-    const copied = await copyQueues(queuesFolder, join(to, 'queues'));
+    const copied = await copyQueues(queues, join(to, 'queues'));
     sum.files += copied.files;
     sum.copiedBytes += copied.bytes;
   }

@@ -1,17 +1,18 @@
 import { Lifetime } from '../base/lifetime.ts';
-import type { Upcaster } from '../chat/events/read-line.ts';
-import type { Chats } from '../chat/handle/chats.ts';
-import { createContexts } from '../context/verbs/create-contexts.ts';
-import type { ContextsOptions } from '../context/verbs/create-contexts.ts';
+import { createContexts, type ContextsOptions } from '../context/verbs/create-contexts.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Workflows } from '../workflow/threads/workflows.ts';
-import { createBlobs } from './create-blobs.ts';
+import { blobPath, createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';
-import { chatsOnUse, sessionsOnUse, workflowsOnUse } from './kinds-on-use.ts';
-import type { StoreElsewhere } from './store-elsewhere.ts';
-import { storeQueues, type QueuesPlace } from './store-queues.ts';
-import type { Store } from './store.ts';
+import {
+  chatsOf,
+  queuesOf,
+  sessionsOf,
+  workflowsOf,
+  type QueuesPlace,
+  type StoreHome,
+} from './kinds.ts';
+import type { StoreElsewhere, Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
 
 export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPage'> {
@@ -38,30 +39,14 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     served = false,
     ...contextsOptions
   } = options;
-  const erase = eraseVerbs({ engine, lifetime, clock, folder });
-  const readPage = elsewhere && { readPage: elsewhere.readPage };
   // A folder that another process owns is on this machine, and so are its sessions.
   const away = elsewhere !== undefined && folder === undefined;
-  const sessions = sessionsOnUse({ engine, lifetime, clock, folder, served, away });
-  let closing: Promise<void> | undefined;
-
-  async function loadWorkflows(): Promise<Workflows> {
-    const { createWorkflows } = await import('../workflow/create-workflows.ts');
-    return createWorkflows(engine, {
-      lifetime,
-      clock,
-      async readArtifact(url, session) {
-        return (await sessions.resolve(url, session === undefined ? {} : { session })).content;
-      },
-    });
-  }
-
+  const home: StoreHome = { engine, lifetime, clock, folder, queues, away, served };
+  const erase = eraseVerbs(home);
   const eraseBlob = elsewhere?.eraseBlob ?? erase.blob;
-
-  async function loadChats(upcasters: readonly Upcaster[]): Promise<Chats> {
-    const { createChats } = await import('../chat/create-chats.ts');
-    return createChats({ engine, lifetime, clock, eraseBlob }, upcasters);
-  }
+  const readPage = elsewhere && { readPage: elsewhere.readPage };
+  const sessions = sessionsOf(home);
+  let closing: Promise<void> | undefined;
 
   async function closeAll(): Promise<void> {
     await lifetime.close();
@@ -78,21 +63,20 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
       ...createContexts(engine, { ...contextsOptions, ...readPage, lifetime }),
       erase: elsewhere?.eraseTurn ?? erase.turn,
     },
-    workflows: workflowsOnUse(loadWorkflows),
-    queues: storeQueues(queues, lifetime),
+    workflows: workflowsOf(home, sessions),
+    queues: queuesOf(home),
     sessions,
     blobs: {
       ...createBlobs(engine, lifetime),
       async path(ref) {
         lifetime.assertOpen('blobs.path');
-        const { blobPath } = await import('./blob-path.ts');
         return blobPath(engine, folder, ref);
       },
       erase: eraseBlob,
     },
-    chats: chatsOnUse(loadChats),
+    chats: chatsOf(home, eraseBlob),
     maintain: {
-      ...createMaintain({ engine, lifetime, clock, folder, queues, away }),
+      ...createMaintain(home),
       ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),
     },
     watch(filter = {}, options = {}) {

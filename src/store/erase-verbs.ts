@@ -1,29 +1,20 @@
-import { toTurnId } from '../base/brand.ts';
-import type { TurnId } from '../base/brand.ts';
+import { toTurnId, type TurnId } from '../base/brand.ts';
 import { invalid } from '../base/errors.ts';
 import { checkBounded, kindOf } from '../base/text.ts';
 import type { Contexts, EraseOptions, TurnEraseReport } from '../context/contexts.ts';
-import type { Lifetime } from '../base/lifetime.ts';
 import { REASON_BYTES_MAX } from '../context/limits.ts';
-import type { Engine } from '../engine/engine.ts';
 import type { RootSource } from '../engine/roots.ts';
 import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 import type { BlobEraseOptions, Blobs } from './blobs.ts';
 import { findHash, noBlob } from './create-blobs.ts';
-
-export interface EraseWorld {
-  readonly engine: Engine;
-  readonly lifetime: Lifetime;
-  readonly clock: () => number;
-  readonly folder: string | undefined;
-}
+import type { StoreHome } from './kinds.ts';
 
 export interface EraseVerbs {
   readonly turn: Contexts['erase'];
   readonly blob: Blobs['erase'];
 }
 
-export function eraseVerbs({ engine, lifetime, clock, folder }: EraseWorld): EraseVerbs {
+export function eraseVerbs({ engine, lifetime, clock, folder }: StoreHome): EraseVerbs {
   async function otherSources(): Promise<readonly RootSource[]> {
     const { blobSources } = await import('./root-sources.ts');
     return blobSources(engine, clock, folder);
@@ -33,7 +24,7 @@ export function eraseVerbs({ engine, lifetime, clock, folder }: EraseWorld): Era
     async turn(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport> {
       lifetime.assertOpen('contexts.erase');
       const checked = checkErase(options);
-      const { eraseTurn } = await import('../maintain/erase-turn.ts');
+      const { eraseTurn } = await import('../maintain/erase-blobs.ts');
       const others = await otherSources();
       return eraseTurn(engine, toTurnId(turn), { ...checked, atMs: clock(), others });
     },

@@ -1,8 +1,7 @@
 import type { EngineStats, Progress } from '../engine/engine.ts';
 import type { BackupReport } from '../engine/upkeep.ts';
-import type { GcOptions, GcReport } from '../maintain/gc-report.ts';
-import type { RetainReport } from '../maintain/retain-contexts.ts';
-import type { RetentionPolicy } from '../maintain/retention.ts';
+import type { GcOptions, GcReport } from '../maintain/collect-garbage.ts';
+import type { RetainReport, RetentionPolicy } from '../maintain/retain-contexts.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 
 export interface Stats extends EngineStats {

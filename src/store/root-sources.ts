@@ -5,9 +5,9 @@ import { pinRoots } from '../context/pins/pin-list.ts';
 import type { Engine } from '../engine/engine.ts';
 import { plainFilesIo } from '../engine/files/disk/plain-files-io.ts';
 import type { RootSource } from '../engine/roots.ts';
-import { workflowRoots } from '../workflow/workflow-roots.ts';
 import { awayRoots } from '../session/keep/away-sessions.ts';
 import { sessionRoots } from '../session/keep/session-roots.ts';
+import { workflowRoots } from '../workflow/workflow-roots.ts';
 import type { Store } from './store.ts';
 
 /** Every part of a store that is not named here is a kind of thread, and must say what it needs. */

@@ -4,8 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import { plainFilesIo } from '../engine/files/disk/plain-files-io.ts';
 import type { Problem } from '../engine/upkeep.ts';
 import { awayView } from '../session/keep/away-sessions.ts';
-import { backUpSessions } from '../session/keep/backup-sessions.ts';
-import type { SessionCopies } from '../session/keep/backup-sessions.ts';
+import { backUpSessions, type SessionCopies } from '../session/keep/backup-sessions.ts';
 import { checkSessions } from '../session/keep/check-sessions.ts';
 import { Registry } from '../session/records/registry.ts';
 

@@ -1,8 +1,9 @@
+import type { Chats } from '../chat/handle/chats.ts';
 import type { Contexts } from '../context/contexts.ts';
-import type { Workflows } from '../workflow/threads/workflows.ts';
+import type { ReadPage } from '../context/turns/loaded-page.ts';
 import type { Queues } from '../queue/events/queue.ts';
 import type { Sessions } from '../session/sessions.ts';
-import type { Chats } from '../chat/handle/chats.ts';
+import type { Workflows } from '../workflow/threads/workflows.ts';
 import type { Blobs } from './blobs.ts';
 import type { Maintain } from './maintain.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
@@ -29,4 +30,13 @@ export interface Store {
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Verbs that need the data at hand, for a store whose engine is in another process. */
+export interface StoreElsewhere {
+  readonly readPage: ReadPage;
+  readonly gc: Maintain['gc'];
+  readonly retain: Maintain['retain'];
+  readonly eraseTurn: Contexts['erase'];
+  readonly eraseBlob: Blobs['erase'];
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toTurnId } from '../base/brand.ts';
-import type { TurnId } from '../base/brand.ts';
+import { toTurnId, type TurnId } from '../base/brand.ts';
 import type { Tips } from '../engine/engine.ts';
 import { WatchPosition } from './watch-position.ts';
 

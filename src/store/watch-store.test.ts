@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { toContextId } from '../base/brand.ts';
-import type { ContextId, TurnId } from '../base/brand.ts';
+import { toContextId, type ContextId, type TurnId } from '../base/brand.ts';
 import { failure } from '../testing/engine-suite/fixture.ts';
 import { ModelEngine } from '../testing/model-engine.ts';
 import type { ModelState } from '../testing/model/model-state.ts';

@@ -1,6 +1,4 @@
-import { Bell } from '../base/bell.ts';
-import { toContextId } from '../base/brand.ts';
-import type { ContextId, TurnId } from '../base/brand.ts';
+import { toContextId, type ContextId, type TurnId } from '../base/brand.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { kindOf } from '../base/text.ts';
@@ -8,20 +6,28 @@ import { StoredPatch } from '../context/patches/patch-verbs.ts';
 import { StoredContext } from '../context/stored-context.ts';
 import { isOpen } from '../context/turns/read-turns.ts';
 import { LazyTurn, viewTurn } from '../context/turn.ts';
+import type { Change } from '../engine/batch.ts';
+import { ChangeBell } from '../engine/change-bell.ts';
 import type { Engine, Tips } from '../engine/engine.ts';
-import type { TurnRow } from '../engine/rows.ts';
+import type { TurnRow, ContextRow } from '../engine/rows.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
-import { PAGE_CONTEXTS, PAGE_RECORDS, planPage, readRecords, readRow } from './watch-page.ts';
-import type { Due, ReadRecords } from './watch-page.ts';
+import {
+  PAGE_CONTEXTS,
+  PAGE_RECORDS,
+  planPage,
+  readRecords,
+  readRow,
+  type Due,
+  type ReadRecords,
+} from './watch-page.ts';
 import { WatchPosition } from './watch-position.ts';
-import { WatchTrail } from './watch-trail.ts';
 
 // A watch reads instead of queueing, as `follow` does. A commit only wakes the reader. The reader then reads the
 // changes since its last look from the store, between two positions, a page at a time. So a slow reader costs a page
 // and a few ids. A reader that comes back after a restart is like a slow one, and both get every turn once. The more
 // changes came meanwhile, the more one read brings: a reader keeps up with any number of writers.
 
-export interface WatchPlan {
+interface WatchPlan {
   readonly context: ContextId | undefined;
   readonly kinds: ReadonlySet<string> | undefined;
   readonly after: string | undefined;
@@ -56,26 +62,18 @@ export async function* watchStore(
   lifetime: Lifetime,
   plan: WatchPlan,
 ): AsyncGenerator<StoreEvent, void, undefined> {
-  const bell = new Bell();
   const trail = new WatchTrail();
-  const ring = (): void => bell.ring();
-  const isOver = (): boolean => lifetime.closed || plan.signal?.aborted === true;
-  // Listening begins before the first look, so nothing falls between the two.
-  const stops = [
-    engine.subscribe(
-      (change) => {
+  using bell = new ChangeBell(
+    { engine, lifetime },
+    {
+      signal: plan.signal,
+      hear(change) {
         trail.note(change);
-        bell.ring();
+        return true;
       },
-      () => {
-        trail.noteMissed();
-        bell.ring();
-      },
-    ),
-    lifetime.onClose(ring),
-    () => plan.signal?.removeEventListener('abort', ring),
-  ];
-  plan.signal?.addEventListener('abort', ring);
+      miss: () => trail.noteMissed(),
+    },
+  );
   try {
     const tips = await engine.tips();
     const { after } = plan;
@@ -83,18 +81,16 @@ export async function* watchStore(
       after === undefined ? new WatchPosition(tips) : WatchPosition.parse(after, tips);
     const watch = { engine, plan, position, trail };
     yield { id: String(position), kind: after === undefined ? 'started' : 'resumed' };
-    while (!isOver()) {
+    while (!bell.isOver) {
       for await (const told of tellNews(watch)) {
-        if (isOver()) return;
+        if (bell.isOver) return;
         if (isAlwaysTold(told) || isWanted(plan, told.kind))
           yield { ...told, id: String(position) };
       }
-      if (!isOver()) await bell.wait();
+      if (!bell.isOver) await bell.wait();
     }
   } catch (error) {
     if (!(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
-  } finally {
-    for (const stop of stops) stop();
   }
 }
 
@@ -254,4 +250,64 @@ async function* tellChanged(
       }
     }
   }
+}
+
+/** Contexts remembered for a busy reader. With more, the reader is told that it missed some. */
+const NOTED_MAX = 10_000;
+
+/** Facts that cannot be read back later: the contexts that were changed or removed since the last look. */
+interface Noted {
+  readonly changed: ReadonlySet<ContextId>;
+  readonly removed: ReadonlySet<ContextId>;
+  /** True when there were too many, or when changes were not heard. */
+  readonly missed: boolean;
+}
+
+class WatchTrail {
+  #changed = new Set<ContextId>();
+  #removed = new Set<ContextId>();
+  #missed = false;
+  /** Contexts reported as created before their change was heard, with the details that were reported. */
+  readonly #ahead: Map<ContextId, string> = new Map();
+
+  note(change: Change): void {
+    for (const { id } of change.contexts) this.#changed.add(id);
+    for (const id of change.removedContexts) {
+      this.#changed.delete(id);
+      this.#removed.add(id);
+    }
+    if (this.#changed.size + this.#removed.size <= NOTED_MAX) return;
+    this.noteMissed();
+  }
+
+  /** Notes a context that was read, and so may be reported, before its change arrives from another server. */
+  noteCreated(row: ContextRow): void {
+    if (this.#ahead.size < NOTED_MAX) this.#ahead.set(row.id, said(row));
+  }
+
+  /** True when a change of this context is the one that was reported with its creation. Asked once for each context. */
+  isTold(id: ContextId, row: ContextRow | undefined): boolean {
+    const told = this.#ahead.get(id);
+    this.#ahead.delete(id);
+    return told !== undefined && row !== undefined && told === said(row);
+  }
+
+  noteMissed(): void {
+    this.#ahead.clear();
+    this.#changed.clear();
+    this.#removed.clear();
+    this.#missed = true;
+  }
+
+  take(): Noted {
+    const noted = { changed: this.#changed, removed: this.#removed, missed: this.#missed };
+    this.#changed = new Set();
+    this.#removed = new Set();
+    this.#missed = false;
+    return noted;
+  }
+}
+
+function said({ meta }: ContextRow): string {
+  return JSON.stringify(meta);
 }

@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { compareBeginnings } from '../../src/maintain/copy/compare-queues.ts';
-import { copyQueues, type QueueCounts } from '../../src/maintain/copy/copy-queues.ts';
-import type { QueueRecords } from '../../src/queue/upkeep/queue-records.ts';
+import {
+  compareBeginnings,
+  copyQueues,
+  type QueueCounts,
+} from '../../src/maintain/copy/copy-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
+import type { QueueRecords } from '../../src/queue/upkeep/queue-records.ts';
 
 /** More than one page of a copy. */
 export const TWO_PAGES = 2101;

@@ -9,7 +9,7 @@ import { StoreFiles } from '../../src/engine/files/disk/store-files.ts';
 import { scanPack } from '../../src/engine/files/packs/pack-file.ts';
 import type { Batch } from '../../src/engine/batch.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import type { GcReport } from '../../src/maintain/gc-report.ts';
+import type { GcReport } from '../../src/maintain/collect-garbage.ts';
 import { collectGarbage } from '../../src/maintain/collect-garbage.ts';
 import { rootSources } from '../../src/store/root-sources.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';

@@ -1,6 +1,6 @@
-import { Bell } from '../../base/bell.ts';
 import { kindOf } from '../../base/text.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
+import { ChangeBell } from '../../engine/change-bell.ts';
 import { blankEvent, isAbout, type Subject } from '../events/blank-line.ts';
 import type { ChatProblem, ChatEvent } from '../events/event.ts';
 import { PAGE_BYTES_MAX, PAGE_EVENTS_MAX, PROBLEMS_LISTED_MAX } from '../events/limits.ts';
@@ -142,32 +142,28 @@ interface FollowPlan {
 
 /** Reads instead of queueing: a commit only rings, so a slow reader costs a number and no events. */
 async function* followChat(
-  { engine, lifetime }: ChatsHome,
+  home: ChatsHome,
   view: ChatView,
   { after, signal, maxPayload }: FollowPlan,
 ): AsyncGenerator<ChatEvent, void, undefined> {
-  const bell = new Bell();
+  const { engine, lifetime } = home;
   const name = eventsLog(view.id);
   let isGone = false;
-  const ring = (): void => bell.ring();
-  const isOver = (): boolean => lifetime.closed || signal?.aborted === true;
-  const stops = [
-    engine.subscribe(({ logs, removedLogs }) => {
+  using bell = new ChangeBell(home, {
+    signal,
+    hear({ logs, removedLogs }) {
       isGone ||= removedLogs.includes(name);
-      if (isGone || logs.some((log) => log.name === name)) bell.ring();
-    }, ring),
-    lifetime.onClose(ring),
-    () => signal?.removeEventListener('abort', ring),
-  ];
-  signal?.addEventListener('abort', ring);
+      return isGone || logs.some((log) => log.name === name);
+    },
+  });
   let seen = after;
   let limit = 1;
   try {
-    while (!isOver()) {
+    while (!bell.isOver) {
       const { events, last, fitting } = await view.run(() => readShown(view, seen, limit));
       limit = Math.min(fitting * 2, FOLLOW_EVENTS);
       for (const event of events) {
-        if (isOver()) return;
+        if (bell.isOver) return;
         const { size = 0 } = refOf(event.payload) ?? {};
         yield size > maxPayload ? event : await loadEvent(engine, event);
         seen = event.seq;
@@ -176,13 +172,11 @@ async function* followChat(
       seen = Math.max(seen, last);
       if (isMore) continue;
       if (isGone || view.isArchived) return;
-      if (!isOver()) await bell.wait();
+      if (!bell.isOver) await bell.wait();
     }
   } catch (error) {
     const hasEnded = isQuipuError(error, 'NOT_FOUND') && isGone;
     if (!hasEnded && !(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
-  } finally {
-    for (const stop of stops) stop();
   }
 }
 

@@ -1,15 +1,14 @@
 import { isAbsolute, resolve } from 'node:path';
 import { QuipuError, invalid } from '../../base/errors.ts';
-import type { GcReport } from '../../maintain/gc-report.ts';
+import { parsePlace } from '../../base/place.ts';
+import type { BackupReport } from '../../engine/upkeep.ts';
+import type { GcReport } from '../../maintain/collect-garbage.ts';
 import type { RetainReport } from '../../maintain/retain-contexts.ts';
 import type { VerifyReport } from '../../maintain/verify-store.ts';
-import { parsePlace } from '../../base/place.ts';
-import type { QuipuVerb } from '../kit/command.ts';
-import { withProgress } from '../kit/command.ts';
+import { withProgress, type QuipuVerb } from '../kit/command.ts';
 import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
 import { toFacts, toSize, toTable, toTime } from '../kit/text.ts';
 import { argument, option } from '../kit/verb.ts';
-import type { BackupReport } from '../../engine/upkeep.ts';
 
 interface GcGiven {
   readonly dryRun?: boolean;

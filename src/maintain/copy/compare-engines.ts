@@ -1,13 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ContextId, toContextId, toTurnId } from '../../base/brand.ts';
+import { toContextId, toTurnId, type ContextId } from '../../base/brand.ts';
 import { hexOf } from '../../base/hash.ts';
 import type { PatchEntry, TurnEntry } from '../../engine/adoption.ts';
 import type { ContextRow } from '../../engine/rows.ts';
 import { docsOf, logsOf } from './copy-names.ts';
-import { type Extent, differs } from './differs.ts';
-import { mapFew } from './map-few.ts';
-import type { Pair } from './pair.ts';
-import { storedBlobs } from './stored-blobs.ts';
+import { differs, mapFew, storedBlobs, type Extent, type Pair } from './pair.ts';
 
 const PAGE = 1024;
 const LINES = 1024;

@@ -3,9 +3,7 @@ import { QuipuError } from '../../base/errors.ts';
 import type { Sha256Name } from '../../engine/adoption.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { mapFew } from './map-few.ts';
-import type { Pair } from './pair.ts';
-import { storedBlobs } from './stored-blobs.ts';
+import { mapFew, storedBlobs, type Pair } from './pair.ts';
 
 /** A blob of this size or more is streamed, however large it is. */
 const LARGE_BYTES = 256 * 1024;

@@ -1,11 +1,9 @@
-import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
-import type { ContextId } from '../../base/brand.ts';
+import { toContextId, toHash, toTurnId, type ContextId } from '../../base/brand.ts';
 import { isQuipuError, QuipuError } from '../../base/errors.ts';
 import type { AdoptedContext, Adoption, TurnEntry } from '../../engine/adoption.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { copyMissing } from './copy-blobs.ts';
-import { mapFew } from './map-few.ts';
-import type { Pair } from './pair.ts';
+import { mapFew, type Pair } from './pair.ts';
 
 /** Records in one commit. Where turns are gone each commit says again which, so the number should not be small. */
 const TURNS = 4096;

@@ -7,8 +7,8 @@ import type { PageRequest } from '../../context/turns/loaded-page.ts';
 import type { Batch } from '../../engine/batch.ts';
 import type { BlobSource, ContextQuery, Wanted } from '../../engine/engine.ts';
 import type { LineErasure } from '../../engine/upkeep.ts';
-import type { GcOptions } from '../../maintain/gc-report.ts';
-import type { RetentionPolicy } from '../../maintain/retention.ts';
+import type { GcOptions } from '../../maintain/collect-garbage.ts';
+import type { RetentionPolicy } from '../../maintain/retain-contexts.ts';
 import type {
   NewEvent,
   NewSubscription,
@@ -16,8 +16,7 @@ import type {
   PopOptions,
 } from '../../queue/events/queue.ts';
 import type { BlobEraseOptions } from '../../store/blobs.ts';
-import { rowOf } from '../../wire/calls.ts';
-import type { ArgumentKind, CALLS, CallName } from '../../wire/calls.ts';
+import { rowOf, type ArgumentKind, type CALLS, type CallName } from '../../wire/calls.ts';
 import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../../wire/limits.ts';
 import { RECORDS_MAX, contextId, count, hash, limit, sha256, text, turnId } from './check-args.ts';
 import { batch } from './check-batch.ts';

@@ -1,6 +1,6 @@
-import { Bell } from '../../base/bell.ts';
 import { toHash, type Hash } from '../../base/brand.ts';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { ChangeBell } from '../../engine/change-bell.ts';
 import { indexDoc, noteDoc } from '../home/documents.ts';
 import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
 import { readState } from '../nodes/node-reader.ts';
@@ -26,31 +26,24 @@ export interface LivePlan {
  * again. So a slow reader costs a hash, and a reader that comes back is like one that was slow.
  */
 export async function* liveSteps(
-  { engine, lifetime }: WorkflowsHome,
+  home: WorkflowsHome,
   { id, after, signal }: LivePlan,
 ): AsyncGenerator<Step, void, undefined> {
-  const bell = new Bell();
-  const ring = (): void => bell.ring();
-  const isOver = (): boolean => lifetime.closed || signal?.aborted === true;
+  const { engine, lifetime } = home;
   const names = new Set([noteDoc(id)]);
-  const stops = [
-    engine.subscribe(({ docs, removedDocs }) => {
-      if (docs.some(({ name }) => names.has(name)) || removedDocs.some((name) => names.has(name))) {
-        bell.ring();
-      }
-    }, ring),
-    lifetime.onClose(ring),
-    () => signal?.removeEventListener('abort', ring),
-  ];
-  signal?.addEventListener('abort', ring);
+  using bell = new ChangeBell(home, {
+    signal,
+    hear: ({ docs, removedDocs }) =>
+      docs.some(({ name }) => names.has(name)) || removedDocs.some((name) => names.has(name)),
+  });
   try {
     let thread = await readThread(engine, id);
     names.add(indexDoc(thread.bundle));
     let last = after === undefined ? thread.start : toHash(after, 'after');
-    while (!isOver()) {
+    while (!bell.isOver) {
       thread = await readThread(engine, id);
       for await (const step of stepsBetween(engine, thread, last)) {
-        if (isOver()) return;
+        if (bell.isOver) return;
         last = step.hash;
         yield step;
         if (step.role === END_ROLE) return;
@@ -61,8 +54,6 @@ export async function* liveSteps(
   } catch (error) {
     const gone = isQuipuError(error, 'NOT_FOUND') && error.data.what === 'thread' && names.size > 1;
     if (!gone && !(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
-  } finally {
-    for (const stop of stops) stop();
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseBlobRef } from './blob-ref.ts';
+import { parseBlobRef } from './create-blobs.ts';
 
 const HEX = 'ab'.repeat(32);
 

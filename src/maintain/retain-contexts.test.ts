@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { toContextId } from '../base/brand.ts';
-import { byClaim, planRetention } from './retention.ts';
-import type { Retainable, RetentionPolicy } from './retention.ts';
+import {
+  byClaim,
+  planRetention,
+  type Retainable,
+  type RetentionPolicy,
+} from './retain-contexts.ts';
 
 const DAY = 86_400_000;
 const NOW = 1000 * DAY;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseRefs } from './node-refs.ts';
+import { parseRefs } from './named-blobs.ts';
 
 const HASH = 'ab'.repeat(32);
 
