@@ -56,6 +56,29 @@ export function invalid(what: string, problem: string): QuipuError<'INVALID'> {
   return new QuipuError('INVALID', `${what} ${problem}`, { what });
 }
 
+/** `what` and `id` say what is missing. */
+export function notFound(what: string, id: string, message: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', message, { what, id });
+}
+
+/** Stored data as a whole is not what was written. Damage at a place of its own names the offset, too. */
+export function corrupt(
+  file: string,
+  message: string,
+  options?: ErrorOptions,
+): QuipuError<'CORRUPT'> {
+  return new QuipuError('CORRUPT', message, { file, offset: 0 }, options);
+}
+
+export function tooLarge(
+  what: string,
+  limit: number,
+  size: number,
+  message: string,
+): QuipuError<'TOO_LARGE'> {
+  return new QuipuError('TOO_LARGE', message, { what, limit, size });
+}
+
 export function storeClosed(): QuipuError<'CLOSED'> {
   return new QuipuError('CLOSED', 'the store is closed', { what: 'store' });
 }

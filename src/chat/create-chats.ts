@@ -1,6 +1,7 @@
-import { checkLine, kindOf } from '../base/text.ts';
+import { checkBoolean } from '../base/check-value.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
 import { LruCache } from '../base/lru-cache.ts';
+import { checkLine } from '../base/text.ts';
 import { TITLE_CHARS_MAX } from './events/limits.ts';
 import { metaChange, newMeta } from './events/meta.ts';
 import { checkId, eventsLog, metaDoc, segmentsLog, newId } from './events/names.ts';
@@ -119,7 +120,7 @@ export async function createChat({ engine, clock }: ChatsHome, given: NewChat): 
   const { title = '', pinned = false } = given;
   const id = given.id === undefined ? newId(clock()) : checkId(given.id, 'id');
   checkLine(title, 'title', TITLE_CHARS_MAX);
-  if (typeof pinned !== 'boolean') throw invalid('pinned', `is a boolean, got ${kindOf(pinned)}`);
+  checkBoolean(pinned, 'pinned');
   const meta = { ...newMeta(id, title, clock()), pinned };
   try {
     await engine.commit({ docs: [metaChange(meta, 0)] });

@@ -1,5 +1,6 @@
-import { checkString } from '../base/text.ts';
+import { checkWhole } from '../base/check-value.ts';
 import { invalid } from '../base/errors.ts';
+import { checkString } from '../base/text.ts';
 import { exportSession, importSession } from './carry/export-session.ts';
 import { toTarget } from './carry/move-session.ts';
 import { artifactsFolderOf } from './files/session-names.ts';
@@ -93,9 +94,7 @@ async function listSessions(
   limit: number,
   after: string | undefined,
 ): Promise<SessionsPage> {
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIST_MAX) {
-    throw invalid('limit', `is a whole number from 1 to ${LIST_MAX}, got ${String(limit)}`);
-  }
+  checkWhole(limit, 'limit', 1, LIST_MAX);
   if (after !== undefined) checkString(after, 'cursor');
   const { records, cursor } = await home.registry.list(limit, after);
   const items: SessionSummary[] = [];

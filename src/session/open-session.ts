@@ -1,5 +1,5 @@
+import { QuipuError, invalid, notFound } from '../base/errors.ts';
 import { checkString } from '../base/text.ts';
-import { QuipuError, invalid } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Io, IoFile } from '../engine/io.ts';
 import type { ArtifactDraft, Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
@@ -153,7 +153,7 @@ export class OpenSession implements Session {
       const readBlob = this.#reader(options);
       const view = await readLastEntries(log, { readBlob, isEnough, wants }, new ReadNotes());
       if (leaf !== undefined && view.entries.length === 0) {
-        throw new QuipuError('NOT_FOUND', `there is no entry ${leaf}`, { what: 'entry', id: leaf });
+        throw notFound('entry', leaf, `there is no entry ${leaf}`);
       }
       const { cursor: _, ...whole } = view;
       return whole;

@@ -3,15 +3,18 @@ import { QuipuError, invalid } from '../base/errors.ts';
 import { checkString, encodeUtf8 } from '../base/text.ts';
 import type { Io } from '../engine/io.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
-import { forkSession } from './carry/fork-session.ts';
-import type { ForkReport, SessionForkOptions } from './carry/fork-session.ts';
-import { moveSession } from './carry/move-session.ts';
-import type { MoveReport, MoveTarget } from './carry/move-session.ts';
+import { forkSession, type ForkReport, type SessionForkOptions } from './carry/fork-session.ts';
+import { moveSession, type MoveReport, type MoveTarget } from './carry/move-session.ts';
 import { persistSession } from './carry/persist-session.ts';
 import { referencesIn } from './entries/blob-reference.ts';
 import { persistEntry } from './entries/persist-entry.ts';
-import { SESSION_VERSION, newSessionId, toLine } from './entries/session-entry.ts';
-import type { SessionEntry, SessionHeader } from './entries/session-entry.ts';
+import {
+  SESSION_VERSION,
+  newSessionId,
+  toLine,
+  type SessionEntry,
+  type SessionHeader,
+} from './entries/session-entry.ts';
 import { NO_SUMS, coverSeen } from './files/file-sums.ts';
 import { RamIo } from './files/ram-io.ts';
 import { artifactsFolderOf, slugOf, toSessionName } from './files/session-names.ts';
@@ -20,15 +23,12 @@ import { assertOwn } from './keep/find-session.ts';
 import { EntryWriter } from './log/entry-writer.ts';
 import { ReadNotes, readLastEntries } from './log/read-entries.ts';
 import { readHeader, readHeaderOf, withFile } from './log/session-file.ts';
-import { OpenSession } from './open-session.ts';
-import type { SessionKeeper } from './open-session.ts';
-import { currentFile } from './records/registry.ts';
-import type { SessionRecord, SessionsHome } from './records/registry.ts';
+import { OpenSession, type SessionKeeper } from './open-session.ts';
+import { currentFile, type SessionRecord, type SessionsHome } from './records/registry.ts';
 import { SessionRefs } from './records/session-refs.ts';
 import type { NewSession, Session, SessionOptions } from './sessions.ts';
 import type { LineRange } from './urls/read-range.ts';
-import { resolveUrl } from './urls/resolve-url.ts';
-import type { Resource, UrlSource } from './urls/resolve-url.ts';
+import { resolveUrl, type Resource, type UrlSource } from './urls/resolve-url.ts';
 
 /**
  * The sessions that are open here. Addresses lead to their artifacts, in the order in which the sessions were opened.

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ReadableStream } from 'node:stream/web';
 import { toHash, type Hash } from '../base/brand.ts';
-import { QuipuError, invalid } from '../base/errors.ts';
+import { QuipuError, invalid, notFound } from '../base/errors.ts';
 import { hashBytes, sha256Hex } from '../base/hash.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { toStream } from '../base/to-stream.ts';
@@ -99,7 +99,7 @@ async function* readPieces(
 }
 
 export function noBlob(ref: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
+  return notFound('blob', ref, `there is no blob ${ref}`);
 }
 
 function checkRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ByteRange): void {

@@ -6,9 +6,9 @@ import type { GcOptions, GcReport } from '../maintain/collect-garbage.ts';
 import type { RetainReport, RetentionPolicy } from '../maintain/retain-contexts.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 import type { QueueProblem } from '../queue/upkeep/verify-queues.ts';
-import type { Maintain, Stats } from './maintain.ts';
 import { removeDrafts } from './create-blobs.ts';
 import { queuesFolder, type QueuesPlace, type StoreHome } from './kinds.ts';
+import type { Maintain, Stats } from './maintain.ts';
 
 /** Work that takes a module of its own loads the module when it is asked for: most processes never do. */
 export function createMaintain(home: StoreHome): Maintain {

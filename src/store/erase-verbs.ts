@@ -1,6 +1,7 @@
 import { toTurnId, type TurnId } from '../base/brand.ts';
+import { checkBoolean } from '../base/check-value.ts';
 import { invalid } from '../base/errors.ts';
-import { checkBounded, kindOf } from '../base/text.ts';
+import { checkBounded } from '../base/text.ts';
 import type { Contexts, EraseOptions, TurnEraseReport } from '../context/contexts.ts';
 import { REASON_BYTES_MAX } from '../context/limits.ts';
 import type { RootSource } from '../engine/roots.ts';
@@ -52,8 +53,6 @@ function checkLetGo(letGo: unknown = []): readonly BlobNeed[] {
 
 function checkErase(options: EraseOptions): Required<EraseOptions> {
   const { reason, everywhere = false } = options;
-  if (typeof everywhere !== 'boolean') {
-    throw invalid('everywhere', `is a boolean, got ${kindOf(everywhere)}`);
-  }
+  checkBoolean(everywhere, 'everywhere');
   return { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX), everywhere };
 }

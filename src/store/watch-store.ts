@@ -1,4 +1,5 @@
 import { toContextId, type ContextId, type TurnId } from '../base/brand.ts';
+import { checkSignal } from '../base/check-value.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { kindOf } from '../base/text.ts';
@@ -46,14 +47,11 @@ export function checkWatch(filter: WatchFilter, options: WatchOptions): WatchPla
   if (after !== undefined && typeof after !== 'string') {
     throw invalid('after', `is the id of an event, got ${kindOf(after)}`);
   }
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
-  }
   return {
     context: context === undefined ? undefined : toContextId(context),
     kinds: kinds === undefined ? undefined : new Set<string>(kinds),
     after,
-    signal,
+    signal: checkSignal(signal),
   };
 }
 

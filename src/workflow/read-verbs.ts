@@ -1,6 +1,7 @@
 import { toHash } from '../base/brand.ts';
+import { checkSignal, checkWhole } from '../base/check-value.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
-import { checkSignal, checkWhole, type JsonObject } from './home/check-input.ts';
+import type { JsonObject } from './home/check-input.ts';
 import { infoLog } from './home/documents.ts';
 import { STEPS_DEFAULT, STEPS_MAX } from './home/limits.ts';
 import { toThreadId, type WorkflowsHome } from './home/workflows-home.ts';

@@ -1,6 +1,6 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash } from '../../base/brand.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, notFound } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
@@ -80,7 +80,7 @@ export function toBlob(text: string): BlobPut {
 export async function mustRead(engine: Engine, hash: string): Promise<string> {
   const bytes = await engine.viewBlob(toHash(hash));
   if (bytes !== undefined) return decodeUtf8(bytes);
-  throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+  throw notFound('blob', hash, `there is no blob ${hash}`);
 }
 
 /** Reads lines from `from` on as events. */

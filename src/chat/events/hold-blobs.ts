@@ -1,5 +1,5 @@
 import { toHash, type Hash } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { corrupt } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isObject } from './event.ts';
 import { HELD_FOLDER, newId } from './names.ts';
@@ -39,8 +39,7 @@ export function parseHeld(content: string): Held {
   if (isTime && Array.isArray(hashes)) {
     return { at, hashes: (hashes as string[]).map((hash) => toHash(hash)) };
   }
-  const message = 'a document of held blobs does not say which, or since when';
-  throw new QuipuError('CORRUPT', message, { file: HELD_FOLDER, offset: 0 });
+  throw corrupt(HELD_FOLDER, 'a document of held blobs does not say which, or since when');
 }
 
 export function isHeld({ at }: Held, nowMs: number): boolean {

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
-import { kindOf } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
+import { kindOf } from '../../base/text.ts';
 import { ID_CHARS_MAX } from './limits.ts';
 
 const FOLDER = 'chats/';

@@ -1,6 +1,6 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { kindOf } from '../../base/text.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
+import { kindOf } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from './chat-lines.ts';
 import {

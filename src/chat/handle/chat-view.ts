@@ -1,4 +1,4 @@
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, notFound, type QuipuError } from '../../base/errors.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { Engine } from '../../engine/engine.ts';
 import {
@@ -238,5 +238,5 @@ export class ChatView {
 }
 
 export function noChat(id: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no chat ${id}`, { what: 'chat', id });
+  return notFound('chat', id, `there is no chat ${id}`);
 }

@@ -1,4 +1,4 @@
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError, corrupt } from '../../base/errors.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -162,10 +162,9 @@ export class ChatWriter {
 export function assertWritable(view: ChatView): void {
   const [damage] = view.logDamage;
   if (damage !== undefined) {
-    throw new QuipuError(
-      'CORRUPT',
+    throw corrupt(
+      eventsLog(view.id),
       `nothing can be appended to chat ${view.id}: ${damage.message}; "quipu verify --repair" mends that`,
-      { file: eventsLog(view.id), offset: 0 },
     );
   }
   if (!view.isArchived) return;
@@ -177,8 +176,7 @@ export function assertWritable(view: ChatView): void {
 }
 
 function tooBusy({ id, events }: ChatView): QuipuError<'HEAD_MOVED'> {
-  const message = `chat ${id} was written to by others each time; try again`;
-  return new QuipuError('HEAD_MOVED', message, {
+  return new QuipuError('HEAD_MOVED', `chat ${id} was written to by others each time; try again`, {
     context: id,
     expected: String(events),
     head: String(events),

@@ -1,4 +1,4 @@
-import { invalid } from '../../base/errors.ts';
+import { checkWhole } from '../../base/check-value.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { measureLog } from '../events/chat-lines.ts';
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../events/limits.ts';
@@ -76,9 +76,7 @@ export async function listChats(
   engine: Engine,
   { limit = LIST_LIMIT_DEFAULT, cursor }: { readonly limit?: number; readonly cursor?: string },
 ): Promise<ChatList> {
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
-    throw invalid('limit', `is a whole number from 1 to ${LIST_LIMIT_MAX}, got ${String(limit)}`);
-  }
+  checkWhole(limit, 'limit', 1, LIST_LIMIT_MAX);
   const after = cursor === undefined ? undefined : checkId(cursor, 'cursor');
   const ids = await listChatIds(engine, limit, after);
   const infos = await Promise.all(ids.map((id) => readInfo(engine, id)));

@@ -1,5 +1,6 @@
+import { checkBoolean } from '../../base/check-value.ts';
+import { invalid, notFound } from '../../base/errors.ts';
 import { checkLine, kindOf } from '../../base/text.ts';
-import { invalid, QuipuError } from '../../base/errors.ts';
 import type { BlobSource } from '../../engine/engine.ts';
 import type { ChatEvent } from '../events/event.ts';
 import { holdBlobs } from '../events/hold-blobs.ts';
@@ -50,9 +51,7 @@ export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): Cha
     async update({ title, pinned }): Promise<ChatInfo> {
       assertOpen('chat.update');
       if (title !== undefined) checkLine(title, 'title', TITLE_CHARS_MAX);
-      if (pinned !== undefined && typeof pinned !== 'boolean') {
-        throw invalid('pinned', `is a boolean, got ${kindOf(pinned)}`);
-      }
+      if (pinned !== undefined) checkBoolean(pinned, 'pinned');
       return view.run(async ({ stored, events, bytes }) => {
         const meta = {
           ...stored.meta,
@@ -105,10 +104,7 @@ export function attachVerb({ home, view, writer, assertOpen }: ChatHandle): Pick
         // The blob may have been collected before it was held.
         if (!(await engine.hasBlob(hash))) {
           const id = hash;
-          throw new QuipuError('NOT_FOUND', `blob ${id} was collected meanwhile; attach it again`, {
-            what: 'blob',
-            id,
-          });
+          throw notFound('blob', id, `blob ${id} was collected meanwhile; attach it again`);
         }
         return writer.append([{ type: 'attachment_added', payload }]);
       });

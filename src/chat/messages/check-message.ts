@@ -1,5 +1,5 @@
+import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import { checkLine } from '../../base/text.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
 import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
@@ -60,7 +60,7 @@ export async function assertCanBegin(
 export async function mustFind(view: ChatView, id: string): Promise<MessagePart> {
   const part = await findPart(view, id);
   if (part !== undefined) return part;
-  throw new QuipuError('NOT_FOUND', `the chat has no message ${id}`, { what: 'message', id });
+  throw notFound('message', id, `the chat has no message ${id}`);
 }
 
 export function assertExpected(view: ChatView, expected: number | undefined): void {
@@ -81,9 +81,4 @@ export function only(event: ChatEvent | undefined): ChatEvent {
 /** A branch to read, or `*` for all of them. */
 export function checkBranch(branch: unknown): string {
   return branch === '*' ? branch : checkId(branch, 'branch');
-}
-
-export function checkCount(value: number, what: string, max: number): void {
-  if (Number.isSafeInteger(value) && value >= 0 && value <= max) return;
-  throw invalid(what, `is a whole number from 0 to ${max}, got ${String(value)}`);
 }

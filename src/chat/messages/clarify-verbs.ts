@@ -1,5 +1,5 @@
+import { invalid, tooLarge } from '../../base/errors.ts';
 import { checkBounded, checkLine } from '../../base/text.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
 import { LINE_PAYLOAD_BYTES, REASON_BYTES_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
@@ -74,7 +74,7 @@ function assertFits(type: string, payload: JsonObject): void {
   const size = Buffer.byteLength(JSON.stringify(payload));
   if (size <= LINE_PAYLOAD_BYTES) return;
   const message = `questions and answers take ${size} bytes, and ${LINE_PAYLOAD_BYTES} is the limit`;
-  throw new QuipuError('TOO_LARGE', message, { what: type, limit: LINE_PAYLOAD_BYTES, size });
+  throw tooLarge(type, LINE_PAYLOAD_BYTES, size, message);
 }
 
 function mustBeOpen({ overview }: ChatView, batch: string): OpenClarification {

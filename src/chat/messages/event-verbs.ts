@@ -1,5 +1,5 @@
-import { kindOf } from '../../base/text.ts';
-import { invalid, isQuipuError } from '../../base/errors.ts';
+import { checkSignal, checkWhole } from '../../base/check-value.ts';
+import { isQuipuError } from '../../base/errors.ts';
 import { ChangeBell } from '../../engine/change-bell.ts';
 import { blankEvent, isAbout, type Subject } from '../events/blank-line.ts';
 import type { ChatProblem, ChatEvent } from '../events/event.ts';
@@ -18,7 +18,7 @@ import {
   type Projection,
   type Snapshot,
 } from '../projections/projection.ts';
-import { checkCount } from './check-message.ts';
+import './check-message.ts';
 import { lonelyTouches, loadEvent, findPart } from './find-messages.ts';
 
 type EventVerbs = Pick<Chat, 'status' | 'events' | 'follow' | 'project' | 'problems'>;
@@ -35,8 +35,8 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
 
     async events({ after = 0, limit = PAGE_EVENTS } = {}): Promise<EventPage> {
       assertOpen('chat.events');
-      checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
-      checkCount(limit, 'limit', PAGE_EVENTS_MAX);
+      checkWhole(after, 'after', 0, Number.MAX_SAFE_INTEGER);
+      checkWhole(limit, 'limit', 0, PAGE_EVENTS_MAX);
       return view.run(async () => {
         const lines = await readUpTo(view, after, limit);
         const next = after + lines.length;
@@ -54,12 +54,9 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
     follow(options = {}) {
       assertOpen('chat.follow');
       const { after = 0, signal, maxPayload = Number.MAX_SAFE_INTEGER } = options;
-      checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
-      checkCount(maxPayload, 'maxPayload', Number.MAX_SAFE_INTEGER);
-      if (signal !== undefined && !(signal instanceof AbortSignal)) {
-        throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
-      }
-      return followChat(home, view, { after, signal, maxPayload });
+      checkWhole(after, 'after', 0, Number.MAX_SAFE_INTEGER);
+      checkWhole(maxPayload, 'maxPayload', 0, Number.MAX_SAFE_INTEGER);
+      return followChat(home, view, { after, signal: checkSignal(signal), maxPayload });
     },
 
     async project<S>(projection: Projection<S>, from?: Snapshot): Promise<Projected<S>> {

@@ -1,5 +1,5 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, notFound, type QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { mustRead } from '../events/chat-lines.ts';
 import { isObject, type ChatEvent, type JsonObject, type PayloadRef } from '../events/event.ts';
@@ -129,7 +129,7 @@ function isIn(stretches: readonly Stretch[]): Visible {
 }
 
 export function noBranch(id: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `the chat has no branch ${id}`, { what: 'branch', id });
+  return notFound('branch', id, `the chat has no branch ${id}`);
 }
 
 function sizeOf(text: Text): number {

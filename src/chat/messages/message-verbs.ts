@@ -1,3 +1,4 @@
+import { checkWhole } from '../../base/check-value.ts';
 import { invalid } from '../../base/errors.ts';
 import {
   PAGE_BYTES_MAX,
@@ -12,7 +13,7 @@ import type { ChatHandle } from '../handle/chat-writer.ts';
 import type { Chat, MessagePage, MessageQuery } from '../handle/chats.ts';
 import type { MessagePart } from '../projections/message-part.ts';
 import { toDamaged, type ChatMessage } from '../projections/message.ts';
-import { checkBranch, checkCount } from './check-message.ts';
+import { checkBranch } from './check-message.ts';
 import { findPart, visibleIn, walkBack, loadMessage } from './find-messages.ts';
 
 type MessageVerbs = Pick<Chat, 'message' | 'messages' | 'search'>;
@@ -31,9 +32,9 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
       assertOpen('chat.messages');
       const { branch = MAIN_BRANCH, limit = PAGE_MESSAGES_DEFAULT } = query;
       const { before = Infinity, maxContent = Infinity } = query;
-      checkCount(limit, 'limit', PAGE_MESSAGES_MAX);
-      if (before !== Infinity) checkCount(before, 'before', Number.MAX_SAFE_INTEGER);
-      if (maxContent !== Infinity) checkCount(maxContent, 'maxContent', Number.MAX_SAFE_INTEGER);
+      checkWhole(limit, 'limit', 0, PAGE_MESSAGES_MAX);
+      if (before !== Infinity) checkWhole(before, 'before', 0, Number.MAX_SAFE_INTEGER);
+      if (maxContent !== Infinity) checkWhole(maxContent, 'maxContent', 0, Number.MAX_SAFE_INTEGER);
       return view.run(async () => {
         const isVisible = await visibleIn(view, checkBranch(branch));
         const messages: ChatMessage[] = [];
@@ -57,8 +58,8 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
       const { branch = '*', limit = PAGE_MESSAGES_DEFAULT } = options;
       const { before = Infinity, maxContent = Infinity } = options;
       if (typeof text !== 'string' || text === '') throw invalid('text', 'is a text to look for');
-      checkCount(limit, 'limit', PAGE_MESSAGES_MAX);
-      if (before !== Infinity) checkCount(before, 'before', Number.MAX_SAFE_INTEGER);
+      checkWhole(limit, 'limit', 0, PAGE_MESSAGES_MAX);
+      if (before !== Infinity) checkWhole(before, 'before', 0, Number.MAX_SAFE_INTEGER);
       const wanted = { text, branch: checkBranch(branch), limit, before, maxContent };
       return searchMessages(handle, wanted);
     },

@@ -1,5 +1,5 @@
 import { DeltaWriter } from '../../base/delta-writer.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, tooLarge } from '../../base/errors.ts';
 import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { ChatEvent, JsonObject, NewEvent } from '../events/event.ts';
 import { PAYLOAD_BYTES_MAX, STREAM_GATHER_MS } from '../events/limits.ts';
@@ -117,9 +117,5 @@ function openStream(
 
 function tooLong(): QuipuError<'TOO_LARGE'> {
   const message = `a message takes at most ${PAYLOAD_BYTES_MAX} bytes`;
-  return new QuipuError('TOO_LARGE', message, {
-    what: 'text',
-    limit: PAYLOAD_BYTES_MAX,
-    size: PAYLOAD_BYTES_MAX + 1,
-  });
+  return tooLarge('text', PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, message);
 }

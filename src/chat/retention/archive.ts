@@ -1,5 +1,5 @@
 import { toHash } from '../../base/brand.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, corrupt } from '../../base/errors.ts';
 import type { DocChange, LogChange } from '../../engine/batch.ts';
 import { readPieceList, toBlob, type ArchivePiece, type Line } from '../events/chat-lines.ts';
 import type { Held } from '../events/hold-blobs.ts';
@@ -115,8 +115,5 @@ async function* readPieces(view: ChatView): AsyncGenerator<string[], void, undef
 /** A line that cannot be read cannot be moved, and stays where it is. */
 function mustBeText(line: Line): string {
   if (typeof line === 'string') return line;
-  throw new QuipuError('CORRUPT', `line ${line.seq} cannot be moved: ${line.message}`, {
-    file: 'chats',
-    offset: 0,
-  });
+  throw corrupt('chats', `line ${line.seq} cannot be moved: ${line.message}`);
 }

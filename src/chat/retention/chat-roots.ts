@@ -1,5 +1,5 @@
 import { toHash } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { corrupt } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Root, RootSource } from '../../engine/roots.ts';
 import {
@@ -134,10 +134,7 @@ async function* refsFrom(
       const { seq, message } = damaged.problem;
       const what = `event ${seq} of chat ${id} cannot be read, so what it needs is not known: ${message}`;
       const file = eventsLog(id);
-      throw new QuipuError('CORRUPT', `${what}; restore it, or export the chat and remove it`, {
-        file,
-        offset: 0,
-      });
+      throw corrupt(file, `${what}; restore it, or export the chat and remove it`);
     }
     yield* refsIn(page);
     if (page.length < PAGE) return;

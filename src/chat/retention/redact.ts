@@ -1,6 +1,7 @@
 import { toHash } from '../../base/brand.ts';
-import { checkBounded, kindOf } from '../../base/text.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { checkBoolean } from '../../base/check-value.ts';
+import { invalid, notFound } from '../../base/errors.ts';
+import { checkBounded } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { blankLine, redactionOf, type Subject } from '../events/blank-line.ts';
 import { logLines, readLines } from '../events/chat-lines.ts';
@@ -46,9 +47,8 @@ export function redactVerbs(handle: ChatHandle): Pick<Chat, 'redact' | 'redactBa
   async function redact(subject: Subject, options: RedactOptions): Promise<RedactReport> {
     const { erase = false, everywhere = false } = options;
     const reason = checkBounded(options.reason, 'reason', REASON_BYTES_MAX);
-    for (const [name, value] of Object.entries({ erase, everywhere })) {
-      if (typeof value !== 'boolean') throw invalid(name, `is a boolean, got ${kindOf(value)}`);
-    }
+    checkBoolean(erase, 'erase');
+    checkBoolean(everywhere, 'everywhere');
     await view.run((now) => assertWritable(now));
     if (erase) return eraseSubject(handle, subject, { reason, everywhere });
     const [event] = await handle.writer.decide(async (now) => {
@@ -93,8 +93,7 @@ async function mustKnow(handle: ChatHandle, subject: Subject): Promise<Known> {
   if (isHidden || isRecent || (await findTargets(handle, subject)).segments.size > 0) {
     return { isHidden, isErased: false, attached: [] };
   }
-  const message = `there is no batch of questions ${subject.id}`;
-  throw new QuipuError('NOT_FOUND', message, { what: 'batch', id: subject.id });
+  throw notFound('batch', subject.id, `there is no batch of questions ${subject.id}`);
 }
 
 function assertRoom({ messages, batches }: Hidden): void {

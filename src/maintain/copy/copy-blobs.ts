@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { notFound, type QuipuError } from '../../base/errors.ts';
 import type { Sha256Name } from '../../engine/adoption.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -129,5 +129,5 @@ function* slices<T>(items: readonly T[], size: number = PAGE): Generator<readonl
 
 function lost(hash: Hash): QuipuError<'NOT_FOUND'> {
   const message = `blob ${hash} went away while the store was copied; stop whoever uses it, and try again`;
-  return new QuipuError('NOT_FOUND', message, { what: 'blob', id: hash });
+  return notFound('blob', hash, message);
 }

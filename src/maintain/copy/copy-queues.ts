@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { QuipuError } from '../../base/errors.ts';
+import { corrupt } from '../../base/errors.ts';
 import type { QueueRecords, QueueState, ConsumerRecord } from '../../queue/upkeep/queue-records.ts';
 import { differs, type QueuePair, type Extent } from './pair.ts';
 
@@ -63,10 +63,7 @@ export async function assertSound(records: QueueRecords, whose: string): Promise
   const [damaged] = await records.check();
   if (damaged === undefined) return;
   const { queue, what } = damaged;
-  throw new QuipuError('CORRUPT', `queue ${queue} of ${whose} is damaged: ${what}`, {
-    file: `queues/${queue}`,
-    offset: 0,
-  });
+  throw corrupt(`queues/${queue}`, `queue ${queue} of ${whose} is damaged: ${what}`);
 }
 
 /** Throws unless the target's queues hold only a beginning of the source's, and could hold all of them. */

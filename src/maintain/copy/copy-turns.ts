@@ -1,5 +1,5 @@
 import { toContextId, toHash, toTurnId, type ContextId } from '../../base/brand.ts';
-import { isQuipuError, QuipuError } from '../../base/errors.ts';
+import { isQuipuError, notFound, type QuipuError } from '../../base/errors.ts';
 import type { AdoptedContext, Adoption, TurnEntry } from '../../engine/adoption.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { copyMissing } from './copy-blobs.ts';
@@ -136,8 +136,5 @@ async function adopt(pair: Pair, adoption: Adoption): Promise<void> {
 }
 
 function endedEarly(what: string, id: bigint): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `${what} ${id} is not there any more`, {
-    what,
-    id: String(id),
-  });
+  return notFound(what, String(id), `${what} ${id} is not there any more`);
 }

@@ -1,3 +1,4 @@
+import { checkWhole } from '../../base/check-value.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { parseFilter } from '../filter/parse-filter.ts';
 import {
@@ -131,14 +132,9 @@ export function checkPage({
   limit = LIMIT_DEFAULT,
   maxBytes = PAGE_BYTES_MAX,
 }: Pick<PopOptions, 'limit' | 'maxBytes'>): { limit: number; maxBytes: number } {
-  checkWhole('limit', limit, LIMIT_MAX);
-  checkWhole('maxBytes', maxBytes, PAGE_BYTES_MAX);
+  checkWhole(limit, 'limit', 1, LIMIT_MAX);
+  checkWhole(maxBytes, 'maxBytes', 1, PAGE_BYTES_MAX);
   return { limit, maxBytes };
-}
-
-export function checkWhole(what: string, value: number, max: number): void {
-  if (Number.isSafeInteger(value) && value >= 1 && value <= max) return;
-  throw invalid(what, `is a whole number from 1 to ${max}, got ${String(value)}`);
 }
 
 /** An id past the newest event is no mistake: there is nothing after it yet. */

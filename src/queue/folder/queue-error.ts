@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, corrupt } from '../../base/errors.ts';
 
 /** Turns errors of SQLite and of the file system into errors of the store. `path` is the queue's folder. */
 export function toQueueError(error: unknown, path: string): Error {
@@ -13,11 +13,11 @@ export function toQueueError(error: unknown, path: string): Error {
   }
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') {
     const damaged = `events.db in ${path} is damaged: ${message}`;
-    return new QuipuError('CORRUPT', damaged, { file: 'events.db', offset: 0 }, why);
+    return corrupt('events.db', damaged, why);
   }
   if (code === 'SQLITE_ERROR') {
     const strange = `events.db in ${path} is not a thread's: ${message}`;
-    return new QuipuError('CORRUPT', strange, { file: 'events.db', offset: 0 }, why);
+    return corrupt('events.db', strange, why);
   }
   const missing = code === 'ENOENT' ? 'gone' : undefined;
   switch (troubleOf(code) ?? findTrouble(path) ?? missing) {

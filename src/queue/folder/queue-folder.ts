@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { QuipuError } from '../../base/errors.ts';
+import { notFound, type QuipuError } from '../../base/errors.ts';
 import { toQueueError } from './queue-error.ts';
 
 /** The parts of a queue, and their places. The folder is the queue: nothing about it is anywhere else. */
@@ -48,10 +48,7 @@ export function mustHaveBeenQueue(path: string): QueueFolder {
 }
 
 export function noQueue(path: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `${path} is not a thread directory`, {
-    what: 'thread',
-    id: path,
-  });
+  return notFound('thread', path, `${path} is not a thread directory`);
 }
 
 /** The names of the queues in a folder of queues. */

@@ -1,4 +1,4 @@
-import { QuipuError } from '../../base/errors.ts';
+import { corrupt } from '../../base/errors.ts';
 import type { CheckedEvent } from '../events/check-input.ts';
 import type { Subscription } from '../events/queue.ts';
 import type { Bookmark, Known } from '../events/scan.ts';
@@ -156,10 +156,9 @@ export function compileStored({ consumer_id, filter }: Subscription): CompiledFi
   try {
     return compileText(filter);
   } catch (error) {
-    throw new QuipuError(
-      'CORRUPT',
+    throw corrupt(
+      'events.db',
       `the stored filter of consumer ${consumer_id} cannot be used: ${(error as Error).message}`,
-      { file: 'events.db', offset: 0 },
       { cause: error },
     );
   }

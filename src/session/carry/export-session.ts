@@ -1,7 +1,7 @@
 import { basename, join, resolve } from 'node:path';
-import { checkString } from '../../base/text.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, corrupt } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
+import { checkString } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import { scanReferences } from '../entries/blob-reference.ts';
@@ -102,10 +102,7 @@ async function* exportedBlobs(io: Io, folder: string): AsyncGenerator<Uint8Array
       return all.subarray(0, await file.read(all, 0));
     });
     if (sha256Hex(bytes) !== name) {
-      throw new QuipuError('CORRUPT', `Blob content does not match its hash: ${path}`, {
-        file: path,
-        offset: 0,
-      });
+      throw corrupt(path, `Blob content does not match its hash: ${path}`);
     }
     yield bytes;
   }

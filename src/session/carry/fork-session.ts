@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { QuipuError } from '../../base/errors.ts';
+import { notFound } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
@@ -141,7 +141,7 @@ async function partsToKeep(
     id = line.parentId;
   }
   if (kept.length > 0) return kept.toSorted((a, b) => a.from - b.from);
-  throw new QuipuError('NOT_FOUND', `there is no entry ${at}`, { what: 'entry', id: at });
+  throw notFound('entry', at, `there is no entry ${at}`);
 }
 
 async function carryArtifacts(

@@ -9,8 +9,7 @@ import { carrySums, removeSums } from '../files/file-sums.ts';
 import { artifactsFolderOf, lockOf, tornFileOf } from '../files/session-names.ts';
 import { makeFolders, withFileLock, writeAll, writeWhole } from '../files/write-file.ts';
 import { readHeader, withFile } from '../log/session-file.ts';
-import { childrenOf } from '../records/registry.ts';
-import type { SessionRecord, SessionsHome } from '../records/registry.ts';
+import { childrenOf, type SessionRecord, type SessionsHome } from '../records/registry.ts';
 
 // Moving a session to another folder, which may be on another device.
 //

@@ -1,4 +1,4 @@
-import { QuipuError } from '../../base/errors.ts';
+import { corrupt } from '../../base/errors.ts';
 import type { DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
@@ -90,6 +90,5 @@ function checkRefs(row: Pick<DocRow, 'name' | 'content'>): void {
   const names = Object.entries(parseRefsPage(row)).flat();
   const isPage = names.every((name) => name === null || /^[0-9a-f]{64}$/.test(String(name)));
   if (isPage) return;
-  const message = `the document ${row.name} names something that is no blob`;
-  throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
+  throw corrupt(row.name, `the document ${row.name} names something that is no blob`);
 }

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join, relative } from 'node:path';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, corrupt } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { carryFolder, copyFile, copySums, removeTree } from '../files/carry-folder.ts';
@@ -170,6 +170,6 @@ async function readPlaces(io: Io, folder: string): Promise<Places> {
     return JSON.parse(bytes.toString('utf8')) as Places;
   } catch (error) {
     const message = `${path} is damaged: it does not say which sessions are in the backup`;
-    throw new QuipuError('CORRUPT', message, { file: path, offset: 0 }, { cause: error });
+    throw corrupt(path, message, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 import { resolve, basename, dirname, sep } from 'node:path';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import type { Io } from '../../engine/io.ts';
 import { settleMove, hiddenOf } from '../carry/move-session.ts';
 import { scanReferences } from '../entries/blob-reference.ts';
@@ -27,7 +27,7 @@ function isPath(session: string): boolean {
 async function findById(home: SessionsHome, id: string): Promise<SessionRecord> {
   const record = await home.registry.get(id);
   if (record === undefined) {
-    throw new QuipuError('NOT_FOUND', `there is no session ${id}`, { what: 'session', id });
+    throw notFound('session', id, `there is no session ${id}`);
   }
   return settleMove(home, await assertOwn(home, record));
 }

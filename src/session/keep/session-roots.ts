@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Hash } from '../../base/brand.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, corrupt } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io, IoStat } from '../../engine/io.ts';
 import type { Root, RootSource } from '../../engine/roots.ts';
@@ -90,8 +90,7 @@ function* blobsOf(row: DocRow): Generator<Root> {
   for (const hash of Object.values(parseRefsPage(row))) {
     if (hash === null) continue;
     if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) {
-      const message = `the document ${row.name} names something that is no blob`;
-      throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
+      throw corrupt(row.name, `the document ${row.name} names something that is no blob`);
     }
     yield { blob: hash as Hash, of: sessionOf(row) };
   }

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, invalid, isQuipuError, tooLarge, notFound } from '../../base/errors.ts';
 import { checkString, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { referencesIn } from '../entries/blob-reference.ts';
-import type { BlobToPut } from '../entries/blob-reference.ts';
+import { referencesIn, type BlobToPut } from '../entries/blob-reference.ts';
 import { persistEntry } from '../entries/persist-entry.ts';
-import { isHeader, migrateEntry, toLine } from '../entries/session-entry.ts';
-import type { NewEntry, SessionEntry } from '../entries/session-entry.ts';
+import {
+  isHeader,
+  migrateEntry,
+  toLine,
+  type NewEntry,
+  type SessionEntry,
+} from '../entries/session-entry.ts';
 import { coverFile } from '../files/file-sums.ts';
 import { lockOf, tornFileOf } from '../files/session-names.ts';
 import { toFileError, withFileLock, writeAll } from '../files/write-file.ts';
@@ -196,14 +200,14 @@ export class EntryWriter {
     if (line.length > LINE_BYTES_MAX / 3) {
       const message = `entry has ${line.length} characters when written`;
       const limit = Math.floor(LINE_BYTES_MAX / 3);
-      throw new QuipuError('TOO_LARGE', message, { what: 'entry', limit, size: line.length });
+      throw tooLarge('entry', limit, line.length, message);
     }
     return { id: entry.id, line, blobs };
   }
 }
 
 function noEntry(id: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no entry ${id}`, { what: 'entry', id });
+  return notFound('entry', id, `there is no entry ${id}`);
 }
 
 function toJsonLine(entry: SessionEntry): string {

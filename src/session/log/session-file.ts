@@ -1,4 +1,4 @@
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, corrupt, notFound, type QuipuError } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { isHeader, type SessionHeader } from '../entries/session-entry.ts';
 import { isErrno, toFileError } from '../files/write-file.ts';
@@ -18,10 +18,7 @@ export async function readHeader(file: IoFile, path: string): Promise<HeaderOfFi
     if (isHeader(record)) return { header: withDefaults(record), end: line.end };
     if (line.bytes === undefined || line.bytes.some((byte) => byte > 0x20)) break;
   }
-  throw new QuipuError('CORRUPT', `Session header is missing or corrupt: ${path}`, {
-    file: path,
-    offset: 0,
-  });
+  throw corrupt(path, `Session header is missing or corrupt: ${path}`);
 }
 
 function withDefaults(header: SessionHeader): SessionHeader {
@@ -52,10 +49,7 @@ export async function withFile<T>(
 }
 
 export function noSession(path: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no session at ${path}`, {
-    what: 'session',
-    id: path,
-  });
+  return notFound('session', path, `there is no session at ${path}`);
 }
 
 export async function readHeaderOf(io: Io, path: string): Promise<SessionHeader> {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { QuipuError } from '../../base/errors.ts';
+import { corrupt } from '../../base/errors.ts';
 import type { DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
@@ -138,8 +138,7 @@ export async function currentFile(io: Io, record: SessionRecord): Promise<string
 export function parseRecord(row: Pick<DocRow, 'name' | 'content'>): SessionRecord {
   const { id, file, movingTo, host } = JSON.parse(row.content) as Partial<SessionRecord>;
   if (typeof id !== 'string' || typeof file !== 'string') {
-    const message = `the document ${row.name} does not say where its session is`;
-    throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
+    throw corrupt(row.name, `the document ${row.name} does not say where its session is`);
   }
   return {
     id,

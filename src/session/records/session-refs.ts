@@ -1,4 +1,4 @@
-import { isQuipuError, QuipuError } from '../../base/errors.ts';
+import { isQuipuError, corrupt } from '../../base/errors.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
@@ -237,6 +237,5 @@ export function parseRefsPage(row: Pick<DocRow, 'name' | 'content'>): RefsPage {
   } catch {
     // The error below covers this, as any other content that is not a page.
   }
-  const message = `the document ${row.name} is no list of references`;
-  throw new QuipuError('CORRUPT', message, { file: row.name, offset: 0 });
+  throw corrupt(row.name, `the document ${row.name} is no list of references`);
 }

@@ -1,5 +1,5 @@
-import { checkString } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
+import { checkString } from '../../base/text.ts';
 import { countLineBreaks } from './cut-text.ts';
 import { ColumnCap, OutputWindow } from './output-window.ts';
 import { SanitizeStream, scanBytes, unfinishedBytes } from './sanitize-stream.ts';

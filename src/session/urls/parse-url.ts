@@ -1,5 +1,5 @@
-import { checkString } from '../../base/text.ts';
 import { QuipuError } from '../../base/errors.ts';
+import { checkString } from '../../base/text.ts';
 
 type InternalUrl =
   | { readonly kind: 'artifact'; readonly id: string }

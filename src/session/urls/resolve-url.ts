@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, notFound, tooLarge } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { agentIdOf, artifactIdOf, compareAgentIds } from '../artifacts/artifact-ids.ts';
 import { findChanged, readSums } from '../files/file-sums.ts';
@@ -93,8 +93,7 @@ async function findArtifact(sources: readonly UrlSource[], id: string): Promise<
   const ids = listings.flatMap(({ names }) => names.map(artifactIdOf));
   const known = [...new Set(ids.filter((other) => other !== undefined))];
   const available = known.toSorted((a, b) => Number(a) - Number(b)).join(', ') || 'none';
-  const message = `Artifact ${id} not found. Available: ${available}`;
-  throw new QuipuError('NOT_FOUND', message, { what: 'artifact', id });
+  throw notFound('artifact', id, `Artifact ${id} not found. Available: ${available}`);
 }
 
 async function findAgentOutput(sources: readonly UrlSource[], id: string): Promise<Found> {
@@ -108,14 +107,12 @@ async function findAgentOutput(sources: readonly UrlSource[], id: string): Promi
   const ids = listings.flatMap(({ names }) => names.map(agentIdOf));
   const known = [...new Set(ids.filter((other) => other !== undefined))];
   const available = known.toSorted(compareAgentIds).join(', ') || 'none';
-  const message = `Not found: ${id}\nAvailable: ${available}`;
-  throw new QuipuError('NOT_FOUND', message, { what: 'agent output', id });
+  throw notFound('agent output', id, `Not found: ${id}\nAvailable: ${available}`);
 }
 
 async function listSources(sources: readonly UrlSource[], what: string): Promise<Listing[]> {
   if (sources.length === 0) {
-    const message = `No session - ${what} unavailable`;
-    throw new QuipuError('NOT_FOUND', message, { what: 'session', id: '' });
+    throw notFound('session', '', `No session - ${what} unavailable`);
   }
   const listings: Listing[] = [];
   for (const source of sources) {
@@ -127,8 +124,7 @@ async function listSources(sources: readonly UrlSource[], what: string): Promise
     }
   }
   if (listings.length > 0) return listings;
-  const message = 'No artifacts directory found';
-  throw new QuipuError('NOT_FOUND', message, { what: 'folder', id: sources[0]?.folder ?? '' });
+  throw notFound('folder', sources[0]?.folder ?? '', 'No artifacts directory found');
 }
 
 async function readText(
@@ -145,7 +141,7 @@ async function readText(
     }
     if (size > RESOLVE_BYTES_MAX) {
       const message = `${name} is ${size} bytes; full resolution is limited to ${RESOLVE_BYTES_MAX} bytes. Read it in parts with offset and limit.`;
-      throw new QuipuError('TOO_LARGE', message, { what: name, limit: RESOLVE_BYTES_MAX, size });
+      throw tooLarge(name, RESOLVE_BYTES_MAX, size, message);
     }
     const content = (await readWhole(file, size)).toString('utf8');
     return { content, size, notes: await changesOf(io, path, file) };

@@ -1,7 +1,7 @@
 import { toHash, type Hash } from '../../base/brand.ts';
-import { encodeUtf8, kindOf } from '../../base/text.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
+import { encodeUtf8, kindOf } from '../../base/text.ts';
 import { checkName } from '../home/documents.ts';
 import { BUNDLE_BYTES_MAX } from '../home/limits.ts';
 import type { WorkflowsHome } from '../home/workflows-home.ts';
@@ -109,8 +109,7 @@ function rollbackTarget({ name, hash: now, versions }: RegisteredBundle, asked?:
   if (asked !== undefined) {
     const hash = toHash(asked, 'bundle');
     if (versions.some((version) => version.hash === hash)) return hash;
-    const message = `${name} never stood for bundle ${hash}`;
-    throw new QuipuError('NOT_FOUND', message, { what: 'bundle', id: hash });
+    throw notFound('bundle', hash, `${name} never stood for bundle ${hash}`);
   }
   const before = versions.findLast((version) => version.hash !== now);
   if (before !== undefined) return before.hash;

@@ -1,6 +1,6 @@
 import type { Hash } from '../../base/brand.ts';
+import { isQuipuError, notFound } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { REGISTRY_DOC, checkName, isHash, parseObject, unreadable } from '../home/documents.ts';
@@ -99,7 +99,7 @@ export function mustFind(registry: Registry, name: string): RegisteredBundle {
   const registered = registry.get(name);
   if (registered !== undefined) return toBundle(registered);
   const message = `there is no workflow ${name}; register one with "quipu workflow add"`;
-  throw new QuipuError('NOT_FOUND', message, { what: 'workflow', id: name });
+  throw notFound('workflow', name, message);
 }
 
 export function toBundle(registered: Registered): RegisteredBundle {
@@ -139,10 +139,10 @@ export async function readBundleSource(engine: Engine, hash: Hash): Promise<Uint
   const versions = [...registry.values()].flatMap((registered) => registered.versions);
   if (!versions.some((version) => version.hash === hash)) {
     const message = `no workflow is registered with the bundle ${hash}, so it is not run; if you trust it, register it with "quipu workflow add"`;
-    throw new QuipuError('NOT_FOUND', message, { what: 'bundle', id: hash });
+    throw notFound('bundle', hash, message);
   }
   const bytes = await engine.getBlob(hash);
   if (bytes !== undefined) return bytes;
   const message = `there is no bundle ${hash}: it was erased; register it again with "quipu workflow add"`;
-  throw new QuipuError('NOT_FOUND', message, { what: 'bundle', id: hash });
+  throw notFound('bundle', hash, message);
 }

@@ -1,6 +1,6 @@
-import { kindOf } from '../../base/text.ts';
+import { checkWhole } from '../../base/check-value.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
-import { checkWhole } from '../home/check-input.ts';
+import { kindOf } from '../../base/text.ts';
 import { checkName, checkRole } from '../home/documents.ts';
 import { ROUNDS_MAX } from '../home/limits.ts';
 import { END_ROLE } from '../nodes/nodes.ts';

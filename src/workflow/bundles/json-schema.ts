@@ -1,5 +1,5 @@
-import { kindOf } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
+import { kindOf } from '../../base/text.ts';
 
 /** The part of JSON Schema that describes `meta`. `ref: true` marks texts that name artifacts. */
 export interface JsonSchema {

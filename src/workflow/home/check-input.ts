@@ -1,8 +1,8 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash, type Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
+import { invalid, tooLarge, notFound } from '../../base/errors.ts';
 import { assertWellFormed, kindOf } from '../../base/text.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { CONTENT_REFS_MAX, META_BYTES_MAX } from './limits.ts';
 
@@ -10,8 +10,7 @@ export function checkText(text: unknown, what: string, maxBytes: number): string
   if (typeof text !== 'string') throw invalid(what, `is a string, got ${kindOf(text)}`);
   const size = Buffer.byteLength(text);
   if (size > maxBytes) {
-    const message = `${what} takes ${size} bytes, the most is ${maxBytes}`;
-    throw new QuipuError('TOO_LARGE', message, { what, limit: maxBytes, size });
+    throw tooLarge(what, maxBytes, size, `${what} takes ${size} bytes, the most is ${maxBytes}`);
   }
   assertWellFormed(text, what);
   return text;
@@ -26,18 +25,6 @@ export function checkMeta(meta: unknown): JsonObject {
   return parseBoundedJson(text) as JsonObject;
 }
 
-export function checkWhole(value: unknown, what: string, min: number, max: number): number {
-  if (Number.isSafeInteger(value)) {
-    if ((value as number) >= min && (value as number) <= max) return value as number;
-  }
-  throw invalid(what, `is a whole number from ${min} to ${max}, got ${String(value)}`);
-}
-
-export function checkSignal(signal: unknown): AbortSignal | undefined {
-  if (signal === undefined || signal instanceof AbortSignal) return signal;
-  throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
-}
-
 /** Checks that every artifact is stored: an edge of the graph never dangles. */
 export async function checkRefs(engine: Engine, refs: unknown): Promise<readonly Hash[]> {
   if (refs === undefined) return [];
@@ -49,8 +36,7 @@ export async function checkRefs(engine: Engine, refs: unknown): Promise<readonly
   const there = await Promise.all(hashes.map((hash) => engine.hasBlob(hash)));
   const missing = hashes[there.indexOf(false)];
   if (missing === undefined) return hashes;
-  const message = `there is no blob ${missing}, which refs names`;
-  throw new QuipuError('NOT_FOUND', message, { what: 'blob', id: missing });
+  throw notFound('blob', missing, `there is no blob ${missing}, which refs names`);
 }
 
 export interface JsonObject {

@@ -1,6 +1,6 @@
 import { toHash, type Hash } from '../../base/brand.ts';
+import { invalid, corrupt, type QuipuError } from '../../base/errors.ts';
 import { checkLine, kindOf } from '../../base/text.ts';
-import { invalid, QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { NAME_CHARS_MAX } from './limits.ts';
 import type { ThreadId } from './workflows-home.ts';
@@ -87,7 +87,7 @@ export function unreadable(name: string, problem: string, cause?: unknown): Quip
   const message =
     `${name} cannot be read: ${problem}. Nothing was changed; put back a copy from a backup, ` +
     'or correct the document by hand';
-  return new QuipuError('CORRUPT', message, { file: name, offset: 0 }, { cause });
+  return corrupt(name, message, { cause });
 }
 
 const NAMES_AT_ONCE = 1000;

@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, notFound } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { damaged, parseNode } from './node-text.ts';
 import type { ContentNode, StartNode, StateNode, WorkflowNode } from './nodes.ts';
@@ -11,10 +11,7 @@ export type BlobReader = Pick<Engine, 'viewBlob'>;
 async function readNode(blobs: BlobReader, hash: Hash): Promise<WorkflowNode> {
   const bytes = await blobs.viewBlob(hash);
   if (bytes !== undefined) return parseNode(hash, bytes);
-  throw new QuipuError('NOT_FOUND', `there is no workflow node ${hash}`, {
-    what: 'node',
-    id: hash,
-  });
+  throw notFound('node', hash, `there is no workflow node ${hash}`);
 }
 
 export async function readStart(blobs: BlobReader, hash: Hash): Promise<StartNode> {
@@ -39,7 +36,7 @@ export async function readContent(blobs: BlobReader, hash: Hash): Promise<Conten
 export async function readText(blobs: BlobReader, hash: Hash, what: string): Promise<string> {
   const bytes = await blobs.viewBlob(hash);
   if (bytes === undefined) {
-    throw new QuipuError('NOT_FOUND', `there is no ${what} ${hash}`, { what, id: hash });
+    throw notFound(what, hash, `there is no ${what} ${hash}`);
   }
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 }
@@ -73,7 +70,7 @@ export async function findReachableHashes(
 async function edgesOf(blobs: BlobReader, hash: Hash): Promise<readonly Hash[]> {
   const bytes = await blobs.viewBlob(hash);
   if (bytes === undefined) {
-    throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+    throw notFound('blob', hash, `there is no blob ${hash}`);
   }
   if (bytes[0] !== '{'.charCodeAt(0)) return [];
   try {

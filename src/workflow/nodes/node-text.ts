@@ -1,9 +1,9 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import type { Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { encodeUtf8, kindOf } from '../../base/text.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { tooLarge, corrupt, type QuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
+import { encodeUtf8, kindOf } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { ANCESTORS_MAX, DEPTH_MAX, ROUNDS_MAX, NODE_BYTES_MAX } from '../home/limits.ts';
 import { isThreadId } from '../home/workflows-home.ts';
@@ -14,14 +14,11 @@ export function encodeNode(node: WorkflowNode): BlobPut {
   const bytes = encodeUtf8(canonicalJson(node));
   if (bytes.length <= NODE_BYTES_MAX) return { hash: hashBytes(bytes), bytes };
   const what = `${node.type} node`;
-  throw new QuipuError(
-    'TOO_LARGE',
+  throw tooLarge(
+    what,
+    NODE_BYTES_MAX,
+    bytes.length,
     `a ${what} has ${bytes.length} bytes, the most is ${NODE_BYTES_MAX}`,
-    {
-      what,
-      limit: NODE_BYTES_MAX,
-      size: bytes.length,
-    },
   );
 }
 
@@ -123,6 +120,5 @@ function checkShape(hash: Hash, what: string, value: unknown, shape: Shape): voi
 }
 
 export function damaged(hash: Hash, problem: string, cause?: unknown): QuipuError<'CORRUPT'> {
-  const message = `workflow node ${hash} is damaged: ${problem}`;
-  return new QuipuError('CORRUPT', message, { file: `blob ${hash}`, offset: 0 }, { cause });
+  return corrupt(`blob ${hash}`, `workflow node ${hash} is damaged: ${problem}`, { cause });
 }

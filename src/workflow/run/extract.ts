@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash, type Hash } from '../../base/brand.ts';
-import { kindOf } from '../../base/text.ts';
 import { isQuipuError } from '../../base/errors.ts';
+import { kindOf } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { RoleDescriptor } from '../bundles/descriptor.ts';

@@ -1,7 +1,8 @@
-import { kindOf } from '../../base/text.ts';
+import { checkSignal, checkWhole } from '../../base/check-value.ts';
 import { invalid } from '../../base/errors.ts';
+import { kindOf } from '../../base/text.ts';
 import { mustGetBundle, readBundleSource } from '../bundles/bundles.ts';
-import { checkSignal, checkText, checkWhole } from '../home/check-input.ts';
+import { checkText } from '../home/check-input.ts';
 import { checkName } from '../home/documents.ts';
 import { PROMPT_BYTES_MAX, ROUNDS_DEFAULT, ROUNDS_MAX } from '../home/limits.ts';
 import { newThreadId, toThreadId, type WorkflowsHome } from '../home/workflows-home.ts';

@@ -1,5 +1,5 @@
 import { toHash, type Hash } from '../../base/brand.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, notFound } from '../../base/errors.ts';
 import { ChangeBell } from '../../engine/change-bell.ts';
 import { indexDoc, noteDoc } from '../home/documents.ts';
 import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
@@ -107,6 +107,5 @@ async function hashesBetween(
     }
   }
   if (last === start) return hashes.toReversed();
-  const message = `thread ${id} has no step ${last} to go on from`;
-  throw new QuipuError('NOT_FOUND', message, { what: 'step', id: last });
+  throw notFound('step', last, `thread ${id} has no step ${last} to go on from`);
 }

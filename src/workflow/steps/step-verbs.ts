@@ -1,10 +1,11 @@
 import { toHash, type Hash } from '../../base/brand.ts';
-import { checkBounded, kindOf } from '../../base/text.ts';
+import { checkWhole } from '../../base/check-value.ts';
 import { invalid } from '../../base/errors.ts';
+import { checkBounded, kindOf } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { mustGetBundle } from '../bundles/bundles.ts';
 import { runCommand } from '../bundles/run-command.ts';
-import { checkMeta, checkRefs, checkText, checkWhole } from '../home/check-input.ts';
+import { checkMeta, checkRefs, checkText } from '../home/check-input.ts';
 import { checkName, checkRole } from '../home/documents.ts';
 import {
   DEPTH_MAX,

@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, notFound, type QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isHash } from '../home/documents.ts';
 import {
@@ -154,6 +154,5 @@ function byRole(role: string): Finder {
 }
 
 function noStep(id: ThreadId, at: string | number): QuipuError<'NOT_FOUND'> {
-  const message = `thread ${id} has no step ${at} to fork from`;
-  return new QuipuError('NOT_FOUND', message, { what: 'step', id: String(at) });
+  return notFound('step', String(at), `thread ${id} has no step ${at} to fork from`);
 }

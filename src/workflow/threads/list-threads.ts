@@ -1,7 +1,7 @@
 import { toHash, type Hash } from '../../base/brand.ts';
+import { checkWhole } from '../../base/check-value.ts';
 import { invalid } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { checkWhole } from '../home/check-input.ts';
 import { eachBundle, eachHistory, noteDoc } from '../home/documents.ts';
 import { LIST_DEFAULT, LIST_MAX } from '../home/limits.ts';
 import { readIndex } from './read-thread.ts';

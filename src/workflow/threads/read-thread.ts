@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { notFound, type QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { indexDoc, noteDoc, unreadable } from '../home/documents.ts';
 import type { ThreadId } from '../home/workflows-home.ts';
@@ -70,5 +70,5 @@ export function toThread(id: ThreadId, { note: { value: note }, entry }: Found):
 }
 
 export function noThread(id: ThreadId): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no workflow thread ${id}`, { what: 'thread', id });
+  return notFound('thread', id, `there is no workflow thread ${id}`);
 }

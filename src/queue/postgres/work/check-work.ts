@@ -1,5 +1,6 @@
+import { checkWhole } from '../../../base/check-value.ts';
 import { invalid } from '../../../base/errors.ts';
-import { checkConsumer, checkQueueName, checkWhole } from '../../events/check-input.ts';
+import { checkConsumer, checkQueueName } from '../../events/check-input.ts';
 import type { WorkNote, WorkOptions } from '../../events/queue.ts';
 
 const JOBS_DEFAULT = 4;
@@ -22,8 +23,8 @@ export interface CheckedWork {
 /** Throws INVALID for options that make no sense. */
 export function checkWork(given: WorkOptions): CheckedWork {
   const { once = false, jobs = JOBS_DEFAULT, leaseMs = LEASE_MS_DEFAULT, env = {} } = given;
-  checkWhole('jobs', jobs, JOBS_MAX);
-  checkWhole('leaseMs', leaseMs, LEASE_MS_MAX);
+  checkWhole(jobs, 'jobs', 1, JOBS_MAX);
+  checkWhole(leaseMs, 'leaseMs', 1, LEASE_MS_MAX);
   if (leaseMs < LEASE_MS_MIN) throw invalid('leaseMs', `is at least ${LEASE_MS_MIN}`);
   return {
     queues: toSet(given.queues, checkQueueName),

@@ -1,0 +1,21 @@
+import { invalid } from './errors.ts';
+import { kindOf } from './text.ts';
+
+// Checks of arguments that are no texts. Each returns the value, and throws INVALID with the name of the argument.
+
+export function checkWhole(value: unknown, what: string, min: number, max: number): number {
+  if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) {
+    return Number(value);
+  }
+  throw invalid(what, `is a whole number from ${min} to ${max}, got ${String(value)}`);
+}
+
+export function checkBoolean(value: unknown, what: string): boolean {
+  if (typeof value === 'boolean') return value;
+  throw invalid(what, `is a boolean, got ${kindOf(value)}`);
+}
+
+export function checkSignal(signal: unknown): AbortSignal | undefined {
+  if (signal === undefined || signal instanceof AbortSignal) return signal;
+  throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
+}
