@@ -30,7 +30,7 @@ import type { ErasedBlobs } from '../packs/erased-blobs.ts';
 import { ALIASES_FILE } from '../packs/pack-file.ts';
 import { PATCHES_FILE } from '../patches/patch-table.ts';
 import type { Tails } from '../truth/state.ts';
-import { COLLECTED_FILE, TURNS_FILE, TYPES_FILE } from '../turns/turn-table.ts';
+import { COLLECTED_FILE, TURNS_FILE, TYPES_FILE, toTurnFields } from '../turns/turn-table.ts';
 
 /** The stored state that a group may add to. */
 interface Kept {
@@ -110,25 +110,9 @@ function encodeTurns(draft: Draft): JournalWrite[] {
   return encodeRuns(draft.turns.entries(), {
     path: TURNS_FILE,
     recordBytes: TURN_RECORD_BYTES,
-    encode: ({ row, jump, sideJump, idempotency }, into, at) => {
-      const { tag: typeTag } = draft.view.tagOf(row);
-      // Fields are copied one by one: spreading the row took 10 µs, twice the time of encoding it.
-      const record = {
-        id: row.id,
-        parent: row.parent,
-        depth: row.depth,
-        encoding: row.encoding,
-        typeTag,
-        payload: row.payload,
-        flags: row.flags,
-        size: row.size,
-        createdAt: row.createdAt,
-        context: row.context,
-        jump,
-        sideJump,
-        idempotency,
-      };
-      encodeTurnRecord(record, into, at);
+    encode: (turn, into, at) => {
+      const { tag } = draft.view.tagOf(turn.row);
+      encodeTurnRecord(toTurnFields(turn, tag), into, at);
     },
   });
 }
