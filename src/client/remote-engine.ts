@@ -27,9 +27,8 @@ import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../wire/limits.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { getWhole, readPieces } from './read-remote-blob.ts';
 import type { BlobPiece } from './read-remote-blob.ts';
-import { remoteUpkeep } from './remote-upkeep.ts';
 import { Requests } from './requests.ts';
-import { SentMethods } from './send-calls.ts';
+import { SentMethods, remoteUpkeep } from './send-calls.ts';
 import type { Transport } from './transport.ts';
 
 /** The number of records that one call may ask for. Longer lists are put together from several calls. */

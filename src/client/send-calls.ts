@@ -1,11 +1,13 @@
+import { QuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Progress } from '../engine/progress.ts';
+import type { CheckReport, Upkeep } from '../engine/upkeep.ts';
 import { ENGINE_METHODS, rowOf } from '../wire/calls.ts';
 import type { CallName, EngineMethod } from '../wire/calls.ts';
 import type { Requests } from './requests.ts';
 
 /** A function that sends its arguments as a call. Work takes a function for its progress after them. */
-export function sends<Method>(requests: Requests, call: CallName): Method {
+function sends<Method>(requests: Requests, call: CallName): Method {
   const { kind, args } = rowOf(call);
   const send = (...given: readonly unknown[]): Promise<unknown> => requests.call(call, given);
   const work = (...given: readonly unknown[]): Promise<unknown> =>
@@ -44,3 +46,43 @@ class Sent {
 export const SentMethods: new (
   requests: Requests,
 ) => Pick<Engine, Exclude<EngineMethod, OwnMethod>> = Sent as never;
+
+/** The maintenance of a store, done where the data is. */
+export function remoteUpkeep(requests: Requests): Upkeep {
+  return {
+    records: {
+      turns: noCopies,
+      patches: noCopies,
+      docs: noCopies,
+      sha256Names: refuseCopies,
+      erased: refuseCopies,
+    },
+    adopt: noCopies,
+    startCollection: noCollection,
+    check: async ({ repair, progress }) =>
+      (await requests.runLong('upkeep.check', [repair], progress)) as CheckReport,
+    eraseBlob: sends(requests, 'upkeep.eraseBlob'),
+    eraseLines: sends(requests, 'upkeep.eraseLines'),
+    // `to` is a folder on the server's machine.
+    backup: sends(requests, 'upkeep.backup'),
+  };
+}
+
+async function noCollection(): Promise<never> {
+  throw new QuipuError('UNSUPPORTED', 'a collection runs where the data is; call maintain.gc', {
+    what: 'collection',
+    found: 'a client',
+  });
+}
+
+async function noCopies(): Promise<never> {
+  return refuseCopies();
+}
+
+function refuseCopies(): never {
+  throw new QuipuError(
+    'UNSUPPORTED',
+    'a store is copied where its data is: stop the server, and give "quipu copy" its folder or database',
+    { what: 'copy', found: 'a client' },
+  );
+}

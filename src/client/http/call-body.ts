@@ -4,8 +4,8 @@ import type { ErrorCode, ErrorData } from '../../base/errors.ts';
 import { inOne } from '../../wire/byte-parts.ts';
 import type { CallBody } from '../../wire/call-values.ts';
 
-// The bodies of CALL and STREAM, using only features of a browser. wire/call.ts and wire/stream.ts define their
-// meaning; a test keeps the two in step.
+// The bodies of CALL and STREAM, using only features of a browser. wire/call.ts defines their meaning; a test keeps the
+// two in step.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -20,7 +20,7 @@ import { Inlet } from './inlet.ts';
 import { Outlet } from './outlet.ts';
 import { ReplyQueue, Ticket, failureReply, successReply } from './reply-queue.ts';
 import type { ReadyReply } from './reply-queue.ts';
-import { Jobs } from './request-order.ts';
+import { Jobs } from './jobs.ts';
 import { planRequest } from './request-table.ts';
 
 // One client from its first byte to its last. Frames come in through the inlet and become jobs, which begin in a

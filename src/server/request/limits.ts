@@ -8,7 +8,7 @@ export interface BinaryLimits {
   /** Requests of one connection that are read and not answered. At the limit the server stops reading its socket. */
   readonly pipelinedRequests: number;
   readonly pipelinedBytes: number;
-  /** Bytes of requests of all connections that are read and not answered. At the limit large requests are told 429. */
+  /** Bytes of requests and replies that all connections hold together. At the limit large requests are told 429. */
   readonly totalBytes: number;
   /** Bytes that one socket has not taken yet. At the limit the server stops answering its connection. */
   readonly unsentBytes: number;

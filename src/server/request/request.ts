@@ -25,7 +25,7 @@ export interface Reply {
   readonly sent?: () => void;
 }
 
-/** The place of a request among the others of its connection, see `binary/request-order.ts`. */
+/** The place of a request among the others of its connection, see `binary/jobs.ts`. */
 export type Order =
   /** A request that touches nothing that others see. */
   | 'free'

@@ -14,7 +14,7 @@ import { BATCH_ITEMS_MAX } from '../limits.ts';
 import { AppendFlag } from '../message-type.ts';
 
 // Request: u64 context, u64 parent, u32 count, items, u32 key_len, key.
-// Item:    u32 flags (1: an fs root follows), turn (turn-input.ts), [hash of the fs root].
+// Item:    u32 flags (1: an fs root follows), turn (append-turn.ts), [hash of the fs root].
 // Reply:   u64 context, u32 count, count × { u64 turn, u32 depth, hash }.
 const ITEM_BYTES_MIN = 4 + TURN_INPUT_BYTES_MIN;
 const ITEM_HAS_FS_ROOT = 1;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Order } from '../request/request.ts';
-import { Ordered, RequestOrder, WRITES_AT_ONCE } from './request-order.ts';
+import { Ordered, RequestOrder, WRITES_AT_ONCE } from './jobs.ts';
 
 class Noted extends Ordered {
   readonly id: number;

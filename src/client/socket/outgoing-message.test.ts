@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { turnOf } from '../../testing/engine-suite/fixture.ts';
-import { toAppend, toCommitted } from './append-message.ts';
+import { toAppend, toCommitted } from './outgoing-message.ts';
 
 const CONTEXT = toContextId(7);
 
