@@ -114,7 +114,6 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
       if (options[name] === undefined) continue;
       throw new TypeError(`"${name}" is not for a database; leave it out`);
     }
-    const { openDatabase } = await import('./open-database.ts');
     return openDatabase(url, options);
   }
   if (place.kind === 'server') {
@@ -127,6 +126,24 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   }
   if (place.kind === 'unknown') throw unknownScheme(place.scheme);
   return openDirectory(place.path, { ...options, durability, create });
+}
+
+/** Opens a PostgreSQL database as a store. */
+export async function openDatabase(url: string, options: OpenOptions): Promise<Store> {
+  const { create, clock, connections, cacheBytes, maxPayloadBytes } = options;
+  // This module is loaded here, so that opening a folder does not load the client of a database.
+  const { openPostgresEngine } = await import('./engine/postgres/postgres-engine.ts');
+  const engine = await openPostgresEngine(url, {
+    ...(create !== undefined && { create }),
+    ...(clock !== undefined && { clock }),
+    ...(connections !== undefined && { connections }),
+    ...(cacheBytes !== undefined && { cacheBytes }),
+  });
+  return createStore(engine, {
+    queues: { database: engine.database },
+    ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+    ...(clock !== undefined && { clock }),
+  });
 }
 
 async function openDirectory(

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ContextId } from '../../src/base/brand.ts';
-import { openDatabase } from '../../src/open-database.ts';
+import { openDatabase } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
 import { projectPath } from '../support/project.ts';

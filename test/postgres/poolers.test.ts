@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ContextId } from '../../src/base/brand.ts';
-import { openDatabase } from '../../src/open-database.ts';
+import { openDatabase } from '../../src/open-store.ts';
 import { Database } from '../../src/postgres/database.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';

@@ -56,6 +56,12 @@ export interface CommandIo {
   createStore(place?: string): Promise<Store>;
   /** Prints one value on a line of its own, as JSON. */
   printJson(value: unknown): Promise<void>;
+  /** Prints a value: with `--json` as JSON, else as it is shown to people. */
+  print<T>(value: T, show: (value: T) => string): Promise<void>;
+  /** Prints a list: with `--json` one value a line, else a table, and nothing at all for an empty one. */
+  printRows<T>(rows: readonly T[], show: (rows: readonly T[]) => string): Promise<void>;
+  /** Says on standard error with which option a list goes on. Standard output holds the list alone. */
+  noteMore(next: Readonly<Record<string, unknown>>): void;
 }
 
 export interface CommonOptions {
@@ -89,6 +95,8 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
   const { env, cwd, home } = shell;
   const places = { given: options.store, env, cwd, home, exists: existsSync };
   const place = locateStore(places);
+  const json = options.json ?? false;
+  const printJson = (value: unknown): Promise<void> => shell.out(`${JSON.stringify(value)}\n`);
   const token = options.token ?? (env['QUIPU_TOKEN'] || undefined);
   const waitMs = Math.round((options.wait ?? WAIT_SECONDS) * 1000);
   // A folder takes no token, and a server decides for itself whether to create anything.
@@ -104,13 +112,22 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
   };
   return {
     shell,
-    json: options.json ?? false,
+    json,
     place,
     newPlace: locateNewStore(places),
     token,
     openStore: (at = place) => openAt(at, false),
     createStore: (at = place) => openAt(at, true),
-    printJson: (value) => shell.out(`${JSON.stringify(value)}\n`),
+    printJson,
+    print: (value, show) => (json ? printJson(value) : shell.out(show(value))),
+    async printRows(rows, show) {
+      if (json) for (const row of rows) await printJson(row);
+      else if (rows.length > 0) await shell.out(show(rows));
+    },
+    noteMore(next) {
+      const flags = Object.entries(next).map(([name, value]) => `--${name} ${String(value)}`);
+      shell.err(json ? `${JSON.stringify(next)}\n` : `more: ${flags.join(' ')}\n`);
+    },
   };
 }
 

@@ -31,7 +31,7 @@ const put: QuipuVerb = {
     await using store = await io.createStore();
     const source = readInput(shell, path);
     const info = await putWatched(store, source, { ...options, total, shell });
-    await (io.json ? io.printJson(info) : shell.out(`${info.hash}\n`));
+    await io.print(info, () => `${info.hash}\n`);
   },
 };
 

@@ -24,7 +24,7 @@ const add: QuipuVerb = {
     await using store = await io.createStore();
     const options = name === undefined ? {} : { name };
     const bundle = await store.workflows.bundles.add(source, options);
-    await (io.json ? io.printJson(bundle) : shell.out(`${bundle.hash}\n`));
+    await io.print(bundle, () => `${bundle.hash}\n`);
   },
 };
 
@@ -40,10 +40,9 @@ const rollback: QuipuVerb = {
     option('--to <hash>', 'which bundle (default: the one before)'),
   ],
   async run(io, name: string, { to }: { readonly to?: string }) {
-    const { shell } = io;
     await using store = await io.openStore();
     const bundle = await store.workflows.bundles.rollback(name, to);
-    await (io.json ? io.printJson(bundle) : shell.out(`${bundle.hash}\n`));
+    await io.print(bundle, () => `${bundle.hash}\n`);
   },
 };
 

@@ -34,7 +34,7 @@ const fork: QuipuVerb = {
       ...(folder !== undefined && { folder: resolve(shell.cwd, folder) }),
     });
     if (report.warning !== undefined) shell.err(`${report.warning}\n`);
-    await (io.json ? io.printJson(report) : shell.out(`${report.id}\n`));
+    await io.print(report, () => `${report.id}\n`);
   },
 };
 
@@ -60,7 +60,7 @@ const move: QuipuVerb = {
     // If neither is given, the call refuses, as for any other caller.
     const to = folder === undefined ? (about as { cwd: string }) : resolve(shell.cwd, folder);
     const report = await store.sessions.move(toSessionArgument(shell, name), to, about);
-    await (io.json ? io.printJson(report) : shell.out(`${report.to}\n`));
+    await io.print(report, () => `${report.to}\n`);
   },
 };
 
@@ -78,7 +78,7 @@ const exportVerb: QuipuVerb = {
     const to = resolve(shell.cwd, folder);
     const report = await store.sessions.export(toSessionArgument(shell, name), to);
     for (const sha256 of report.missing) shell.err(`blob:sha256:${sha256} is missing\n`);
-    await (io.json ? io.printJson(report) : shell.out(`${report.folder}\n`));
+    await io.print(report, () => `${report.folder}\n`);
   },
 };
 
@@ -96,7 +96,7 @@ const importVerb: QuipuVerb = {
     const place = folder === undefined ? {} : { folder: resolve(shell.cwd, folder) };
     await using session = await store.sessions.import(resolve(shell.cwd, from), place);
     const { id, file } = session;
-    await (io.json ? io.printJson({ id, file }) : shell.out(`${id}\n`));
+    await io.print({ id, file }, () => `${id}\n`);
   },
 };
 
@@ -109,7 +109,7 @@ const recover: QuipuVerb = {
     const { shell } = io;
     await using store = await io.openStore();
     const header = await store.sessions.recoverHeader(resolve(shell.cwd, file));
-    await (io.json ? io.printJson(header) : shell.out(`${header.id}\n`));
+    await io.print(header, () => `${header.id}\n`);
   },
 };
 
@@ -134,7 +134,6 @@ const gc: QuipuVerb = {
     option('--dry-run', 'only say what would go'),
   ],
   async run(io, options: GcGiven) {
-    const { shell } = io;
     const { maxAge, maxSize, forgetMissing = false, drafts = false, dryRun = false } = options;
     await using store = await io.openStore();
     const report = await store.sessions.tidy({
@@ -144,7 +143,7 @@ const gc: QuipuVerb = {
       ...(maxAge !== undefined && { maxAgeMs: maxAge }),
       ...(maxSize !== undefined && { maxBytes: maxSize }),
     });
-    await (io.json ? io.printJson({ ...report, dryRun }) : shell.out(toText(report, dryRun)));
+    await io.print({ ...report, dryRun }, () => toText(report, dryRun));
   },
 };
 
@@ -154,8 +153,8 @@ function toText(report: TidyReport, dryRun: boolean): string {
   const lines = removed.map(({ id, bytes: size }) => `${id}  ${toSize(size)}`);
   const gone = missing.map(({ id, file }) => `${id}  missing: ${file}`);
   const sum = `${sessions} sessions, ${toSize(bytes)}; ${removed.length} ${verb}`;
-  const rest = `${missing.length} missing, ${forgotten} forgotten, ${drafts} drafts`;
-  return `${[...lines, ...gone, `${sum}, ${rest}`].join('\n')}\n`;
+  const others = `${missing.length} missing, ${forgotten} forgotten, ${drafts} drafts`;
+  return `${[...lines, ...gone, `${sum}, ${others}`].join('\n')}\n`;
 }
 
 export const carryVerbs: readonly QuipuVerb[] = [fork, move, exportVerb, importVerb, recover, gc];

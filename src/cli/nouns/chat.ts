@@ -22,10 +22,9 @@ const create: QuipuVerb = {
     option('--pinned', 'no policy takes it away'),
   ],
   async run(io, options: NewChat) {
-    const { shell } = io;
     await using store = await io.createStore();
     const chat = await store.chats.create(options);
-    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
+    await io.print(chat, () => `${chat.id}\n`);
   },
 };
 
@@ -45,14 +44,12 @@ const list: QuipuVerb = {
     option('--cursor <text>', 'go on where the page before ended'),
   ],
   async run(io, { limit, cursor: from }: ListGiven) {
-    const { shell } = io;
     await using store = await io.openStore();
     const page = await store.chats.list({ limit, ...(from !== undefined && { cursor: from }) });
-    if (io.json) for (const chat of page.items) await io.printJson(chat);
-    else if (page.items.length > 0) await shell.out(toChatTable(page.items));
+    await io.printRows(page.items, toChatTable);
     const { cursor } = page;
     if (cursor === undefined) return;
-    shell.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
+    io.noteMore({ cursor });
   },
 };
 
@@ -133,15 +130,14 @@ const search: QuipuVerb = {
     option('--branch <id>', 'only in this branch (default: all)'),
   ],
   async run(io, id: string, text: string, options: SearchGiven) {
-    const { shell } = io;
     await using store = await io.openStore();
     const page = await (await store.chats.open(id)).search(text, options);
     for (const message of page.messages) {
-      await (io.json ? io.printJson(message) : shell.out(showMessage(message)));
+      await io.print(message, showMessage);
     }
     const { before } = page;
     if (before === undefined) return;
-    shell.err(io.json ? `${JSON.stringify({ before })}\n` : `more: --before ${before}\n`);
+    io.noteMore({ before });
   },
 };
 
@@ -215,7 +211,7 @@ const importVerb: QuipuVerb = {
     const bytes = await readWhole(readInput(shell, file), IMPORT_BYTES_MAX);
     await using store = await io.createStore();
     const chat = await store.chats.import(decodeUtf8(bytes), options);
-    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
+    await io.print(chat, () => `${chat.id}\n`);
   },
 };
 
@@ -242,7 +238,7 @@ const follow: QuipuVerb = {
     const chat = await store.chats.open(id);
     let printed = 0;
     for await (const event of chat.follow({ after, signal: shell.catchInterrupt() })) {
-      await (io.json ? io.printJson(event) : shell.out(toLine(event)));
+      await io.print(event, toLine);
       printed += 1;
       if (printed >= count) return;
     }
@@ -273,10 +269,9 @@ const update: QuipuVerb = {
     option('--no-pinned', 'policies count again'),
   ],
   async run(io, id: string, options: UpdateGiven) {
-    const { shell } = io;
     await using store = await io.openStore();
     const chat = await (await store.chats.open(id)).update(options);
-    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
+    await io.print(chat, () => `${chat.id}\n`);
   },
 };
 
@@ -286,10 +281,9 @@ const archive: QuipuVerb = {
   examples: ['quipu chat archive $chat'],
   takes: [argument('<chat>', 'id of the chat')],
   async run(io, id: string) {
-    const { shell } = io;
     await using store = await io.openStore();
     const chat = await (await store.chats.open(id)).archive();
-    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
+    await io.print(chat, () => `${chat.id}\n`);
   },
 };
 
@@ -299,10 +293,9 @@ const unarchive: QuipuVerb = {
   examples: ['quipu chat unarchive $chat'],
   takes: [argument('<chat>', 'id of the chat')],
   async run(io, id: string) {
-    const { shell } = io;
     await using store = await io.openStore();
     const chat = await (await store.chats.open(id)).unarchive();
-    await (io.json ? io.printJson(chat) : shell.out(`${chat.id}\n`));
+    await io.print(chat, () => `${chat.id}\n`);
   },
 };
 

@@ -29,10 +29,9 @@ const create: QuipuVerb = {
   ],
   takes: [...DETAILS_OPTIONS, ...KEY_OPTION],
   async run(io, options: DetailsOptions & KeyFlag) {
-    const { shell } = io;
     await using store = await io.createStore();
     const context = await store.contexts.create({ ...toDetails(options), ...toKey(options) });
-    await (io.json ? io.printJson(context) : shell.out(`${context.id}\n`));
+    await io.print(context, () => `${context.id}\n`);
   },
 };
 
@@ -53,14 +52,12 @@ const list: QuipuVerb = {
     option('--cursor <text>', 'go on where the page before ended'),
   ],
   async run(io, options: ListGiven) {
-    const { shell } = io;
     await using store = await io.openStore();
     const { items, cursor } = await store.contexts.list(toListOptions(options));
-    if (io.json) for (const context of items) await io.printJson(context);
-    else if (items.length > 0) await shell.out(toContextTable(items));
+    await io.printRows(items, toContextTable);
     if (cursor === undefined) return;
     // Standard output holds contexts only, so the cursor for the next page goes to standard error.
-    shell.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
+    io.noteMore({ cursor });
   },
 };
 
@@ -92,10 +89,9 @@ const show: QuipuVerb = {
   examples: ['quipu context show 1', 'quipu context show 1 --json'],
   takes: [argument('<context>', 'context id', parseContextId)],
   async run(io, id: ContextId) {
-    const { shell } = io;
     await using store = await io.openStore();
     const context = await mustGetContext(store, id);
-    await (io.json ? io.printJson(context) : shell.out(toContextFacts(context)));
+    await io.print(context, toContextFacts);
   },
 };
 
@@ -186,10 +182,9 @@ const fork: QuipuVerb = {
     ...KEY_OPTION,
   ],
   async run(io, turn: TurnId, options: DetailsOptions & KeyFlag) {
-    const { shell } = io;
     await using store = await io.openStore();
     const context = await store.contexts.fork(turn, { ...toDetails(options), ...toKey(options) });
-    await (io.json ? io.printJson(context) : shell.out(`${context.id}\n`));
+    await io.print(context, () => `${context.id}\n`);
   },
 };
 
@@ -248,7 +243,7 @@ const follow: QuipuVerb = {
       signal,
     });
     for await (const turn of turns) {
-      await (io.json ? io.printJson(turn) : shell.out(toTurnLine(turn)));
+      await io.print(turn, toTurnLine);
       printed += 1;
       if (printed >= count) return;
     }

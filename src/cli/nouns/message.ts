@@ -74,7 +74,6 @@ const append: QuipuVerb = {
     option('--expected-seq <n>', 'only if this is the last event', parseCount),
   ],
   async run(io, chatId: string, options: AppendGiven) {
-    const { shell } = io;
     const { role, branch, id, expectedSeq } = options;
     const content = await readText(io, options);
     await using store = await io.openStore();
@@ -84,7 +83,7 @@ const append: QuipuVerb = {
       { role, content, ...named },
       expectedSeq === undefined ? {} : { expectedSeq },
     );
-    await (io.json ? io.printJson(message) : shell.out(`${message.id}\n`));
+    await io.print(message, () => `${message.id}\n`);
   },
 };
 
@@ -98,11 +97,10 @@ const edit: QuipuVerb = {
     ...TEXT_OPTIONS,
   ],
   async run(io, id: string, message: string, options: TextOptions) {
-    const { shell } = io;
     const content = await readText(io, options);
     await using store = await io.openStore();
     const event = await (await store.chats.open(id)).edit(message, content);
-    await (io.json ? io.printJson(event) : shell.out(`${event.seq}\n`));
+    await io.print(event, () => `${event.seq}\n`);
   },
 };
 
@@ -119,10 +117,9 @@ const fork: QuipuVerb = {
     option('--branch <id>', 'what to call it (default: a new id)'),
   ],
   async run(io, id: string, message: string, options: { branch?: string }) {
-    const { shell } = io;
     await using store = await io.openStore();
     const branch = await (await store.chats.open(id)).fork(message, options);
-    await (io.json ? io.printJson({ branch }) : shell.out(`${branch}\n`));
+    await io.print({ branch }, () => `${branch}\n`);
   },
 };
 
@@ -195,7 +192,7 @@ const attach: QuipuVerb = {
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
     const attachment = await chat.attach(readInput(shell, file), { ...options, name });
-    await (io.json ? io.printJson(attachment) : shell.out(`${attachment.hash}\n`));
+    await io.print(attachment, () => `${attachment.hash}\n`);
   },
 };
 
@@ -215,13 +212,12 @@ const ask: QuipuVerb = {
     option('--title <text>', 'what they are about'),
   ],
   async run(io, id: string, { questions, title }: AskGiven) {
-    const { shell } = io;
     if (!Array.isArray(questions)) throw invalid('questions', 'is a JSON list');
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
     const named = title === undefined ? {} : { title };
     const batch = await chat.ask(questions as readonly Question[], named);
-    await (io.json ? io.printJson({ batch }) : shell.out(`${batch}\n`));
+    await io.print({ batch }, () => `${batch}\n`);
   },
 };
 
@@ -235,7 +231,6 @@ const answer: QuipuVerb = {
     required('--answers <json>', 'an object from question to answer', parseJson),
   ],
   async run(io, id: string, batch: string, options: { answers: unknown }) {
-    const { shell } = io;
     const { answers } = options;
     if (typeof answers !== 'object' || answers === null || Array.isArray(answers)) {
       throw invalid('answers', 'is a JSON object from question to answer');
@@ -248,7 +243,7 @@ const answer: QuipuVerb = {
       batch,
       given.map(([question_id, value]) => ({ question_id, value })),
     );
-    await (io.json ? io.printJson(event) : shell.out(`${event.seq}\n`));
+    await io.print(event, () => `${event.seq}\n`);
   },
 };
 
@@ -262,10 +257,9 @@ const dismiss: QuipuVerb = {
     option('--reason <text>', 'why'),
   ],
   async run(io, id: string, batch: string, options: { reason?: string }) {
-    const { shell } = io;
     await using store = await io.openStore();
     const event = await (await store.chats.open(id)).dismiss(batch, options.reason);
-    await (io.json ? io.printJson(event) : shell.out(`${event.seq}\n`));
+    await io.print(event, () => `${event.seq}\n`);
   },
 };
 

@@ -29,7 +29,6 @@ const patch: QuipuVerb = {
     ...PAYLOAD_OPTIONS,
   ],
   async run(io, id: TurnId, options: PatchGiven) {
-    const { shell } = io;
     const { payload, encoding } = await readPayload(io, options);
     const { expectSeq: expectedSeq } = options;
     await using store = await io.openStore();
@@ -37,7 +36,7 @@ const patch: QuipuVerb = {
       encoding,
       ...(expectedSeq !== undefined && { expectedSeq }),
     });
-    await (io.json ? io.printJson(patch) : shell.out(`${patch.seq}\n`));
+    await io.print(patch, () => `${patch.seq}\n`);
   },
 };
 
@@ -61,13 +60,12 @@ const tombstone: QuipuVerb = {
     ),
   ],
   async run(io, id: TurnId, options: TombstoneGiven) {
-    const { shell } = io;
     const { reason, expectSeq: expectedSeq } = options;
     await using store = await io.openStore();
     const patch = await store.contexts.tombstone(id, reason, {
       ...(expectedSeq !== undefined && { expectedSeq }),
     });
-    await (io.json ? io.printJson(patch) : shell.out(`${patch.seq}\n`));
+    await io.print(patch, () => `${patch.seq}\n`);
   },
 };
 
@@ -77,19 +75,17 @@ const patches: QuipuVerb = {
   examples: ['quipu context patches 12', 'quipu context patches 12 --json'],
   takes: [argument('<turn>', 'turn id', parseTurnId)],
   async run(io, id: TurnId) {
-    const { shell } = io;
     await using store = await io.openStore();
-    const patches = await store.contexts.patches(id);
-    if (io.json) for (const patch of patches) await io.printJson(patch);
-    if (io.json || patches.length === 0) return;
-    const rows = patches.map((patch) => [
-      String(patch.seq),
-      patch.tombstone ? 'tombstone' : 'patch',
-      toTime(patch.createdAt),
-      String(patch.encoding),
-      toSize(patch.size),
-    ]);
-    await shell.out(toTable(['SEQ', 'WHAT', 'CREATED', 'ENCODING', 'SIZE'], rows, ['SEQ', 'SIZE']));
+    await io.printRows(await store.contexts.patches(id), (patches) => {
+      const rows = patches.map((patch) => [
+        String(patch.seq),
+        patch.tombstone ? 'tombstone' : 'patch',
+        toTime(patch.createdAt),
+        String(patch.encoding),
+        toSize(patch.size),
+      ]);
+      return toTable(['SEQ', 'WHAT', 'CREATED', 'ENCODING', 'SIZE'], rows, ['SEQ', 'SIZE']);
+    });
   },
 };
 
@@ -147,13 +143,12 @@ const pins: QuipuVerb = {
   summary: 'List the pinned turns.',
   examples: ['quipu context pins', 'quipu context pins --json'],
   async run(io) {
-    const { shell } = io;
     await using store = await io.openStore();
     const pins = (await store.contexts.pins()).map((pin) => ({ ...pin, turn: String(pin.turn) }));
-    if (io.json) for (const pin of pins) await io.printJson(pin);
-    if (io.json || pins.length === 0) return;
-    const rows = pins.map(({ turn, reason = '' }) => [turn, reason]);
-    await shell.out(toTable(['TURN', 'REASON'], rows, ['TURN']));
+    await io.printRows(pins, () => {
+      const rows = pins.map(({ turn, reason = '' }) => [turn, reason]);
+      return toTable(['TURN', 'REASON'], rows, ['TURN']);
+    });
   },
 };
 

@@ -17,10 +17,9 @@ const create: QuipuVerb = {
   examples: ['quipu queue create inbox'],
   takes: [argument('<queue>', 'its name')],
   async run(io, name: string) {
-    const { shell } = io;
     await using store = await io.createStore();
     await store.queues.open(name);
-    await (io.json ? io.printJson({ name }) : shell.out(`${name}\n`));
+    await io.print({ name }, () => `${name}\n`);
   },
 };
 
@@ -29,20 +28,15 @@ const list: QuipuVerb = {
   summary: 'List the queues by name.',
   examples: ['quipu queue list'],
   async run(io) {
-    const { shell } = io;
     await using store = await io.openStore();
-    const queues = await store.queues.list();
-    if (io.json) {
-      for (const queue of queues) await io.printJson(queue);
-      return;
-    }
-    if (queues.length === 0) return;
-    const rows = queues.map((queue) => [
-      queue.name,
-      String(queue.event_count),
-      String(queue.subscriptions),
-    ]);
-    await shell.out(toTable(['QUEUE', 'EVENTS', 'CONSUMERS'], rows, ['EVENTS', 'CONSUMERS']));
+    await io.printRows(await store.queues.list(), (queues) => {
+      const rows = queues.map((queue) => [
+        queue.name,
+        String(queue.event_count),
+        String(queue.subscriptions),
+      ]);
+      return toTable(['QUEUE', 'EVENTS', 'CONSUMERS'], rows, ['EVENTS', 'CONSUMERS']);
+    });
   },
 };
 
@@ -163,9 +157,8 @@ const subscribe: QuipuVerb = {
     option('--filter <condition>', 'which events (default: all)'),
   ],
   async run(io, name: string, consumer: string, options: SubscribeGiven) {
-    const { shell } = io;
     const row = await withQueue(io, name, (queue) => queue.subscribe({ consumer, ...options }));
-    await (io.json ? io.printJson(row) : shell.out(`${row.consumer_id}\n`));
+    await io.print(row, () => `${row.consumer_id}\n`);
   },
 };
 
@@ -268,7 +261,7 @@ const work: QuipuVerb = {
     const signal = shell.catchInterrupt();
     await using store = await io.openStore();
     const print = async (note: WorkNote): Promise<void> => {
-      await (io.json ? io.printJson(note) : shell.out(toLine(note)));
+      await io.print(note, toLine);
     };
     let printed: Promise<void> = Promise.resolve();
     await store.queues.work({

@@ -35,7 +35,7 @@ const create: QuipuVerb = {
       ...(title !== undefined && { header: { title } }),
     });
     const { id, file, header } = session;
-    await (io.json ? io.printJson({ id, file, header }) : shell.out(`${id}\n`));
+    await io.print({ id, file, header }, () => `${id}\n`);
   },
 };
 
@@ -62,7 +62,7 @@ const append: QuipuVerb = {
     await using session = await store.sessions.open(toSessionArgument(shell, name));
     for await (const given of entry === undefined ? entriesOf(shell) : [entry]) {
       const { id, parentId } = await session.append(given as NewEntry);
-      await (io.json ? io.printJson({ id, parentId }) : shell.out(`${id}\n`));
+      await io.print({ id, parentId }, () => `${id}\n`);
     }
   },
 };
@@ -110,7 +110,7 @@ const list: QuipuVerb = {
     }
     if (page.cursor === undefined) return;
     const more = page.cursor;
-    shell.err(io.json ? `${JSON.stringify({ cursor: more })}\n` : `more: --cursor ${more}\n`);
+    io.noteMore({ cursor: more });
   },
 };
 
@@ -236,7 +236,7 @@ const artifact: QuipuVerb = {
       ...(limit !== undefined && { limit }),
     });
     for (const note of resource.notes) shell.err(`${note}\n`);
-    await (io.json ? io.printJson(resource) : shell.out(resource.content));
+    await io.print(resource, () => resource.content);
   },
 };
 

@@ -53,10 +53,9 @@ const stats: QuipuVerb = {
   summary: 'Show counts, sizes and how much sharing saves.',
   examples: ['quipu stats', 'quipu stats --json'],
   async run(io) {
-    const { shell } = io;
     await using store = await io.openStore();
     const found = await store.maintain.stats();
-    await (io.json ? io.printJson(found) : shell.out(toStatsFacts(nameOfPlace(io.place), found)));
+    await io.print(found, () => toStatsFacts(nameOfPlace(io.place), found));
   },
 };
 
@@ -107,7 +106,7 @@ const copy: QuipuVerb = {
           throw new Interrupted('stopped; the same command goes on from here');
         }),
     );
-    await (io.json ? io.printJson(report) : shell.out(toCopyFacts(report)));
+    await io.print(report, toCopyFacts);
   },
 };
 
@@ -140,18 +139,16 @@ const doctor: QuipuVerb = {
   exits: '0 nothing failed, 1 something did, and the line says what to do',
   takes: [option('--server <address>', 'look at this server instead of a store')],
   async run(io, { server }: DoctorGiven) {
-    const { shell } = io;
     const place = server ?? io.place;
     const machine = await lookAtMachine(io);
     const broken = machine.some(({ grade }) => grade === 'fail');
-    const rest = broken
+    const ofStore = broken
       ? [warn('store', 'not looked at', 'mend what failed above first')]
       : isAddress(place)
         ? await lookAtServer(io, place)
         : await lookAtFolder(io, place);
-    const findings = [...machine, ...rest];
-    if (io.json) for (const finding of findings) await io.printJson(finding);
-    else await shell.out(toFindingsTable(findings));
+    const findings = [...machine, ...ofStore];
+    await io.printRows(findings, toFindingsTable);
     const failed = findings.filter(({ grade }) => grade === 'fail').length;
     if (failed > 0) throw new Unhealthy(`${failed} ${failed === 1 ? 'check' : 'checks'} failed`);
   },

@@ -12,13 +12,7 @@ import { toReadOptions } from './turn-options.ts';
 
 const PREVIEW_CHARS = 60;
 
-/** Prints a table for people, one JSON object a line for machines. */
-export async function printTurns(io: CommandIo, turns: readonly Turn[]): Promise<void> {
-  if (io.json) {
-    for (const turn of turns) await io.printJson(turn);
-    return;
-  }
-  if (turns.length === 0) return;
+export function toTurnTable(turns: readonly Turn[]): string {
   const headings = ['TURN', 'DEPTH', 'TYPE', 'CREATED', 'SIZE', 'PAYLOAD'];
   const rows = turns.map((turn) => [
     String(turn.id),
@@ -28,7 +22,7 @@ export async function printTurns(io: CommandIo, turns: readonly Turn[]): Promise
     toSize(turn.size),
     toPreview(turn),
   ]);
-  await io.shell.out(toTable(headings, rows, ['TURN', 'DEPTH', 'SIZE']));
+  return toTable(headings, rows, ['TURN', 'DEPTH', 'SIZE']);
 }
 
 /** Shows a turn on one line, for output that goes on while turns arrive. */
@@ -65,7 +59,7 @@ function toPayloadText(turn: Turn): string {
 
 /** Prints the turns of a page, and tells people how to see the page before: `back` and the cursor. */
 export async function printPage(io: CommandIo, page: TurnPage, back: string): Promise<void> {
-  await printTurns(io, page.turns);
+  await io.printRows(page.turns, toTurnTable);
   if (page.cursor === undefined) return;
   const note = io.json
     ? JSON.stringify({ cursor: String(page.cursor) })

@@ -16,7 +16,7 @@ import {
 import type { AppendFlags, PayloadOptions, PlaceFlags } from './turn-options.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { Interrupted, untilAborted } from '../kit/report-error.ts';
-import { mustGetTurn, printPage, printTurns, toPreview } from './turn-output.ts';
+import { mustGetTurn, printPage, toTurnTable, toPreview } from './turn-output.ts';
 import { parseContextId, parseCount, parseTurnId } from '../kit/parse.ts';
 import { toFacts, toSize, toTime } from '../kit/text.ts';
 import { argument, oneOf, option, required } from '../kit/verb.ts';
@@ -42,7 +42,6 @@ const append: QuipuVerb = {
     ...APPEND_OPTIONS,
   ],
   async run(io, id: ContextId, options: AppendGiven) {
-    const { shell } = io;
     const { type, typeVersion: version } = options;
     const given = await readPayload(io, options);
     await using store = await io.openStore();
@@ -51,7 +50,7 @@ const append: QuipuVerb = {
       { type, ...(version !== undefined && { version }), ...given },
       toAppendOptions(options),
     );
-    await (io.json ? io.printJson(turn) : shell.out(`${turn.id}\n`));
+    await io.print(turn, () => `${turn.id}\n`);
   },
 };
 
@@ -76,7 +75,7 @@ const appendBatch: QuipuVerb = {
     await using store = await io.openStore();
     const turns = await store.contexts.appendBatch(id, batch, toAppendOptions(options));
     for (const turn of turns) {
-      await (io.json ? io.printJson(turn) : shell.out(`${turn.id}\n`));
+      await io.print(turn, () => `${turn.id}\n`);
     }
   },
 };
@@ -112,7 +111,7 @@ const stream: QuipuVerb = {
     const source = untilAborted(shell.stdin, signal);
     await feed(open, encoding === 'text' ? checkUtf8(source) : source);
     const turn = signal.aborted ? await open.abort('interrupted') : await open.seal();
-    await (io.json ? io.printJson(turn) : shell.out(`${turn.id}\n`));
+    await io.print(turn, () => `${turn.id}\n`);
     if (signal.aborted) {
       throw new Interrupted(`interrupted; turn ${turn.id} keeps ${turn.size} bytes as aborted`);
     }
@@ -201,12 +200,12 @@ const range: QuipuVerb = {
     argument('<to>', 'the depth to stop before', parseCount),
     ...PAGE_OPTIONS,
   ],
-  async run(io, id: ContextId, ...rest: [number, number, ReadOptions]) {
+  async run(io, id: ContextId, ...given: [number, number, ReadOptions]) {
     const { shell } = io;
-    const [from, to, options] = rest;
+    const [from, to, options] = given;
     await using store = await io.openStore();
     const page = await store.contexts.range(id, from, to, toReadOptions(options));
-    await printTurns(io, page.turns);
+    await io.printRows(page.turns, toTurnTable);
     if (page.nextDepth === undefined) return;
     const { nextDepth } = page;
     shell.err(
@@ -239,7 +238,7 @@ const turn: QuipuVerb = {
     await using store = await io.openStore();
     const turn = await mustGetTurn(store, id, toReadOptions(options));
     if (options.raw === true) await shell.out(turn.bytes ?? '');
-    else await (io.json ? io.printJson(turn) : shell.out(toTurnFacts(turn)));
+    else await io.print(turn, toTurnFacts);
   },
 };
 

@@ -41,7 +41,7 @@ export const gc: QuipuVerb = {
     );
     for (const what of report.unread) shell.err(`${what}\n`);
     if (report.unread.length > 0) shell.err(UNREAD_HINT);
-    await (io.json ? io.printJson(report) : shell.out(toFacts(factsOf(report))));
+    await io.print(report, () => toFacts(factsOf(report)));
   },
 };
 
@@ -75,7 +75,7 @@ export const verify: QuipuVerb = {
     const report = await withProgress(shell, (progress) =>
       store.maintain.verify({ repair, progress }),
     );
-    await (io.json ? io.printJson(report) : shell.out(toText(report)));
+    await io.print(report, toText);
     if (!report.ok) throw notClean(report);
   },
 };
@@ -130,7 +130,7 @@ export const backup: QuipuVerb = {
     const report = await withProgress(shell, (progress) =>
       store.maintain.backup(resolve(shell.cwd, dir), progress),
     );
-    await (io.json ? io.printJson(report) : shell.out(toBackupFacts(report)));
+    await io.print(report, toBackupFacts);
   },
 };
 
@@ -147,7 +147,7 @@ export const restore: QuipuVerb = {
     const report = await withProgress(shell, (progress) =>
       shell.restoreStore(resolve(shell.cwd, from), resolve(shell.cwd, to), progress),
     );
-    await (io.json ? io.printJson(report) : shell.out(toBackupFacts(report)));
+    await io.print(report, toBackupFacts);
   },
 };
 
@@ -175,7 +175,6 @@ export const retain: QuipuVerb = {
     option('--dry-run', 'only say which would go'),
   ],
   async run(io, options: RetainGiven) {
-    const { shell } = io;
     const { maxAge, maxSize, label, keep, dryRun = false } = options;
     await using store = await io.openStore();
     const policy = {
@@ -185,7 +184,7 @@ export const retain: QuipuVerb = {
       ...(keep !== undefined && { keep }),
     };
     const report = await store.maintain.retain(policy, { dryRun });
-    await (io.json ? io.printJson(toJson(report)) : shell.out(retainToText(report)));
+    await io.print(toJson(report), () => retainToText(report));
   },
 };
 

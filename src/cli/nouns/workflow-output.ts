@@ -67,7 +67,7 @@ export function watchRun(
 /** Standard output holds the thread alone. The exit code and a line on standard error tell how the run ended. */
 export async function reportRun(io: CommandIo, result: RunResult): Promise<void> {
   const { threadId, state, returnCode, summary = '' } = result;
-  await (io.json ? io.printJson(result) : io.shell.out(`${threadId}\n`));
+  await io.print(result, () => `${threadId}\n`);
   if (state === 'interrupted') {
     throw new Interrupted(`stopped; go on with: quipu workflow resume ${threadId}`);
   }

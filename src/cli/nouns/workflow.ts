@@ -44,10 +44,9 @@ async function listThreads(io: CommandIo, store: Store, options: ListGiven): Pro
     limit,
     ...(from !== undefined && { cursor: from }),
   });
-  if (io.json) for (const thread of items) await io.printJson(thread);
-  else if (items.length > 0) await io.shell.out(toThreadTable(items));
+  await io.printRows(items, toThreadTable);
   if (cursor === undefined) return;
-  io.shell.err(io.json ? `${JSON.stringify({ cursor })}\n` : `more: --cursor ${cursor}\n`);
+  io.noteMore({ cursor });
 }
 
 async function listBundles(io: CommandIo, store: Store): Promise<void> {
@@ -199,10 +198,9 @@ const fork: QuipuVerb = {
     ),
   ],
   async run(io, id: string, { at }: { readonly at?: string }) {
-    const { shell } = io;
     await using store = await io.openStore();
     const thread = await store.workflows.fork(id, at === undefined ? {} : { at: toPlace(at) });
-    await (io.json ? io.printJson(thread) : shell.out(`${thread.id}\n`));
+    await io.print(thread, () => `${thread.id}\n`);
   },
 };
 
@@ -242,7 +240,7 @@ const compact: QuipuVerb = {
         : { command, signal: shell.catchInterrupt() };
     await using store = await io.openStore();
     const step = await store.workflows.compact(id, summarise);
-    await (io.json ? io.printJson(step) : shell.out(`${step.hash}\n`));
+    await io.print(step, () => `${step.hash}\n`);
   },
 };
 
@@ -257,7 +255,7 @@ const live: QuipuVerb = {
     const signal = shell.catchInterrupt();
     const options = { signal, ...(after !== undefined && { after }) };
     for await (const step of store.workflows.live(id, options)) {
-      await (io.json ? io.printJson(step) : shell.out(toStepLine(step)));
+      await io.print(step, toStepLine);
     }
   },
 };
@@ -295,7 +293,7 @@ const start: QuipuVerb = {
       ...(bundle !== undefined && { bundle: toHash(bundle, 'bundle') }),
       ...(maxRounds !== undefined && { maxRounds }),
     });
-    await (io.json ? io.printJson(thread) : shell.out(`${thread.id}\n`));
+    await io.print(thread, () => `${thread.id}\n`);
   },
 };
 
@@ -337,7 +335,7 @@ const step: QuipuVerb = {
       ...(ref !== undefined && { refs: ref }),
       ...(expectedHead !== undefined && { expectedHead: toHash(expectedHead, 'head') }),
     });
-    await (io.json ? io.printJson(step) : shell.out(`${step.hash}\n`));
+    await io.print(step, () => `${step.hash}\n`);
   },
 };
 
@@ -359,13 +357,12 @@ const end: QuipuVerb = {
     option('--summary <text>', 'how it went'),
   ],
   async run(io, id: string, { code, summary }: EndGiven) {
-    const { shell } = io;
     await using store = await io.openStore();
     const step = await store.workflows.end(id, {
       ...(code !== undefined && { returnCode: code }),
       ...(summary !== undefined && { summary }),
     });
-    await (io.json ? io.printJson(step) : shell.out(`${step.hash}\n`));
+    await io.print(step, () => `${step.hash}\n`);
   },
 };
 

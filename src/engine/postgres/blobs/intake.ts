@@ -129,19 +129,19 @@ export async function takeIn(
   source: AsyncIterable<Uint8Array>,
   wantSha256: boolean,
 ): Promise<TakenIn> {
-  let rest: Buffer = Buffer.alloc(0);
+  let unsent: Buffer = Buffer.alloc(0);
   let upload: Upload | undefined;
   for await (const piece of source) {
-    rest = Buffer.concat([rest, piece]);
-    if (upload === undefined && rest.length < LARGE_BLOB_BYTES) continue;
+    unsent = Buffer.concat([unsent, piece]);
+    if (upload === undefined && unsent.length < LARGE_BLOB_BYTES) continue;
     upload ??= await Upload.start(database, wantSha256);
-    while (rest.length >= PART_BYTES) {
-      await upload.add(rest.subarray(0, PART_BYTES));
-      rest = rest.subarray(PART_BYTES);
+    while (unsent.length >= PART_BYTES) {
+      await upload.add(unsent.subarray(0, PART_BYTES));
+      unsent = unsent.subarray(PART_BYTES);
     }
   }
-  if (upload === undefined) return { kind: 'small', bytes: rest };
-  if (rest.length > 0) await upload.add(rest);
+  if (upload === undefined) return { kind: 'small', bytes: unsent };
+  if (unsent.length > 0) await upload.add(unsent);
   return { kind: 'large', blob: upload.finish() };
 }
 
