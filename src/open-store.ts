@@ -4,8 +4,8 @@ import { parsePlace } from './base/place.ts';
 import { TIMEOUT_MS_DEFAULT } from './client/retry.ts';
 import type { ConnectOptions } from './connect-store.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
-import { openHosted } from './host/hosted-engine.ts';
-import type { Hosted } from './host/hosted-engine.ts';
+import { openHosted } from './host/host.ts';
+import type { Hosted } from './host/host.ts';
 import { createStore } from './store/create-store.ts';
 import type { Store } from './store/store.ts';
 

@@ -2,7 +2,7 @@ import type { RemoteEngine } from '../client/remote-engine.ts';
 import { remoteVerbs } from '../client/remote-verbs.ts';
 import { readPage } from '../context/turns/read-pages.ts';
 import type { StoreElsewhere } from '../store/store.ts';
-import { forwarding } from './forwarding.ts';
+import { forwarding } from './host.ts';
 import type { Host } from './host.ts';
 import type { OwnedStore } from './owned-store.ts';
 
