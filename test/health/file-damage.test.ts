@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TURN_RECORD_BYTES } from '../../src/format/turn-record.ts';
 import type { Store } from '../../src/store/store.ts';
 import { damagesOf, FILE_KINDS, makeScene, meet } from './file-damage.ts';
 import type { FileDamage, Scene, Verdict } from './file-damage.ts';
@@ -62,6 +65,20 @@ describe('a damaged file', { timeout: 120_000 }, () => {
       )),
     ]);
     expect([...kinds].sort()).toEqual(Object.keys(FILE_KINDS).sort());
+  });
+
+  it('does not cost the text of an open turn when the slot of its record is hit', async () => {
+    const [open = ''] = readdirSync(join(killed.folder, 'turns/open'));
+    const slot = Number(open) * TURN_RECORD_BYTES;
+    for (const at of [slot, slot + 40, slot + TURN_RECORD_BYTES - 1]) {
+      const plant = (path: string): void => {
+        const bytes = readFileSync(path);
+        bytes[at] = (bytes[at] ?? 0) ^ 8;
+        writeFileSync(path, bytes);
+      };
+      const damage = { kind: 'turns', file: 'turns/turns.log', what: `byte ${at}`, plant };
+      expect(await meet(killed, damage)).toBe('harmless');
+    }
   });
 
   it('is caught when verify forgets what cannot be read after a repair', async () => {

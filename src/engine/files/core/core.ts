@@ -139,6 +139,11 @@ export class Core implements State {
     return withOpen(head, this.openTurns);
   }
 
+  /** The turn that the stored head of a context calls open. Undefined when the head is damaged. */
+  async openTurnOf(context: number): Promise<TurnId | undefined> {
+    return (await this.heads.stored(context))?.openTurn;
+  }
+
   peekSealedTurn(id: number): StoredTurn | undefined {
     return this.openTurns.has(id) || this.isCollected(id) ? undefined : this.turns.peek(id);
   }

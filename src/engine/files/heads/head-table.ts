@@ -40,9 +40,9 @@ export class HeadTable {
   async get(id: number, seen: (id: number) => SeenContext | undefined): Promise<HeadRecord> {
     const cached = this.#heads.get(id);
     if (cached !== undefined) return cached;
+    const record = await this.stored(id);
     const offset = id * HEAD_RECORD_BYTES;
-    const record = decodeHeadRecord(await this.#files.read(HEADS_FILE, offset, HEAD_RECORD_BYTES));
-    if (record === undefined || record.id !== BigInt(id)) {
+    if (record === undefined) {
       throw corrupt(HEADS_FILE, offset, `the head of context ${id} is damaged`, REPAIR);
     }
     // An intact slot can still be an old one that a disk brought back. Other facts about the context must agree.
@@ -60,6 +60,13 @@ export class HeadTable {
     if (moved !== undefined) return moved;
     this.#heads.set(id, record);
     return record;
+  }
+
+  /** The record in the file, which may be an old one. Undefined when it is damaged. */
+  async stored(id: number): Promise<HeadRecord | undefined> {
+    const offset = id * HEAD_RECORD_BYTES;
+    const record = decodeHeadRecord(await this.#files.read(HEADS_FILE, offset, HEAD_RECORD_BYTES));
+    return record?.id === BigInt(id) ? record : undefined;
   }
 
   put(record: HeadRecord): void {

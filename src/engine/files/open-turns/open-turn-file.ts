@@ -11,7 +11,7 @@ import { corrupt, unlessCorrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { listFolder } from '../disk/folders.ts';
 import type { State, StateWriter } from '../truth/state.ts';
-import { isEmptySlot } from '../turns/turn-table.ts';
+import { readSlot } from '../turns/turn-table.ts';
 
 export const OPEN_FOLDER = 'turns/open';
 
@@ -91,10 +91,17 @@ export async function findAbandoned(core: State): Promise<void> {
   }
 }
 
-/** Only a turn that was begun and has no record is open: a record outweighs a file. */
-export async function mayBeOpen({ files, tails }: State, id: number): Promise<boolean> {
-  if (id >= tails.nextTurn) return false;
-  return isEmptySlot(files, id);
+/**
+ * Only a turn that was begun and has no record is open: a record outweighs a file. A damaged slot is no record. There
+ * the head of the context decides, so that damage to an empty slot does not cost the text of an open turn.
+ */
+export async function mayBeOpen(core: State, id: number): Promise<boolean> {
+  if (id >= core.tails.nextTurn) return false;
+  const slot = await readSlot(core.files, id);
+  if (slot !== 'damaged') return slot === 'empty';
+  const found = await unlessCorrupt(() => readAbandoned(core.files, id));
+  if (found === undefined) return false;
+  return (await core.openTurnOf(Number(found.record.context))) === BigInt(id);
 }
 
 export async function sealAbandoned(writer: StateWriter): Promise<void> {

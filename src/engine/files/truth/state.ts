@@ -1,4 +1,4 @@
-import type { Hash } from '../../../base/brand.ts';
+import type { Hash, TurnId } from '../../../base/brand.ts';
 import type { CollectedMap } from '../../../format/collected-map.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
@@ -34,6 +34,7 @@ export interface State extends CommittedView {
   };
   findTurn(id: number): Promise<StoredTurn | undefined>;
   getPatchesAt(seqs: readonly number[]): Promise<PatchRow[]>;
+  openTurnOf(context: number): Promise<TurnId | undefined>;
   absorbHead(head: HeadRecord): void;
 }
 

@@ -137,10 +137,15 @@ export async function readTurnRecord(
   return Number(turn?.id) === id ? turn : undefined;
 }
 
-/** True for the slot of a turn that is open. */
-export async function isEmptySlot(files: StoreFiles, id: number): Promise<boolean> {
+/** The slot of an open turn is empty. */
+export async function readSlot(
+  files: StoreFiles,
+  id: number,
+): Promise<'empty' | 'damaged' | TurnRecord> {
   const slot = await files.read(TURNS_FILE, id * TURN_RECORD_BYTES, TURN_RECORD_BYTES);
-  return slot.every((byte) => byte === 0);
+  if (slot.every((byte) => byte === 0)) return 'empty';
+  const record = decodeTurnRecord(slot);
+  return Number(record?.id) === id && record !== undefined ? record : 'damaged';
 }
 
 /** Yields every turn below `next`, oldest first. `turn` is missing where the slot is empty or damaged. */
