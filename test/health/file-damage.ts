@@ -57,9 +57,6 @@ const MAY_DIFFER: Readonly<
   heads: (question, right, { ok }) => /turn/.test(question) && /flags:4/.test(right ?? '') && !ok,
   // The context goes on without the turn that is lost, and that is told for good.
   'open turn': (question, _, { ok }) => /context/.test(question) && !ok,
-  // The record of that turn: the context that it was open in is as before it.
-  turns: (question, right, { ok }) =>
-    /context/.test(question) && right?.includes(`updatedAt:${NOW}`) === true && !ok,
 };
 
 export interface Scene extends Disposable {
