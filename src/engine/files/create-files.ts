@@ -1,7 +1,7 @@
 import { OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
 import { STORE_FORMAT, encodeFormatFile } from '../../format/format-file.ts';
 import { FOLDERS, OWN_FILES, headerOf } from './core/truths.ts';
-import { syncFile, syncFolder, writeFully } from './disk/file-handles.ts';
+import { syncFolder, writeNew } from './disk/file-handles.ts';
 import { makeFolder } from './disk/folders.ts';
 import type { StoreFiles } from './disk/store-files.ts';
 import { FORMAT_FILE, ageOf, writeCheckpoint } from './journal/checkpoint-file.ts';
@@ -36,7 +36,11 @@ export async function createFiles(files: StoreFiles, said: NewStore): Promise<vo
   files.format = { format: STORE_FORMAT, createdAt, store };
   for (const folder of FOLDERS) await files.io.mkdir(files.pathOf(folder));
   for (const { name, header } of OWN_FILES) {
-    await writeNew(files, name, header === undefined ? new Uint8Array() : headerOf(header));
+    await writeNew(
+      files.io,
+      files.pathOf(name),
+      header === undefined ? new Uint8Array() : headerOf(header),
+    );
   }
   const journal = { segment: 0, position: 0 } as const;
   const ages = [ageOf(EMPTY, Date.parse(said.createdAt))];
@@ -46,7 +50,7 @@ export async function createFiles(files: StoreFiles, said: NewStore): Promise<vo
   for (const folder of ['', ...FOLDERS]) await syncFolder(files.io, files.pathOf(folder));
 
   const aside = `${FORMAT_FILE}.new`;
-  await writeNew(files, aside, encodeFormatFile(files.format));
+  await writeNew(files.io, files.pathOf(aside), encodeFormatFile(files.format));
   await files.io.rename(files.pathOf(aside), files.pathOf(FORMAT_FILE));
   await syncFolder(files.io, files.pathOf(''));
 }
@@ -62,18 +66,7 @@ export async function makeMissing(files: StoreFiles): Promise<void> {
   }
   for (const { name } of JOURNAL.files) {
     if ((await files.io.stat(files.pathOf(name))) !== undefined) continue;
-    await writeNew(files, name, new Uint8Array());
+    await writeNew(files.io, files.pathOf(name), new Uint8Array());
     await syncFolder(files.io, files.pathOf(JOURNAL_FOLDER));
-  }
-}
-
-async function writeNew(files: StoreFiles, name: string, bytes: Uint8Array): Promise<void> {
-  const file = await files.io.open(files.pathOf(name), 'create');
-  try {
-    await file.truncate(0);
-    if (bytes.length > 0) await writeFully(file, bytes, 0);
-    await syncFile(file);
-  } finally {
-    await file.close();
   }
 }

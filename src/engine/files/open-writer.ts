@@ -5,8 +5,13 @@ import type { IoFile, IoLock } from '../io.ts';
 import { Writer } from './commit/writer.ts';
 import { Core } from './core/core.ts';
 import { IndexKeeper } from './core/index-keeper.ts';
-import { cutToTails, readFramesAfter, replayJournal, startOf } from './core/replay.ts';
-import type { Replayed } from './core/replay.ts';
+import {
+  cutToTails,
+  readFramesAfter,
+  type Replayed,
+  replayJournal,
+  startOf,
+} from './core/replay.ts';
 import { assertKinds, fileLengths, replayWrite } from './core/truths.ts';
 import { makeMissing } from './create-files.ts';
 import { closeAll } from './disk/file-handles.ts';
@@ -14,14 +19,13 @@ import { corrupt, ifRoom, unlessCorrupt } from './disk/io-error.ts';
 import type { StoreFiles } from './disk/store-files.ts';
 import type { ShelfSource } from './index/shelf.ts';
 import {
+  type Checkpoint,
   mustFindCheckpoint,
   readFormat,
   secureCheckpoint,
   writeCheckpoint,
 } from './journal/checkpoint-file.ts';
-import type { Checkpoint } from './journal/checkpoint-file.ts';
-import { Journal, SEGMENTS, leaveMark } from './journal/journal.ts';
-import type { JournalOptions } from './journal/journal.ts';
+import { Journal, type JournalOptions, leaveMark, SEGMENTS } from './journal/journal.ts';
 import { MARK_FILE, secureLastFrame } from './journal/read-journal.ts';
 import { Reserve } from './journal/reserve.ts';
 import { findAbandoned, sealAbandoned } from './open-turns/open-turn-file.ts';

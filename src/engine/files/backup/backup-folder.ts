@@ -8,7 +8,7 @@ import { LOCK_FILE, OWNER_FILE, describeOwner } from '../disk/owner-lock.ts';
 import { StoreFiles } from '../disk/store-files.ts';
 import { INDEX_FILE } from '../index/store-index.ts';
 import { type Checkpoint, FORMAT_FILE, readFormat } from '../journal/checkpoint-file.ts';
-import { PACKS_FOLDER, packFile, packNumber } from '../packs/pack-file.ts';
+import { listPacks, packFile, packSize } from '../packs/pack-file.ts';
 import type { Visible } from '../truth/copy.ts';
 import {
   type BackupNote,
@@ -16,9 +16,9 @@ import {
   NOTE_FILE,
   readNote,
   sameTails,
+  settle,
   writeNote,
 } from './backup-note.ts';
-import { settle } from './settle.ts';
 
 // The folder of a backup, which is checked before anything in it is touched.
 
@@ -77,11 +77,9 @@ export async function makeUnfinished(folder: BackupFolder): Promise<void> {
   const { files, base } = folder;
   const { store, copied, copiedErased } = folder.note;
   const packs = [...(base?.state.packs ?? []), ...copied];
-  const erased = Math.min(
-    base?.state.erased ?? Infinity,
-    copied.length > 0 ? copiedErased : Infinity,
-  );
-  folder.note = { store, copied: packs, copiedErased: Number.isFinite(erased) ? erased : 0 };
+  const followed = copied.length > 0 ? copiedErased : base?.state.erased;
+  const erased = Math.min(base?.state.erased ?? followed ?? 0, followed ?? 0);
+  folder.note = { store, copied: packs, copiedErased: erased };
   await writeNote(files, folder.note);
   await files.io.remove(files.pathOf(FORMAT_FILE));
   await syncFolder(files.io, files.root);
@@ -94,13 +92,11 @@ export async function visibleLengths({ files, base }: BackupFolder): Promise<Vis
   const { tails } = base.checkpoint.body;
   const visible = fileLengths(tails);
   const closed = new Map(base.state.packs.map(({ number, length }) => [number, length]));
-  for (const name of await files.io.list(files.pathOf(PACKS_FOLDER))) {
-    const number = packNumber(`${PACKS_FOLDER}/${name}`);
-    if (number === undefined) continue;
+  for (const number of await listPacks(files)) {
     const open = tails.packs.find((pack) => pack.number === number);
     // Only a folder that was written to has packs that its last backup did not know.
     const foreign = number >= base.state.tails.nextPack && number < tails.nextPack;
-    const size = foreign ? await files.size(packFile(number)) : 0;
+    const size = foreign ? await packSize(files, number) : 0;
     visible.set(packFile(number), open?.length ?? closed.get(number) ?? size);
   }
   return visible;

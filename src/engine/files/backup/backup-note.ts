@@ -1,9 +1,17 @@
+import { cutToTails, replayJournal } from '../core/replay.ts';
+import { fileLengths } from '../core/truths.ts';
+import {
+  type Checkpoint,
+  type CheckpointBody,
+  readCheckpoint,
+  writeCheckpoint,
+} from '../journal/checkpoint-file.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { parseCanonicalLine } from '../../../format/canonical-line.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { syncFile, syncFolder, writeFully } from '../disk/file-handles.ts';
+import { syncFolder, writeNew } from '../disk/file-handles.ts';
 import type { CopiedPack } from '../truth/copy.ts';
 import type { Tails } from '../truth/state.ts';
 
@@ -78,14 +86,7 @@ export async function replaceFile(
   bytes: Uint8Array,
 ): Promise<void> {
   const aside = files.pathOf(`${name}.new`);
-  const file = await files.io.open(aside, 'create');
-  try {
-    await file.truncate(0);
-    await writeFully(file, bytes, 0);
-    await syncFile(file);
-  } finally {
-    await file.close();
-  }
+  await writeNew(files.io, aside, bytes);
   await files.io.rename(aside, files.pathOf(name));
   await syncFolder(files.io, files.root);
 }
@@ -102,4 +103,41 @@ function checkOf(fields: object): string {
   return crc32(encodeUtf8(canonicalJson(fields)))
     .toString(16)
     .padStart(8, '0');
+}
+
+/** The journal place where a cleanly closed store continues: away from the frame of the next backup. */
+const JOURNAL_START = { segment: 0, position: 0 } as const;
+
+/**
+ * Brings a store that is not open to a clean end: frames are applied and made durable, and the checkpoint says that
+ * the journal is not needed. A store that was closed cleanly is left as it is.
+ */
+export async function settle(files: StoreFiles, note: BackupNote): Promise<Checkpoint> {
+  const before = await readCheckpoint(files);
+  const { any, seq, tails, erased } = await replayJournal(files, before);
+  const { segment, position } = before.body.journal;
+  if (!any && segment === JOURNAL_START.segment && position === JOURNAL_START.position) {
+    return before;
+  }
+  if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(tails));
+  await files.syncAll();
+  // The frame of a backup changes data before the tails. The tails in its checkpoint are right.
+  const given = note.next !== undefined && sameTails(before.body.tails, note.next.tails);
+  const { generation, body } = before;
+  const scrub = body.scrub || erased;
+  const now = { tails: given ? body.tails : tails, ages: body.ages, scrub };
+  return closeCleanly(files, generation + 1, seq, now);
+}
+
+/** Writes a checkpoint that is clean, and says that the journal is empty. */
+export async function closeCleanly(
+  files: StoreFiles,
+  generation: number,
+  seq: number,
+  now: Pick<CheckpointBody, 'tails' | 'ages' | 'scrub'>,
+): Promise<Checkpoint> {
+  const body = { ...now, clean: true, durability: 'safe', journal: JOURNAL_START } as const;
+  const checkpoint = { generation, seq, body };
+  await writeCheckpoint(files, checkpoint);
+  return checkpoint;
 }

@@ -54,12 +54,13 @@ async function backUp(
   folder: BackupFolder,
   { progress, redoBytes }: { progress: Progress | undefined; redoBytes: number | undefined },
 ): Promise<BackupReport> {
-  if (folder.base !== undefined) {
+  const { base } = folder;
+  if (base !== undefined) {
     const redo = await RedoFrame.create(folder.files, redoBytes);
     try {
       const into = new CopySink(folder.files, redo, await visibleLengths(folder));
       const { state, report } = await copyIntact({ writer, folder, into, progress });
-      await finishAtOnce(writer, folder, { sink: into, redo, state });
+      await finishAtOnce(writer, folder, { base, sink: into, redo, state });
       return report;
     } catch (error) {
       if (!(error instanceof RedoFull)) throw error;

@@ -112,12 +112,12 @@ async function findCopied(
   erased: number,
 ): Promise<{ copied: Copied; reusedBytes: number }> {
   const state = base?.state;
-  const closed = [...(state?.packs ?? []), ...note.copied].map(asClosed);
-  const open = (state?.tails.packs ?? []).map(({ number, length }) => ({ number, length }));
+  const closed = [...(state?.packs ?? []), ...note.copied];
   const packs = new Map<number, PackSpan>();
   let reusedBytes = 0;
-  for (const pack of [...closed, ...open.map((one) => ({ ...one, closed: false }))]) {
-    packs.set(pack.number, pack);
+  for (const pack of closed) packs.set(pack.number, { ...pack, closed: true });
+  for (const { number, length } of state?.tails.packs ?? []) {
+    packs.set(number, { number, length, closed: false });
   }
   for (const { number, length } of packs.values()) {
     if ((await packSize(files, number)) < length) packs.delete(number);
@@ -136,10 +136,6 @@ async function findCopied(
     erased: Math.min(state?.erased ?? erased, followed),
   };
   return { copied, reusedBytes };
-}
-
-function asClosed(pack: CopiedPack): PackSpan {
-  return { ...pack, closed: true };
 }
 
 function closedPacks(packs: Iterable<PackSpan>): CopiedPack[] {

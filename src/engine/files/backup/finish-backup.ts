@@ -1,67 +1,71 @@
 import { encodeFormatFile } from '../../../format/format-file.ts';
 import type { Writer } from '../commit/writer.ts';
+import { cutToTails, replayJournal } from '../core/replay.ts';
 import { FOLDERS, fileLengths } from '../core/truths.ts';
 import { syncFolder } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import {
   type Checkpoint,
-  CHECKPOINT_FILES,
+  type CheckpointBody,
   FORMAT_FILE,
   readFormat,
   writeCheckpoint,
 } from '../journal/checkpoint-file.ts';
+import { JOURNAL } from '../journal/journal-files.ts';
 import { SEGMENTS } from '../journal/journal.ts';
-import { MARK_FILE } from '../journal/read-journal.ts';
 import { REDO_PLACE, type RedoFrame } from '../journal/redo-frame.ts';
-import { cutToTails, replayJournal } from '../core/replay.ts';
 import type { CopySink } from '../truth/copy.ts';
 import type { BackupFolder } from './backup-folder.ts';
-import { type BackupState, replaceFile, sameTails, writeNote } from './backup-note.ts';
-import { JOURNAL_START, closeCleanly } from './settle.ts';
+import {
+  type BackupState,
+  closeCleanly,
+  replaceFile,
+  sameTails,
+  writeNote,
+} from './backup-note.ts';
+
+// The last steps of a backup, which make the copied state count.
+
+interface Finished {
+  readonly sink: CopySink;
+  readonly state: BackupState;
+}
 
 /** Brings a whole folder to the new state with one checkpoint. */
 export async function finishAtOnce(
-  writer: Writer,
+  { ages }: Writer,
   folder: BackupFolder,
-  { sink, redo, state }: { sink: CopySink; redo: RedoFrame; state: BackupState },
+  { base, sink, redo, state }: Finished & { base: { checkpoint: Checkpoint }; redo: RedoFrame },
 ): Promise<void> {
-  const { files, base } = folder;
-  if (base === undefined) throw new TypeError('the folder is not a whole backup');
-  const { checkpoint } = base;
+  const { files } = folder;
+  const { generation, seq, body: before } = base.checkpoint;
   const { tails } = state;
-  const { ages } = writer;
-  const unchanged = redo.empty && sameTails(tails, checkpoint.body.tails);
-  if (!unchanged) {
+  const isChanged = !redo.empty || !sameTails(tails, before.tails);
+  if (isChanged) {
     await sink.sync();
     if (!redo.empty) await redo.finish(state.seq);
     await writeNote(files, { ...folder.note, next: state });
-    let last: Checkpoint = checkpoint;
+    const now = { tails, ages, scrub: false };
     if (!redo.empty) {
-      const body = {
-        clean: false,
-        durability: 'safe',
-        journal: REDO_PLACE,
-        tails,
-        ages,
-        scrub: false,
-      } as const;
-      last = { generation: last.generation + 1, seq: last.seq, body };
+      const body = { ...now, clean: false, durability: 'safe', journal: REDO_PLACE } as const;
+      const last = { generation: generation + 1, seq, body };
       await writeCheckpoint(files, last);
       await replayJournal(files, last);
       await files.syncAll();
     }
-    await closeCleanly(files, last, { seq: state.seq, tails, ages, scrub: false });
+    await closeCleanly(files, generation + 2, state.seq, now);
     await cutToTails(files, fileLengths(tails));
   }
-  for (const name of SEGMENTS) await emptyFile(files, name);
-  await settleNote(folder, unchanged ? { ...state, seq: checkpoint.seq } : state);
+  // Frames of an earlier state are not needed, and could hold data that was erased since.
+  await cutToTails(files, new Map(SEGMENTS.map((name) => [name, 0])));
+  await settleNote(folder, isChanged ? state : { ...state, seq });
 }
 
 /** Gives a folder that was not in use its journal and, last of all, the file that makes it a store. */
 export async function finishNew(
   writer: Writer,
   folder: BackupFolder,
-  { sink, state }: { sink: CopySink; state: BackupState },
+  { sink, state }: Finished,
 ): Promise<void> {
   const { files } = folder;
   await sink.sync();
@@ -76,23 +80,15 @@ export async function finishNew(
 /** Writes an empty journal and the checkpoint of a clean close. In the end all is durable, folders included. */
 export async function layJournal(
   files: StoreFiles,
-  { seq, tails, ages }: { seq: number } & Pick<Checkpoint['body'], 'tails' | 'ages'>,
+  { seq, tails, ages }: { seq: number } & Pick<CheckpointBody, 'tails' | 'ages'>,
 ): Promise<void> {
   const data = new Uint8Array();
-  for (const path of [MARK_FILE, ...SEGMENTS, ...CHECKPOINT_FILES]) {
+  for (const { name: path } of JOURNAL.files) {
     await files.apply([{ kind: 'whole', path, data }]);
     await files.catchUp();
   }
   await files.syncAll();
-  const body = {
-    clean: true,
-    durability: 'safe',
-    journal: JOURNAL_START,
-    tails,
-    ages,
-    scrub: false,
-  } as const;
-  await writeCheckpoint(files, { generation: 1, seq, body });
+  await closeCleanly(files, 1, seq, { tails, ages, scrub: false });
   for (const folder of FOLDERS) await syncFolder(files.io, files.pathOf(folder));
 }
 
@@ -100,16 +96,4 @@ async function settleNote(folder: BackupFolder, state: BackupState): Promise<voi
   const { store } = folder.note;
   folder.note = { store, whole: state, copied: [], copiedErased: 0 };
   await writeNote(folder.files, folder.note);
-}
-
-/** Frames of an earlier state are not needed, and could hold data that was erased since. */
-async function emptyFile(files: StoreFiles, name: string): Promise<void> {
-  if ((await files.size(name)) === 0) return;
-  const file = await files.io.open(files.pathOf(name), 'write');
-  try {
-    await file.truncate(0);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

@@ -22,9 +22,15 @@ import { type CopyJob, CopySink } from '../truth/copy.ts';
 import { can } from '../truth/truth.ts';
 import { COLLECTED_FILE } from '../turns/turn-table.ts';
 import { assertApart, isAsGoodAsEmpty } from './backup-folder.ts';
-import { type BackupNote, NOTE_FILE, readNote, replaceFile, sameTails } from './backup-note.ts';
+import {
+  type BackupNote,
+  NOTE_FILE,
+  readNote,
+  replaceFile,
+  sameTails,
+  settle,
+} from './backup-note.ts';
 import { layJournal } from './finish-backup.ts';
-import { settle } from './settle.ts';
 
 // A restore turns a backup into a store again. Every record is checked while it is copied, so a damaged backup is
 // refused with the place of the damage. FORMAT comes last, so an unfinished restore cannot be opened.

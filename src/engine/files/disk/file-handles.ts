@@ -109,6 +109,18 @@ export function shortWrite(written: number, length: number): Error {
   return Object.assign(error, { code: 'ENOSPC' });
 }
 
+/** Makes a file with these bytes alone. They are durable when this resolves, and its name once the folder is synced. */
+export async function writeNew(io: Io, path: string, bytes: Uint8Array): Promise<void> {
+  const file = await io.open(path, 'create');
+  try {
+    await file.truncate(0);
+    if (bytes.length > 0) await writeFully(file, bytes, 0);
+    await syncFile(file);
+  } finally {
+    await file.close();
+  }
+}
+
 /** For files that recovery and checkpoints write themselves. The bytes are durable when this resolves. */
 export async function writeAndSync(
   io: Io,

@@ -105,7 +105,7 @@ function checkRemovals({ index, damage, tails }: Rebuild): void {
 /** Copies every slot that the copy lacks. */
 async function copyHeads(job: CopyJob): Promise<void> {
   if (job.phase !== 'noted') return;
-  const { from, into, progress, knownHeads: known } = job;
+  const { from, into, progress, knownHeads } = job;
   const next = job.tails.nextContext;
   for (let at = 0; at < next; at += PIECE_SLOTS) {
     const count = Math.min(PIECE_SLOTS, next - at);
@@ -114,46 +114,34 @@ async function copyHeads(job: CopyJob): Promise<void> {
     if (ours.length < length) {
       throw corrupt(HEADS_FILE, offset + ours.length, 'the file is too short');
     }
-    const theirs = at < known ? await into.files.read(HEADS_FILE, offset, length) : undefined;
-    if (theirs === undefined || !ours.equals(theirs)) {
-      for (const [start, end] of runsToCopy({ ours, theirs, at, known })) {
-        await into.put(HEADS_FILE, offset + start, ours.subarray(start, end));
+    const known = Math.max(0, Math.min(count, knownHeads - at)) * HEAD_RECORD_BYTES;
+    const theirs = Buffer.from(await into.files.read(HEADS_FILE, offset, known));
+    for (const [start, end] of changedSlots(ours, theirs)) {
+      for (let slot = start; slot < end; slot += HEAD_RECORD_BYTES) {
+        assertSlot(
+          ours.subarray(slot, slot + HEAD_RECORD_BYTES),
+          (offset + slot) / HEAD_RECORD_BYTES,
+        );
       }
+      await into.put(HEADS_FILE, offset + start, ours.subarray(start, end));
     }
     progress?.(at + count, next, HEADS_FILE);
     if ((at / PIECE_SLOTS) % PIECES_PER_BREATH === 0) await breathe();
   }
 }
 
-interface Compared {
-  readonly ours: Uint8Array;
-  readonly theirs: Uint8Array | undefined;
-  readonly at: number;
-  readonly known: number;
-}
-
-/** Byte ranges of neighbouring slots that differ; each of them must be intact. */
-function runsToCopy({ ours, theirs, at, known }: Compared): (readonly [number, number])[] {
+/** Byte ranges of neighbouring slots that differ. */
+function changedSlots(ours: Buffer, theirs: Buffer): (readonly [number, number])[] {
+  if (ours.equals(theirs)) return [];
   const runs: [number, number][] = [];
-  for (let index = 0; index * HEAD_RECORD_BYTES < ours.length; index += 1) {
-    const slot = slotOf(ours, index);
-    const same = theirs !== undefined && at + index < known && equal(slot, slotOf(theirs, index));
-    if (same) continue;
-    assertSlot(slot, at + index);
-    const start = index * HEAD_RECORD_BYTES;
+  for (let start = 0; start < ours.length; start += HEAD_RECORD_BYTES) {
+    const end = start + HEAD_RECORD_BYTES;
+    if (ours.subarray(start, end).equals(theirs.subarray(start, end))) continue;
     const last = runs.at(-1);
-    if (last?.[1] === start) last[1] = start + HEAD_RECORD_BYTES;
-    else runs.push([start, start + HEAD_RECORD_BYTES]);
+    if (last?.[1] === start) last[1] = end;
+    else runs.push([start, end]);
   }
   return runs;
-}
-
-function slotOf(bytes: Uint8Array, index: number): Uint8Array {
-  return bytes.subarray(index * HEAD_RECORD_BYTES, (index + 1) * HEAD_RECORD_BYTES);
-}
-
-function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0;
 }
 
 /** Slot 0 is the header of the file. */

@@ -1,17 +1,18 @@
-import { CHUNK_BYTES_MAX } from './run-tables.ts';
-import type { RunTables } from './run-tables.ts';
+import { CHUNK_BYTES_MAX, type RunTables } from './run-tables.ts';
 import {
   BLOCK_ENTRIES_MAX,
+  type EntryLayout,
+  findEntry,
+  type IsGone,
   PREFIX_END,
+  prefixAt,
   Probe,
   Run,
-  findEntry,
-  prefixAt,
+  type RunState,
   sliceBlock,
   sortBlock,
   withoutGone,
 } from './run.ts';
-import type { EntryLayout, IsGone, RunState } from './run.ts';
 import { ShelfDamaged } from './shelf.ts';
 
 // A set of entries under random keys, in sorted runs that are merged in the background.

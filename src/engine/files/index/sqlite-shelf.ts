@@ -1,29 +1,27 @@
 import * as entries from './entries.ts';
 import { open } from 'node:fs/promises';
-import { SqliteError } from 'better-sqlite3';
-import type { Database } from 'better-sqlite3';
+import { type Database, SqliteError } from 'better-sqlite3';
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { ContextTable } from './context-table.ts';
-import { ManifestTable, RUN_STRIDE } from './manifest.ts';
-import type { Manifest } from './manifest.ts';
+import { type Manifest, ManifestTable, RUN_STRIDE } from './manifest.ts';
 import { NameTables } from './name-tables.ts';
 import { MEMORY, copyToMemory, leaveCleanMark, openDatabase } from './open-database.ts';
 import { RunSet } from './run-set.ts';
 import { RunTables } from './run-tables.ts';
 import type { IsGone } from './run.ts';
-import { ShelfDamaged } from './shelf.ts';
-import type {
-  BlobPlace,
-  ContextPageQuery,
-  ContextPlace,
-  Counts,
-  Covered,
-  DocPlace,
-  PlaceRef,
-  Positions,
-  Shelf,
-  ShelfBatch,
-  Totals,
+import {
+  type BlobPlace,
+  type ContextPageQuery,
+  type ContextPlace,
+  type Counts,
+  type Covered,
+  type DocPlace,
+  type PlaceRef,
+  type Positions,
+  type Shelf,
+  type ShelfBatch,
+  ShelfDamaged,
+  type Totals,
 } from './shelf.ts';
 
 // The shelf in one SQLite file. Entries that are looked up by hash are in sorted runs (see run-set.ts). Everything

@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { compress } from '../../../base/compress.ts';
-import { BlobCodec } from '../../../format/blob-record.ts';
-import type { Squeezed } from '../../../format/blob-record.ts';
+import { BlobCodec, type Squeezed } from '../../../format/blob-record.ts';
 import { copyInto } from '../../../format/bytes.ts';
 
 // Compression takes about 60 µs per 10 KB, a third of the cost of an append. When many writers append at once, a

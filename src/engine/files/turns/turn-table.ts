@@ -1,15 +1,25 @@
 import { invalid } from '../../../base/errors.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import {
-  NOTHING_COLLECTED,
+  type CollectedMap,
   decodeCollectedMap,
   isCollected,
+  NOTHING_COLLECTED,
 } from '../../../format/collected-map.ts';
-import type { CollectedMap } from '../../../format/collected-map.ts';
-import { TURN_RECORD_BYTES, decodeTurnRecord, stepTowards } from '../../../format/turn-record.ts';
-import type { TurnFields, TurnRecord } from '../../../format/turn-record.ts';
-import { decodeTypeLine, encodeTypeLine, typeTag } from '../../../format/type-line.ts';
-import type { DeclaredType, TypeLine } from '../../../format/type-line.ts';
+import {
+  decodeTurnRecord,
+  stepTowards,
+  TURN_RECORD_BYTES,
+  type TurnFields,
+  type TurnRecord,
+} from '../../../format/turn-record.ts';
+import {
+  type DeclaredType,
+  decodeTypeLine,
+  encodeTypeLine,
+  type TypeLine,
+  typeTag,
+} from '../../../format/type-line.ts';
 import type { StoredTurn } from '../../plan/draft.ts';
 import type { TurnRow } from '../../rows.ts';
 import type { TurnEdge } from '../../upkeep.ts';

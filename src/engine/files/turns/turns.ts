@@ -1,16 +1,16 @@
 import { isSealed, isZero, toBuffer } from '../../../format/bytes.ts';
 import { FILE_MAGIC } from '../../../format/file-header.ts';
-import { TURN_RECORD_BYTES, decodeTurnRecord } from '../../../format/turn-record.ts';
-import type { TurnRecord } from '../../../format/turn-record.ts';
+import {
+  decodeTurnRecord,
+  TURN_RECORD_BYTES,
+  type TurnRecord,
+} from '../../../format/turn-record.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { Index } from '../index/store-index.ts';
 import { checkLengths } from '../truth/check.ts';
-import { copyRecords, copySmall } from '../truth/copy.ts';
-import type { CopyJob } from '../truth/copy.ts';
-import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
-import type { Rebuild } from '../truth/rebuild.ts';
-import { cannot } from '../truth/truth.ts';
-import type { Truth } from '../truth/truth.ts';
+import { type CopyJob, copyRecords, copySmall } from '../truth/copy.ts';
+import { type Rebuild, rebuildRecords, recordsIn } from '../truth/rebuild.ts';
+import { cannot, type Truth } from '../truth/truth.ts';
 import { checkTurns } from './check-turns.ts';
 import {
   COLLECTED_FILE,
