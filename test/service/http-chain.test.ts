@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { contextJson, turnJson } from '../../src/server/http/schemas.ts';
+import { contextJson, turnJson } from '../../src/server/http/exchange/schemas.ts';
 import { json, serveHttp } from './http-rig.ts';
 
 const note = (n: number): object => ({ type: 'note', payload: { n } });

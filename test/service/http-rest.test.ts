@@ -7,7 +7,7 @@ import {
   errorJson,
   patchJson,
   turnJson,
-} from '../../src/server/http/schemas.ts';
+} from '../../src/server/http/exchange/schemas.ts';
 import { json, serveHttp } from './http-rig.ts';
 
 interface TurnBody {

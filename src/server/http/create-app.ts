@@ -8,12 +8,12 @@ import { assertAllowed } from '../access/access.ts';
 import type { Identity } from '../access/access.ts';
 import { PREFLIGHT_HEADERS, corsHeaders, guardRequest } from './guard.ts';
 import type { GuardRules } from './guard.ts';
-import { checkInput, errorReply } from './http-error.ts';
-import type { HttpWorld } from './http-world.ts';
-import { Pace } from './pace.ts';
-import { parseJson, readBody } from './read-body.ts';
-import { RequestRoom } from './request-room.ts';
-import type { Exchange, HttpRequest, Reply, Route } from './route.ts';
+import { checkInput, errorReply } from './exchange/http-error.ts';
+import type { HttpWorld } from './exchange/http-world.ts';
+import { Pace } from './exchange/pace.ts';
+import { parseJson, readBody } from './exchange/read-body.ts';
+import { RequestRoom } from './exchange/request-room.ts';
+import type { Exchange, HttpRequest, Reply, Route } from './exchange/route.ts';
 import { sendReply } from './send-reply.ts';
 
 interface Env {

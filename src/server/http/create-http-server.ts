@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { createServer as createPlain } from 'node:http';
-import type { Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer as createTls } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -11,14 +11,12 @@ import type { Log } from '../log/log.ts';
 import { ByteBudget } from '../memory/byte-budget.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
-import { AnswerRoom } from './answer-room.ts';
+import { AnswerRoom } from './exchange/answer-room.ts';
 import { createApp } from './create-app.ts';
-import { errorReply } from './http-error.ts';
-import { HEADER_BYTES_MAX, HTTP_LIMITS } from './http-limits.ts';
-import type { HttpLimits } from './http-limits.ts';
-import type { HttpWorld } from './http-world.ts';
-import { Turns } from './pace.ts';
-import { inLine } from './request-line.ts';
+import { errorReply } from './exchange/http-error.ts';
+import { HEADER_BYTES_MAX, HTTP_LIMITS } from './exchange/http-world.ts';
+import type { HttpLimits, HttpWorld } from './exchange/http-world.ts';
+import { Turns } from './exchange/pace.ts';
 import { createRoutes } from './routes/create-routes.ts';
 
 export interface HttpServerOptions {
@@ -168,4 +166,49 @@ async function closeServer(server: Server, graceMs: number): Promise<void> {
   await done;
   clearInterval(sweep);
   clearTimeout(cut);
+}
+
+// Node hands over every request that it finds in the bytes read from a socket, up to thousands at once.
+// Invariants
+// - The server works on one request of a connection at a time. The next begins when the answer before it has left.
+// - A connection holds a few heads of requests at most. A connection that sends more without waiting is cut off.
+// - Waiting requests are dropped with the connection.
+
+/** Requests of a connection that wait for the answer to another. */
+const WAITING_MAX = 16;
+
+type Waiting = readonly [incoming: IncomingMessage, outgoing: ServerResponse];
+
+function inLine(run: RequestListener): RequestListener {
+  const lines = new WeakMap<Socket, Waiting[]>();
+  const begin = (line: Waiting[], [incoming, outgoing]: Waiting): void => {
+    outgoing.once('close', () => {
+      const next = line.shift();
+      if (incoming.socket.destroyed) line.length = 0;
+      else if (next === undefined) lines.delete(incoming.socket);
+      else begin(line, next);
+    });
+    run(incoming, outgoing);
+  };
+  return (incoming, outgoing) => {
+    const { socket } = incoming;
+    const line = lines.get(socket);
+    const one: Waiting = [incoming, outgoing];
+    if (line === undefined) {
+      const first: Waiting[] = [];
+      lines.set(socket, first);
+      begin(first, one);
+    } else if (line.length < WAITING_MAX && headBytes([...line, one]) <= HEADER_BYTES_MAX) {
+      line.push(one);
+    } else socket.destroy();
+  };
+}
+
+function headBytes(line: readonly Waiting[]): number {
+  let bytes = 0;
+  for (const [{ url = '', rawHeaders }] of line) {
+    bytes += url.length;
+    for (const text of rawHeaders) bytes += text.length;
+  }
+  return bytes;
 }

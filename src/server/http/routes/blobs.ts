@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
 import type { BlobDetails } from '../../../store/blobs.ts';
-import { readPieces } from '../read-body.ts';
-import { parseRange } from '../parse-range.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { HttpRequest, Reply, Route } from '../route.ts';
-import { EXAMPLE_BLOB, blobJson, blobRef, flag } from '../schemas.ts';
+import { readPieces } from '../exchange/read-body.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
+import { EXAMPLE_BLOB, blobJson, blobRef, flag } from '../exchange/schemas.ts';
 
 /** Blobs are named by their content, so a cached copy never becomes stale. */
 const FOR_EVER = 'private, max-age=31536000, immutable';
@@ -85,4 +84,27 @@ function isKnown(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes('*') || tags.includes(etag);
+}
+
+interface Range {
+  readonly start: number;
+  /** The end, exclusive. */
+  readonly end: number;
+}
+
+/**
+ * The one range that a `Range` header asks for. Undefined when there is none, or when a server may answer with the
+ * whole: for several ranges, other units, or nonsense.
+ */
+function parseRange(header: string | undefined, size: number): Range | 'unsatisfiable' | undefined {
+  const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? [];
+  if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size };
+  }
+  const start = Number(first);
+  const end = last === '' ? size : Math.min(Number(last) + 1, size);
+  if (last !== '' && Number(last) < start) return undefined;
+  return start >= size ? 'unsatisfiable' : { start, end };
 }

@@ -12,10 +12,10 @@ import type {
   UploadHandler,
 } from '../../calls/call-handler.ts';
 import { isOwnFault, toWireError } from '../../request/wire-error.ts';
-import { withHeartbeats } from '../heartbeat.ts';
-import { readBody, readPieces } from '../read-body.ts';
-import { defineRoute } from '../route.ts';
-import type { HttpRequest, Reply, Route } from '../route.ts';
+import { withHeartbeats } from '../exchange/event-stream.ts';
+import { readBody, readPieces } from '../exchange/read-body.ts';
+import { defineRoute } from '../exchange/route.ts';
+import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 
 // The verbs of a store by name, for the client that is a whole store over HTTP. Bodies are those of the binary
 // protocol. A request has the body of a CALL, and an answer has the body of its reply. A stream has STREAM bodies, each

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
-import type { Chat, MessagePage, NewMessage } from '../../../chat/handle/chats.ts';
+import type { Chat, MessagePage, NewMessage, RedactOptions } from '../../../chat/handle/chats.ts';
+import { assertAllowed } from '../../access/access.ts';
 import {
   EXAMPLE_EVENT,
   EXAMPLE_MESSAGE,
@@ -8,14 +9,64 @@ import {
   eventJson,
   messageJson,
   problemJson,
-} from '../chat-schemas.ts';
-import { given } from '../conditions.ts';
-import { readPieces } from '../read-body.ts';
-import { Later, listReply } from '../list-answer.ts';
-import { PART_BYTES } from '../request-room.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { HttpRequest, Reply, Route } from '../route.ts';
-import { count } from '../schemas.ts';
+} from './chat-schemas.ts';
+import { given } from '../exchange/conditions.ts';
+import { Later, listReply } from '../exchange/list-answer.ts';
+import { readPieces } from '../exchange/read-body.ts';
+import { PART_BYTES } from '../exchange/request-room.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
+import { count } from '../exchange/schemas.ts';
+
+const body = {
+  json: z.strictObject({
+    reason: z.string(),
+    erase: z.boolean().optional(),
+    everywhere: z.boolean().optional(),
+  }),
+  example: { reason: 'a password', erase: true },
+};
+
+const answer = {
+  status: 200,
+  what: 'What was erased, and what stays because others use it',
+  json: z.looseObject({ erasedLines: z.int(), kept: z.array(z.string()) }),
+  example: { erasedLines: 2, erasedBlobs: 0, unreadableLines: 0, kept: [] },
+} as const;
+
+export const chatRedactionRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/messages/:message/redact',
+    name: 'redactMessage',
+    summary: 'Hide a message for good; with `erase` (scope admin) remove its text from the store',
+    needs: 'write',
+    params: z.strictObject({ id: chatId, message: z.string() }),
+    body,
+    answer,
+    async run({ params: { id, message }, body: wish, request }) {
+      if (wish.erase === true) assertAllowed(request.identity, 'admin');
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.redact(message, given(wish) as RedactOptions));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/clarifications/:batch/redact',
+    name: 'redactQuestions',
+    summary: 'The same for a batch of questions with its answers; an open one is dismissed',
+    needs: 'write',
+    params: z.strictObject({ id: chatId, batch: z.string() }),
+    body,
+    answer,
+    async run({ params: { id, batch }, body: wish, request }) {
+      if (wish.erase === true) assertAllowed(request.identity, 'admin');
+      const chat = await request.world.served.store.chats.open(id);
+      return jsonReply(await chat.redactBatch(batch, given(wish) as RedactOptions));
+    },
+  }),
+];
 
 const params = z.strictObject({ id: chatId });
 

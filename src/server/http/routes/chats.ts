@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ChatRetention, NewChat } from '../../../chat/handle/chats.ts';
-import { EXAMPLE_CHAT, chatId, chatJson, problemJson, statusJson } from '../chat-schemas.ts';
-import { given } from '../conditions.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { Reply, Route } from '../route.ts';
-import { count } from '../schemas.ts';
+import { EXAMPLE_CHAT, chatId, chatJson, problemJson, statusJson } from './chat-schemas.ts';
+import { given } from '../exchange/conditions.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { Reply, Route } from '../exchange/route.ts';
+import { count } from '../exchange/schemas.ts';
 
 const params = z.strictObject({ id: chatId });
 const EXAMPLE_STATUS = {

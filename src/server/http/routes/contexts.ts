@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
 import type { Context } from '../../../context/context.ts';
 import type { ContextUpdate, ListOptions, NewContext } from '../../../context/contexts.ts';
-import { given, keyCondition } from '../conditions.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { Reply, Route } from '../route.ts';
+import { given, keyCondition } from '../exchange/conditions.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { Reply, Route } from '../exchange/route.ts';
 import {
   EXAMPLE_CONTEXT,
   contextId,
@@ -12,7 +12,7 @@ import {
   count,
   detailsShape,
   turnId,
-} from '../schemas.ts';
+} from '../exchange/schemas.ts';
 
 const params = z.strictObject({ id: contextId });
 const details = z.strictObject(detailsShape);

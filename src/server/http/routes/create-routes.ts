@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { describeApi } from '../open-api.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { Route } from '../route.ts';
+import { describeApi } from './open-api.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { Route } from '../exchange/route.ts';
 import { blobRoutes } from './blobs.ts';
 import { callRoutes } from './call.ts';
 import { chatEventRoutes } from './chat-events.ts';
-import { chatMessageRoutes } from './chat-messages.ts';
-import { chatRedactionRoutes } from './chat-redactions.ts';
+import { chatMessageRoutes, chatRedactionRoutes } from './chat-messages.ts';
 import { chatRoutes } from './chats.ts';
 import { contextRoutes } from './contexts.ts';
 import { eventRoutes } from './events.ts';

@@ -5,14 +5,14 @@ import { QuipuError, invalid } from '../../../base/errors.ts';
 import type { FollowOptions } from '../../../context/contexts.ts';
 import type { StoreEvent, WatchFilter } from '../../../store/watch-event.ts';
 import type { Turn } from '../../../context/turn.ts';
-import { readOptions } from '../conditions.ts';
-import type { TurnsRead } from '../conditions.ts';
-import { encodeEvent, eventReply, resumeAt } from '../event-stream.ts';
-import type { SentEvent } from '../event-stream.ts';
-import { defineRoute } from '../route.ts';
-import type { HttpRequest, Route } from '../route.ts';
-import { contextId, flag, readQuery } from '../schemas.ts';
-import { isLarge, readAhead, wholeTurn } from '../turn-answer.ts';
+import { readOptions } from '../exchange/conditions.ts';
+import type { TurnsRead } from '../exchange/conditions.ts';
+import { encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
+import type { SentEvent } from '../exchange/event-stream.ts';
+import { defineRoute } from '../exchange/route.ts';
+import type { HttpRequest, Route } from '../exchange/route.ts';
+import { contextId, flag, readQuery } from '../exchange/schemas.ts';
+import { isLarge, readAhead, wholeTurn } from '../exchange/turn-answer.ts';
 
 const KINDS = [
   'context.created',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { HttpWorld } from '../http-world.ts';
-import type { Reply, Route } from '../route.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { HttpWorld } from '../exchange/http-world.ts';
+import type { Reply, Route } from '../exchange/route.ts';
 
 const health = z.strictObject({
   status: z.enum(['ok', 'stopping', 'failing']),

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Progress } from '../../../engine/progress.ts';
 import type { Maintain } from '../../../store/maintain.ts';
 import { tellProgress } from '../../calls/tell-progress.ts';
-import { given } from '../conditions.ts';
-import { eventReply } from '../event-stream.ts';
-import type { SentEvent } from '../event-stream.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { HttpRequest, Reply, Route } from '../route.ts';
+import { given } from '../exchange/conditions.ts';
+import { eventReply } from '../exchange/event-stream.ts';
+import type { SentEvent } from '../exchange/event-stream.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 
 const report = z.record(z.string(), z.unknown());
 const ANSWER = 'The report; with Accept: text/event-stream events `progress`, then `result`';

@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import type { EraseOptions, PatchOptions } from '../../../context/contexts.ts';
 import type { EraseReport } from '../../../engine/upkeep.ts';
-import { given } from '../conditions.ts';
-import { toPayload } from '../payload.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { Route } from '../route.ts';
-import { EXAMPLE_PATCH, blobRef, encoding, eraseBody, patchJson, turnId } from '../schemas.ts';
+import { given } from '../exchange/conditions.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { Route } from '../exchange/route.ts';
+import {
+  EXAMPLE_PATCH,
+  blobRef,
+  encoding,
+  eraseBody,
+  patchJson,
+  toPayload,
+  turnId,
+} from '../exchange/schemas.ts';
 
 const params = z.strictObject({ id: turnId });
 const expectedSeq = z

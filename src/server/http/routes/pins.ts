@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { PinOptions } from '../../../context/contexts.ts';
-import { given } from '../conditions.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { Route } from '../route.ts';
-import { turnId } from '../schemas.ts';
+import { given } from '../exchange/conditions.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { Route } from '../exchange/route.ts';
+import { turnId } from '../exchange/schemas.ts';
 
 const params = z.strictObject({ id: turnId });
 

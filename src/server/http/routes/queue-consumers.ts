@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { NewSubscription, PopOptions } from '../../../queue/events/queue.ts';
-import { given } from '../conditions.ts';
-import { EXAMPLE_EVENT, PAGE_BYTES, eventJson, openQueue, queueParams } from '../queue-schemas.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { Route } from '../route.ts';
+import { given } from '../exchange/conditions.ts';
+import { EXAMPLE_EVENT, PAGE_BYTES, eventJson, openQueue, queueParams } from './queue-schemas.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { Route } from '../exchange/route.ts';
 
 const params = z.strictObject({ name: z.string(), consumer: z.string() });
 const row = z.strictObject({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { invalid } from '../../../base/errors.ts';
 import type { NewEvent, QueueEvent } from '../../../queue/events/queue.ts';
-import { given } from '../conditions.ts';
-import { eventReply, reopened, resumeAt } from '../event-stream.ts';
-import type { SentEvent } from '../event-stream.ts';
+import { given } from '../exchange/conditions.ts';
+import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
+import type { SentEvent } from '../exchange/event-stream.ts';
 import {
   EXAMPLE_EVENT,
   PAGE_BYTES,
@@ -11,9 +11,9 @@ import {
   newEvent,
   openQueue,
   queueParams,
-} from '../queue-schemas.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { Route } from '../route.ts';
+} from './queue-schemas.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { Route } from '../exchange/route.ts';
 
 const params = queueParams;
 const summary = z.strictObject({

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { NewEntry } from '../../../session/entries/session-entry.ts';
 import type { Session } from '../../../session/sessions.ts';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
-import { given } from '../conditions.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { HttpRequest, Route } from '../route.ts';
-import { count, flag } from '../schemas.ts';
+import { given } from '../exchange/conditions.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { HttpRequest, Route } from '../exchange/route.ts';
+import { count, flag } from '../exchange/schemas.ts';
 
 // Sessions are named by id alone: a path would let any reader of the store read the server's files.
 

@@ -9,22 +9,23 @@ import type {
 } from '../../../context/contexts.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
 import type { Turn } from '../../../context/turn.ts';
-import { appendConditions, given, readOptions } from '../conditions.ts';
-import { newTurn, toNewTurn } from '../payload.ts';
-import { readBody } from '../read-body.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { HttpRequest, Reply, Route } from '../route.ts';
+import { appendConditions, given, readOptions } from '../exchange/conditions.ts';
+import { readBody } from '../exchange/read-body.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import {
   EXAMPLE_TURN,
   contextId,
   count,
   encoding,
+  newTurn,
   readQuery,
+  toNewTurn,
   turnId,
   turnJson,
-} from '../schemas.ts';
-import { chainReply, pageReply, smallPayloads, turnReply } from '../turn-answer.ts';
-import type { PageSource } from '../turn-answer.ts';
+} from '../exchange/schemas.ts';
+import { chainReply, pageReply, smallPayloads, turnReply } from '../exchange/turn-answer.ts';
+import type { PageSource } from '../exchange/turn-answer.ts';
 
 const LIMIT_DEFAULT = 50;
 

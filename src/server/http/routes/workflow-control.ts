@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { IndexChange, Step } from '../../../workflow/threads/workflows.ts';
-import { eventReply, reopened, resumeAt, type SentEvent } from '../event-stream.ts';
-import { defineRoute, jsonReply, type Route } from '../route.ts';
+import { eventReply, reopened, resumeAt, type SentEvent } from '../exchange/event-stream.ts';
+import { defineRoute, jsonReply, type Route } from '../exchange/route.ts';
 import {
   EXAMPLE_STEP,
   EXAMPLE_THREAD,
@@ -9,7 +9,7 @@ import {
   stepJson,
   threadId,
   threadJson,
-} from '../workflow-schemas.ts';
+} from './workflow-schemas.ts';
 
 const params = z.strictObject({ id: threadId });
 const THREAD = '/v1/workflows/threads/:id';

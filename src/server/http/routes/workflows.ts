@@ -7,10 +7,10 @@ import type {
   StartThread,
   StepsOptions,
 } from '../../../workflow/threads/workflows.ts';
-import { given } from '../conditions.ts';
-import { defineRoute, jsonReply } from '../route.ts';
-import type { Route } from '../route.ts';
-import { count, flag } from '../schemas.ts';
+import { given } from '../exchange/conditions.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { Route } from '../exchange/route.ts';
+import { count, flag } from '../exchange/schemas.ts';
 import {
   EXAMPLE_BUNDLE,
   EXAMPLE_STEP,
@@ -25,7 +25,7 @@ import {
   threadEnd,
   threadId,
   threadJson,
-} from '../workflow-schemas.ts';
+} from './workflow-schemas.ts';
 
 // Threads of workflows. Nothing here runs a bundle: a server that ran what it is sent would be anyone's shell. A
 // program that calls `run` or `resume` in the library runs the bundle itself, also over a connection to this server.

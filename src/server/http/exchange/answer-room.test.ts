@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { failure } from '../../testing/engine-suite/fixture.ts';
-import { ByteBudget } from '../memory/byte-budget.ts';
+import { failure } from '../../../testing/engine-suite/fixture.ts';
+import { ByteBudget } from '../../memory/byte-budget.ts';
 import { AnswerRoom } from './answer-room.ts';
 import type { Asker } from './answer-room.ts';
 

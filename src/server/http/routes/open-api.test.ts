@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { describeApi } from './open-api.ts';
-import { createRoutes } from './routes/create-routes.ts';
+import { createRoutes } from './create-routes.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -61,7 +61,7 @@ describe('the description of the API', () => {
   });
 
   it('is also written for people, with the scope of each route', () => {
-    const text = readFileSync(new URL('../../../docs/reference/http.md', import.meta.url), 'utf8');
+    const text = readFileSync(new URL('../../../../docs/reference/http.md', import.meta.url), 'utf8');
     const rows = [...text.matchAll(/^\| `([A-Z]+ \/\S*)` \| ([\w ]+) \|/gm)];
     const written = rows.map(([, route, scope]) => `${route} ${scope}`);
     const scopes = {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { QuipuError, invalid } from '../../base/errors.ts';
-import { decodeUtf8 } from '../../base/text.ts';
-import { checkJsonBounds } from '../../wire/call-values.ts';
-import { tooMuch } from '../request/wire-error.ts';
+import { QuipuError, invalid } from '../../../base/errors.ts';
+import { decodeUtf8 } from '../../../base/text.ts';
+import { checkJsonBounds } from '../../../wire/call-values.ts';
+import { tooMuch } from '../../request/wire-error.ts';
 import type { HttpRequest } from './route.ts';
 
 /** The server takes bodies up to this size even when it holds too much already. */

@@ -1,4 +1,4 @@
-import { encodeUtf8 } from '../../base/text.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import { jsonReply } from './route.ts';
 import type { HttpRequest, Reply } from './route.ts';
 import { begun } from './turn-answer.ts';

@@ -1,4 +1,4 @@
-import { encodeUtf8 } from '../../base/text.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import { LARGE_BYTES } from './answer-room.ts';
 import type { AnswerRoom, Asker } from './answer-room.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Needed } from '../access/access.ts';
-import { errorJson } from './schemas.ts';
-import type { InputObject, Route } from './route.ts';
+import type { Needed } from '../../access/access.ts';
+import { errorJson } from '../exchange/schemas.ts';
+import type { InputObject, Route } from '../exchange/route.ts';
 
 // The description of the API, generated from the schemas that check its input.
 

@@ -1,6 +1,6 @@
-import { toTurnId } from '../../base/brand.ts';
-import { invalid } from '../../base/errors.ts';
-import type { AppendOptions, OpenTurnOptions, ReadOptions } from '../../context/contexts.ts';
+import { toTurnId } from '../../../base/brand.ts';
+import { invalid } from '../../../base/errors.ts';
+import type { AppendOptions, OpenTurnOptions, ReadOptions } from '../../../context/contexts.ts';
 import type { HttpRequest } from './route.ts';
 
 /** The conditions of an append, from its headers. */

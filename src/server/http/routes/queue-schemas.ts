@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ANSWER_BYTES } from '../calls/check-args.ts';
-import type { Queue } from '../../queue/events/queue.ts';
-import type { HttpRequest } from './route.ts';
+import { ANSWER_BYTES } from '../../calls/check-args.ts';
+import type { Queue } from '../../../queue/events/queue.ts';
+import type { HttpRequest } from '../exchange/route.ts';
 
 export const queueParams: z.ZodObject<{ name: z.ZodString }> = z.strictObject({ name: z.string() });
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { invalid, isQuipuError } from '../../base/errors.ts';
-import { TOO_MANY, WIRE_CODE, safeDetail } from '../../wire/error-message.ts';
+import { invalid, isQuipuError } from '../../../base/errors.ts';
+import { TOO_MANY, WIRE_CODE, safeDetail } from '../../../wire/error-message.ts';
 import { jsonReply } from './route.ts';
 import type { Reply } from './route.ts';
 

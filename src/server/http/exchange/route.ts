@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { Identity, Needed } from '../access/access.ts';
+import type { Identity, Needed } from '../../access/access.ts';
 import type { HttpWorld } from './http-world.ts';
 import type { RequestRoom } from './request-room.ts';
 

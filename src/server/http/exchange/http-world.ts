@@ -1,3 +1,11 @@
+import type { Access } from '../../access/access.ts';
+import type { CallTable, Served } from '../../calls/call-handler.ts';
+import type { Log } from '../../log/log.ts';
+import type { ByteBudget } from '../../memory/byte-budget.ts';
+import type { Metrics } from '../../metrics/create-metrics.ts';
+import type { AnswerRoom } from './answer-room.ts';
+import type { Turns } from './pace.ts';
+
 /** Limits on the cost of one client. */
 export interface HttpLimits {
   /** The bytes of a request's body, except where the body is stored as it comes in. */
@@ -30,3 +38,22 @@ export const HTTP_LIMITS: HttpLimits = {
 
 /** The bytes of the head of a request: the position of a reader with many open turns is long. */
 export const HEADER_BYTES_MAX = 65_536;
+
+/** The parts that the whole HTTP server works with. */
+export interface HttpWorld {
+  readonly served: Served;
+  readonly calls: CallTable;
+  readonly access: Access;
+  readonly limits: HttpLimits;
+  /** The budget, shared with the other protocol of the server. */
+  readonly budget: ByteBudget;
+  /** The room for answers, which counts against the budget. */
+  readonly room: AnswerRoom;
+  /** The turns of answers that are being sent. */
+  readonly turns: Turns;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly version: string;
+  /** Aborts when the server stops: streams end, and requests in progress finish. */
+  readonly stopping: AbortSignal;
+}

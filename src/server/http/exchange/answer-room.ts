@@ -1,7 +1,7 @@
-import { QuipuError } from '../../base/errors.ts';
-import { ReadsAtOnce } from '../memory/reads-at-once.ts';
-import { PATIENCE_MS } from '../memory/byte-budget.ts';
-import type { AnswerMaker, ByteBudget } from '../memory/byte-budget.ts';
+import { QuipuError } from '../../../base/errors.ts';
+import { ReadsAtOnce } from '../../memory/reads-at-once.ts';
+import { PATIENCE_MS } from '../../memory/byte-budget.ts';
+import type { AnswerMaker, ByteBudget } from '../../memory/byte-budget.ts';
 import type { Pace } from './pace.ts';
 
 // The memory that answers take, from when they are made until the client has them.
