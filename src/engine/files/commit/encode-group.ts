@@ -15,7 +15,7 @@ import { PATCH_RECORD_BYTES, encodePatchRecord } from '../../../format/patch-rec
 import { TURN_RECORD_BYTES, encodeTurnRecord } from '../../../format/turn-record.ts';
 import { encodeTypeLine } from '../../../format/type-line.ts';
 import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
-import type { DocWritten, EncodedGroup } from '../core/encoded-group.ts';
+import type { DocWritten, EncodedGroup } from '../core/core.ts';
 import { advanceTails } from '../core/truths.ts';
 import type { DocBase, DocBases } from '../docs/doc-bases.ts';
 import { DOCS_FILE, contextDoc } from '../docs/doc-log.ts';

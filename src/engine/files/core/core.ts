@@ -1,26 +1,20 @@
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
-import {
-  type CollectedMap,
-  isCollected,
-  NOTHING_COLLECTED,
-} from '../../../format/collected-map.ts';
+import { NOTHING_COLLECTED, isCollected } from '../../../format/collected-map.ts';
+import type { CollectedMap } from '../../../format/collected-map.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { DeclaredType } from '../../../format/type-line.ts';
 import type { Tips } from '../../engine.ts';
-import {
-  Draft,
-  type FileKind,
-  type LogState,
-  type OpenTurn,
-  type StoredTurn,
-} from '../../plan/draft.ts';
+import { Draft } from '../../plan/draft.ts';
+import type { FileKind, LogState, OpenTurn, StoredTurn } from '../../plan/draft.ts';
 import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../../rows.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { DocBases } from '../docs/doc-bases.ts';
-import { contextDoc, type DocPlace, readDoc } from '../docs/doc-log.ts';
+import type { DocBase } from '../docs/doc-bases.ts';
+import { contextDoc, readDoc } from '../docs/doc-log.ts';
+import type { DocPlace } from '../docs/doc-log.ts';
 import { HeadTable, indexHead, withOpen } from '../heads/head-table.ts';
 import type { Totals } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
@@ -31,9 +25,10 @@ import { BlobReader } from '../packs/blob-reader.ts';
 import type { BlobPlaced } from '../packs/encode-packs.ts';
 import { ErasedBlobs } from '../packs/erased-blobs.ts';
 import { firstFsRoot, newestPatch, readFsRoots, readPatches } from '../patches/patch-table.ts';
-import { DamageReport, type State, type Tails } from '../truth/state.ts';
-import { turnGone, TurnTable, type TypeTable } from '../turns/turn-table.ts';
-import type { EncodedGroup } from './encoded-group.ts';
+import { DamageReport } from '../truth/state.ts';
+import type { State, Tails } from '../truth/state.ts';
+import { TurnTable, turnGone } from '../turns/turn-table.ts';
+import type { TypeTable } from '../turns/turn-table.ts';
 
 // The current state of the store: committed, durable and visible. Readers and plans query it. Only `absorb`, called
 // when a group is published, changes it.
@@ -334,4 +329,21 @@ function countGroup(draft: Draft, blobs: readonly BlobPlaced[]): Totals {
     added.storedBytes += BLOB_OVERHEAD_BYTES + storedLength;
   }
   return added;
+}
+
+/** The encoded form of a group: its bytes and their places. */
+export interface EncodedGroup {
+  readonly writes: readonly JournalWrite[];
+  readonly tails: Tails;
+  readonly blobs: readonly BlobPlaced[];
+  readonly docs: readonly DocWritten[];
+  /** The map of collected turns, when the group adds some. */
+  readonly collected: CollectedMap | undefined;
+}
+
+export interface DocWritten {
+  readonly name: string;
+  readonly place: DocPlace;
+  /** The base that the next version may be written against. */
+  readonly base: DocBase | undefined;
 }

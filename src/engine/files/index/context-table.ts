@@ -1,11 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { assertRowSum, rowSum } from './row-sum.ts';
-import {
-  type ContextPageQuery,
-  type ContextPlace,
-  type ShelfBatch,
-  ShelfDamaged,
-} from './shelf.ts';
+import { ShelfDamaged, assertRowSum, rowSum } from './shelf.ts';
+import type { ContextPageQuery, ContextPlace, ShelfBatch } from './shelf.ts';
 
 // Contexts, and the lists of them. A context is listed under the tag of all contexts, of its kind and of each of
 // its labels. So every page is one range of one tag, whatever the query.

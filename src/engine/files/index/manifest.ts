@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { rowSum } from './row-sum.ts';
 import type { RunSetState } from './run-set.ts';
-import { NO_TOTALS, type Positions, ShelfDamaged, type Totals } from './shelf.ts';
+import { NO_TOTALS, ShelfDamaged, rowSum } from './shelf.ts';
+import type { Positions, Totals } from './shelf.ts';
 
 // One row that describes the rest of the file. Every transaction writes it.
 

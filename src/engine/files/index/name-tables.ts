@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { assertRowSum, rowSum } from './row-sum.ts';
+import { assertRowSum, rowSum } from './shelf.ts';
 import type { DocPlace, ShelfBatch } from './shelf.ts';
 
 // Documents and logs by name, and patches by turn.

@@ -1,4 +1,5 @@
 import type { Hash, KeyHash } from '../../../base/brand.ts';
+import { crc32 } from '../../../format/bytes.ts';
 
 // The accelerator's data on disk. All of it can be rebuilt from the truth files, so nothing here is ever synced for
 // safety. Any doubt about it ends in `ShelfDamaged` and a rebuild.
@@ -153,4 +154,18 @@ export interface ShelfSource {
   /** `inMemory`: used when a file cannot be written. */
   create(inMemory?: boolean): Shelf;
   install(fresh: Shelf, old: Shelf): Shelf;
+}
+
+/** The checksum a row carries over its other columns. */
+export function rowSum(...columns: readonly (number | string | null)[]): number {
+  return crc32(Buffer.from(JSON.stringify(columns)));
+}
+
+export function assertRowSum(
+  table: string,
+  sum: number,
+  ...columns: readonly (number | string | null)[]
+): void {
+  if (sum === rowSum(...columns)) return;
+  throw new ShelfDamaged(`a row of ${table} has a wrong checksum`);
 }

@@ -12,7 +12,8 @@ import type { StateWriter, Tails } from './state.ts';
 // The contract of a truth: one kind of thing that a store keeps, with all files that it is kept in. The truth is a
 // value in the folder of its name, and knows the names and the bytes of its files. The list of all truths is in
 // core/truths.ts. A chore is a loop over that list, so a truth that lacks a verb does not compile. Where a verb has
-// no meaning, the truth says why.
+// no meaning, the truth says why. Writing is no verb: commit/encode-group.ts encodes a group for all truths in one
+// place, because an append walks through every file that has a part in it.
 
 /** The reason why a truth lacks a verb. */
 export interface Cannot {
