@@ -22,7 +22,7 @@ import type { Reserve } from '../journal/reserve.ts';
 //   encode         encode-group.ts               the group as writes: these bytes at this offset of that file
 //   make durable   journal/journal.ts            one frame, one sync; from here on the group counts
 //   apply          disk/store-files.ts           carry the writes out, without a sync
-//   publish        core.ts                       reads see the group
+//   publish        core/core.ts                  reads see the group
 //   acknowledge    below                         resolve the promises, tell the listeners
 //
 // `Writer` prepares each commit and submits it. The rest happens here, group by group. The writes of upkeep enter at
