@@ -142,9 +142,8 @@ export async function readTurnRecord(
   files: StoreFiles,
   id: number,
 ): Promise<TurnRecord | undefined> {
-  const slot = await files.read(TURNS_FILE, id * TURN_RECORD_BYTES, TURN_RECORD_BYTES);
-  const turn = decodeTurnRecord(slot);
-  return Number(turn?.id) === id ? turn : undefined;
+  const slot = await readSlot(files, id);
+  return typeof slot === 'string' ? undefined : slot;
 }
 
 /** The slot of an open turn is empty. */

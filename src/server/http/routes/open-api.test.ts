@@ -61,7 +61,10 @@ describe('the description of the API', () => {
   });
 
   it('is also written for people, with the scope of each route', () => {
-    const text = readFileSync(new URL('../../../../docs/reference/http.md', import.meta.url), 'utf8');
+    const text = readFileSync(
+      new URL('../../../../docs/reference/http.md', import.meta.url),
+      'utf8',
+    );
     const rows = [...text.matchAll(/^\| `([A-Z]+ \/\S*)` \| ([\w ]+) \|/gm)];
     const written = rows.map(([, route, scope]) => `${route} ${scope}`);
     const scopes = {
