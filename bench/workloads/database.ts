@@ -1,7 +1,7 @@
 import { Pool } from 'pg';
 import { decompress } from '../../src/base/compress.ts';
 import { hashBytes, hashToBytes } from '../../src/base/hash.ts';
-import { openDatabase } from '../../src/open-database.ts';
+import { openDatabase } from '../../src/open-store.ts';
 import { squeeze } from '../../src/format/blob-record.ts';
 import { PostgresServer } from '../../test/support/postgres/postgres-server.ts';
 import { StoreHistory } from '../drivers/store-history.ts';

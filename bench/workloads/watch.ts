@@ -1,6 +1,6 @@
 import { openStore } from '../../src/index.ts';
 import type { Store, StoreEvent } from '../../src/index.ts';
-import { openDatabase } from '../../src/open-database.ts';
+import { openDatabase } from '../../src/open-store.ts';
 import { PostgresServer } from '../../test/support/postgres/postgres-server.ts';
 import { ServerProcess } from '../drivers/server-process.ts';
 import { StoreHistory } from '../drivers/store-history.ts';
