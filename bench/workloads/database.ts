@@ -1,8 +1,8 @@
 import { Pool } from 'pg';
 import { decompress } from '../../src/base/compress.ts';
 import { hashBytes, hashToBytes } from '../../src/base/hash.ts';
+import { compressBlob } from '../../src/format/blob-record.ts';
 import { openDatabase } from '../../src/open-store.ts';
-import { squeeze } from '../../src/format/blob-record.ts';
 import { PostgresServer } from '../../test/support/postgres/postgres-server.ts';
 import { StoreHistory } from '../drivers/store-history.ts';
 import { median, percentile, timeEach } from '../figures.ts';
@@ -36,7 +36,7 @@ class ByHand {
   }
 
   async append(context: number, payload: Uint8Array): Promise<void> {
-    const { stored } = squeeze(payload);
+    const { stored } = compressBlob(payload);
     const hash = hashToBytes(hashBytes(payload));
     const depth = this.#depths.get(context) ?? 0;
     this.#depths.set(context, depth + 1);

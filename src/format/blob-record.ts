@@ -93,7 +93,7 @@ function isBlobCodec(codec: number): codec is BlobCodecNumber {
 }
 
 /** The stored form of some bytes: zstd where that makes them smaller, else the bytes themselves. */
-export interface Squeezed {
+export interface Compressed {
   readonly codec: BlobCodecNumber;
   readonly rawLength: number;
   readonly stored: Uint8Array;
@@ -109,7 +109,7 @@ interface GivenBlob {
 /** A blob in its stored form, to be written. */
 export interface PreparedBlob {
   readonly hash: Hash;
-  readonly squeezed: Squeezed;
+  readonly compressed: Compressed;
   readonly sha256: string | undefined;
 }
 
@@ -118,12 +118,14 @@ export const COMPRESS_MIN_BYTES = 64;
 
 /** Compresses a blob. The result keeps nothing of `bytes`, which the caller may reuse. */
 export function prepareBlob({ hash, bytes, sha256 }: GivenBlob): PreparedBlob {
-  const squeezed = squeeze(bytes);
-  const own = squeezed.stored === bytes ? { ...squeezed, stored: new Uint8Array(bytes) } : squeezed;
-  return { hash, squeezed: own, sha256 };
+  const compressed = compressBlob(bytes);
+  const own =
+    compressed.stored === bytes ? { ...compressed, stored: new Uint8Array(bytes) } : compressed;
+  return { hash, compressed: own, sha256 };
 }
 
-export function squeeze(bytes: Uint8Array): Squeezed {
+/** The smaller of both forms. */
+export function compressBlob(bytes: Uint8Array): Compressed {
   const rawLength = bytes.length;
   if (rawLength >= COMPRESS_MIN_BYTES) {
     const stored = compress(bytes);

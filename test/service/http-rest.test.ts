@@ -172,10 +172,10 @@ describe('contexts and turns over HTTP', () => {
       });
     const plain = await read('gzip;q=0');
     expect(plain.encoding).toBe('undefined');
-    const squeezed = await read('gzip, deflate');
-    expect(squeezed.encoding).toBe('gzip');
-    expect(gunzipSync(squeezed.body).toString()).toBe(plain.body.toString());
-    expect(squeezed.body.length).toBeLessThan(plain.body.length);
+    const compressed = await read('gzip, deflate');
+    expect(compressed.encoding).toBe('gzip');
+    expect(gunzipSync(compressed.body).toString()).toBe(plain.body.toString());
+    expect(compressed.body.length).toBeLessThan(plain.body.length);
   });
 });
 

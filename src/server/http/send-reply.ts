@@ -110,10 +110,10 @@ function compressed(
   pieces: AsyncIterable<Uint8Array>,
   { stream }: Coding,
 ): AsyncIterable<Uint8Array> {
-  const squeeze = stream();
+  const compress = stream();
   // The reader gets the error if compression fails.
-  pipeline(Readable.from(pieces, { highWaterMark: 1 }), squeeze, () => undefined);
-  return squeeze as AsyncIterable<Uint8Array>;
+  pipeline(Readable.from(pieces, { highWaterMark: 1 }), compress, () => undefined);
+  return compress as AsyncIterable<Uint8Array>;
 }
 
 /** `node:zlib` has zstd from Node 22.15 on; the types of Node 20 do not know it. */

@@ -2,7 +2,7 @@ import type { Committed } from '../../batch.ts';
 import { ERASURES_LOG } from '../../names.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import type { Planned } from '../../plan/report.ts';
-import type { SqueezeJob, Squeezer } from '../squeeze/squeezer.ts';
+import type { CompressJob, Compressor } from '../compress/compressor.ts';
 
 // Commits wait here for their group. Commits that arrive while a group is being written share the next one.
 // Invariants
@@ -23,7 +23,7 @@ const LITTLE_BYTES = 64 * 1024;
 /** A batch, and the compression jobs of its blobs that are not finished. */
 export interface Submission {
   readonly batch: PreparedBatch;
-  readonly jobs: readonly SqueezeJob[];
+  readonly jobs: readonly CompressJob[];
   /** Called once, when the batch is decided. The commit is settled when the call is done. */
   release(): Promise<void> | undefined;
 }
@@ -56,7 +56,7 @@ export class WaitingCommit {
   /** The size of a ready commit. A blob that is still being compressed has no length yet. */
   get storedBytes(): number {
     let bytes = 0;
-    for (const { squeezed } of this.submission.batch.blobs) bytes += squeezed.stored.length;
+    for (const { compressed } of this.submission.batch.blobs) bytes += compressed.stored.length;
     return bytes;
   }
 
@@ -67,7 +67,7 @@ export class WaitingCommit {
     const { turns = [], opens = [], deltas = [], seals = [] } = rest;
     const adds = turns.length + opens.length + deltas.length + seals.length + extents.length;
     if (adds > 0) return false;
-    const brought = blobs.reduce((bytes, { squeezed }) => bytes + squeezed.rawLength, 0);
+    const brought = blobs.reduce((bytes, { compressed }) => bytes + compressed.rawLength, 0);
     if (brought > LITTLE_BYTES) return false;
     return (
       contexts.some((change) => change.do === 'remove') ||
@@ -79,11 +79,11 @@ export class WaitingCommit {
 }
 
 export class CommitQueue {
-  readonly #squeezer: Squeezer;
+  readonly #compressor: Compressor;
   #waiting: WaitingCommit[] = [];
 
-  constructor(squeezer: Squeezer) {
-    this.#squeezer = squeezer;
+  constructor(compressor: Compressor) {
+    this.#compressor = compressor;
   }
 
   get length(): number {
@@ -119,10 +119,10 @@ export class CommitQueue {
     for (let ready = 0; ;) {
       ready = this.#countReady(ready);
       if (ready === this.#waiting.length || ready >= GROUP_BATCHES_ENOUGH) return;
-      if (this.#squeezer.help()) continue;
+      if (this.#compressor.help()) continue;
       if (ready > 0) return;
       const jobs = this.#waiting[0]?.submission.jobs ?? [];
-      for (const job of jobs) await this.#squeezer.untilDone(job);
+      for (const job of jobs) await this.#compressor.untilDone(job);
     }
   }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Core } from '../core/core.ts';
-import { Squeezer } from '../squeeze/squeezer.ts';
+import { Compressor } from '../compress/compressor.ts';
 import type { Submission } from './commit-queue.ts';
 import { Pipeline, type PipelineParts } from './pipeline.ts';
 
@@ -22,7 +22,7 @@ it('tells every commit of a group that could not even be planned, and lets go of
     },
   } as unknown as Core;
   // A group that cannot be planned reaches none of the other parts.
-  const parts = { core, reserve: {}, squeezer: new Squeezer(), clock: () => 0 };
+  const parts = { core, reserve: {}, compressor: new Compressor(), clock: () => 0 };
   const pipeline = new Pipeline(parts as unknown as PipelineParts);
 
   const sent = [pipeline.submit(submission()), pipeline.submit(submission())];

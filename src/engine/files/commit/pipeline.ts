@@ -10,7 +10,7 @@ import type { IndexKeeper } from '../core/index-keeper.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';
 import type { Checkpointer } from '../journal/checkpointer.ts';
 import { type Journal, leaveMark } from '../journal/journal.ts';
-import type { Squeezer } from '../squeeze/squeezer.ts';
+import type { Compressor } from '../compress/compressor.ts';
 import { CommitQueue, GROUP_BATCHES_MAX, type Submission, WaitingCommit } from './commit-queue.ts';
 import { encodeGroup } from './encode-group.ts';
 import type { Reserve } from '../journal/reserve.ts';
@@ -45,7 +45,7 @@ export interface PipelineParts {
   readonly keeper: IndexKeeper;
   readonly checkpointer: Checkpointer;
   readonly reserve: Reserve;
-  readonly squeezer: Squeezer;
+  readonly compressor: Compressor;
   readonly listeners: ChangeListeners;
   readonly clock: () => number;
   /** Finishes an opening that found no room. This must be done before anything is stored. */
@@ -82,7 +82,7 @@ export class Pipeline {
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
-    this.#queue = new CommitQueue(parts.squeezer);
+    this.#queue = new CommitQueue(parts.compressor);
     this.#lastSeq = parts.core.seq * GROUP_BATCHES_MAX;
     this.#settle = parts.settle;
   }

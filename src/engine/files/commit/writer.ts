@@ -15,7 +15,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { Reserve } from '../journal/reserve.ts';
 import { BlobIntake, HeldBlobs, type Prepared } from '../packs/blob-intake.ts';
 import { BulkPacks } from '../packs/bulk-packs.ts';
-import { Squeezer } from '../squeeze/squeezer.ts';
+import { Compressor } from '../compress/compressor.ts';
 import { Pipeline } from './pipeline.ts';
 
 // The one door to everything that changes a store: commits, puts of blobs, and upkeep. A commit is prepared here and
@@ -49,7 +49,7 @@ export class Writer {
   readonly #pipeline: Pipeline;
   readonly #checkpointer: Checkpointer;
   readonly #intake: BlobIntake;
-  readonly #squeezer: Squeezer = new Squeezer();
+  readonly #compressor: Compressor = new Compressor();
   readonly #upkeep: UpkeepLock = new UpkeepLock();
   /** Commits with large blobs that are not decided yet. */
   #preparing = 0;
@@ -61,8 +61,8 @@ export class Writer {
     this.#parts = parts;
     this.#checkpointer = new Checkpointer(parts, parts.checkpoint);
     const { listeners } = this;
-    const [checkpointer, squeezer] = [this.#checkpointer, this.#squeezer];
-    this.#pipeline = new Pipeline({ ...parts, checkpointer, squeezer, listeners });
+    const [checkpointer, compressor] = [this.#checkpointer, this.#compressor];
+    this.#pipeline = new Pipeline({ ...parts, checkpointer, compressor, listeners });
     const state = { tails: () => core.tails.packs, newPack: core.newPack };
     this.bulk = new BulkPacks(core.files, state, journal);
     const store = {
@@ -73,7 +73,7 @@ export class Writer {
       },
       underWay: () => this.#pipeline.underWay,
     };
-    this.#intake = new BlobIntake(store, this.held, this.#squeezer);
+    this.#intake = new BlobIntake(store, this.held, this.#compressor);
   }
 
   get journalState(): { frames: number; broken: boolean } {
@@ -220,7 +220,7 @@ export class Writer {
       await this.#checkpointer.run({ clean: true });
       await journal.trim();
     };
-    const handles = [this.#squeezer, keeper, mark, journal, this.core.files].map(
+    const handles = [this.#compressor, keeper, mark, journal, this.core.files].map(
       (held) => () => held.close(),
     );
     await closeAll([() => ifRoom(finish), ...handles, () => lock.release()]);

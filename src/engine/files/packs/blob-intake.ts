@@ -5,7 +5,7 @@ import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import type { Batch, BlobPut, TurnDelta } from '../../batch.ts';
 import type { BlobSource } from '../../engine.ts';
 import type { BulkExtent, PreparedBatch } from '../../plan/prepared-batch.ts';
-import type { SqueezeJob, Squeezer } from '../squeeze/squeezer.ts';
+import type { CompressJob, Compressor } from '../compress/compressor.ts';
 import type { BulkLease } from './bulk-packs.ts';
 import { type StoredSource, storeSource } from './store-large.ts';
 
@@ -13,7 +13,7 @@ import { type StoredSource, storeSource } from './store-large.ts';
 export interface Prepared {
   readonly batch: PreparedBatch;
   /** The compression jobs of its blobs that are not finished. */
-  readonly jobs: readonly SqueezeJob[];
+  readonly jobs: readonly CompressJob[];
   release(): Promise<void> | undefined;
 }
 
@@ -36,12 +36,12 @@ const CROWD = 4;
 export class BlobIntake {
   readonly #store: IntakeStore;
   readonly #held: HeldBlobs;
-  readonly #squeezer: Squeezer;
+  readonly #compressor: Compressor;
 
-  constructor(store: IntakeStore, held: HeldBlobs, squeezer: Squeezer) {
+  constructor(store: IntakeStore, held: HeldBlobs, compressor: Compressor) {
     this.#store = store;
     this.#held = held;
-    this.#squeezer = squeezer;
+    this.#compressor = compressor;
   }
 
   /**
@@ -56,7 +56,7 @@ export class BlobIntake {
       return this.#prepareLarge(own, blobs);
     }
     const crowded = this.#store.underWay() >= CROWD;
-    const jobs: SqueezeJob[] = [];
+    const jobs: CompressJob[] = [];
     const prepared = blobs.map((blob) =>
       crowded ? this.#handOver(blob, jobs) : prepareBlob(blob),
     );
@@ -66,12 +66,12 @@ export class BlobIntake {
     return { batch: { rest: own, blobs: prepared, ...NO_CHUNKS }, jobs, release };
   }
 
-  #handOver(blob: BlobPut, jobs: SqueezeJob[]): PreparedBlob {
+  #handOver(blob: BlobPut, jobs: CompressJob[]): PreparedBlob {
     const { hash, bytes, sha256 } = blob;
-    const job = bytes.length < COMPRESS_MIN_BYTES ? undefined : this.#squeezer.send(bytes);
+    const job = bytes.length < COMPRESS_MIN_BYTES ? undefined : this.#compressor.send(bytes);
     if (job === undefined) return prepareBlob(blob);
     jobs.push(job);
-    return { hash, squeezed: job, sha256 };
+    return { hash, compressed: job, sha256 };
   }
 
   async #prepareLarge(own: Batch, blobs: readonly BlobPut[]): Promise<Prepared> {

@@ -40,8 +40,8 @@ export function encodePacks(draft: Draft, tails: Tails, newPack: () => number): 
   const data = Buffer.allocUnsafe(blobs.reduce(addRecordBytes, opening.header.length));
   data.set(opening.header);
   let at = opening.header.length;
-  for (const [hash, { squeezed }] of blobs) {
-    const { codec, rawLength, stored } = squeezed;
+  for (const [hash, { compressed }] of blobs) {
+    const { codec, rawLength, stored } = compressed;
     const end = at + BLOB_OVERHEAD_BYTES + stored.length;
     encodeBlobRecord({ codec, rawLength, hash, stored }, data, at);
     const offset = pack.length + at;
@@ -60,8 +60,8 @@ export function encodePacks(draft: Draft, tails: Tails, newPack: () => number): 
   };
 }
 
-function addRecordBytes(sum: number, [, { squeezed }]: [Hash, PreparedBlob]): number {
-  return sum + BLOB_OVERHEAD_BYTES + squeezed.stored.length;
+function addRecordBytes(sum: number, [, { compressed }]: [Hash, PreparedBlob]): number {
+  return sum + BLOB_OVERHEAD_BYTES + compressed.stored.length;
 }
 
 function encodeExtents(draft: Draft, before: Tails): EncodedPacks {

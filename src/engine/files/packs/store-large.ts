@@ -5,7 +5,7 @@ import {
   BlobCodec,
   encodeBlobRecord,
   type PreparedBlob,
-  squeeze,
+  compressBlob,
 } from '../../../format/blob-record.ts';
 import { type Chunk, encodeChunkList } from '../../../format/chunk-list.ts';
 import { CHUNK_MAX, cutPoint, LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
@@ -139,7 +139,7 @@ class LargeWriter {
       lease: this.lease,
       list: {
         hash,
-        squeezed: { codec: BlobCodec.chunks, rawLength: this.#size, stored },
+        compressed: { codec: BlobCodec.chunks, rawLength: this.#size, stored },
         sha256: this.#sha256?.digest(),
       },
       extent: { pack, offset: start, length: position - start, chunks: [...this.#places.values()] },
@@ -164,7 +164,7 @@ class LargeWriter {
     const hash = hashBytes(bytes);
     this.#chunks.push({ hash, size: bytes.length });
     if (this.#places.has(hash) || this.#store.hasBlob(hash)) return;
-    const { codec, rawLength, stored } = squeeze(bytes);
+    const { codec, rawLength, stored } = compressBlob(bytes);
     const offset = this.lease.position + this.#pendingBytes;
     this.#places.set(hash, { hash, codec, offset, rawLength, storedLength: stored.length });
     const record = encodeBlobRecord({ codec, rawLength, hash, stored });

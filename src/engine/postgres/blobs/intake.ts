@@ -13,7 +13,7 @@ import type { Database } from '../../../postgres/database.ts';
 import type { Batch, BlobPut } from '../../batch.ts';
 import type { BlobSource } from '../../engine.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
-import { BlobCodec, prepareBlob, squeeze } from '../../../format/blob-record.ts';
+import { BlobCodec, prepareBlob, compressBlob } from '../../../format/blob-record.ts';
 import type { PreparedBlob } from '../../../format/blob-record.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { UploadedBlob } from './write-blobs.ts';
@@ -177,7 +177,7 @@ class Upload {
     }
     this.#whole.update(bytes);
     this.#sha256?.update(bytes);
-    const { codec, rawLength, stored } = squeeze(bytes);
+    const { codec, rawLength, stored } = compressBlob(bytes);
     const hash = hashToBytes(hashBytes(bytes));
     const part = [this.#id, this.#parts, hash, codec, rawLength, Buffer.from(stored)];
     await this.#database.query(PUT_PART, part);
@@ -190,7 +190,7 @@ class Upload {
     return {
       hash,
       sha256: this.#sha256?.digest(),
-      squeezed: { codec: BlobCodec.chunks, rawLength: this.#size, stored: new Uint8Array() },
+      compressed: { codec: BlobCodec.chunks, rawLength: this.#size, stored: new Uint8Array() },
       upload: this.#id,
       storedBytes: this.#storedBytes,
     };

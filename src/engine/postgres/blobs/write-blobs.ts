@@ -59,7 +59,7 @@ export function writeBlobs(
   if (blobs.length > 0) putBlobs(transaction, blobs, [seq, draft.nowMs]);
   for (const blob of blobs) {
     totals.blobs += 1;
-    totals.blobBytes += blob.squeezed.rawLength;
+    totals.blobBytes += blob.compressed.rawLength;
     totals.storedBytes += storedBytesOf(blob);
   }
   const erased = [...draft.erased.entries()].map(([hash]) => hashToBytes(hash));
@@ -83,15 +83,15 @@ function putBlobs(
   let start = 1;
   for (const blob of blobs) {
     starts.push(start);
-    if (uploadOf(blob) === null) start += blob.squeezed.stored.length;
+    if (uploadOf(blob) === null) start += blob.compressed.stored.length;
   }
   const inline = blobs.filter((blob) => uploadOf(blob) === null);
   transaction.send(PUT_BLOBS, [
-    Buffer.concat(inline.map(({ squeezed }) => squeezed.stored)),
+    Buffer.concat(inline.map(({ compressed }) => compressed.stored)),
     ...when,
     blobs.map(({ hash }) => hashToBytes(hash)),
-    blobs.map(({ squeezed }) => squeezed.codec),
-    blobs.map(({ squeezed }) => squeezed.rawLength),
+    blobs.map(({ compressed }) => compressed.codec),
+    blobs.map(({ compressed }) => compressed.rawLength),
     blobs.map(storedBytesOf),
     starts,
     blobs.map(uploadOf),
@@ -101,7 +101,7 @@ function putBlobs(
 }
 
 function storedBytesOf(blob: PreparedBlob): number {
-  return isUploaded(blob) ? blob.storedBytes : blob.squeezed.stored.length;
+  return isUploaded(blob) ? blob.storedBytes : blob.compressed.stored.length;
 }
 
 function uploadOf(blob: PreparedBlob): string | null {
@@ -109,5 +109,5 @@ function uploadOf(blob: PreparedBlob): string | null {
 }
 
 export function isUploaded(blob: PreparedBlob): blob is UploadedBlob {
-  return blob.squeezed.codec === BlobCodec.chunks;
+  return blob.compressed.codec === BlobCodec.chunks;
 }

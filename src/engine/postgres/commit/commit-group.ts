@@ -259,7 +259,7 @@ export class GroupCommitter {
   }
 
   submit(batch: PreparedBatch): Promise<Done> {
-    const bytes = batch.blobs.reduce((sum, { squeezed }) => sum + squeezed.stored.length, 0);
+    const bytes = batch.blobs.reduce((sum, { compressed }) => sum + compressed.stored.length, 0);
     return new Promise((resolve, reject) => {
       this.#queue.push({ batch, bytes, resolve, reject });
       this.#running ??= this.#run();

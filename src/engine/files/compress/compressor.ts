@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { compress } from '../../../base/compress.ts';
-import { BlobCodec, type Squeezed } from '../../../format/blob-record.ts';
+import { BlobCodec, type Compressed } from '../../../format/blob-record.ts';
 import { copyInto } from '../../../format/bytes.ts';
 
 // Compression takes about 60 µs per 10 KB, a third of the cost of an append. When many writers append at once, a
@@ -8,21 +8,21 @@ import { copyInto } from '../../../format/bytes.ts';
 // it would otherwise wait for. So nothing depends on the helper getting a processor.
 
 /** A blob that was handed over. Until the job is done, the blob reads as stored raw. */
-export interface SqueezeJob extends Squeezed {
+export interface CompressJob extends Compressed {
   readonly done: boolean;
   /** Ends the use of the bytes. A caller that needs them longer has copied them. */
   release(): void;
 }
 
-export class Squeezer {
-  #memory: SqueezeMemory | undefined;
+export class Compressor {
+  #memory: CompressMemory | undefined;
   #thread: Worker | undefined;
   /** The oldest job that is not known to be taken. */
   #next = 0;
   #waiting = 0;
 
   /** Undefined when there is no free slot. Then the caller compresses the blob itself. */
-  send(bytes: Uint8Array): SqueezeJob | undefined {
+  send(bytes: Uint8Array): CompressJob | undefined {
     const memory = (this.#memory ??= this.#start());
     const slot = slotOf(memory.sent);
     if (bytes.length > SLOT_BYTES || !memory.isFree(slot)) return undefined;
@@ -39,12 +39,12 @@ export class Squeezer {
     while (this.#next !== sent) {
       const slot = slotOf(this.#next);
       this.#next = (this.#next + 1) | 0;
-      if (memory.squeeze(slot)) return true;
+      if (memory.compress(slot)) return true;
     }
     return false;
   }
 
-  async untilDone(job: SqueezeJob): Promise<void> {
+  async untilDone(job: CompressJob): Promise<void> {
     if (!(job instanceof Job)) return;
     // A wait for shared memory does not keep a process alive, and a pending commit must.
     this.#waiting += 1;
@@ -61,10 +61,10 @@ export class Squeezer {
     await this.#thread?.terminate();
   }
 
-  #start(): SqueezeMemory {
+  #start(): CompressMemory {
     const parts = makeSharedParts();
-    const memory = new SqueezeMemory(parts);
-    const file = new URL('./squeeze-thread.js', import.meta.url);
+    const memory = new CompressMemory(parts);
+    const file = new URL('./compress-thread.js', import.meta.url);
     // Sources that run without a build have no file that a thread could load.
     if (!import.meta.url.endsWith('.js')) return memory;
     const thread = new Worker(file, {
@@ -75,20 +75,20 @@ export class Squeezer {
     thread.on('error', () => undefined);
     thread.on('exit', () => {
       if (this.#thread === thread) this.#thread = undefined;
-      memory.squeezeAbandoned();
+      memory.compressAbandoned();
     });
     this.#thread = thread;
     return memory;
   }
 }
 
-class Job implements SqueezeJob {
-  readonly #memory: SqueezeMemory;
+class Job implements CompressJob {
+  readonly #memory: CompressMemory;
   readonly #slot: number;
   readonly rawLength: number;
   #stored: Uint8Array | undefined;
 
-  constructor(memory: SqueezeMemory, slot: number, rawLength: number) {
+  constructor(memory: CompressMemory, slot: number, rawLength: number) {
     this.#memory = memory;
     this.#slot = slot;
     this.rawLength = rawLength;
@@ -106,7 +106,7 @@ class Job implements SqueezeJob {
     return stored;
   }
 
-  get codec(): Squeezed['codec'] {
+  get codec(): Compressed['codec'] {
     return this.#memory.storedLength(this.#slot) > 0 ? BlobCodec.zstd : BlobCodec.raw;
   }
 
@@ -154,7 +154,7 @@ function makeSharedParts(): SharedParts {
 }
 
 /** The slots, as either side sees them. */
-export class SqueezeMemory {
+export class CompressMemory {
   readonly #control: Int32Array<SharedArrayBuffer>;
   readonly #bytes: Buffer;
 
@@ -189,17 +189,17 @@ export class SqueezeMemory {
   }
 
   /** Compresses the job in the slot, unless the other side does or did. */
-  squeeze(slot: number): boolean {
+  compress(slot: number): boolean {
     const { SENT, TAKEN } = State;
     if (Atomics.compareExchange(this.#control, stateAt(slot), SENT, TAKEN) !== SENT) return false;
-    this.#squeezeTaken(slot);
+    this.#compressTaken(slot);
     return true;
   }
 
   /** Ends the jobs of a thread that died: no other thread would end them. */
-  squeezeAbandoned(): void {
+  compressAbandoned(): void {
     for (let slot = 0; slot < SLOTS; slot += 1) {
-      if (this.#stateOf(slot) === State.TAKEN) this.#squeezeTaken(slot);
+      if (this.#stateOf(slot) === State.TAKEN) this.#compressTaken(slot);
     }
   }
 
@@ -233,7 +233,7 @@ export class SqueezeMemory {
     }
   }
 
-  #squeezeTaken(slot: number): void {
+  #compressTaken(slot: number): void {
     const raw = this.rawOf(slot);
     const stored = compress(raw);
     const shrunk = stored.length < raw.length;
