@@ -47,8 +47,8 @@ async function restoreSessionFiles(
     ]);
   const engine = await openFilesEngine(to);
   try {
-    const world = { io: plainFilesIo, registry: new Registry(engine) };
-    return await restoreSessions(world, resolve(from, 'sessions'), resolve(to, 'sessions'));
+    const home = { io: plainFilesIo, registry: new Registry(engine) };
+    return await restoreSessions(home, resolve(from, 'sessions'), resolve(to, 'sessions'));
   } finally {
     await engine.close();
   }

@@ -98,6 +98,19 @@ describe('the tree', () => {
     expect(ENTRIES.filter((entry) => !sources.includes(entry))).toEqual([]);
   });
 
+  // Programs that tests start import the built package, which no compiler checks.
+  it('imports only built files that have a source', () => {
+    const missing = ['test', 'bench', 'scripts', 'examples']
+      .flatMap((folder) => listFiles(folder, /\.mjs$/))
+      .flatMap((file) =>
+        [...readProject(file).matchAll(/['"`](?:\.\.\/)+dist\/([\w/.-]+)\.js['"`]/g)].map(
+          ([, path]) => ({ file, source: `src/${path}.ts` }),
+        ),
+      )
+      .filter(({ source }) => !sources.includes(source));
+    expect(missing).toEqual([]);
+  });
+
   it('says nothing that only its author understands', () => {
     const findings = texts.flatMap((file) =>
       findForbidden(readProject(file), /\.(?:ts|mjs)$/.test(file)).map(

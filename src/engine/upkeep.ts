@@ -37,8 +37,8 @@ export interface SweepPlan {
   /** Awaited between two commits before each step that removes blobs. The answers are final after it. */
   settle?(): Promise<void>;
   /**
-   * A number that rises whenever answers of `isLive` may have turned to true, except for blobs that were noted
-   * themselves. Without it, the sweep asks once more for every dead blob before it goes.
+   * A number that rises whenever answers of `isLive` may have turned to true, except for blobs that a commit
+   * relies on. Without it, the sweep asks once more for every dead blob before it goes.
    */
   changes?(): number;
   /** Rewrite packs in which at least this share of the bytes is dead; 0: all that have any. */
@@ -56,8 +56,8 @@ export interface SweepReport {
 }
 
 /**
- * Only one collection runs at a time (LOCKED otherwise). From its start to its end, `noted` reports every blob and
- * turn that a commit relies on, before that commit is acknowledged.
+ * Only one collection runs at a time (LOCKED otherwise). From its start to its end, `reliance` is told of every
+ * blob and turn that a commit relies on.
  */
 export interface Collection {
   /** Turns appended from this id on are alive whatever the mark finds. */
@@ -76,19 +76,22 @@ export interface Collection {
   end(): Promise<void>;
 }
 
+/** Told of everything that a commit relies on while a collection runs, before the commit is acknowledged. */
+export interface Reliance {
+  blob(hash: Hash): void;
+  /** A commit relies on this turn, and so on its whole chain. */
+  turn(turn: TurnId): void;
+  /**
+   * For engines whose listeners hear of a commit after it is acknowledged. Reports every commit since the
+   * collection began, before the step of a sweep that could take what the commit needs.
+   */
+  change?(change: Change): void;
+}
+
 export interface CollectionOptions {
   /** Blobs younger than this stay: their writer may be about to refer to them. */
   readonly graceMs: number;
-  readonly noted: {
-    blob(hash: Hash): void;
-    /** A commit relies on this turn, and so on its whole chain. */
-    turn(turn: TurnId): void;
-    /**
-     * For engines whose listeners hear of a commit after it is acknowledged. Reports every commit since the
-     * collection began, before the step of a sweep that could take what the commit needs.
-     */
-    change?(change: Change): void;
-  };
+  readonly reliance: Reliance;
 }
 
 /** One thing that is wrong, and where. */

@@ -61,7 +61,7 @@ export async function collectGarbage(
   try {
     const collection = await engine.upkeep.startCollection({
       graceMs,
-      noted: { ...marks.noted, change: hear },
+      reliance: { ...marks.reliance, change: hear },
     });
     try {
       const view = toView(engine, collection);

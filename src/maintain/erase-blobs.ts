@@ -153,8 +153,8 @@ export async function findUsers(engine: Engine, hashes: readonly Hash[]): Promis
   const use = (turn: TurnId, payload: Hash, shows: boolean): void => {
     if (found.get(payload)?.add(turn) !== undefined && shows) showing.add(turn);
   };
-  const noted = { blob: () => undefined, turn: () => undefined };
-  const collection = await engine.upkeep.startCollection({ graceMs: 0, noted });
+  const reliance = { blob: () => undefined, turn: () => undefined };
+  const collection = await engine.upkeep.startCollection({ graceMs: 0, reliance });
   try {
     for await (const page of collection.turns()) {
       for (const { id, payload } of page) use(id, payload, true);

@@ -161,7 +161,7 @@ describe('markLive', () => {
     async (during) => {
       const graph = { ...FORKED, lists: { b: ['p'], d: ['q'], e: ['r'], e2: ['s'] } };
       const { live, turns } = await mark(graph, [{ turn: turn(3) }], (at, marks) => {
-        if (at === during) marks.noted.turn(turn(5));
+        if (at === during) marks.reliance.turn(turn(5));
       });
       expect(live('a b c d e e2 q r s')).toBe('a b c d e e2 q r s');
       expect(turns()).toEqual([1, 2, 3, 4, 5]);
@@ -172,7 +172,7 @@ describe('markLive', () => {
     const lists = { e: ['r'], x: ['y'] };
     const { marks, live, turns } = await mark({ ...FORKED, lists }, [{ turn: turn(2) }]);
     expect(live('c d e e2 r x y')).toBe('');
-    marks.noted.blob(nameOf('x'));
+    marks.reliance.blob(nameOf('x'));
     expect(live('c d e e2 r x y')).toBe('x y');
     marks.add({ turn: turn(5) });
     expect(live('c d e e2 r x y')).toBe('d e e2 r x y');
@@ -209,7 +209,7 @@ describe('markLive', () => {
       const roots = [[3, 't'] as const, [5, 'v'] as const];
       const graph = { ...FORKED, trees, roots, lists: { h: ['chunk'] } };
       const { live } = await mark(graph, [{ turn: turn(3) }], (at, marks) => {
-        if (at === during) marks.noted.turn(turn(5));
+        if (at === during) marks.reliance.turn(turn(5));
       });
       expect(live('t u f v h chunk')).toBe('t u f v h chunk');
     },
@@ -220,7 +220,7 @@ describe('markLive', () => {
     const graph = { ...FORKED, trees, roots: [[4, 'v'] as const], lists: { x: ['y'] } };
     const { marks, settle, live } = await mark(graph, [{ turn: turn(3) }]);
     expect(live('v h late x y')).toBe('');
-    marks.noted.turn(turn(5));
+    marks.reliance.turn(turn(5));
     marks.add({ tree: nameOf('late') });
     await settle();
     expect(live('v h late x y')).toBe('v h late x y');
@@ -229,11 +229,11 @@ describe('markLive', () => {
   it('does not count what commits were noted to rely on as a change', async () => {
     const { marks } = await mark({ ...FORKED, lists: { e: ['r'] } }, [{ turn: turn(3) }]);
     const before = marks.changes;
-    marks.noted.blob(nameOf('d'));
+    marks.reliance.blob(nameOf('d'));
     expect(marks.changes).toBe(before);
-    marks.noted.blob(nameOf('e'));
+    marks.reliance.blob(nameOf('e'));
     expect(marks.changes).toBe(before + 1);
-    marks.noted.turn(turn(5));
+    marks.reliance.turn(turn(5));
     expect(marks.changes).toBe(before + 2);
   });
 
@@ -254,7 +254,7 @@ describe('markLive', () => {
           { turns },
           first.map(({ id }) => ({ turn: turn(id) })),
           (at, marks) => {
-            for (const { id, when } of named) if (when === at) marks.noted.turn(turn(id));
+            for (const { id, when } of named) if (when === at) marks.reliance.turn(turn(id));
           },
         );
         expect(found.turns()).toEqual([...expected].toSorted((a, b) => a - b));

@@ -1,6 +1,6 @@
 import type { Hash, TurnId } from '../base/brand.ts';
 import type { Root } from '../engine/roots.ts';
-import type { CollectionOptions, PatchEdge, TurnEdge } from '../engine/upkeep.ts';
+import type { Reliance, PatchEdge, TurnEdge } from '../engine/upkeep.ts';
 import { LiveSet, toPrefix, type Prefix } from './live-set.ts';
 
 // The blobs and turns that are known to be alive. The mark adds to them, and so do the commits that come meanwhile.
@@ -38,7 +38,7 @@ export class Marks {
   #scannedDownTo = Infinity;
 
   /** The listeners of a collection: they note what commits rely on. */
-  readonly noted: CollectionOptions['noted'] = {
+  readonly reliance: Reliance = {
     blob: (hash) => {
       const prefix = toPrefix(hash);
       if (this.#live.addPrefix(prefix)) this.#addChunks(prefix);
@@ -57,7 +57,7 @@ export class Marks {
 
   /** Adds a root, or one that a commit made after the mark began. */
   add(root: Root): void {
-    if ('turn' in root) this.noted.turn(root.turn);
+    if ('turn' in root) this.reliance.turn(root.turn);
     // This root may be the only one that names the blob, so a check that took the blob for dead must run again.
     else if ('blob' in root) this.#addPrefix(toPrefix(root.blob));
     else if ('node' in root ? !this.#nodes.has(root.node) : !this.#trees.has(root.tree)) {
@@ -118,7 +118,7 @@ export class Marks {
 
   /** `stays`: the list stays whether or not it is alive, and so must its chunks. */
   visitChunks(list: Hash, chunks: readonly Hash[], stays: boolean): void {
-    if (stays || this.isLive(list)) for (const chunk of chunks) this.noted.blob(chunk);
+    if (stays || this.isLive(list)) for (const chunk of chunks) this.reliance.blob(chunk);
     else this.#spareChunks.set(toKey(toPrefix(list)), chunks);
   }
 

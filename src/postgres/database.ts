@@ -129,8 +129,8 @@ export class Database implements Sql {
   }
 
   /** Calls back for every notification, on a connection of its own. */
-  listen(channel: string, ears: Listening): () => Promise<void> {
-    return listen(() => new pg.Client(this.#config), channel, ears);
+  listen(channel: string, listening: Listening): () => Promise<void> {
+    return listen(() => new pg.Client(this.#config), channel, listening);
   }
 
   async close(): Promise<void> {

@@ -17,10 +17,10 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 export function listen(
   connect: () => pg.Client,
   channel: string,
-  ears: Listening,
+  listening: Listening,
 ): () => Promise<void> {
   const ended = new AbortController();
-  const running = run(connect, channel, ears, ended.signal);
+  const running = run(connect, channel, listening, ended.signal);
   return async () => {
     ended.abort();
     await running;
@@ -30,7 +30,7 @@ export function listen(
 async function run(
   connect: () => pg.Client,
   channel: string,
-  ears: Listening,
+  listening: Listening,
   signal: AbortSignal,
 ): Promise<void> {
   let patience = new Patience(FOREVER);
@@ -43,12 +43,12 @@ async function run(
       client.on('end', isGone);
       signal.addEventListener('abort', isGone, { once: true });
     });
-    client.on('notification', ({ payload = '' }) => ears.heard(payload));
+    client.on('notification', ({ payload = '' }) => listening.heard(payload));
     try {
       await client.connect();
       await client.query(`LISTEN ${channel}`);
       patience = new Patience(FOREVER);
-      ears.began();
+      listening.began();
       await gone;
     } catch {
       // The server is away. The listener learns of the gap by the next `began`.

@@ -33,8 +33,8 @@ function withoutTimes(answer: string | undefined): string | undefined {
 
 /** Takes away every blob but these. */
 async function collect(engine: Engine, kept: ReadonlySet<string>): Promise<number> {
-  const noted = { blob: () => undefined, turn: () => undefined };
-  const collection = await engine.upkeep.startCollection({ graceMs: 0, noted });
+  const reliance = { blob: () => undefined, turn: () => undefined };
+  const collection = await engine.upkeep.startCollection({ graceMs: 0, reliance });
   const isLive = (hash: string): boolean => kept.has(hash);
   const report = await collection.sweep({ isLive, isLiveTurn: () => true, deadShare: 0 });
   await collection.end();
@@ -125,8 +125,8 @@ describe('a backup after upkeep', () => {
   it('does not run beside other upkeep', async () => {
     const disk = new MemoryIo();
     const { writer, engine } = await openLive(disk, () => 0);
-    const noted = { blob: () => undefined, turn: () => undefined };
-    const collection = await engine.upkeep.startCollection({ graceMs: 0, noted });
+    const reliance = { blob: () => undefined, turn: () => undefined };
+    const collection = await engine.upkeep.startCollection({ graceMs: 0, reliance });
     await failure(backupStore(writer, COPY), 'LOCKED');
     await collection.end();
     expect((await backupStore(writer, COPY)).files).toBeGreaterThan(0);

@@ -1,8 +1,8 @@
 // Appends to a context, and stands still as soon as it holds the clock, or, thinking, has looked at it.
 //   holder.mjs <address> <context> bounded|unbounded|thinking
 import { Client } from 'pg';
-import { READ_CLOCK, TAKE_CLOCK } from '../../dist/engine/postgres/commit/clock.js';
-import { openPostgresEngine } from '../../dist/engine/postgres/open-postgres-engine.js';
+import { READ_CLOCK, TAKE_CLOCK } from '../../dist/engine/postgres/feed/clock.js';
+import { openPostgresEngine } from '../../dist/engine/postgres/postgres-engine.js';
 import { createStore } from '../../dist/store/create-store.js';
 import { Database } from '../../dist/postgres/database.js';
 

@@ -132,8 +132,8 @@ async function collectByWord(listens: boolean): Promise<string[]> {
   const change = ({ docs }: Change): void => {
     for (const { content } of docs) needed.add(blobOf(JSON.parse(content) as string).hash);
   };
-  const noted = { blob: () => undefined, turn: () => undefined, ...(listens && { change }) };
-  const collection = await a.upkeep.startCollection({ graceMs: 0, noted });
+  const reliance = { blob: () => undefined, turn: () => undefined, ...(listens && { change }) };
+  const collection = await a.upkeep.startCollection({ graceMs: 0, reliance });
   const say = (text: string): { name: string; content: string }[] => [
     { name: `${text}.json`, content: JSON.stringify(text) },
   ];

@@ -342,8 +342,15 @@ export async function openPostgresEngine(
       },
     });
     const rivals = new Rivals();
-    const world = { database, clock, owner: presence.id, channel, rivals, ears: () => upkeep.ears };
-    const committer = new GroupCommitter(world, (seq) => feed.note(seq));
+    const shared = {
+      database,
+      clock,
+      owner: presence.id,
+      channel,
+      rivals,
+      reliance: () => upkeep.reliance,
+    };
+    const committer = new GroupCommitter(shared, (seq) => feed.note(seq));
     const engine = new PostgresEngine({ database, committer, feed, presence, upkeep, cacheBytes });
     await presence.enter();
     return engine;

@@ -50,8 +50,8 @@ const GRACE_MS = 3_600_000;
  * collection can take any of the blobs. Memory: 10 bytes a chunk, as for a collection.
  */
 export async function* storedBlobs(engine: Engine): AsyncGenerator<readonly Hash[]> {
-  const noted = { blob: () => undefined, turn: () => undefined };
-  const collection = await engine.upkeep.startCollection({ graceMs: GRACE_MS, noted });
+  const reliance = { blob: () => undefined, turn: () => undefined };
+  const collection = await engine.upkeep.startCollection({ graceMs: GRACE_MS, reliance });
   try {
     const chunks = new LiveSet();
     for await (const page of collection.blobs()) {

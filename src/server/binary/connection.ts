@@ -35,7 +35,7 @@ const LEAVE_MS = 1000;
 const NO_REQUEST = Buffer.alloc(8);
 
 /** The parts of its server that a connection works with. */
-export interface ConnectionWorld {
+export interface ServerParts {
   readonly messages: MessageTable;
   readonly access: Access;
   readonly limits: BinaryLimits;
@@ -50,7 +50,7 @@ export class Connection implements Session {
   readonly limits: BinaryLimits;
   readonly tasks: LongTasks;
   readonly #socket: Socket;
-  readonly #world: ConnectionWorld;
+  readonly #server: ServerParts;
   readonly #inlet: Inlet;
   readonly #outlet: Outlet;
   readonly #doorman: Doorman;
@@ -69,14 +69,14 @@ export class Connection implements Session {
   /** The client has less time to take its replies, because others wait for the room. */
   #isHurried = false;
 
-  constructor(socket: Socket, world: ConnectionWorld) {
-    const { limits, hooks, access } = world;
+  constructor(socket: Socket, server: ServerParts) {
+    const { limits, hooks, access } = server;
     this.limits = limits;
     this.#socket = socket;
-    this.#world = world;
-    this.#facts = factsOf(socket, world.sessionId);
+    this.#server = server;
+    this.#facts = factsOf(socket, server.sessionId);
     this.tasks = new LongTasks({ stream: limits.streams, upload: limits.uploads });
-    this.#share = world.room.shareFor({
+    this.#share = server.room.shareFor({
       advance: () => this.#jobs.advance(),
       hurry: () => this.#hurry(),
     });
@@ -92,7 +92,7 @@ export class Connection implements Session {
     });
     this.#jobs = new Jobs(this, this.#replies, this.#outlet, this.#share);
     this.#inlet = new Inlet(socket, {
-      budget: world.budget,
+      budget: server.budget,
       received: hooks.received,
       mayTake: () => this.#mayTake(),
       maxPayload: () => this.#maxPayload(),
@@ -127,7 +127,7 @@ export class Connection implements Session {
   }
 
   failed(error: unknown): void {
-    this.#world.hooks.failed?.(error, this.#facts);
+    this.#server.hooks.failed?.(error, this.#facts);
   }
 
   /** Answers the requests that were read, tells subscribers that the connection ends, and ends it. */
@@ -140,7 +140,7 @@ export class Connection implements Session {
   }
 
   #listen(): void {
-    const { limits, hooks } = this.#world;
+    const { limits, hooks } = this.#server;
     const socket = this.#socket;
     // Small frames leave at once, and a peer that has vanished is detected.
     socket.setNoDelay(true);
@@ -174,7 +174,7 @@ export class Connection implements Session {
   /** Cuts off a peer that should move and does not. A peer that is only idle may stay so for hours. */
   #cutIfStalled(): void {
     if (!this.#inlet.isMidFrame && this.#socket.writableLength === 0) return;
-    if (this.#isHurried && !this.#world.budget.isPressed) this.#unhurry();
+    if (this.#isHurried && !this.#server.budget.isPressed) this.#unhurry();
     else this.#socket.destroy();
   }
 
@@ -203,7 +203,7 @@ export class Connection implements Session {
 
   #maxPayload(): number {
     if (this.#doorman.identity === undefined) return FRAME_PAYLOAD_MAX_UNKNOWN;
-    return this.#world.budget.isSpent ? SMALL_FRAME_BYTES : FRAME_PAYLOAD_MAX;
+    return this.#server.budget.isSpent ? SMALL_FRAME_BYTES : FRAME_PAYLOAD_MAX;
   }
 
   /** Continues all work that has room again. */
@@ -222,7 +222,7 @@ export class Connection implements Session {
   }
 
   #request(frame: Frame): void {
-    const handler = this.#world.messages.get(frame.type);
+    const handler = this.#server.messages.get(frame.type);
     let job: Job | undefined;
     let problem: unknown;
     try {
@@ -244,7 +244,7 @@ export class Connection implements Session {
     const ticket = this.#ticket(frame, 'HELLO', payload.length);
     this.#ask(async () => {
       try {
-        const parts = await this.#doorman.greet(payload, this.#world.sessionId);
+        const parts = await this.#doorman.greet(payload, this.#server.sessionId);
         this.#replies.answer(ticket, successReply({ type, flags: 0, reqId }, { parts }));
       } catch (error) {
         this.#fail(ticket, error);
@@ -287,7 +287,7 @@ export class Connection implements Session {
   #write({ message, bytes, sinceMs }: Ticket, { frame, code }: ReadyReply): void {
     this.#outlet.write(frame);
     this.#inlet.release(bytes);
-    this.#world.hooks.answered?.({
+    this.#server.hooks.answered?.({
       session: this.#facts,
       message,
       code,

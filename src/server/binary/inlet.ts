@@ -10,7 +10,7 @@ import type { ByteBudget } from '../memory/byte-budget.ts';
 //   times stay with the peer, except for one chunk.
 // - Bytes count against the budget of the server from their arrival until `release`. Skipped bytes do not count.
 
-export interface InletWorld {
+export interface InletParts {
   readonly budget: ByteBudget;
   readonly received: ((bytes: number) => void) | undefined;
   /** False while no further request may be taken. */
@@ -24,7 +24,7 @@ export interface InletWorld {
 
 export class Inlet {
   readonly #socket: Socket;
-  readonly #world: InletWorld;
+  readonly #parts: InletParts;
   readonly #reader = new FrameReader(0);
   /** Bytes that arrived, less those of the frames taken. Below 0 while a payload is skipped. */
   #unread = 0;
@@ -38,9 +38,9 @@ export class Inlet {
   #peerEnded = false;
   #discarding = false;
 
-  constructor(socket: Socket, world: InletWorld) {
+  constructor(socket: Socket, parts: InletParts) {
     this.#socket = socket;
-    this.#world = world;
+    this.#parts = parts;
     socket.pause();
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('end', () => {
@@ -79,7 +79,7 @@ export class Inlet {
   }
 
   #onData(chunk: Buffer): void {
-    this.#world.received?.(chunk.length);
+    this.#parts.received?.(chunk.length);
     if (this.#discarding) return;
     this.#unread += chunk.length;
     this.#count();
@@ -92,16 +92,16 @@ export class Inlet {
     if (this.#taking || this.#discarding) return;
     this.#taking = true;
     let isEmpty = false;
-    while (!isEmpty && !this.#discarding && this.#world.mayTake()) {
-      this.#reader.maxPayload = this.#world.maxPayload();
+    while (!isEmpty && !this.#discarding && this.#parts.mayTake()) {
+      this.#reader.maxPayload = this.#parts.maxPayload();
       const event = this.#reader.next();
       if (event === undefined) isEmpty = true;
       else this.#take(event);
     }
     this.#taking = false;
     if (this.#discarding) return;
-    this.#hold(!this.#world.mayTake());
-    if (isEmpty && this.#peerEnded) this.#world.ended();
+    this.#hold(!this.#parts.mayTake());
+    if (isEmpty && this.#peerEnded) this.#parts.ended();
   }
 
   #hold(held: boolean): void {
@@ -117,12 +117,12 @@ export class Inlet {
     this.#unread -= FRAME_HEADER_BYTES + length;
     if (isFrame) this.#taken += length;
     this.#count();
-    this.#world.take(event);
+    this.#parts.take(event);
   }
 
   #count(): void {
     const held = this.#taken + Math.max(0, this.#unread);
-    this.#world.budget.add(held - this.#counted);
+    this.#parts.budget.add(held - this.#counted);
     this.#counted = held;
   }
 }

@@ -31,7 +31,7 @@ export function failureReply(reqId: Buffer, error: unknown, knowsQuipu: boolean)
   return { frame: toFrame(fields, encodeError(message)), code: message.code };
 }
 
-export interface ReplyQueueWorld {
+export interface ReplyOutlet {
   readonly answerMs: number;
   /** False while no more bytes should be written. */
   readonly mayWrite: () => boolean;
@@ -68,14 +68,14 @@ export class Ticket {
 }
 
 export class ReplyQueue {
-  readonly #world: ReplyQueueWorld;
+  readonly #outlet: ReplyOutlet;
   readonly #tickets: Ticket[] = [];
   #requestBytes = 0;
   #readyBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(world: ReplyQueueWorld) {
-    this.#world = world;
+  constructor(outlet: ReplyOutlet) {
+    this.#outlet = outlet;
   }
 
   /** The number of requests that are not answered yet. */
@@ -97,7 +97,7 @@ export class ReplyQueue {
   add(ticket: Ticket): void {
     this.#tickets.push(ticket);
     this.#requestBytes += ticket.bytes;
-    this.#timer ??= this.#startTimer(this.#world.answerMs);
+    this.#timer ??= this.#startTimer(this.#outlet.answerMs);
   }
 
   answer(ticket: Ticket, reply: ReadyReply): void {
@@ -105,23 +105,23 @@ export class ReplyQueue {
     ticket.reply = reply;
     this.#readyBytes += reply.frame.length;
     if (this.#tickets[0] === ticket) this.flush();
-    else this.#world.ready?.(this.#readyBytes);
+    else this.#outlet.ready?.(this.#readyBytes);
   }
 
   flush(): void {
     let written = 0;
     for (; ; written += 1) {
       const ticket = this.#tickets[0];
-      if (ticket?.reply === undefined || !this.#world.mayWrite()) break;
+      if (ticket?.reply === undefined || !this.#outlet.mayWrite()) break;
       const { reply } = ticket;
       this.#tickets.shift();
       this.#requestBytes -= ticket.bytes;
       this.#readyBytes -= reply.frame.length;
-      this.#world.write(ticket, reply);
+      this.#outlet.write(ticket, reply);
       reply.sent?.();
     }
-    this.#world.ready?.(this.#readyBytes);
-    if (written > 0) this.#world.flushed();
+    this.#outlet.ready?.(this.#readyBytes);
+    if (written > 0) this.#outlet.flushed();
   }
 
   /** Drops all requests: nobody waits for the replies any more. */
@@ -140,14 +140,14 @@ export class ReplyQueue {
   /** One timer serves all requests: the first in line is always the oldest. */
   #replaceLate(): void {
     this.#timer = undefined;
-    const { answerMs } = this.#world;
+    const { answerMs } = this.#outlet;
     for (const ticket of this.#tickets.slice()) {
       const leftMs = ticket.sinceMs + answerMs - performance.now();
       if (leftMs > 0) {
         this.#timer = this.#startTimer(leftMs);
         break;
       }
-      if (!ticket.isOver) this.answer(ticket, this.#world.late(ticket));
+      if (!ticket.isOver) this.answer(ticket, this.#outlet.late(ticket));
     }
   }
 }

@@ -9,7 +9,7 @@ import type { Identity } from '../access/access.ts';
 import { PREFLIGHT_HEADERS, corsHeaders, guardRequest } from './guard.ts';
 import type { GuardRules } from './guard.ts';
 import { checkInput, errorReply } from './exchange/http-error.ts';
-import type { HttpWorld } from './exchange/http-world.ts';
+import type { HttpService } from './exchange/http-service.ts';
 import { Pace } from './exchange/pace.ts';
 import { parseJson, readBody } from './exchange/read-body.ts';
 import { RequestRoom } from './exchange/request-room.ts';
@@ -30,23 +30,23 @@ const NOBODY: Identity = { name: 'nobody', scope: 'read' };
 
 export function createApp(
   routes: readonly Route[],
-  world: HttpWorld,
+  service: HttpService,
   rules: GuardRules,
 ): Hono<Env> {
   const app = new Hono<Env>();
   for (const route of routes) {
     app.on(route.method.toUpperCase(), route.path, (context) =>
-      answer(context, world, rules, route),
+      answer(context, service, rules, route),
     );
   }
-  app.notFound((context) => answer(context, world, rules));
+  app.notFound((context) => answer(context, service, rules));
   return app;
 }
 
 /** Handles one request from its first check to its line in the log. Never throws. */
 async function answer(
   context: HonoContext<Env>,
-  world: HttpWorld,
+  service: HttpService,
   rules: GuardRules,
   route?: Route,
 ): Promise<Response> {
@@ -55,7 +55,7 @@ async function answer(
   const startedMs = performance.now();
   const given = incoming.headers['x-request-id'];
   const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
-  const pace = new Pace(outgoing, world.turns);
+  const pace = new Pace(outgoing, service.turns);
   const facts: Facts = { id, caller: NOBODY.name, pace };
   let reply: Reply;
   try {
@@ -65,23 +65,23 @@ async function answer(
     } else if (route === undefined) throw noRoute(incoming.method, context.req.path);
     else {
       // While the handler works, nothing moves on the socket. That is not a stall.
-      reply = await carryOut(context, world, route, facts);
+      reply = await carryOut(context, service, route, facts);
     }
   } catch (error) {
-    if (!(error instanceof QuipuError)) world.log.error({ id, err: error }, 'a request failed');
+    if (!(error instanceof QuipuError)) service.log.error({ id, err: error }, 'a request failed');
     reply = errorReply(error, incoming.headers['if-match'] !== undefined);
   }
-  socket.setTimeout(world.limits.stallMs);
+  socket.setTimeout(service.limits.stallMs);
   const ms = performance.now() - startedMs;
   const { status = 200 } = reply;
-  world.metrics.request({
+  service.metrics.request({
     protocol: 'http',
-    kind: kindOf(context, world, route),
+    kind: kindOf(context, service, route),
     ms,
     ok: status < 400,
   });
   const { method } = incoming;
-  world.log.info(
+  service.log.info(
     {
       id,
       method,
@@ -93,11 +93,11 @@ async function answer(
     'request',
   );
   const headers = { ...reply.headers, ...corsHeaders(incoming, rules), 'X-Request-Id': id };
-  if (world.stopping.aborted) Object.assign(headers, { Connection: 'close' });
+  if (service.stopping.aborted) Object.assign(headers, { Connection: 'close' });
   try {
     await sendReply({ ...reply, headers }, incoming, outgoing, pace);
   } catch (error) {
-    if (!outgoing.destroyed) world.log.warn({ id, err: error }, 'an answer broke off');
+    if (!outgoing.destroyed) service.log.warn({ id, err: error }, 'an answer broke off');
     // A partial answer must not look complete.
     socket.destroy();
   }
@@ -105,7 +105,11 @@ async function answer(
 }
 
 /** Uses only names from a fixed set: names that clients make up would fill the memory of the metrics. */
-function kindOf(context: HonoContext<Env>, { calls }: HttpWorld, route: Route | undefined): string {
+function kindOf(
+  context: HonoContext<Env>,
+  { calls }: HttpService,
+  route: Route | undefined,
+): string {
   const method = context.req.param('method');
   if (method !== undefined && calls.has(method)) return `CALL ${method}`;
   return route?.name ?? 'unknown';
@@ -120,17 +124,17 @@ interface Facts {
 
 async function carryOut(
   context: HonoContext<Env>,
-  world: HttpWorld,
+  service: HttpService,
   route: Route,
   facts: Facts,
 ): Promise<Reply> {
   const { incoming, outgoing } = context.env;
-  const identity = await identify(world, route, incoming.headers.authorization);
+  const identity = await identify(service, route, incoming.headers.authorization);
   facts.caller = identity.name;
   const gone = new AbortController();
   const abort = (): void => gone.abort();
   // A stream must not outlive the server, nor the token that opened it.
-  const ends = [world.stopping, identity.ended].filter((signal) => signal !== undefined);
+  const ends = [service.stopping, identity.ended].filter((signal) => signal !== undefined);
   for (const signal of ends) signal.addEventListener('abort', abort);
   outgoing.once('close', () => {
     for (const signal of ends) signal.removeEventListener('abort', abort);
@@ -138,9 +142,9 @@ async function carryOut(
   });
   if (ends.some((signal) => signal.aborted)) abort();
   const { signal } = gone;
-  const room = new RequestRoom(world.room, { pace: facts.pace, signal });
+  const room = new RequestRoom(service.room, { pace: facts.pace, signal });
   const request: HttpRequest = {
-    world,
+    service,
     identity,
     signal,
     incoming,
@@ -153,7 +157,7 @@ async function carryOut(
     body: await readInput(route, request),
     request,
   };
-  incoming.socket.setTimeout(isStreamedIn(route, request) ? world.limits.stallMs : 0);
+  incoming.socket.setTimeout(isStreamedIn(route, request) ? service.limits.stallMs : 0);
   const run = (): Promise<Reply> | Reply => route.run(exchange);
   return room.whole(await (isMadeWhole(route) ? room.make(run) : run()));
 }
@@ -164,7 +168,7 @@ function isMadeWhole({ method, needs, answer: { type = '' } }: Route): boolean {
 }
 
 async function identify(
-  { access }: HttpWorld,
+  { access }: HttpService,
   route: Route,
   authorization: string | undefined,
 ): Promise<Identity> {
@@ -195,7 +199,7 @@ function queryOf(context: HonoContext<Env>): Record<string, string> {
 async function readInput(route: Route, request: HttpRequest): Promise<unknown> {
   const { body } = route;
   if (body?.json === undefined || isStreamedIn(route, request)) return undefined;
-  const bytes = await readBody(request, request.world.limits.bodyBytes);
+  const bytes = await readBody(request, request.service.limits.bodyBytes);
   if (bytes.length === 0 && body.optional === true) return checkInput(body.json, {}, 'body');
   return checkInput(body.json, parseJson(bytes), 'body');
 }

@@ -14,8 +14,8 @@ import type { Metrics } from '../metrics/create-metrics.ts';
 import { AnswerRoom } from './exchange/answer-room.ts';
 import { createApp } from './create-app.ts';
 import { errorReply } from './exchange/http-error.ts';
-import { HEADER_BYTES_MAX, HTTP_LIMITS } from './exchange/http-world.ts';
-import type { HttpLimits, HttpWorld } from './exchange/http-world.ts';
+import { HEADER_BYTES_MAX, HTTP_LIMITS } from './exchange/http-service.ts';
+import type { HttpLimits, HttpService } from './exchange/http-service.ts';
 import { Turns } from './exchange/pace.ts';
 import { createRoutes } from './routes/create-routes.ts';
 
@@ -66,7 +66,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   // Every request listens to this signal.
   setMaxListeners(Infinity, signal);
   const { budget = new ByteBudget() } = options;
-  const world: HttpWorld = {
+  const service: HttpService = {
     served,
     calls,
     access,
@@ -80,7 +80,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     stopping: signal,
   };
   const { loopbackHostsOnly = !access.tokensNeeded } = options;
-  const app = createApp(createRoutes(), world, { loopbackHostsOnly, origins });
+  const app = createApp(createRoutes(), service, { loopbackHostsOnly, origins });
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
     // For input that is not a request: its path or host forms no address.

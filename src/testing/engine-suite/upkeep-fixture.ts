@@ -25,17 +25,17 @@ export class Aging {
 export class Ears {
   readonly blobs: Set<Hash> = new Set();
   readonly turns: Set<TurnId> = new Set();
-  readonly noted = {
+  readonly reliance = {
     blob: (hash: Hash): void => void this.blobs.add(hash),
     turn: (turn: TurnId): void => void this.turns.add(turn),
   };
 
   start(engine: Engine, graceMs: number = GRACE): Promise<Collection> {
-    return engine.upkeep.startCollection({ graceMs, noted: this.noted });
+    return engine.upkeep.startCollection({ graceMs, reliance: this.reliance });
   }
 }
 
-/** Sweeps a store in which only these blobs and turns are alive, and those noted meanwhile. */
+/** Sweeps a store in which only these blobs and turns are alive, and those that a commit relies on meanwhile. */
 export async function sweep(
   collection: Collection,
   ears: Ears,

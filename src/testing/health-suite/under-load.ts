@@ -77,9 +77,9 @@ async function checkAll(store: Store, load: Load, about: string): Promise<void> 
 /** An engine that does not tell a collection which blobs and turns commits rely on. */
 function withoutBarrier(engine: Engine): Engine {
   const { upkeep } = engine;
-  const noted = { blob: () => undefined, turn: () => undefined };
+  const reliance = { blob: () => undefined, turn: () => undefined };
   const startCollection: Upkeep['startCollection'] = ({ graceMs }) =>
-    upkeep.startCollection({ graceMs, noted });
+    upkeep.startCollection({ graceMs, reliance });
   return withChanges(engine, { upkeep: withChanges(upkeep, { startCollection }) });
 }
 

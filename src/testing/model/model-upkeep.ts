@@ -9,6 +9,7 @@ import type {
   CheckReport,
   Collection,
   CollectionOptions,
+  Reliance,
   LineErasure,
   Problem,
   Upkeep,
@@ -25,7 +26,7 @@ export class ModelUpkeep implements Upkeep {
   readonly #state: ModelState;
   readonly #clock: () => number;
   readonly #assertOpen: (what: string) => void;
-  #noted: CollectionOptions['noted'] | undefined;
+  #reliance: Reliance | undefined;
 
   constructor(state: ModelState, clock: () => number, assertOpen: (what: string) => void) {
     this.#state = state;
@@ -34,12 +35,12 @@ export class ModelUpkeep implements Upkeep {
     this.#assertOpen = assertOpen;
   }
 
-  async startCollection({ graceMs, noted }: CollectionOptions): Promise<Collection> {
+  async startCollection({ graceMs, reliance }: CollectionOptions): Promise<Collection> {
     this.#assertFree('a collection');
-    this.#noted = noted;
+    this.#reliance = reliance;
     const nowMs = Math.max(this.#state.timeMs, this.#clock());
     return new ModelCollection(this.#state, nowMs - graceMs, () => {
-      this.#noted = undefined;
+      this.#reliance = undefined;
     });
   }
 
@@ -91,34 +92,34 @@ export class ModelUpkeep implements Upkeep {
   }
 
   noteBlob(hash: Hash): void {
-    this.#noted?.blob(hash);
+    this.#reliance?.blob(hash);
   }
 
   /** Notes everything that a commit relies on, also things that were there before. */
   noteCommit(batch: Batch, committed: Committed): void {
-    const noted = this.#noted;
-    if (noted === undefined) return;
-    for (const { hash } of batch.blobs ?? []) noted.blob(hash);
-    for (const { base } of committed.contexts) if (base !== NO_TURN) noted.turn(base);
+    const reliance = this.#reliance;
+    if (reliance === undefined) return;
+    for (const { hash } of batch.blobs ?? []) reliance.blob(hash);
+    for (const { base } of committed.contexts) if (base !== NO_TURN) reliance.turn(base);
     const { turns, opened, sealed, patches, fsRoots } = committed;
     for (const { id, parent, payload } of [...turns, ...opened, ...sealed]) {
-      if (parent !== NO_TURN) noted.turn(parent);
-      if (payload !== undefined) noted.blob(payload);
-      noted.turn(id);
+      if (parent !== NO_TURN) reliance.turn(parent);
+      if (payload !== undefined) reliance.blob(payload);
+      reliance.turn(id);
     }
     for (const { turn, payload } of patches) {
-      noted.turn(turn);
-      noted.blob(payload);
+      reliance.turn(turn);
+      reliance.blob(payload);
     }
     for (const { turn, root } of fsRoots) {
-      noted.turn(turn);
-      noted.blob(root);
+      reliance.turn(turn);
+      reliance.blob(root);
     }
   }
 
   #assertFree(what: string): void {
     this.#assertOpen(what);
-    if (this.#noted === undefined) return;
+    if (this.#reliance === undefined) return;
     throw new QuipuError('LOCKED', `${what} cannot run beside a collection; wait for its end`, {
       what: 'upkeep',
       owner: 'a collection',

@@ -29,8 +29,8 @@ export async function countBlobs(engine: Engine): Promise<number> {
 
 /** The name of every blob that is stored. */
 export async function blobHashes(engine: Engine): Promise<Set<Hash>> {
-  const noted = { blob: () => undefined, turn: () => undefined };
-  const collection = await engine.upkeep.startCollection({ graceMs: 0, noted });
+  const reliance = { blob: () => undefined, turn: () => undefined };
+  const collection = await engine.upkeep.startCollection({ graceMs: 0, reliance });
   const hashes = new Set<Hash>();
   try {
     for await (const page of collection.blobs()) for (const { hash } of page) hashes.add(hash);

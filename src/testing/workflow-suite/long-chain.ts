@@ -42,14 +42,14 @@ export async function makeLongThread(
     }
   }
   const head = hashes.at(-1)!;
-  const world = {
+  const home = {
     engine,
     clock: Date.now,
     quickMs: 10_000,
     lifetime: new Lifetime(),
     changes: new OneAtATime<Hash>(),
   };
-  await changeThread(world, toThreadId(started.id), async ({ entry }) => ({
+  await changeThread(home, toThreadId(started.id), async ({ entry }) => ({
     puts,
     entry: { ...entry!, head },
   }));

@@ -48,7 +48,7 @@ describe('a collection', () => {
     const context = await newContext(engine);
     const kept = await append(engine, context, 'kept '.repeat(50));
     const gone = await append(engine, context, 'gone '.repeat(50));
-    const collection = await engine.upkeep.startCollection({ graceMs: 0, noted: silent });
+    const collection = await engine.upkeep.startCollection({ graceMs: 0, reliance: silent });
     const report = await collection.sweep(keeping(['kept '.repeat(50)], [kept]));
     await collection.end();
     expect(report).toMatchObject({ removedBlobs: 1, keptDeadBytes: 0, skippedForSpace: 0 });
@@ -73,8 +73,8 @@ describe('a collection', () => {
     const context = await newContext(engine);
     await append(engine, context, 'shared '.repeat(30));
     const plan = keeping([], []);
-    const noted = { ...silent, blob: (hash: Hash) => void plan.live.add(hash) };
-    const collection = await engine.upkeep.startCollection({ graceMs: 0, noted });
+    const reliance = { ...silent, blob: (hash: Hash) => void plan.live.add(hash) };
+    const collection = await engine.upkeep.startCollection({ graceMs: 0, reliance });
     const other = await newContext(engine);
     const again = append(engine, other, 'shared '.repeat(30));
     await collection.sweep(plan);
@@ -88,7 +88,7 @@ describe('a collection', () => {
     const engine = await open(new MemoryIo());
     const context = await newContext(engine);
     await append(engine, context, 'young '.repeat(30));
-    const collection = await engine.upkeep.startCollection({ graceMs: 60_000, noted: silent });
+    const collection = await engine.upkeep.startCollection({ graceMs: 60_000, reliance: silent });
     expect(await collection.sweep(keeping([], []))).toMatchObject({ removedBlobs: 0 });
     await collection.end();
     expect(await engine.getBlob(hashOf('young '.repeat(30)))).toBeDefined();
@@ -97,12 +97,12 @@ describe('a collection', () => {
 
   it('runs alone', async () => {
     const engine = await open(new MemoryIo());
-    const first = await engine.upkeep.startCollection({ graceMs: 0, noted: silent });
+    const first = await engine.upkeep.startCollection({ graceMs: 0, reliance: silent });
     await expect(
-      engine.upkeep.startCollection({ graceMs: 0, noted: silent }),
+      engine.upkeep.startCollection({ graceMs: 0, reliance: silent }),
     ).rejects.toMatchObject({ code: 'LOCKED' });
     await first.end();
-    await (await engine.upkeep.startCollection({ graceMs: 0, noted: silent })).end();
+    await (await engine.upkeep.startCollection({ graceMs: 0, reliance: silent })).end();
     await engine.close();
   });
 });

@@ -38,9 +38,9 @@ export async function startCollection(
       core.reliance = {
         blob(hash) {
           recent.add(hash);
-          options.noted.blob(hash);
+          options.reliance.blob(hash);
         },
-        turn: (turn) => options.noted.turn(turn),
+        turn: (turn) => options.reliance.turn(turn),
       };
       return new FilesCollection(writer, { age, recent, done });
     });

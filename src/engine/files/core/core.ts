@@ -10,6 +10,7 @@ import { Draft } from '../../plan/draft.ts';
 import type { FileKind, LogState, OpenTurn, StoredTurn } from '../../plan/draft.ts';
 import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../../rows.ts';
 import { corrupt } from '../disk/io-error.ts';
+import type { Reliance } from '../../upkeep.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { DocBases } from '../docs/doc-bases.ts';
 import type { DocBase } from '../docs/doc-bases.ts';
@@ -44,11 +45,6 @@ export interface CoreParts {
   readonly seq: number;
   readonly place: JournalPlace;
   readonly cacheBytes: number;
-}
-
-export interface Reliance {
-  blob(hash: Hash): void;
-  turn(turn: TurnId): void;
 }
 
 export class Core implements State {

@@ -1,4 +1,5 @@
-import type { Hash } from '../../../base/brand.ts';
+import type { Reliance } from '../../upkeep.ts';
+import type { Hash, TurnId } from '../../../base/brand.ts';
 import { hashToBytes } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Statement } from '../../../postgres/sql.ts';
@@ -33,7 +34,7 @@ import { isQuipuError } from '../../../base/errors.ts';
 /** The number of groups that lock the clock first after a collision. */
 const CLOCK_FIRST_GROUPS = 32;
 
-export interface GroupWorld {
+export interface GroupParts {
   readonly database: Database;
   readonly clock: () => number;
   /** The server that is responsible for the turns opened here. */
@@ -41,13 +42,12 @@ export interface GroupWorld {
   readonly channel: string;
   readonly rivals: Rivals;
   /** The collection that runs in this process, if there is one. It is told directly. */
-  readonly ears: () => Ears | undefined;
+  readonly reliance: () => OwnReliance | undefined;
 }
 
-export interface Ears {
+/** The reliance of the collection that runs in this process. */
+export interface OwnReliance extends Reliance {
   readonly collection: string;
-  blob(hash: Hash): void;
-  turn(turn: bigint): void;
 }
 
 /** The outcome of a batch. */
@@ -69,16 +69,16 @@ const PUT_NOTES: Statement = {
 };
 
 export async function commitGroup(
-  world: GroupWorld,
+  parts: GroupParts,
   batches: readonly PreparedBatch[],
 ): Promise<readonly Decision[]> {
-  if (world.rivals.some) return commitWith(world, batches, takeClock);
+  if (parts.rivals.some) return commitWith(parts, batches, takeClock);
   try {
-    return await commitWith(world, batches, readClock);
+    return await commitWith(parts, batches, readClock);
   } catch (error) {
     if (!isClockMoved(error)) throw error;
-    world.rivals.met();
-    return commitWith(world, batches, takeClock);
+    parts.rivals.met();
+    return commitWith(parts, batches, takeClock);
   }
 }
 
@@ -108,28 +108,28 @@ async function readClock(database: Database, transaction: Transaction): Promise<
 }
 
 async function commitWith(
-  world: GroupWorld,
+  parts: GroupParts,
   batches: readonly PreparedBatch[],
   giveClock: (database: Database, transaction: Transaction) => Promise<GivenClock>,
 ): Promise<readonly Decision[]> {
-  return world.database.write(async (transaction) => {
+  return parts.database.write(async (transaction) => {
     let nextTurn = 1;
     const view = new View(transaction, () => nextTurn);
     // The rows are read after the clock. So they are of the clock's moment, or the clock has moved since.
     const [clock] = await Promise.all([
-      giveClock(world.database, transaction),
+      giveClock(parts.database, transaction),
       view.prefetch(batches),
     ]);
     nextTurn = clock.next_turn;
     const { next_context: nextContext, next_patch: nextPatch } = clock;
     // If the system clock jumps back, the time here stands still until the system clock has caught up.
-    const nowMs = Math.max(world.clock(), clock.time_ms);
+    const nowMs = Math.max(parts.clock(), clock.time_ms);
     const draft = new Draft(view, nowMs, { nextTurn, nextContext, nextPatch });
     const decided: (Decided | { error: unknown })[] = [];
     for (const batch of batches) decided.push(await decide(draft, batch));
     // Refused batches also need the lock: their refusal must have been true at one moment.
     if (clock.version !== undefined) transaction.send(HOLD_CLOCK, [clock.version]);
-    return finish(world, transaction, { clock, view, draft, batches, decided });
+    return finish(parts, transaction, { clock, view, draft, batches, decided });
   });
 }
 
@@ -162,7 +162,7 @@ interface Group {
   readonly decided: readonly (Decided | { error: unknown })[];
 }
 
-function finish(world: GroupWorld, transaction: Transaction, group: Group): readonly Decision[] {
+function finish(parts: GroupParts, transaction: Transaction, group: Group): readonly Decision[] {
   const { clock, draft, decided } = group;
   let { seq } = clock;
   const changes: { seq: number; text: string }[] = [];
@@ -174,14 +174,14 @@ function finish(world: GroupWorld, transaction: Transaction, group: Group): read
     if (change !== undefined) changes.push({ seq, text: encodeChange(change) });
     return { committed: planned.toCommitted(seq), existed };
   });
-  note(world, transaction, group);
+  note(parts, transaction, group);
   const totals = { ...NOTHING_ADDED };
   const touched = touchedBlobs(group);
   if (seq === clock.seq && touched.length === 0) return decisions;
 
   const { view } = group;
   writeBlobs(transaction, { draft, seq, totals, touched });
-  const treeOf = writeTurns(transaction, { draft, view, totals, owner: world.owner });
+  const treeOf = writeTurns(transaction, { draft, view, totals, owner: parts.owner });
   writeContexts(transaction, { draft, view, seq, totals, treeOf });
   writePatches(transaction, draft);
   writeRecords(transaction, { draft, view, totals });
@@ -190,7 +190,7 @@ function finish(world: GroupWorld, transaction: Transaction, group: Group): read
   transaction.send(SET_CLOCK, [...counters, ...totalValues(totals)]);
   if (changes.length > 0) {
     transaction.send(PUT_CHANGES, [changes.map((one) => one.seq), changes.map(({ text }) => text)]);
-    transaction.send(NOTIFY, [world.channel, String(seq)]);
+    transaction.send(NOTIFY, [parts.channel, String(seq)]);
   }
   return decisions;
 }
@@ -208,16 +208,16 @@ function touchedBlobs({ batches, decided, draft, view }: Group): Hash[] {
 }
 
 /** Tells a collection in progress what this group relies on, in this process or on another server. */
-function note(world: GroupWorld, transaction: Transaction, { clock, view, draft }: Group): void {
+function note(parts: GroupParts, transaction: Transaction, { clock, view, draft }: Group): void {
   if (clock.collection === null) return;
   const blobs = new Set(view.reliedBlobs);
   for (const [hash] of draft.blobs.entries()) blobs.add(hash);
   const turns = new Set<bigint>(view.reliedTurns);
   for (const [id] of [...draft.turns.entries(), ...draft.opens.entries()]) turns.add(BigInt(id));
-  const ears = world.ears();
-  if (ears?.collection === clock.collection) {
-    for (const hash of blobs) ears.blob(hash);
-    for (const turn of turns) ears.turn(turn);
+  const reliance = parts.reliance();
+  if (reliance?.collection === clock.collection) {
+    for (const hash of blobs) reliance.blob(hash);
+    for (const turn of turns) reliance.turn(turn as TurnId);
     return;
   }
   transaction.send(PUT_NOTES, [clock.collection, [...blobs].map(hashToBytes), [...turns]]);
@@ -247,14 +247,14 @@ interface Waiting {
 }
 
 export class GroupCommitter {
-  readonly #world: GroupWorld;
+  readonly #parts: GroupParts;
   readonly #onCommit: (seq: number) => void;
   #queue: Waiting[] = [];
   #running: Promise<void> | undefined;
 
   /** `onCommit` hears of the last commit of each group, before it is acknowledged. */
-  constructor(world: GroupWorld, onCommit: (seq: number) => void) {
-    this.#world = world;
+  constructor(parts: GroupParts, onCommit: (seq: number) => void) {
+    this.#parts = parts;
     this.#onCommit = onCommit;
   }
 
@@ -298,7 +298,7 @@ export class GroupCommitter {
   async #runGroup(group: readonly Waiting[]): Promise<void> {
     try {
       const decisions = await commitGroup(
-        this.#world,
+        this.#parts,
         group.map(({ batch }) => batch),
       );
       const last = decisions.findLast((decision) => 'committed' in decision);

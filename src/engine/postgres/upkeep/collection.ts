@@ -13,7 +13,7 @@ import type {
   SweepReport,
   TurnEdge,
 } from '../../upkeep.ts';
-import type { Ears } from '../commit/commit-group.ts';
+import type { OwnReliance } from '../commit/commit-group.ts';
 import type { Began } from './sweep.ts';
 import {
   BEGIN,
@@ -36,43 +36,43 @@ import { takeClockAlone } from '../feed/clock.ts';
 
 const PAGE_ROWS = 1024;
 
-export interface CollectionWorld {
+export interface CollectionParts {
   readonly database: Database;
   readonly clock: () => number;
   readonly server: string;
   /** Tells the commits of this process which collection to notify. */
-  setEars(ears: Ears | undefined): void;
+  setReliance(reliance: OwnReliance | undefined): void;
 }
 
 export async function startCollection(
-  world: CollectionWorld,
+  parts: CollectionParts,
   options: CollectionOptions,
 ): Promise<Collection> {
   const id = randomUUID();
-  const { noted } = options;
+  const { reliance } = options;
   try {
-    const began = await world.database.write(async (transaction): Promise<Began> => {
-      const clock = await takeClockAlone(world.database, transaction, 'a collection');
-      world.setEars({
+    const began = await parts.database.write(async (transaction): Promise<Began> => {
+      const clock = await takeClockAlone(parts.database, transaction, 'a collection');
+      parts.setReliance({
         collection: id,
-        blob: (hash) => noted.blob(hash),
-        turn: (turn) => noted.turn(turn as TurnId),
+        blob: (hash) => reliance.blob(hash),
+        turn: (turn) => reliance.turn(turn),
       });
       const open = await transaction.query<{ turn: number }>(OPEN_TURNS);
       transaction.send(DROP_NOTES);
-      transaction.send(BEGIN, [id, world.server]);
+      transaction.send(BEGIN, [id, parts.server]);
       return {
         id,
         seq: clock.seq,
         nextTurn: clock.next_turn,
         nextPatch: clock.next_patch,
-        beforeMs: Math.max(world.clock(), clock.time_ms) - options.graceMs,
+        beforeMs: Math.max(parts.clock(), clock.time_ms) - options.graceMs,
         open: new Set(open.map(({ turn }) => turn)),
       };
     });
-    return new PostgresCollection(world, began, options);
+    return new PostgresCollection(parts, began, options);
   } catch (error) {
-    world.setEars(undefined);
+    parts.setReliance(undefined);
     throw error;
   }
 }
@@ -80,14 +80,14 @@ export async function startCollection(
 class PostgresCollection implements Collection {
   readonly firstNewTurn: TurnId;
   readonly openTurns: readonly TurnId[];
-  readonly #world: CollectionWorld;
+  readonly #parts: CollectionParts;
   readonly #began: Began;
   readonly #sweep: Sweep;
 
-  constructor(world: CollectionWorld, began: Began, { noted }: CollectionOptions) {
-    this.#world = world;
+  constructor(parts: CollectionParts, began: Began, { reliance }: CollectionOptions) {
+    this.#parts = parts;
     this.#began = began;
-    this.#sweep = new Sweep(world.database, began, noted);
+    this.#sweep = new Sweep(parts.database, began, reliance);
     this.firstNewTurn = BigInt(began.nextTurn) as TurnId;
     this.openTurns = [...began.open].map((turn) => BigInt(turn) as TurnId);
   }
@@ -123,7 +123,7 @@ class PostgresCollection implements Collection {
     type Row = { hash: Uint8Array; stored_size: number; old: boolean };
     const first: Uint8Array = Buffer.alloc(0);
     const read = (after: Uint8Array): Promise<readonly Row[]> =>
-      this.#world.database.query<Row>(BLOBS, [after, PAGE_ROWS, seq, beforeMs]);
+      this.#parts.database.query<Row>(BLOBS, [after, PAGE_ROWS, seq, beforeMs]);
     for (let page = await read(first); page.length > 0;) {
       yield page.map(({ hash, stored_size: stored, old }) => ({
         hash: bytesToHash(hash),
@@ -146,9 +146,9 @@ class PostgresCollection implements Collection {
   }
 
   async end(): Promise<void> {
-    this.#world.setEars(undefined);
+    this.#parts.setReliance(undefined);
     const { id } = this.#began;
-    await this.#world.database.write(async (transaction) => {
+    await this.#parts.database.write(async (transaction) => {
       transaction.send(END, [id]);
       transaction.send(DROP_OWN_NOTES, [id]);
     });
@@ -161,7 +161,7 @@ class PostgresCollection implements Collection {
     at: (row: R) => number,
   ): AsyncGenerator<readonly R[]> {
     for (let next = before; ;) {
-      const page = await this.#world.database.query<R>(statement, [next, PAGE_ROWS]);
+      const page = await this.#parts.database.query<R>(statement, [next, PAGE_ROWS]);
       const last = page.at(-1);
       if (last === undefined) return;
       yield page;

@@ -12,8 +12,8 @@ import type {
 } from '../../upkeep.ts';
 import { PostgresRecords } from '../read/postgres-records.ts';
 import { ADD_TOTALS, NOTHING_ADDED, takeClockAlone, totalValues } from '../feed/clock.ts';
-import type { Ears } from '../commit/commit-group.ts';
-import type { CollectionWorld } from './collection.ts';
+import type { OwnReliance } from '../commit/commit-group.ts';
+import type { CollectionParts } from './collection.ts';
 import { hashToBytes } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Statement } from '../../../postgres/sql.ts';
@@ -21,7 +21,7 @@ import { padLine } from '../../pad-line.ts';
 import { NOTE_ERASED } from '../blobs/write-blobs.ts';
 import { DROP_BLOBS } from './sweep.ts';
 
-export interface UpkeepWorld extends Omit<CollectionWorld, 'setEars'> {
+export interface UpkeepParts extends Omit<CollectionParts, 'setReliance'> {
   /** One commit that adopts records. */
   adopt(adoption: Adoption): Promise<void>;
 }
@@ -29,47 +29,48 @@ export interface UpkeepWorld extends Omit<CollectionWorld, 'setEars'> {
 /** Upkeep of a database. Each task has its own file, which is loaded on first use. */
 export class PostgresUpkeep implements Upkeep {
   /** The collection that runs in this process. */
-  ears: Ears | undefined;
+  reliance: OwnReliance | undefined;
   readonly records: Records;
-  readonly #world: UpkeepWorld;
+  readonly #parts: UpkeepParts;
 
-  constructor(world: UpkeepWorld) {
-    this.#world = world;
-    this.records = new PostgresRecords(world.database);
+  constructor(parts: UpkeepParts) {
+    this.#parts = parts;
+    this.records = new PostgresRecords(parts.database);
   }
 
   async startCollection(options: CollectionOptions): Promise<Collection> {
     const { startCollection } = await import('./collection.ts');
-    const setEars = (ears: Ears | undefined): void => void (this.ears = ears);
-    return startCollection({ ...this.#world, setEars }, options);
+    const setReliance = (reliance: OwnReliance | undefined): void =>
+      void (this.reliance = reliance);
+    return startCollection({ ...this.#parts, setReliance }, options);
   }
 
   async check(options: CheckOptions): Promise<CheckReport> {
     const { checkTables } = await import('./check-tables.ts');
-    return checkTables(this.#world.database, options);
+    return checkTables(this.#parts.database, options);
   }
 
   async eraseBlob(hash: Hash): Promise<void> {
     const { eraseBlob } = await import('./postgres-upkeep.ts');
-    await eraseBlob(this.#world.database, hash);
+    await eraseBlob(this.#parts.database, hash);
   }
 
   async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
     const { eraseLines } = await import('./postgres-upkeep.ts');
-    await eraseLines(this.#world.database, log, erasures);
+    await eraseLines(this.#parts.database, log, erasures);
   }
 
   async adopt(adoption: Adoption): Promise<void> {
-    const { database } = this.#world;
+    const { database } = this.#parts;
     // A collection that begins right after this hears of the adopted records, as of every commit.
     await database.write((transaction) => takeClockAlone(database, transaction, 'adopting'));
-    await this.#world.adopt(adoption);
+    await this.#parts.adopt(adoption);
   }
 
   async backup(): Promise<BackupReport> {
     throw new QuipuError(
       'UNSUPPORTED',
-      `${this.#world.database.name} is backed up with the tools of PostgreSQL, such as pg_dump`,
+      `${this.#parts.database.name} is backed up with the tools of PostgreSQL, such as pg_dump`,
       { what: 'backup', found: 'postgres' },
     );
   }

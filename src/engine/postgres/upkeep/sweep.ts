@@ -5,7 +5,7 @@ import { bytesToHash, hashToBytes } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Progress } from '../../progress.ts';
-import type { CollectionOptions, SweepPlan, SweepReport } from '../../upkeep.ts';
+import type { Reliance, SweepPlan, SweepReport } from '../../upkeep.ts';
 import { CHANGES_AT_ONCE, READ_CHANGES, decodeChange } from '../feed/change-feed.ts';
 import { ADD_TOTALS, NOTHING_ADDED, takeClock, totalValues } from '../feed/clock.ts';
 
@@ -116,14 +116,14 @@ interface Note {
 export class Sweep {
   readonly #database: Database;
   readonly #began: Began;
-  readonly #noted: CollectionOptions['noted'];
+  readonly #reliance: Reliance;
   #lastNote = 0;
   #lastChange: number;
 
-  constructor(database: Database, began: Began, noted: CollectionOptions['noted']) {
+  constructor(database: Database, began: Began, reliance: Reliance) {
     this.#database = database;
     this.#began = began;
-    this.#noted = noted;
+    this.#reliance = reliance;
     this.#lastChange = began.seq;
   }
 
@@ -206,8 +206,8 @@ export class Sweep {
         throw overtaken('another collection has taken the place of this one');
       }
       for (const { nth, hash, turn } of notes) {
-        if (hash !== null) this.#noted.blob(bytesToHash(hash));
-        if (turn !== null) this.#noted.turn(BigInt(turn) as TurnId);
+        if (hash !== null) this.#reliance.blob(bytesToHash(hash));
+        if (turn !== null) this.#reliance.turn(BigInt(turn) as TurnId);
         this.#lastNote = Math.max(this.#lastNote, nth);
       }
       await this.#hearChanges(transaction);
@@ -229,7 +229,7 @@ export class Sweep {
       for (const { seq, change } of rows) {
         if (seq !== this.#lastChange + 1) throw overtaken(FORGOTTEN);
         this.#lastChange = seq;
-        this.#noted.change?.(decodeChange(change));
+        this.#reliance.change?.(decodeChange(change));
       }
       if (rows.length < CHANGES_AT_ONCE) return;
     }

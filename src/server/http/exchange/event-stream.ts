@@ -72,19 +72,19 @@ async function* untilLarge(
 
 async function* toPieces(
   events: AsyncIterable<SentEvent | Uint8Array>,
-  { world, signal, identity }: HttpRequest,
+  { service, signal, identity }: HttpRequest,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   // Sends a comment at once, so that the client knows it is connected before anything happens.
   yield HEARTBEAT;
   try {
-    for await (const event of withHeartbeats(events, world.limits.heartbeatMs)) {
+    for await (const event of withHeartbeats(events, service.limits.heartbeatMs)) {
       if (event === undefined) yield HEARTBEAT;
       else yield event instanceof Uint8Array ? event : encodeEvent(event);
     }
     if (!signal.aborted) yield encodeEvent({ event: 'end', data: {} });
   } catch (error) {
     if (!(error instanceof QuipuError)) {
-      world.log.error({ err: error, caller: identity.name }, 'a stream failed');
+      service.log.error({ err: error, caller: identity.name }, 'a stream failed');
     }
     yield encodeEvent({ event: 'error', data: toErrorJson(error) });
   }

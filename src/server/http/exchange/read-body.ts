@@ -13,7 +13,7 @@ const SMALL_BODY_BYTES = 1024 * 1024;
  * body counts against the budget of the server until the request is over.
  */
 export async function readBody(
-  { incoming, world: { budget }, signal }: HttpRequest,
+  { incoming, service: { budget }, signal }: HttpRequest,
   limit: number,
 ): Promise<Uint8Array> {
   const declared = Number(incoming.headers['content-length'] ?? 0);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Identity, Needed } from '../../access/access.ts';
-import type { HttpWorld } from './http-world.ts';
+import type { HttpService } from './http-service.ts';
 import type { RequestRoom } from './request-room.ts';
 
 // A route declares its input and output before its work. The schemas that check the input also describe it in
@@ -9,7 +9,7 @@ import type { RequestRoom } from './request-room.ts';
 
 /** The request that a handler gets in addition to its checked input. */
 export interface HttpRequest {
-  readonly world: HttpWorld;
+  readonly service: HttpService;
   readonly identity: Identity;
   /** Aborts when the client is gone or the server stops. */
   readonly signal: AbortSignal;

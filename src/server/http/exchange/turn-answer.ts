@@ -82,7 +82,7 @@ async function* chainLines(
   request: HttpRequest,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const toLine = (turn: Turn): Uint8Array => encodeUtf8(`${JSON.stringify(turn)}\n`);
-  for await (const turn of request.world.served.store.contexts.chain(tip, readAhead(asked))) {
+  for await (const turn of request.service.served.store.contexts.chain(tip, readAhead(asked))) {
     if (asked.payload === false || !isLarge(turn)) yield toLine(turn);
     else yield* wholeTurn(turn, asked, request, toLine);
   }
@@ -107,10 +107,10 @@ export function isLarge({ size }: { readonly size: number }): boolean {
 export function wholeTurn(
   { id, size }: Planned,
   { as = 'latest' }: TurnsRead,
-  { room, world }: HttpRequest,
+  { room, service }: HttpRequest,
   encode: (turn: Turn) => Uint8Array,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { contexts } = world.served.store;
+  const { contexts } = service.served.store;
   // Only the bytes are kept, because they wait for the client.
   return room.parts(size, () => contexts.turn(id, { as }).then((turn) => encode(turn as Turn)));
 }
@@ -139,7 +139,7 @@ async function* pageParts(
     const start = before;
     const encode = (found: readonly Turn[]): Uint8Array =>
       encodeUtf8(start + found.map((turn) => JSON.stringify(turn)).join(','));
-    const { engine } = request.world.served;
+    const { engine } = request.service.served;
     yield* request.room.parts(size, () => encodeTurns(engine, part, asked, encode));
     before = ',';
     at += part.length;

@@ -20,7 +20,7 @@ export const blobRoutes: readonly Route[] = [
     body: { bytes: 'The bytes' },
     answer: { status: 201, what: 'Durable when it comes', json: blobJson, example: EXAMPLE_BLOB },
     async run({ query: { sha256 = false }, request }) {
-      const { blobs } = request.world.served.store;
+      const { blobs } = request.service.served.store;
       const info = await blobs.put(readPieces(request.incoming), { sha256 });
       const status = info.existed ? 200 : 201;
       return jsonReply(info, { status, headers: { Location: `/v1/blobs/${info.hash}` } });
@@ -40,7 +40,7 @@ export const blobRoutes: readonly Route[] = [
     params: z.strictObject({ ref: blobRef }),
     answer: { status: 200, what: 'The bytes', type: 'application/octet-stream' },
     async run({ params: { ref }, request }) {
-      const details = await request.world.served.store.blobs.stat(ref);
+      const details = await request.service.served.store.blobs.stat(ref);
       if (details === undefined) {
         throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
       }
@@ -66,7 +66,7 @@ function sendBlob({ hash, size }: BlobDetails, request: HttpRequest): Reply {
       'Content-Length': String(end - start),
       ...(range !== undefined && { 'Content-Range': `bytes ${start}-${end - 1}/${size}` }),
     },
-    body: request.world.served.engine.readBlob(hash, start, end),
+    body: request.service.served.engine.readBlob(hash, start, end),
   };
 }
 

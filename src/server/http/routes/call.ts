@@ -38,7 +38,7 @@ export const callRoutes: readonly Route[] = [
     body: { bytes: 'The body of a CALL; see the wire protocol' },
     answer: { status: 200, what: 'The body of a CALL reply, or STREAM bodies', type: TYPE },
     async run({ params: { method }, request }) {
-      const handler = request.world.calls.get(method);
+      const handler = request.service.calls.get(method);
       if (handler === undefined) {
         const found = method.slice(0, METHOD_BYTES_MAX);
         throw new QuipuError('UNSUPPORTED', `there is no method ${found}`, {
@@ -55,7 +55,7 @@ export const callRoutes: readonly Route[] = [
 async function runCall(handler: CallHandler, request: HttpRequest): Promise<Reply> {
   const caller: Caller = { identity: request.identity, signal: request.signal };
   if (handler.kind === 'upload') return runUpload(handler, request, caller);
-  const args = toArguments(await readBody(request, request.world.limits.bodyBytes));
+  const args = toArguments(await readBody(request, request.service.limits.bodyBytes));
   // The body has arrived, and an answer may take its time.
   request.incoming.socket.setTimeout(0);
   if (handler.kind === 'answer') {
@@ -113,19 +113,19 @@ function answer(result: unknown): Reply {
 async function* streamed(
   handler: StreamHandler,
   args: readonly unknown[],
-  { world }: HttpRequest,
+  { service }: HttpRequest,
   caller: Caller,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     const items = handler.run(args, caller);
-    for await (const item of withHeartbeats(boxed(items), world.limits.heartbeatMs)) {
+    for await (const item of withHeartbeats(boxed(items), service.limits.heartbeatMs)) {
       if (item === undefined) yield HEARTBEAT;
       else yield framed(encodeStream({ kind: 'item', body: toCall(item.value) }));
     }
     // When the server stops, the stream has not come to its end.
-    if (!world.stopping.aborted) yield framed(encodeStream({ kind: 'end' }));
+    if (!service.stopping.aborted) yield framed(encodeStream({ kind: 'end' }));
   } catch (error) {
-    if (isOwnFault(error)) world.log.error({ err: error }, 'a stream failed');
+    if (isOwnFault(error)) service.log.error({ err: error }, 'a stream failed');
     yield framed(encodeStream({ kind: 'error', error: toWireError(error, true) }));
   }
 }

@@ -45,7 +45,7 @@ export const chatEventRoutes: readonly Route[] = [
       example: { events: [EXAMPLE_EVENT], problems: [] },
     },
     async run({ params: { id }, query, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.events(given(query)));
     },
   }),
@@ -69,7 +69,7 @@ export const chatEventRoutes: readonly Route[] = [
       example: { events: [EXAMPLE_EVENT] },
     },
     async run({ params: { id }, query, body, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       const events = await chat.append(body.events as NewEvent[], given(query));
       return jsonReply({ events }, { status: 201 });
     },
@@ -91,7 +91,7 @@ export const chatEventRoutes: readonly Route[] = [
     },
     async run({ params: { id }, query, request }) {
       const after = toSeq(resumeAt(request, query.after));
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return eventReply(followed(chat, after, request), request);
     },
   }),
@@ -118,7 +118,7 @@ export const chatEventRoutes: readonly Route[] = [
       example: { batch: '01kaa2w5cw3q7a5h8w6j9n0c1g' },
     },
     async run({ params: { id }, body: { questions, ...options }, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       const batch = await chat.ask(questions as Question[], given(options));
       return jsonReply({ batch }, { status: 201 });
     },
@@ -144,7 +144,7 @@ export const chatEventRoutes: readonly Route[] = [
     },
     answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
     async run({ params: { id, batch }, body, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.answer(batch, body.answers as Answer[]));
     },
   }),
@@ -163,7 +163,7 @@ export const chatEventRoutes: readonly Route[] = [
     },
     answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
     async run({ params: { id, batch }, body: { reason }, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.dismiss(batch, reason));
     },
   }),
@@ -172,9 +172,9 @@ export const chatEventRoutes: readonly Route[] = [
 async function* followed(
   chat: Chat,
   after: number,
-  { room, signal, world }: HttpRequest,
+  { room, signal, service }: HttpRequest,
 ): AsyncGenerator<SentEvent | Uint8Array, void, undefined> {
-  const { engine } = world.served;
+  const { engine } = service.served;
   for await (const event of chat.follow({ after, signal, maxPayload: LINE_PAYLOAD_BYTES })) {
     const { size = 0 } = refOf(event.payload) ?? {};
     if (size <= LINE_PAYLOAD_BYTES) yield toSent(event);

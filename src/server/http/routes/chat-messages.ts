@@ -46,7 +46,7 @@ export const chatRedactionRoutes: readonly Route[] = [
     answer,
     async run({ params: { id, message }, body: wish, request }) {
       if (wish.erase === true) assertAllowed(request.identity, 'admin');
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.redact(message, given(wish) as RedactOptions));
     },
   }),
@@ -62,7 +62,7 @@ export const chatRedactionRoutes: readonly Route[] = [
     answer,
     async run({ params: { id, batch }, body: wish, request }) {
       if (wish.erase === true) assertAllowed(request.identity, 'admin');
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.redactBatch(batch, given(wish) as RedactOptions));
     },
   }),
@@ -108,7 +108,7 @@ export const chatMessageRoutes: readonly Route[] = [
       example: { messages: [EXAMPLE_MESSAGE] },
     },
     async run({ params: { id }, query, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       const page = await chat.messages({ ...given(query), maxContent: PART_BYTES });
       return messagesReply(chat, page, request);
     },
@@ -140,7 +140,7 @@ export const chatMessageRoutes: readonly Route[] = [
     },
     answer: { status: 201, what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
     async run({ params: { id }, query, body, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.add(given(body) as NewMessage, given(query)), { status: 201 });
     },
   }),
@@ -154,7 +154,7 @@ export const chatMessageRoutes: readonly Route[] = [
     params: ofMessage,
     answer: { status: 200, what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
     async run({ params: { id, message: name }, request }) {
-      const message = await (await request.world.served.store.chats.open(id)).message(name);
+      const message = await (await request.service.served.store.chats.open(id)).message(name);
       if (message !== undefined) return jsonReply(message);
       throw new QuipuError('NOT_FOUND', `the chat has no message ${name}`, {
         what: 'message',
@@ -173,7 +173,7 @@ export const chatMessageRoutes: readonly Route[] = [
     body: { json: z.strictObject({ content: z.string() }), example: { content: 'hello' } },
     answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
     async run({ params: { id, message }, body: { content }, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.edit(message, content));
     },
   }),
@@ -197,7 +197,7 @@ export const chatMessageRoutes: readonly Route[] = [
       example: { branch: 'try2' },
     },
     async run({ params: { id, message }, body, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply({ branch: await chat.fork(message, given(body)) }, { status: 201 });
     },
   }),
@@ -225,7 +225,7 @@ export const chatMessageRoutes: readonly Route[] = [
       example: { messages: [EXAMPLE_MESSAGE] },
     },
     async run({ params: { id }, query: { text, ...options }, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       const page = await chat.search(text, { ...given(options), maxContent: PART_BYTES });
       return messagesReply(chat, page, request);
     },
@@ -247,7 +247,7 @@ export const chatMessageRoutes: readonly Route[] = [
       example: { id: 'a1', hash: 'ab'.repeat(32), name: 'x.png', size: 3, mediaType: 'image/png' },
     },
     async run({ params: { id }, query, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       const mediaType = request.header('content-type');
       const options = { ...given(query), ...(mediaType !== undefined && { mediaType }) };
       const attachment = await chat.attach(readPieces(request.incoming), options);

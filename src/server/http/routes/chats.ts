@@ -31,7 +31,7 @@ export const chatRoutes: readonly Route[] = [
       example: { items: [EXAMPLE_CHAT] },
     },
     async run({ query, request }) {
-      return jsonReply(await request.world.served.store.chats.list(given(query)));
+      return jsonReply(await request.service.served.store.chats.list(given(query)));
     },
   }),
 
@@ -52,7 +52,7 @@ export const chatRoutes: readonly Route[] = [
     },
     answer: { status: 201, what: 'The new chat', json: chatJson, example: EXAMPLE_CHAT },
     async run({ body, request }) {
-      return created(await request.world.served.store.chats.create(given(body) as NewChat));
+      return created(await request.service.served.store.chats.create(given(body) as NewChat));
     },
   }),
 
@@ -69,7 +69,7 @@ export const chatRoutes: readonly Route[] = [
     },
     answer: { status: 201, what: 'The new chat', json: chatJson, example: EXAMPLE_CHAT },
     async run({ query, body, request }) {
-      return created(await request.world.served.store.chats.import(body, given(query)));
+      return created(await request.service.served.store.chats.import(body, given(query)));
     },
   }),
 
@@ -95,7 +95,7 @@ export const chatRoutes: readonly Route[] = [
       example: { action: 'archive', chats: [], kept: 3, pinned: 1, damaged: [], dryRun: true },
     },
     async run({ body: { dryRun = false, ...policy }, request }) {
-      const { chats } = request.world.served.store;
+      const { chats } = request.service.served.store;
       return jsonReply(await chats.retain(given(policy) as ChatRetention, { dryRun }));
     },
   }),
@@ -109,7 +109,7 @@ export const chatRoutes: readonly Route[] = [
     params,
     answer: { status: 200, what: 'The chat', json: statusJson, example: EXAMPLE_STATUS },
     async run({ params: { id }, request }) {
-      const status = await (await request.world.served.store.chats.open(id)).status();
+      const status = await (await request.service.served.store.chats.open(id)).status();
       return jsonReply(status, { headers: { ETag: `"${status.events}"` } });
     },
   }),
@@ -127,7 +127,7 @@ export const chatRoutes: readonly Route[] = [
     },
     answer: { status: 200, what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
     async run({ params: { id }, body, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.update(given(body)));
     },
   }),
@@ -141,7 +141,7 @@ export const chatRoutes: readonly Route[] = [
     params,
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { id }, request }) {
-      await request.world.served.store.chats.remove(id);
+      await request.service.served.store.chats.remove(id);
       return { status: 204 };
     },
   }),
@@ -160,7 +160,7 @@ export const chatRoutes: readonly Route[] = [
       example: { problems: [{ seq: 7, kind: 'newer-version', message: 'version 2 is newer' }] },
     },
     async run({ params: { id }, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       return jsonReply({ problems: await chat.problems() });
     },
   }),
@@ -178,7 +178,7 @@ export const chatRoutes: readonly Route[] = [
     }),
     answer: { status: 200, what: 'The text', type: 'text/markdown' },
     async run({ params: { id }, query, request }) {
-      const chat = await request.world.served.store.chats.open(id);
+      const chat = await request.service.served.store.chats.open(id);
       const type = query.format === 'json' ? 'application/json' : 'text/markdown; charset=utf-8';
       return { type, body: request.room.texts(chat.export(given(query))) };
     },
@@ -197,7 +197,7 @@ export const chatRoutes: readonly Route[] = [
       params,
       answer: { status: 200, what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
       async run({ params: { id }, request }) {
-        const chat = await request.world.served.store.chats.open(id);
+        const chat = await request.service.served.store.chats.open(id);
         return jsonReply(await chat[verb]());
       },
     }),

@@ -39,7 +39,7 @@ export const contextRoutes: readonly Route[] = [
     },
     async run({ query, request }) {
       const options = given(query) as ListOptions;
-      return jsonReply(await request.world.served.store.contexts.list(options));
+      return jsonReply(await request.service.served.store.contexts.list(options));
     },
   }),
 
@@ -58,7 +58,7 @@ export const contextRoutes: readonly Route[] = [
     answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ body, request }) {
       const options = { ...(given(body) as NewContext), ...keyCondition(request) };
-      return created(await request.world.served.store.contexts.create(options));
+      return created(await request.service.served.store.contexts.create(options));
     },
   }),
 
@@ -71,7 +71,7 @@ export const contextRoutes: readonly Route[] = [
     params,
     answer: { status: 200, what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ params: { id }, request }) {
-      const context = await request.world.served.store.contexts.get(id);
+      const context = await request.service.served.store.contexts.get(id);
       if (context === undefined) {
         const data = { what: 'context', id: String(id) };
         throw new QuipuError('NOT_FOUND', `there is no context ${id}`, data);
@@ -99,7 +99,7 @@ export const contextRoutes: readonly Route[] = [
     answer: { status: 200, what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ params: { id }, body, request }) {
       const change = given(body) as ContextUpdate;
-      return jsonReply(await request.world.served.store.contexts.update(id, change));
+      return jsonReply(await request.service.served.store.contexts.update(id, change));
     },
   }),
 
@@ -112,7 +112,7 @@ export const contextRoutes: readonly Route[] = [
     params,
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { id }, request }) {
-      await request.world.served.store.contexts.remove(id);
+      await request.service.served.store.contexts.remove(id);
       return { status: 204 };
     },
   }),
@@ -128,7 +128,7 @@ export const contextRoutes: readonly Route[] = [
     body: { json: details, optional: true, example: { title: 'another way' } },
     answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ params: { id }, body, request }) {
-      const { contexts } = request.world.served.store;
+      const { contexts } = request.service.served.store;
       return created(await contexts.fork(id, { ...given(body), ...keyCondition(request) }));
     },
   }),

@@ -57,7 +57,7 @@ export function createRoutes(): readonly Route[] {
         json: z.looseObject({ openapi: z.string() }),
         example: { openapi: '3.1.0' },
       },
-      run: ({ request }) => jsonReply(describeApi(routes, request.world.version)),
+      run: ({ request }) => jsonReply(describeApi(routes, request.service.version)),
     }),
   );
   return routes;

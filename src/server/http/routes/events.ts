@@ -54,9 +54,9 @@ export const eventRoutes: readonly Route[] = [
         ...(query.context !== undefined && { context: query.context }),
         ...(query.kinds !== undefined && { kinds: query.kinds }),
       };
-      const { signal, world } = request;
+      const { signal, service } = request;
       const options = { signal, ...(after !== undefined && { after }) };
-      const events = world.served.store.watch(filter, options)[Symbol.asyncIterator]();
+      const events = service.served.store.watch(filter, options)[Symbol.asyncIterator]();
       // An invalid position is an error of the request, so it is found before the stream begins.
       const first = await events.next();
       return eventReply(toSentEvents(first, events), request);
@@ -82,7 +82,7 @@ export const eventRoutes: readonly Route[] = [
       type: 'text/event-stream',
     },
     async run({ params: { id }, query, request }) {
-      const head = (await request.world.served.engine.getHead(id))?.head;
+      const head = (await request.service.served.engine.getHead(id))?.head;
       if (head === undefined) throw noContext(id);
       const after = resumeAt(request, query.after);
       const from = {
@@ -128,7 +128,7 @@ async function* followed(
   const onBehind = (turns: number): void => {
     behind = turns;
   };
-  const { contexts } = request.world.served.store;
+  const { contexts } = request.service.served.store;
   for await (const turn of contexts.follow(id, { ...readAhead(options), onBehind })) {
     if (behind > 0) yield { event: 'behind', data: { turns: behind } };
     behind = 0;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
-import type { HttpWorld } from '../exchange/http-world.ts';
+import type { HttpService } from '../exchange/http-service.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 
 const health = z.strictObject({
@@ -22,7 +22,7 @@ export const healthRoutes: readonly Route[] = [
     summary: 'Whether the server takes requests; the same as /healthz/ready',
     needs: 'nobody',
     answer,
-    run: ({ request }) => ready(request.world),
+    run: ({ request }) => ready(request.service),
   }),
   defineRoute({
     method: 'get',
@@ -31,7 +31,7 @@ export const healthRoutes: readonly Route[] = [
     summary: 'Whether the server takes requests and its store answers',
     needs: 'nobody',
     answer,
-    run: ({ request }) => ready(request.world),
+    run: ({ request }) => ready(request.service),
   }),
   defineRoute({
     method: 'get',
@@ -40,7 +40,7 @@ export const healthRoutes: readonly Route[] = [
     summary: 'Whether the process answers at all',
     needs: 'nobody',
     answer,
-    run: ({ request }) => say(request.world, 'ok'),
+    run: ({ request }) => say(request.service, 'ok'),
   }),
   defineRoute({
     method: 'get',
@@ -49,27 +49,27 @@ export const healthRoutes: readonly Route[] = [
     summary: 'Figures for Prometheus',
     needs: 'read',
     answer: { status: 200, what: 'The text format of Prometheus', type: 'text/plain' },
-    async run({ request: { world } }) {
-      return { type: world.metrics.contentType, body: await world.metrics.text() };
+    async run({ request: { service } }) {
+      return { type: service.metrics.contentType, body: await service.metrics.text() };
     },
   }),
 ];
 
-async function ready(world: HttpWorld): Promise<Reply> {
-  if (world.stopping.aborted) return say(world, 'stopping');
+async function ready(service: HttpService): Promise<Reply> {
+  if (service.stopping.aborted) return say(service, 'stopping');
   try {
-    await world.served.engine.tips();
-    return say(world, 'ok');
+    await service.served.engine.tips();
+    return say(service, 'ok');
   } catch (error) {
-    world.log.error({ err: error }, 'the store does not answer');
-    return say(world, 'failing');
+    service.log.error({ err: error }, 'the store does not answer');
+    return say(service, 'failing');
   }
 }
 
-function say(world: HttpWorld, status: z.output<typeof health>['status']): Reply {
+function say(service: HttpService, status: z.output<typeof health>['status']): Reply {
   const headers = { 'Cache-Control': 'no-store' };
   return jsonReply(
-    { status, version: world.version },
+    { status, version: service.version },
     { status: status === 'ok' ? 200 : 503, headers },
   );
 }

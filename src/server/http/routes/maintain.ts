@@ -24,7 +24,7 @@ export const maintainRoutes: readonly Route[] = [
     needs: 'read',
     answer: { status: 200, what: 'The figures', json: report, example: { turns: 3, contexts: 1 } },
     async run({ request }) {
-      return jsonReply(await request.world.served.store.maintain.stats());
+      return jsonReply(await request.service.served.store.maintain.stats());
     },
   }),
 
@@ -128,7 +128,7 @@ export const maintainRoutes: readonly Route[] = [
 
 /** Work that has begun goes on when its caller goes away: half of it helps nobody. */
 async function runTask(name: string, request: HttpRequest, task: Task): Promise<Reply> {
-  const { served, metrics } = request.world;
+  const { served, metrics } = request.service;
   async function timed(progress: Progress): Promise<unknown> {
     const startedMs = performance.now();
     let ok = false;

@@ -43,7 +43,7 @@ export const patchRoutes: readonly Route[] = [
       example: { patches: [EXAMPLE_PATCH] },
     },
     async run({ params: { id }, request }) {
-      return jsonReply({ patches: await request.world.served.store.contexts.patches(id) });
+      return jsonReply({ patches: await request.service.served.store.contexts.patches(id) });
     },
   }),
 
@@ -66,7 +66,7 @@ export const patchRoutes: readonly Route[] = [
     answer: { status: 201, what: 'The patch', json: patchJson, example: EXAMPLE_PATCH },
     async run({ params: { id }, body, request }) {
       const { payload, base64, ...options } = body;
-      const { contexts } = request.world.served.store;
+      const { contexts } = request.service.served.store;
       const bytes = toPayload({ payload, base64 });
       return jsonReply(await contexts.patch(id, bytes, given(options) as PatchOptions), {
         status: 201,
@@ -87,7 +87,7 @@ export const patchRoutes: readonly Route[] = [
     },
     answer: { status: 201, what: 'The patch', json: patchJson, example: EXAMPLE_PATCH },
     async run({ params: { id }, body: { reason, ...options }, request }) {
-      const { contexts } = request.world.served.store;
+      const { contexts } = request.service.served.store;
       return jsonReply(await contexts.tombstone(id, reason, given(options) as PatchOptions), {
         status: 201,
       });
@@ -114,7 +114,7 @@ export const patchRoutes: readonly Route[] = [
     },
     async run({ params: { id }, body, request }) {
       const options = given(body) as EraseOptions;
-      const report = await request.world.served.store.contexts.erase(id, options);
+      const report = await request.service.served.store.contexts.erase(id, options);
       return jsonReply({ ...report, turn: String(id), blobs: report.blobs.map(toEraseJson) });
     },
   }),
@@ -135,7 +135,7 @@ export const patchRoutes: readonly Route[] = [
     },
     async run({ params: { ref }, body, request }) {
       const options = given(body) as EraseOptions;
-      return jsonReply(toEraseJson(await request.world.served.store.blobs.erase(ref, options)));
+      return jsonReply(toEraseJson(await request.service.served.store.blobs.erase(ref, options)));
     },
   }),
 ];

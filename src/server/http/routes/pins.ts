@@ -23,7 +23,7 @@ export const pinRoutes: readonly Route[] = [
       example: { pins: [{ turn: '2', reason: 'cited in a report' }] },
     },
     async run({ request }) {
-      const pins = await request.world.served.store.contexts.pins();
+      const pins = await request.service.served.store.contexts.pins();
       return jsonReply({ pins: pins.map((pin) => ({ ...pin, turn: String(pin.turn) })) });
     },
   }),
@@ -41,7 +41,7 @@ export const pinRoutes: readonly Route[] = [
     },
     answer: { status: 204, what: 'It is pinned' },
     async run({ params: { id }, body, request }) {
-      await request.world.served.store.contexts.pin(id, given(body) as PinOptions);
+      await request.service.served.store.contexts.pin(id, given(body) as PinOptions);
       return { status: 204 };
     },
   }),
@@ -54,7 +54,7 @@ export const pinRoutes: readonly Route[] = [
     params,
     answer: { status: 204, what: 'It is pinned no more' },
     async run({ params: { id }, request }) {
-      await request.world.served.store.contexts.unpin(id);
+      await request.service.served.store.contexts.unpin(id);
       return { status: 204 };
     },
   }),

@@ -42,6 +42,6 @@ export const EXAMPLE_EVENT: object = {
 export const PAGE_BYTES: number = ANSWER_BYTES;
 
 /** Opens a queue that exists. */
-export function openQueue({ world }: HttpRequest, name: string): Promise<Queue> {
-  return world.served.store.queues.open(name, { create: false });
+export function openQueue({ service }: HttpRequest, name: string): Promise<Queue> {
+  return service.served.store.queues.open(name, { create: false });
 }

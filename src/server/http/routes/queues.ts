@@ -45,7 +45,7 @@ export const queueRoutes: readonly Route[] = [
       },
     },
     async run({ request }) {
-      return jsonReply({ queues: await request.world.served.store.queues.list() });
+      return jsonReply({ queues: await request.service.served.store.queues.list() });
     },
   }),
   defineRoute({
@@ -57,7 +57,7 @@ export const queueRoutes: readonly Route[] = [
     params,
     answer: { status: 204, what: 'It is there' },
     async run({ params: { name }, request }) {
-      await request.world.served.store.queues.open(name);
+      await request.service.served.store.queues.open(name);
       return { status: 204 };
     },
   }),

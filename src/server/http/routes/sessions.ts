@@ -27,7 +27,7 @@ async function withSession<T>(
   id: string,
   task: (session: Session) => Promise<T>,
 ): Promise<T> {
-  await using session = await request.world.served.store.sessions.open(id);
+  await using session = await request.service.served.store.sessions.open(id);
   return await task(session);
 }
 
@@ -46,7 +46,7 @@ export const sessionRoutes: readonly Route[] = [
       example: { items: [EXAMPLE] },
     },
     async run({ query, request }) {
-      return jsonReply(await request.world.served.store.sessions.list(given(query)));
+      return jsonReply(await request.service.served.store.sessions.list(given(query)));
     },
   }),
   defineRoute({
@@ -65,7 +65,7 @@ export const sessionRoutes: readonly Route[] = [
     },
     answer: { status: 201, what: 'It is there', json: summary, example: EXAMPLE },
     async run({ body, request }) {
-      const { sessions } = request.world.served.store;
+      const { sessions } = request.service.served.store;
       await using session = await sessions.create(given(body) as { cwd?: string });
       const headers = { Location: `/v1/sessions/${session.id}` };
       return jsonReply(await sessions.details(session.id), { status: 201, headers });
@@ -80,7 +80,7 @@ export const sessionRoutes: readonly Route[] = [
     params,
     answer: { status: 200, what: 'The session', json: summary, example: EXAMPLE },
     async run({ params: { id }, request }) {
-      return jsonReply(await request.world.served.store.sessions.details(id));
+      return jsonReply(await request.service.served.store.sessions.details(id));
     },
   }),
   defineRoute({
@@ -92,7 +92,7 @@ export const sessionRoutes: readonly Route[] = [
     params,
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { id }, request }) {
-      await request.world.served.store.sessions.remove(id);
+      await request.service.served.store.sessions.remove(id);
       return { status: 204 };
     },
   }),
@@ -166,7 +166,7 @@ export const sessionRoutes: readonly Route[] = [
       example: { id: ID, oldFile: '/a.jsonl', newFile: '/b.jsonl', artifactsCopied: true },
     },
     async run({ params: { id }, body, request }) {
-      const report = await request.world.served.store.sessions.fork(id, given(body) as object);
+      const report = await request.service.served.store.sessions.fork(id, given(body) as object);
       const headers = { Location: `/v1/sessions/${report.id}` };
       return jsonReply(report, { status: 201, headers });
     },
@@ -196,7 +196,7 @@ export const sessionRoutes: readonly Route[] = [
       },
     },
     async run({ params: { id }, query: { url, ...range }, request }) {
-      const { sessions } = request.world.served.store;
+      const { sessions } = request.service.served.store;
       return jsonReply(await sessions.resolve(url, { session: id, ...given(range) }));
     },
   }),

@@ -40,7 +40,7 @@ export const streamingRoutes: readonly Route[] = [
     },
     answer: { status: 201, what: 'The open turn', json: turnJson, example: OPEN_EXAMPLE },
     async run({ params: { id }, body, request }) {
-      const { contexts } = request.world.served.store;
+      const { contexts } = request.service.served.store;
       const { type, version, encoding, parent } = body;
       const turn = {
         type,
@@ -72,7 +72,7 @@ export const streamingRoutes: readonly Route[] = [
     async run({ params: { id }, query: { offset }, request }) {
       const bytes = await readBody(request, PAYLOAD_BYTES_MAX);
       assertPayloadFits(offset + bytes.length, PAYLOAD_BYTES_MAX);
-      await request.world.served.engine.commit({ deltas: [{ turn: id, offset, bytes }] });
+      await request.service.served.engine.commit({ deltas: [{ turn: id, offset, bytes }] });
       return jsonReply({ size: offset + bytes.length });
     },
   }),
@@ -91,7 +91,7 @@ export const streamingRoutes: readonly Route[] = [
     },
     answer: { status: 201, what: 'The sealed turn', json: turnJson, example: EXAMPLE_TURN },
     async run({ params: { id }, body, request }) {
-      const { store, engine } = request.world.served;
+      const { store, engine } = request.service.served;
       const { row, bytes } = await mustGetOpen(request, id);
       if (body.abort === undefined && row.encoding === Encoding.text) decodeUtf8(bytes);
       await engine.commit(planSeal(id, bytes, body.abort));
@@ -123,7 +123,7 @@ export const streamingRoutes: readonly Route[] = [
     async run({ params: { id }, query, request }) {
       const after = Number(resumeAt(request, query.after) ?? 0);
       if (!Number.isSafeInteger(after)) throw invalid('Last-Event-ID', 'is a number of bytes');
-      if ((await request.world.served.engine.getTurn(id)) === undefined) throw noTurn(id);
+      if ((await request.service.served.engine.getTurn(id)) === undefined) throw noTurn(id);
       const open = (from = String(after)): AsyncIterable<SentEvent> =>
         deltas(request, id, Number(from));
       return eventReply(reopened(open, request), request);
@@ -132,12 +132,12 @@ export const streamingRoutes: readonly Route[] = [
 ];
 
 async function* deltas(
-  { world, signal }: HttpRequest,
+  { service, signal }: HttpRequest,
   id: TurnId,
   after: number,
 ): AsyncGenerator<SentEvent, void, undefined> {
   let offset = after;
-  for await (const piece of world.served.store.contexts.followOpen(id, { after, signal })) {
+  for await (const piece of service.served.store.contexts.followOpen(id, { after, signal })) {
     const data = { offset, base64: Buffer.from(piece).toString('base64') };
     offset += piece.length;
     yield { id: String(offset), event: 'delta', data };
@@ -145,7 +145,7 @@ async function* deltas(
 }
 
 async function mustGetOpen(request: HttpRequest, id: TurnId): Promise<OpenTurnRow> {
-  const { engine } = request.world.served;
+  const { engine } = request.service.served;
   const open = await engine.getOpenTurn(id);
   if (open !== undefined) return open;
   if ((await engine.getTurn(id)) === undefined) throw noTurn(id);

@@ -59,7 +59,7 @@ export const turnRoutes: readonly Route[] = [
       example: { turns: [EXAMPLE_TURN], cursor: '2', headDepth: 1 },
     },
     async run({ params: { id }, query, request }) {
-      const source = pageSource(request.world.served.store.contexts, id, query);
+      const source = pageSource(request.service.served.store.contexts, id, query);
       return pageReply(source, readOptions(query), request);
     },
   }),
@@ -93,7 +93,7 @@ export const turnRoutes: readonly Route[] = [
       example: EXAMPLE_TURN,
     },
     async run({ params: { id }, query, body, request }) {
-      const { contexts } = request.world.served.store;
+      const { contexts } = request.service.served.store;
       const { parent } = query;
       const conditions = appendConditions(request);
       const options: AppendOptions = { ...conditions, ...(parent !== undefined && { parent }) };
@@ -116,7 +116,7 @@ export const turnRoutes: readonly Route[] = [
     query: z.strictObject(readQuery),
     answer: { status: 200, what: 'The turn', json: turnJson, example: EXAMPLE_TURN },
     async run({ params: { id }, query, request }) {
-      const { contexts } = request.world.served.store;
+      const { contexts } = request.service.served.store;
       const asked = readOptions(query);
       const turn = await contexts.turn(id, smallPayloads(asked));
       if (turn !== undefined) return turnReply(turn, asked, request);
@@ -159,7 +159,7 @@ export const turnRoutes: readonly Route[] = [
       example: { base: '2', left: ['3'], right: ['4', '5'] },
     },
     async run({ params: { id, other }, request }) {
-      const { base, left, right } = await request.world.served.store.contexts.diff(id, other);
+      const { base, left, right } = await request.service.served.store.contexts.diff(id, other);
       return jsonReply({
         ...(base !== undefined && { base: String(base) }),
         left: left.map(String),

@@ -33,7 +33,7 @@ export const workflowControlRoutes: readonly Route[] = [
     answer: { status: 201, what: 'The new thread', ...thread },
     async run({ params: { id }, body, request }) {
       const at = body?.at;
-      const { workflows } = request.world.served.store;
+      const { workflows } = request.service.served.store;
       const fork = await workflows.fork(id, at === undefined ? {} : { at });
       const Location = `/v1/workflows/threads/${fork.id}`;
       return jsonReply(fork, { status: 201, headers: { Location } });
@@ -50,7 +50,7 @@ export const workflowControlRoutes: readonly Route[] = [
     body: { json: z.strictObject({ summary: z.string() }), example: { summary: 'half done' } },
     answer: { status: 201, what: 'The step that has it', ...step },
     run: async ({ params: { id }, body, request }) =>
-      jsonReply(await request.world.served.store.workflows.compact(id, body.summary), {
+      jsonReply(await request.service.served.store.workflows.compact(id, body.summary), {
         status: 201,
       }),
   }),
@@ -64,7 +64,7 @@ export const workflowControlRoutes: readonly Route[] = [
     params,
     answer: { status: 200, what: 'The thread', ...thread },
     run: async ({ params: { id }, request }) =>
-      jsonReply(await request.world.served.store.workflows.pause(id)),
+      jsonReply(await request.service.served.store.workflows.pause(id)),
   }),
 
   defineRoute({
@@ -81,7 +81,7 @@ export const workflowControlRoutes: readonly Route[] = [
     },
     answer: { status: 200, what: 'Its last node', ...step },
     run: async ({ params: { id }, body, request }) =>
-      jsonReply(await request.world.served.store.workflows.kill(id, body?.reason)),
+      jsonReply(await request.service.served.store.workflows.kill(id, body?.reason)),
   }),
 
   defineRoute({
@@ -100,10 +100,10 @@ export const workflowControlRoutes: readonly Route[] = [
     },
     async run({ params: { id }, query, request }) {
       const after = resumeAt(request, query.after);
-      const { signal, world } = request;
+      const { signal, service } = request;
       // A missing thread is an error of the request, so it is found before the stream begins.
-      await world.served.store.workflows.steps(id, { limit: 1, content: false });
-      const { workflows } = world.served.store;
+      await service.served.store.workflows.steps(id, { limit: 1, content: false });
+      const { workflows } = service.served.store;
       const open = (from = after): AsyncIterable<SentEvent> =>
         toStepEvents(workflows.live(id, { signal, ...(from !== undefined && { after: from }) }));
       return eventReply(reopened(open, request), request);
@@ -123,8 +123,8 @@ export const workflowControlRoutes: readonly Route[] = [
       type: 'text/event-stream',
     },
     run({ params: { hash }, request }) {
-      const { signal, world } = request;
-      const changes = world.served.store.workflows.watchIndex(hash, { signal });
+      const { signal, service } = request;
+      const changes = service.served.store.workflows.watchIndex(hash, { signal });
       return eventReply(toIndexEvents(changes), request);
     },
   }),

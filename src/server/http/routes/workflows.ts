@@ -49,7 +49,7 @@ const readRoutes: readonly Route[] = [
       example: { items: [EXAMPLE_BUNDLE] },
     },
     run: async ({ request }) =>
-      jsonReply({ items: await request.world.served.store.workflows.bundles.list() }),
+      jsonReply({ items: await request.service.served.store.workflows.bundles.list() }),
   }),
 
   defineRoute({
@@ -71,7 +71,7 @@ const readRoutes: readonly Route[] = [
       example: { items: [EXAMPLE_THREAD] },
     },
     run: async ({ query, request }) =>
-      jsonReply(await request.world.served.store.workflows.list(given(query) as ListThreads)),
+      jsonReply(await request.service.served.store.workflows.list(given(query) as ListThreads)),
   }),
 
   defineRoute({
@@ -83,7 +83,7 @@ const readRoutes: readonly Route[] = [
     params,
     answer: { status: 200, what: 'The thread', ...thread },
     async run({ params: { id }, request }) {
-      const found = await request.world.served.store.workflows.get(id);
+      const found = await request.service.served.store.workflows.get(id);
       if (found !== undefined) return jsonReply(found);
       const data = { what: 'thread', id };
       throw new QuipuError('NOT_FOUND', `there is no workflow thread ${id}`, data);
@@ -109,7 +109,9 @@ const readRoutes: readonly Route[] = [
       example: { steps: [EXAMPLE_STEP] },
     },
     run: async ({ params: { id }, query, request }) =>
-      jsonReply(await request.world.served.store.workflows.steps(id, given(query) as StepsOptions)),
+      jsonReply(
+        await request.service.served.store.workflows.steps(id, given(query) as StepsOptions),
+      ),
   }),
 
   defineRoute({
@@ -126,7 +128,7 @@ const readRoutes: readonly Route[] = [
       example: EXAMPLE_WORKFLOW_CONTEXT,
     },
     run: async ({ params: { id }, request }) =>
-      jsonReply(await request.world.served.store.workflows.context(id)),
+      jsonReply(await request.service.served.store.workflows.context(id)),
   }),
 ];
 
@@ -140,7 +142,7 @@ const writeRoutes: readonly Route[] = [
     body: { json: newThread, example: { name: 'solve-issue', prompt: 'Fix the parser.' } },
     answer: { status: 201, what: 'The new thread', ...thread },
     async run({ body, request }) {
-      const started = await request.world.served.store.workflows.start(
+      const started = await request.service.served.store.workflows.start(
         given(body) as unknown as StartThread,
       );
       return jsonReply(started, { status: 201, headers: { Location: `${THREADS}/${started.id}` } });
@@ -158,7 +160,7 @@ const writeRoutes: readonly Route[] = [
     answer: { status: 201, what: 'The step', ...step },
     run: async ({ params: { id }, body, request }) =>
       jsonReply(
-        await request.world.served.store.workflows.step(id, given(body) as unknown as NewStep),
+        await request.service.served.store.workflows.step(id, given(body) as unknown as NewStep),
         {
           status: 201,
         },
@@ -175,7 +177,7 @@ const writeRoutes: readonly Route[] = [
     body: { json: threadEnd, optional: true, example: { returnCode: 0, summary: 'done' } },
     answer: { status: 201, what: 'Its last node', ...step },
     run: async ({ params: { id }, body, request }) =>
-      jsonReply(await request.world.served.store.workflows.end(id, given(body) as EndThread), {
+      jsonReply(await request.service.served.store.workflows.end(id, given(body) as EndThread), {
         status: 201,
       }),
   }),
@@ -189,7 +191,7 @@ const writeRoutes: readonly Route[] = [
     params,
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { id }, request }) {
-      await request.world.served.store.workflows.remove(id);
+      await request.service.served.store.workflows.remove(id);
       return { status: 204 };
     },
   }),

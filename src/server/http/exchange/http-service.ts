@@ -40,7 +40,7 @@ export const HTTP_LIMITS: HttpLimits = {
 export const HEADER_BYTES_MAX = 65_536;
 
 /** The parts that the whole HTTP server works with. */
-export interface HttpWorld {
+export interface HttpService {
   readonly served: Served;
   readonly calls: CallTable;
   readonly access: Access;
