@@ -33,6 +33,8 @@ export type StoredSource =
 export interface LargeStore {
   hasBlob(hash: Hash): boolean;
   lease(): Promise<BulkLease>;
+  /** Runs the part of a put that takes processor and disk. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Reads `source` once. Only a large blob is written here, in bounded memory. */
@@ -46,10 +48,9 @@ export async function storeSource(
   try {
     for await (const piece of source) {
       gathered.push(piece);
-      if (writer === undefined && gathered.length >= LARGE_BLOB_BYTES) {
-        writer = new LargeWriter(store, await store.lease(), wantSha256);
-      }
-      if (writer !== undefined) await writer.take(gathered, false);
+      if (gathered.length < LARGE_BLOB_BYTES) continue;
+      const large = (writer ??= new LargeWriter(store, await store.lease(), wantSha256));
+      await store.inTurn(() => large.take(gathered, false));
     }
     if (writer === undefined) return { kind: 'small', bytes: gathered.takeAll() };
     await writer.take(gathered, true);
@@ -117,7 +118,6 @@ class LargeWriter {
 
   /** Cuts off whole chunks. Keeps bytes that could still be part of a longer chunk, unless `last`. */
   async take(gathered: Gathered, last: boolean): Promise<void> {
-    if (!last && gathered.length < LARGE_BLOB_BYTES) return;
     const bytes = gathered.view;
     let at = 0;
     while (bytes.length - at >= (last ? 1 : CHUNK_MAX)) {
