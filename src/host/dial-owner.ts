@@ -2,7 +2,7 @@ import { QuipuError } from '../base/errors.ts';
 import { unavailable } from '../client/outcome.ts';
 import { dialTo } from '../client/socket/dial.ts';
 import type { Dial } from '../client/socket/dial.ts';
-import { nameOwner, readOwnerNote } from '../engine/files/disk/owner-lock.ts';
+import { nameOwner, readOwnerNote } from '../engine/files/disk/owner-note.ts';
 import { placeOf } from '../server/local/socket-place.ts';
 
 export type Durability = 'safe' | 'unsafe';

@@ -7,7 +7,7 @@ import { isPassing } from '../client/retry.ts';
 import type { SocketTransport } from '../client/socket/socket-transport.ts';
 import type { Transport } from '../client/transport.ts';
 import type { Engine } from '../engine/engine.ts';
-import { readOwnerNote } from '../engine/files/disk/owner-lock.ts';
+import { readOwnerNote } from '../engine/files/disk/owner-note.ts';
 import type { FilesEngineOptions } from '../engine/files/open-files-engine.ts';
 import type { StoreElsewhere } from '../store/store.ts';
 import { ENGINE_METHODS } from '../wire/calls.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { readOwnerNote } from '../../src/engine/files/disk/owner-lock.ts';
+import { readOwnerNote } from '../../src/engine/files/disk/owner-note.ts';
 import { projectPath } from '../support/project.ts';
 
 // The built command in a real shell: what unit tests of the commands cannot see.

@@ -81,7 +81,7 @@ describe('thread', () => {
     [['push', '--thread', 't'], 'add --source; see thread push --help --verbose'],
     [['pop', '--thread', 't'], 'add --consumer <id>; see thread pop --help --verbose'],
     [['info'], 'add --thread <path>; see thread info --help --verbose'],
-    [['frobnicate'], 'see thread frobnicate --help --verbose'],
+    [['frobnicate'], "unknown command 'frobnicate' - see thread --help"],
     [
       ['pop', '--thread=t', '--consumer', 'x', '--last-event-id', '0'],
       'thread subscribe --thread t --consumer x --handler <cmd>',

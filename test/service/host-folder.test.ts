@@ -13,7 +13,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { readOwnerNote } from '../../src/engine/files/disk/owner-lock.ts';
+import { readOwnerNote } from '../../src/engine/files/disk/owner-note.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { OpenOptions } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';

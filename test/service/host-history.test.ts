@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { readOwnerNote } from '../../src/engine/files/disk/owner-lock.ts';
+import { readOwnerNote } from '../../src/engine/files/disk/owner-note.ts';
 import { openStore } from '../../src/open-store.ts';
 import { checkHistory } from './check-history.ts';
 import type { AppendAsked } from './check-history.ts';

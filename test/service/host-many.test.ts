@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { writeOwnerNote } from '../../src/engine/files/disk/owner-lock.ts';
+import { writeOwnerNote } from '../../src/engine/files/disk/owner-note.ts';
 import { OwnedStore } from '../../src/host/owned-store.ts';
 import { openStore } from '../../src/open-store.ts';
 import { newFolder } from './host-rig.ts';

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { readOwnerNote } from '../../src/engine/files/disk/owner-lock.ts';
+import { readOwnerNote } from '../../src/engine/files/disk/owner-note.ts';
 import { projectPath } from '../support/project.ts';
 
 interface Answer {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Finding } from './finding.ts';
 import { fail, ok, reasonOf, warn } from './finding.ts';
 import { isQuipuError } from '../../base/errors.ts';
-import { readOwnerNote } from '../../engine/files/disk/owner-lock.ts';
+import { readOwnerNote } from '../../engine/files/disk/owner-note.ts';
 import { placeOf } from '../../server/local/socket-place.ts';
 import type { Store } from '../../store/store.ts';
 

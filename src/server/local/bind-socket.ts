@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
-import { writeOwnerNote } from '../../engine/files/disk/owner-lock.ts';
-import type { OwnerNote } from '../../engine/files/disk/owner-lock.ts';
+import { writeOwnerNote } from '../../engine/files/disk/owner-note.ts';
+import type { OwnerNote } from '../../engine/files/disk/owner-note.ts';
 import { shortPlace, usualPlace } from './socket-place.ts';
 
 /** A socket that the other processes of this machine can find. */

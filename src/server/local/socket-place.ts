@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { OwnerNote } from '../../engine/files/disk/owner-lock.ts';
+import type { OwnerNote } from '../../engine/files/disk/owner-note.ts';
 
 // The place where the owner of a folder listens for the other processes of the machine. The kernel takes short paths
 // only, and some file systems take no sockets, so there is a second place in addition to the folder itself.
