@@ -1,6 +1,6 @@
 import { QuipuError, invalid } from '../base/errors.ts';
 
-export const TCP_PORT = 7411;
+const TCP_PORT = 7411;
 
 export type Address =
   | {

@@ -170,7 +170,7 @@ export function encodeJournalWrite(write: JournalWrite, into: Buffer, at: number
 }
 
 /** The write that begins at `at`. Undefined when it is not one, or its path is not in the store. */
-export function decodeJournalWrite(
+function decodeJournalWrite(
   buffer: Buffer,
   at: number,
 ): { write: JournalWrite; end: number } | undefined {

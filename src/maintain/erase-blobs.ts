@@ -105,7 +105,7 @@ export type BlobNeeds = ReadonlyMap<Hash, readonly BlobNeed[]>;
  * Finds the needs for these blobs, except those in `letGo`. Looks at every root, and reads every node that a root leads
  * to once. A root that cannot be read throws, because it is unknown what the root leads to.
  */
-export async function findNeeds(
+async function findNeeds(
   engine: Engine,
   sources: readonly RootSource[],
   hashes: readonly Hash[],
@@ -147,7 +147,7 @@ export interface BlobUsers {
 }
 
 /** Reads the records of all turns and patches once, and no payload. */
-export async function findUsers(engine: Engine, hashes: readonly Hash[]): Promise<BlobUsers> {
+async function findUsers(engine: Engine, hashes: readonly Hash[]): Promise<BlobUsers> {
   const found = new Map(hashes.map((hash) => [hash, new Set<TurnId>()]));
   const showing = new Set<TurnId>();
   const use = (turn: TurnId, payload: Hash, shows: boolean): void => {
@@ -169,7 +169,7 @@ export async function findUsers(engine: Engine, hashes: readonly Hash[]): Promis
 }
 
 /** The turns that a commit makes show one of these blobs. */
-export function usersIn(change: Change, hashes: ReadonlySet<Hash>): TurnId[] {
+function usersIn(change: Change, hashes: ReadonlySet<Hash>): TurnId[] {
   const uses = (hash: Hash | undefined): boolean => hash !== undefined && hashes.has(hash);
   return [
     ...[...change.turns, ...change.sealed].filter((row) => uses(row.payload)).map(({ id }) => id),
@@ -195,7 +195,7 @@ export type PatchesOf = ReadonlyMap<TurnId, readonly PatchRow[]>;
  * Trusts its input. Each turn gets a tombstone with the reason. If a patch that stays is in force on a turn, that patch
  * is laid over the tombstone again: the turn did not show the erased bytes.
  */
-export function planTombstones(turns: PatchesOf, erasure: Erasure): Batch {
+function planTombstones(turns: PatchesOf, erasure: Erasure): Batch {
   const bytes = encodeUtf8(erasure.reason);
   const blob = { hash: hashBytes(bytes), bytes };
   const patches = [...turns].flatMap(([turn, rows]): PatchAppend[] => {
@@ -219,7 +219,7 @@ export function planTombstones(turns: PatchesOf, erasure: Erasure): Batch {
  * The record of erased blobs that no turn tells of. It has no hash, which would let anyone check a guess of the erased
  * bytes.
  */
-export function planErasureLines({ hashes, reason, atMs }: Erasure): Batch {
+function planErasureLines({ hashes, reason, atMs }: Erasure): Batch {
   const lines = hashes.map(() => JSON.stringify({ reason, erasedAt: atMs }));
   return { logs: [{ do: 'append', name: ERASURES_LOG, lines }] };
 }

@@ -60,7 +60,7 @@ interface Told {
 /**
  * Prints `Error: <what went wrong> - <how to fix>` or, with `--json`, `{"error","suggestion"}`. Returns the exit code.
  */
-export function reportFailure(thrown: unknown, json: boolean, shell: NotifierShell): number {
+function reportFailure(thrown: unknown, json: boolean, shell: NotifierShell): number {
   if ((thrown as NodeJS.ErrnoException).code === 'EPIPE') return 0;
   const { error, suggestion, code } = tell(thrown);
   shell.err(

@@ -47,7 +47,7 @@ export function decodeCallReply(payload: Uint8Array): CallBody {
   return readCallBody(new ByteReader(payload, 'CALL reply'));
 }
 
-export function writeCallBody(writer: ByteWriter, body: CallBody): void {
+function writeCallBody(writer: ByteWriter, body: CallBody): void {
   writer.sized32(body.json).u32(body.blobs.length);
   for (const blob of body.blobs) {
     if (blob instanceof Uint8Array) writer.sized32(blob);
@@ -60,7 +60,7 @@ function writeParts(writer: ByteWriter, parts: ByteParts): void {
   for (const part of parts) writer.bytes(part);
 }
 
-export function readCallBody(reader: ByteReader): CallBody {
+function readCallBody(reader: ByteReader): CallBody {
   const json = reader.text(reader.size32('json', CALL_JSON_BYTES_MAX), 'json');
   const count = reader.items32('blob', 4);
   if (count > CALL_BLOBS_MAX) throw reader.wrong('blob_count', `is at most ${CALL_BLOBS_MAX}`);

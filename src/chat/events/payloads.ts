@@ -5,16 +5,6 @@ import { isObject, type JsonObject, type PayloadRef } from './event.ts';
 
 export const MAIN_BRANCH = 'main';
 
-export interface MessagePayload {
-  readonly message_id: string;
-  readonly role: string;
-  readonly content: string;
-  /** The branch of the message; without it, the main one. */
-  readonly thread_id?: string;
-  readonly model?: string;
-  readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number };
-}
-
 export type QuestionKind = 'single' | 'multiple' | 'yes_no' | 'text';
 
 export interface Question {

@@ -94,7 +94,7 @@ async function linesOf(
   return archive === undefined ? logLines(engine, id) : openArchive(engine, archive);
 }
 
-export async function* archiveBlobs(
+async function* archiveBlobs(
   engine: Engine,
   { hash }: Pick<Archive, 'hash'>,
 ): AsyncGenerator<string, void, undefined> {

@@ -149,7 +149,7 @@ export function locateStore(places: StorePlaces): string {
 }
 
 /** Finds the place of a new store: the option, `QUIPU_STORE`, or `./.quipu`. */
-export function locateNewStore({ given, env, cwd }: StorePlaces): string {
+function locateNewStore({ given, env, cwd }: StorePlaces): string {
   return toAbsolute(cwd, given ?? (env['QUIPU_STORE'] || '.quipu'));
 }
 

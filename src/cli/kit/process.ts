@@ -59,7 +59,7 @@ const READ_AND_WRITE = 0o2;
  * shell, which would have opened /dev/null otherwise, the output was closed. Unknown cases and other systems count as
  * open.
  */
-export function isOutputClosed(): boolean {
+function isOutputClosed(): boolean {
   try {
     if (!isNullForAll('self')) return false;
     const parent = String(process.ppid);

@@ -71,7 +71,7 @@ function showLines(text: string): string {
 }
 
 /** The next command to type, where the command line knows better than the message. */
-export function toHint(error: QuipuError): string | undefined {
+function toHint(error: QuipuError): string | undefined {
   if (isQuipuError(error, 'NOT_FOUND') && error.data.what === 'context') {
     return 'list the contexts with: quipu context list';
   }

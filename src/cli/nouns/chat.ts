@@ -53,7 +53,7 @@ const list: QuipuVerb = {
   },
 };
 
-export function toChatTable(chats: readonly ChatInfo[]): string {
+function toChatTable(chats: readonly ChatInfo[]): string {
   const rows = chats.map(({ id, events, bytes, updatedAt, pinned, archivedAt, title }) => [
     id,
     String(events),

@@ -18,7 +18,7 @@ export interface TextOptions {
   readonly file?: string;
 }
 
-export const TEXT_OPTIONS: readonly Option[] = [
+const TEXT_OPTIONS: readonly Option[] = [
   option('--text <text>', 'the text itself'),
   option('--stdin', 'the text is standard input'),
   option('--file <path>', 'the text is this file'),

@@ -178,7 +178,7 @@ export interface ServerFacts {
 }
 
 /** Shows the addresses, and lines that can be copied into another shell as they are. */
-export function toBanner(facts: ServerFacts): string {
+function toBanner(facts: ServerFacts): string {
   const { version, store, http, tcp, access, tokensNeeded, program } = facts;
   const token = tokensNeeded ? [`export QUIPU_TOKEN=<a token from: ${program} token create>`] : [];
   const lines = [

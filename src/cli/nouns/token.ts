@@ -25,7 +25,7 @@ export const TOKEN_FILE_OPTION: readonly Option[] = [
 ];
 
 /** The file may be absent. The store must exist, so that a typing error makes no folder a store. */
-export function locateTokenFile(io: CommandIo, given: string | undefined): string {
+function locateTokenFile(io: CommandIo, given: string | undefined): string {
   if (given !== undefined) return resolve(io.shell.cwd, given);
   if (isAddress(io.place)) {
     throw invalid(

@@ -208,7 +208,7 @@ function retainToText({ removed, kept, pinned, dryRun }: RetainReport): string {
 }
 
 /** The result of a backup or a restore, for people. */
-export function toBackupFacts({ files, copiedBytes, reusedBytes }: BackupReport): string {
+function toBackupFacts({ files, copiedBytes, reusedBytes }: BackupReport): string {
   return toFacts([
     ['files', String(files)],
     ['copied', toSize(copiedBytes)],

@@ -72,7 +72,7 @@ export interface ThreadCall {
 }
 
 /** Prints `Error: <what went wrong> - <how to fix>`, or the two as JSON, on standard error. */
-export function reportThreadError(thrown: unknown, json: boolean, call: ThreadCall): number {
+function reportThreadError(thrown: unknown, json: boolean, call: ThreadCall): number {
   if (isBrokenPipe(thrown)) return 0;
   const { error, suggestion, exit } = toTold(thrown, call.argv);
   if (json) call.shell.err(`${JSON.stringify({ error, suggestion })}\n`);

@@ -190,7 +190,7 @@ function streamEncoding({ encoding = 'text' }: NewTurnHeader): number {
 }
 
 /** Runs the check of one item of a list. Its error then names the item. */
-export function namingItem<T>(item: string, check: () => T): T {
+function namingItem<T>(item: string, check: () => T): T {
   try {
     return check();
   } catch (error) {
@@ -199,7 +199,7 @@ export function namingItem<T>(item: string, check: () => T): T {
 }
 
 /** Returns the same error about `item`, as in "turns[3]: type has a control character". */
-export function nameItem(item: string, error: unknown): unknown {
+function nameItem(item: string, error: unknown): unknown {
   if (!isQuipuError(error)) return error;
   const message = `${item}: ${error.message}`;
   const data =

@@ -64,7 +64,7 @@ export const CAPABILITIES: EngineCapabilities = {
  * The engine contract over a PostgreSQL database: one group of batches is one transaction, and any number of
  * servers share it.
  */
-export class PostgresEngine implements Engine {
+class PostgresEngine implements Engine {
   readonly capabilities: EngineCapabilities = CAPABILITIES;
   readonly upkeep: Upkeep;
   readonly #parts: EngineParts;

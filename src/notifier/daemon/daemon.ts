@@ -227,7 +227,7 @@ export interface ClaimView {
 }
 
 /** Returns the tasks to start now: those first in line, but never an id beside itself. */
-export function planClaims({ line, running, limit }: ClaimView): string[] {
+function planClaims({ line, running, limit }: ClaimView): string[] {
   const free = Math.max(0, limit - running.size);
   const ready = line.filter((id) => !running.has(id));
   return [...new Set(ready)].slice(0, free);

@@ -35,7 +35,7 @@ export interface FailedTask extends Task {
 export type NewTask = Omit<Task, 'addedAt'>;
 
 /** An argument of a program may have 128 KiB on Linux; the shell that runs the command gets the command as one. */
-export const MAX_COMMAND_BYTES: number = 100 * 1024;
+const MAX_COMMAND_BYTES: number = 100 * 1024;
 /** More tasks are refused: then nobody is working them off. */
 export const MAX_PENDING = 10_000;
 const MAX_AUTHOR_CHARS = 4096;

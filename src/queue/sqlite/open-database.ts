@@ -160,7 +160,7 @@ CREATE TABLE IF NOT EXISTS consumer_progress (
  * Bookkeeping of this implementation, added to a database that has only the tables above. These tables may be emptied:
  * bookmarks save reading, failures are for people, line counts begin anew, and losses are noticed again.
  */
-export const BOOKKEEPING = `
+const BOOKKEEPING = `
 CREATE TABLE IF NOT EXISTS consumer_bookmarks (
   consumer_id TEXT NOT NULL PRIMARY KEY,
   from_id     INTEGER NOT NULL,

@@ -7,7 +7,7 @@ import type { OwnerNote } from '../../engine/files/disk/owner-note.ts';
 // The place where the owner of a folder listens for the other processes of the machine. The kernel takes short paths
 // only, and some file systems take no sockets, so there is a second place in addition to the folder itself.
 
-export const SOCKET_FILE = 'quipu.sock';
+const SOCKET_FILE = 'quipu.sock';
 
 /** The bytes that the address of a Unix socket has room for, without the zero at its end. */
 const PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107;

@@ -8,7 +8,7 @@ import {
 import { rewriteStrings, type Place } from './rewrite-strings.ts';
 
 /** Base64 of an image goes to a blob from this many characters on. */
-export const BLOB_EXTERNALIZE_THRESHOLD = 1024;
+const BLOB_EXTERNALIZE_THRESHOLD = 1024;
 /** The longest text that a written entry keeps, in UTF-16 units. */
 export const MAX_PERSIST_CHARS = 500_000;
 export const TRUNCATION_NOTICE = '\n\n[Session persistence truncated large content]';

@@ -32,11 +32,11 @@ export function seenDoc(id: string): string {
   return SEEN_PREFIX + keyOf(id);
 }
 
-export function refsPrefix(id: string): string {
+function refsPrefix(id: string): string {
   return `${REFS_PREFIX}${keyOf(id)}/`;
 }
 
-export function refsDoc(id: string, page: number): string {
+function refsDoc(id: string, page: number): string {
   return refsPrefix(id) + String(page).padStart(6, '0');
 }
 
@@ -228,7 +228,7 @@ export async function listAll(engine: Engine, prefix: string): Promise<string[]>
 export type RefsPage = Readonly<Record<string, string | null>>;
 
 /** The number of references on one page: each new one rewrites its page, so pages are short. */
-export const REFS_PER_PAGE = 32;
+const REFS_PER_PAGE = 32;
 
 export function parseRefsPage(row: Pick<DocRow, 'name' | 'content'>): RefsPage {
   try {

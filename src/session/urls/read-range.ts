@@ -3,7 +3,7 @@ import type { IoFile } from '../../engine/io.ts';
 import { formatSize, headOf } from '../sink/cut-text.ts';
 
 /** The limits of one read. */
-export const DEFAULT_MAX_LINES = 3000;
+const DEFAULT_MAX_LINES = 3000;
 export const READ_BYTES_MAX = 51_200;
 const PIECE_BYTES = 256 * 1024;
 

@@ -38,7 +38,7 @@ export interface LoadedModule {
   readonly table: Readonly<Record<string, unknown>> | null;
 }
 
-export const START_ROLE = '__start__';
+const START_ROLE = '__start__';
 const ROLE_FIELDS = ['description', 'command', 'workflow', 'compact', 'schema', 'timeoutMs'];
 const FIELDS = ['name', 'description', 'maxRounds', 'roles'];
 const TIMEOUT_MS_MAX = 86_400_000;

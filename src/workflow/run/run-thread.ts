@@ -22,7 +22,7 @@ import { InfoLines, RunWatch, type Run } from './run.ts';
 // Runs a thread from its head to its end, one commit a step. A process that dies in the middle of a role leaves the
 // thread as it was before it. The next process begins with that role.
 
-export const ROUNDS_USED_UP = 2;
+const ROUNDS_USED_UP = 2;
 const FAILED = 1;
 
 /** `loaded` is the thread's bundle, if it is loaded already; it ends with the run. */
@@ -161,7 +161,7 @@ interface RoleMove {
 }
 
 /** Runs a role and records its result. Returns undefined when the role was stopped half-way: nothing is recorded. */
-export async function takeStep(
+async function takeStep(
   run: Run,
   { role: name, prompt }: RoleMove,
   context: ThreadContext,

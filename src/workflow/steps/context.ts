@@ -43,7 +43,7 @@ async function statesSince(
   return states;
 }
 
-export async function readThreadStart(engine: Engine, { start }: Thread): Promise<ThreadStart> {
+async function readThreadStart(engine: Engine, { start }: Thread): Promise<ThreadStart> {
   const { payload, refs } = await readStart(engine, start);
   const { hash: bundle, ...rest } = payload;
   return { ...rest, bundle, prompt: await readText(engine, refs[0], 'prompt') };

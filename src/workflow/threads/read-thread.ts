@@ -69,6 +69,6 @@ export function toThread(id: ThreadId, { note: { value: note }, entry }: Found):
   return { id, bundle, state: 'completed', head, start, updatedAt: completedAt };
 }
 
-export function noThread(id: ThreadId): QuipuError<'NOT_FOUND'> {
+function noThread(id: ThreadId): QuipuError<'NOT_FOUND'> {
   return notFound('thread', id, `there is no workflow thread ${id}`);
 }

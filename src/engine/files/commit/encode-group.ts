@@ -244,11 +244,7 @@ function removalRecords(draft: Draft): DocRecord[] {
 }
 
 /** Joins pieces that follow each other into one write. No pieces give no write. */
-export function appendAt(
-  path: string,
-  offset: number,
-  pieces: readonly Uint8Array[],
-): JournalWrite[] {
+function appendAt(path: string, offset: number, pieces: readonly Uint8Array[]): JournalWrite[] {
   const [first] = pieces;
   if (first === undefined) return [];
   const data = pieces.length === 1 ? first : Buffer.concat(pieces);

@@ -43,7 +43,7 @@ const BY_NAME: ReadonlyMap<string, Truth> = new Map(
 );
 
 /** The truth that a file belongs to. Undefined for a plain file of a log or document. */
-export function truthOf(path: string): Truth | undefined {
+function truthOf(path: string): Truth | undefined {
   return BY_NAME.get(path) ?? TRUTHS.find((truth) => truth.owns(path));
 }
 

@@ -5,7 +5,7 @@ import { toQuipuError } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
 /** Holds no data. */
-export const RESERVE_FILE = 'journal/reserve';
+const RESERVE_FILE = 'journal/reserve';
 
 // The reserve is disk space kept for work that makes room. On a full disk a collection still needs a frame in the
 // journal and a list of what is gone, and an erasure needs its tombstone. Then the reserve is released. Invariant:

@@ -117,7 +117,7 @@ export async function salvagePage(
 }
 
 /** Reads a log up to line `end`, from the extent that has line `from`. */
-export async function* walkStretches(
+async function* walkStretches(
   log: DamagedLog,
   from: number,
   end: number,

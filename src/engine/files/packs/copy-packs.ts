@@ -83,7 +83,7 @@ async function dropPacks({ from, into, copied }: CopyJob): Promise<void> {
 }
 
 /** Lists every pack that counts by `tails`. Does not look up the lengths of packs that are `known` to be closed. */
-export async function listSpans(
+async function listSpans(
   files: StoreFiles,
   tails: Tails,
   known: ReadonlyMap<number, PackSpan>,

@@ -45,7 +45,7 @@ export async function indexExtent(
   }
 }
 
-export function indexPackItem(index: Index, pack: number, item: PackItem): void {
+function indexPackItem(index: Index, pack: number, item: PackItem): void {
   if (item.kind !== 'blob') return;
   const { hash, offset, rawLength, storedLength, codec } = item;
   if (codec === BlobCodec.erased) {

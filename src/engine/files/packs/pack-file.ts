@@ -46,10 +46,6 @@ export async function removeUnnamed(files: StoreFiles, number: number): Promise<
   await files.io.remove(files.pathOf(packFile(number)));
 }
 
-export function damagedPack(number: number, offset: number, what: string): Error {
-  return corrupt(packFile(number), offset, what);
-}
-
 /** Yields the SHA-256 names of blobs. Throws at a damaged record. */
 export async function* readAliases(
   files: StoreFiles,

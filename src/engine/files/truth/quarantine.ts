@@ -10,7 +10,7 @@ import type { Found } from './findings.ts';
 // - Lines are only added. A line that a crash cut short names nothing, and the next entry starts a new line.
 // - Copies stay as they are, except for data that is erased from the store: it becomes zeros here, too.
 
-export const QUARANTINE_FOLDER = 'quarantine';
+const QUARANTINE_FOLDER = 'quarantine';
 const LIST_FILE = `${QUARANTINE_FOLDER}/list.jsonl`;
 const COPY_BYTES = 1024 * 1024;
 

@@ -34,18 +34,18 @@ interface PartColumns {
 type Piece = Pick<PartColumns, 'hash' | 'codec' | 'size' | 'bytes'>;
 
 /** The statement reads the blobs of the first list. For the second list it only tells which blobs exist. */
-export const READ_BLOBS: Statement = {
+const READ_BLOBS: Statement = {
   name: 'read-blobs',
   text: `SELECT hash, codec, size, stored_size, upload, CASE WHEN hash = ANY($2::bytea[]) THEN NULL ELSE bytes END AS bytes
     FROM quipu.blobs WHERE hash = ANY($1::bytea[])`,
 };
 
-export const STAT_BLOB: Statement = {
+const STAT_BLOB: Statement = {
   name: 'stat-blob',
   text: 'SELECT size, stored_size, upload FROM quipu.blobs WHERE hash = $1',
 };
 
-export const READ_PARTS: Statement = {
+const READ_PARTS: Statement = {
   name: 'read-parts',
   text: `SELECT nth, hash, codec, size, bytes FROM quipu.blob_parts
     WHERE upload = $1 AND nth >= $2 AND nth < $3 ORDER BY nth`,

@@ -124,7 +124,7 @@ export type TakenIn =
   | { readonly kind: 'large'; readonly blob: UploadedBlob };
 
 /** Reads `source` once, in bounded memory. Only a large blob is written here. */
-export async function takeIn(
+async function takeIn(
   database: Database,
   source: AsyncIterable<Uint8Array>,
   wantSha256: boolean,

@@ -108,6 +108,6 @@ function uploadOf(blob: PreparedBlob): string | null {
   return isUploaded(blob) ? blob.upload : null;
 }
 
-export function isUploaded(blob: PreparedBlob): blob is UploadedBlob {
+function isUploaded(blob: PreparedBlob): blob is UploadedBlob {
   return blob.compressed.codec === BlobCodec.chunks;
 }

@@ -68,7 +68,7 @@ const PUT_NOTES: Statement = {
     SELECT $1::uuid, h, NULL FROM unnest($2::bytea[]) h UNION ALL SELECT $1::uuid, NULL, t FROM unnest($3::bigint[]) t`,
 };
 
-export async function commitGroup(
+async function commitGroup(
   parts: GroupParts,
   batches: readonly PreparedBatch[],
 ): Promise<readonly Decision[]> {

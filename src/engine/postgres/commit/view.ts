@@ -14,30 +14,30 @@ import { Known, collectNeeds } from './needs.ts';
 // The statements that a group of batches runs before it is planned. Each statement takes lists, so the number of
 // statements does not depend on the number of batches.
 
-export const FIND_BLOBS: Statement = {
+const FIND_BLOBS: Statement = {
   name: 'find-blobs',
   text: 'SELECT hash FROM quipu.blobs WHERE hash = ANY($1::bytea[])',
 };
 
-export const FIND_ERASED: Statement = {
+const FIND_ERASED: Statement = {
   name: 'find-erased',
   text: 'SELECT hash FROM quipu.erased_blobs WHERE hash = ANY($1::bytea[])',
 };
 
-export const FIND_SHA256S: Statement = {
+const FIND_SHA256S: Statement = {
   name: 'find-sha256s',
   text: 'SELECT sha256, hash FROM quipu.sha256s WHERE sha256 = ANY($1::bytea[])',
 };
 
 /** Finds contexts by their ids, and the contexts in which these turns are open. */
-export const FIND_CONTEXTS: Statement = {
+const FIND_CONTEXTS: Statement = {
   name: 'find-contexts',
   text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE c.id = ANY(
     $1::bigint[] || ARRAY(SELECT o.context FROM quipu.open_turns o WHERE o.turn = ANY($2::bigint[])))`,
 };
 
 /** Finds turns by their ids and the heads of these contexts, each together with its jump target. */
-export const FIND_TURNS: Statement = {
+const FIND_TURNS: Statement = {
   name: 'find-turns',
   text: `WITH wanted AS (
       SELECT x.tree, x.id FROM quipu.turn_trees x WHERE x.id = ANY($1::bigint[])
@@ -51,23 +51,23 @@ export const FIND_TURNS: Statement = {
     SELECT ${turnColumns('j')} FROM found f JOIN quipu.turns j ON j.tree = f.tree AND j.id = f.jump`,
 };
 
-export const FIND_KEYS: Statement = {
+const FIND_KEYS: Statement = {
   name: 'find-keys',
   text: 'SELECT key, turn FROM quipu.turn_keys WHERE key = ANY($1::bytea[])',
 };
 
-export const FIND_DOCS: Statement = {
+const FIND_DOCS: Statement = {
   name: 'find-docs',
   text: 'SELECT name, version, content IS NULL AS removed FROM quipu.docs WHERE name = ANY($1::text[])',
 };
 
-export const FIND_LOGS: Statement = {
+const FIND_LOGS: Statement = {
   name: 'find-logs',
   text: 'SELECT name, lines, bytes FROM quipu.logs WHERE name = ANY($1::text[])',
 };
 
 /** A name is a folder when another name begins with it and a slash. `0` is the character after the slash. */
-export const FIND_FILE_KINDS: Statement = {
+const FIND_FILE_KINDS: Statement = {
   name: 'find-file-kinds',
   text: `SELECT * FROM (
       SELECT n AS name, coalesce(
@@ -79,17 +79,17 @@ export const FIND_FILE_KINDS: Statement = {
       ) AS kind FROM unnest($1::text[] COLLATE "C") n) kinds WHERE kind IS NOT NULL`,
 };
 
-export const READ_OPEN_TEXT: Statement = {
+const READ_OPEN_TEXT: Statement = {
   name: 'read-open-text',
   text: 'SELECT bytes FROM quipu.open_deltas WHERE turn = $1 ORDER BY start',
 };
 
-export const NEWEST_PATCH: Statement = {
+const NEWEST_PATCH: Statement = {
   name: 'newest-patch',
   text: 'SELECT max(seq) AS seq FROM quipu.patches WHERE turn = $1 AND NOT fs_root',
 };
 
-export const FIRST_FS_ROOT: Statement = {
+const FIRST_FS_ROOT: Statement = {
   name: 'first-fs-root',
   text: 'SELECT payload FROM quipu.patches WHERE turn = $1 AND fs_root ORDER BY seq LIMIT 1',
 };

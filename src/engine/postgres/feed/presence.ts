@@ -15,12 +15,12 @@ const GONE_AFTER_S = 20;
 /** A condition on the row of a server, `s`: it was not seen for a while during which the database was up. */
 export const IS_GONE: string = `greatest(s.seen_at, pg_postmaster_start_time()) < now() - make_interval(secs => ${GONE_AFTER_S})`;
 
-export const BEAT: Statement = {
+const BEAT: Statement = {
   name: 'beat',
   text: 'INSERT INTO quipu.servers (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
 };
 const LEAVE: Statement = { name: 'leave', text: 'DELETE FROM quipu.servers WHERE id = $1' };
-export const FIND_ABANDONED: Statement = {
+const FIND_ABANDONED: Statement = {
   name: 'find-abandoned',
   text: `SELECT o.turn FROM quipu.open_turns o LEFT JOIN quipu.servers s ON s.id = o.owner
     WHERE o.owner <> $1 AND (s.id IS NULL OR ${IS_GONE}) ORDER BY o.turn`,

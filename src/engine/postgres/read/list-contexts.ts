@@ -28,17 +28,17 @@ const BEGINNING: Moment = { seq: 0, ms: 0 };
 const IN_ROUND = `NOT c.removed AND c.moved_seq > $1 AND c.updated_at >= $2 AND (c.updated_at, c.id) < ($3, $4)`;
 const NEWEST_FIRST = 'ORDER BY c.updated_at DESC, c.id DESC LIMIT $5';
 
-export const LIST_ALL: Statement = {
+const LIST_ALL: Statement = {
   name: 'list-contexts',
   text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE ${IN_ROUND} ${NEWEST_FIRST}`,
 };
 
-export const LIST_KIND: Statement = {
+const LIST_KIND: Statement = {
   name: 'list-contexts-of-kind',
   text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE ${IN_ROUND} AND c.kind = $6 ${NEWEST_FIRST}`,
 };
 
-export const LIST_LABEL: Statement = {
+const LIST_LABEL: Statement = {
   name: 'list-contexts-with-label',
   text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.context_labels l JOIN quipu.contexts c ON c.id = l.context
     WHERE l.label = $6 AND ($7::text IS NULL OR c.kind = $7) AND ${IN_ROUND} ${NEWEST_FIRST}`,

@@ -17,7 +17,7 @@ import { toFsRoots, toPatchRow } from './record-reader.ts';
 
 const TREE_OF = '(SELECT x.tree FROM quipu.turn_trees x WHERE x.id = $1)';
 
-export const GET_TURN: Statement = {
+const GET_TURN: Statement = {
   name: 'get-turn',
   text: `SELECT ${shownColumns('t')} FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1`,
 };
@@ -28,7 +28,7 @@ const GET_TURNS: Statement = {
     WHERE x.id = ANY($1::bigint[]) ORDER BY x.id`,
 };
 
-export const WALK_BACK: Statement = {
+const WALK_BACK: Statement = {
   name: 'walk-back',
   text: `WITH RECURSIVE walk AS (
       SELECT ${turnColumns('t')}, 1::bigint AS nth FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1
@@ -47,7 +47,7 @@ function stepTowards(t: string, depth: string): string {
     ELSE ${t}.parent END`;
 }
 
-export const ANCESTOR_AT: Statement = {
+const ANCESTOR_AT: Statement = {
   name: 'ancestor-at',
   text: `WITH RECURSIVE climb AS (
       SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} AS next
@@ -65,7 +65,7 @@ export const ANCESTOR_AT: Statement = {
  * both sides stay level. Where the jumps differ, both sides jump, else they go to their parents. So the walk does
  * not overshoot the meeting point.
  */
-export const COMMON_ANCESTOR: Statement = {
+const COMMON_ANCESTOR: Statement = {
   name: 'common-ancestor',
   text: `WITH RECURSIVE pair AS (
       SELECT a.tree, a.id AS a, b.id AS b, 0 AS nth FROM quipu.turns a, quipu.turns b
@@ -86,7 +86,7 @@ export const COMMON_ANCESTOR: Statement = {
     SELECT ${shownColumns('t')} FROM pair p JOIN quipu.turns t ON t.tree = p.tree AND t.id = p.a WHERE p.a = p.b`,
 };
 
-export const GET_OPEN_TURN: Statement = {
+const GET_OPEN_TURN: Statement = {
   name: 'get-open-turn',
   text: `SELECT ${turnColumns('t')}, o.turn AS open,
       coalesce((SELECT string_agg(d.bytes, ''::bytea ORDER BY d.start) FROM quipu.open_deltas d WHERE d.turn = $1), ''::bytea) AS text
@@ -175,7 +175,7 @@ const BYTES_MAX = 4 * 1024 * 1024;
 const HASHES_MAX = 65_536;
 
 /** The values: context, number of turns, bytes of payloads, payloads that are in the cache. */
-export const READ_LAST: Statement = {
+const READ_LAST: Statement = {
   name: 'read-last',
   text: `WITH RECURSIVE context AS (
       SELECT c.head, c.head_tree, c.head_depth FROM quipu.contexts c WHERE c.id = $1 AND NOT c.removed

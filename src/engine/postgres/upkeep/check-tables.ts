@@ -19,7 +19,7 @@ export interface TableCheck {
 const NO_BLOB = (hash: string): string =>
   `NOT EXISTS (SELECT FROM quipu.blobs b WHERE b.hash = ${hash}) AND NOT EXISTS (SELECT FROM quipu.erased_blobs e WHERE e.hash = ${hash})`;
 
-export const TABLE_CHECKS: readonly TableCheck[] = [
+const TABLE_CHECKS: readonly TableCheck[] = [
   {
     table: 'turns',
     what: 'its parent is missing or stands at another depth',
@@ -90,7 +90,7 @@ export const TABLE_CHECKS: readonly TableCheck[] = [
   },
 ];
 
-export const COUNTS = `SELECT
+const COUNTS = `SELECT
   (SELECT count(*) FROM quipu.turns WHERE payload IS NOT NULL) AS turns,
   (SELECT coalesce(sum(size), 0)::bigint FROM quipu.turns WHERE payload IS NOT NULL) AS logical_bytes,
   (SELECT count(*) FROM quipu.contexts WHERE NOT removed) AS contexts,
@@ -101,7 +101,7 @@ export const COUNTS = `SELECT
   (SELECT count(*) FROM quipu.docs WHERE content IS NOT NULL) AS docs,
   (SELECT count(*) FROM quipu.logs) AS logs`;
 
-export const TOTALS =
+const TOTALS =
   'SELECT turns, logical_bytes, contexts, blobs, blob_bytes, stored_bytes, docs, logs FROM quipu.clock';
 
 // Checks the whole store at one moment. The database checks how rows refer to each other. Every byte of every blob

@@ -38,7 +38,7 @@ export const DROP_OWN_NOTES: Statement = {
   text: 'DELETE FROM quipu.collection_notes WHERE collection = $1',
 };
 
-export const READ_NOTES: Statement = {
+const READ_NOTES: Statement = {
   name: 'read-notes',
   text: 'SELECT nth, hash, turn FROM quipu.collection_notes WHERE collection = $1 AND nth > $2 ORDER BY nth',
 };
@@ -75,7 +75,7 @@ export const DROP_BLOBS: Statement = {
 };
 
 /** Removes turns with everything that depends on them. */
-export const DROP_TURNS: Statement = {
+const DROP_TURNS: Statement = {
   name: 'drop-turns',
   text: `WITH trees AS (DELETE FROM quipu.turn_trees WHERE id = ANY($1::bigint[]) RETURNING tree, id),
     gone AS (DELETE FROM quipu.turns t USING trees x WHERE t.tree = x.tree AND t.id = x.id RETURNING t.key, t.size),
@@ -85,7 +85,7 @@ export const DROP_TURNS: Statement = {
 };
 
 /** Removes the parts of uploads that were never finished. */
-export const DROP_UPLOADS: Statement = {
+const DROP_UPLOADS: Statement = {
   name: 'drop-uploads',
   text: `WITH old AS (DELETE FROM quipu.uploads WHERE touched_at < now() - interval '1 day' RETURNING id)
     DELETE FROM quipu.blob_parts p USING old o WHERE p.upload = o.id`,
