@@ -13,6 +13,7 @@ const ALONE = [
   'test/service/http-slow-readers.test.ts',
   'test/service/socket-flood.test.ts',
   'test/wire/fuzz.test.ts',
+  'test/newer-node/suites.test.ts',
 ];
 
 /** On the real disk: what is killed there, what is large, and what is measured. */
@@ -40,14 +41,17 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/soak/**', 'test/postgres/**', ...ALONE, ...ON_DISK],
+          include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['test/soak/**', 'test/postgres/**', 'test/browser/**', ...ALONE, ...ON_DISK],
           env: IN_MEMORY,
           // They leave nothing behind, and loading the same modules for each of them took longer than the tests.
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'apart', include: [...ALONE, ...ON_DISK] } },
+      {
+        extends: true,
+        test: { name: 'apart', include: [...ALONE, ...ON_DISK, 'test/browser/**/*.test.ts'] },
+      },
       {
         extends: true,
         test: {

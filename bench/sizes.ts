@@ -10,6 +10,8 @@ export interface Sizes {
   readonly manyWritersAppends: number;
   /** A server is there for long: enough for both ends of the connection to have warmed up. */
   readonly servedAppends: number;
+  /** Turns of the thread that the page shows; a twentieth as many forks. */
+  readonly pageTurns: number;
   /** Appends by eight writers that somebody watches. */
   readonly watchedAppends: number;
   readonly reads: number;
@@ -22,6 +24,9 @@ export interface Sizes {
   readonly blobBytes: number;
   /** Through a sink, three times. */
   readonly sinkBytes: number;
+  /** Sessions of an agent. */
+  readonly importBytes: number;
+  readonly importFiles: number;
   /** Half of them are dead. */
   readonly collectedBlobs: number;
   readonly collectedBlobBytes: number;
@@ -49,6 +54,7 @@ const DEFAULT: Sizes = {
   oneWriterAppends: 500,
   manyWritersAppends: 30_000,
   servedAppends: 3000,
+  pageTurns: 10_000,
   watchedAppends: 20_000,
   reads: 500,
   forks: 400,
@@ -58,6 +64,8 @@ const DEFAULT: Sizes = {
   sessions: 100,
   blobBytes: 1024 ** 3,
   sinkBytes: 512e6,
+  importBytes: 1e9,
+  importFiles: 2000,
   collectedBlobs: 1_000_000,
   collectedBlobBytes: 500,
   quietAppends: 1000,
@@ -82,6 +90,7 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     oneWriterAppends: 20,
     manyWritersAppends: 128,
     servedAppends: 20,
+    pageTurns: 200,
     watchedAppends: 64,
     reads: 8,
     forks: 8,
@@ -91,6 +100,8 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     sessions: 2,
     blobBytes: 4 * 1024 ** 2,
     sinkBytes: 4e6,
+    importBytes: 2e6,
+    importFiles: 8,
     collectedBlobs: 2000,
     collectedBlobBytes: 100,
     quietAppends: 20,

@@ -7,8 +7,10 @@ import { database } from './workloads/database.ts';
 import { echo } from './workloads/echo.ts';
 import { fork, grow, open } from './workloads/grow.ts';
 import { lastTurns, range } from './workloads/read.ts';
+import { page } from './workloads/page.ts';
 import { queueCommand } from './workloads/queue-command.ts';
 import { queueBatch, queuePush, queueRead } from './workloads/queue.ts';
+import { importing } from './workloads/import.ts';
 import { sink } from './workloads/sink.ts';
 import { blob, sessions } from './workloads/space.ts';
 import { fillMix, verify } from './workloads/verify.ts';
@@ -26,6 +28,7 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   range,
   sessions,
   blob,
+  import: importing,
   sink,
   'fill-half-dead': fillHalfDead,
   gc: collect,
@@ -39,6 +42,7 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   'grow-chat': growChat,
   'use-chat': useChat,
   database,
+  page,
   watch,
   'watch-database': watchDatabase,
 };

@@ -4,5 +4,5 @@ export { isOutcomeUnknown } from './client/outcome.ts';
 export { QuipuError, isQuipuError } from './base/errors.ts';
 export type { ErrorCode, ErrorData } from './base/errors.ts';
 export { toContextId, toHash, toTurnId } from './base/brand.ts';
-export type { ContextId, Hash, TurnId } from './base/brand.ts';
+export type { ContextId, ContextIdLike, Hash, TurnId, TurnIdLike } from './base/brand.ts';
 export type { Store } from './store/store.ts';

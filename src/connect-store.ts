@@ -44,8 +44,10 @@ export function storeOver(
   engine: RemoteEngine,
   { maxPayloadBytes }: Pick<ConnectOptions, 'maxPayloadBytes'> = {},
 ): Store {
+  const elsewhere = remoteVerbs(engine);
   return createStore(engine, {
-    elsewhere: remoteVerbs(engine),
+    elsewhere,
+    search: elsewhere,
     queues: { queues: remoteQueues(engine) },
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
   });

@@ -3,12 +3,22 @@ export type { OpenOptions } from './open-store.ts';
 export { isOutcomeUnknown } from './client/outcome.ts';
 export { restoreStore } from './restore-store.ts';
 export { copyStore } from './copy-store.ts';
+export { followHistory } from './import/follow-history.ts';
+export type { FollowHistoryOptions } from './import/follow-history.ts';
+export { exportHistory } from './import/out/export-history.ts';
+export type { ExportFormat } from './import/out/export-history.ts';
+export { importHistory } from './import/import-history.ts';
+export type { ImportOptions } from './import/import-history.ts';
+export type { ImportReport } from './import/import-report.ts';
+export { SOURCES as importSources } from './import/sources/all-sources.ts';
+export type { Source as ImportSource } from './import/source/source.ts';
 export type { CopyOptions, CopyReport, LeftOut } from './copy-store.ts';
 export { QuipuError, isQuipuError } from './base/errors.ts';
 export type { ErrorCode, ErrorData } from './base/errors.ts';
 export { toContextId, toHash, toTurnId } from './base/brand.ts';
-export type { ContextId, Hash, TurnId } from './base/brand.ts';
-export type { Store } from './store/store.ts';
+export type { ContextId, ContextIdLike, Hash, TurnId, TurnIdLike } from './base/brand.ts';
+export type { Json, Jsonable } from './base/jsonable.ts';
+export type { Store, TypedStore } from './store/store.ts';
 export type { BlobDetails, BlobEraseOptions, BlobInfo, Blobs, ByteRange } from './store/blobs.ts';
 export type { Maintain, Stats } from './store/maintain.ts';
 export type {
@@ -31,14 +41,20 @@ export type { RemovedContext, RetainReport } from './maintain/retain-contexts.ts
 export type { RetentionPolicy } from './maintain/retain-contexts.ts';
 export type { VerifyOptions, VerifyReport } from './maintain/verify-store.ts';
 export type { Context, ContextJson } from './context/context.ts';
+export type { MetaCondition, MetaConditions } from './context/meta-condition.ts';
 export type {
   AppendOptions,
+  ContextDefaults,
   ContextDetails,
+  ContextPage,
   Contexts,
   ContextUpdate,
   EraseOptions,
   FollowOptions,
+  GivenRange,
   ListOptions,
+  MovedHead,
+  MoveOptions,
   NewContext,
   NewTurn,
   NewTurnHeader,
@@ -54,7 +70,19 @@ export type {
 export type { OpenTurn } from './context/contexts.ts';
 export type { Patch, PatchJson } from './context/contexts.ts';
 export type { Pin, PinOptions } from './context/contexts.ts';
+export type { StandardSchema } from './context/typed/standard-schema.ts';
+export type {
+  OtherType,
+  Schemas,
+  TypedContexts,
+  TypedNewTurn,
+  TypedOptions,
+  TypedPage,
+  TypedTurn,
+} from './context/typed/typed-contexts.ts';
 export type { Turn, TurnJson } from './context/turn.ts';
+export { registerCodec } from './context/payloads/codecs.ts';
+export type { Codec, PayloadEncoding } from './context/payloads/codecs.ts';
 export type { EncodingName } from './format/turn-record.ts';
 export type { BundleVersion } from './workflow/bundles/bundles.ts';
 export type { Bundles, RegisteredBundle } from './workflow/bundles/bundles.ts';
@@ -88,6 +116,7 @@ export type {
   ConsumerProgress,
   ConsumerState,
   DispatchReport,
+  EventIdLike,
   EventType,
   NewEvent as NewQueueEvent,
   NewSubscription,
@@ -140,6 +169,7 @@ export type { ExportReport } from './session/carry/export-session.ts';
 export type { LineRange } from './session/urls/read-range.ts';
 export type { Resource } from './session/urls/resolve-url.ts';
 export type {
+  AnsweredQuestion,
   AppendOptions as ChatAppendOptions,
   AttachOptions,
   Chat,
@@ -147,17 +177,23 @@ export type {
   ChatList,
   ChatRetainReport,
   ChatRetention,
-  Chats,
   ChatStatus,
+  Chats,
+  ClarificationBatch,
+  ClarificationPage,
+  ClarificationQuery,
+  Completion as ChatCompletion,
   EventPage,
   MessagePage,
   MessageQuery,
   MessageStream,
   NewChat,
   NewMessage,
+  NewToolCall,
   Projected,
   RedactOptions,
   RedactReport,
+  ToolResult,
 } from './chat/handle/chats.ts';
 export type {
   ChatEvent,
@@ -166,6 +202,7 @@ export type {
   NewEvent as NewChatEvent,
   PayloadRef,
 } from './chat/events/event.ts';
+export type { CustomType as ChatEventType } from './chat/events/custom-types.ts';
 export { parseMarkdown as parseChatMarkdown } from './chat/export/markdown.ts';
 export type { MarkdownHead, ParsedMarkdown } from './chat/export/markdown.ts';
 export type { Answer, BatchPayload, Question, QuestionKind } from './chat/events/payloads.ts';
@@ -188,3 +225,20 @@ export type { MessageParts } from './chat/projections/message-part.ts';
 export { usageProjection } from './chat/projections/overview.ts';
 export type { Usage as ChatUsage } from './chat/projections/overview.ts';
 export type { Upcaster } from './chat/events/read-line.ts';
+export type {
+  FacetCount,
+  Facets as SearchFacets,
+  IndexState as SearchIndexState,
+  Neighbour as SearchNeighbour,
+  SearchAnswer,
+  SearchGroup,
+  SearchHit,
+  SearchOptions,
+  SearchSettings,
+  Snippet as SearchSnippet,
+} from './search/contract/search.ts';
+export type { SearchKind } from './search/query/query.ts';
+export type {
+  Extracted as ExtractedText,
+  Extractor as TextExtractor,
+} from './search/text/extract.ts';

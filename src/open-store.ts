@@ -6,7 +6,10 @@ import type { ConnectOptions } from './connect-store.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import { openHosted } from './host/host.ts';
 import type { Hosted } from './host/host.ts';
+import { indexInFolder } from './search/files/index-place.ts';
+import type { SearchSettings } from './search/contract/search.ts';
 import { createStore } from './store/create-store.ts';
+import { SearchKeeper } from './store/search-keeper.ts';
 import type { Store } from './store/store.ts';
 
 /**
@@ -31,6 +34,11 @@ export interface OpenOptions extends ConnectOptions {
   readonly waitMs?: number;
   /** For a database: the number of connections that this process may have at once. Default 10. */
   readonly connections?: number;
+  /**
+   * False: no search, and no index to keep up. Or how to find the texts of payloads. Default: the first search makes an
+   * index, which is kept up from then on.
+   */
+  readonly search?: SearchSettings | boolean;
 }
 
 const OPTIONS: Record<keyof OpenOptions, true> = {
@@ -41,6 +49,7 @@ const OPTIONS: Record<keyof OpenOptions, true> = {
   share: true,
   waitMs: true,
   connections: true,
+  search: true,
   maxPayloadBytes: true,
   token: true,
   timeoutMs: true,
@@ -48,7 +57,15 @@ const OPTIONS: Record<keyof OpenOptions, true> = {
 };
 
 /** Options that only the process that keeps the data decides. */
-const FOR_DIRECTORIES = ['durability', 'create', 'cacheBytes', 'clock', 'share', 'waitMs'] as const;
+const FOR_DIRECTORIES = [
+  'durability',
+  'create',
+  'cacheBytes',
+  'clock',
+  'share',
+  'waitMs',
+  'search',
+] as const;
 /** Options that a database decides, or has no use for. */
 const NOT_FOR_DATABASES = ['durability', 'share', 'waitMs', 'token', 'timeoutMs', 'ca'] as const;
 
@@ -157,22 +174,39 @@ async function openDirectory(
     ...(cacheBytes !== undefined && { cacheBytes }),
     ...(clock !== undefined && { clock }),
   };
-  const { engine, elsewhere }: Hosted = share
+  const folder = resolve(directory);
+  const queues = { folder: join(folder, 'queues') };
+  const { engine, search, elsewhere }: Hosted = share
     ? await openHosted(directory, {
         ...engineOptions,
+        search: options.search,
         timeoutMs: options.timeoutMs ?? TIMEOUT_MS_DEFAULT,
         ...(waitMs !== undefined && { waitMs }),
       })
-    : { engine: await openFilesEngine(directory, engineOptions) };
+    : searched(
+        new SearchKeeper({
+          engine: await openFilesEngine(directory, engineOptions),
+          clock,
+          folder,
+          queues,
+          place: indexInFolder(folder),
+          settings: options.search,
+        }),
+      );
 
   // Add the kinds of thread over the engine.
   return createStore(engine, {
-    queues: { folder: join(resolve(directory), 'queues') },
-    folder: resolve(directory),
+    queues,
+    folder,
+    search,
     ...(elsewhere !== undefined && { elsewhere }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
     ...(clock !== undefined && { clock }),
   });
+}
+
+function searched(search: SearchKeeper): Hosted {
+  return { engine: search.engine, search };
 }
 
 function unknownScheme(scheme: string): QuipuError<'UNSUPPORTED'> {

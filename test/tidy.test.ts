@@ -19,10 +19,13 @@ const LAYERS: readonly (readonly string[])[] = [
   ['engine/files', 'engine/postgres'],
   ['context', 'workflow', 'chat', 'session', 'queue'],
   ['maintain'],
+  ['search'],
   ['store'],
+  ['import'],
   ['wire'],
   ['server', 'client'],
   ['host'],
+  ['adapters'],
   ['mcp'],
   ['cli'],
   ['notifier'],
@@ -30,11 +33,17 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Which folders may import a package. Tests may import any package that is installed. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@anthropic-ai/claude-agent-sdk': ['src/adapters/'],
+  '@langchain/core': ['src/adapters/'],
+  '@langchain/langgraph-checkpoint': ['src/adapters/'],
   '@hono/node-server': ['src/server/http/'],
   '@msgpack/msgpack': ['src/context/'],
+  cborg: ['src/context/'],
   '@napi-rs/blake-hash': ['src/base/'],
-  'better-sqlite3': ['src/engine/files/', 'src/queue/'],
+  '@noble/hashes': ['src/base/'],
+  'better-sqlite3': ['src/base/'],
   commander: ['src/cli/', 'src/notifier/'],
+  mrmime: ['src/chat/'],
   'fast-check': ['src/testing/'],
   hono: ['src/server/http/'],
   pg: ['src/postgres/'],
@@ -46,15 +55,14 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'zstd-napi': ['src/base/'],
 };
 
-const ENTRIES = [
-  'src/index.ts',
-  'src/client.ts',
-  'src/browser.ts',
-  'src/testing/index.ts',
-  'src/cli/main.ts',
-  'src/cli/thread/main.ts',
-  'src/notifier/main.ts',
-];
+/** The files that are bundled as ways in, and the packages that become part of the bundles. */
+const { packages: BUNDLED, ...WAYS_IN } = JSON.parse(readProject('scripts/bundles.json')) as Record<
+  'programs' | 'commands' | 'parts' | 'packages',
+  string[]
+>;
+const ENTRIES = Object.values(WAYS_IN)
+  .flat()
+  .map((name) => `src/${name}.ts`);
 
 /** The protocol's codec stands before the server and client that will import it. */
 const AHEAD_OF_ITS_USERS = /^src\/wire\//;
@@ -88,14 +96,15 @@ describe('the tree', () => {
     expect(dead.filter((file) => !AHEAD_OF_ITS_USERS.test(file))).toEqual([]);
   });
 
-  it('has a source for every entry of the package', () => {
-    const { exports, bin } = readPackageJson();
+  it('has a source and a bundle for every entry of the package', () => {
+    const { exports, bin, files } = readPackageJson();
     const built = [...Object.values(exports).map((entry) => entry.default), ...Object.values(bin)];
-    const entries = built.map((path) =>
-      path.replace(/^(?:\.\/)?dist\//, 'src/').replace(/\.js$/, '.ts'),
-    );
-    expect(entries.toSorted()).toEqual(ENTRIES.toSorted());
+    const entries = built.map((path) => path.replace(/^(?:\.\/)?dist\//, '').replace(/\.js$/, ''));
+    expect(entries.toSorted()).toEqual([...WAYS_IN.programs, ...WAYS_IN.commands].toSorted());
     expect(ENTRIES.filter((entry) => !sources.includes(entry))).toEqual([]);
+    const packed = files.filter((file) => /^dist\/.*\.js$/.test(file));
+    const bundles = ENTRIES.map((entry) => entry.replace('src/', 'dist/').replace('.ts', '.js'));
+    expect(packed.toSorted()).toEqual(bundles.toSorted());
   });
 
   // Programs that tests start import the built package, which no compiler checks.
@@ -174,7 +183,7 @@ describe('packages', () => {
 
   it('are declared, and used by someone', () => {
     const { dependencies, peerDependencies } = readPackageJson();
-    const declared = [...Object.keys(dependencies), ...Object.keys(peerDependencies)];
+    const declared = [dependencies, peerDependencies].flatMap(Object.keys).concat(BUNDLED);
     const imported = programs.flatMap((file) => specifiersOf(readProject(file)).map(packageOf));
     const used = new Set(imported.filter((name) => name !== undefined));
     expect([...used].toSorted()).toEqual(declared.toSorted());

@@ -3,12 +3,14 @@ import { chatsRow } from './chats.ts';
 import { forkRow, openRow, rangeRow } from './deep.ts';
 import { databaseRow } from './database.ts';
 import type { Row } from './finding.ts';
+import { importRow } from './import.ts';
 import { backupRow, gcRow, verifyRow } from './health.ts';
 import { queueBatchRow, queueCommandRow, queuePushRow, queueReadRow } from './queues.ts';
 import { scalingFurtherRow, scalingRow } from './scaling.ts';
 import { tcpLastTurnsRow, tcpManyRow, tcpOneRow, tcpPipelinedRow } from './served.ts';
 import { sinkRow } from './sink.ts';
 import { blobRow, sessionsRow } from './space.ts';
+import { pageRow } from './page.ts';
 import { watchRow } from './watch.ts';
 
 export const ROWS: readonly Row[] = [
@@ -23,6 +25,7 @@ export const ROWS: readonly Row[] = [
   sessionsRow,
   blobRow,
   sinkRow,
+  importRow,
   gcRow,
   verifyRow,
   backupRow,
@@ -32,6 +35,7 @@ export const ROWS: readonly Row[] = [
   tcpManyRow,
   tcpLastTurnsRow,
   watchRow,
+  pageRow,
   queuePushRow,
   queueBatchRow,
   queueCommandRow,

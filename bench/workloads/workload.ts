@@ -30,6 +30,7 @@ export type WorkloadName =
   | 'sessions'
   | 'blob'
   | 'sink'
+  | 'import'
   | 'fill-half-dead'
   | 'gc'
   | 'fill-mix'
@@ -42,5 +43,6 @@ export type WorkloadName =
   | 'grow-chat'
   | 'use-chat'
   | 'database'
+  | 'page'
   | 'watch'
   | 'watch-database';

@@ -12,7 +12,7 @@ describe('the doors to branded values', () => {
   });
 
   it('answer INVALID to everything that is no id', () => {
-    for (const id of [0, -1, 1.5, Number.NaN, 2 ** 53, 0n, -1n, MAX + 1n, '1', undefined]) {
+    for (const id of [0, -1, 1.5, Number.NaN, 2 ** 53, 0n, -1n, MAX + 1n, 'x', '', undefined]) {
       expect(() => toTurnId(id as number)).toThrow(/turn id of 1 or more/);
       expect(() => toContextId(id as number)).toThrow(/context id of 1 or more/);
     }

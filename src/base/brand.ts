@@ -12,6 +12,13 @@ export type TurnId = Brand<bigint, 'TurnId'>;
 /** Counts from 1 within a store. Never reused. */
 export type ContextId = Brand<bigint, 'ContextId'>;
 
+/** A bigint that is no id of something else: the id of a context is not taken for that of a turn. */
+type PlainBigint = bigint & { readonly [brand]?: never };
+/** The id of a turn as callers may give it. A string has decimal digits, as ids have in JSON. */
+export type TurnIdLike = TurnId | PlainBigint | number | string;
+/** The id of a context as callers may give it. A string has decimal digits, as ids have in JSON. */
+export type ContextIdLike = ContextId | PlainBigint | number | string;
+
 export const NO_TURN: TurnId = 0n as TurnId;
 
 /** Ids are u64 on disk and on the wire, but dense from 1: past 2^53 nothing was ever handed out. */
@@ -27,22 +34,31 @@ export function toHash(text: string, what = 'hash'): Hash {
   );
 }
 
-/** The one door from a number to `TurnId`. Zero passes only where "no turn" is a meaning. */
-export function toTurnId(id: bigint | number, allowNone = false): TurnId {
+/** The only way to a `TurnId`. Zero passes only where "no turn" is a meaning. */
+export function toTurnId(id: TurnIdLike, allowNone = false): TurnId {
   return toId('turn id', id, allowNone ? 0n : 1n) as TurnId;
 }
 
-/** The one door from a number to `ContextId`. */
-export function toContextId(id: bigint | number): ContextId {
+/** The only way to a `ContextId`. */
+export function toContextId(id: ContextIdLike): ContextId {
   return toId('context id', id, 1n) as ContextId;
 }
 
-function toId(what: string, id: bigint | number, min: bigint): bigint {
-  if (typeof id === 'bigint' || (typeof id === 'number' && Number.isSafeInteger(id))) {
+/** Sixteen digits hold every id, and zeros before them would be a second text for the same id. */
+const ID_DIGITS = /^(?:0|[1-9][0-9]{0,15})$/;
+
+function toId(what: string, id: bigint | number | string, min: bigint): bigint {
+  const isId =
+    typeof id === 'bigint' ||
+    (typeof id === 'number' && Number.isSafeInteger(id)) ||
+    (typeof id === 'string' && ID_DIGITS.test(id));
+  if (isId) {
     const wide = BigInt(id);
     if (wide >= min && wide <= ID_MAX) return wide;
   }
-  throw new QuipuError('INVALID', `expected a ${what} of ${min} or more, got ${String(id)}`, {
-    what,
-  });
+  const got = typeof id === 'string' ? JSON.stringify(id.slice(0, GOT_CHARS)) : String(id);
+  throw new QuipuError('INVALID', `expected a ${what} of ${min} or more, got ${got}`, { what });
 }
+
+/** An error quotes no more of a wrong id than this. */
+const GOT_CHARS = 64;

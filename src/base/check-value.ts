@@ -10,6 +10,15 @@ export function checkWhole(value: unknown, what: string, min: number, max: numbe
   throw invalid(what, `is a whole number from ${min} to ${max}, got ${String(value)}`);
 }
 
+/** A whole number from 0, given as a number, a bigint or decimal digits. */
+export function toWhole(value: unknown, what: string): number {
+  const isDigits = typeof value === 'string' && /^(?:0|[1-9][0-9]{0,15})$/.test(value);
+  const number = isDigits || typeof value === 'bigint' ? Number(value) : value;
+  if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return number;
+  const got = typeof value === 'string' ? JSON.stringify(value.slice(0, 64)) : String(value);
+  throw invalid(what, `is a whole number from 0, got ${got}`);
+}
+
 export function checkBoolean(value: unknown, what: string): boolean {
   if (typeof value === 'boolean') return value;
   throw invalid(what, `is a boolean, got ${kindOf(value)}`);

@@ -3,7 +3,13 @@ import type { Zstd } from './zstd.ts';
 import { builtinZstd } from './zstd-builtin.ts';
 import { napiZstd } from './zstd-napi.ts';
 
-const zstd: Zstd = builtinZstd(zlib) ?? napiZstd();
+/** Loaded at its first use: where it is missing, what needs none still works, and the error has somebody to go to. */
+let zstd: Zstd | undefined;
+
+function loaded(): Zstd {
+  zstd ??= builtinZstd(zlib) ?? napiZstd();
+  return zstd;
+}
 
 /** The smallest block of zstd is one byte repeated: a header of 3 bytes and the byte (RFC 8878, 3.1.1.2). */
 const BLOCK_BYTES_MIN = 4;
@@ -12,7 +18,7 @@ const BLOCK_RAW_BYTES_MAX = 128 * 1024;
 
 /** One zstd frame. May be longer than `bytes`: the caller decides whether it pays. */
 export function compress(bytes: Uint8Array): Uint8Array {
-  return zstd.compress(bytes);
+  return loaded().compress(bytes);
 }
 
 /**
@@ -23,7 +29,7 @@ export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array {
   if (rawLength > Math.ceil(bytes.length / BLOCK_BYTES_MIN) * BLOCK_RAW_BYTES_MAX) {
     throw new Error(`${bytes.length} bytes of zstd cannot hold ${rawLength}`);
   }
-  const raw = zstd.decompress(bytes, rawLength);
+  const raw = loaded().decompress(bytes, rawLength);
   if (raw.length === rawLength) return raw;
   throw new Error(`expected ${rawLength} bytes after decompression, got ${raw.length}`);
 }

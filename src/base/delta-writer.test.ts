@@ -28,6 +28,7 @@ describe('DeltaWriter', () => {
   it('sends a lone write at once', async () => {
     const { writer, sent, push } = makeWriter();
     await push('hello');
+    await writer.flush();
     expect(sent).toEqual([{ offset: 0, text: 'hello' }]);
     expect(writer.acknowledged).toBe(5);
   });
@@ -37,25 +38,44 @@ describe('DeltaWriter', () => {
     const writes = Array.from('abcdefghij', push);
     expect(writer.length).toBe(10);
     await Promise.all(writes);
+    await writer.flush();
     expect(sent.length).toBeLessThanOrEqual(2);
     expect(sent.map(({ text }) => text).join('')).toBe('abcdefghij');
     expect(sent.at(-1)?.offset).toBe(10 - (sent.at(-1)?.text.length ?? 0));
   });
 
+  it('lets a writer that awaits each piece run ahead, by a bounded amount', async () => {
+    const { writer, sent, push } = makeWriter(() => false, 20);
+    const began = performance.now();
+    for (let n = 0; n < 1000; n += 1) await push('token ');
+    await writer.flush();
+    expect(sent.length).toBeLessThanOrEqual((performance.now() - began) / 20 + 2);
+    expect(sent.length).toBeLessThan(50);
+    let waited = 0;
+    for (let n = 0; n < 64; n += 1) {
+      const before = writer.acknowledged;
+      await push('x'.repeat(16_384));
+      expect(writer.length - writer.acknowledged).toBeLessThanOrEqual(262_144 + 16_384);
+      if (writer.acknowledged > before) waited += 1;
+    }
+    expect(waited).toBeGreaterThan(1);
+  });
+
   it('bounds the rate of commits', async () => {
-    const { sent, push } = makeWriter();
+    const { writer, sent, push } = makeWriter();
     const began = performance.now();
     while (performance.now() - began < 100) {
       void push('x');
       await sleep(1);
     }
-    await push('x');
+    await writer.flush();
     expect(sent.length).toBeLessThanOrEqual((performance.now() - began) / 10 + 2);
   });
 
   it('does not let a flush, or much text, wait for the window', async () => {
     const { writer, sent, push } = makeWriter(() => false, 3_600_000);
     await push('a');
+    await writer.flush();
     void push('b');
     await writer.flush();
     expect(sent.map(({ text }) => text)).toEqual(['a', 'b']);
@@ -66,8 +86,9 @@ describe('DeltaWriter', () => {
   it('fails what was gathered behind a failed commit, and everything after', async () => {
     const { writer, sent, push } = makeWriter((call) => call === 2);
     await push('a');
-    const behind = [push('b'), push('c')];
-    await expect(behind[0]).rejects.toThrow('no room');
+    await writer.flush();
+    const behind = [push('b'), push('c'.repeat(262_144))];
+    await behind[0];
     await expect(behind[1]).rejects.toThrow('no room');
     await expect(push('d')).rejects.toThrow('no room');
     await expect(writer.flush()).rejects.toThrow('no room');

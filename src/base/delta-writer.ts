@@ -3,6 +3,8 @@
 // - Bytes reach the sink in the order of the calls, each once, at the offset they have in the whole.
 // - One commit is in progress at a time. During a commit, and until `gatherMs` have passed since it began, further
 //   bytes gather. So a stream of tokens costs at most 1000 / gatherMs commits a second.
+// - A push waits for the disk only when much text waits already, so a writer that awaits each push is not slowed down
+//   to one piece a commit.
 // - After a failed commit nothing more is sent. The bytes gathered behind it fail with it, so the text never has a
 //   hole.
 
@@ -10,6 +12,9 @@
 const GATHER_MS = 10;
 /** Gathered bytes that no longer wait for the window to end. */
 const GATHER_BYTES_MAX = 1_048_576;
+
+/** A writer that awaits each push runs ahead of the disk by this much. */
+const ROOM_BYTES = 262_144;
 
 export type DeltaSink = (offset: number, bytes: Uint8Array) => Promise<void>;
 
@@ -49,14 +54,19 @@ export class DeltaWriter {
     return this.#acknowledged + this.#sendingBytes + this.#gatheredBytes;
   }
 
-  /** Resolves when the bytes are durable. Need not be awaited: `flush` reports the same failure. */
+  /**
+   * Resolves when there is room for more: at once while fewer than `ROOM_BYTES` bytes wait for their commit, else when
+   * these bytes are durable. Rejects when a commit has failed. `flush` tells that the bytes are durable.
+   */
   push(bytes: Uint8Array): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error as Error);
     const gathering = (this.#gathering ??= newGathering());
     gathering.pieces.push(bytes);
     this.#gatheredBytes += bytes.length;
     if (this.#gatheredBytes >= GATHER_BYTES_MAX) this.#endPause?.();
     this.#draining ??= this.#drain();
-    return gathering.done;
+    const waiting = this.#gatheredBytes + this.#sendingBytes;
+    return waiting < ROOM_BYTES ? Promise.resolve() : gathering.done;
   }
 
   /** Sends what is gathered without waiting for the window; resolves when all is durable. */

@@ -61,6 +61,11 @@ export function notFound(what: string, id: string, message: string): QuipuError<
   return new QuipuError('NOT_FOUND', message, { what, id });
 }
 
+/** The caller chose an id or a name that another thing of this kind has. */
+export function exists(what: string, id: string, message: string): QuipuError<'EXISTS'> {
+  return new QuipuError('EXISTS', message, { what, id });
+}
+
 /** Stored data as a whole is not what was written. Damage at a place of its own names the offset, too. */
 export function corrupt(
   file: string,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
+import { PortableBlake3, nativeBlake3 } from './blake3.ts';
 import {
   bytesToHash,
   createHasher,
@@ -37,6 +38,20 @@ describe('BLAKE3', () => {
     expect(hashBytes(Buffer.from('abc'))).toBe(
       '6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85',
     );
+  });
+
+  it('is the same in JavaScript', () => {
+    const portable = new PortableBlake3();
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 3000 }), fc.string(), (bytes, text) => {
+        portable.reset();
+        portable.update(bytes);
+        portable.update(text);
+        expect(portable.digest()).toBe(hashBytes(Buffer.concat([bytes, Buffer.from(text)])));
+      }),
+    );
+    // On this platform the native module is there, so this compares two implementations.
+    expect(nativeBlake3()).toBeDefined();
   });
 
   it('is the same in pieces, and as bytes', () => {

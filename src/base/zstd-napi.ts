@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import type * as binding from 'zstd-napi/binding.js';
+import { loadNative } from './load-native.ts';
 import { ZSTD_LEVEL } from './zstd.ts';
 import type { Zstd } from './zstd.ts';
 
@@ -8,8 +8,10 @@ const SCRATCH_INPUT_BYTES = 128 * 1024;
 
 /** For a Node without zstd. Loaded on demand: elsewhere the native module need not even be built. */
 export function napiZstd(): Zstd {
-  const load = createRequire(import.meta.url);
-  const zstd = load('zstd-napi/binding.js') as typeof binding;
+  return loadNative('zstd-napi/binding.js', start);
+}
+
+function start(zstd: typeof binding): Zstd {
   const compressor = new zstd.CCtx();
   const decompressor = new zstd.DCtx();
   const scratch = Buffer.allocUnsafeSlow(zstd.compressBound(SCRATCH_INPUT_BYTES));

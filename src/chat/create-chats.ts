@@ -1,14 +1,15 @@
 import { checkBoolean } from '../base/check-value.ts';
-import { invalid, isQuipuError } from '../base/errors.ts';
+import { isQuipuError } from '../base/errors.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { checkLine } from '../base/text.ts';
+import { forgetType, readTypes, registerType } from './events/custom-types.ts';
 import { TITLE_CHARS_MAX } from './events/limits.ts';
 import { metaChange, newMeta } from './events/meta.ts';
 import { checkId, eventsLog, metaDoc, segmentsLog, newId } from './events/names.ts';
 import { Upcasters, type Upcaster } from './events/read-line.ts';
 import { exportVerb } from './export/export-chat.ts';
 import { importChat } from './export/import-chat.ts';
-import { ChatView, noChat } from './handle/chat-view.ts';
+import { ChatView, chatExists, noChat } from './handle/chat-view.ts';
 import { ChatWriter, type ChatHandle, type ChatsHome } from './handle/chat-writer.ts';
 import type {
   Chat,
@@ -24,6 +25,8 @@ import { attachVerb, changeVerbs } from './messages/change-verbs.ts';
 import { clarifyVerbs } from './messages/clarify-verbs.ts';
 import { eventVerbs } from './messages/event-verbs.ts';
 import { messageVerbs } from './messages/message-verbs.ts';
+import { streamVerbs } from './messages/stream-verbs.ts';
+import { toolVerbs } from './messages/tool-verbs.ts';
 import { writeVerbs } from './messages/write-verbs.ts';
 import { archiveVerbs } from './retention/archive.ts';
 import { redactVerbs } from './retention/redact.ts';
@@ -97,7 +100,27 @@ export function createChats(
       return retainChats(home, { policy, dryRun, archive, remove });
     },
 
+    ...typeVerbs(home),
+
     upcasting: (more) => createChats(parts, more),
+  };
+}
+
+function typeVerbs(home: ChatsHome): Pick<Chats, 'registerType' | 'forgetType' | 'types'> {
+  const { engine, lifetime } = home;
+  return {
+    async registerType(type, { about } = {}) {
+      lifetime.assertOpen('chats.registerType');
+      return registerType(home, type, about);
+    },
+    async forgetType(type) {
+      lifetime.assertOpen('chats.forgetType');
+      await forgetType(engine, type);
+    },
+    async types() {
+      lifetime.assertOpen('chats.types');
+      return readTypes(engine);
+    },
   };
 }
 
@@ -107,8 +130,10 @@ function toChat(handle: ChatHandle): Chat {
     ...eventVerbs(handle),
     ...messageVerbs(handle),
     ...writeVerbs(handle),
+    ...streamVerbs(handle),
     ...changeVerbs(handle),
     ...clarifyVerbs(handle),
+    ...toolVerbs(handle),
     ...attachVerb(handle),
     ...redactVerbs(handle),
     ...exportVerb(handle),
@@ -125,7 +150,7 @@ export async function createChat({ engine, clock }: ChatsHome, given: NewChat): 
   try {
     await engine.commit({ docs: [metaChange(meta, 0)] });
   } catch (error) {
-    if (isQuipuError(error, 'HEAD_MOVED')) throw invalid('id', `${id} is the id of another chat`);
+    if (isQuipuError(error, 'HEAD_MOVED')) throw chatExists(id);
     throw error;
   }
   return toInfo(meta, { events: 0, bytes: 0 });

@@ -70,6 +70,8 @@ export const quipu: Program<CommandIo> = {
   commonFirst: true,
   nouns: [
     alone(async () => (await import('./nouns/store.ts')).firstVerbs),
+    alone(async () => (await import('./nouns/history.ts')).historyVerbs),
+    alone(async () => (await import('./nouns/search.ts')).searchVerbs),
     ...NOUNS,
     alone(async () => (await import('./nouns/store.ts')).upkeepVerbs),
     alone(async () => {

@@ -1,5 +1,5 @@
 import type { ContextId } from '../base/brand.ts';
-import type { Batch, BlobPut } from '../engine/batch.ts';
+import type { Batch, BlobPut, ContextChange } from '../engine/batch.ts';
 
 // Decides how a batch is sent over a connection that can be lost before the answer comes.
 
@@ -13,18 +13,24 @@ export function repetitionOf(batch: Batch): Repetition {
   const { contexts = [], turns = [], opens = [], patches = [], logs = [], docs = [] } = batch;
   // If the key is known, the server repeats no part of the batch, whatever else the batch holds.
   if (batch.idempotency !== undefined && turns.length > 0) return 'same';
-  if (contexts.some((change) => change.do === 'create' && change.key !== undefined)) return 'same';
+  if (contexts.some(isMadeOnce)) return 'same';
   const compared = [
+    ...contexts.map((change) => change.do === 'move' && change.expectedHead !== undefined),
     ...turns.map((turn) => turn.expectedHead !== undefined),
     ...opens.map((open) => open.expectedHead !== undefined),
     ...patches.map((patch) => patch.expectedSeq !== undefined),
     ...logs.map((log) => log.do === 'append' && log.expectedLines !== undefined),
     ...docs.map((doc) => doc.expectedVersion !== undefined),
   ];
-  if (contexts.length > 0 || (batch.fsRoots ?? []).length > 0) return 'once';
+  if ((batch.fsRoots ?? []).length > 0) return 'once';
   // Blobs, deltas at their offset and seals have the same effect however often they come.
   if (compared.length === 0) return 'same';
   return compared.every(Boolean) ? 'compared' : 'once';
+}
+
+/** True for a new context that the server finds, when it is there already. */
+function isMadeOnce(change: ContextChange): boolean {
+  return change.do === 'create' && (change.key !== undefined || change.getNamed === true);
 }
 
 /** True when a batch has turns, their blobs and perhaps a key, and nothing else. */

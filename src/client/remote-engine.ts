@@ -112,18 +112,26 @@ export class RemoteEngine extends SentMethods implements Engine {
 
   async listContexts(query: ContextQuery): Promise<ContextList> {
     const rows: ContextRow[] = [];
+    const { count, ...asked } = query;
     let cursor = query.cursor;
+    let total: number | undefined;
     do {
       const limit = Math.min(RECORDS_MAX, query.limit - rows.length);
       const page = await this.#read<ContextList>('listContexts', {
-        ...query,
+        ...asked,
+        ...(count === true && total === undefined && { count }),
         limit,
         ...(cursor !== undefined && { cursor }),
       });
       rows.push(...page.rows);
       cursor = page.cursor;
+      total ??= page.total;
     } while (cursor !== undefined && rows.length < query.limit);
-    return { rows, ...(cursor !== undefined && { cursor }) };
+    return {
+      rows,
+      ...(cursor !== undefined && { cursor }),
+      ...(total !== undefined && { total }),
+    };
   }
 
   async getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]> {

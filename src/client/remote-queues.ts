@@ -1,7 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
+import { toWhole } from '../base/check-value.ts';
 import { QuipuError } from '../base/errors.ts';
 import type {
   OpenQueueOptions,
+  PeekOptions,
+  PopOptions,
   Queue,
   QueueEvent,
   QueueFollowOptions,
@@ -42,7 +45,17 @@ function remoteQueue(engine: Caller, name: string): Queue {
     (...args: readonly unknown[]) => engine.call(`queues.${method}`, [name, ...args]),
   ]);
   const sent = Object.fromEntries(sends) as Pick<Queue, QueueMethod>;
-  return { ...sent, follow: (options) => follow(sent, options) };
+  const queue = {
+    ...sent,
+    // On the wire an event's id is a number.
+    pop: async (consumer: string, options: PopOptions) => sent.pop(consumer, withNumber(options)),
+    peek: async (options: PeekOptions) => sent.peek(withNumber(options)),
+  };
+  return { ...queue, follow: (options) => follow(queue, options) };
+}
+
+function withNumber<O extends PeekOptions>(options: O): O {
+  return { ...options, lastEventId: toWhole(options.lastEventId, 'last event id') };
 }
 
 /** Looks for new events at intervals. */

@@ -16,9 +16,11 @@ export function remoteVerbs(engine: RemoteEngine): StoreElsewhere {
   return {
     readPage,
     gc: ({ progress, ...options } = {}) => engine.work('maintain.gc', [options], progress),
-    retain: (policy, { dryRun = false } = {}) => engine.work('maintain.retain', [policy, dryRun]),
+    retain: (policy, { dryRun }) => engine.work('maintain.retain', [policy, dryRun]),
     eraseTurn: (turn, options) => engine.work('contexts.erase', [turn, options]),
     eraseBlob: (ref, options) => engine.work('blobs.erase', [ref, options]),
+    search: (query, { progress, ...options } = {}) =>
+      engine.work('store.search', [query, options], progress),
   };
 }
 

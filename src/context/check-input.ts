@@ -1,14 +1,23 @@
 import { NO_TURN, toTurnId } from '../base/brand.ts';
-import type { TurnId } from '../base/brand.ts';
+import type { TurnId, TurnIdLike } from '../base/brand.ts';
+import { checkBoolean } from '../base/check-value.ts';
 import { invalid } from '../base/errors.ts';
 import { checkBounded, checkLine, kindOf } from '../base/text.ts';
-import type { ContextQuery } from '../engine/engine.ts';
-import type { AppendOptions, ListOptions, OpenTurnOptions, ReadOptions } from './contexts.ts';
+import type { ContextQuery, TimeRange } from '../engine/engine.ts';
+import type {
+  GivenRange,
+  AppendOptions,
+  ListOptions,
+  OpenTurnOptions,
+  ReadOptions,
+} from './contexts.ts';
+import { checkMeta } from './meta-condition.ts';
 import {
   KEY_BYTES_MAX,
   KIND_CHARS_MAX,
   LABEL_CHARS_MAX,
   LIST_LIMIT_DEFAULT,
+  NAME_BYTES_MAX,
   PAGE_BYTES_DEFAULT,
   PAGE_TURNS_MAX,
   TYPE_BYTES_MAX,
@@ -60,11 +69,11 @@ export function checkVersion(version: number = 1): number {
   return checkCount(version, 'version', VERSION_MAX);
 }
 
-/** Checks the place of a new turn. `parent: 0` does not mean "the head": leave it out for the head. */
+/** Checks the place of a new turn. `parent: 0` makes it a new root: leave it out for the head. */
 export function checkPlacement(options: OpenTurnOptions): Placement {
   const { parent, expectedHead } = options;
   return {
-    ...(parent !== undefined && { parent: toTurnId(parent) }),
+    ...(parent !== undefined && { parent: toTurnId(parent, true) }),
     ...(expectedHead !== undefined && { expectedHead: toTurnId(expectedHead, true) }),
   };
 }
@@ -76,7 +85,8 @@ export function checkKey(options: Pick<AppendOptions, 'idempotencyKey'>): string
 }
 
 export function checkList(options: ListOptions): ContextQuery {
-  const { label, kind, limit = LIST_LIMIT_DEFAULT, cursor } = options;
+  const { label, kind, namePrefix, meta, created, updated } = options;
+  const { limit = LIST_LIMIT_DEFAULT, cursor, count = false } = options;
   if (cursor !== undefined && typeof cursor !== 'string') {
     throw invalid('cursor', `is a string from the page before, got ${kindOf(cursor)}`);
   }
@@ -84,8 +94,40 @@ export function checkList(options: ListOptions): ContextQuery {
     limit: checkCount(limit, 'limit', PAGE_TURNS_MAX),
     ...(label !== undefined && { label: checkLine(label, 'label', LABEL_CHARS_MAX) }),
     ...(kind !== undefined && { kind: checkLine(kind, 'kind', KIND_CHARS_MAX) }),
+    ...(namePrefix !== undefined && { namePrefix: checkPrefix(namePrefix) }),
+    ...(meta !== undefined && { fields: checkMeta(meta) }),
+    ...(created !== undefined && checkRange('created', created)),
+    ...(updated !== undefined && checkRange('updated', updated)),
+    ...(checkBoolean(count, 'count') && { count }),
     ...(cursor !== undefined && { cursor }),
   };
+}
+
+/** Nothing for a range without ends: an older server knows of no range. */
+function checkRange<Name extends 'created' | 'updated'>(
+  name: Name,
+  range: GivenRange,
+): { readonly [N in Name]?: TimeRange } {
+  if (typeof range !== 'object' || range === null) {
+    throw invalid(name, `is an object with since and until, got ${kindOf(range)}`);
+  }
+  const { since, until } = range;
+  if (since === undefined && until === undefined) return {};
+  const ends = {
+    ...(since !== undefined && { since: checkTime(since, `${name}.since`) }),
+    ...(until !== undefined && { until: checkTime(until, `${name}.until`) }),
+  };
+  return { [name]: ends } as { readonly [N in Name]: TimeRange };
+}
+
+function checkTime(given: number | Date, what: string): number {
+  const time = given instanceof Date ? given.getTime() : given;
+  return checkCount(time, what, Number.MAX_SAFE_INTEGER);
+}
+
+/** The empty prefix is one that every name has. */
+function checkPrefix(prefix: string): string {
+  return prefix === '' ? prefix : checkBounded(prefix, 'namePrefix', NAME_BYTES_MAX);
 }
 
 /** Checks a patch's sequence number to compare with; 0 stands for "not patched". */
@@ -105,7 +147,7 @@ export function checkDepths(from: number, to: number): void {
 }
 
 /** Checks an optional turn to begin after. */
-export function checkAfter(after: TurnId | undefined): TurnId {
+export function checkAfter(after: TurnIdLike | undefined): TurnId {
   return after === undefined ? NO_TURN : toTurnId(after, true);
 }
 

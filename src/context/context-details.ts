@@ -1,23 +1,33 @@
 import { canonicalJson } from '../base/canonical-json.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
+import type { UnnamedMeta } from '../engine/batch.ts';
 import type { ContextMeta } from '../engine/rows.ts';
-import { checkLine, kindOf } from '../base/text.ts';
+import { checkBounded, checkLine, kindOf } from '../base/text.ts';
 import type { ContextDetails, ContextUpdate } from './contexts.ts';
 import {
   KIND_CHARS_MAX,
   LABELS_MAX,
   LABEL_CHARS_MAX,
   META_BYTES_MAX,
+  NAME_BYTES_MAX,
   TITLE_CHARS_MAX,
 } from './limits.ts';
 
 /** Returns the details of a new context, checked and no longer shared with the caller. */
-export function checkDetails(given: ContextDetails): ContextMeta {
-  return mergeDetails({}, given);
+export function checkDetails(given: ContextDetails & { readonly name?: string }): ContextMeta {
+  const { name } = given;
+  return {
+    ...(name !== undefined && { name: checkContextName(name) }),
+    ...mergeDetails({}, given),
+  };
+}
+
+export function checkContextName(name: string): string {
+  return checkBounded(name, 'name', NAME_BYTES_MAX);
 }
 
 /** Returns the details after `change`: fields given replace, null removes, the rest stay. */
-export function mergeDetails(now: ContextMeta, change: ContextUpdate): ContextMeta {
+export function mergeDetails(now: UnnamedMeta, change: ContextUpdate): UnnamedMeta {
   const { title = now.title, kind = now.kind, labels = now.labels, meta = now.meta } = change;
   return {
     ...(title !== undefined && title !== null && { title: checkTitle(title) }),

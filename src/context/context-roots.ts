@@ -4,11 +4,15 @@ import { QuipuError, isQuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import type { ContextRow } from '../engine/rows.ts';
+import { HEAD_MOVES_PREFIX, decodeHeadMoves } from '../format/head-moves.ts';
 
 const PAGE_CONTEXTS = 1000;
 
-/** Yields every head, and every turn being streamed with the turn it goes on from. */
-export function contextRoots(engine: Engine): RootSource {
+/** A head that a context has left can be moved to again for this long. */
+const LEFT_HEADS_MS = 30 * 86_400_000;
+
+/** Yields every head, every turn being streamed with the turn it goes on from, and heads that were left not long ago. */
+export function contextRoots(engine: Engine, clock: () => number = Date.now): RootSource {
   return {
     kind: 'contexts',
     async *roots() {
@@ -19,6 +23,8 @@ export function contextRoots(engine: Engine): RootSource {
         for (const row of page.rows) yield* rootsOf(engine, row);
         cursor = page.cursor;
       } while (cursor !== undefined);
+      // After the contexts: a head that is moved meanwhile was listed there, or is among those that were left.
+      yield* leftHeads(engine, clock() - LEFT_HEADS_MS);
     },
     // For the other commits that move heads, the engine reports the blobs and turns they rely on. A turn that was open
     // when the collection began is not among the turns it shows, and its parent must stay when it is sealed. For a
@@ -37,6 +43,19 @@ async function* rootsOf(engine: Engine, row: ContextRow): AsyncGenerator<Root> {
   yield { turn: row.openTurn };
   const parent = await readParent(engine, row);
   if (parent !== undefined && parent !== NO_TURN) yield { turn: parent };
+}
+
+async function* leftHeads(engine: Engine, sinceMs: number): AsyncGenerator<Root> {
+  for (let after: string | undefined; ;) {
+    const names = await engine.listDocs(HEAD_MOVES_PREFIX, PAGE_CONTEXTS, after);
+    for (const name of names) {
+      const doc = await engine.getDoc(name);
+      const left = doc === undefined ? [] : (decodeHeadMoves(doc.content)?.left ?? []);
+      for (const { turn, leftAt } of left) if (leftAt >= sinceMs) yield { turn };
+    }
+    after = names.at(-1);
+    if (after === undefined) return;
+  }
 }
 
 async function readParent(

@@ -17,6 +17,8 @@ export interface Context {
   readonly createdAt: number;
   /** Time of the last append, seal or creation. */
   readonly updatedAt: number;
+  /** The name that no other context has, if it was given one. */
+  readonly name?: string;
   readonly title?: string;
   readonly kind?: string;
   readonly labels: readonly string[];
@@ -34,6 +36,7 @@ export interface ContextJson {
   flags: number;
   createdAt: number;
   updatedAt: number;
+  name?: string;
   title?: string;
   kind?: string;
   labels: readonly string[];

@@ -1,6 +1,8 @@
-import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import type { ContextIdLike, Hash, TurnId, TurnIdLike } from '../base/brand.ts';
+import type { Jsonable } from '../base/jsonable.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
-import type { EncodingName } from '../format/turn-record.ts';
+import type { MetaConditions } from './meta-condition.ts';
+import type { PayloadEncoding } from './payloads/codecs.ts';
 import type { Context } from './context.ts';
 import type { Turn } from './turn.ts';
 
@@ -19,14 +21,19 @@ export interface ContextDetails {
 }
 
 export interface ForkOptions extends ContextDetails {
+  /** The caller's own name for the context: any text of 1 to 512 bytes in UTF-8. EXISTS if a context has it. */
+  readonly name?: string;
   /** The same key with the same turn and details returns the first context again, in its current state. */
   readonly idempotencyKey?: string;
 }
 
 export interface NewContext extends ForkOptions {
   /** Start at this turn: a fork. Nothing is copied. */
-  readonly base?: TurnId;
+  readonly base?: TurnIdLike;
 }
+
+/** The start of a context that `getOrCreate` makes. */
+export type ContextDefaults = Omit<NewContext, 'name' | 'idempotencyKey'>;
 
 /** Fields given replace the existing ones; null removes a field; the rest stay. */
 export interface ContextUpdate {
@@ -39,10 +46,36 @@ export interface ContextUpdate {
 export interface ListOptions {
   readonly label?: string;
   readonly kind?: string;
+  /** Only contexts whose name begins with this text. */
+  readonly namePrefix?: string;
+  /**
+   * Only contexts whose `meta` is an object with these fields, such as `{ env: 'prod', user: { prefix: 'ann' } }`. Each
+   * names a field at the top. At most 8.
+   */
+  readonly meta?: MetaConditions;
+  /** Only contexts created in this range. */
+  readonly created?: GivenRange;
+  /** Only contexts with their last append, seal or creation in this range. */
+  readonly updated?: GivenRange;
+  /** Also count the contexts on all pages: `total`. */
+  readonly count?: boolean;
   /** Default 50, at most 10,000. */
   readonly limit?: number;
   /** The cursor of the page before. */
   readonly cursor?: string;
+}
+
+/** Times as dates or in milliseconds since 1970. */
+export interface GivenRange {
+  /** From this time on. */
+  readonly since?: number | Date;
+  /** Before this time. */
+  readonly until?: number | Date;
+}
+
+export interface ContextPage extends Page<Context> {
+  /** The number of contexts on all pages, if it was asked for. */
+  readonly total?: number;
 }
 
 export interface Page<T> {
@@ -57,21 +90,29 @@ export interface NewTurnHeader {
   /** Version of that type, default 1. */
   readonly version?: number;
   /** Default: 'bytes' for a Uint8Array, else 'json'; for an open turn 'text'. */
-  readonly encoding?: EncodingName;
+  readonly encoding?: PayloadEncoding;
   /** The turn's file-system root, the hash of a stored tree; see `attach`. */
   readonly fsRoot?: Hash;
 }
 
 export interface NewTurn extends NewTurnHeader {
-  /** A value to encode, or a Uint8Array that is in the encoding already. */
+  /**
+   * A value to encode, or a Uint8Array that is in the encoding already. Equal values are stored once, so the keys of
+   * objects are sorted: they come back in that order, and not in the order of the caller.
+   */
   readonly payload: unknown;
 }
 
-export interface OpenTurnOptions {
-  /** Default: the head. Another turn rewinds the context to it. */
-  readonly parent?: TurnId;
+export interface MoveOptions {
   /** The head must be this turn (0: the context must be empty), else the call fails with HEAD_MOVED. */
-  readonly expectedHead?: TurnId;
+  readonly expectedHead?: TurnIdLike;
+}
+
+export interface OpenTurnOptions {
+  /** Default: the head. Another turn rewinds the context to it. 0: the turn is a new root. */
+  readonly parent?: TurnIdLike;
+  /** The head must be this turn (0: the context must be empty), else the call fails with HEAD_MOVED. */
+  readonly expectedHead?: TurnIdLike;
 }
 
 export interface AppendOptions extends OpenTurnOptions {
@@ -116,18 +157,30 @@ export interface TombstoneOptions {
 
 export interface PatchOptions extends TombstoneOptions {
   /** Default as for a new turn. */
-  readonly encoding?: EncodingName;
+  readonly encoding?: PayloadEncoding;
 }
 
 export interface FollowOptions extends ReadOptions {
   /** Begin after this turn instead of at the root. */
-  readonly after?: TurnId;
+  readonly after?: TurnIdLike;
   /** Ends the iteration. The iterator then returns, and does not throw. */
   readonly signal?: AbortSignal;
   /** Also yield a turn when it is opened; the turn comes again once sealed. See `followOpen`. */
   readonly openTurns?: boolean;
   /** Called before each page of turns while more than a page is yet to come, with the number of these turns. */
   readonly onBehind?: (turns: number) => void;
+}
+
+/**
+ * Tells a follower that the head was moved without a new turn, and that the last turns it was given do not lead to the
+ * head any more. The turns from here to the head follow.
+ */
+export interface MovedHead {
+  /** The last of the turns given that still leads to the head; 0: none does. */
+  readonly backTo: TurnId;
+  /** The depth of that turn; 0 also for none. */
+  readonly depth: number;
+  toJSON(): { backTo: string; depth: number };
 }
 
 export interface EraseOptions {
@@ -148,79 +201,107 @@ export interface TurnEraseReport {
 export interface Contexts {
   create(options?: NewContext): Promise<Context>;
   /** Makes a new context whose head is `turn`. Constant time, nothing is copied. */
-  fork(turn: TurnId, options?: ForkOptions): Promise<Context>;
-  get(id: ContextId): Promise<Context | undefined>;
-  /** Most recently used first. */
-  list(options?: ListOptions): Promise<Page<Context>>;
-  update(id: ContextId, change: ContextUpdate): Promise<Context>;
+  fork(turn: TurnIdLike, options?: ForkOptions): Promise<Context>;
+  get(id: ContextIdLike): Promise<Context | undefined>;
   /**
-   * Removes the context. Turns that a fork or a pin leads to stay. The others go with the next garbage collection, and
-   * then read as missing.
+   * Returns the context with this name. If there is none, makes one with the defaults. Any number of processes may
+   * ask at once for a new name: all of them get the same context. The defaults of the others are not used.
    */
-  remove(id: ContextId): Promise<void>;
+  getOrCreate(name: string, defaults?: ContextDefaults): Promise<Context>;
+  byName(name: string): Promise<Context | undefined>;
+  /** Gives the context another name, or none. The old name is free from then on. EXISTS if a context has the name. */
+  rename(id: ContextIdLike, name: string | null): Promise<Context>;
+  /**
+   * Moves the head to any sealed turn, or to none (0), without a new turn: back, forward, or to another branch. The
+   * turns that it leaves can be moved to again: garbage collection spares the last 16 heads that a context has left
+   * for 30 days, with all before them. LOCKED while a turn is open in the context.
+   */
+  moveHead(id: ContextIdLike, head: TurnIdLike, options?: MoveOptions): Promise<Context>;
+  /** Most recently used first. */
+  list(options?: ListOptions): Promise<ContextPage>;
+  update(id: ContextIdLike, change: ContextUpdate): Promise<Context>;
+  /**
+   * Removes the context, and frees its name. Turns that a fork or a pin leads to stay. The others go with the next
+   * garbage collection, and then read as missing.
+   */
+  remove(id: ContextIdLike): Promise<void>;
 
-  append(id: ContextId, turn: NewTurn, options?: AppendOptions): Promise<Turn>;
+  append(id: ContextIdLike, turn: NewTurn, options?: AppendOptions): Promise<Turn>;
   /** Appends all turns or none, as one chain. `parent` and `expectedHead` are about the first. */
-  appendBatch(id: ContextId, turns: readonly NewTurn[], options?: AppendOptions): Promise<Turn[]>;
+  appendBatch(
+    id: ContextIdLike,
+    turns: readonly NewTurn[],
+    options?: AppendOptions,
+  ): Promise<Turn[]>;
 
   /** Returns the newest `n` turns up to the head; `n` is at most 10,000 here and in `before`. */
-  last(id: ContextId, n: number, options?: ReadOptions): Promise<TurnPage>;
+  last(id: ContextIdLike, n: number, options?: ReadOptions): Promise<Jsonable<TurnPage>>;
   /** Returns the `n` turns before `turn`, which leads to the head or was appended to this context. */
-  before(id: ContextId, turn: TurnId, n: number, options?: ReadOptions): Promise<TurnPage>;
+  before(
+    id: ContextIdLike,
+    turn: TurnIdLike,
+    n: number,
+    options?: ReadOptions,
+  ): Promise<Jsonable<TurnPage>>;
   /** Returns turns with `fromDepth <= depth < toDepth` on the way to the head. */
   range(
-    id: ContextId,
+    id: ContextIdLike,
     fromDepth: number,
     toDepth: number,
     options?: ReadOptions,
-  ): Promise<TurnPage>;
+  ): Promise<Jsonable<TurnPage>>;
   /** Yields every turn from the root to `turn`, in bounded memory however long the chain is. */
-  chain(turn: TurnId, options?: ReadOptions): AsyncIterable<Turn>;
-  turn(turn: TurnId, options?: ReadOptions): Promise<Turn | undefined>;
-  diff(a: TurnId, b: TurnId): Promise<TurnDiff>;
+  chain(turn: TurnIdLike, options?: ReadOptions): AsyncIterable<Turn>;
+  turn(turn: TurnIdLike, options?: ReadOptions): Promise<Turn | undefined>;
+  diff(a: TurnIdLike, b: TurnIdLike): Promise<Jsonable<TurnDiff>>;
 
   /** Opens a turn to stream into. The turn becomes the head when sealed; until then the context takes no other. */
-  open(id: ContextId, turn: NewTurnHeader, options?: OpenTurnOptions): Promise<OpenTurn>;
+  open(id: ContextIdLike, turn: NewTurnHeader, options?: OpenTurnOptions): Promise<OpenTurn>;
   /** Returns a handle on a turn that is open already, going on after its last acknowledged byte. */
-  resume(turn: TurnId): Promise<OpenTurn>;
+  resume(turn: TurnIdLike): Promise<OpenTurn>;
 
   /** Lays a new payload over a sealed turn. */
-  patch(turn: TurnId, payload: unknown, options?: PatchOptions): Promise<Patch>;
+  patch(turn: TurnIdLike, payload: unknown, options?: PatchOptions): Promise<Patch>;
   /** Hides the payload of a sealed turn. A later patch shows a payload again. */
-  tombstone(turn: TurnId, reason: string, options?: TombstoneOptions): Promise<Patch>;
+  tombstone(turn: TurnIdLike, reason: string, options?: TombstoneOptions): Promise<Patch>;
   /** Returns all patches on a turn, oldest first. */
-  patches(turn: TurnId): Promise<Patch[]>;
+  patches(turn: TurnIdLike): Promise<Patch[]>;
   /**
    * Removes the bytes of a sealed turn, and of its patches, from the store for good. A tombstone with the reason stays,
    * and the hash. When other turns use the same bytes, this call lists them and does nothing, unless told `everywhere`.
    */
-  erase(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport>;
+  erase(turn: TurnIdLike, options: EraseOptions): Promise<Jsonable<TurnEraseReport>>;
 
   /**
    * Records the state of the file system at a turn: `root` is the hash of a stored tree, a blob that names the blobs of
    * files and of other trees. All of them stay as long as the turn does. The last root counts.
    */
-  attach(turn: TurnId, root: Hash): Promise<void>;
+  attach(turn: TurnIdLike, root: Hash): Promise<void>;
   /** Returns the root that the turn itself was given; roots of the turns before it do not count. */
-  fsRoot(turn: TurnId): Promise<Hash | undefined>;
+  fsRoot(turn: TurnIdLike): Promise<Hash | undefined>;
 
   /** Keeps the turn and all before it when garbage is collected, even if no context leads to it. */
-  pin(turn: TurnId, options?: PinOptions): Promise<void>;
+  pin(turn: TurnIdLike, options?: PinOptions): Promise<void>;
   /** Throws NOT_FOUND when the turn is not pinned. */
-  unpin(turn: TurnId): Promise<void>;
+  unpin(turn: TurnIdLike): Promise<void>;
   /** Sorted by rising turn id. */
-  pins(): Promise<Pin[]>;
+  pins(): Promise<Jsonable<Pin>[]>;
 
   /**
    * Yields existing turns, then new ones, without gap and without repetition, until the signal aborts, the context is
-   * removed or the store closes. When the head moves to another branch, the turns after the common ancestor follow: the
-   * parent of the first of them is not the turn yielded before. Branches that the head has left again while a reader
-   * was more than 10,000 moves behind, or was cut off, may be left out.
+   * removed or the store closes. When the head goes to another branch, the turns after the common ancestor follow: the
+   * parent of the first of them is not the turn yielded before. So a turn comes again only if the head comes back to
+   * it. A head that is moved back yields no turn; with `moves: true` a `MovedHead` tells of it. Branches that the head
+   * has left again while a reader was more than 10,000 moves behind, or was cut off, may be left out.
    */
-  follow(id: ContextId, options?: FollowOptions): AsyncIterable<Turn>;
+  follow(
+    id: ContextIdLike,
+    options: FollowOptions & { readonly moves: true },
+  ): AsyncIterable<Turn | MovedHead>;
+  follow(id: ContextIdLike, options?: FollowOptions): AsyncIterable<Turn>;
   /** Yields the bytes of an open turn: existing bytes, then new ones, until the turn is sealed. */
   followOpen(
-    turn: TurnId,
+    turn: TurnIdLike,
     options?: {
       /** Begin after this many bytes. Default 0. */
       readonly after?: number;
@@ -234,12 +315,18 @@ export interface OpenTurn {
   readonly id: TurnId;
   /** The number of bytes that would survive a power cut. */
   readonly acknowledgedBytes: number;
-  /** Resolves when the bytes are durable. Callers need not wait for each write: writes gather into few commits. */
+  /**
+   * Resolves when the turn can take more: at once while less than 256 KiB wait to become durable, else when these bytes
+   * are durable. Writes gather into few commits. A failed commit rejects the writes after it, `flush` and `seal`.
+   */
   write(piece: string | Uint8Array): Promise<void>;
+  /** Resolves when everything written so far would survive a power cut. */
+  flush(): Promise<void>;
   /** Makes everything written the payload, and the turn the head of its context. */
   seal(): Promise<Turn>;
   /** Like `seal`, but the turn records that it is incomplete, with the reason. */
   abort(reason: string): Promise<Turn>;
+  toJSON(): { id: string; acknowledgedBytes: number };
 }
 
 /** An overlay on a sealed turn. Reads take the newest one unless told otherwise. */
@@ -248,7 +335,7 @@ export interface Patch {
   readonly seq: number;
   readonly turn: TurnId;
   readonly tombstone: boolean;
-  readonly encoding: EncodingName | number;
+  readonly encoding: PayloadEncoding;
   /** The new payload; for a tombstone the reason as text. Zeros when it was erased. */
   readonly payloadHash: Hash;
   readonly size: number;
@@ -262,7 +349,7 @@ export interface PatchJson {
   seq: number;
   turn: string;
   tombstone: boolean;
-  encoding: EncodingName | number;
+  encoding: PayloadEncoding;
   payloadHash: Hash;
   size: number;
   createdAt: number;

@@ -8,6 +8,7 @@ export const BATCH_TURNS_MAX = 10_000;
 export const LIST_LIMIT_DEFAULT = 50;
 export const TYPE_BYTES_MAX = 1024;
 export const VERSION_MAX = 0xffff_ffff;
+export const NAME_BYTES_MAX = 512;
 export const TITLE_CHARS_MAX = 1024;
 export const KIND_CHARS_MAX = 128;
 export const LABELS_MAX = 64;

@@ -14,13 +14,14 @@ export class StoredContext implements Context {
   readonly flags: number;
   readonly createdAt: number;
   readonly updatedAt: number;
+  readonly name?: string;
   readonly title?: string;
   readonly kind?: string;
   readonly labels: readonly string[];
   readonly meta?: unknown;
 
   constructor(row: ContextRow) {
-    const { title, kind, labels, meta } = row.meta;
+    const { name, title, kind, labels, meta } = row.meta;
     this.id = row.id;
     this.head = row.head;
     this.headDepth = row.headDepth;
@@ -31,6 +32,7 @@ export class StoredContext implements Context {
       (row.base === NO_TURN ? 0 : ContextFlag.FORKED);
     this.createdAt = row.createdAt;
     this.updatedAt = row.updatedAt;
+    if (name !== undefined) this.name = name;
     if (title !== undefined) this.title = title;
     if (kind !== undefined) this.kind = kind;
     this.labels = labels ?? [];
@@ -38,7 +40,7 @@ export class StoredContext implements Context {
   }
 
   toJSON(): ContextJson {
-    const { title, kind, meta } = this;
+    const { name, title, kind, meta } = this;
     return {
       id: String(this.id),
       head: String(this.head),
@@ -48,6 +50,7 @@ export class StoredContext implements Context {
       flags: this.flags,
       createdAt: this.createdAt,
       updatedAt: this.updatedAt,
+      ...(name !== undefined && { name }),
       ...(title !== undefined && { title }),
       ...(kind !== undefined && { kind }),
       labels: this.labels,

@@ -1,9 +1,9 @@
 import type { ContextId, Hash, TurnId } from '../base/brand.ts';
 import type { PatchRow, TurnRow } from '../engine/rows.ts';
 import { NO_HASH } from '../format/patch-record.ts';
-import { Encoding, TurnFlag, encodingName } from '../format/turn-record.ts';
-import type { EncodingName } from '../format/turn-record.ts';
-import { decodePayload, toJsonValue } from './payloads/decode-payload.ts';
+import { Encoding, TurnFlag } from '../format/turn-record.ts';
+import { type PayloadEncoding, decodePayload, encodingOf } from './payloads/codecs.ts';
+import { toJsonValue } from './payloads/json-value.ts';
 
 /**
  * One knot in the cord: immutable, with a parent. A read shows the patches in force, so `payloadHash`, `size`,
@@ -19,8 +19,8 @@ export interface Turn {
   readonly depth: number;
   readonly type: string;
   readonly version: number;
-  /** A number when this version of the library has no name for the encoding. */
-  readonly encoding: EncodingName | number;
+  /** A number when this process has no name for the encoding. */
+  readonly encoding: PayloadEncoding;
   /**
    * Undefined while the turn is open, and when it was erased. For any other tombstone, the hash of the hidden payload.
    */
@@ -39,8 +39,8 @@ export interface Turn {
   /** The reason why the turn was aborted or tombstoned, when one was given and payloads were asked for. */
   readonly reason?: string;
   /**
-   * The decoded payload: a value for json and msgpack, a string for text, bytes for the rest. The payload is decoded on
-   * first use. Undefined for a tombstone and when the read was made without payloads. If the bytes cannot be decoded,
+   * The decoded payload: a value for json, msgpack and cbor, a string for text, bytes for the rest, and what its codec
+   * gives for an encoding with a registered one. The keys of objects are sorted. The payload is decoded on first use. Undefined for a tombstone and when the read was made without payloads. If the bytes cannot be decoded,
    * this gives the bytes, and `undecodable` is true.
    */
   readonly payload: unknown;
@@ -62,7 +62,7 @@ export interface TurnJson {
   depth: number;
   type: string;
   version: number;
-  encoding: EncodingName | number;
+  encoding: PayloadEncoding;
   payloadHash?: Hash;
   size: number;
   createdAt: number;
@@ -148,7 +148,7 @@ export class LazyTurn implements Turn {
   readonly depth: number;
   readonly type: string;
   readonly version: number;
-  readonly encoding: EncodingName | number;
+  readonly encoding: PayloadEncoding;
   readonly payloadHash: Hash | undefined;
   readonly size: number;
   readonly createdAt: number;
@@ -171,7 +171,7 @@ export class LazyTurn implements Turn {
     this.depth = row.depth;
     this.type = row.type;
     this.version = row.version;
-    this.encoding = encodingName(view.encoding) ?? view.encoding;
+    this.encoding = encodingOf(view.encoding);
     this.payloadHash = view.payload;
     this.size = view.size;
     this.createdAt = row.createdAt;

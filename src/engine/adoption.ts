@@ -68,6 +68,8 @@ export type AdoptedContext =
       readonly createdAt: number;
       readonly updatedAt: number;
       readonly meta: ContextMeta;
+      /** The head of a context that was moved, once all its turns are there. */
+      readonly movedTo?: TurnId;
       readonly removed?: undefined;
     }
   /** The id stays unused. Nothing else of the context is known or needed. */
@@ -83,7 +85,7 @@ export type AdoptedContext =
  *
  * Contexts: a new context begins at its base. Each adopted turn becomes the head of its context, as with an append,
  * unless the context was removed. An existing context is updated: its metadata and removal become the given ones, its
- * time of change the later one, and base and head stay.
+ * time of change the later one, and base and head stay, unless a head is given.
  *
  * Patches: the turn exists or is gone. The payload is as for turns, and may also be missing when the turn is gone or
  * the root was replaced.

@@ -26,11 +26,19 @@ export interface BlobPut {
 /** A context that exists, or the nth one that this batch creates. */
 export type ContextRef = ContextId | { readonly created: number };
 
+export type UnnamedMeta = Omit<ContextMeta, 'name'>;
+
 export type ContextChange =
   | {
       readonly do: 'create';
       readonly base?: TurnId;
+      /** A name that another context has is EXISTS. */
       readonly meta?: ContextMeta;
+      /**
+       * True to get the context that has the name of `meta` already, as it is now, whatever else `meta` says. Then
+       * nothing is stored. For a batch that holds nothing else.
+       */
+      readonly getNamed?: true;
       /**
        * The scope is (base, key), for a batch that holds nothing else. A known key with the same metadata returns
        * its context as it is now and stores nothing. With other metadata it is IDEMPOTENCY_CONFLICT. A key lives as
@@ -38,13 +46,26 @@ export type ContextChange =
        */
       readonly key?: string;
     }
-  /** Replaces the metadata as a whole. */
-  | { readonly do: 'describe'; readonly context: ContextId; readonly meta: ContextMeta }
+  /** Replaces the metadata as a whole, except for the name. */
+  | { readonly do: 'describe'; readonly context: ContextId; readonly meta: UnnamedMeta }
+  /** Without a name, the context has none from now on. A name that another context has is EXISTS. */
+  | { readonly do: 'rename'; readonly context: ContextId; readonly name?: string }
+  /**
+   * Makes any sealed turn the head, or none (`NO_TURN`). The time of the last activity stays. LOCKED while a turn is
+   * open in the context.
+   */
+  | {
+      readonly do: 'move';
+      readonly context: ContextId;
+      readonly head: TurnId;
+      /** The head must be this turn (`NO_TURN`: the context must be empty), else HEAD_MOVED. */
+      readonly expectedHead?: TurnId;
+    }
   | { readonly do: 'remove'; readonly context: ContextId };
 
 interface TurnBase {
   readonly context: ContextRef;
-  /** Default: the head as it is when this change is reached. */
+  /** Default: the head as it is when this change is reached. `NO_TURN`: the turn is a new root. */
   readonly parent?: TurnId;
   /** The head must be this turn (`NO_TURN`: the context must be empty), else HEAD_MOVED. */
   readonly expectedHead?: TurnId;
@@ -147,9 +168,12 @@ export interface Batch {
 export interface Committed {
   /** Rises with every commit that changed something. Commits are acknowledged in this order. */
   readonly seq: number;
-  /** True when an idempotency key was known. Then the turns or the context are those of the first commit. */
+  /**
+   * True when an idempotency key was known: then the turns or the context are those of the first commit. Also true
+   * when a context was there by its name.
+   */
   readonly replayed: boolean;
-  /** Created and described contexts. */
+  /** Created, described, renamed and moved contexts. */
   readonly contexts: readonly ContextRow[];
   readonly turns: readonly TurnRow[];
   readonly opened: readonly TurnRow[];
@@ -167,6 +191,8 @@ export interface Committed {
 export interface Change extends Committed {
   /** Every context whose head, open turn or metadata moved, as it is now. */
   readonly heads: readonly HeadRow[];
+  /** Contexts whose head was moved without a new turn. Absent when there is none. */
+  readonly moves?: readonly ContextId[];
   readonly removedContexts: readonly ContextId[];
   readonly deltas: readonly TurnDelta[];
   readonly removedLogs: readonly string[];

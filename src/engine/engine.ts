@@ -41,10 +41,33 @@ export interface EngineCapabilities {
   readonly adoption: Capability;
 }
 
+/** A condition on a field at the top of a context's `meta`. Objects and lists are found by `exists` alone. */
+export type FieldCondition =
+  | { readonly field: string; readonly is: string | number | boolean | null }
+  /** The field is a string that begins with this text. */
+  | { readonly field: string; readonly prefix: string }
+  | { readonly field: string; readonly exists: boolean };
+
+/** Milliseconds since 1970. */
+export interface TimeRange {
+  /** From this time on. */
+  readonly since?: number;
+  /** Before this time. */
+  readonly until?: number;
+}
+
 export interface ContextQuery {
   /** Only contexts with this label. */
   readonly label?: string;
   readonly kind?: string;
+  /** Only contexts whose name begins with this text. */
+  readonly namePrefix?: string;
+  /** Only contexts whose `meta` is an object that fits all of these; at most 8. */
+  readonly fields?: readonly FieldCondition[];
+  readonly created?: TimeRange;
+  readonly updated?: TimeRange;
+  /** Also count the contexts of the whole list, as they are now. */
+  readonly count?: boolean;
   /** The maximum number of rows. */
   readonly limit: number;
   /** An opaque cursor from the page before. */
@@ -58,6 +81,8 @@ export interface ContextQuery {
 export interface ContextList {
   readonly rows: readonly ContextRow[];
   readonly cursor?: string;
+  /** The number of contexts that the query takes, on all pages, if it was asked for. */
+  readonly total?: number;
 }
 
 export interface BlobSource {
@@ -190,6 +215,8 @@ export interface Engine {
 
   getHead(id: ContextId): Promise<HeadRow | undefined>;
   getContext(id: ContextId): Promise<ContextRow | undefined>;
+  /** The context that has this name. */
+  findContext(name: string): Promise<ContextRow | undefined>;
   listContexts(query: ContextQuery): Promise<ContextList>;
 
   /** All patches on these turns, by rising sequence number. */

@@ -41,6 +41,8 @@ export interface HeadRow {
 
 /** The metadata of a context, given by users. Every field is optional, and an absent field means "not said". */
 export interface ContextMeta {
+  /** The context's name, which no other context of the store has. Only a creation and a renaming set it. */
+  readonly name?: string;
   readonly title?: string;
   readonly kind?: string;
   readonly labels?: readonly string[];

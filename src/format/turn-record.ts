@@ -128,16 +128,15 @@ export const Encoding = {
   json: 2,
   /** UTF-8. */
   text: 3,
+  cbor: 4,
+  /** From here on programs that share a schema know the value, and this library keeps the bytes. */
+  protobuf: 5,
+  flatbuffers: 6,
+  capnp: 7,
+  gob: 8,
 } as const;
 
 export type EncodingName = keyof typeof Encoding;
-
-const NAMES: readonly EncodingName[] = ['bytes', 'msgpack', 'json', 'text'];
-
-/** Undefined for a number that has no name here. */
-export function encodingName(encoding: number): EncodingName | undefined {
-  return NAMES[encoding];
-}
 
 // Jumps. The functions below compute from depths alone which ancestor a jump names.   docs/format/turns.md
 //

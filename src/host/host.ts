@@ -8,11 +8,12 @@ import type { SocketTransport } from '../client/socket/socket-transport.ts';
 import type { Transport } from '../client/transport.ts';
 import type { Engine } from '../engine/engine.ts';
 import { readOwnerNote } from '../engine/files/disk/owner-note.ts';
-import type { FilesEngineOptions } from '../engine/files/open-files-engine.ts';
+import type { Search } from '../search/contract/search.ts';
 import type { StoreElsewhere } from '../store/store.ts';
 import { ENGINE_METHODS } from '../wire/calls.ts';
 import { LocalTransport } from './local-transport.ts';
 import { OwnedStore } from './owned-store.ts';
+import type { OwnedStoreOptions } from './owned-store.ts';
 
 // Finds the process that answers for a folder: this process, or the one that owns the folder.
 // Invariants
@@ -21,7 +22,7 @@ import { OwnedStore } from './owned-store.ts';
 // - There is one election at a time; all callers that need an answer wait for it.
 // - Only the first election creates a folder. If the folder vanishes later, nobody creates an empty one in its place.
 
-export interface HostOptions extends Omit<FilesEngineOptions, 'shares' | 'io' | 'shelves'> {
+export interface HostOptions extends Omit<OwnedStoreOptions, 'shares' | 'io' | 'shelves'> {
   readonly durability: 'safe' | 'unsafe';
   /** The time for a request to another process with all its attempts. */
   readonly timeoutMs: number;
@@ -255,6 +256,8 @@ function hostedEngine(host: Host, remote: RemoteEngine | undefined): Engine {
 
 export interface Hosted {
   readonly engine: Engine;
+  /** Asks the process that owns the folder when it is called. */
+  readonly search: Search;
   /** For `createStore`, if the folder belonged to another process when it was opened. */
   readonly elsewhere?: StoreElsewhere;
 }
@@ -262,7 +265,11 @@ export interface Hosted {
 /** The engine of a folder, whichever process owns it. LOCKED when the owner does not answer. */
 export async function openHosted(folder: string, options: HostOptions): Promise<Hosted> {
   const host = await Host.open(folder, options);
-  if (host.owned !== undefined) return { engine: hostedEngine(host, undefined) };
+  if (host.owned !== undefined) {
+    const { store } = host.owned;
+    const search: Search = { search: (query, given) => store.search(query, given) };
+    return { engine: hostedEngine(host, undefined), search };
+  }
   // The modules that ask another process are loaded only where there is one.
   const [{ RemoteEngine }, { HostTransport }, { hostedVerbs }] = await Promise.all([
     import('../client/remote-engine.ts'),
@@ -270,7 +277,8 @@ export async function openHosted(folder: string, options: HostOptions): Promise<
     import('./hosted-verbs.ts'),
   ]);
   const remote = new RemoteEngine(new HostTransport(host), { timeoutMs: options.timeoutMs });
-  return { engine: hostedEngine(host, remote), elsewhere: hostedVerbs(host, remote) };
+  const elsewhere = hostedVerbs(host, remote);
+  return { engine: hostedEngine(host, remote), search: elsewhere, elsewhere };
 }
 
 /** These methods of whatever `current` returns when one of them is called. */

@@ -11,16 +11,18 @@ export function hostedVerbs(host: Host, remote: RemoteEngine): StoreElsewhere {
   const there = remoteVerbs(remote);
   return forwarding(
     () => (host.owned === undefined ? there : verbsOf(host.owned)),
-    ['readPage', 'gc', 'retain', 'eraseTurn', 'eraseBlob'],
+    ['readPage', 'gc', 'retain', 'eraseTurn', 'eraseBlob', 'search'],
   );
 }
 
-function verbsOf({ engine, store: { maintain, contexts, blobs } }: OwnedStore): StoreElsewhere {
+function verbsOf({ engine, store }: OwnedStore): StoreElsewhere {
+  const { maintain, contexts, blobs } = store;
   return {
     readPage: (request, read) => readPage(engine, request, read),
     gc: (options) => maintain.gc(options),
     retain: (policy, options) => maintain.retain(policy, options),
     eraseTurn: (turn, options) => contexts.erase(turn, options),
     eraseBlob: (ref, options) => blobs.erase(ref, options),
+    search: (query, options) => store.search(query, options),
   };
 }

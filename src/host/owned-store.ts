@@ -11,7 +11,10 @@ import type { BinaryServer } from '../server/binary/binary-server.ts';
 import { listenAt } from '../server/binary/listen-at.ts';
 import type { CallTable } from '../server/calls/call-handler.ts';
 import { bindSocket } from '../server/local/bind-socket.ts';
+import { indexInFolder } from '../search/files/index-place.ts';
+import type { SearchSettings } from '../search/contract/search.ts';
 import { createStore } from '../store/create-store.ts';
+import { SearchKeeper } from '../store/search-keeper.ts';
 import type { Store } from '../store/store.ts';
 
 // A folder that this process owns, and the socket on which the process answers for it.
@@ -25,6 +28,10 @@ import type { Store } from '../store/store.ts';
 const GRACE_MS = 500;
 /** Connections that may wait before the modules that serve them are loaded. */
 const EARLY_MAX = 1024;
+
+export interface OwnedStoreOptions extends FilesEngineOptions {
+  readonly search?: SearchSettings | boolean | undefined;
+}
 
 export class OwnedStore {
   readonly engine: Engine;
@@ -43,10 +50,12 @@ export class OwnedStore {
   #closing: Promise<void> | undefined;
 
   /** LOCKED when another process owns the folder. */
-  static async open(folder: string, options: FilesEngineOptions): Promise<OwnedStore> {
+  static async open(folder: string, given: OwnedStoreOptions): Promise<OwnedStore> {
+    const { search, ...options } = given;
     const owned = new OwnedStore(await openFilesEngine(folder, { ...options, shares: true }), {
       folder,
-      clock: options.clock,
+      search,
+      ...(options.clock !== undefined && { clock: options.clock }),
     });
     try {
       await bindSocket(folder, options.durability ?? 'safe', (path) =>
@@ -61,12 +70,23 @@ export class OwnedStore {
 
   private constructor(
     engine: Engine,
-    { folder, clock }: { readonly folder: string; readonly clock: (() => number) | undefined },
+    { folder: given, clock, search: settings }: OwnedStoreOptions & { readonly folder: string },
   ) {
-    this.engine = engine;
-    this.store = createStore(engine, {
-      folder: resolve(folder),
-      queues: { folder: join(resolve(folder), 'queues') },
+    const folder = resolve(given);
+    const queues = { folder: join(folder, 'queues') };
+    const search = new SearchKeeper({
+      engine,
+      clock,
+      folder,
+      queues,
+      settings,
+      place: indexInFolder(folder),
+    });
+    this.engine = search.engine;
+    this.store = createStore(this.engine, {
+      folder,
+      queues,
+      search,
       ...(clock !== undefined && { clock }),
     });
     this.#server.maxConnections = EARLY_MAX;

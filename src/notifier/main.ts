@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '../base/program-file.ts';
 import { processStreams } from '../cli/kit/process.ts';
 import { localZoneName } from './cron/zone.ts';
 import { runNotifier } from './program.ts';
@@ -23,19 +24,23 @@ const shell: NotifierShell = {
   platform: process.platform,
   programs: {
     node: process.execPath,
-    notifier: fileURLToPath(import.meta.url),
-    thread: fileURLToPath(new URL('../cli/thread/main.js', import.meta.url)),
+    notifier: fileURLToPath(programFile('notifier/main.js')),
+    thread: fileURLToPath(programFile('cli/thread/main.js')),
   },
   now: Date.now,
   async spawn(argv, log) {
     const file = openSync(log, 'a', 0o600);
     try {
-      const child = spawn(process.execPath, [fileURLToPath(import.meta.url), ...argv], {
-        // The daemon does not use the caller's folder: that folder may be deleted or unmounted while the daemon lives.
-        cwd: dirname(log),
-        detached: true,
-        stdio: ['ignore', file, file],
-      });
+      const child = spawn(
+        process.execPath,
+        [fileURLToPath(programFile('notifier/main.js')), ...argv],
+        {
+          // The daemon does not use the caller's folder: that folder may be deleted or unmounted while the daemon lives.
+          cwd: dirname(log),
+          detached: true,
+          stdio: ['ignore', file, file],
+        },
+      );
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', () => resolve());
         child.once('error', reject);

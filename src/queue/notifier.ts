@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '../base/program-file.ts';
 import type { QueueFolder } from './folder/queue-folder.ts';
 
 /** A notifier accepts a task and returns. A notifier that does not return within this time is given up. */
@@ -42,7 +43,7 @@ export async function askNotifier(
 /** The program and its first arguments. */
 function findNotifier({ env, execPath }: AskingProcess): readonly string[] | undefined {
   const named = env['THREAD_NOTIFIER'];
-  const own = fileURLToPath(new URL('../notifier/main.js', import.meta.url));
+  const own = fileURLToPath(programFile('notifier/main.js'));
   const program = named === undefined || named === '' ? own : named;
   if (program === own && !existsSync(own)) return undefined;
   // Scripts need not be executable.
@@ -54,7 +55,7 @@ function pathWithThread({ env, script }: AskingProcess): string {
   const path = env['PATH'] ?? '';
   const folders = path.split(delimiter);
   if (folders.some((folder) => isProgram(join(folder, 'thread')))) return path;
-  const packageFolder = fileURLToPath(new URL('../..', import.meta.url));
+  const packageFolder = fileURLToPath(programFile('..'));
   const places = [
     ...(basename(script) === 'thread' ? [dirname(script)] : []),
     join(packageFolder, 'node_modules', '.bin'),

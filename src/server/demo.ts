@@ -36,6 +36,25 @@ can be changed without untying it in front of everyone. What is tied stays tied,
 something else ties another cord beside it. That is a fair description of an append-only log with branches, and it was
 in daily use on roads as long as the circumference of the earth.`;
 
+/** A workflow that people may run on: its roles only say something. */
+const BUNDLE = `export const descriptor = {
+  name: 'solve-issue',
+  description: 'Plan, code and review.',
+  maxRounds: 10,
+  roles: {
+    planner: { description: 'Makes a plan.', command: 'echo One step will do.' },
+    coder: { description: 'Takes a step.', command: 'echo The step is done.' },
+    reviewer: { description: 'Looks at it.', command: 'echo Good.' },
+  },
+};
+export const table = {
+  __start__: 'planner',
+  planner: 'coder',
+  coder: 'reviewer',
+  reviewer: '__end__',
+};
+`;
+
 const PAUSE_MS = 400;
 
 /** The parts of the sample that a caller can continue. */
@@ -49,12 +68,18 @@ export interface Demo {
 export async function fillDemo(store: Store): Promise<Demo> {
   const { contexts, turns, blobs } = await store.maintain.stats();
   if (contexts > 0 || turns > 0 || blobs > 0) {
-    throw invalid('--demo', 'fills an empty store only, and this one is in use; name another one');
+    throw invalid(
+      '--demo',
+      'fills an empty store only, and this one is in use; name another one with: --demo --store ./sample',
+    );
   }
   const failure = await fixParser(store);
   await tryOtherWays(store, failure);
   await reportIncidents(store);
   await planTrip(store);
+  await askBack(store);
+  await solveIssue(store);
+  await fillInbox(store);
   const live = await createContext(store, 'How did the quipu work?', ['chat', 'live']);
   await say(store, live, 'user', 'How did people keep accounts with knots? Take your time.');
   const { items } = await store.contexts.list({ limit: 100 });
@@ -132,6 +157,57 @@ async function planTrip(store: Store): Promise<void> {
   const answer = await store.contexts.open(id, { type: 'chat.message' });
   for (const piece of ITINERARY) await answer.write(piece);
   await answer.seal();
+}
+
+/** A chat whose assistant waits for answers. */
+async function askBack(store: Store): Promise<void> {
+  const { id } = await store.chats.create({ title: 'Which database for audit logs?' });
+  const chat = await store.chats.open(id);
+  await chat.add({ role: 'user', content: 'Where should we keep the audit logs?' });
+  await chat.add({
+    role: 'assistant',
+    content: 'That depends on **how long** you keep them and **who** reads them.',
+  });
+  await chat.ask([
+    { id: 'days', text: 'For how many days must a log stay readable?', kind: 'text' },
+    { id: 'reader', text: 'Who reads them?', kind: 'single', options: ['auditors', 'everyone'] },
+  ]);
+}
+
+/** A workflow of three roles that came to its end. */
+async function solveIssue(store: Store): Promise<void> {
+  const { workflows } = store;
+  await workflows.bundles.add(BUNDLE);
+  const { id } = await workflows.start({
+    name: 'solve-issue',
+    prompt: 'The login test fails about once in ten runs. Find out why.',
+  });
+  await workflows.step(id, {
+    role: 'planner',
+    content: '1. Run the test 100 times.\n2. Compare the logs.\n3. Repair the cause.',
+    meta: { steps: 3 },
+  });
+  await workflows.step(id, {
+    role: 'coder',
+    content: 'The test reads the clock twice. It now reads it once.',
+    meta: { files: ['login.test.ts'] },
+  });
+  await workflows.step(id, {
+    role: 'reviewer',
+    content: 'Approved, with two nits.',
+    meta: { approved: true },
+  });
+  await workflows.end(id, { returnCode: 0, summary: 'The test passed 100 times.' });
+}
+
+/** An inbox between agents. A store without a place for queues has none. */
+async function fillInbox(store: Store): Promise<void> {
+  const queue = await store.queues.open('inbox').catch(() => undefined);
+  await queue?.pushBatch([
+    { source: 'internal:dm:default:planner', type: 'message', content: 'hello, warden' },
+    { source: 'internal:dm:default:coder', type: 'message', content: 'the login test is repaired' },
+    { source: 'self', type: 'record', subtype: 'note', content: '{"build":4122,"green":true}' },
+  ]);
 }
 
 async function createContext(

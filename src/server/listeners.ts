@@ -18,6 +18,8 @@ export interface Behind {
   readonly served: Served;
   readonly access: Access;
   readonly tls: Tls | undefined;
+  /** The name of the store that people see. */
+  readonly name: string;
 }
 
 /** The listeners of one store. Each `listen` returns its address as a client writes it. */
@@ -32,7 +34,7 @@ export interface Listeners {
 
 export function createListeners(options: ServerOptions, behind: Behind): Listeners {
   const { host, httpPort, tcpPort, limits, log, version, origins } = options;
-  const { served, access, tls } = behind;
+  const { served, access, tls, name } = behind;
   const { connections, bodyBytes, pendingBytes, answerMs, stallMs, idleMs } = limits;
   const calls = createCalls(served);
   const budget = new ByteBudget();
@@ -49,6 +51,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     log,
     metrics,
     version,
+    storeName: name,
     origins,
     ...(tls !== undefined && { tls }),
     // On other addresses nobody knows which names the machine has.

@@ -4,7 +4,9 @@ import { parsePlace } from '../base/place.ts';
 import type { Engine } from '../engine/engine.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
 import { nameOfPlace } from '../postgres/address.ts';
+import { indexInFolder } from '../search/files/index-place.ts';
 import { createStore } from '../store/create-store.ts';
+import { SearchKeeper } from '../store/search-keeper.ts';
 import type { Served } from './calls/call-handler.ts';
 
 /** A store for a server to serve. */
@@ -15,7 +17,7 @@ export interface Opened extends Served {
   readonly folder: string | undefined;
 }
 
-export async function openServed(place: string): Promise<Opened> {
+export async function openServed(place: string, settings: boolean = true): Promise<Opened> {
   if (parsePlace(place).kind === 'database') {
     // Loaded only here: few servers have a database.
     const { openPostgresEngine } = await import('../engine/postgres/postgres-engine.ts');
@@ -23,12 +25,19 @@ export async function openServed(place: string): Promise<Opened> {
     const store = createStore(engine, { queues: { database: engine.database }, served: true });
     return { engine, store, name: nameOfPlace(place), folder: undefined };
   }
-  const engine = await openFolder(place);
   const folder = resolve(place);
   const queues = { folder: join(folder, 'queues') };
+  const search = new SearchKeeper({
+    engine: await openFolder(place),
+    folder,
+    queues,
+    place: indexInFolder(folder),
+    settings,
+  });
+  const { engine } = search;
   return {
     engine,
-    store: createStore(engine, { folder, queues, served: true }),
+    store: createStore(engine, { folder, queues, search, served: true }),
     name: place,
     folder,
   };

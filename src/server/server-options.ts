@@ -1,3 +1,4 @@
+import type { Opened } from './open-served.ts';
 import type { Log } from './log/log.ts';
 import type { TlsFiles } from './read-tls.ts';
 
@@ -32,8 +33,12 @@ export interface ServerOptions {
   readonly origins: readonly string[];
   readonly tls?: TlsFiles;
   readonly limits: ServerLimits;
+  /** False: no search, and no index to keep up. */
+  readonly search?: boolean;
   /** Fill an empty store with a sample. */
   readonly demo: boolean;
   readonly version: string;
+  /** Opens the store. Default: this process must own it. */
+  readonly open?: (place: string) => Promise<Opened>;
   readonly log: Log;
 }

@@ -44,20 +44,20 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     closes.push(() => chosen.close());
 
     // Open the store.
-    const opened = await openServed(options.store);
+    const opened = await (options.open ?? openServed)(options.store, options.search);
     const { name, folder, ...served } = opened;
     closes.push(() => served.store.close());
     const demo = options.demo ? await fillDemo(served.store) : undefined;
 
     // Listen.
-    const listeners = createListeners(options, { served, access, tls });
+    const listeners = createListeners(options, { served, access, tls, name });
     closes.push((graceMs) => listeners.close(graceMs));
     if (folder !== undefined) await listeners.listenLocally(folder);
     const tcp = await listeners.listenTcp();
     const http = await listeners.listenHttp();
     if (demo !== undefined) closes.push(startWriting(served, demo, log));
 
-    log.info({ store: name, http, tcp }, 'listening');
+    log.debug({ store: name, http, tcp }, 'listening');
     let closing: Promise<void> | undefined;
     return {
       store: name,

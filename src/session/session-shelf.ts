@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import { QuipuError, invalid } from '../base/errors.ts';
+import { QuipuError, exists, invalid } from '../base/errors.ts';
 import { checkString, encodeUtf8 } from '../base/text.ts';
 import type { Io } from '../engine/io.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
@@ -76,7 +76,12 @@ export class SessionShelf implements SessionKeeper {
     await parent.parts.writer.follow();
     const file = parent.artifacts.agentSessionFile(options.agentId ?? '');
     if (((await io.stat(file))?.size ?? 0) > 0) {
-      throw invalid('agentId', `has its session already: ${file}; allocate another one`);
+      const id = options.agentId ?? '';
+      throw exists(
+        'session',
+        id,
+        `agent ${id} has its session already: ${file}; allocate another one`,
+      );
     }
     const own = { ...header, parentSession: parent.id };
     if (inMemory) await writeHeader(io, file, own);

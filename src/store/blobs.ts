@@ -1,5 +1,6 @@
 import type { ReadableStream } from 'node:stream/web';
 import type { Hash } from '../base/brand.ts';
+import type { Jsonable } from '../base/jsonable.ts';
 import type { EraseOptions } from '../context/contexts.ts';
 import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 
@@ -56,7 +57,7 @@ export interface Blobs {
    * Removes the bytes from the store for good. When turns use the bytes, or threads need them, this lists those and
    * does nothing, unless `everywhere` is set: then each of the turns gets a tombstone with the reason.
    */
-  erase(ref: string, options: BlobEraseOptions): Promise<EraseReport>;
+  erase(ref: string, options: BlobEraseOptions): Promise<Jsonable<EraseReport>>;
 }
 
 export interface BlobEraseOptions extends EraseOptions {

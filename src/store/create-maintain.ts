@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { jsonable, type Jsonable } from '../base/jsonable.ts';
 import { invalid } from '../base/errors.ts';
 import type { Progress } from '../engine/engine.ts';
 import type { BackupReport } from '../engine/upkeep.ts';
@@ -8,17 +9,17 @@ import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 import type { QueueProblem } from '../queue/upkeep/verify-queues.ts';
 import { removeDrafts } from './create-blobs.ts';
 import { queuesFolder, type QueuesPlace, type StoreHome } from './kinds.ts';
+import type { EngineStats } from '../engine/engine.ts';
 import type { Maintain, Stats } from './maintain.ts';
+import type { StoreElsewhere } from './store.ts';
 
 /** Work that takes a module of its own loads the module when it is asked for: most processes never do. */
-export function createMaintain(home: StoreHome): Maintain {
+export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Maintain {
   const { engine, lifetime, clock, folder, queues, away } = home;
   return {
     async stats(): Promise<Stats> {
       lifetime.assertOpen('maintain.stats');
-      const stats = await engine.stats();
-      const { logicalBytes, storedBytes } = stats;
-      return { ...stats, dedupRatio: storedBytes === 0 ? 1 : logicalBytes / storedBytes };
+      return withRatios(await engine.stats());
     },
 
     async checkpoint(): Promise<void> {
@@ -71,14 +72,16 @@ export function createMaintain(home: StoreHome): Maintain {
     async retain(
       policy: RetentionPolicy,
       options: { readonly dryRun?: boolean } = {},
-    ): Promise<RetainReport> {
+    ): Promise<Jsonable<RetainReport>> {
       lifetime.assertOpen('maintain.retain');
       checkAmounts(policy, ['maxAgeMs', 'maxBytes', 'keep']);
       if (policy.maxAgeMs === undefined && policy.maxBytes === undefined) {
         throw invalid('policy', 'needs maxAgeMs or maxBytes; without them nothing would ever go');
       }
+      const { dryRun = false } = options;
+      if (elsewhere !== undefined) return jsonable(await elsewhere.retain(policy, { dryRun }));
       const { retainContexts } = await import('../maintain/retain-contexts.ts');
-      return retainContexts(engine, policy, { nowMs: clock(), dryRun: options.dryRun ?? false });
+      return jsonable(await retainContexts(engine, policy, { nowMs: clock(), dryRun }));
     },
   };
 }
@@ -134,4 +137,13 @@ function checkAmounts<K extends string>(
     if (value === undefined || (typeof value === 'number' && value >= 0)) continue;
     throw invalid(name, `is a number from 0, got ${String(value)}`);
   }
+}
+
+function withRatios(stats: EngineStats): Stats {
+  const { logicalBytes, blobBytes, storedBytes } = stats;
+  return {
+    ...stats,
+    sharingRatio: blobBytes === 0 ? 1 : Math.max(1, logicalBytes / blobBytes),
+    compressionRatio: storedBytes === 0 ? 1 : blobBytes / storedBytes,
+  };
 }

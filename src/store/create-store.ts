@@ -1,5 +1,6 @@
 import { Lifetime } from '../base/lifetime.ts';
 import { createContexts, type ContextsOptions } from '../context/verbs/create-contexts.ts';
+import { typedContexts } from '../context/typed/typed-contexts.ts';
 import type { Engine } from '../engine/engine.ts';
 import { blobPath, createBlobs } from './create-blobs.ts';
 import { createMaintain } from './create-maintain.ts';
@@ -12,6 +13,7 @@ import {
   type QueuesPlace,
   type StoreHome,
 } from './kinds.ts';
+import { searchIsOff, type Search } from '../search/contract/search.ts';
 import type { StoreElsewhere, Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
 
@@ -24,6 +26,8 @@ export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPa
   readonly served?: boolean;
   /** Does the work that cannot be done through the engine alone, when the engine is in another process. */
   readonly elsewhere?: StoreElsewhere;
+  /** Absent: the store has no search. The store closes it with itself. */
+  readonly search?: Search & { close?(): Promise<void> };
   /** The place of the queues. Absent: the store has no place for any. */
   readonly queues?: QueuesPlace;
 }
@@ -36,16 +40,17 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     elsewhere,
     folder,
     queues,
+    search,
     served = false,
     ...contextsOptions
   } = options;
   // A folder that another process owns is on this machine, and so are its sessions.
   const away = elsewhere !== undefined && folder === undefined;
   const home: StoreHome = { engine, lifetime, clock, folder, queues, away, served };
-  const erase = eraseVerbs(home);
-  const eraseBlob = elsewhere?.eraseBlob ?? erase.blob;
+  const erase = eraseVerbs(home, elsewhere);
   const readPage = elsewhere && { readPage: elsewhere.readPage };
   const sessions = sessionsOf(home);
+  if (search?.close !== undefined) lifetime.onClose(() => search.close?.());
   let closing: Promise<void> | undefined;
 
   async function closeAll(): Promise<void> {
@@ -58,10 +63,10 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     return closing;
   }
 
-  return {
+  const store: Store = {
     contexts: {
       ...createContexts(engine, { ...contextsOptions, ...readPage, lifetime }),
-      erase: elsewhere?.eraseTurn ?? erase.turn,
+      erase: erase.turn,
     },
     workflows: workflowsOf(home, sessions),
     queues: queuesOf(home),
@@ -72,18 +77,28 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
         lifetime.assertOpen('blobs.path');
         return blobPath(engine, folder, ref);
       },
-      erase: eraseBlob,
+      erase: erase.blob,
     },
-    chats: chatsOf(home, eraseBlob),
+    chats: chatsOf(home, erase.blob),
     maintain: {
-      ...createMaintain(home),
-      ...(elsewhere && { gc: elsewhere.gc, retain: elsewhere.retain }),
+      ...createMaintain(home, elsewhere),
+      ...(elsewhere && { gc: elsewhere.gc }),
+    },
+    async search(query, given) {
+      lifetime.assertOpen('store.search');
+      if (search === undefined) throw searchIsOff();
+      return search.search(query, given);
     },
     watch(filter = {}, options = {}) {
       lifetime.assertOpen('store.watch');
       return watchStore(engine, lifetime, checkWatch(filter, options));
     },
+    typed: (schemas, options) => ({
+      ...store,
+      contexts: typedContexts(store.contexts, schemas, options),
+    }),
     close,
     [Symbol.asyncDispose]: close,
   };
+  return store;
 }

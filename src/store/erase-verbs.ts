@@ -1,5 +1,6 @@
-import { toTurnId, type TurnId } from '../base/brand.ts';
+import { toTurnId, type TurnId, type TurnIdLike } from '../base/brand.ts';
 import { checkBoolean } from '../base/check-value.ts';
+import { jsonable, type Jsonable } from '../base/jsonable.ts';
 import { invalid } from '../base/errors.ts';
 import { checkBounded } from '../base/text.ts';
 import type { Contexts, EraseOptions, TurnEraseReport } from '../context/contexts.ts';
@@ -9,29 +10,49 @@ import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 import type { BlobEraseOptions, Blobs } from './blobs.ts';
 import { findHash, noBlob } from './create-blobs.ts';
 import type { StoreHome } from './kinds.ts';
+import type { StoreElsewhere } from './store.ts';
 
 export interface EraseVerbs {
   readonly turn: Contexts['erase'];
   readonly blob: Blobs['erase'];
 }
 
-export function eraseVerbs({ engine, lifetime, clock, folder }: StoreHome): EraseVerbs {
+/** Erases here, or `elsewhere` when the data is in another process. */
+export function eraseVerbs(home: StoreHome, elsewhere?: StoreElsewhere): EraseVerbs {
+  const here = eraseHere(home);
+  const { eraseTurn, eraseBlob } = elsewhere ?? here;
+  return {
+    async turn(turn: TurnIdLike, options: EraseOptions): Promise<Jsonable<TurnEraseReport>> {
+      home.lifetime.assertOpen('contexts.erase');
+      return jsonable(await eraseTurn(toTurnId(turn), options));
+    },
+
+    async blob(ref: string, options: BlobEraseOptions): Promise<Jsonable<EraseReport>> {
+      home.lifetime.assertOpen('blobs.erase');
+      return jsonable(await eraseBlob(ref, options));
+    },
+  };
+}
+
+function eraseHere({
+  engine,
+  clock,
+  folder,
+}: StoreHome): Pick<StoreElsewhere, 'eraseTurn' | 'eraseBlob'> {
   async function otherSources(): Promise<readonly RootSource[]> {
     const { blobSources } = await import('./root-sources.ts');
     return blobSources(engine, clock, folder);
   }
 
   return {
-    async turn(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport> {
-      lifetime.assertOpen('contexts.erase');
+    async eraseTurn(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport> {
       const checked = checkErase(options);
       const { eraseTurn } = await import('../maintain/erase-blobs.ts');
       const others = await otherSources();
-      return eraseTurn(engine, toTurnId(turn), { ...checked, atMs: clock(), others });
+      return eraseTurn(engine, turn, { ...checked, atMs: clock(), others });
     },
 
-    async blob(ref: string, options: BlobEraseOptions): Promise<EraseReport> {
-      lifetime.assertOpen('blobs.erase');
+    async eraseBlob(ref: string, options: BlobEraseOptions): Promise<EraseReport> {
       const checked = { ...checkErase(options), letGo: checkLetGo(options.letGo) };
       const hash = await findHash(engine, ref);
       if (hash === undefined || !(await engine.hasBlob(hash))) throw noBlob(ref);

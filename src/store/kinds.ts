@@ -47,7 +47,10 @@ export function chatsOf({ engine, lifetime, clock }: StoreHome, eraseBlob: Blobs
       return createChats({ engine, lifetime, clock, eraseBlob }, upcasters);
     });
     return {
-      ...loadedOnUse(chats, ['create', 'open', 'list', 'remove', 'import', 'retain']),
+      ...loadedOnUse(chats, [
+        ...(['create', 'open', 'list', 'remove', 'import', 'retain'] as const),
+        ...(['registerType', 'forgetType', 'types'] as const),
+      ]),
       upcasting,
     };
   };
@@ -166,7 +169,7 @@ async function openQueues(place: QueuesPlace, lifetime: Lifetime): Promise<Queue
   return queues;
 }
 
-async function createQueuesAt(
+export async function createQueuesAt(
   place: { readonly folder: string } | { readonly database: Database },
 ): Promise<OwnedQueues> {
   if ('folder' in place) {

@@ -1,3 +1,4 @@
+import type { Jsonable } from '../base/jsonable.ts';
 import type { EngineStats, Progress } from '../engine/engine.ts';
 import type { BackupReport } from '../engine/upkeep.ts';
 import type { GcOptions, GcReport } from '../maintain/collect-garbage.ts';
@@ -5,8 +6,13 @@ import type { RetainReport, RetentionPolicy } from '../maintain/retain-contexts.
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 
 export interface Stats extends EngineStats {
-  /** Payload bytes as written by callers, per byte that they take on disk. */
-  readonly dedupRatio: number;
+  /**
+   * Payload bytes of all turns per byte of distinct blobs: how much is saved because equal payloads are kept once. 1 when
+   * nothing is shared. Blobs that are no payloads count among the blobs, so the real figure may be higher.
+   */
+  readonly sharingRatio: number;
+  /** Bytes of distinct blobs per byte that they take on disk: how much compression saves. */
+  readonly compressionRatio: number;
 }
 
 /** One of `gc`, `verify`, `backup` and the erasures runs at a time; another one gets LOCKED. */
@@ -26,5 +32,8 @@ export interface Maintain {
   /** Makes a consistent copy in the folder `to`; a second run copies only new data. */
   backup(to: string, progress?: Progress): Promise<BackupReport>;
   /** Removes contexts by age, size and label; `gc` then frees the data that only they led to. */
-  retain(policy: RetentionPolicy, options?: { readonly dryRun?: boolean }): Promise<RetainReport>;
+  retain(
+    policy: RetentionPolicy,
+    options?: { readonly dryRun?: boolean },
+  ): Promise<Jsonable<RetainReport>>;
 }

@@ -11,7 +11,10 @@ import { workflowRoots } from '../workflow/workflow-roots.ts';
 import type { Store } from './store.ts';
 
 /** Every part of a store that is not named here is a kind of thread, and must say what it needs. */
-export type KindName = Exclude<keyof Store, 'blobs' | 'maintain' | 'watch' | 'close' | symbol>;
+export type KindName = Exclude<
+  keyof Store,
+  'blobs' | 'maintain' | 'search' | 'watch' | 'typed' | 'close' | symbol
+>;
 
 /** Kinds that have roots: those of a store, pinned turns, and sessions whose files a client keeps. */
 type SourceName = KindName | 'pins' | 'away';
@@ -69,7 +72,7 @@ function sourcesByName(
   const root = folder === undefined ? undefined : join(folder, 'sessions');
   return {
     chats: chatRoots(engine, clock),
-    contexts: contextRoots(engine),
+    contexts: contextRoots(engine, clock),
     workflows: workflowRoots(engine),
     pins: pinRoots(engine),
     queues: NO_ROOTS,

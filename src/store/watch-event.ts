@@ -1,4 +1,5 @@
-import type { ContextId } from '../base/brand.ts';
+import type { ContextId, ContextIdLike } from '../base/brand.ts';
+import type { Jsonable } from '../base/jsonable.ts';
 import type { Context } from '../context/context.ts';
 import type { Patch } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
@@ -23,10 +24,9 @@ export interface ContextEvent extends Positioned {
   readonly context: Context;
 }
 
-export interface ContextRemoved extends Positioned {
-  readonly kind: 'context.removed';
-  readonly contextId: ContextId;
-}
+export type ContextRemoved = Jsonable<
+  Positioned & { readonly kind: 'context.removed'; readonly contextId: ContextId }
+>;
 
 /**
  * A turn is reported as appended, or as opened and later sealed. A turn that was opened and sealed before its reader
@@ -73,7 +73,7 @@ export type StoreEventKind = StoreEvent['kind'];
 
 export interface WatchFilter {
   /** Only this context, the turns appended to it, and their patches. */
-  readonly context?: ContextId;
+  readonly context?: ContextIdLike;
   /** Only these kinds; `started`, `resumed` and `behind` always come. */
   readonly kinds?: readonly StoreEventKind[];
 }

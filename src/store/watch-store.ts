@@ -1,6 +1,7 @@
 import { toContextId, type ContextId, type TurnId } from '../base/brand.ts';
 import { checkSignal } from '../base/check-value.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
+import { jsonable } from '../base/jsonable.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { kindOf } from '../base/text.ts';
 import { StoredPatch } from '../context/patches/patch-verbs.ts';
@@ -36,7 +37,11 @@ interface WatchPlan {
 }
 
 /** An event before it has its id. */
-type Told = StoreEvent extends infer E ? (E extends StoreEvent ? Omit<E, 'id'> : never) : never;
+type Told = StoreEvent extends infer E
+  ? E extends StoreEvent
+    ? Omit<E, 'id' | 'toJSON'>
+    : never
+  : never;
 
 export function checkWatch(filter: WatchFilter, options: WatchOptions): WatchPlan {
   const { context, kinds } = filter;
@@ -82,14 +87,17 @@ export async function* watchStore(
     while (!bell.isOver) {
       for await (const told of tellNews(watch)) {
         if (bell.isOver) return;
-        if (isAlwaysTold(told) || isWanted(plan, told.kind))
-          yield { ...told, id: String(position) };
+        if (isAlwaysTold(told) || isWanted(plan, told.kind)) yield toEvent(told, String(position));
       }
       if (!bell.isOver) await bell.wait();
     }
   } catch (error) {
     if (!(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
   }
+}
+
+function toEvent(told: Told, id: string): StoreEvent {
+  return told.kind === 'context.removed' ? jsonable({ ...told, id }) : { ...told, id };
 }
 
 function isWanted({ kinds }: WatchPlan, ...some: readonly StoreEvent['kind'][]): boolean {

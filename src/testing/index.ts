@@ -20,6 +20,8 @@ export { FaultIo } from './disk/fault-io.ts';
 export { planFaults } from './disk/fault-plan.ts';
 export type { FaultPlan } from './disk/fault-plan.ts';
 export { MemoryIo } from './disk/memory-io.ts';
+export { searchSuite } from './search-suite/search-suite.ts';
+export type { SearchOpening, SearchTarget } from './search-suite/search-target.ts';
 export { followingSuite } from './store-suite/following.ts';
 export type { OpenedStore, StoreOpening, StoreTarget } from './store-suite/store-target.ts';
 export { workflowSuite } from './workflow-suite/workflow-suite.ts';

@@ -1,4 +1,6 @@
 import type { Hash, KeyHash } from '../base/brand.ts';
+import type { TimeRange } from '../engine/engine.ts';
+import type { FieldRange, MetaField } from '../engine/meta-fields.ts';
 import { NO_TOTALS } from '../engine/files/index/shelf.ts';
 import type {
   BlobPlace,
@@ -16,8 +18,10 @@ import type {
 
 interface Context {
   place: ContextPlace | undefined;
+  name: string | undefined;
   kind: string | undefined;
   labels: readonly string[];
+  fields: readonly MetaField[];
 }
 
 /** The shelf in plain maps: the model of the real one, and cheap to make for rigs that open stores often. */
@@ -57,8 +61,8 @@ export class MapShelf implements Shelf {
       this.#patches.set(turn, (this.#patches.get(turn) ?? new Set()).add(seq));
     }
     for (const { id, ...place } of batch.contexts) this.#context(id).place = place;
-    for (const { id, kind, labels } of batch.contextMeta) {
-      Object.assign(this.#context(id), { kind, labels });
+    for (const { id, ...tags } of batch.contextMeta) {
+      Object.assign(this.#context(id), tags);
     }
     for (const { name, offset, length, version, removed } of batch.docs) {
       this.#docs.set(name, { offset, length, version, removed });
@@ -97,12 +101,28 @@ export class MapShelf implements Shelf {
     return this.#contexts.get(id)?.place;
   }
 
-  listContexts({ label, kind, limit, before }: ContextPageQuery): number[] {
+  findName(name: string): number | undefined {
+    for (const [id, context] of this.#contexts) {
+      if (context.name === name && context.place?.removed === false) return id;
+    }
+    return undefined;
+  }
+
+  countContexts(query: ContextPageQuery): number {
+    return this.listContexts({ ...query, limit: Infinity }).length;
+  }
+
+  listContexts(query: ContextPageQuery): number[] {
+    const { label, kind, namePrefix, fields = [], created, updated, limit, before } = query;
     const rows: { id: number; updatedAt: number }[] = [];
     for (const [id, context] of this.#contexts) {
       if (context.place === undefined || context.place.removed) continue;
       if (label !== undefined && !context.labels.includes(label)) continue;
       if (kind !== undefined && context.kind !== kind) continue;
+      if (namePrefix !== undefined && context.name?.startsWith(namePrefix) !== true) continue;
+      if (!isWithin(context.place.createdAt, created)) continue;
+      if (!isWithin(context.place.updatedAt, updated)) continue;
+      if (!fields.every((range) => fits(context.fields, range))) continue;
       rows.push({ id, updatedAt: context.place.updatedAt });
     }
     return rows
@@ -164,10 +184,30 @@ export class MapShelf implements Shelf {
   #context(id: number): Context {
     const known = this.#contexts.get(id);
     if (known !== undefined) return known;
-    const fresh: Context = { place: undefined, kind: undefined, labels: [] };
+    const fresh: Context = {
+      place: undefined,
+      name: undefined,
+      kind: undefined,
+      labels: [],
+      fields: [],
+    };
     this.#contexts.set(id, fresh);
     return fresh;
   }
+}
+
+function isWithin(time: number, { since = 0, until = Infinity }: TimeRange = {}): boolean {
+  return time >= since && time < until;
+}
+
+function fits(fields: readonly MetaField[], { name, from, to, found }: FieldRange): boolean {
+  const isThere = fields.some(
+    (field) =>
+      Buffer.compare(field.name, name) === 0 &&
+      Buffer.compare(field.value, from) >= 0 &&
+      Buffer.compare(field.value, to) < 0,
+  );
+  return isThere === found;
 }
 
 function isSamePlace(a: PlaceRef, b: PlaceRef): boolean {

@@ -172,6 +172,11 @@ export class ModelEngine implements Engine {
     return this.state.getContext(id);
   }
 
+  async findContext(name: string): Promise<ContextRow | undefined> {
+    this.#assertOpen('findContext');
+    return this.state.findContext(name);
+  }
+
   async listContexts(query: ContextQuery): Promise<ContextList> {
     this.#assertOpen('listContexts');
     return listContexts(this.state, query);

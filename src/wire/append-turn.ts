@@ -135,16 +135,6 @@ export function encodeAck(ack: Ack): Parts {
     .parts();
 }
 
-export function decodeAck(payload: Uint8Array): Ack {
-  const reader = new ByteReader(payload, 'ACK');
-  return {
-    context: reader.u64('context_id'),
-    turn: reader.u64('turn_id'),
-    depth: reader.u32('depth'),
-    hash: reader.hashOrNone('payload_hash'),
-  };
-}
-
 // ROW_ACK, the reply to APPEND_TURN with WANT_ROW: ACK (u64 context, u64 turn, u32 depth, hash), then
 // u64 seq, u8 replayed, u64 parent, u64 created_at, u32 turn_flags, u32 version, u32 encoding, u32 size,
 // u32 type_len, type.

@@ -24,6 +24,7 @@ export type ArgumentKind =
   | 'popOptions'
   | 'putOptions'
   | 'retention'
+  | 'searchOptions'
   | 'sha256'
   | 'subscription'
   | 'text'
@@ -62,6 +63,7 @@ export const CALLS = {
   'engine.getOpenTurn': { needs: 'read', args: ['turn'] },
   'engine.getHead': { needs: 'read', args: ['context'] },
   'engine.getContext': { needs: 'read', args: ['context'] },
+  'engine.findContext': { needs: 'read', args: ['text'] },
   'engine.listContexts': { needs: 'read', args: ['contextQuery'] },
   'engine.getPatches': { needs: 'read', args: ['turns'] },
   'engine.getFsRoots': { needs: 'read', args: ['turns'] },
@@ -88,6 +90,8 @@ export const CALLS = {
   'blobs.erase': { needs: 'admin', args: ['text', 'blobEraseOptions'], kind: 'work' },
   'maintain.gc': { needs: 'admin', args: ['gcOptions'], kind: 'work' },
   'maintain.retain': { needs: 'admin', args: ['retention', 'boolean'], kind: 'work' },
+  // The index may have to be made first, so it is work, with progress.
+  'store.search': { needs: 'read', args: ['text', 'searchOptions'], kind: 'work' },
   'queues.list': { needs: 'read', args: [] },
   // Creating a queue that exists does nothing.
   'queues.create': { needs: 'write', args: ['text'] },

@@ -1,5 +1,4 @@
 import { QuipuError } from '../base/errors.ts';
-import { toBuffer } from '../format/bytes.ts';
 import { lengthOf } from './byte-writer.ts';
 import { FRAME_PAYLOAD_MAX } from './limits.ts';
 
@@ -103,11 +102,6 @@ export function toReqId(value: bigint): Buffer {
   const reqId = Buffer.allocUnsafe(REQUEST_ID_BYTES);
   reqId.writeBigUInt64LE(value);
   return reqId;
-}
-
-/** The number in a request id. */
-export function reqIdNumber(reqId: Uint8Array): bigint {
-  return toBuffer(reqId).readBigUInt64LE();
 }
 
 /** A frame as one or more arrays, for one write. */

@@ -1,5 +1,6 @@
 import type { Hash } from '../base/brand.ts';
 import { Lifetime } from '../base/lifetime.ts';
+import { LruCache } from '../base/lru-cache.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Engine } from '../engine/engine.ts';
 import { bundleVerbs } from './bundles/bundle-verbs.ts';
@@ -19,6 +20,8 @@ export interface WorkflowsOptions {
 }
 
 const QUICK_MS_DEFAULT = 10_000;
+/** Threads that are under way at once, and a few more. */
+const ROUNDS_KNOWN_MAX = 1000;
 
 export function createWorkflows(engine: Engine, options: WorkflowsOptions = {}): Workflows {
   const home: WorkflowsHome = {
@@ -28,6 +31,7 @@ export function createWorkflows(engine: Engine, options: WorkflowsOptions = {}):
     ...options,
     engine,
     changes: new OneAtATime<Hash>(),
+    rounds: new LruCache<Hash, number>(ROUNDS_KNOWN_MAX, () => 1),
   };
   return {
     bundles: bundleVerbs(home),

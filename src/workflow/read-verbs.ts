@@ -1,6 +1,7 @@
-import { toHash } from '../base/brand.ts';
-import { checkSignal, checkWhole } from '../base/check-value.ts';
+import { toHash, type Hash } from '../base/brand.ts';
+import { checkBoolean, checkSignal, checkWhole } from '../base/check-value.ts';
 import { invalid, isQuipuError } from '../base/errors.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { JsonObject } from './home/check-input.ts';
 import { infoLog } from './home/documents.ts';
 import { STEPS_DEFAULT, STEPS_MAX } from './home/limits.ts';
@@ -11,10 +12,11 @@ import { liveSteps } from './steps/live-steps.ts';
 import { readSteps, toStep, readStates } from './steps/walk-steps.ts';
 import { listThreads } from './threads/list-threads.ts';
 import { readThread } from './threads/read-thread.ts';
+import { describeThread, describeThreads } from './threads/thread-details.ts';
 import { watchIndex } from './threads/watch-index.ts';
 import type {
   StepPage,
-  Thread,
+  ThreadDetails,
   LiveOptions,
   StepsOptions,
   Workflows,
@@ -28,10 +30,12 @@ type ReadVerbs = Pick<
 export function readVerbs(home: WorkflowsHome): ReadVerbs {
   const { engine, lifetime } = home;
   return {
-    async get(id: string): Promise<Thread | undefined> {
+    async get(id: string, { details = false } = {}): Promise<ThreadDetails | undefined> {
       lifetime.assertOpen('workflows.get');
+      checkBoolean(details, 'details');
       try {
-        return await readThread(engine, toThreadId(id));
+        const thread = await readThread(engine, toThreadId(id));
+        return details ? await describeThread(engine, thread, { wholePrompt: true }) : thread;
       } catch (error) {
         if (isQuipuError(error, 'NOT_FOUND')) return undefined;
         throw error;
@@ -40,7 +44,11 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
 
     async list(options = {}) {
       lifetime.assertOpen('workflows.list');
-      return listThreads(engine, options);
+      const { details = false, ...query } = options;
+      checkBoolean(details, 'details');
+      const page = await listThreads(engine, query);
+      if (!details) return page;
+      return { ...page, items: await describeThreads(engine, page.items) };
     },
 
     async steps(id: string, options: StepsOptions = {}): Promise<StepPage> {
@@ -48,7 +56,7 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
       const { limit = STEPS_DEFAULT, before, content = true } = options;
       const most = checkWhole(limit, 'limit', 1, STEPS_MAX);
       const { head, start } = await readThread(engine, toThreadId(id));
-      const from = before === undefined ? head : await parentOf(before, start);
+      const from = before === undefined ? head : await parentOf(engine, before, start);
       if (from === null || from === start) return { steps: [] };
       const states = (await readStates(engine, from, { limit: most })).toReversed();
       const steps = content
@@ -91,14 +99,11 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
       );
     },
   };
+}
 
-  /** Returns the beginning of the page before a step. A step with another start does not belong to the thread. */
-  async function parentOf(
-    before: string,
-    start: string,
-  ): Promise<ReturnType<typeof toHash> | null> {
-    const { refs } = await readState(engine, toHash(before, 'before'));
-    if (refs[0] === start) return refs[1];
-    throw invalid('before', 'is a step of another thread');
-  }
+/** Returns the beginning of the page before a step. A step with another start does not belong to the thread. */
+async function parentOf(engine: Engine, before: string, start: string): Promise<Hash | null> {
+  const { refs } = await readState(engine, toHash(before, 'before'));
+  if (refs[0] === start) return refs[1];
+  throw invalid('before', 'is a step of another thread');
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { connect } from 'node:net';
@@ -62,6 +62,38 @@ it('ends at once on a second signal', { timeout: 60_000 }, async () => {
   expect(await server.exited).toEqual([null, 'SIGTERM']);
   peer.destroy();
 });
+
+it(
+  'runs a handler of its own machine for a push from outside, as it was subscribed, and takes no other',
+  { timeout: 60_000 },
+  async () => {
+    await using server = await startServer([]);
+    const seen = join(server.store, '..', 'woken');
+    await using local = await openStore(server.store);
+    const own = await local.queues.open('inbox');
+    // The handler pops, so that it has nothing left to do.
+    const thread = `'${process.execPath}' '${projectPath('dist/cli/thread/main.js')}'`;
+    const pop = `${thread} pop --thread '${join(server.store, 'queues', 'inbox')}' --consumer w --last-event-id 99`;
+    await own.subscribe({ consumer: 'w', handler: `printf x >> '${seen}'; ${pop}` });
+    let woken = 0;
+    for (const way of ['tcp', 'http'] as const) {
+      await using far = await openStore(server[way]);
+      const inbox = await far.queues.open('inbox');
+      await expect(inbox.subscribe({ consumer: 'mine', handler: 'true' })).rejects.toMatchObject({
+        code: 'FORBIDDEN',
+      });
+      const evil = `$(printf evil >> '${seen}')`;
+      await inbox.push({ source: evil, type: 'message', content: evil });
+      const runs = (): number => (existsSync(seen) ? readFileSync(seen, 'utf8').length : 0);
+      await expect.poll(runs, PATIENCE).toBeGreaterThan(woken);
+      const states = async (): Promise<unknown[]> =>
+        (await own.info()).progress.map(({ state }) => state);
+      await expect.poll(states, PATIENCE).toEqual(['idle']);
+      woken = runs();
+    }
+    expect(readFileSync(seen, 'utf8')).toMatch(/^x+$/);
+  },
+);
 
 interface RunningServer extends AsyncDisposable {
   readonly child: ChildProcess;

@@ -36,7 +36,7 @@ describe('a copy', () => {
     const source = await makeSource();
     const model = new ModelEngine();
     const counts = await copyEngine(source, model);
-    expect(counts).toMatchObject({ turns: 5, contexts: 3, patches: 5 });
+    expect(counts).toMatchObject({ turns: 5, contexts: 4, patches: 5 });
     await expectEqual(source, model);
     const target = await openTarget();
     expect(await copyEngine(model, target)).toMatchObject(counts);

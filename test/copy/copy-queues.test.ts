@@ -1,7 +1,7 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database } from '../../src/base/sqlite.ts';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { copyStore } from '../../src/copy-store.ts';
 import { FolderRecords } from '../../src/queue/upkeep/folder-records.ts';

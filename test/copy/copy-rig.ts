@@ -31,6 +31,9 @@ export async function fillSource(engine: Engine): Promise<void> {
   await chat.add({ role: 'user', content: 'hello' });
   await store.workflows.start({ name: 'w', prompt: 'p', bundle: toHash('ab'.repeat(32)) });
   await store.contexts.pin(toTurnId(4), { reason: 'kept' });
+  await store.contexts.moveHead(2, 4);
+  const moved = await store.contexts.create({ base: toTurnId(4), name: 'moved' });
+  await store.contexts.moveHead(moved.id, 0n);
 }
 
 /** All that can be asked of a store, in a form that compares. */

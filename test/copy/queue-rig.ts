@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database } from '../../src/base/sqlite.ts';
 import {
   compareBeginnings,
   copyQueues,

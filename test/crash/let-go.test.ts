@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SqliteError } from 'better-sqlite3';
+import { SqliteError } from '../../src/base/sqlite.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toContextId } from '../../src/base/brand.ts';
 import { QuipuError } from '../../src/base/errors.ts';

@@ -45,6 +45,9 @@ const COMPILER_OPTIONS = {
   outDir: 'out',
 };
 
+/** Packages that users of the examples have installed, too. */
+const BESIDE = ['@types', 'zod', '@langchain', '@openai', 'ai', '@anthropic-ai'];
+
 /**
  * Compiles and runs programs as a user of the built package would: in a folder of its own in which
  * the package is installed. Returns what went wrong.
@@ -55,7 +58,9 @@ export function runPrograms(programs: readonly Program[]): string[] {
   try {
     mkdirSync(join(folder, 'node_modules'));
     symlinkSync(projectPath('.'), join(folder, 'node_modules', readPackageJson().name));
-    symlinkSync(projectPath('node_modules/@types'), join(folder, 'node_modules/@types'));
+    for (const name of BESIDE) {
+      symlinkSync(projectPath(`node_modules/${name}`), join(folder, 'node_modules', name));
+    }
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
     writeFileSync(
       join(folder, 'tsconfig.json'),

@@ -28,6 +28,8 @@ it(
         said += String(data);
         if (said.includes(LAST_LINE)) break;
       }
+      // The banner is the last that is said, and nothing is said before it.
+      expect(said).toMatch(/^Quipu \d[^]*Ctrl-C stops it\.\n$/);
       const lines = said.split('\n').filter((line) => line.startsWith('  '));
       const commands = lines.filter((line) => /\bexport |\bcontext /.test(line)).join('\n');
       const shell = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', commands], {
@@ -45,3 +47,14 @@ it(
     }
   },
 );
+
+it('npm start without the two hyphens says what to type', () => {
+  const env = { ...process.env, npm_config_demo: 'true', npm_config_port: '8000' };
+  const ran = spawnSync(process.execPath, [projectPath('scripts/start.mjs')], {
+    cwd: tmpdir(),
+    env,
+    encoding: 'utf8',
+  });
+  expect(ran).toMatchObject({ status: 2, stdout: '' });
+  expect(ran.stderr).toContain('type: npm start -- --demo --port 8000\n');
+});

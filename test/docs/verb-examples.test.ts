@@ -37,6 +37,7 @@ for n in $(seq 130); do echo '{"type":"note","payload":{"n":'$n'}}'; done > turn
 
 const CONTEXT = `
 for n in 1 2 3; do quipu context create --label urgent --meta '{"a":1}'; done
+quipu context create --name draft
 quipu context append-batch 1 < turns.ndjson
 quipu context pin 12
 `;
@@ -72,7 +73,9 @@ cp there/*.jsonl 2026-11-15T10-00-00-000Z_x.jsonl
 mkdir -p ../other
 `,
   'quipu chat': `
-chat=$(quipu chat new)
+echo '{"quipu_chat":1,"meta":{"session_id":"talk"},"events":[{"schema_version":1,"seq":1,"event_id":"e1","at":"2026-11-15T12:00:00.000Z","type":"message_stream_delta","payload":{"message_id":"half","role":"assistant","delta":"so far "}}]}' > begun.json
+chat=$(quipu chat import begun.json)
+streaming=half
 message=$(quipu chat append $chat --role user --text "the parser")
 branch=$(quipu chat fork $chat $message)
 batch=$(quipu chat ask $chat --questions '[{"id":"q1","text":"Sure?","kind":"yes_no"}]')
@@ -103,6 +106,13 @@ until notifier task list --state error | grep report; do sleep 0.1; done
 
 /** Lines that come before an example, because it takes back what the seed holds or needs something more. */
 const FIRST: readonly (readonly [RegExp, string])[] = [
+  [
+    /^quipu (?:import|usage)/,
+    `mkdir -p $HOME/.claude/projects/-w old-codex/sessions
+echo '{"type":"user","uuid":"u1","parentUuid":null,"message":{"content":"hi"}}' > $HOME/.claude/projects/-w/s1.jsonl
+echo '{"type":"session_meta","payload":{}}' > old-codex/sessions/rollout-2026-01-01T00-00-00-11111111-1111-4111-8111-111111111111.jsonl
+quipu import --yes > imported`,
+  ],
   [/^quipu token revoke/, 'quipu token create laptop'],
   [
     /^quipu serve --host/,
@@ -123,13 +133,18 @@ server=$(jq -r .tcp serving)`,
   [/^quipu chat ask/, 'quipu chat dismiss $chat $batch'],
   [/^quipu chat unarchive/, 'quipu chat archive $chat'],
   [/^quipu chat import/, 'quipu chat rm $chat'],
-  [/^quipu session import/, 'quipu session export $id ./take-along; quipu session rm $id'],
+  [
+    /^quipu session import/,
+    `quipu session export $id ./take-along; quipu session rm $id
+mkdir -p omp-home/sessions/-w; cp there/*.jsonl omp-home/sessions/-w/; quipu session rm $(quipu session list --json | jq -r .id | head -1)`,
+  ],
 ];
 
 /** Needs a database server. */
 const ELSEWHERE = /postgres:|^quipu queue work/;
 /** Ends by Ctrl-C. */
-const ENDLESS = /^(quipu (serve|\w+ follow|workflow live)|notifier start --foreground)/;
+const ENDLESS =
+  /^(quipu (serve|(?:ui|open) --no-browser|\w+ follow|workflow live)|notifier start --foreground)/;
 
 const verbs = [
   ...(await listVerbs(quipu)).map(([words, { examples }]) => ({

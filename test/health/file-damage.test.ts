@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { TURN_RECORD_BYTES } from '../../src/format/turn-record.ts';
 import type { Store } from '../../src/store/store.ts';
-import { damagesOf, FILE_KINDS, makeScene, meet } from './file-damage.ts';
+import { damagesOf, FILE_KINDS, makeScene, meet, newFolder, open } from './file-damage.ts';
 import type { FileDamage, Scene, Verdict } from './file-damage.ts';
 
 // Invariant: whichever file of a store is damaged, however, what is read is what was stored or CORRUPT, and `verify` is
@@ -30,6 +30,7 @@ const OTHER_ENDS: Readonly<Record<string, readonly Verdict[]>> = {
   checkpoint: ['harmless'],
   mark: ['harmless'],
   heads: ['harmless', 'rebuilt'],
+  'collected turns': ['lost in part'],
   'published document': ['harmless', 'rebuilt'],
   index: ['harmless'],
   lock: ['harmless'],
@@ -79,6 +80,27 @@ describe('a damaged file', { timeout: 120_000 }, () => {
       const damage = { kind: 'turns', file: 'turns/turns.log', what: `byte ${at}`, plant };
       expect(await meet(killed, damage)).toBe('harmless');
     }
+  });
+
+  it('is told until the next collection, if it says which turns were collected', async () => {
+    const folder = join(newFolder(), 'store');
+    onTestFinished(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
+    cpSync(closed.folder, folder, { recursive: true });
+    rmSync(join(folder, 'turns/collected.map'));
+    // A checkpoint that is written meanwhile still knows that there was a list.
+    for (const _ of [1, 2]) {
+      const { store } = await open(folder);
+      const { problems } = await store.maintain.verify();
+      expect(problems).toContainEqual(
+        expect.objectContaining({ file: 'turns/collected.map', severity: 'lost' }),
+      );
+      await store.contexts.create();
+      await store.close();
+    }
+    const { store } = await open(folder);
+    await store.maintain.gc({ graceMs: 0 });
+    expect(await store.maintain.verify()).toMatchObject({ ok: true, problems: [] });
+    await store.close();
   });
 
   it('is caught when verify forgets what cannot be read after a repair', async () => {

@@ -50,9 +50,9 @@ const NOW = 5_000_000;
 const MAY_DIFFER: Readonly<
   Record<string, (question: string, right: string | undefined, report: VerifyReport) => boolean>
 > = {
-  // Turns that were collected can be seen again.
-  'collected turns': (question, right) =>
-    /turn/.test(question) && /^(?:undefined|NOT_FOUND|\[\])$/.test(right ?? ''),
+  // Turns that were collected can be seen again, and that is told until the next collection.
+  'collected turns': (question, right, { ok }) =>
+    /turn/.test(question) && /^(?:undefined|NOT_FOUND|\[\])$/.test(right ?? '') && !ok,
   // A turn that a kill left open is ended by the next opening that can read its head.
   heads: (question, right, { ok }) => /turn/.test(question) && /flags:4/.test(right ?? '') && !ok,
   // The context goes on without the turn that is lost, and that is told for good.
@@ -108,7 +108,7 @@ interface Opened {
   readonly store: Store;
 }
 
-async function open(folder: string): Promise<Opened> {
+export async function open(folder: string): Promise<Opened> {
   const engine = await openFilesEngine(folder, { create: false, clock: () => NOW });
   return {
     engine,
@@ -241,6 +241,6 @@ function filesIn(folder: string): string[] {
   return found.sort();
 }
 
-function newFolder(): string {
+export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'quipu-damage-'));
 }

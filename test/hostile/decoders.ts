@@ -1,7 +1,7 @@
 import { toHash } from '../../src/base/brand.ts';
 import { decompress } from '../../src/base/compress.ts';
 import { readLine, Upcasters } from '../../src/chat/events/read-line.ts';
-import { decodePayload } from '../../src/context/payloads/decode-payload.ts';
+import { decodePayload } from '../../src/context/payloads/codecs.ts';
 import { assertJsonText } from '../../src/engine/json-text.ts';
 import { decodeCheckpoint } from '../../src/format/checkpoint.ts';
 import { decodeChunkList } from '../../src/format/chunk-list.ts';
@@ -26,6 +26,7 @@ const HASH = toHash('0'.repeat(64));
 /** Every decoder of what a client, a file or a database may hold. The frames of the wire have a fuzz test of their own. */
 export const DECODERS: Readonly<Record<string, Decode>> = {
   'a payload in MessagePack': (bytes) => decodePayload(bytes, Encoding.msgpack),
+  'a payload in CBOR': (bytes) => decodePayload(bytes, Encoding.cbor),
   'a payload in JSON': (bytes) => decodePayload(bytes, Encoding.json),
   'the values of a call': (bytes) => fromCall({ json: bytes.toString('latin1'), blobs: [] }),
   'a document or a line of a log': (bytes) => assertJsonText(bytes.toString('latin1'), 'it'),

@@ -5,7 +5,7 @@
  */
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database } from '../../src/base/sqlite.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import type { QueueEvent } from '../../src/queue/events/queue.ts';
@@ -66,7 +66,7 @@ async function readAll(folder: QueueFolder): Promise<QueueEvent[] | string> {
 
 /** As a program reads that trusts the file. */
 function readCarelessly({ database }: QueueFolder): unknown {
-  const connection = new Database(database, { readonly: true });
+  const connection = new Database(database, { access: 'read' });
   try {
     const sql = 'SELECT id, created_at, source, type, subtype, content FROM events ORDER BY id';
     return connection.prepare(sql).all();
@@ -223,6 +223,25 @@ describe('events of other programs', () => {
     expect(await verifyQueue(folder)).toEqual([]);
     edit(folder, `UPDATE events SET content = 'y' WHERE id = ${EVENTS + 1}`);
     expect(await verifyQueue(folder)).toEqual([`event ${EVENTS + 1} is damaged`]);
+  });
+
+  it('are noticed between two pushes of a process, also when they are gone again', async () => {
+    const { folder } = await makeQueue();
+    const queue = reopen(folder);
+    const other = reopen(folder);
+    expect(await queue.push(message('a'))).toBe(EVENTS + 1);
+    const theirs =
+      "INSERT INTO events (source, type, content) VALUES ('tool', 'message', 'theirs')";
+    edit(folder, theirs);
+    expect(await queue.push(message('b'))).toBe(EVENTS + 3);
+    expect(await other.push(message('c'))).toBe(EVENTS + 4);
+    expect(await queue.push(message('d'))).toBe(EVENTS + 5);
+    expect(await verifyQueue(folder)).toEqual([]);
+    edit(folder, `UPDATE events SET content = 'y' WHERE id = ${EVENTS + 2}`);
+    expect(await verifyQueue(folder)).toEqual([`event ${EVENTS + 2} is damaged`]);
+    edit(folder, `${theirs}; DELETE FROM events WHERE id = ${EVENTS + 6}`);
+    expect(await queue.push(message('e'))).toBe(EVENTS + 7);
+    await Promise.all([queue.close(), other.close()]);
   });
 
   it('and of an earlier version open, with checksums', async () => {

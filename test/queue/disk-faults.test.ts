@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import Database from 'better-sqlite3';
+import { Database } from '../../src/base/sqlite.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
 import type { NewEvent, Queue } from '../../src/queue/events/queue.ts';
@@ -131,7 +131,7 @@ describe('a folder that is deleted while it is in use', { timeout: 60_000 }, () 
     const path = makeFolder();
     openQueue(path);
     const database = new Database(queueFolder(path).database);
-    onTestFinished(() => void database.close());
+    onTestFinished(() => database.close());
     database.pragma('journal_mode = WAL');
     const insert = database.prepare(
       "INSERT INTO events (source, type, content) VALUES ('s', 'message', 'x')",

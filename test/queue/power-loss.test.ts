@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database } from '../../src/base/sqlite.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
 import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';

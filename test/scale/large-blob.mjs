@@ -1,6 +1,7 @@
 // Puts a blob of the size given from a stream, reads it back, and says how much memory that took.
 import { createHash } from 'node:crypto';
 import { openStore } from '../../dist/index.js';
+import { peakBytes } from '../support/peak-memory.mjs';
 
 const PIECE_BYTES = 1024 * 1024;
 const [, , folder, size] = process.argv;
@@ -23,6 +24,4 @@ const { hash, size: stored } = await store.blobs.put(pieces());
 for await (const piece of store.blobs.stream(hash)) received.update(piece);
 await store.close();
 const same = sent.digest('hex') === received.digest('hex') ? 1 : 0;
-process.stdout.write(
-  JSON.stringify({ same, stored, peakRssBytes: process.resourceUsage().maxRSS * 1024 }),
-);
+process.stdout.write(JSON.stringify({ same, stored, peakRssBytes: peakBytes() }));

@@ -14,6 +14,8 @@ const SETTLE_MS = 500;
 export interface Look {
   readonly rss: number;
   readonly peak: number;
+  /** As `peak`, or what its parent occupied when it started this process, if that was more. */
+  readonly inherited: number;
   /** Bytes of objects and buffers that are in use. */
   readonly used: number;
   /** Of the binary protocol. */

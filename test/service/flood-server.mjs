@@ -11,6 +11,7 @@ import { createCalls } from '../../dist/server/calls/create-calls.js';
 import { createHttpServer } from '../../dist/server/http/create-http-server.js';
 import { ByteBudget } from '../../dist/server/memory/byte-budget.js';
 import { createStore } from '../../dist/store/create-store.js';
+import { peakBytes } from '../support/peak-memory.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'quipu-flood-'));
 const engine = await openFilesEngine(folder, { durability: 'unsafe' });
@@ -38,10 +39,12 @@ const httpPort = isBoundless
 process.on('message', () => {
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
-  const peak = process.resourceUsage().maxRSS * 1024;
+  const peak = peakBytes();
+  const inherited = process.resourceUsage().maxRSS * 1024;
   const { user, system } = process.cpuUsage();
   const cpuMs = (user + system) / 1000;
-  process.send({ rss, peak, used: heapUsed + external, connections: server.connections, cpuMs });
+  const { connections } = server;
+  process.send({ rss, peak, inherited, used: heapUsed + external, connections, cpuMs });
 });
 async function end() {
   boundless.close();

@@ -50,6 +50,7 @@ const verbs = {
   async stream(context, text) {
     openTurn ??= await store.contexts.open(BigInt(context), { type: 'note', encoding: 'text' });
     await openTurn.write(text);
+    await openTurn.flush();
   },
   async seal() {
     await openTurn.seal();

@@ -160,6 +160,34 @@ describe('events of a context', () => {
     expect(await take(events, 3)).toMatchObject([{ id: '6' }, { event: 'end' }]);
   });
 
+  it('tell a web page that the head was moved, also when it comes back', async () => {
+    const rig = await serveHttp();
+    const client = new WebClient(rig.url, { timeoutMs: 10_000 });
+    const { id } = await client.createContext();
+    for (let n = 0; n < 3; n += 1) await client.append(id, note);
+    const aborter = new AbortController();
+    const seen: string[] = [];
+    const onMoved = ({ backTo }: { backTo: string }): void => void seen.push(`back to ${backTo}`);
+    const reading = (async () => {
+      for await (const turn of client.follow(id, { signal: aborter.signal, onMoved })) {
+        seen.push(turn.id);
+        if (seen.length === 6) aborter.abort();
+      }
+    })();
+    await expect.poll(() => seen.length).toBe(3);
+    expect(await client.moveHead(id, '1', { expectedHead: '3' })).toMatchObject({ head: '1' });
+    await expect.poll(() => seen.length).toBe(4);
+    await client.moveHead(id, '3');
+    await reading;
+    expect(seen).toEqual(['1', '2', '3', 'back to 1', '2', '3']);
+    await client.moveHead(id, '0');
+    const { events } = await listen(rig, `/v1/contexts/${id}/events`, '3');
+    expect(await take(events, 1)).toMatchObject([{ id: '0', event: 'moved' }]);
+    await expect(client.moveHead(id, '1', { expectedHead: '3' })).rejects.toMatchObject({
+      code: 'HEAD_MOVED',
+    });
+  });
+
   it('reach a web page across a restart without gap or repetition', async () => {
     const folder = await makeFolder();
     let rig = await serveHttp({ folder });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ByteBudget } from '../../src/server/memory/byte-budget.ts';
@@ -8,11 +9,11 @@ import { hashBytes } from '../../src/base/hash.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
 import { createStore } from '../../src/store/create-store.ts';
-import { encodePutBlob } from '../../src/wire/cxdb/blob.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { json, readEvents, serveHttp } from './http-rig.ts';
 import type { HttpRig, RigOptions, Seen } from './http-rig.ts';
+import { encodePutBlob } from '../wire/cxdb-client.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -195,6 +196,28 @@ describe('requests that are sent without waiting', () => {
 });
 
 describe('the budget of a server', () => {
+  it('counts uploads with what they hold, and refuses large ones when it is spent', async () => {
+    const MIB = 1024 * 1024;
+    const budget = new ByteBudget(2 * MIB + 1);
+    const { url, port, store } = await serveHttp({ budget });
+    await store.chats.create({ id: 'c' });
+    const held = ['PUT /v1/blobs', 'PUT /v1/chats/c/attachments?name=x'].map((what) => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      socket.write(`${what} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000000\r\n\r\n`);
+      socket.write(randomBytes(5 * MIB));
+      return socket;
+    });
+    await expect.poll(() => budget.held, PATIENCE).toBe(2 * MIB);
+    const put = (size: number): Promise<Response> =>
+      fetch(`${url}/v1/blobs`, { method: 'PUT', body: randomBytes(size) });
+    expect(await json(put(1.5 * MIB), 429)).toMatchObject({ error: { code: 'UNAVAILABLE' } });
+    expect((await put(0.5 * MIB)).status).toBe(201);
+    for (const socket of held) socket.destroy();
+    await expect.poll(() => budget.held, PATIENCE).toBe(0);
+    expect((await put(1.5 * MIB)).status).toBe(201);
+    await expect.poll(() => budget.held, PATIENCE).toBe(0);
+  });
+
   it('is one for both protocols', async () => {
     const budget = new ByteBudget(3_000_000);
     const { url, port } = await serveHttp({ budget });

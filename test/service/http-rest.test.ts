@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { toContextId } from '../../src/base/brand.ts';
+import { WebClient } from '../../src/client/http/web-client.ts';
 import {
   blobJson,
   contextJson,
@@ -37,6 +38,54 @@ describe('contexts and turns over HTTP', () => {
     }
     await json(send('POST', '/v1/turns/1/fork', { title: 'three' }, keyed), 409);
     expect(await json(send('POST', '/v1/turns/1/fork'), 201)).toMatchObject({ id: '3' });
+  });
+
+  it('names contexts, and gives the one of a name however it is written', async () => {
+    const { get, send, url } = await serveHttp();
+    const path = `/v1/contexts/by-name?name=${encodeURIComponent('../a b')}`;
+    await json(get(path), 404);
+    const made = await json(send('PUT', path, { title: 'one' }));
+    expect(made).toMatchObject({ id: '1', name: '../a b', title: 'one' });
+    expect(contextJson.safeParse(made).success).toBe(true);
+    expect(await json(send('PUT', path, { title: 'two' }))).toMatchObject({ title: 'one' });
+    expect(await json(get(path))).toEqual(made);
+    await json(send('POST', '/v1/contexts', { name: '../a b' }), 409);
+    await json(send('POST', '/v1/contexts', { name: '' }), 422);
+    await json(send('PUT', '/v1/contexts/1/name', { name: 'b/1' }));
+    expect(await json(get('/v1/contexts?namePrefix=b'))).toMatchObject({ items: [{ id: '1' }] });
+    await json(send('PUT', '/v1/contexts/1/name', { name: null }));
+    await json(get('/v1/contexts/by-name?name=b/1'), 404);
+
+    const client = new WebClient(url);
+    const first = await client.getOrCreateContext('..', { title: 'page' });
+    expect(await client.getOrCreateContext('..')).toEqual(first);
+    expect(await client.renameContext(first.id, 'x')).toMatchObject({ name: 'x' });
+    expect(await client.contextByName('x')).toMatchObject({ id: first.id });
+    const keyed = { idempotencyKey: 'k' };
+    const { id } = await client.createContext({ name: 'once' }, keyed);
+    expect(await client.createContext({ name: 'once' }, keyed)).toMatchObject({ id });
+  });
+
+  it('lists by fields and times, and counts', async () => {
+    const { get, send, url } = await serveHttp();
+    for (const meta of [{ env: 'prod', n: 1 }, { env: 'prod' }, { env: 'dev' }]) {
+      await json(send('POST', '/v1/contexts', { meta }), 201);
+    }
+    const list = (meta: unknown, more = ''): Promise<unknown> =>
+      json(get(`/v1/contexts?meta=${encodeURIComponent(JSON.stringify(meta))}${more}`));
+    expect(await list({ env: 'prod', n: { exists: true } })).toMatchObject({
+      items: [{ id: '1' }],
+    });
+    expect(await list({ env: { prefix: 'p' } }, '&count=true&limit=1')).toMatchObject({
+      items: [{ id: '2' }],
+      total: 2,
+    });
+    expect(await json(get('/v1/contexts?updatedUntil=1&createdSince=1'))).toEqual({ items: [] });
+    for (const wrong of ['meta={', 'meta=[1]', 'meta={"a":[1]}', 'createdSince=x', 'count=2']) {
+      await json(get(`/v1/contexts?${wrong}`), 422);
+    }
+    const page = await new WebClient(url).listContexts({ meta: { env: 'dev' }, count: true });
+    expect(page).toMatchObject({ items: [{ id: '3' }], total: 1 });
   });
 
   it('creates, appends, reads in pages, forks and diffs', async () => {

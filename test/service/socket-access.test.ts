@@ -3,14 +3,13 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Access, Identity, Scope } from '../../src/server/access/access.ts';
 import type { AnsweredRequest } from '../../src/server/binary/hooks.ts';
 import { decodeHelloReply, encodeHello, helloMeta } from '../../src/wire/hello.ts';
-import { encodeCtxCreate } from '../../src/wire/cxdb/head.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
-import { encodeSubscribe } from '../../src/wire/cxdb/subscribe.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import { callOf, createContext } from './socket-verbs.ts';
 import type { Message } from './socket-verbs.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
+import { encodeCtxCreate, encodeSubscribe } from '../wire/cxdb-client.ts';
 
 const CREATE = [MessageType.CTX_CREATE, encodeCtxCreate(0n)] as const;
 

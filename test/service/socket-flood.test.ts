@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
-import { encodeGetBlob, encodePutBlob } from '../../src/wire/cxdb/blob.ts';
 import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
@@ -12,6 +11,7 @@ import { encodeHello, helloMeta } from '../../src/wire/hello.ts';
 import { FloodServer, MIB, pageArguments } from './flood-rig.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { append, appendOf, createContext, lastOf } from './socket-verbs.ts';
+import { encodeGetBlob, encodePutBlob } from '../wire/cxdb-client.ts';
 
 // What floods may cost: a bounded amount of the server's memory, and its other clients nothing they notice.
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
-import { encodeCtxCreate, encodeGetHead } from '../../src/wire/cxdb/head.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { undisturbed } from '../support/undisturbed.ts';
@@ -10,6 +9,7 @@ import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';
 import { append, appendOf, createContext, last, lastOf, textsOf } from './socket-verbs.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
+import { encodeCtxCreate, encodeGetHead } from '../wire/cxdb-client.ts';
 
 let server: SocketServer;
 /** Does not wait long for the rest of a frame. */

@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { openAccess } from '../../src/server/access/access.ts';
 import type { CallHandler } from '../../src/server/calls/call-handler.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
-import { encodeSubscribe } from '../../src/wire/cxdb/subscribe.ts';
 import { SocketPeer, errorIn } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import { appendOf, callOf, createContext } from './socket-verbs.ts';
+import { encodeSubscribe } from '../wire/cxdb-client.ts';
 
 describe('going away', () => {
   it('answers what was read, tells who listens, and then ends', async () => {

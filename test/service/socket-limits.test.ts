@@ -2,14 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
 import type { CallHandler } from '../../src/server/calls/call-handler.ts';
-import { encodePutBlob } from '../../src/wire/cxdb/blob.ts';
-import { encodeCtxCreate } from '../../src/wire/cxdb/head.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { undisturbed } from '../support/undisturbed.ts';
 import { SocketPeer, errorIn } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import { append, callOf, createContext, deltaOf, last } from './socket-verbs.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
+import { encodeCtxCreate, encodePutBlob } from '../wire/cxdb-client.ts';
 
 const CREATE = [MessageType.CTX_CREATE, encodeCtxCreate(0n)] as const;
 

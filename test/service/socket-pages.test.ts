@@ -1,16 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  decodePage,
-  encodeGetBefore,
-  encodeGetRange,
-  pageFlags,
-} from '../../src/wire/cxdb/pages.ts';
 import type { GetBefore, GetRange, Page } from '../../src/wire/cxdb/pages.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';
 import { append, createContext, last, textsOf } from './socket-verbs.ts';
+import { decodePage, encodeGetBefore, encodeGetRange, pageFlags } from '../wire/cxdb-client.ts';
 
 const OPTIONS = {
   limit: 10,

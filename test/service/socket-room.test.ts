@@ -1,15 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
 import type { Hash } from '../../src/base/brand.ts';
 import { ByteBudget } from '../../src/server/memory/byte-budget.ts';
-import { encodeGetBlob, encodePutBlob } from '../../src/wire/cxdb/blob.ts';
+import type { CallHandler, CallTable } from '../../src/server/calls/call-handler.ts';
+import { toCall } from '../../src/wire/call-values.ts';
+import { encodeCallReply } from '../../src/wire/call.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { undisturbed } from '../support/undisturbed.ts';
+import { serveHttp } from './http-rig.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';
+import { callOf } from './socket-verbs.ts';
+import { encodeGetBlob, encodePutBlob } from '../wire/cxdb-client.ts';
 
 // Replies of all connections share one room: reads wait for it, and a client that takes nothing must go.
 
@@ -72,4 +78,92 @@ describe('a full room', () => {
       expect(await replied).toHaveLength(4 + REPLY_BYTES);
     }),
   );
+});
+
+describe('streams of large items', () => {
+  const STREAMS = 6;
+
+  /** A call that gives one large item to each stream, to all at the same moment; counts the items that are encoded. */
+  function largeCall(): { calls: CallTable; made: () => number; ring: () => void } {
+    const bytes = randomBytes(REPLY_BYTES);
+    const bell = new AbortController();
+    const rung = once(bell.signal, 'abort');
+    let made = 0;
+    const item = {
+      get bytes() {
+        made += 1;
+        return bytes;
+      },
+    };
+    async function* run(): AsyncGenerator<unknown> {
+      await rung;
+      yield item;
+    }
+    const handler: CallHandler = { kind: 'stream', needs: 'read', run };
+    return { calls: new Map([['large', handler]]), made: () => made, ring: () => bell.abort() };
+  }
+
+  /** The number of items that are made while nobody takes any. */
+  async function itemsMade(made: () => number, ring: () => void): Promise<number> {
+    ring();
+    await vi.waitFor(() => expect(made()).toBeGreaterThan(0), 20_000);
+    await sleep(500);
+    return made();
+  }
+
+  async function overSockets(budget: ByteBudget): Promise<{ made: number; taken: number }> {
+    const { calls, made, ring } = largeCall();
+    const server = await startSocketServer({ budget, calls });
+    onTestFinished(() => server.close(0));
+    const peers = await Promise.all(Array.from({ length: STREAMS / 2 }, () => open(server)));
+    for (const peer of peers) {
+      for (let n = 0; n < 2; n += 1) await peer.must(...callOf('large'));
+      peer.socket.pause();
+    }
+    const count = await itemsMade(made, ring);
+    let taken = 0;
+    const take = async (peer: SocketPeer): Promise<void> => {
+      peer.socket.resume();
+      for (let ends = 0; ends < 2;) {
+        const { payload } = await peer.next();
+        if (payload.length > REPLY_BYTES) taken += 1;
+        else ends += 1;
+      }
+    };
+    await Promise.all(peers.map(take));
+    return { made: count, taken };
+  }
+
+  async function overHttp(budget: ByteBudget): Promise<{ made: number; taken: number }> {
+    const { calls, made, ring } = largeCall();
+    const { url } = await serveHttp({ budget, calls });
+    const body = Buffer.concat(encodeCallReply(toCall([])));
+    const answers = await Promise.all(
+      Array.from({ length: STREAMS }, () =>
+        fetch(`${url}/v1/call/large`, { method: 'POST', body }),
+      ),
+    );
+    const count = await itemsMade(made, ring);
+    const sizes = await Promise.all(
+      answers.map(async (one) => (await one.arrayBuffer()).byteLength),
+    );
+    return { made: count, taken: sizes.filter((size) => size > REPLY_BYTES).length };
+  }
+
+  it.each([
+    ['the binary protocol', overSockets],
+    ['HTTP', overHttp],
+  ])('are made when there is room, over %s', async (_, over) => {
+    const { made, taken } = await over(new ByteBudget(Infinity, MIB));
+    expect(made).toBeLessThanOrEqual(2);
+    expect(taken).toBe(STREAMS);
+  });
+
+  it.each([
+    ['the binary protocol', overSockets],
+    ['HTTP', overHttp],
+  ])('are noticed when there is no bound, over %s', async (_, over) => {
+    const { made } = await over(new ByteBudget(Infinity, Infinity));
+    expect(made).toBeGreaterThan(2);
+  });
 });

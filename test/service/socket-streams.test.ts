@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
-import { decodeAck } from '../../src/wire/append-turn.ts';
-import { decodeDeltaAck, encodeSeal } from '../../src/wire/cxdb/open-turns.ts';
 import type { Seal } from '../../src/wire/cxdb/open-turns.ts';
-import { decodePatchReply, encodePatch } from '../../src/wire/cxdb/patch.ts';
 import type { PatchRequest } from '../../src/wire/cxdb/patch.ts';
 import { RAW_BYTES_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
@@ -11,6 +8,13 @@ import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';
 import { append, appendOf, createContext, deltaOf, last, textsOf } from './socket-verbs.ts';
+import {
+  decodeAck,
+  decodeDeltaAck,
+  decodePatchReply,
+  encodePatch,
+  encodeSeal,
+} from '../wire/cxdb-client.ts';
 
 let server: SocketServer;
 let peer: SocketPeer;

@@ -10,10 +10,7 @@ import {
 } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
 import { encodeUnsubscribe } from '../../src/wire/call.ts';
-import { encodeSeal } from '../../src/wire/cxdb/open-turns.ts';
-import { decodeHead } from '../../src/wire/cxdb/head.ts';
-import { encodePatch } from '../../src/wire/cxdb/patch.ts';
-import { FROM_NOW, Want, decodePush, encodeSubscribe } from '../../src/wire/cxdb/subscribe.ts';
+import { FROM_NOW, Want } from '../../src/wire/cxdb/subscribe.ts';
 import type { Push } from '../../src/wire/cxdb/subscribe.ts';
 import { toReqId } from '../../src/wire/frame.ts';
 import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
@@ -21,6 +18,13 @@ import { SocketPeer, errorIn } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
 import type { SocketServer } from './socket-server.ts';
 import { append, appendOf, createContext, deltaOf } from './socket-verbs.ts';
+import {
+  decodeHead,
+  decodePush,
+  encodePatch,
+  encodeSeal,
+  encodeSubscribe,
+} from '../wire/cxdb-client.ts';
 
 const EVERYTHING = Want.PAYLOADS | Want.OPEN | Want.PATCHES;
 

@@ -2,12 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hash } from '../../src/base/brand.ts';
 import { compress } from '../../src/base/compress.ts';
 import { hashBytes } from '../../src/base/hash.ts';
-import { decodeAck } from '../../src/wire/append-turn.ts';
-import { decodeBatchAck, encodeAppendBatch } from '../../src/wire/cxdb/append-batch.ts';
 import type { AppendBatch } from '../../src/wire/cxdb/append-batch.ts';
-import { decodeGetBlobReply, decodePutBlobReply } from '../../src/wire/cxdb/blob.ts';
-import { encodeAttachFs, encodeGetBlob, encodePutBlob } from '../../src/wire/cxdb/blob.ts';
-import { decodeHead, encodeCtxCreate, encodeGetHead } from '../../src/wire/cxdb/head.ts';
+import { encodeAttachFs } from '../../src/wire/cxdb/blob.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';
@@ -21,6 +17,18 @@ import {
   textsOf,
   turnInput,
 } from './socket-verbs.ts';
+import {
+  decodeAck,
+  decodeBatchAck,
+  decodeGetBlobReply,
+  decodeHead,
+  decodePutBlobReply,
+  encodeAppendBatch,
+  encodeCtxCreate,
+  encodeGetBlob,
+  encodeGetHead,
+  encodePutBlob,
+} from '../wire/cxdb-client.ts';
 
 let server: SocketServer;
 let peer: SocketPeer;

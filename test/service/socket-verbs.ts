@@ -1,14 +1,20 @@
 import { hashBytes } from '../../src/base/hash.ts';
-import { appendTurnFlags, decodeAck, encodeAppendTurn } from '../../src/wire/append-turn.ts';
+import { appendTurnFlags, encodeAppendTurn } from '../../src/wire/append-turn.ts';
 import type { Ack, AppendTurn, TurnInput } from '../../src/wire/append-turn.ts';
 import { toCall } from '../../src/wire/call-values.ts';
 import { encodeCall } from '../../src/wire/call.ts';
-import { encodeAppendDelta } from '../../src/wire/cxdb/open-turns.ts';
-import { decodeHead, encodeCtxCreate } from '../../src/wire/cxdb/head.ts';
-import { decodePage, encodeGetLast, pageFlags } from '../../src/wire/cxdb/pages.ts';
 import type { GetLast, Page } from '../../src/wire/cxdb/pages.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import type { SocketPeer } from './socket-peer.ts';
+import {
+  decodeAck,
+  decodeHead,
+  decodePage,
+  encodeAppendDelta,
+  encodeCtxCreate,
+  encodeGetLast,
+  pageFlags,
+} from '../wire/cxdb-client.ts';
 
 export type Message = readonly [type: number, parts: readonly Uint8Array[], flags?: number];
 

@@ -13,22 +13,36 @@ import { setTimeout } from 'node:timers/promises';
 import { listFiles, projectPath } from './project.ts';
 
 interface Build {
+  /** The arguments of Node that build into the folder named after them. */
+  readonly command: readonly string[];
   readonly project: string;
   readonly output: string;
   /** Folders whose sources count, besides `src`. */
   readonly folders: readonly string[];
 }
 
-const PACKAGE: Build = { project: 'tsconfig.build.json', output: 'dist', folders: [] };
+const PACKAGE: Build = {
+  command: [projectPath('scripts/build.mjs')],
+  project: 'tsconfig.build.json',
+  output: 'dist',
+  folders: [],
+};
+const RIG_PROJECT = 'test/crash/tsconfig.rig.json';
 const RIGS: Build = {
-  project: 'test/crash/tsconfig.rig.json',
+  command: [
+    projectPath('node_modules/typescript/bin/tsc'),
+    '-p',
+    projectPath(RIG_PROJECT),
+    '--outDir',
+  ],
+  project: RIG_PROJECT,
   // Here the test runner leaves imports to Node.
   output: 'node_modules/.quipu-rigs',
   folders: ['test/crash'],
 };
 const STAMP_NAME = '.built';
 const LOCK = projectPath('node_modules/.quipu-build');
-const LOCK_STALE_MS = 60_000;
+const LOCK_STALE_MS = 180_000;
 
 /**
  * Runs once before all tests. Tests of the command line and of the documents use the built package,
@@ -39,6 +53,7 @@ export async function setup(): Promise<void> {
   await takeLock();
   try {
     for (const build of [PACKAGE, RIGS]) if (isStale(build)) make(build);
+    if (isPageStale()) makePage();
   } finally {
     rmSync(LOCK, { recursive: true, force: true });
   }
@@ -49,15 +64,27 @@ export function compiledRig(name: string): string {
   return projectPath(`${RIGS.output}/test/crash/${name}.js`);
 }
 
-function make({ project, output }: Build): void {
+/** The page is built in its own folder, as a whole and at once. */
+function makePage(): void {
+  const vite = projectPath('node_modules/vite/bin/vite.js');
+  spawnSync(process.execPath, [vite, 'build', '--config', projectPath('vite.web.config.ts')]);
+}
+
+function isPageStale(): boolean {
+  const builtAt = mtimeOf(projectPath('web/dist/index.html'));
+  return [...listFiles('web/src', /(?<!\.test)\.(?:tsx?|css)$/), 'web/index.html'].some(
+    (source) => mtimeOf(projectPath(source)) > builtAt,
+  );
+}
+
+function make({ command, output }: Build): void {
   const target = projectPath(output);
   const fresh = `${target}.new`;
   const old = `${target}.old`;
   const startedAt = new Date();
   try {
-    const tsc = projectPath('node_modules/typescript/bin/tsc');
     mkdirSync(fresh, { recursive: true });
-    spawnSync(process.execPath, [tsc, '-p', projectPath(project), '--outDir', fresh]);
+    spawnSync(process.execPath, [...command, fresh]);
     // A source saved while the compiler ran must count as newer.
     writeFileSync(join(fresh, STAMP_NAME), '');
     utimesSync(join(fresh, STAMP_NAME), startedAt, startedAt);
@@ -76,7 +103,7 @@ function isStale({ project, output, folders }: Build): boolean {
     ...[STAMP_NAME, 'index.js'].map((name) => mtimeOf(join(projectPath(output), name))),
   );
   const sources = ['src', ...folders].flatMap((folder) => listFiles(folder, /(?<!\.test)\.ts$/));
-  return [...sources, 'tsconfig.json', project].some(
+  return [...sources, 'tsconfig.json', 'scripts/build.mjs', project].some(
     (source) => mtimeOf(projectPath(source)) > builtAt,
   );
 }

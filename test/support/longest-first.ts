@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** By falling time. Started last, one of them would keep one worker busy while the other is done. */
 const LONG = [
   'test/docs/shell-blocks.test.ts',
+  'test/newer-node/suites.test.ts',
   'test/docs/verb-examples.test.ts',
   'test/crash/explore.test.ts',
   'test/service/host-history.test.ts',

@@ -37,6 +37,7 @@ export interface PackageJson {
   readonly dependencies: Readonly<Record<string, string>>;
   /** For users of the exported suites alone. */
   readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly files: readonly string[];
 }
 
 export function readPackageJson(): PackageJson {

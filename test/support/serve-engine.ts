@@ -13,6 +13,7 @@ import type { Access } from '../../src/server/access/access.ts';
 import { BinaryServer } from '../../src/server/binary/binary-server.ts';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
 import { createHttpServer } from '../../src/server/http/create-http-server.ts';
+import type { Served } from '../../src/server/calls/call-handler.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { StoreOptions } from '../../src/store/create-store.ts';
 
@@ -37,8 +38,12 @@ export async function serveEngine(
   way: Way,
   options: StoreOptions = {},
 ): Promise<Transport> {
-  const store = createStore(engine, options);
-  const served = { engine, store };
+  return serveOpened({ engine, store: createStore(engine, options) }, way);
+}
+
+/** As `serveEngine`, for a store that is open. */
+export async function serveOpened(served: Served, way: Way): Promise<Transport> {
+  const { store } = served;
   const calls = createCalls(served);
   if (way === 'http') {
     const server = createHttpServer({ served, calls, access: ownerAccess });

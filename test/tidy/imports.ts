@@ -1,17 +1,13 @@
 import { posix } from 'node:path';
 
-// `import …`, `export … from …`, `import(…)` with a literal, and the file of a thread, which is named as
-// it is once built. Sources are formatted, so a statement starts its line.
+// `import …`, `export … from …`, `import(…)` with a literal. Sources are formatted, so a
+// statement starts its line.
 const FROM =
   /^(?:import|export)\s(?:[^'"]*?\sfrom\s)?\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm;
 
-const THREAD = /\bnew URL\(\s*'(\.[^']+)\.js',\s*import\.meta\.url\s*\)/g;
-
 /** Every module that a source names, as written. */
 export function specifiersOf(source: string): string[] {
-  const modules = [...source.matchAll(FROM)].map((match) => match[1] ?? match[2] ?? '');
-  const threads = [...source.matchAll(THREAD)].map((match) => `${match[1]}.ts`);
-  return [...modules, ...threads];
+  return [...source.matchAll(FROM)].map((match) => match[1] ?? match[2] ?? '');
 }
 
 /** The project path that a relative specifier in `file` means; undefined for a package. */

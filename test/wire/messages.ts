@@ -4,7 +4,6 @@ import * as pages from '../../src/wire/cxdb/pages.ts';
 import * as subscribe from '../../src/wire/cxdb/subscribe.ts';
 import {
   appendTurnFlags,
-  decodeAck,
   decodeAppendTurn,
   decodeRowAck,
   encodeAck,
@@ -22,29 +21,11 @@ import {
   encodeStream,
   encodeUnsubscribe,
 } from '../../src/wire/call.ts';
-import {
-  appendBatchFlags,
-  decodeAppendBatch,
-  decodeBatchAck,
-  encodeAppendBatch,
-  encodeBatchAck,
-} from '../../src/wire/cxdb/append-batch.ts';
-import {
-  decodeAppendDelta,
-  decodeDeltaAck,
-  decodeSeal,
-  encodeAppendDelta,
-  encodeDeltaAck,
-  encodeSeal,
-} from '../../src/wire/cxdb/open-turns.ts';
-import { decodePage, encodePage } from '../../src/wire/cxdb/pages.ts';
-import {
-  decodePatch,
-  decodePatchReply,
-  encodePatch,
-  encodePatchReply,
-} from '../../src/wire/cxdb/patch.ts';
-import { decodePush, encodePush } from '../../src/wire/cxdb/subscribe.ts';
+import { decodeAppendBatch, encodeBatchAck } from '../../src/wire/cxdb/append-batch.ts';
+import { decodeAppendDelta, decodeSeal, encodeDeltaAck } from '../../src/wire/cxdb/open-turns.ts';
+import { encodePage } from '../../src/wire/cxdb/pages.ts';
+import { decodePatch, encodePatchReply } from '../../src/wire/cxdb/patch.ts';
+import { encodePush } from '../../src/wire/cxdb/subscribe.ts';
 import { decodeError, encodeError } from '../../src/wire/error-message.ts';
 import {
   decodeHello,
@@ -53,6 +34,31 @@ import {
   encodeHelloReply,
 } from '../../src/wire/hello.ts';
 import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
+import {
+  appendBatchFlags,
+  decodeAck,
+  decodeBatchAck,
+  decodeDeltaAck,
+  decodeGetBlobReply,
+  decodeHead,
+  decodePage,
+  decodePatchReply,
+  decodePush,
+  decodePutBlobReply,
+  encodeAppendBatch,
+  encodeAppendDelta,
+  encodeCtxCreate,
+  encodeGetBefore,
+  encodeGetBlob,
+  encodeGetHead,
+  encodeGetLast,
+  encodeGetRange,
+  encodePatch,
+  encodePutBlob,
+  encodeSeal,
+  encodeSubscribe,
+  pageFlags,
+} from './cxdb-client.ts';
 
 /** One direction of one message, with the kind of its values forgotten. */
 export interface Message {
@@ -81,10 +87,10 @@ function message<T>(codec: Codec<T>): Message {
 }
 
 const T = MessageType;
-const HEAD = { encode: head.encodeHead, decode: head.decodeHead };
+const HEAD = { encode: head.encodeHead, decode: decodeHead };
 const PAGE = { encode: encodePage, decode: decodePage };
 const ACK = { encode: encodeAck, decode: decodeAck };
-const CREATE = { encode: head.encodeCtxCreate, decode: head.decodeCtxCreate };
+const CREATE = { encode: encodeCtxCreate, decode: head.decodeCtxCreate };
 const ATTACH = { encode: blob.encodeAttachFs, decode: blob.decodeAttachFs };
 const UNSUBSCRIBE = { encode: encodeUnsubscribe, decode: decodeUnsubscribe };
 const pushed = (): number => PUSHED;
@@ -93,7 +99,7 @@ const REQUESTS = {
   HELLO: message({ type: T.HELLO, encode: encodeHello, decode: decodeHello }),
   CTX_CREATE: message({ type: T.CTX_CREATE, ...CREATE }),
   CTX_FORK: message({ type: T.CTX_FORK, ...CREATE }),
-  GET_HEAD: message({ type: T.GET_HEAD, encode: head.encodeGetHead, decode: head.decodeGetHead }),
+  GET_HEAD: message({ type: T.GET_HEAD, encode: encodeGetHead, decode: head.decodeGetHead }),
   APPEND_TURN: message({
     type: T.APPEND_TURN,
     encode: encodeAppendTurn,
@@ -102,28 +108,28 @@ const REQUESTS = {
   }),
   GET_LAST: message({
     type: T.GET_LAST,
-    encode: pages.encodeGetLast,
+    encode: encodeGetLast,
     decode: pages.decodeGetLast,
-    flagsOf: pages.pageFlags,
+    flagsOf: pageFlags,
   }),
   GET_BEFORE: message({
     type: T.GET_BEFORE,
-    encode: pages.encodeGetBefore,
+    encode: encodeGetBefore,
     decode: pages.decodeGetBefore,
-    flagsOf: pages.pageFlags,
+    flagsOf: pageFlags,
   }),
   GET_RANGE_BY_DEPTH: message({
     type: T.GET_RANGE_BY_DEPTH,
-    encode: pages.encodeGetRange,
+    encode: encodeGetRange,
     decode: pages.decodeGetRange,
-    flagsOf: pages.pageFlags,
+    flagsOf: pageFlags,
   }),
-  GET_BLOB: message({ type: T.GET_BLOB, encode: blob.encodeGetBlob, decode: blob.decodeGetBlob }),
+  GET_BLOB: message({ type: T.GET_BLOB, encode: encodeGetBlob, decode: blob.decodeGetBlob }),
   ATTACH_FS: message({ type: T.ATTACH_FS, ...ATTACH }),
-  PUT_BLOB: message({ type: T.PUT_BLOB, encode: blob.encodePutBlob, decode: blob.decodePutBlob }),
+  PUT_BLOB: message({ type: T.PUT_BLOB, encode: encodePutBlob, decode: blob.decodePutBlob }),
   SUBSCRIBE: message({
     type: T.SUBSCRIBE,
-    encode: subscribe.encodeSubscribe,
+    encode: encodeSubscribe,
     decode: subscribe.decodeSubscribe,
   }),
   APPEND_BATCH: message({
@@ -160,13 +166,13 @@ const ANSWERS = {
   'GET_BLOB reply': message({
     type: T.GET_BLOB,
     encode: blob.encodeGetBlobReply,
-    decode: blob.decodeGetBlobReply,
+    decode: decodeGetBlobReply,
   }),
   'ATTACH_FS reply': message({ type: T.ATTACH_FS, ...ATTACH }),
   'PUT_BLOB reply': message({
     type: T.PUT_BLOB,
     encode: blob.encodePutBlobReply,
-    decode: blob.decodePutBlobReply,
+    decode: decodePutBlobReply,
   }),
   'SUBSCRIBE reply': message({ type: T.SUBSCRIBE, ...HEAD }),
   push: message({ type: T.SUBSCRIBE, encode: encodePush, decode: decodePush, flagsOf: pushed }),

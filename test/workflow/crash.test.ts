@@ -33,7 +33,12 @@ async function live(disk: MemoryIo, note: (fact: Fact) => void, wrap: Wrap): Pro
   const clock = (): number => (now += 1000);
   const engine = await openStore(disk, clock);
   const workflows = createWorkflows(wrap(engine), { clock });
-  const { id } = await workflows.start({ name: 'crash', bundle: BUNDLE, prompt: 'p' });
+  const { id } = await workflows.start({
+    name: 'crash',
+    bundle: BUNDLE,
+    prompt: 'p',
+    maxRounds: 10_000,
+  });
   const told = (thread: string, steps: number, ended = false): void =>
     note({ thread, steps, ended });
   told(id, 0);
@@ -89,7 +94,7 @@ async function makeStart(): Promise<MemoryIo> {
   const workflows = createWorkflows(engine, { clock: () => 0 });
   // With some threads under way the index is long enough to be written as differences.
   for (let n = 0; n < 5; n += 1) {
-    await workflows.start({ name: 'other', bundle: BUNDLE, prompt: 'p' });
+    await workflows.start({ name: 'other', bundle: BUNDLE, prompt: 'p', maxRounds: 10_000 });
   }
   await engine.close();
   return disk.copy();

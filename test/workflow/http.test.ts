@@ -78,7 +78,7 @@ describe('workflows over HTTP', () => {
   it('gives a client everything, also to run a bundle where the client is', async () => {
     const identity = { name: 'admin', scope: 'admin', handlers: true } as const;
     const access = { tokensNeeded: false, identify: async () => identity };
-    const { url } = await serveHttp({ access });
+    const { url, get } = await serveHttp({ access });
     await using store = await openStore(url);
     await store.workflows.bundles.add(`
       export const descriptor = { name: 'far', roles: { a: {} } };
@@ -86,6 +86,15 @@ describe('workflows over HTTP', () => {
       export const table = { __start__: 'a', a: '__end__' };`);
     const result = await store.workflows.run('far', { prompt: 'hello' });
     expect(result).toMatchObject({ returnCode: 0, summary: 'said hello' });
+    const { threadId } = result;
+    const { lines } = await json<{ lines: { message: string }[] }>(
+      get(`${THREADS}/${threadId}/info?from=1&limit=1`),
+    );
+    expect(lines.map(({ message }) => message)).toEqual(['a begins']);
+    const facts = { name: 'far', prompt: 'hello', outcome: 'completed', returnCode: 0 };
+    expect(await json(get(`${THREADS}/${threadId}?details=true`))).toMatchObject(facts);
+    const listed = await json(get(`${THREADS}?state=all&details=true`));
+    expect(listed).toMatchObject({ items: [facts] });
     const seen: string[] = [];
     for await (const { role } of store.workflows.live(result.threadId)) seen.push(role);
     expect(seen).toEqual(['a', '__end__']);

@@ -36,6 +36,9 @@ const TEXT_FIELDS: ReadonlyMap<string, string> = new Map([
   ['message_completed', 'content'],
   ['message_edited', 'content'],
   ['attachment_added', 'name'],
+  ['artifact_added', 'name'],
+  ['tool_called', 'name'],
+  ['tool_returned', 'result'],
 ]);
 
 /** The field with the questions or the answers of a batch. */
@@ -45,7 +48,17 @@ const LIST_FIELDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The fields that stay of an event: the speaker, the place, and the attached bytes. */
-const KEPT = ['message_id', 'role', 'thread_id', 'attachment_id', 'media_type', 'hash', 'size'];
+const KEPT = [
+  'message_id',
+  'role',
+  'thread_id',
+  'attachment_id',
+  'artifact_id',
+  'call_id',
+  'media_type',
+  'hash',
+  'size',
+];
 
 interface BlankedLine {
   /** The text is never longer than the line was. */

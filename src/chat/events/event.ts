@@ -51,6 +51,8 @@ export interface ChatProblem {
     | 'clarification'
     | 'metadata';
   readonly message: string;
+  /** The type that is not known here, unless a program has registered it. */
+  readonly type?: string;
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -18,11 +18,15 @@ export const TITLE_CHARS_MAX = 1024;
 export const ID_CHARS_MAX = 128;
 export const ROLE_CHARS_MAX = 64;
 export const TYPE_CHARS_MAX = 128;
+/** Types of events that programs may register in a store. */
+export const TYPES_MAX = 1000;
 export const NAME_CHARS_MAX = 255;
 export const REASON_BYTES_MAX = 4096;
 export const QUESTIONS_MAX = 100;
 export const OPTIONS_MAX = 100;
 export const BRANCHES_MAX = 10_000;
+/** Batches of questions that a chat may have. */
+export const BATCHES_MAX = 10_000;
 /** The number of messages, and of batches of questions, that a chat remembers as redacted. More must be erased. */
 export const HIDDEN_MAX = 10_000;
 export const PROBLEMS_LISTED_MAX = 100;

@@ -42,6 +42,7 @@ function optional(name: string, check: (value: unknown) => boolean): Check {
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';
+const isFlag = (value: unknown): boolean => typeof value === 'boolean';
 
 function all(...checks: readonly Check[]): Check {
   return (payload) => {
@@ -102,8 +103,14 @@ const CHECKS: ReadonlyMap<string, Check> = new Map([
   ['message_completed', all(ofMessage, texts('role'), textOrRef('content'))],
   ['message_edited', all(ofMessage, textOrRef('content'))],
   ['message_redacted', all(ofMessage, optional('reason', isText))],
-  ['thread_forked', texts('new_thread_id', 'parent_message_id')],
+  ['thread_forked', all(texts('new_thread_id', 'parent_message_id'), optional('before', isFlag))],
   ['attachment_added', all(texts('attachment_id', 'hash', 'name'), optional('message_id', isText))],
+  ['artifact_added', all(texts('artifact_id', 'hash', 'name'), optional('message_id', isText))],
+  ['tool_called', all(texts('call_id', 'name'), optional('message_id', isText))],
+  [
+    'tool_returned',
+    all(texts('call_id'), optional('message_id', isText), optional('error', isText)),
+  ],
   ['clarification_batch_opened', all(texts('batch_id'), questions)],
   ['clarification_answer_submitted', all(texts('batch_id'), answers)],
   ['clarification_batch_redacted', all(texts('batch_id'), optional('reason', isText))],
@@ -119,6 +126,11 @@ export function payloadProblem(type: string, payload: JsonObject): string | unde
   return CHECKS.get(type)?.(payload);
 }
 
+/** True for an event that names a blob: a file of a person, or one that the agent made. */
+export function isAttachment({ type }: { readonly type: string }): boolean {
+  return type === 'attachment_added' || type === 'artifact_added';
+}
+
 /** The real place of the payload, when it was too long for its line. */
 export function refOf(payload: JsonObject): PayloadRef | undefined {
   const ref = payload['payload_ref'];
@@ -131,6 +143,8 @@ export function refOf(payload: JsonObject): PayloadRef | undefined {
 /** The fields that stay in the line when a payload goes to a blob: projections need them. */
 const KEPT = [
   'message_id',
+  'call_id',
+  'name',
   'role',
   'thread_id',
   'batch_id',
@@ -138,8 +152,10 @@ const KEPT = [
   'usage',
   'new_thread_id',
   'parent_message_id',
+  'before',
   'reason',
   'erased',
+  'interrupted',
 ] as const;
 
 export function toStub(payload: JsonObject, ref: PayloadRef): JsonObject {

@@ -3,6 +3,7 @@ import { QuipuError, invalid } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from './chat-lines.ts';
+import { checkType } from './custom-types.ts';
 import {
   SCHEMA_VERSION,
   isObject,
@@ -15,7 +16,6 @@ import {
   BATCH_EVENTS_MAX,
   LINE_PAYLOAD_BYTES,
   PAYLOAD_BYTES_MAX,
-  TYPE_CHARS_MAX,
 } from './limits.ts';
 import { newEventId } from './names.ts';
 import { payloadProblem, toStub } from './payloads.ts';
@@ -38,13 +38,7 @@ export function prepareEvents(events: readonly NewEvent[], nowMs: number): Prepa
 
 function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
   const { type, payload, schemaVersion = SCHEMA_VERSION } = given;
-  if (typeof type !== 'string') throw invalid('type', `is a string, got ${kindOf(type)}`);
-  if (type.length > TYPE_CHARS_MAX || !/^[a-z0-9][a-z0-9_.]*$/.test(type)) {
-    throw invalid(
-      'type',
-      `is a short name such as message_added, got ${JSON.stringify(type.slice(0, 200))}`,
-    );
-  }
+  checkType(type);
   if (!Number.isSafeInteger(schemaVersion) || schemaVersion < SCHEMA_VERSION) {
     throw invalid('schemaVersion', `is a whole number from 1, got ${String(schemaVersion)}`);
   }

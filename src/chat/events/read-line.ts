@@ -30,13 +30,15 @@ export function readLine(line: string, seq: number, upcasters: Upcasters): ReadL
   if (typeof written === 'string') return { seq, ...bad('not-an-event', written) };
   const { type, schema_version: version } = written;
   const newest = upcasters.newestOf(type);
+  if (!upcasters.isKnown(type)) {
+    const message = `there is no type ${type}; "quipu chat register" makes it known`;
+    const problem: ChatProblem = { seq, kind: 'unknown-type', message, type };
+    // The program that wrote the event has projections of its own for it.
+    return { seq, written, event: written, problem };
+  }
   if (version > newest) {
     const message = `version ${version} of ${type} is newer than ${newest}`;
     return { seq, written, ...bad('newer-version', message) };
-  }
-  if (!upcasters.isKnown(type)) {
-    // The program that wrote the event has projections of its own for it.
-    return { seq, written, event: written, ...bad('unknown-type', `there is no type ${type}`) };
   }
   const lifted = upcasters.lift(written);
   if (typeof lifted === 'string') return { seq, written, ...bad('payload', lifted) };

@@ -6,6 +6,7 @@ import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
 import type { Chat } from '../handle/chats.ts';
 import { checkBranch } from '../messages/check-message.ts';
+import { loadBatch } from '../messages/find-batches.ts';
 import { hideEvents } from '../messages/event-verbs.ts';
 import { loadEvent, loadMessage, visibleIn } from '../messages/find-messages.ts';
 import {
@@ -14,7 +15,7 @@ import {
   type MessagePart,
   type MessageParts,
 } from '../projections/message-part.ts';
-import { formatDamage, formatHead, formatMessage } from './markdown.ts';
+import { formatBatch, formatDamage, formatHead, formatMessage } from './markdown.ts';
 
 const PAGE_LINES = 500;
 /** The lines that a slow reader holds, unless a single one takes more. */
@@ -41,14 +42,27 @@ async function* toMarkdown(
   branch: string,
 ): AsyncGenerator<string, void, undefined> {
   const { id } = view;
-  const { title, problems } = await view.run(({ stored, overview, damage }) => ({
+  const { title, batches, problems } = await view.run(({ stored, overview, damage }) => ({
     title: stored.meta.title,
+    batches: overview.batches,
     problems: [...damage, ...overview.problems].filter(({ kind }) => kind === 'unreadable'),
   }));
   const parts = walkMessages(view, branch);
   yield formatHead({ id, title, branch });
-  for await (const part of parts) yield formatMessage(await loadMessage(home.engine, part));
+  let next = 0;
+  for await (const part of parts) {
+    for (; (batches[next]?.opened ?? Infinity) < part.first; next += 1) yield await batchText(next);
+    yield formatMessage(await loadMessage(home.engine, part));
+  }
+  for (; next < batches.length; next += 1) yield await batchText(next);
   if (problems.length > 0) yield formatDamage(problems);
+
+  function batchText(at: number): Promise<string> {
+    return view.run(async (now) => {
+      const place = now.overview.batches[at];
+      return place === undefined ? '' : formatBatch(await loadBatch(now, place));
+    });
+  }
 }
 
 /** Writes every line of the log: events as they are, with their whole payloads, and the rest as text. */

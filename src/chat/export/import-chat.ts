@@ -8,6 +8,7 @@ import { metaChange, newMeta, parseMeta, type ChatMeta } from '../events/meta.ts
 import { checkId, eventsLog, metaDoc } from '../events/names.ts';
 import { refOf, toStub } from '../events/payloads.ts';
 import { formatLine } from '../events/read-line.ts';
+import { chatExists } from '../handle/chat-view.ts';
 import type { ChatsHome } from '../handle/chat-writer.ts';
 import type { ChatInfo } from '../handle/chats.ts';
 import { toInfo } from '../handle/info.ts';
@@ -46,7 +47,7 @@ export async function importChat(
     (await engine.getDoc(metaDoc(id))) !== undefined ||
     (await engine.getLog(log)) !== undefined
   ) {
-    throw invalid('id', `${id} is the id of another chat`);
+    throw chatExists(id);
   }
   await writeAll(engine, fresh, lines);
   const row = await engine.getLog(log);

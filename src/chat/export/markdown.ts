@@ -1,9 +1,11 @@
 import type { ChatProblem } from '../events/event.ts';
+import type { ClarificationBatch } from '../handle/chats.ts';
 import type { ChatMessage } from '../projections/message.ts';
+import { quote, unquote } from './quote.ts';
 
 // Readable Markdown that can be read back. Each message is a heading for people, a comment with the facts for programs,
-// and its text in a fence. The fence is longer than any in the text, so that nothing in a message can end it. Facts are
-// JSON in which the characters that end a comment are escaped.
+// and its text as a quotation, in which its Markdown keeps its meaning. Facts are JSON in which the characters that end a
+// comment are escaped.
 
 const KIND = 'quipu chat';
 
@@ -21,10 +23,11 @@ export function formatHead({ id, title, branch }: MarkdownHead): string {
 }
 
 export function formatMessage({ content, ...facts }: ChatMessage): string {
-  const { role, at, edits, state, redacted, attachments, missing } = facts;
+  const { role, at, edits, state, interrupted, redacted, attachments, missing } = facts;
   const notes = [
     ...(edits > 0 ? ['edited'] : []),
     ...(state === 'streaming' ? ['not completed'] : []),
+    ...(interrupted === true ? ['interrupted'] : []),
     ...(missing === true ? ['text is missing'] : []),
   ];
   const heading = `\n## ${toPlain(role) || 'unknown'} · ${toPlain(at)}${notes.map((note) => ` · ${note}`).join('')}\n`;
@@ -35,7 +38,7 @@ export function formatMessage({ content, ...facts }: ChatMessage): string {
     )
     .join('');
   const body =
-    redacted === undefined ? toFence(content) : `*Redacted: ${toPlain(redacted.reason)}*\n`;
+    redacted === undefined ? `${quote(content)}\n` : `*Redacted: ${toPlain(redacted.reason)}*\n`;
   return `${heading}\n${toComment('message', facts)}\n\n${body}${files === '' ? '' : `\n${files}`}`;
 }
 
@@ -48,12 +51,18 @@ export function formatDamage(problems: readonly ChatProblem[]): string {
   return `\n## Unreadable\n\n${lines.join('')}`;
 }
 
-/** A fence that no line of the text can end. */
-function toFence(content: string): string {
-  const runs = content.match(/`+/g) ?? [];
-  const longest = runs.reduce((most, run) => Math.max(most, run.length), 2);
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}text\n${content}\n${fence}\n`;
+/** Shows a batch of questions with its answers. */
+export function formatBatch(batch: ClarificationBatch): string {
+  const { at, state, title, questions, reason, redacted } = batch;
+  const notes = [title, state, reason].filter((note) => note !== undefined).map(toPlain);
+  const heading = `\n## ${['Questions', toPlain(at), ...notes].join(' · ')}\n`;
+  const items = questions.map(({ text, options, answer }) => {
+    const choice = options === undefined ? '' : ` (${options.map(toPlain).join(' / ')})`;
+    const said = answer === undefined ? '' : `\n  Answer: ${toPlain([answer].flat().join(', '))}`;
+    return `- ${toPlain(text)}${choice}${said}\n`;
+  });
+  const body = redacted === true ? ['*Redacted*\n'] : items;
+  return `${heading}\n${toComment('questions', batch)}\n\n${body.join('')}`;
 }
 
 /** One line that means nothing to Markdown or HTML. */
@@ -72,28 +81,32 @@ function toComment(kind: string, facts: object): string {
 export interface ParsedMarkdown {
   readonly head: MarkdownHead;
   readonly messages: readonly ChatMessage[];
+  readonly clarifications: readonly ClarificationBatch[];
 }
 
-/** Parses the output of `formatHead` and `formatMessage`; undefined when the text is something else. */
+/** Parses the output of `formatHead`, `formatMessage` and `formatBatch`; undefined when the text is something else. */
 export function parseMarkdown(text: string): ParsedMarkdown | undefined {
   const lines = text.split('\n');
   let head: MarkdownHead | undefined;
   const messages: ChatMessage[] = [];
+  const clarifications: ClarificationBatch[] = [];
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? '';
     head ??= readComment<MarkdownHead>(KIND, line);
+    const batch = readComment<ClarificationBatch>('questions', line);
+    if (batch !== undefined) clarifications.push(batch);
     const facts = readComment<Facts>('message', line);
     if (facts === undefined) continue;
     if (facts.redacted !== undefined) {
       messages.push({ ...facts, content: '' });
       continue;
     }
-    const fenced = readFence(lines, at + 2);
-    if (fenced === undefined) return undefined;
-    messages.push({ ...facts, content: fenced.content });
-    at = fenced.end;
+    const quoted = readQuote(lines, at + 2);
+    if (quoted.length === 0) return undefined;
+    messages.push({ ...facts, content: unquote(quoted) });
+    at += 1 + quoted.length;
   }
-  return head && { head, messages };
+  return head && { head, messages, clarifications };
 }
 
 function readComment<T>(kind: string, line: string): T | undefined {
@@ -107,12 +120,8 @@ function readComment<T>(kind: string, line: string): T | undefined {
   }
 }
 
-function readFence(
-  lines: readonly string[],
-  at: number,
-): { content: string; end: number } | undefined {
-  const [, fence] = /^(`{3,})text$/.exec(lines[at] ?? '') ?? [];
-  if (fence === undefined) return undefined;
-  const end = lines.indexOf(fence, at + 1);
-  return end < 0 ? undefined : { content: lines.slice(at + 1, end).join('\n'), end };
+function readQuote(lines: readonly string[], from: number): readonly string[] {
+  let end = from;
+  while (lines[end]?.startsWith('>') === true) end += 1;
+  return lines.slice(from, end);
 }

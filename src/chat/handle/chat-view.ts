@@ -1,4 +1,4 @@
-import { isQuipuError, notFound, type QuipuError } from '../../base/errors.ts';
+import { exists, isQuipuError, notFound, type QuipuError } from '../../base/errors.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { Engine } from '../../engine/engine.ts';
 import {
@@ -9,6 +9,7 @@ import {
   type ChatLines,
   type Line,
 } from '../events/chat-lines.ts';
+import { knownTypes } from '../events/custom-types.ts';
 import type { ChatProblem } from '../events/event.ts';
 import { newMeta, readMeta, type StoredMeta } from '../events/meta.ts';
 import type { ReadLine, Upcasters } from '../events/read-line.ts';
@@ -104,14 +105,20 @@ export class ChatView {
     return [...(problem === undefined ? [] : [problem]), ...this.#logDamage];
   }
 
+  /** The problems that the fold of the events has found, but for types that are registered by now. */
+  async foundProblems(): Promise<{ readonly count: number; readonly listed: ChatProblem[] }> {
+    const { problems, problemCount, strangers } = this.#overview;
+    if (strangers.length === 0) return { count: problemCount, listed: [...problems] };
+    const known = await knownTypes(this.#engine);
+    // A stranger is a type with its version.
+    const met = strangers.filter((stranger) => known.has(stranger.replace(/@\d+$/, '')));
+    const listed = problems.filter(({ type }) => type === undefined || !known.has(type));
+    return { count: problemCount - met.length, listed };
+  }
+
   /** Messages of the events after the last segment, and the changes of these events to older messages. */
   async tail(): Promise<SplitParts> {
     return splitParts(this.#tail, (id) => this.#segments.isBegun(id));
-  }
-
-  /** Blobs that the events after the last segment name. */
-  get tailRefs(): ReadonlySet<string> {
-    return this.#refs;
   }
 
   /** Reads lines from `from` on; the first is 0. */
@@ -239,4 +246,8 @@ export class ChatView {
 
 export function noChat(id: string): QuipuError<'NOT_FOUND'> {
   return notFound('chat', id, `there is no chat ${id}`);
+}
+
+export function chatExists(id: string): QuipuError<'EXISTS'> {
+  return exists('chat', id, `there is a chat ${id} already; open it, or choose another id`);
 }

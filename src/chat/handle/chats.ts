@@ -1,3 +1,4 @@
+import type { CustomType } from '../events/custom-types.ts';
 import type { ChatEvent, ChatProblem, JsonObject, NewEvent } from '../events/event.ts';
 import type { Answer, Question } from '../events/payloads.ts';
 import type { Upcaster } from '../events/read-line.ts';
@@ -45,13 +46,26 @@ export interface AppendOptions {
   readonly expectedSeq?: number;
 }
 
-/** A message that is being written. Deltas gather, so that a stream costs few commits. */
+/** The facts about a message that are known at its end. */
+export interface Completion extends Pick<NewMessage, 'model' | 'usage'> {
+  /** True for a message that was ended for a writer that is gone: readers see that its text may be cut short. */
+  readonly interrupted?: boolean;
+}
+
+/** A message that is being written. Deltas gather, so that a stream makes at most one commit each 20 ms. */
 export interface MessageStream {
   readonly id: string;
-  /** Resolves when the text is durable. A caller need not wait for it. */
+  /** The text that the message had when the stream was opened; empty unless the stream was resumed. */
+  readonly text: string;
+  /**
+   * Resolves when the stream can take more: at once while less than 256 KiB wait to become durable, else when this text
+   * is durable. A failed commit rejects the writes after it, `flush` and `complete`.
+   */
   write(text: string): Promise<void>;
-  /** The message becomes the written text, or `content` when that is given. */
-  complete(content?: string, more?: Pick<NewMessage, 'model' | 'usage'>): Promise<ChatEvent>;
+  /** Sends what is gathered, and resolves when everything written so far is durable. */
+  flush(): Promise<void>;
+  /** The message becomes the written text, or `content` when that is given. Everything is durable then. */
+  complete(content?: string, more?: Completion): Promise<ChatEvent>;
 }
 
 export interface MessageQuery {
@@ -70,6 +84,42 @@ export interface MessagePage {
   readonly messages: readonly ChatMessage[];
   /** Problems of the chat as a whole, if there are any: messages may be missing at its end. */
   readonly damage?: readonly ChatProblem[];
+  /** The cursor for the page before this one, when there is one. */
+  readonly before?: number;
+}
+
+/** A question, and the answer to it once there is one. */
+export interface AnsweredQuestion extends Question {
+  readonly answer?: Answer['value'];
+}
+
+/** A batch of questions with what became of it. */
+export interface ClarificationBatch {
+  readonly batch_id: string;
+  /** The event that opened the batch: its place among the messages. */
+  readonly seq: number;
+  readonly at: string;
+  readonly title?: string;
+  /** Empty when the batch was redacted. */
+  readonly questions: readonly AnsweredQuestion[];
+  /** `replaced`: another batch was opened over this one. */
+  readonly state: 'open' | 'answered' | 'dismissed' | 'replaced';
+  readonly closedAt?: string;
+  /** Why the batch was dismissed or redacted. */
+  readonly reason?: string;
+  readonly redacted?: true;
+}
+
+export interface ClarificationQuery {
+  /** Only batches before this one: the `seq` of the oldest one of the page before. */
+  readonly before?: number;
+  /** Default 50, at most 1,000. */
+  readonly limit?: number;
+}
+
+/** The newest batches that were asked for, in order. */
+export interface ClarificationPage {
+  readonly batches: readonly ClarificationBatch[];
   /** The cursor for the page before this one, when there is one. */
   readonly before?: number;
 }
@@ -103,10 +153,32 @@ export interface RedactReport {
 
 export interface AttachOptions {
   readonly name: string;
+  /** Default: by the ending of the name, such as `image/png` for `shot.png`. */
   readonly mediaType?: string;
   /** The message that the attachment belongs to. */
   readonly message?: string;
+  /** True for a file that the agent made, such as a report. The event is `artifact_added` then. */
+  readonly artifact?: boolean;
+  /** Of an artifact: the tool call that made it. */
+  readonly call?: string;
 }
+
+/** A call of a tool. */
+export interface NewToolCall {
+  readonly name: string;
+  /** Any JSON value. */
+  readonly arguments?: unknown;
+  /** The message in which the model asked for the call. */
+  readonly message?: string;
+  /** The id that the model gave the call. Default: a new one. */
+  readonly id?: string;
+}
+
+/** The outcome of a tool call: a result, which is any JSON value, or an error. */
+export type ToolResult = ({ readonly result: unknown } | { readonly error: string }) & {
+  /** The message that the result belongs to. A redaction of the message hides the result, too. */
+  readonly message?: string;
+};
 
 export interface Projected<S> {
   readonly state: S;
@@ -117,6 +189,13 @@ export interface Projected<S> {
 }
 
 /** One chat. Every call sees everything that was durable when the call was made. */
+export interface ForkOptions {
+  /** The name of the branch. Default: a new one. */
+  readonly branch?: string;
+  /** True for a branch without the message itself, in which another one can take its place. */
+  readonly before?: boolean;
+}
+
 export interface Chat {
   readonly id: string;
   status(): Promise<ChatStatus>;
@@ -126,18 +205,30 @@ export interface Chat {
   append(events: NewEvent | readonly NewEvent[], options?: AppendOptions): Promise<ChatEvent[]>;
   add(message: NewMessage, options?: AppendOptions): Promise<ChatMessage>;
   stream(message: Omit<NewMessage, 'content' | 'usage' | 'model'>): Promise<MessageStream>;
+  /**
+   * Continues a message that was begun and not completed, such as one whose writer has crashed. While the other writer
+   * is alive, the one that writes second fails with HEAD_MOVED.
+   */
+  resume(message: string): Promise<MessageStream>;
+  /** Ends such a message with the text that it has, or with `content`. */
+  complete(message: string, content?: string, more?: Completion): Promise<ChatEvent>;
   /** Gives a message another text; the text before stays in the log. */
   edit(message: string, content: string): Promise<ChatEvent>;
   /** Hides the text of a message from every reader, and with `erase` removes it from the store. */
   redact(message: string, options: RedactOptions): Promise<RedactReport>;
   /** Like `redact`, for a batch of questions with its answers. A batch that is open is dismissed by it. */
   redactBatch(batch: string, options: RedactOptions): Promise<RedactReport>;
-  /** Makes a branch that goes on after a message. Returns its name. */
-  fork(message: string, options?: { readonly branch?: string }): Promise<string>;
+  /** Makes a branch that goes on after a message, or from where the message stands. Returns its name. */
+  fork(message: string, options?: ForkOptions): Promise<string>;
   attach(
     source: Uint8Array | AsyncIterable<Uint8Array>,
     options: AttachOptions,
   ): Promise<Attachment>;
+
+  /** Notes that a tool is called (`tool_called`). Returns the id of the call. */
+  callTool(call: NewToolCall): Promise<string>;
+  /** Notes what the tool returned (`tool_returned`). */
+  returnTool(call: string, result: ToolResult): Promise<ChatEvent>;
 
   /** Opens a batch of questions. One is open at a time. Returns its id. */
   ask(
@@ -147,6 +238,9 @@ export interface Chat {
   /** Answers every question of the open batch, which closes it. */
   answer(batch: string, answers: readonly Answer[]): Promise<ChatEvent>;
   dismiss(batch: string, reason?: string): Promise<ChatEvent>;
+
+  /** Returns batches of questions with their answers, open and closed. */
+  clarifications(query?: ClarificationQuery): Promise<ClarificationPage>;
 
   message(id: string): Promise<ChatMessage | undefined>;
   messages(query?: MessageQuery): Promise<MessagePage>;
@@ -220,6 +314,12 @@ export interface Chats {
   /** Creates a chat from the JSON that `export` gave. Throws INVALID, and stores nothing, when it is something else. */
   import(document: JsonObject | string, options?: { readonly id?: string }): Promise<ChatInfo>;
   retain(policy: ChatRetention, options?: { readonly dryRun?: boolean }): Promise<ChatRetainReport>;
+  /** Makes a type of events known to all readers of the store, so that it is no problem of a chat any more. */
+  registerType(type: string, options?: { readonly about?: string }): Promise<CustomType>;
+  /** Takes a registered type off the list. Its events stay. */
+  forgetType(type: string): Promise<void>;
+  /** Lists the registered types. */
+  types(): Promise<readonly CustomType[]>;
   /** Returns the same chats, read with upcasters for older payloads. Files stay as they are. */
   upcasting(upcasters: readonly Upcaster[]): Chats;
 }

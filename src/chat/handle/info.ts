@@ -42,7 +42,7 @@ export async function toStatus(view: ChatView): Promise<ChatStatus> {
     usage: overview.usage,
     clarification: overview.clarification,
     branches: overview.branches,
-    problems: overview.problemCount + view.damage.length,
+    problems: (await view.foundProblems()).count + view.damage.length,
   };
 }
 

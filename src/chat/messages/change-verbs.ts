@@ -1,16 +1,17 @@
+import { lookup } from 'mrmime';
 import { checkBoolean } from '../../base/check-value.ts';
-import { invalid, notFound } from '../../base/errors.ts';
+import { exists, invalid, notFound } from '../../base/errors.ts';
 import { checkLine, kindOf } from '../../base/text.ts';
 import type { BlobSource } from '../../engine/engine.ts';
 import type { ChatEvent } from '../events/event.ts';
 import { holdBlobs } from '../events/hold-blobs.ts';
-import { BRANCHES_MAX, TITLE_CHARS_MAX, NAME_CHARS_MAX } from '../events/limits.ts';
+import { BRANCHES_MAX, ID_CHARS_MAX, TITLE_CHARS_MAX, NAME_CHARS_MAX } from '../events/limits.ts';
 import { metaChange } from '../events/meta.ts';
 import { checkId, newId } from '../events/names.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import { assertWritable, type ChatHandle } from '../handle/chat-writer.ts';
-import type { Chat, ChatInfo, AttachOptions } from '../handle/chats.ts';
+import type { AttachOptions, Chat, ChatInfo, ForkOptions } from '../handle/chats.ts';
 import { toInfo } from '../handle/info.ts';
 import { attachmentOf } from '../projections/message-part.ts';
 import { toAttachment } from '../projections/message.ts';
@@ -35,15 +36,17 @@ export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): Cha
       return only(event);
     },
 
-    async fork(message: string, options: { readonly branch?: string } = {}): Promise<string> {
+    async fork(message: string, options: ForkOptions = {}): Promise<string> {
       assertOpen('chat.fork');
       const parent_message_id = checkId(message, 'message');
-      const { branch = newId(home.clock()) } = options;
+      const { branch = newId(home.clock()), before = false } = options;
+      checkBoolean(before, 'before');
       const new_thread_id = checkId(branch, 'branch');
       await writer.decide(async (now) => {
         await mustFind(now, parent_message_id);
         assertNewBranch(now, new_thread_id);
-        return [{ type: 'thread_forked', payload: { new_thread_id, parent_message_id } }];
+        const where = { new_thread_id, parent_message_id, ...(before && { before }) };
+        return [{ type: 'thread_forked', payload: where }];
       });
       return new_thread_id;
     },
@@ -68,7 +71,7 @@ export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): Cha
 
 function assertNewBranch({ overview: { branches } }: ChatView, id: string): void {
   if (id === MAIN_BRANCH || branches.some((branch) => branch.id === id)) {
-    throw invalid('branch', `${id} is there already`);
+    throw exists('branch', id, `the chat has a branch ${id} already; choose another name`);
   }
   if (branches.length < BRANCHES_MAX) return;
   throw invalid('branch', `would be one more than the ${BRANCHES_MAX} a chat may have`);
@@ -83,9 +86,13 @@ export function attachVerb({ home, view, writer, assertOpen }: ChatHandle): Pick
   return {
     async attach(source, options: AttachOptions) {
       assertOpen('chat.attach');
-      const { mediaType = ANY_TYPE, message } = options;
+      const { message, artifact = false, call } = options;
       if (checkLine(options.name, 'name', NAME_CHARS_MAX) === '') throw invalid('name', 'is empty');
+      const mediaType = options.mediaType ?? lookup(options.name) ?? ANY_TYPE;
       checkLine(mediaType, 'mediaType', NAME_CHARS_MAX);
+      checkBoolean(artifact, 'artifact');
+      if (call !== undefined && !artifact) throw invalid('call', 'is for artifacts only');
+      if (call !== undefined) checkLine(call, 'call', ID_CHARS_MAX);
       if (message !== undefined) checkId(message, 'message');
       await view.run(async (now) => {
         assertWritable(now);
@@ -93,7 +100,8 @@ export function attachVerb({ home, view, writer, assertOpen }: ChatHandle): Pick
       });
       const { hash, size } = await engine.putBlob(toSource(source));
       const payload = {
-        attachment_id: newId(clock()),
+        [artifact ? 'artifact_id' : 'attachment_id']: newId(clock()),
+        ...(call !== undefined && { call_id: call }),
         ...(message !== undefined && { message_id: message }),
         name: options.name,
         media_type: mediaType,
@@ -106,7 +114,7 @@ export function attachVerb({ home, view, writer, assertOpen }: ChatHandle): Pick
           const id = hash;
           throw notFound('blob', id, `blob ${id} was collected meanwhile; attach it again`);
         }
-        return writer.append([{ type: 'attachment_added', payload }]);
+        return writer.append([{ type: artifact ? 'artifact_added' : 'attachment_added', payload }]);
       });
       return toAttachment(attachmentOf(only(event)));
     },

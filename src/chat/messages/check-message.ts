@@ -1,11 +1,12 @@
-import { QuipuError, invalid, notFound } from '../../base/errors.ts';
+import { QuipuError, exists, invalid, notFound } from '../../base/errors.ts';
+import { checkBoolean } from '../../base/check-value.ts';
 import { checkLine } from '../../base/text.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
 import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
-import type { NewMessage } from '../handle/chats.ts';
+import type { Completion, NewMessage } from '../handle/chats.ts';
 import type { MessagePart } from '../projections/message-part.ts';
 import { findPart, noBranch } from './find-messages.ts';
 
@@ -25,7 +26,7 @@ export function toPayload(
 }
 
 /** The facts about a message that are known once a model has completed it. */
-export function ofCompletion({ model, usage }: Pick<NewMessage, 'model' | 'usage'>): JsonObject {
+export function ofCompletion({ model, usage, interrupted }: Completion): JsonObject {
   const { inputTokens, outputTokens } = usage ?? {};
   for (const amount of [inputTokens, outputTokens]) {
     if (amount === undefined || (Number.isSafeInteger(amount) && amount >= 0)) continue;
@@ -39,6 +40,7 @@ export function ofCompletion({ model, usage }: Pick<NewMessage, 'model' | 'usage
         ...(outputTokens !== undefined && { output_tokens: outputTokens }),
       },
     }),
+    ...(interrupted !== undefined && checkBoolean(interrupted, 'interrupted') && { interrupted }),
   };
 }
 
@@ -52,7 +54,11 @@ export async function assertCanBegin(
   }
   // An id that was made here is new.
   if (id !== undefined && (await findPart(view, message_id)) !== undefined) {
-    throw invalid('id', `${message_id} is the id of another message`);
+    throw exists(
+      'message',
+      message_id,
+      `the chat has a message ${message_id} already; choose another id`,
+    );
   }
 }
 

@@ -1,22 +1,37 @@
-import { invalid, tooLarge } from '../../base/errors.ts';
+import { checkWhole } from '../../base/check-value.ts';
+import { exists, invalid, tooLarge, type QuipuError } from '../../base/errors.ts';
 import { checkBounded, checkLine } from '../../base/text.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
-import { LINE_PAYLOAD_BYTES, REASON_BYTES_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
+import {
+  BATCHES_MAX,
+  LINE_PAYLOAD_BYTES,
+  PAGE_BYTES_MAX,
+  PAGE_MESSAGES_DEFAULT,
+  PAGE_MESSAGES_MAX,
+  REASON_BYTES_MAX,
+  TITLE_CHARS_MAX,
+} from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
 import { payloadProblem, type Answer, type Question } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
-import type { Chat } from '../handle/chats.ts';
+import type {
+  Chat,
+  ClarificationBatch,
+  ClarificationPage,
+  ClarificationQuery,
+} from '../handle/chats.ts';
 import {
   answersProblem,
   questionsProblem,
   type OpenClarification,
 } from '../projections/clarification.ts';
 import { only } from './check-message.ts';
+import { loadBatch } from './find-batches.ts';
 
-type ClarifyVerbs = Pick<Chat, 'ask' | 'answer' | 'dismiss'>;
+type ClarifyVerbs = Pick<Chat, 'ask' | 'answer' | 'dismiss' | 'clarifications'>;
 
-export function clarifyVerbs({ home, writer, assertOpen }: ChatHandle): ClarifyVerbs {
+export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): ClarifyVerbs {
   return {
     async ask(
       questions: readonly Question[],
@@ -30,12 +45,15 @@ export function clarifyVerbs({ home, writer, assertOpen }: ChatHandle): ClarifyV
       assertFits('clarification_batch_opened', payload);
       const wrong = questionsProblem(questions);
       if (wrong !== undefined) throw invalid('questions', `cannot be asked: ${wrong}`);
-      await writer.decide(({ overview: { clarification } }) => {
-        const { open, last } = clarification;
+      await writer.decide(({ overview: { clarification, batches } }) => {
+        const { open } = clarification;
+        if (batches.some((batch) => batch.batch_id === batch_id)) throw batchExists(batch_id);
         if (open !== undefined) {
           throw invalid('questions', `must wait: batch ${open.batch_id} is open`);
         }
-        if (last?.batch_id === batch_id) throw invalid('batch', `${batch_id} was asked before`);
+        if (batches.length >= BATCHES_MAX) {
+          throw invalid('questions', `would be one batch more than the ${BATCHES_MAX} of a chat`);
+        }
         return [{ type: 'clarification_batch_opened', payload }];
       });
       return batch_id;
@@ -64,7 +82,39 @@ export function clarifyVerbs({ home, writer, assertOpen }: ChatHandle): ClarifyV
       });
       return only(event);
     },
+
+    async clarifications(query: ClarificationQuery = {}): Promise<ClarificationPage> {
+      assertOpen('chat.clarifications');
+      const { before = Infinity, limit = PAGE_MESSAGES_DEFAULT } = query;
+      if (before !== Infinity) checkWhole(before, 'before', 0, Number.MAX_SAFE_INTEGER);
+      checkWhole(limit, 'limit', 1, PAGE_MESSAGES_MAX);
+      return view.run(() => readBatches(view, before, limit));
+    },
   };
+}
+
+/** Call this within `view.run`. */
+async function readBatches(
+  view: ChatView,
+  before: number,
+  limit: number,
+): Promise<ClarificationPage> {
+  const batches: ClarificationBatch[] = [];
+  let bytes = 0;
+  for (const place of view.overview.batches.toReversed()) {
+    if (place.opened >= before) continue;
+    if (batches.length === limit || bytes > PAGE_BYTES_MAX) {
+      return { batches: batches.toReversed(), before: batches.at(-1)?.seq ?? 0 };
+    }
+    const batch = await loadBatch(view, place);
+    bytes += JSON.stringify(batch).length;
+    batches.push(batch);
+  }
+  return { batches: batches.toReversed() };
+}
+
+function batchExists(id: string): QuipuError<'EXISTS'> {
+  return exists('batch', id, `the chat has a batch ${id} already; choose another id`);
 }
 
 /** The state of a chat contains the questions, so they must stay short. */
@@ -80,5 +130,6 @@ function assertFits(type: string, payload: JsonObject): void {
 function mustBeOpen({ overview }: ChatView, batch: string): OpenClarification {
   const { open } = overview.clarification;
   if (open?.batch_id === batch) return open;
-  throw invalid('batch', `${batch} is not open${open && `; ${open.batch_id} is`}`);
+  const now = open === undefined ? 'no batch is open' : `batch ${open.batch_id} is open`;
+  throw invalid('batch', `${batch} is not open: ${now}`);
 }

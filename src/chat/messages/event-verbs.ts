@@ -1,7 +1,9 @@
 import { checkSignal, checkWhole } from '../../base/check-value.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import { ChangeBell } from '../../engine/change-bell.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { blankEvent, isAbout, type Subject } from '../events/blank-line.ts';
+import { knownTypes } from '../events/custom-types.ts';
 import type { ChatProblem, ChatEvent } from '../events/event.ts';
 import { PAGE_BYTES_MAX, PAGE_EVENTS_MAX, PROBLEMS_LISTED_MAX } from '../events/limits.ts';
 import { eventsLog } from '../events/names.ts';
@@ -45,7 +47,10 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
             view,
             lines.flatMap(({ written }) => (written === undefined ? [] : [written])),
           ),
-          problems: lines.flatMap(({ problem }) => (problem === undefined ? [] : [problem])),
+          problems: await withoutKnown(
+            engine,
+            lines.flatMap(({ problem }) => (problem === undefined ? [] : [problem])),
+          ),
           ...(lines.length > 0 && next < view.events && { next }),
         };
       });
@@ -81,13 +86,21 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
       return view.run(async () => {
         const lonely = (await lonelyTouches(view)).map(toProblem);
         // A line that was unreadable once and can be read now needs no mention.
-        const told = view.overview.problems.filter(({ kind }) => kind !== 'unreadable');
+        const { listed } = await view.foundProblems();
+        const told = listed.filter(({ kind }) => kind !== 'unreadable');
         return [...view.damage, ...told, ...unreadable, ...lonely].toSorted(
           (a, b) => a.seq - b.seq,
         );
       });
     },
   };
+}
+
+/** A type that a program has registered is no problem. */
+async function withoutKnown(engine: Engine, problems: ChatProblem[]): Promise<ChatProblem[]> {
+  if (!problems.some(({ type }) => type !== undefined)) return problems;
+  const known = await knownTypes(engine);
+  return problems.filter(({ type }) => type === undefined || !known.has(type));
 }
 
 /** Reads lines up to the one that takes the page past its size. */
@@ -155,9 +168,11 @@ async function* followChat(
   });
   let seen = after;
   let limit = 1;
+  let isKnown = false;
   try {
     while (!bell.isOver) {
       const { events, last, fitting } = await view.run(() => readShown(view, seen, limit));
+      isKnown = true;
       limit = Math.min(fitting * 2, FOLLOW_EVENTS);
       for (const event of events) {
         if (bell.isOver) return;
@@ -172,7 +187,9 @@ async function* followChat(
       if (!bell.isOver) await bell.wait();
     }
   } catch (error) {
-    const hasEnded = isQuipuError(error, 'NOT_FOUND') && isGone;
+    // A read may find that the chat is gone before the subscription says so.
+    const isOfChat = isQuipuError(error, 'NOT_FOUND') && error.data.what === 'chat';
+    const hasEnded = isGone ? isQuipuError(error, 'NOT_FOUND') : isKnown && isOfChat;
     if (!hasEnded && !(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
   }
 }

@@ -117,7 +117,7 @@ export async function visibleIn(view: ChatView, branch: string): Promise<Visible
     const parent = await findPart(view, fork.parentMessage);
     // The branch was forked from an unknown message: it shows what the main branch had by then.
     name = parent === undefined || parent.thread === '' ? MAIN_BRANCH : parent.thread;
-    upTo = parent?.first ?? fork.seq;
+    upTo = parent === undefined ? fork.seq : parent.first - (fork.before === true ? 1 : 0);
   }
   stretches.push({ thread: MAIN_BRANCH, upTo });
   return isIn(stretches);

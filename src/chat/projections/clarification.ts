@@ -1,5 +1,5 @@
 import type { ChatEvent, ChatProblem } from '../events/event.ts';
-import { OPTIONS_MAX, QUESTIONS_MAX } from '../events/limits.ts';
+import { BATCHES_MAX, OPTIONS_MAX, QUESTIONS_MAX } from '../events/limits.ts';
 import type { Answer, BatchPayload, Question } from '../events/payloads.ts';
 import type { Projection } from './projection.ts';
 
@@ -95,6 +95,33 @@ export function clarificationProblem(
   }
 }
 
+/** Where the events of a batch are. The texts stay in the log, so that an erasure need not look here. */
+export interface BatchPlace {
+  readonly batch_id: string;
+  /** The event that opened the batch. */
+  readonly opened: number;
+  /** The event that closed the batch, and how; absent while the batch is open. */
+  readonly closed?: number;
+  readonly outcome?: 'answered' | 'dismissed' | 'replaced';
+}
+
+/** Notes what an event did to the batches, given the state before and after it. */
+export function addPlace(
+  places: readonly BatchPlace[],
+  { seq }: ChatEvent,
+  { before, after }: { readonly before: Clarification; readonly after: Clarification },
+): readonly BatchPlace[] {
+  if (before.open === after.open) return places;
+  const wasOpen = before.open?.seq;
+  const outcome: BatchPlace['outcome'] & string =
+    after.open === undefined ? (after.last?.outcome ?? 'dismissed') : 'replaced';
+  const closed = places.map((place) =>
+    place.opened === wasOpen ? { ...place, closed: seq, outcome } : place,
+  );
+  if (after.open === undefined || closed.length >= BATCHES_MAX) return closed;
+  return [...closed, { batch_id: after.open.batch_id, opened: seq }];
+}
+
 // The rules of questions and answers, for writing and for reading alike.
 
 /** Returns the problem of a batch of questions; undefined when it may be asked. */
@@ -103,10 +130,10 @@ export function questionsProblem(questions: readonly Question[]): string | undef
   if (questions.length > QUESTIONS_MAX) return `there are more than ${QUESTIONS_MAX} questions`;
   const ids = new Set<string>();
   for (const { id, text, kind, options } of questions) {
-    if (id === '') return 'a question has an empty id';
+    if (isBlank(id)) return 'a question has an empty id';
     if (ids.has(id)) return `question ${id} is there twice`;
     ids.add(id);
-    if (text === '') return `question ${id} has no text`;
+    if (isBlank(text)) return `question ${id} has no text`;
     const chooses = kind === 'single' || kind === 'multiple';
     if (chooses !== (options !== undefined)) {
       return chooses ? `question ${id} has no options` : `question ${id} takes no options`;
@@ -119,11 +146,15 @@ export function questionsProblem(questions: readonly Question[]): string | undef
   return undefined;
 }
 
+function isBlank(text: string): boolean {
+  return text.trim() === '';
+}
+
 function optionsProblem(options: readonly string[]): string | undefined {
   if (options.length === 0 || options.length > OPTIONS_MAX) {
     return `has 1 to ${OPTIONS_MAX} options, not ${options.length}`;
   }
-  if (options.includes('')) return 'has an empty option';
+  if (options.some(isBlank)) return 'has an empty option';
   return new Set(options).size === options.length ? undefined : 'has an option twice';
 }
 

@@ -18,6 +18,8 @@ export interface Told {
   readonly seq: number;
   readonly at: string;
   readonly text: Text;
+  /** Of a completion: the message was ended for a writer that was gone. */
+  readonly interrupted?: true;
 }
 
 export interface AttachmentPart {
@@ -27,6 +29,8 @@ export interface AttachmentPart {
   readonly name: string;
   readonly size: number;
   readonly mediaType: string;
+  /** The agent made the file. */
+  readonly artifact?: true;
 }
 
 export interface MessagePart {
@@ -92,21 +96,24 @@ export function partOf(event: ChatEvent): MessagePart | undefined {
       return { ...EMPTY, id, redacted: { seq, reason, erased: payload['erased'] === true } };
     }
     case 'attachment_added':
+    case 'artifact_added':
       return { ...EMPTY, id, attachments: [attachmentOf(event)] };
     default:
       return undefined;
   }
 }
 
-export function attachmentOf({ payload, seq }: ChatEvent): AttachmentPart {
+export function attachmentOf({ type, payload, seq }: ChatEvent): AttachmentPart {
   const size = payload['size'];
+  const isArtifact = type === 'artifact_added';
   return {
-    id: textOf(payload, 'attachment_id'),
+    id: textOf(payload, isArtifact ? 'artifact_id' : 'attachment_id'),
     seq,
     hash: textOf(payload, 'hash'),
     name: textOf(payload, 'name'),
     size: typeof size === 'number' ? size : 0,
     mediaType: textOf(payload, 'media_type'),
+    ...(isArtifact && { artifact: true }),
   };
 }
 
@@ -209,7 +216,8 @@ function piece(kind: Piece['kind'], payload: JsonObject, name: string): Piece {
 }
 
 function told({ seq, at, payload }: ChatEvent): Told {
-  return { seq, at, text: refOf(payload) ?? textOf(payload, 'content') };
+  const text = refOf(payload) ?? textOf(payload, 'content');
+  return { seq, at, text, ...(payload['interrupted'] === true && { interrupted: true }) };
 }
 
 function textOf(payload: JsonObject, name: string): string {

@@ -16,6 +16,8 @@ export interface ChatMessage {
   readonly content: string;
   /** `streaming`: the message was begun and not completed, by a writer at work or one that is gone. */
   readonly state: 'complete' | 'streaming';
+  /** The message was ended for a writer that was gone, so the text may be cut short. */
+  readonly interrupted?: true;
   /** The number of edits. */
   readonly edits: number;
   readonly redacted?: { readonly reason: string; readonly erased: boolean };
@@ -55,12 +57,14 @@ export function toMessage(part: MessagePart, content: string): ChatMessage {
     branch: part.thread === '' ? MAIN_BRANCH : part.thread,
     content,
     state: part.deltas > 0 && part.completed === undefined ? 'streaming' : 'complete',
+    ...(part.completed?.interrupted === true && { interrupted: true }),
     edits: part.edits,
     ...(redacted && { redacted: { reason: redacted.reason, erased: redacted.erased } }),
     attachments: redacted === undefined ? part.attachments.map(toAttachment) : [],
   };
 }
 
-export function toAttachment({ id, hash, name, size, mediaType }: AttachmentPart): Attachment {
-  return { id, hash, name, size, mediaType };
+export function toAttachment(part: AttachmentPart): Attachment {
+  const { id, hash, name, size, mediaType, artifact } = part;
+  return { id, hash, name, size, mediaType, ...(artifact === true && { artifact }) };
 }

@@ -3,8 +3,10 @@ import { PROBLEMS_LISTED_MAX, BRANCHES_MAX, HIDDEN_MAX } from '../events/limits.
 import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { ReadLine } from '../events/read-line.ts';
 import {
+  addPlace,
   clarificationProblem,
   clarificationProjection,
+  type BatchPlace,
   type Clarification,
 } from './clarification.ts';
 import type { Projection } from './projection.ts';
@@ -13,6 +15,8 @@ import type { Projection } from './projection.ts';
 export interface Branch {
   readonly id: string;
   readonly parentMessage: string;
+  /** The branch goes on from where the message stands, without the message. */
+  readonly before?: true;
   /** The event that forked it. */
   readonly seq: number;
   readonly at: string;
@@ -21,13 +25,15 @@ export interface Branch {
 /** All branches but the main one. A second fork of the same name changes nothing. */
 export const branchesProjection: Projection<readonly Branch[]> = {
   name: 'branches',
-  version: 1,
+  version: 2,
   initial: () => [],
   apply(branches: readonly Branch[], { type, payload, seq, at }: ChatEvent): readonly Branch[] {
     if (type !== 'thread_forked' || branches.length >= BRANCHES_MAX) return branches;
     const id = String(payload['new_thread_id']);
     if (id === MAIN_BRANCH || branches.some((branch) => branch.id === id)) return branches;
-    return [...branches, { id, parentMessage: String(payload['parent_message_id']), seq, at }];
+    const parentMessage = String(payload['parent_message_id']);
+    const before = payload['before'] === true ? ({ before: true } as const) : {};
+    return [...branches, { id, parentMessage, ...before, seq, at }];
   },
 };
 
@@ -110,6 +116,8 @@ function amountOf(value: unknown): number {
 export interface Overview {
   readonly usage: Usage;
   readonly clarification: Clarification;
+  /** All batches of questions, in the order they were opened. */
+  readonly batches: readonly BatchPlace[];
   readonly branches: readonly Branch[];
   readonly hidden: Hidden;
   /** The first problems, and the number of all. */
@@ -123,6 +131,7 @@ export function emptyOverview(): Overview {
   return {
     usage: usageProjection.initial(),
     clarification: clarificationProjection.initial(),
+    batches: [],
     branches: branchesProjection.initial(),
     hidden: hiddenProjection.initial(),
     problems: [],
@@ -141,10 +150,12 @@ function addEvent(overview: Overview, event: ChatEvent): Overview {
   const { clarification } = overview;
   const problem = clarificationProblem(clarification, event);
   const noted = problem === undefined ? overview : report(overview, problem);
+  const after = clarificationProjection.apply(clarification, event);
   return {
     ...noted,
     usage: usageProjection.apply(overview.usage, event),
-    clarification: clarificationProjection.apply(clarification, event),
+    clarification: after,
+    batches: addPlace(overview.batches, event, { before: clarification, after }),
     branches: branchesProjection.apply(overview.branches, event),
     hidden: hiddenProjection.apply(overview.hidden, event),
   };

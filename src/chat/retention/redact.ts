@@ -8,6 +8,7 @@ import { logLines, readLines } from '../events/chat-lines.ts';
 import type { ChatEvent } from '../events/event.ts';
 import { HIDDEN_MAX, REASON_BYTES_MAX } from '../events/limits.ts';
 import { checkId, eventsLog } from '../events/names.ts';
+import { isAttachment } from '../events/payloads.ts';
 import { assertWritable, type ChatHandle, type ChatsHome } from '../handle/chat-writer.ts';
 import type { Chat, RedactOptions, RedactReport } from '../handle/chats.ts';
 import { mustFind } from '../messages/check-message.ts';
@@ -245,7 +246,8 @@ async function hasOtherUse(
   for (let from = 0; ; from += PAGE) {
     const page = await readLines(lines, upcasters, from, PAGE);
     for (const { written } of page) {
-      if (written?.type !== 'attachment_added' || written.payload['hash'] !== hash) continue;
+      if (written === undefined || !isAttachment(written)) continue;
+      if (written.payload['hash'] !== hash) continue;
       if (written.payload['message_id'] !== message) return true;
     }
     if (page.length < PAGE) return false;

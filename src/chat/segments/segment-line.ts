@@ -1,5 +1,5 @@
 import { isObject } from '../events/event.ts';
-import { refOf } from '../events/payloads.ts';
+import { isAttachment, refOf } from '../events/payloads.ts';
 import type { ReadLine } from '../events/read-line.ts';
 import { byPlace, type MessageParts, type MessagePart } from '../projections/message-part.ts';
 
@@ -7,7 +7,7 @@ import { byPlace, type MessageParts, type MessagePart } from '../projections/mes
 export const SEGMENT_EVENTS = 1024;
 
 /** Raise this version when the same events give other blobs. */
-export const SEGMENTS_VERSION = 2;
+export const SEGMENTS_VERSION = 3;
 
 /** The record of a segment. It contains no text: texts are in blobs, which can be erased. */
 export interface SegmentLine {
@@ -89,7 +89,7 @@ export function refsIn(lines: readonly ReadLine[]): string[] {
     if (written === undefined) continue;
     const ref = refOf(written.payload);
     if (ref !== undefined) refs.add(ref.hash);
-    const hash = written.type === 'attachment_added' ? written.payload['hash'] : undefined;
+    const hash = isAttachment(written) ? written.payload['hash'] : undefined;
     if (typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash)) refs.add(hash);
   }
   return [...refs];

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isQuipuError } from '../../base/errors.ts';
 import type { Finding } from './finding.ts';
 import { fail, ok, reasonOf, warn } from './finding.ts';
 import type { Machine } from '../kit/process.ts';
@@ -44,22 +45,30 @@ export function checkClock(nowMs: number): Finding {
 /** Loads the modules compiled for this machine, and uses each of them once. */
 export async function checkNative(): Promise<readonly Finding[]> {
   return [
-    await tryNative('blake3', async () => {
-      const { hashBytes } = await import('../../base/hash.ts');
-      return hashBytes(new Uint8Array()) === BLAKE3_OF_NOTHING;
-    }),
+    await checkBlake3(),
     await tryNative('zstd', async () => {
       const { compress, decompress } = await import('../../base/compress.ts');
       const bytes = Buffer.from('knots in a cord '.repeat(8));
       return Buffer.compare(decompress(compress(bytes), bytes.length), bytes) === 0;
     }),
     await tryNative('sqlite', async () => {
-      const { openDatabase } = await import('../../engine/files/index/open-database.ts');
-      const db = openDatabase(':memory:');
+      const { Database, MEMORY } = await import('../../base/sqlite.ts');
+      const db = new Database(MEMORY);
+      const answer = db.pragma('integrity_check');
       db.close();
-      return !db.open;
+      return answer === 'ok';
     }),
   ];
+}
+
+async function checkBlake3(): Promise<Finding> {
+  const { hashBytes } = await import('../../base/hash.ts');
+  const { nativeBlake3 } = await import('../../base/blake3.ts');
+  if (nativeBlake3() === undefined) {
+    const advice = 'install the package again on this machine: npm install quipudb';
+    return warn('blake3', 'works in JavaScript, at a tenth of the speed', advice);
+  }
+  return tryNative('blake3', async () => hashBytes(new Uint8Array()) === BLAKE3_OF_NOTHING);
 }
 
 async function tryNative(check: string, works: () => Promise<boolean>): Promise<Finding> {
@@ -67,7 +76,9 @@ async function tryNative(check: string, works: () => Promise<boolean>): Promise<
     if (await works()) return ok(check, 'loads and works');
     return fail(check, 'gives wrong results', 'install again: npm rebuild');
   } catch (error) {
-    const advice = 'build it for this machine: npm rebuild (with allowScripts, see README)';
+    const advice = isQuipuError(error, 'UNSUPPORTED')
+      ? 'install what this Node lacks: npm install better-sqlite3 zstd-napi'
+      : 'install it for this machine: npm rebuild';
     return fail(check, `does not load: ${reasonOf(error)}`, advice);
   }
 }

@@ -12,7 +12,7 @@ it('replaces a file only when it is complete', async () => {
   const path = join(rig.cwd, 'x');
   writeFileSync(path, 'before');
   {
-    await using output = await openOutput(shellIn(rig), 'x');
+    await using output = await openOutput(shellIn(rig), { out: 'x', force: true });
     await output.write('one ');
     await output.write(Buffer.from('two'));
     expect(readFileSync(path, 'utf8')).toBe('before');
@@ -25,8 +25,22 @@ it('replaces a file only when it is complete', async () => {
 it('takes away what was begun when the work fails', async () => {
   using rig = new CliRig();
   {
-    await using output = await openOutput(shellIn(rig), 'x');
+    await using output = await openOutput(shellIn(rig), { out: 'x' });
     await output.write('half');
   }
   expect(readdirSync(rig.cwd)).toEqual([]);
+});
+
+it('leaves a file alone without --force, also one that comes meanwhile', async () => {
+  using rig = new CliRig();
+  const path = join(rig.cwd, 'x');
+  {
+    await using output = await openOutput(shellIn(rig), { out: 'x' });
+    await output.write('mine');
+    writeFileSync(path, 'theirs');
+    await expect(output.complete()).rejects.toMatchObject({ code: 'EXISTS' });
+  }
+  await expect(openOutput(shellIn(rig), { out: 'x' })).rejects.toMatchObject({ code: 'EXISTS' });
+  expect(readFileSync(path, 'utf8')).toBe('theirs');
+  expect(readdirSync(rig.cwd)).toEqual(['x']);
 });

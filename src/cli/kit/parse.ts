@@ -17,8 +17,14 @@ export function parseTurnIdOrNone(text: string): TurnId {
   return toTurnId(parseId(text), true);
 }
 
-export function parseContextId(text: string): ContextId {
-  return toContextId(parseId(text));
+/** A context as people name it. */
+export type GivenContext = ContextId | { readonly name: string };
+
+/** Parses the id of a context, or its name after an `@`. */
+export function parseContext(text: string): GivenContext {
+  if (text.startsWith('@')) return { name: text.slice(1) };
+  if (/^[0-9]{1,19}$/.test(text)) return toContextId(BigInt(text));
+  throw new InvalidArgumentError('Expected the id of a context, such as 42, or @ and its name.');
 }
 
 function parseId(text: string): bigint {
@@ -51,6 +57,17 @@ export function parseAs(text: string): 'latest' | 'original' | number {
   if (text === 'latest' || text === 'original') return text;
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('Expected latest, original or the number of a patch.');
+}
+
+/** Parses a time: a date, with a time of day or without, or how long ago it was. Returns milliseconds since 1970. */
+export function parseTime(text: string): number {
+  if (/^\d{4}-\d{2}-\d{2}(?:[T ][0-9:.]{5,12}(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(text)) {
+    const time = Date.parse(text.replace(' ', 'T'));
+    if (!Number.isNaN(time)) return time;
+  } else if (/^[0-9.]+[a-z]+$/.test(text)) return Date.now() - parseDuration(text);
+  throw new InvalidArgumentError(
+    'Expected a date such as 2026-11-18 or 2026-11-18T09:30Z, or a time ago such as 7d.',
+  );
 }
 
 /** For options that may be given many times. */
@@ -87,6 +104,15 @@ export function parseDuration(text: string): number {
   if (digits !== '' && factor !== undefined) return Number(digits) * factor;
   if (text === '0') return 0;
   throw new InvalidArgumentError('Expected a time such as 30s, 10m, 12h, 90d or 2w.');
+}
+
+/** Parses a day or time, or a time before now such as `30d`. The result gives Unix milliseconds when told what now is. */
+export function parseSince(text: string): (now: number) => number {
+  const isDay = /^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+Z?)?$/.test(text);
+  const at = isDay ? Date.parse(text) : NaN;
+  if (!Number.isNaN(at)) return () => at;
+  const agoMs = parseDuration(text);
+  return (now) => now - agoMs;
 }
 
 /** Parses a size such as `2GB` (decimal) or `512MiB` (binary), in bytes. */

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { readVersion } from './version.ts';
 
 // The kit of all three programs, `quipu`, `thread` and `notifier`. A program is a value, and so is each of its verbs.
 // The parser, the help, the completions and the reference pages are made from these values.
@@ -166,10 +166,4 @@ function toGroup<Io>(program: Program<Io>, { name, summary }: Noun<Io>): Command
 
 function showExamples(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`;
-}
-
-/** The version of the package this file belongs to, built or not. */
-export function readVersion(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

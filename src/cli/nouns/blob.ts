@@ -3,10 +3,10 @@ import type { BlobInfo } from '../../store/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { startProgress } from '../kit/command.ts';
-import { stillUsed, toErasureJson } from './erasure.ts';
+import { stillUsed } from './erasure.ts';
 import type { ErasureOptions } from './erasure.ts';
 import { readInput, toFileError } from '../kit/input.ts';
-import { openOutput } from '../kit/output.ts';
+import { OUT_OPTIONS, openOutput, type OutGiven } from '../kit/output.ts';
 import { parseCount } from '../kit/parse.ts';
 import { toFacts, toSize } from '../kit/text.ts';
 import { argument, option, required } from '../kit/verb.ts';
@@ -70,8 +70,7 @@ async function putWatched(
   }
 }
 
-interface GetGiven {
-  readonly out?: string;
+interface GetGiven extends OutGiven {
   readonly start?: number;
   readonly end?: number;
 }
@@ -81,12 +80,12 @@ const get: QuipuVerb = {
   summary: "Print a blob's bytes, checked against its hash.",
   examples: [
     'quipu blob get $hash > build.log',
-    'quipu blob get blob:sha256:$sum --out build.log',
+    'quipu blob get blob:sha256:$sum --out copy.log',
     'quipu blob get $hash --start 0 --end 100',
   ],
   takes: [
     argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>'),
-    option('--out <file>', 'write to this file; it appears when it is complete'),
+    ...OUT_OPTIONS,
     option('--start <n>', 'first byte (default: 0)', parseCount),
     option('--end <n>', 'byte to stop before (default: the end)', parseCount),
   ],
@@ -94,7 +93,7 @@ const get: QuipuVerb = {
     const { shell } = io;
     const { start, end } = options;
     await using store = await io.openStore();
-    await using output = await openOutput(shell, options.out);
+    await using output = await openOutput(shell, options);
     const pieces = store.blobs.stream(ref, {
       ...(start !== undefined && { start }),
       ...(end !== undefined && { end }),
@@ -145,7 +144,7 @@ const erase: QuipuVerb = {
     const { reason, everywhere = false } = options;
     await using store = await io.openStore();
     const report = await store.blobs.erase(ref, { reason, everywhere });
-    if (io.json) await io.printJson(toErasureJson(report));
+    if (io.json) await io.printJson(report);
     else if (report.erased) await shell.out(`${report.hash}\n`);
     if (!report.erased) throw stillUsed([report]);
   },

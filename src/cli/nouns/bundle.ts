@@ -22,8 +22,9 @@ const add: QuipuVerb = {
     const { shell } = io;
     const source = await readWhole(readInput(shell, file), BUNDLE_BYTES_MAX);
     await using store = await io.createStore();
-    const options = name === undefined ? {} : { name };
-    const bundle = await store.workflows.bundles.add(source, options);
+    const named = name === undefined ? {} : { name };
+    const from = file === '-' ? {} : { file };
+    const bundle = await store.workflows.bundles.add(source, { ...named, ...from });
     await io.print(bundle, () => `${bundle.hash}\n`);
   },
 };

@@ -1,3 +1,5 @@
+import { isQuipuError } from '../../base/errors.ts';
+import { walkFolder } from '../../import/source/walk-folder.ts';
 import type { TidyReport } from '../../session/keep/tidy-sessions.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { parseDuration, parseSize } from '../kit/parse.ts';
@@ -84,21 +86,55 @@ const exportVerb: QuipuVerb = {
 
 const importVerb: QuipuVerb = {
   name: 'import',
-  summary: 'Take in a session that was exported, and print its id.',
-  examples: ['quipu session import ./take-along'],
+  summary: 'Take in sessions that were exported, or the home of oh-my-pi, and print their ids.',
+  more: [
+    'A session goes on in the store, with its artifacts and blobs; the files it came from stay as they are. Of a home, each',
+    'session that is not in the store yet is taken. To read sessions as contexts instead, use "quipu import".',
+  ].join('\n'),
+  examples: ['quipu session import ./take-along', 'quipu session import ./omp-home'],
   takes: [
-    argument('<folder>', 'what "quipu session export" wrote'),
-    option('--folder <folder>', 'where its file goes (default: inside the store)'),
+    argument('<path>', 'what "quipu session export" wrote, a session file, or a home with many'),
+    option('--folder <folder>', 'where the files go (default: inside the store)'),
   ],
   async run(io, from: string, { folder }: { folder?: string }) {
     const { shell } = io;
+    const path = resolve(shell.cwd, from);
     await using store = await io.createStore();
     const place = folder === undefined ? {} : { folder: resolve(shell.cwd, folder) };
-    await using session = await store.sessions.import(resolve(shell.cwd, from), place);
-    const { id, file } = session;
-    await io.print({ id, file }, () => `${id}\n`);
+    const take = async (file: string): Promise<void> => {
+      await using session = await store.sessions.import(file, place);
+      const { id, file: at } = session;
+      await io.print({ id, file: at }, () => `${id}\n`);
+    };
+    try {
+      await take(path);
+      return;
+    } catch (error) {
+      const files = await sessionsBelow(path);
+      if (files.length === 0 || !isQuipuError(error)) throw error;
+      for (const file of files) {
+        // One session of many must not keep the others out.
+        await take(file).catch((problem: unknown) => {
+          if (!isQuipuError(problem)) throw problem;
+          shell.err(`not taken: ${file}: ${problem.message}\n`);
+        });
+      }
+    }
   },
 };
+
+/** The sessions of a home: `sessions/<folder>/<timestamp>_<id>.jsonl`. Files of subagents come along as artifacts. */
+async function sessionsBelow(path: string): Promise<string[]> {
+  const files: string[] = [];
+  const wants = (name: string): boolean => /^(?:sessions\/)?[^/]+\/[^/]+_[^/]+\.jsonl$/.test(name);
+  for await (const { path: file } of walkFolder(path, wants)) {
+    const isArtifact = files.some((other) =>
+      file.startsWith(`${other.slice(0, -'.jsonl'.length)}/`),
+    );
+    if (!isArtifact) files.push(file);
+  }
+  return files;
+}
 
 const recover: QuipuVerb = {
   name: 'recover',

@@ -59,14 +59,54 @@ describe('quipu chat', () => {
   it('asks, answers and dismisses', async () => {
     const questions = '[{"id":"q","text":"Sure?","kind":"yes_no"}]';
     const batch = (await out('ask', 'c', '--questions', questions)).trim();
-    expect(await out('show', 'c')).toContain(`waits for answers to ${batch}\n  q: Sure?\n`);
+    expect(await out('show', 'c')).toContain(`${batch}  waits for answers\n  q: Sure?\n`);
     expect(await rig.run('chat', 'answer', 'c', batch, '--answers', '{"q":"maybe"}')).toMatchObject(
       { code: 2 },
     );
     expect(await out('answer', 'c', batch, '--answers', '{"q":"yes"}')).toBe('3\n');
+    expect(await out('show', 'c')).toContain(`${batch}  answered\n  q: Sure? -> yes\n`);
+    const shown = { clarifications: [{ batch_id: batch, questions: [{ answer: 'yes' }] }] };
+    expect(await parsed('show', 'c')).toMatchObject(shown);
     expect(await rig.run('chat', 'dismiss', 'c', batch)).toMatchObject({ code: 2 });
     const second = (await out('ask', 'c', '--questions', questions, '--title', 't')).trim();
     expect(await parsed('dismiss', 'c', second, '--reason', 'no')).toMatchObject({ seq: 5 });
+  });
+
+  it('goes on with a message that was not completed, and ends one', async () => {
+    const event = (seq: number, id: string): object => ({
+      schema_version: 1,
+      seq,
+      event_id: `e${seq}`,
+      at: '2026-11-15T12:00:00.000Z',
+      type: 'message_stream_delta',
+      payload: { message_id: id, role: 'assistant', delta: 'so far' },
+    });
+    const events = [event(1, 'a'), event(2, 'b')];
+    const text = JSON.stringify({ quipu_chat: 1, meta: { session_id: 'half' }, events });
+    writeFileSync(join(rig.cwd, 'half.json'), text);
+    await out('import', 'half.json');
+    expect(await out('show', 'half')).toContain('a  not completed');
+    const rest = Buffer.from(' and the rest \u{1faa2}');
+    expect(await rig.feed(rest, 'chat', 'resume', 'half', 'a')).toMatchObject({ code: 0 });
+    await out('complete', 'half', 'b', '--interrupted');
+    const shown = await out('show', 'half');
+    expect(shown).toContain('a\n  so far and the rest \u{1faa2}\n');
+    expect(shown).toContain('b  interrupted\n  so far\n');
+    expect(await rig.run('chat', 'complete', 'half', 'b')).toMatchObject({ code: 2 });
+  });
+
+  it('writes to a file that is there with --force only', async () => {
+    expect(await out('export', 'c', '--out', 'c.md')).toBe('');
+    const refused = await rig.run('chat', 'export', 'c', '--out', 'c.md');
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('--force') as string });
+    expect(await out('export', 'c', '--out', 'c.md', '--force')).toBe('');
+  });
+
+  it('registers types of events', async () => {
+    expect(await out('register', 'app.note', '--about', 'a note')).toBe('app.note\n');
+    expect(await out('types')).toMatch(/app\.note .* a note\n$/);
+    expect(await out('register', 'app.note', '--forget')).toBe('');
+    expect(await out('types', '--json')).toBe('');
   });
 
   it('redacts, attaches, archives and retains', async () => {

@@ -1,12 +1,12 @@
 import { decodeUtf8 } from '../../base/text.ts';
 import type { ChatInfo, NewChat } from '../../chat/handle/chats.ts';
 import type { ChatEvent } from '../../chat/events/event.ts';
-import { showMessage } from './message.ts';
+import { searchVerb, showVerb } from './chat-show.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
-import { openOutput } from '../kit/output.ts';
+import { OUT_OPTIONS, openOutput, type OutGiven } from '../kit/output.ts';
 import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
-import { escapeControls, toPlainLine, toSize, toTable } from '../kit/text.ts';
+import { toPlainLine, toSize, toTable } from '../kit/text.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
@@ -65,82 +65,6 @@ function toChatTable(chats: readonly ChatInfo[]): string {
   return toTable(['CHAT', 'EVENTS', 'SIZE', 'UPDATED', 'STATE', 'TITLE'], rows, ['EVENTS', 'SIZE']);
 }
 
-interface ShowGiven {
-  readonly limit: number;
-  readonly before?: number;
-  readonly branch?: string;
-}
-
-const show: QuipuVerb = {
-  name: 'show',
-  summary: 'Show the last messages of a chat, and what it waits for.',
-  examples: [
-    'quipu chat show $chat',
-    'quipu chat show $chat -n 5 --branch $branch',
-    'quipu chat show $chat --json | jq .messages',
-  ],
-  takes: [
-    argument('<chat>', 'id of the chat'),
-    option('-n, --limit <n>', 'how many messages at most', parseCount, 20),
-    option('--before <seq>', 'messages before this one', parseCount),
-    option('--branch <id>', 'a branch, or "*" for all (default: main)'),
-  ],
-  async run(io, id: string, { limit, before, branch }: ShowGiven) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const chat = await store.chats.open(id);
-    const page = await chat.messages({
-      limit,
-      ...(before !== undefined && { before }),
-      ...(branch !== undefined && { branch }),
-    });
-    const status = await chat.status();
-    if (io.json) {
-      await io.printJson({ ...status, ...page });
-      return;
-    }
-    for (const message of page.messages) await shell.out(showMessage(message));
-    const { open } = status.clarification;
-    if (open !== undefined) {
-      const texts = open.questions.map((one) => `  ${one.id}: ${escapeControls(one.text)}\n`);
-      await shell.out(`waits for answers to ${open.batch_id}\n${texts.join('')}`);
-    }
-    if (page.before !== undefined) shell.err(`more: --before ${page.before}\n`);
-    if (status.problems > 0) {
-      shell.err(`${status.problems} problems: quipu chat problems ${id}\n`);
-    }
-  },
-};
-
-interface SearchGiven {
-  readonly limit: number;
-  readonly branch?: string;
-  readonly before?: number;
-}
-
-const search: QuipuVerb = {
-  name: 'search',
-  summary: 'Find messages by their text, newest first.',
-  examples: ['quipu chat search $chat "parser"'],
-  takes: [
-    argument('<chat>', 'id of the chat'),
-    argument('<text>', 'what to look for, in any case'),
-    option('-n, --limit <n>', 'how many at most', parseCount, 20),
-    option('--before <seq>', 'messages before this one', parseCount),
-    option('--branch <id>', 'only in this branch (default: all)'),
-  ],
-  async run(io, id: string, text: string, options: SearchGiven) {
-    await using store = await io.openStore();
-    const page = await (await store.chats.open(id)).search(text, options);
-    for (const message of page.messages) {
-      await io.print(message, showMessage);
-    }
-    const { before } = page;
-    if (before === undefined) return;
-    io.noteMore({ before });
-  },
-};
-
 const problems: QuipuVerb = {
   name: 'problems',
   summary: 'List what is wrong in a chat, and where.',
@@ -160,10 +84,9 @@ const problems: QuipuVerb = {
 
 type Format = 'markdown' | 'json';
 
-interface ExportGiven {
+interface ExportGiven extends OutGiven {
   readonly format: Format;
   readonly branch?: string;
-  readonly out?: string;
 }
 
 const exportVerb: QuipuVerb = {
@@ -171,19 +94,19 @@ const exportVerb: QuipuVerb = {
   summary: 'Print a chat as readable Markdown, or all of it as JSON.',
   examples: [
     'quipu chat export $chat > chat.md',
-    'quipu chat export $chat --format json --out chat.json',
+    'quipu chat export $chat --format json --out talk.json',
   ],
   takes: [
     argument('<chat>', 'id of the chat'),
     oneOf('--format <name>', 'what to print', ['markdown', 'json']).default('markdown'),
     option('--branch <id>', 'of Markdown: a branch, or "*" for all (default: main)'),
-    option('--out <file>', 'write to this file; it appears when it is complete'),
+    ...OUT_OPTIONS,
   ],
-  async run(io, id: string, { format, branch, out }: ExportGiven) {
+  async run(io, id: string, { format, branch, ...file }: ExportGiven) {
     const { shell } = io;
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
-    await using output = await openOutput(shell, out);
+    await using output = await openOutput(shell, file);
     const named = branch === undefined ? {} : { branch };
     const wanted = io.json ? 'json' : format;
     for await (const piece of chat.export({ format: wanted, ...named })) {
@@ -355,11 +278,52 @@ const rm: QuipuVerb = {
   },
 };
 
+const types: QuipuVerb = {
+  name: 'types',
+  summary: 'List the types of events that programs have registered.',
+  examples: ['quipu chat types'],
+  takes: [],
+  async run(io) {
+    await using store = await io.openStore();
+    await io.printRows(await store.chats.types(), (rows) =>
+      toTable(
+        ['TYPE', 'SINCE', 'ABOUT'],
+        rows.map(({ type, since, about }) => [type, since, toPlainLine(about, TITLE_CHARS)]),
+        [],
+      ),
+    );
+  },
+};
+
+const register: QuipuVerb = {
+  name: 'register',
+  summary: 'Make a type of events known, so that it is no problem of a chat.',
+  examples: [
+    'quipu chat register app.note --about "a note of the app"',
+    'quipu chat register app.note && quipu chat register app.note --forget',
+  ],
+  takes: [
+    argument('<type>', 'small letters, digits, "_" and "."'),
+    option('--about <text>', 'what such an event tells'),
+    option('--forget', 'take the type off the list; its events stay'),
+  ],
+  async run(io, type: string, { about, forget }: { about?: string; forget?: boolean }) {
+    await using store = await io.createStore();
+    if (forget === true) {
+      await store.chats.forgetType(type);
+      return;
+    }
+    const named = about === undefined ? {} : { about };
+    const added = await store.chats.registerType(type, named);
+    await io.print(added, () => `${added.type}\n`);
+  },
+};
+
 export const chatVerbs: readonly QuipuVerb[] = [
   create,
   list,
-  show,
-  search,
+  showVerb,
+  searchVerb,
   problems,
   exportVerb,
   importVerb,
@@ -368,5 +332,7 @@ export const chatVerbs: readonly QuipuVerb[] = [
   archive,
   unarchive,
   retain,
+  types,
+  register,
   rm,
 ];

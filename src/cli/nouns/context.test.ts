@@ -67,6 +67,35 @@ describe('quipu context list', () => {
     expect(JSON.parse(err)).toHaveProperty('cursor');
   });
 
+  it('filters by fields of the meta and by time, and counts', async () => {
+    using rig = new CliRig();
+    for (const meta of ['{"env":"prod","n":3}', '{"env":"prod","n":"3"}', '{"env":"dev"}']) {
+      await rig.run('context', 'create', '--meta', meta);
+    }
+    const ids = async (...given: string[]): Promise<string> => {
+      const { code, out, err } = await rig.run('context', 'list', '--json', ...given);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      const lines = out.trimEnd().split('\n').filter(Boolean);
+      return lines.map((line) => (JSON.parse(line) as { id: string }).id).join(' ');
+    };
+    expect(await ids('--meta', 'env=prod')).toBe('2 1');
+    expect(await ids('--meta', 'env=prod', '--meta', 'n=3')).toBe('1');
+    expect(await ids('--meta', 'n="3"')).toBe('2');
+    expect(await ids('--meta', 'env^=de')).toBe('3');
+    expect(await ids('--meta', 'n')).toBe('2 1');
+    expect(await ids('--meta', '!n')).toBe('3');
+    // The clock of this store stands at 2023-11-14T22:13:20Z.
+    expect(await ids('--since', '2023-11-14')).toBe('3 2 1');
+    expect(await ids('--since', '2023-11-14T22:13:21Z')).toBe('');
+    expect(await ids('--until', '1d', '--created-since', '2023-11-14 22:13Z')).toBe('3 2 1');
+    expect(await ids('--created-until', '2023-11-14')).toBe('');
+    const counted = await rig.run('context', 'list', '--meta', 'env=prod', '--total', '-n', '1');
+    expect(counted.err).toMatch(/^total: 2\nmore: --cursor/);
+    for (const wrong of ['yesterday', '2023-13-01', '7 d']) {
+      expect((await rig.run('context', 'list', '--since', wrong)).code).toBe(2);
+    }
+  });
+
   it('says what to do when there is no store', async () => {
     using rig = new CliRig();
     const { code, out, err } = await rig.run('context', 'list');

@@ -1,22 +1,40 @@
 import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
+import { parseCondition } from '../../context/meta-condition.ts';
 import type { Context } from '../../context/context.ts';
-import type { ContextUpdate, ListOptions, ReadOptions } from '../../context/contexts.ts';
+import type {
+  ContextUpdate,
+  GivenRange,
+  ListOptions,
+  ReadOptions,
+} from '../../context/contexts.ts';
 import { ContextFlag } from '../../format/head-record.ts';
 import {
   DETAILS_OPTIONS,
   KEY_OPTION,
+  NAME_OPTION,
   READ_OPTIONS,
+  contextArgument,
   toDetails,
   toKey,
+  toName,
   toReadOptions,
 } from './turn-options.ts';
-import type { DetailsOptions, KeyFlag } from './turn-options.ts';
+import type { DetailsOptions, KeyFlag, NameFlag } from './turn-options.ts';
 import type { QuipuVerb } from '../kit/command.ts';
-import { exportChain, mustGetContext, mustGetTurn, toTurnLine } from './turn-output.ts';
+import {
+  exportChain,
+  findContextId,
+  mustGetContext,
+  mustGetTurn,
+  toTurnLine,
+} from './turn-output.ts';
+import { move, rename } from './context-place.ts';
+import type { GivenContext } from '../kit/parse.ts';
 import type { ExportOptions } from './turn-output.ts';
-import { parseContextId, parseCount, parseTurnId } from '../kit/parse.ts';
+import { OUT_OPTIONS } from '../kit/output.ts';
+import { collect, parseTime, parseCount, parseTurnId } from '../kit/parse.ts';
 import { toFacts, toPlainLine, toTable, toTime } from '../kit/text.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
 
@@ -25,58 +43,112 @@ const create: QuipuVerb = {
   summary: 'Create an empty context and print its id.',
   examples: [
     'ctx=$(quipu context create --title "fix the parser")',
+    'quipu context create --name fix-the-parser --or-get',
     'quipu context create --label urgent --meta \'{"repo":"quipu"}\' --json',
   ],
-  takes: [...DETAILS_OPTIONS, ...KEY_OPTION],
-  async run(io, options: DetailsOptions & KeyFlag) {
+  takes: [
+    ...NAME_OPTION,
+    option('--or-get', 'print the id of the context with that name, if there is one'),
+    ...DETAILS_OPTIONS,
+    ...KEY_OPTION,
+  ],
+  async run(io, options: DetailsOptions & NameFlag & KeyFlag & { readonly orGet?: true }) {
+    const { name, orGet, key } = options;
+    if (orGet === true && (name === undefined || key !== undefined)) {
+      throw invalid('--or-get', 'needs --name, and takes no --key');
+    }
     await using store = await io.createStore();
-    const context = await store.contexts.create({ ...toDetails(options), ...toKey(options) });
+    const details = toDetails(options);
+    const context =
+      orGet === true && name !== undefined
+        ? await store.contexts.getOrCreate(name, details)
+        : await store.contexts.create({ ...details, ...toName(options), ...toKey(options) });
     await io.print(context, () => `${context.id}\n`);
   },
 };
 
 const TITLE_CHARS = 48;
 
-interface ListGiven extends ListOptions {
+interface ListGiven extends Pick<ListOptions, 'label' | 'kind' | 'cursor'> {
+  readonly total?: true;
+  readonly prefix?: string;
+  readonly meta?: readonly string[];
+  readonly since?: number;
+  readonly until?: number;
+  readonly createdSince?: number;
+  readonly createdUntil?: number;
   readonly limit: number;
 }
 
 const list: QuipuVerb = {
   name: 'list',
   summary: 'List contexts, the most recently used first.',
-  examples: ['quipu context list', 'quipu context list --label urgent -n 5 --json'],
+  examples: [
+    'quipu context list',
+    'quipu context list --label urgent -n 5 --json',
+    'quipu context list --prefix customers/',
+    'quipu context list --meta env=prod --meta user^=ann --since 7d --total',
+  ],
   takes: [
     option('-n, --limit <n>', 'how many at most', parseCount, 50),
     option('--label <word>', 'only those with this label'),
     option('--kind <word>', 'only those of this kind'),
+    option('--prefix <text>', 'only those whose name begins with this'),
+    option(
+      '--meta <condition>',
+      'only those with this field in their meta: key=value, key^=beginning, key, or !key for those without; may be given many times',
+      collect,
+    ),
+    option('--since <when>', 'only those used since then: a date, or 7d', parseTime),
+    option('--until <when>', 'only those last used before', parseTime),
+    option('--created-since <when>', 'only those created since then', parseTime),
+    option('--created-until <when>', 'only those created before', parseTime),
+    option('--total', 'also say on standard error how many there are'),
     option('--cursor <text>', 'go on where the page before ended'),
   ],
   async run(io, options: ListGiven) {
     await using store = await io.openStore();
-    const { items, cursor } = await store.contexts.list(toListOptions(options));
+    const { items, cursor, total } = await store.contexts.list(toListOptions(options));
     await io.printRows(items, toContextTable);
+    if (total !== undefined) {
+      io.shell.err(io.json ? `${JSON.stringify({ total })}\n` : `total: ${total}\n`);
+    }
     if (cursor === undefined) return;
     // Standard output holds contexts only, so the cursor for the next page goes to standard error.
     io.noteMore({ cursor });
   },
 };
 
-function toListOptions({ limit, label, kind, cursor }: ListGiven): ListOptions {
+function toListOptions(options: ListGiven): ListOptions {
+  const { limit, label, kind, prefix, cursor, total, meta } = options;
   return {
     limit,
+    ...(total !== undefined && { count: total }),
+    ...(meta !== undefined && { meta: Object.fromEntries(meta.map(parseCondition)) }),
+    created: toTimes(options.createdSince, options.createdUntil),
+    updated: toTimes(options.since, options.until),
     ...(label !== undefined && { label }),
     ...(kind !== undefined && { kind }),
+    ...(prefix !== undefined && { namePrefix: prefix }),
     ...(cursor !== undefined && { cursor }),
   };
 }
 
+function toTimes(since: number | undefined, until: number | undefined): GivenRange {
+  return { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
+}
+
 function toContextTable(contexts: readonly Context[]): string {
-  const headings = ['CONTEXT', 'HEAD', 'DEPTH', 'UPDATED', 'TITLE', 'LABELS'];
+  // Where nobody uses names, a column of them would be empty.
+  const isNamed = contexts.some(({ name }) => name !== undefined);
+  const names = isNamed ? ['NAME'] : [];
+  const headings = ['CONTEXT', 'HEAD', 'DEPTH', 'UPDATED', ...names, 'TITLE', 'LABELS'];
   const rows = contexts.map((context) => [
     String(context.id),
     String(context.head),
     String(context.headDepth),
     toTime(context.updatedAt),
+    ...(isNamed ? [toPlainLine(context.name ?? '', TITLE_CHARS)] : []),
     toPlainLine(context.title ?? '', TITLE_CHARS),
     context.labels.join(','),
   ]);
@@ -87,11 +159,10 @@ const show: QuipuVerb = {
   name: 'show',
   summary: 'Show what is known about a context.',
   examples: ['quipu context show 1', 'quipu context show 1 --json'],
-  takes: [argument('<context>', 'context id', parseContextId)],
-  async run(io, id: ContextId) {
+  takes: [contextArgument()],
+  async run(io, context: GivenContext) {
     await using store = await io.openStore();
-    const context = await mustGetContext(store, id);
-    await io.print(context, toContextFacts);
+    await io.print(await mustGetContext(store, context), toContextFacts);
   },
 };
 
@@ -104,9 +175,10 @@ function toFlags(flags: number): string {
 }
 
 function toContextFacts(context: Context): string {
-  const { title, kind, labels, meta } = context;
+  const { name, title, kind, labels, meta } = context;
   return toFacts([
     ['context', String(context.id)],
+    ...(name === undefined ? [] : [['name', toPlainLine(name, name.length)] as const]),
     ...(title === undefined ? [] : [['title', title] as const]),
     ...(kind === undefined ? [] : [['kind', kind] as const]),
     ...(labels.length === 0 ? [] : [['labels', labels.join(', ')] as const]),
@@ -134,15 +206,16 @@ const update: QuipuVerb = {
     'quipu context update 1 --label done --label parser --clear meta',
   ],
   takes: [
-    argument('<context>', 'context id', parseContextId),
+    contextArgument(),
     ...DETAILS_OPTIONS,
     oneOf('--clear <field...>', 'forget these', FIELDS),
   ],
-  async run(io, id: ContextId, options: UpdateGiven) {
+  async run(io, context: GivenContext, options: UpdateGiven) {
     const change = toChange(options);
     await using store = await io.openStore();
-    const context = await store.contexts.update(id, change);
-    if (io.json) await io.printJson(context);
+    const id = await findContextId(store, context);
+    const updated = await store.contexts.update(id, change);
+    if (io.json) await io.printJson(updated);
   },
 };
 
@@ -160,9 +233,10 @@ const rm: QuipuVerb = {
   name: 'rm',
   summary: 'Remove a context. Turns that a fork or a pin needs stay.',
   examples: ['quipu context rm 3'],
-  takes: [argument('<context>', 'context id', parseContextId)],
-  async run(io, id: ContextId) {
+  takes: [contextArgument()],
+  async run(io, context: GivenContext) {
     await using store = await io.openStore();
+    const id = await findContextId(store, context);
     await store.contexts.remove(id);
     if (io.json) await io.printJson({ id: String(id), removed: true });
   },
@@ -178,12 +252,14 @@ const fork: QuipuVerb = {
   ],
   takes: [
     argument('<turn>', 'the turn to go on from', parseTurnId),
+    ...NAME_OPTION,
     ...DETAILS_OPTIONS,
     ...KEY_OPTION,
   ],
-  async run(io, turn: TurnId, options: DetailsOptions & KeyFlag) {
+  async run(io, turn: TurnId, options: DetailsOptions & NameFlag & KeyFlag) {
     await using store = await io.openStore();
-    const context = await store.contexts.fork(turn, { ...toDetails(options), ...toKey(options) });
+    const given = { ...toDetails(options), ...toName(options), ...toKey(options) };
+    const context = await store.contexts.fork(turn, given);
     await io.print(context, () => `${context.id}\n`);
   },
 };
@@ -197,15 +273,12 @@ const diff: QuipuVerb = {
     const { shell } = io;
     await using store = await io.openStore();
     const diff = await store.contexts.diff(a, b);
-    const left = diff.left.map(String);
-    const right = diff.right.map(String);
-    const base = diff.base === undefined ? undefined : String(diff.base);
-    if (io.json) return await io.printJson({ base, left, right });
+    if (io.json) return await io.printJson(diff);
     return await shell.out(
       toFacts([
-        ['base', base ?? 'none'],
-        ['left', left.join(' ')],
-        ['right', right.join(' ')],
+        ['base', String(diff.base ?? 'none')],
+        ['left', diff.left.join(' ')],
+        ['right', diff.right.join(' ')],
       ]),
     );
   },
@@ -225,24 +298,31 @@ const follow: QuipuVerb = {
     'quipu context follow 1 -n 3',
   ],
   takes: [
-    argument('<context>', 'context id', parseContextId),
+    contextArgument(),
     option('--after <turn>', 'begin after this turn', parseTurnId),
     option('-n, --count <n>', 'end after so many turns', parseCount),
     ...READ_OPTIONS,
   ],
-  async run(io, id: ContextId, options: FollowGiven) {
+  async run(io, context: GivenContext, options: FollowGiven) {
     const { shell } = io;
     const { after, count = Infinity } = options;
     if (count === 0) return;
     await using store = await io.openStore();
+    const id = await findContextId(store, context);
     const signal = shell.catchInterrupt();
     let printed = 0;
     const turns = store.contexts.follow(id, {
       ...toReadOptions(options),
       ...(after !== undefined && { after }),
       signal,
+      moves: true,
     });
     for await (const turn of turns) {
+      if ('backTo' in turn) {
+        // Standard output holds turns only.
+        shell.err(`head moved back to turn ${turn.backTo}\n`);
+        continue;
+      }
       await io.print(turn, toTurnLine);
       printed += 1;
       if (printed >= count) return;
@@ -254,11 +334,7 @@ const chain: QuipuVerb = {
   name: 'chain',
   summary: 'Print all turns from the root to a turn, one JSON object a line.',
   examples: ['quipu context chain 12', 'quipu context chain 12 --no-payload --out chain.ndjson'],
-  takes: [
-    argument('<turn>', 'turn id', parseTurnId),
-    option('--out <file>', 'write to this file; it appears when it is complete'),
-    ...READ_OPTIONS,
-  ],
+  takes: [argument('<turn>', 'turn id', parseTurnId), ...OUT_OPTIONS, ...READ_OPTIONS],
   async run(io, id: TurnId, options: ExportOptions) {
     const { shell } = io;
     await using store = await io.openStore();
@@ -274,15 +350,11 @@ const exportVerb: QuipuVerb = {
     'quipu context export 1 > context-1.ndjson',
     'quipu context export 1 --as original --out context-1.ndjson',
   ],
-  takes: [
-    argument('<context>', 'context id', parseContextId),
-    option('--out <file>', 'write to this file; it appears when it is complete'),
-    ...READ_OPTIONS,
-  ],
-  async run(io, id: ContextId, options: ExportOptions) {
+  takes: [contextArgument(), ...OUT_OPTIONS, ...READ_OPTIONS],
+  async run(io, context: GivenContext, options: ExportOptions) {
     const { shell } = io;
     await using store = await io.openStore();
-    const { head, headDepth: depth } = await mustGetContext(store, id);
+    const { head, headDepth: depth } = await mustGetContext(store, context);
     const tip = head === NO_TURN ? undefined : { id: head, depth };
     await exportChain(shell, store, tip, options);
   },
@@ -293,6 +365,8 @@ export const contextVerbs: readonly QuipuVerb[] = [
   list,
   show,
   update,
+  rename,
+  move,
   rm,
   fork,
   diff,

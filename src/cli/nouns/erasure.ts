@@ -14,11 +14,6 @@ const NOUNS: Readonly<Record<string, string>> = {
   sessions: 'session',
 };
 
-/** The report with ids as decimal strings. */
-export function toErasureJson({ usedBy, ...report }: EraseReport): object {
-  return { ...report, usedBy: usedBy.map(String) };
-}
-
 /** The error of a command that erased nothing, because other turns need the bytes. */
 export function stillUsed(reports: readonly EraseReport[], own?: TurnId): QuipuError<'LOCKED'> {
   const turns = new Set(reports.flatMap(({ usedBy }) => usedBy));

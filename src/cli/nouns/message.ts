@@ -35,12 +35,14 @@ export async function readText(io: CommandIo, { text, stdin, file }: TextOptions
 
 /** Shows a message to people: author, time and text. The text cannot take over the terminal. */
 export function showMessage(message: ChatMessage): string {
-  const { id, role, at, state, edits, redacted, attachments, content, damaged } = message;
+  const { id, role, at, state, interrupted, edits, redacted, attachments, content, damaged } =
+    message;
   if (damaged !== undefined)
     return `${escapeControls(`(event ${message.seq} cannot be read: ${damaged})`)}\n`;
   const notes = [
     ...(edits > 0 ? ['edited'] : []),
     ...(state === 'streaming' ? ['not completed'] : []),
+    ...(interrupted === true ? ['interrupted'] : []),
     ...(redacted === undefined ? [] : [`redacted: ${redacted.reason}`]),
   ];
   const head = [`${role}  ${at}  ${id}`, ...notes].map((text) => escapeControls(text)).join('  ');
@@ -87,6 +89,52 @@ const append: QuipuVerb = {
   },
 };
 
+interface CompleteGiven extends TextOptions {
+  readonly interrupted?: boolean;
+}
+
+const complete: QuipuVerb = {
+  name: 'complete',
+  summary: 'End a message that was begun and not completed.',
+  examples: [
+    'quipu chat complete $chat $streaming --interrupted',
+    'quipu chat complete $chat $streaming --text "the whole text"',
+  ],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    argument('<message>', 'id of the message'),
+    ...TEXT_OPTIONS,
+    option('--interrupted', 'say that the text may be cut short'),
+  ],
+  async run(io, id: string, message: string, { interrupted, ...options }: CompleteGiven) {
+    const isGiven = Object.values(options).some((way) => way !== undefined && way !== false);
+    const content = isGiven ? await readText(io, options) : undefined;
+    await using store = await io.openStore();
+    const chat = await store.chats.open(id);
+    const more = interrupted === undefined ? {} : { interrupted };
+    const event = await chat.complete(message, content, more);
+    await io.print(event, () => `${event.seq}\n`);
+  },
+};
+
+const resume: QuipuVerb = {
+  name: 'resume',
+  summary: 'Add standard input to a message that was not completed, and complete it.',
+  examples: ['echo "and the rest" | quipu chat resume $chat $streaming'],
+  takes: [argument('<chat>', 'id of the chat'), argument('<message>', 'id of the message')],
+  async run(io, id: string, message: string) {
+    await using store = await io.openStore();
+    const stream = await (await store.chats.open(id)).resume(message);
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    for await (const piece of io.shell.stdin) {
+      await stream.write(decoder.decode(piece, { stream: true }));
+    }
+    await stream.write(decoder.decode());
+    const event = await stream.complete();
+    await io.print(event, () => `${event.seq}\n`);
+  },
+};
+
 const edit: QuipuVerb = {
   name: 'edit',
   summary: 'Give a message another text; the first one stays in the log.',
@@ -110,15 +158,23 @@ const fork: QuipuVerb = {
   examples: [
     'branch=$(quipu chat fork $chat $message)',
     'quipu chat fork $chat $message --branch try2',
+    'quipu chat fork $chat $message --before-it',
   ],
   takes: [
     argument('<chat>', 'id of the chat'),
     argument('<message>', 'id of the message it goes on from'),
     option('--branch <id>', 'what to call it (default: a new id)'),
+    option('--before-it', 'without the message itself'),
   ],
-  async run(io, id: string, message: string, options: { branch?: string }) {
+  async run(io, id: string, message: string, options: { branch?: string; beforeIt?: true }) {
     await using store = await io.openStore();
-    const branch = await (await store.chats.open(id)).fork(message, options);
+    const { branch: name, beforeIt } = options;
+    const branch = await (
+      await store.chats.open(id)
+    ).fork(message, {
+      ...(name !== undefined && { branch: name }),
+      ...(beforeIt !== undefined && { before: beforeIt }),
+    });
     await io.print({ branch }, () => `${branch}\n`);
   },
 };
@@ -170,20 +226,24 @@ interface AttachGiven {
   readonly name?: string;
   readonly mediaType?: string;
   readonly message?: string;
+  readonly artifact?: boolean;
+  readonly call?: string;
 }
 
 const attach: QuipuVerb = {
   name: 'attach',
   summary: 'Attach a file to a chat and print the hash of its bytes.',
   examples: [
-    'quipu chat attach $chat shot.png --media-type image/png --message $message',
+    'quipu chat attach $chat shot.png --message $message',
     'make 2>&1 | quipu chat attach $chat - --name build.log',
   ],
   takes: [
     argument('<chat>', 'id of the chat'),
     argument('<file>', 'the file, or "-" for standard input'),
     option('--name <text>', 'what to call it (default: the name of the file)'),
-    option('--media-type <type>', 'what it is (default: application/octet-stream)'),
+    option('--media-type <type>', 'what it is (default: by the ending of the name)'),
+    option('--artifact', 'the agent made the file'),
+    option('--call <id>', 'with --artifact: the tool call that made it'),
     option('--message <id>', 'the message it belongs to'),
   ],
   async run(io, id: string, file: string, options: AttachGiven) {
@@ -265,6 +325,8 @@ const dismiss: QuipuVerb = {
 
 export const messageVerbs: readonly QuipuVerb[] = [
   append,
+  resume,
+  complete,
   edit,
   fork,
   redact,

@@ -1,6 +1,6 @@
 import type { TurnId } from '../../base/brand.ts';
 import type { QuipuVerb } from '../kit/command.ts';
-import { stillUsed, toErasureJson } from './erasure.ts';
+import { stillUsed } from './erasure.ts';
 import type { ErasureOptions } from './erasure.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';
 import { PAYLOAD_OPTIONS, readPayload } from './turn-options.ts';
@@ -106,10 +106,10 @@ const erase: QuipuVerb = {
     const { shell } = io;
     const { reason, everywhere = false } = options;
     await using store = await io.openStore();
-    const { turn, erased, blobs } = await store.contexts.erase(id, { reason, everywhere });
-    if (io.json) {
-      await io.printJson({ turn: String(turn), erased, blobs: blobs.map(toErasureJson) });
-    } else if (erased) for (const { hash } of blobs) await shell.out(`${hash}\n`);
+    const report = await store.contexts.erase(id, { reason, everywhere });
+    const { turn, erased, blobs } = report;
+    if (io.json) await io.printJson(report);
+    else if (erased) for (const { hash } of blobs) await shell.out(`${hash}\n`);
     if (!erased) throw stillUsed(blobs, turn);
   },
 };
@@ -144,9 +144,9 @@ const pins: QuipuVerb = {
   examples: ['quipu context pins', 'quipu context pins --json'],
   async run(io) {
     await using store = await io.openStore();
-    const pins = (await store.contexts.pins()).map((pin) => ({ ...pin, turn: String(pin.turn) }));
+    const pins = await store.contexts.pins();
     await io.printRows(pins, () => {
-      const rows = pins.map(({ turn, reason = '' }) => [turn, reason]);
+      const rows = pins.map(({ turn, reason = '' }) => [String(turn), reason]);
       return toTable(['TURN', 'REASON'], rows, ['TURN']);
     });
   },

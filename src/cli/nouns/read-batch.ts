@@ -2,10 +2,10 @@ import { QuipuError, invalid } from '../../base/errors.ts';
 import { checkType, checkVersion } from '../../context/check-input.ts';
 import type { NewTurn } from '../../context/contexts.ts';
 import type { PayloadRules } from '../../context/payloads/encode-payload.ts';
-import { checkEncoding, encodePayload } from '../../context/payloads/encode-payload.ts';
+import { type PayloadEncoding, findCodec, holdsBytes } from '../../context/payloads/codecs.ts';
+import { encodePayload } from '../../context/payloads/encode-payload.ts';
 import { BATCH_TURNS_MAX, PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { TurnJson } from '../../context/turn.ts';
-import type { EncodingName } from '../../format/turn-record.ts';
 import { namingLine, parseJsonLine, readLines } from '../kit/input.ts';
 
 /** The store gives these fields, so an exported line carries them; a new turn gets its own. */
@@ -25,7 +25,7 @@ const OWN_FIELDS: Record<Exclude<keyof TurnJson, keyof NewTurn>, true> = {
   reason: true,
   undecodable: true,
 };
-const RULES: PayloadRules = { maxPayloadBytes: PAYLOAD_BYTES_MAX, canonicalisers: {} };
+const RULES: PayloadRules = { maxPayloadBytes: PAYLOAD_BYTES_MAX };
 
 /** A line is a payload in JSON: escapes and base64 make it longer than the stored bytes. */
 const LINE_BYTES_MAX = 2 * PAYLOAD_BYTES_MAX;
@@ -64,13 +64,14 @@ function parseLine(line: Uint8Array, number: number): NewTurn | undefined {
   if (type === undefined) throw invalid(where, 'has no "type"');
   if (payload === undefined) throw invalid(where, 'has no "payload"');
   return namingLine(number, () => {
-    const name = checkEncoding((encoding ?? 'json') as EncodingName);
-    const given = name === 'bytes' || rest['undecodable'] === true ? fromBase64(payload) : payload;
+    const codec = findCodec((encoding ?? 'json') as PayloadEncoding);
+    const isBytes = rest['undecodable'] === true || holdsBytes(codec);
+    const given = isBytes ? fromBase64(payload) : payload;
     return {
       type: checkType(type),
       version: checkVersion(version as number | undefined),
-      encoding: name,
-      payload: encodePayload(given, name, RULES).bytes,
+      encoding: codec.number as PayloadEncoding,
+      payload: encodePayload(given, codec.number, RULES).bytes,
     };
   });
 }

@@ -13,7 +13,8 @@ import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseDuration, parseSize } from '../kit/parse.ts';
 import { TOKEN_FILE_OPTION } from './token.ts';
 import type { TokenFileOption } from './token.ts';
-import { oneOf, option, readVersion } from '../kit/verb.ts';
+import { oneOf, option } from '../kit/verb.ts';
+import { readVersion } from '../kit/version.ts';
 
 interface ServeGiven extends TokenFileOption {
   readonly host: string;
@@ -25,6 +26,7 @@ interface ServeGiven extends TokenFileOption {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly demo?: boolean;
+  readonly search?: boolean;
   readonly logLevel: LogLevel;
   readonly maxConnections?: number;
   readonly maxBody?: number;
@@ -78,6 +80,7 @@ export const serve: QuipuVerb = {
     option('--tls-cert <file>', 'certificate (PEM); both listeners then speak TLS'),
     option('--tls-key <file>', 'its private key (PEM)'),
     option('--demo', 'fill the store with a sample first; refused when anything is in it'),
+    option('--no-search', 'keep no index of the texts, and answer no searches'),
     oneOf('--log-level <level>', 'what is logged', LOG_LEVELS).default('info'),
     ...LIMITS,
     ...TOKEN_FILE_OPTION,
@@ -95,7 +98,7 @@ export const serve: QuipuVerb = {
     });
     const server = await startServer({ ...toServerOptions(io, options), log });
     try {
-      await tell(io, server);
+      await tell(io, server, options.demo === true);
       if (!signal.aborted) await once(signal, 'abort');
       log.info({}, 'stopping: what was begun is finished; a second signal ends it at once');
     } finally {
@@ -106,12 +109,12 @@ export const serve: QuipuVerb = {
 };
 
 /** Prints the addresses alone for a program, everything for a person. */
-async function tell(io: CommandIo, server: RunningServer): Promise<void> {
+async function tell(io: CommandIo, server: RunningServer, demo: boolean): Promise<void> {
   const { store, http, tcp, tokensNeeded } = server;
   const { program } = io.shell;
   try {
     if (io.json) await io.printJson({ store, http, tcp, tokensNeeded });
-    else await io.shell.out(toBanner({ version: readVersion(), program, ...server }));
+    else await io.shell.out(toBanner({ version: readVersion(), program, demo, ...server }));
   } catch (error) {
     // Nobody reads the output. The server runs on without it.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
@@ -142,6 +145,7 @@ function toServerOptions(io: CommandIo, options: ServeGiven): Omit<ServerOptions
     allowHandlers: options.allowHandlers ?? false,
     origins: options.allowOrigin ?? [],
     demo: options.demo ?? false,
+    search: options.search ?? true,
     version: readVersion(),
     ...(tlsCert !== undefined &&
       tlsKey !== undefined && {
@@ -158,7 +162,7 @@ function toServerOptions(io: CommandIo, options: ServeGiven): Omit<ServerOptions
   };
 }
 
-function parsePort(text: string): number {
+export function parsePort(text: string): number {
   const port = parseCount(text);
   if (port <= 65_535) return port;
   throw new InvalidArgumentError('Expected a port, 0 to 65535.');
@@ -175,12 +179,20 @@ export interface ServerFacts {
   readonly tokensNeeded: boolean;
   /** The words that call this program in a shell. */
   readonly program: string;
+  /** The store has a sample to look at. */
+  readonly demo: boolean;
 }
 
 /** Shows the addresses, and lines that can be copied into another shell as they are. */
 function toBanner(facts: ServerFacts): string {
-  const { version, store, http, tcp, access, tokensNeeded, program } = facts;
+  const { version, store, http, tcp, access, tokensNeeded, program, demo } = facts;
   const token = tokensNeeded ? [`export QUIPU_TOKEN=<a token from: ${program} token create>`] : [];
+  const append = [
+    `ctx=$(${program} context create --title "my first thread")`,
+    `${program} context append $ctx --type chat.message --json-payload '{"role":"user","text":"hi"}'`,
+    `${program} context last $ctx`,
+  ];
+  const look = [`${program} context list`, `${program} context last 1`, `${program} stats`];
   const lines = [
     `Quipu ${version} is serving ${store}`,
     '',
@@ -188,15 +200,11 @@ function toBanner(facts: ServerFacts): string {
     `  tcp     ${tcp}`,
     `  access  ${access}`,
     '',
-    'Append the first turn from another shell:',
+    demo ? 'Look at the sample from another shell:' : 'Append the first turn from another shell:',
     '',
-    ...[
-      `export QUIPU_STORE=${tcp}`,
-      ...token,
-      `ctx=$(${program} context create --title "my first thread")`,
-      `${program} context append $ctx --type chat.message --json-payload '{"role":"user","text":"hi"}'`,
-      `${program} context last $ctx`,
-    ].map((line) => `  ${line}`),
+    ...[`export QUIPU_STORE=${tcp}`, ...token, ...(demo ? look : append)].map(
+      (line) => `  ${line}`,
+    ),
     '',
     'Ctrl-C stops it.',
   ];

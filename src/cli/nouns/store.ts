@@ -1,4 +1,5 @@
 import { serve } from './serve.ts';
+import { open, ui } from './ui.ts';
 import { backup, gc, restore, retain, verify } from './upkeep.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { CopyReport, LeftOut } from '../../copy-store.ts';
@@ -18,7 +19,8 @@ import { fail, ok, reasonOf, toFindingsTable, warn } from '../doctor/finding.ts'
 import type { Finding } from '../doctor/finding.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
 import { toFacts, toSize } from '../kit/text.ts';
-import { argument, option, readVersion } from '../kit/verb.ts';
+import { argument, option } from '../kit/verb.ts';
+import { readVersion } from '../kit/version.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -50,7 +52,7 @@ async function createOnce(io: CommandIo): Promise<boolean> {
 
 const stats: QuipuVerb = {
   name: 'stats',
-  summary: 'Show counts, sizes and how much sharing saves.',
+  summary: 'Show counts, sizes and how much sharing and compression save.',
   examples: ['quipu stats', 'quipu stats --json'],
   async run(io) {
     await using store = await io.openStore();
@@ -68,7 +70,8 @@ function toStatsFacts(place: string, found: Stats): string {
     ['patches', String(found.patches)],
     ['payloads', `${toSize(found.logicalBytes)} written`],
     ['blobs', `${found.blobs}, ${toSize(found.blobBytes)} as ${toSize(found.storedBytes)}`],
-    ['dedup ratio', found.dedupRatio.toFixed(2)],
+    ['sharing', `${found.sharingRatio.toFixed(2)} bytes of payloads per byte of blobs`],
+    ['compression', `${found.compressionRatio.toFixed(2)} bytes of blobs per byte on disk`],
     ['logs', String(found.logs)],
     ['docs', String(found.docs)],
     ['on disk', toSize(found.diskBytes)],
@@ -231,7 +234,7 @@ const reindex: QuipuVerb = {
 };
 
 /** The verbs with which a store begins. */
-export const firstVerbs: readonly QuipuVerb[] = [init, serve];
+export const firstVerbs: readonly QuipuVerb[] = [init, serve, ui, open];
 
 export const upkeepVerbs: readonly QuipuVerb[] = [
   stats,

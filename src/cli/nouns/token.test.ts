@@ -51,7 +51,7 @@ it('revokes by name', async () => {
 });
 
 it.each([
-  ['a name that is taken', ['create', 'a'], 2],
+  ['a name that is taken', ['create', 'a'], 1],
   ['a name with blanks', ['create', 'a b'], 2],
   ['a scope that does not exist', ['create', 'b', '--scope', 'root'], 2],
   ['an expiry without a unit', ['create', 'b', '--expires', '90'], 2],

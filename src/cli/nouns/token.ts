@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Option } from 'commander';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, exists, invalid } from '../../base/errors.ts';
 import type { Scope } from '../../server/access/access.ts';
 import { changeTokenFile, readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { SCOPES, isTokenName } from '../../server/access/token-list.ts';
@@ -76,7 +76,11 @@ const create: QuipuVerb = {
     const record = toTokenRecord(token, { name, scope, createdAt, ...expiry });
     await changeTokenFile(path, (records) => {
       if (records.some((other) => other.name === name)) {
-        throw invalid('name', `${name} is taken; choose another, or revoke that token first`);
+        throw exists(
+          'token',
+          name,
+          `there is a token ${name}; choose another name, or revoke that token first`,
+        );
       }
       return [...records, record];
     });

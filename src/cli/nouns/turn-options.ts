@@ -1,16 +1,17 @@
-import type { Option } from 'commander';
+import type { Argument, Option } from 'commander';
 import type { TurnId } from '../../base/brand.ts';
 import type { AppendOptions, ContextDetails, ReadOptions } from '../../context/contexts.ts';
 import {
   collect,
   parseAs,
+  parseContext,
   parseCount,
   parseJson,
-  parseTurnId,
   parseTurnIdOrNone,
 } from '../kit/parse.ts';
-import { oneOf, option } from '../kit/verb.ts';
+import { argument, oneOf, option } from '../kit/verb.ts';
 import { invalid } from '../../base/errors.ts';
+import { Encoding } from '../../format/turn-record.ts';
 import type { EncodingName } from '../../format/turn-record.ts';
 import { PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { CommandIo } from '../kit/command.ts';
@@ -29,7 +30,11 @@ export interface KeyFlag {
 export interface AppendFlags extends PlaceFlags, KeyFlag {}
 
 export const PLACE_OPTIONS: readonly Option[] = [
-  option('--parent <turn>', 'go on from this turn instead of the head', parseTurnId),
+  option(
+    '--parent <turn>',
+    'go on from this turn instead of the head (0: as a new root)',
+    parseTurnIdOrNone,
+  ),
   option(
     '--expect-head <turn>',
     'only if this is the head (0: only if the context is empty)',
@@ -40,6 +45,22 @@ export const PLACE_OPTIONS: readonly Option[] = [
 export const KEY_OPTION: readonly Option[] = [
   option('--key <text>', 'sending the same key again gives the first result again'),
 ];
+
+export interface NameFlag {
+  readonly name?: string;
+}
+
+export const NAME_OPTION: readonly Option[] = [
+  option('--name <text>', 'a name that no other context has'),
+];
+
+export function toName({ name }: NameFlag): NameFlag {
+  return name === undefined ? {} : { name };
+}
+
+export function contextArgument(): Argument {
+  return argument('<context>', 'context id, or @ and its name', parseContext);
+}
 
 export function toKey({ key }: KeyFlag): { idempotencyKey?: string } {
   return key === undefined ? {} : { idempotencyKey: key };
@@ -99,7 +120,7 @@ export interface PayloadGiven {
 
 const SOURCES = '--json-payload, --text, --file or --stdin';
 
-const ENCODINGS: EncodingName[] = ['text', 'json', 'msgpack', 'bytes'];
+const ENCODINGS = Object.keys(Encoding) as EncodingName[];
 
 export const PAYLOAD_OPTIONS: readonly Option[] = [
   option('--json-payload <json>', 'the payload as JSON text'),
@@ -131,7 +152,9 @@ export async function readPayload(io: CommandIo, options: PayloadOptions): Promi
 
 function fromJsonText(text: string, encoding: EncodingName): PayloadGiven {
   if (encoding === 'json') return { payload: Buffer.from(text), encoding };
-  if (encoding !== 'msgpack') throw invalid('--encoding', 'is json or msgpack for --json-payload');
+  if (encoding !== 'msgpack' && encoding !== 'cbor') {
+    throw invalid('--encoding', 'is json, msgpack or cbor for --json-payload');
+  }
   try {
     return { payload: JSON.parse(text) as unknown, encoding };
   } catch (error) {

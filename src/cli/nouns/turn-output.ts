@@ -6,7 +6,8 @@ import type { ReadOptions, TurnPage } from '../../context/contexts.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Context } from '../../context/context.ts';
 import type { Store } from '../../store/store.ts';
-import { openOutput } from '../kit/output.ts';
+import type { GivenContext } from '../kit/parse.ts';
+import { openOutput, type OutGiven } from '../kit/output.ts';
 import { startProgress } from '../kit/command.ts';
 import { toReadOptions } from './turn-options.ts';
 
@@ -69,10 +70,17 @@ export async function printPage(io: CommandIo, page: TurnPage, back: string): Pr
 
 // Library reads return undefined for an absent thing. A person who names a thing wants to be told that it is absent.
 
-export async function mustGetContext(store: Store, id: ContextId): Promise<Context> {
-  const context = await store.contexts.get(id);
+export async function mustGetContext(store: Store, given: GivenContext): Promise<Context> {
+  const isId = typeof given === 'bigint';
+  const context = await (isId ? store.contexts.get(given) : store.contexts.byName(given.name));
   if (context !== undefined) return context;
-  throw new QuipuError('NOT_FOUND', `there is no context ${id}`, { what: 'context', id: `${id}` });
+  const id = isId ? String(given) : `@${given.name}`;
+  throw new QuipuError('NOT_FOUND', `there is no context ${id}`, { what: 'context', id });
+}
+
+/** An id is taken as it is: the verb that it is for says whether there is such a context. */
+export async function findContextId(store: Store, given: GivenContext): Promise<ContextId> {
+  return typeof given === 'bigint' ? given : (await mustGetContext(store, given)).id;
 }
 
 export async function mustGetTurn(store: Store, id: TurnId, options: ReadOptions): Promise<Turn> {
@@ -81,9 +89,7 @@ export async function mustGetTurn(store: Store, id: TurnId, options: ReadOptions
   throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: `${id}` });
 }
 
-export interface ExportOptions extends ReadOptions {
-  readonly out?: string;
-}
+export interface ExportOptions extends ReadOptions, OutGiven {}
 
 /** Writes the turns from the root to `tip`, one JSON object a line, to standard output or a file. */
 export async function exportChain(
@@ -92,7 +98,7 @@ export async function exportChain(
   tip: { readonly id: TurnId; readonly depth: number } | undefined,
   options: ExportOptions,
 ): Promise<void> {
-  await using output = await openOutput(shell, options.out);
+  await using output = await openOutput(shell, options);
   const progress = startProgress(shell);
   try {
     const turns = tip === undefined ? [] : store.contexts.chain(tip.id, toReadOptions(options));

@@ -74,7 +74,7 @@ describe('quipu context append', () => {
       ['an unknown option', append('--text', 'a', '--payload', 'b')],
       ['a version that is no number', append('--text', 'a', '--type-version', '1x')],
       ['an empty key', append('--text', 'a', '--key', '')],
-      ['parent 0', append('--text', 'a', '--parent', '0')],
+      ['a parent that is no id', append('--text', 'a', '--parent', 'x')],
     ])('%s', async (_, argv) => {
       const refused = await rig.run(...argv);
       expect(refused).toMatchObject({ code: 2, out: '' });

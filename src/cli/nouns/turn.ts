@@ -1,5 +1,5 @@
 import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import type { OpenTurn, ReadOptions } from '../../context/contexts.ts';
 import type { Turn } from '../../context/turn.ts';
@@ -9,6 +9,7 @@ import {
   PAYLOAD_OPTIONS,
   PLACE_OPTIONS,
   READ_OPTIONS,
+  contextArgument,
   readPayload,
   toAppendOptions,
   toReadOptions,
@@ -16,8 +17,9 @@ import {
 import type { AppendFlags, PayloadOptions, PlaceFlags } from './turn-options.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { Interrupted, untilAborted } from '../kit/report-error.ts';
-import { mustGetTurn, printPage, toTurnTable, toPreview } from './turn-output.ts';
-import { parseContextId, parseCount, parseTurnId } from '../kit/parse.ts';
+import { findContextId, mustGetTurn, printPage, toTurnTable, toPreview } from './turn-output.ts';
+import type { GivenContext } from '../kit/parse.ts';
+import { parseCount, parseTurnId } from '../kit/parse.ts';
 import { toFacts, toSize, toTime } from '../kit/text.ts';
 import { argument, oneOf, option, required } from '../kit/verb.ts';
 
@@ -35,16 +37,17 @@ const append: QuipuVerb = {
     'quipu context append 1 --type image.png --file shot.png --encoding bytes --key upload-7',
   ],
   takes: [
-    argument('<context>', 'context id', parseContextId),
+    contextArgument(),
     required('--type <name>', 'what the payload is, such as chat.message'),
     option('--type-version <n>', 'version of that type (default: 1)', parseCount),
     ...PAYLOAD_OPTIONS,
     ...APPEND_OPTIONS,
   ],
-  async run(io, id: ContextId, options: AppendGiven) {
+  async run(io, context: GivenContext, options: AppendGiven) {
     const { type, typeVersion: version } = options;
     const given = await readPayload(io, options);
     await using store = await io.openStore();
+    const id = await findContextId(store, context);
     const turn = await store.contexts.append(
       id,
       { type, ...(version !== undefined && { version }), ...given },
@@ -66,13 +69,14 @@ const appendBatch: QuipuVerb = {
     'quipu context export 1 > turns.ndjson && quipu context append-batch 2 < turns.ndjson',
   ],
   more: ABOUT,
-  takes: [argument('<context>', 'context id', parseContextId), ...APPEND_OPTIONS],
-  async run(io, id: ContextId, options: AppendFlags) {
+  takes: [contextArgument(), ...APPEND_OPTIONS],
+  async run(io, context: GivenContext, options: AppendFlags) {
     const { shell } = io;
     // This module is loaded here: it hashes, and `quipu doctor` must run where the hash module does not load.
     const { readBatch } = await import('./read-batch.ts');
     const batch = await readBatch(shell.stdin);
     await using store = await io.openStore();
+    const id = await findContextId(store, context);
     const turns = await store.contexts.appendBatch(id, batch, toAppendOptions(options));
     for (const turn of turns) {
       await io.print(turn, () => `${turn.id}\n`);
@@ -92,16 +96,17 @@ const stream: QuipuVerb = {
   examples: ['my-model --stream | quipu context stream 1 --type chat.message'],
   more: 'What came in is durable at once. Ctrl-C keeps it, in a turn that is marked as aborted.',
   takes: [
-    argument('<context>', 'context id', parseContextId),
+    contextArgument(),
     required('--type <name>', 'what the payload is, such as chat.message'),
     option('--type-version <n>', 'version of that type (default: 1)', parseCount),
     oneOf('--encoding <name>', 'what comes in', ['text', 'bytes']).default('text'),
     ...PLACE_OPTIONS,
   ],
-  async run(io, id: ContextId, options: StreamGiven) {
+  async run(io, context: GivenContext, options: StreamGiven) {
     const { shell } = io;
     const { type, typeVersion: version, encoding } = options;
     await using store = await io.openStore();
+    const id = await findContextId(store, context);
     const signal = shell.catchInterrupt();
     const open = await store.contexts.open(
       id,
@@ -158,12 +163,13 @@ const last: QuipuVerb = {
     'quipu context last 1 --as original',
   ],
   takes: [
-    argument('<context>', 'context id', parseContextId),
+    contextArgument(),
     option('-n, --limit <n>', 'how many at most', parseCount, 10),
     ...PAGE_OPTIONS,
   ],
-  async run(io, id: ContextId, options: LastGiven) {
+  async run(io, context: GivenContext, options: LastGiven) {
     await using store = await io.openStore();
+    const id = await findContextId(store, context);
     const page = await store.contexts.last(id, options.limit, toReadOptions(options));
     await printPage(io, page, `quipu context before ${id}`);
   },
@@ -178,13 +184,14 @@ const before: QuipuVerb = {
   summary: 'Show the turns before a turn, from older to newer.',
   examples: ['quipu context before 1 120', 'quipu context before 1 120 -n 64 --json'],
   takes: [
-    argument('<context>', 'context id', parseContextId),
+    contextArgument(),
     argument('<turn>', 'the turn that comes after them', parseTurnId),
     option('-n, --limit <n>', 'how many at most', parseCount, 10),
     ...PAGE_OPTIONS,
   ],
-  async run(io, id: ContextId, turn: TurnId, options: BeforeGiven) {
+  async run(io, context: GivenContext, turn: TurnId, options: BeforeGiven) {
     await using store = await io.openStore();
+    const id = await findContextId(store, context);
     const page = await store.contexts.before(id, turn, options.limit, toReadOptions(options));
     await printPage(io, page, `quipu context before ${id}`);
   },
@@ -195,15 +202,16 @@ const range: QuipuVerb = {
   summary: 'Show the turns of a context by depth; the first turn has depth 0.',
   examples: ['quipu context range 1 0 10', 'quipu context range 1 1000 1064 --json'],
   takes: [
-    argument('<context>', 'context id', parseContextId),
+    contextArgument(),
     argument('<from>', 'the first depth', parseCount),
     argument('<to>', 'the depth to stop before', parseCount),
     ...PAGE_OPTIONS,
   ],
-  async run(io, id: ContextId, ...given: [number, number, ReadOptions]) {
+  async run(io, context: GivenContext, ...given: [number, number, ReadOptions]) {
     const { shell } = io;
     const [from, to, options] = given;
     await using store = await io.openStore();
+    const id = await findContextId(store, context);
     const page = await store.contexts.range(id, from, to, toReadOptions(options));
     await io.printRows(page.turns, toTurnTable);
     if (page.nextDepth === undefined) return;

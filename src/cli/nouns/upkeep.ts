@@ -184,13 +184,9 @@ export const retain: QuipuVerb = {
       ...(keep !== undefined && { keep }),
     };
     const report = await store.maintain.retain(policy, { dryRun });
-    await io.print(toJson(report), () => retainToText(report));
+    await io.print(report, retainToText);
   },
 };
-
-function toJson(report: RetainReport): object {
-  return { ...report, removed: report.removed.map((row) => ({ ...row, id: String(row.id) })) };
-}
 
 function retainToText({ removed, kept, pinned, dryRun }: RetainReport): string {
   const rows = removed.map(({ id, updatedAt, bytes, title = '' }) => [

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import type { Step, Thread, RunResult } from '../../workflow/threads/workflows.ts';
+import type { Step, ThreadDetails, RunResult } from '../../workflow/threads/workflows.ts';
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
@@ -7,6 +7,7 @@ import { escapeControls, toPlainLine, toTable, toTime } from '../kit/text.ts';
 
 const CONTENT_CHARS = 100;
 const HASH_CHARS = 12;
+const PROMPT_CHARS = 60;
 
 /** Names of workflows are lower case, so one look tells a thread from a workflow. */
 export function isThread(text: string): boolean {
@@ -19,16 +20,17 @@ export function toStepLine({ hash, role, timestamp, content = '', childThread }:
   return `${hash.slice(0, HASH_CHARS)}  ${toTime(timestamp)}  ${escapeControls(role)}${child}  ${text}\n`;
 }
 
-export function toThreadTable(threads: readonly Thread[]): string {
-  const headings = ['THREAD', 'STATE', 'UPDATED', 'HEAD', 'BUNDLE'];
-  const rows = threads.map(({ id, state, updatedAt, head, bundle }) => [
+export function toThreadTable(threads: readonly ThreadDetails[]): string {
+  const headings = ['THREAD', 'STATE', 'CODE', 'UPDATED', 'WORKFLOW', 'PROMPT'];
+  const rows = threads.map(({ id, state, outcome, returnCode, updatedAt, ...named }) => [
     id,
-    state,
+    outcome ?? state,
+    returnCode === undefined ? '' : String(returnCode),
     toTime(updatedAt),
-    head.slice(0, HASH_CHARS),
-    bundle.slice(0, HASH_CHARS),
+    escapeControls(named.name ?? ''),
+    toPlainLine(named.prompt ?? '', PROMPT_CHARS),
   ]);
-  return toTable(headings, rows);
+  return toTable(headings, rows, ['CODE']);
 }
 
 const TEXT_BYTES_MAX: number = 8 * 1024 * 1024;

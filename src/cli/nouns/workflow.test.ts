@@ -42,7 +42,9 @@ describe('threads from the command line', () => {
     const fork = (await workflow(rig, 'fork', id, '--at', '0')).out.trimEnd();
     expect((await workflow(rig, 'compact', id, '--summary', 'short')).code).toBe(0);
     const shown = await workflow(rig, 'show', id, '--context');
-    expect(shown.out).toMatch(/^state {4}active\n[^]*summary {2}short\n$/);
+    expect(shown.out).toMatch(
+      /^workflow {2}x\nprompt {4}p\nstate {5}active\n[^]*summary {3}short\n$/,
+    );
     expect((await workflow(rig, 'show', fork)).out).toContain('r  from a file\n');
     const page = await workflow(rig, 'show', id, '-n', '1');
     expect(page.err).toMatch(/^more: --before [0-9a-f]{64}\n$/);
@@ -50,6 +52,10 @@ describe('threads from the command line', () => {
     expect((await workflow(rig, 'list')).out).toMatch(/^THREAD +STATE[^]*paused/);
     await workflow(rig, 'kill', fork, '--reason', 'no');
     await workflow(rig, 'end', id, '--code', '1', '--summary', 'so');
+    const table = (await workflow(rig, 'list', '--completed')).out;
+    expect(table).toMatch(/killed +130 .* x +p\n/);
+    expect(table).toMatch(/failed +1 .* x +p\n/);
+    expect((await workflow(rig, 'show', id)).out).toContain('return code  1\n');
     const done = await workflow(rig, 'list', '--completed', '--json');
     expect(done.out.trimEnd().split('\n')).toHaveLength(2);
     expect((await workflow(rig, 'live', fork, '--json')).out).toContain('"returnCode":130');

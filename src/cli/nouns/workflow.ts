@@ -3,12 +3,16 @@ import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { JsonObject } from '../../workflow/home/check-input.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
-import { collect, parseCount, parseJson } from '../kit/parse.ts';
-import { toFacts, toTable, toTime } from '../kit/text.ts';
+import { collect, parseCount, parseJson, parseTime } from '../kit/parse.ts';
+import { toFacts, toPlainLine, toTable, toTime } from '../kit/text.ts';
 import { isThread, readGivenText, toStepLine, toThreadTable } from './workflow-output.ts';
 import { argument, option, required } from '../kit/verb.ts';
 
+const PROMPT_CHARS = 1000;
+
 interface ListGiven {
+  readonly since?: number;
+  readonly until?: number;
   readonly all?: boolean;
   readonly completed?: boolean;
   readonly bundles?: boolean;
@@ -22,12 +26,15 @@ const list: QuipuVerb = {
   examples: [
     'quipu workflow list',
     'quipu workflow list --all --json',
+    'quipu workflow list --completed --since 2026-11-01 --until 7d',
     'quipu workflow list --bundles',
   ],
   takes: [
     option('--all', 'finished threads too'),
     option('--completed', 'finished threads only'),
     option('--bundles', 'the workflows that are registered, instead of threads'),
+    option('--since <when>', 'only those ended or changed since then: a date, or 7d', parseTime),
+    option('--until <when>', 'only those ended or changed before', parseTime),
     option('-n, --limit <n>', 'how many threads at most', parseCount, 50),
     option('--cursor <text>', 'go on where the page before ended'),
   ],
@@ -38,10 +45,13 @@ const list: QuipuVerb = {
 };
 
 async function listThreads(io: CommandIo, store: Store, options: ListGiven): Promise<void> {
-  const { all = false, completed = false, limit, cursor: from } = options;
+  const { all = false, completed = false, limit, cursor: from, since, until } = options;
   const { items, cursor } = await store.workflows.list({
     state: all ? 'all' : completed ? 'completed' : 'active',
     limit,
+    details: true,
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
     ...(from !== undefined && { cursor: from }),
   });
   await io.printRows(items, toThreadTable);
@@ -99,7 +109,7 @@ async function showThread(
   options: ShowGiven,
 ): Promise<void> {
   const { workflows } = store;
-  const thread = await workflows.get(id);
+  const thread = await workflows.get(id, { details: true });
   if (thread === undefined) {
     throw new QuipuError('NOT_FOUND', `there is no workflow thread ${id}`, { what: 'thread', id });
   }
@@ -117,7 +127,10 @@ async function showThread(
     return;
   }
   const facts: [string, string][] = [
-    ['state', thread.state],
+    ['workflow', thread.name ?? 'unknown'],
+    ['prompt', toPlainLine(thread.prompt ?? '', PROMPT_CHARS)],
+    ['state', thread.outcome ?? thread.state],
+    ...(thread.returnCode === undefined ? [] : [toFact('return code', thread.returnCode)]),
     ['updated', toTime(thread.updatedAt)],
     ['head', thread.head],
     ['start', thread.start],
@@ -127,6 +140,10 @@ async function showThread(
   await io.shell.out(toFacts(facts));
   for (const step of shown.steps) await io.shell.out(toStepLine(step));
   if ('cursor' in shown) io.shell.err(`more: --before ${shown.cursor}\n`);
+}
+
+function toFact(name: string, value: number): [string, string] {
+  return [name, String(value)];
 }
 
 async function showBundle(io: CommandIo, store: Store, name: string): Promise<void> {

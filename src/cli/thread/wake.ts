@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '../../base/program-file.ts';
 import { askForDispatch } from '../../queue/dispatch/consumer-lock.ts';
 import { askNotifier, type AskingProcess } from '../../queue/notifier.ts';
 import type { SqliteQueue } from '../../queue/sqlite-queue.ts';
 import { info, warn } from '../../queue/sqlite/runtime-log.ts';
 import { noteThread, type ThreadShell } from './thread-queue.ts';
 
-/** The program is beside this file, in the built package. */
-const WAKER: string = fileURLToPath(new URL('./waker-main.js', import.meta.url));
+const WAKER: string = fileURLToPath(programFile('cli/thread/waker-main.js'));
 
 /**
  * Makes sure that handlers run for the pushed events, and waits for nobody. A running handler's supervisor looks again

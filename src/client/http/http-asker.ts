@@ -94,11 +94,28 @@ export function aborted(signal: AbortSignal): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
+interface NetworkReason {
+  readonly code?: unknown;
+  readonly address?: unknown;
+  readonly port?: unknown;
+  /** One for each address of a name that was tried. */
+  readonly errors?: readonly NetworkReason[];
+}
+
+/** `fetch` hides the reason in the cause of its error. */
+function reasonOf(error: unknown): NetworkReason {
+  const reason = (error as { cause?: NetworkReason } | undefined)?.cause ?? {};
+  const [first] = reason.errors ?? [];
+  return first === undefined ? reason : { ...first, code: reason.code ?? first.code };
+}
+
 /** The error for a connection that failed before the whole answer arrived. */
 export function lost(cause: unknown): QuipuError {
-  const reason = (cause as { cause?: { code?: unknown } } | undefined)?.cause?.code;
-  if (typeof reason === 'string' && NEVER_SENT.has(reason)) {
-    return unavailable('the server cannot be reached', cause);
+  const { code, address, port } = reasonOf(cause);
+  if (typeof code === 'string' && NEVER_SENT.has(code)) {
+    const where = typeof address === 'string' ? ` at ${address}:${String(port)}` : '';
+    const nobody = code === 'ECONNREFUSED' ? `: nothing listens${where}` : where;
+    return unavailable(`the server cannot be reached (${code})${nobody}`, cause);
   }
   return outcomeUnknown('the server went away before its answer came', cause);
 }

@@ -1,8 +1,11 @@
 import { isQuipuError } from '../../base/errors.ts';
+import { jsonable } from '../../base/jsonable.ts';
 import { pauseMs } from '../../base/pause.ts';
 import type { ContextJson } from '../../context/context.ts';
+import type { MetaConditions } from '../../context/meta-condition.ts';
 import type { ContextUpdate } from '../../context/contexts.ts';
 import type { TurnJson } from '../../context/turn.ts';
+import type { SearchAnswer, SearchOptions } from '../../search/contract/search.ts';
 import type { BlobInfo } from '../../store/blobs.ts';
 import { withRetries } from '../retry.ts';
 import { HttpAsker, lost } from './http-asker.ts';
@@ -13,6 +16,9 @@ import type { ServerEvent } from './read-events.ts';
 // The parts of a store that a web page needs: values as in the HTTP API, ids as decimal strings. Reads are retried when
 // the connection fails. Appends are retried too, because each carries a key of its own.
 
+/** An id as callers may give it. Answers have decimal strings. */
+export type IdLike = string | number | bigint;
+
 export interface WebTurn {
   readonly type: string;
   readonly payload: unknown;
@@ -22,8 +28,8 @@ export interface WebTurn {
 
 export interface WebAppendOptions {
   /** The head must be this turn ("0": the context must be empty). */
-  readonly expectedHead?: string;
-  readonly parent?: string;
+  readonly expectedHead?: IdLike;
+  readonly parent?: IdLike;
   /** Default: a key made up for this call. */
   readonly idempotencyKey?: string;
 }
@@ -37,16 +43,23 @@ export interface WebPage {
 
 export interface WebFollowOptions {
   /** Begin after this turn; "head": with the turns from now on. Default: at the root. */
-  readonly after?: string;
+  readonly after?: IdLike;
   readonly signal?: AbortSignal;
 }
 
+export interface WebTurnsOptions extends WebFollowOptions {
+  /** Called when the head was moved and the turns after `backTo` ("0": all) do not lead to it any more. */
+  readonly onMoved?: (moved: { readonly backTo: string; readonly depth: number }) => void;
+}
+
 export interface WebWatchOptions extends WebFollowOptions {
-  readonly context?: string;
+  readonly context?: IdLike;
   readonly kinds?: readonly string[];
 }
 
-type Query = Readonly<Record<string, string | number | undefined>>;
+export type WebSearchOptions = Omit<SearchOptions, 'progress' | 'timeMs'>;
+
+type Query = Readonly<Record<string, IdLike | undefined>>;
 
 export class WebClient {
   readonly #asker: HttpAsker;
@@ -58,23 +71,83 @@ export class WebClient {
   }
 
   listContexts(
-    options: { label?: string; kind?: string; limit?: number; cursor?: string } = {},
-  ): Promise<{ items: ContextJson[]; cursor?: string }> {
-    return this.#json('GET', `/v1/contexts${queryText(options)}`);
+    options: {
+      label?: string;
+      kind?: string;
+      namePrefix?: string;
+      meta?: MetaConditions;
+      createdSince?: number;
+      createdUntil?: number;
+      updatedSince?: number;
+      updatedUntil?: number;
+      count?: boolean;
+      limit?: number;
+      cursor?: string;
+    } = {},
+  ): Promise<{ items: ContextJson[]; cursor?: string; total?: number }> {
+    const { meta, count, ...asked } = options;
+    const query = {
+      ...asked,
+      ...(meta !== undefined && { meta: JSON.stringify(meta) }),
+      ...(count !== undefined && { count: String(count) }),
+    };
+    return this.#json('GET', `/v1/contexts${queryText(query)}`);
   }
 
-  getContext(id: string): Promise<ContextJson> {
-    return this.#json('GET', `/v1/contexts/${encodeURIComponent(id)}`);
+  getContext(id: IdLike): Promise<ContextJson> {
+    return this.#json('GET', `/v1/contexts/${encodeURIComponent(String(id))}`);
   }
 
-  /** Never retried: two contexts are worse than an error. */
-  createContext(details: ContextUpdate & { base?: string } = {}): Promise<ContextJson> {
-    return this.#json('POST', '/v1/contexts', { body: details, repeatable: false });
+  /** Retried only with a key of its own: two contexts are worse than an error. */
+  createContext(
+    details: ContextUpdate & { name?: string; base?: IdLike } = {},
+    options: { idempotencyKey?: string } = {},
+  ): Promise<ContextJson> {
+    const { idempotencyKey: key } = options;
+    const headers = key === undefined ? {} : { 'Idempotency-Key': key };
+    const repeatable = key !== undefined;
+    return this.#json('POST', '/v1/contexts', {
+      body: jsonable({ ...details }),
+      headers,
+      repeatable,
+    });
   }
 
-  append(context: string, turn: WebTurn, options: WebAppendOptions = {}): Promise<TurnJson> {
+  /** The context with this name, made with the defaults if there is none. Retried: it is made once. */
+  getOrCreateContext(
+    name: string,
+    defaults: ContextUpdate & { base?: IdLike } = {},
+  ): Promise<ContextJson> {
+    return this.#json('PUT', `/v1/contexts/by-name${queryText({ name })}`, {
+      body: jsonable({ ...defaults }),
+    });
+  }
+
+  contextByName(name: string): Promise<ContextJson> {
+    return this.#json('GET', `/v1/contexts/by-name${queryText({ name })}`);
+  }
+
+  /** Moves the head to a turn ("0": to none). Not retried without the head that is expected. */
+  moveHead(
+    id: IdLike,
+    head: IdLike,
+    options: { expectedHead?: IdLike } = {},
+  ): Promise<ContextJson> {
+    const { expectedHead: expected } = options;
+    const headers = expected === undefined ? {} : { 'If-Match': `"${expected}"` };
+    const path = `/v1/contexts/${encodeURIComponent(String(id))}/head`;
+    const body = jsonable({ head: String(head) });
+    return this.#json('PUT', path, { body, headers, repeatable: false });
+  }
+
+  renameContext(id: IdLike, name: string | null): Promise<ContextJson> {
+    const path = `/v1/contexts/${encodeURIComponent(String(id))}/name`;
+    return this.#json('PUT', path, { body: { name }, repeatable: false });
+  }
+
+  append(context: IdLike, turn: WebTurn, options: WebAppendOptions = {}): Promise<TurnJson> {
     const { expectedHead, parent, idempotencyKey = randomKey() } = options;
-    const path = `/v1/contexts/${encodeURIComponent(context)}/turns${queryText({ parent })}`;
+    const path = `/v1/contexts/${encodeURIComponent(String(context))}/turns${queryText({ parent })}`;
     const headers = {
       'Idempotency-Key': idempotencyKey,
       ...(expectedHead !== undefined && { 'If-Match': `"${expectedHead}"` }),
@@ -85,23 +158,32 @@ export class WebClient {
     return this.#json('POST', path, { body, headers });
   }
 
-  last(context: string, options: { limit?: number; before?: string } = {}): Promise<WebPage> {
-    const path = `/v1/contexts/${encodeURIComponent(context)}/turns${queryText(options)}`;
+  last(context: IdLike, options: { limit?: number; before?: IdLike } = {}): Promise<WebPage> {
+    const path = `/v1/contexts/${encodeURIComponent(String(context))}/turns${queryText(options)}`;
     return this.#json('GET', path);
   }
 
-  turn(id: string): Promise<TurnJson> {
-    return this.#json('GET', `/v1/turns/${encodeURIComponent(id)}`);
+  turn(id: IdLike): Promise<TurnJson> {
+    return this.#json('GET', `/v1/turns/${encodeURIComponent(String(id))}`);
+  }
+
+  /** Finds what was ever said. The server searches: no text comes here but that of the hits. */
+  search(query: string, options: WebSearchOptions = {}): Promise<SearchAnswer> {
+    const { order, limit, cursor, group, facets, around, waitMs } = options;
+    const given = { q: query, order, limit, cursor, around, waitMs };
+    const flags = { group: toFlag(group), facets: toFlag(facets) };
+    return this.#json('GET', `/v1/search${queryText({ ...given, ...flags })}`);
   }
 
   /** Existing turns, then new ones, without gap and repetition, also across lost connections. */
   async *follow(
-    context: string,
-    options: WebFollowOptions = {},
+    context: IdLike,
+    options: WebTurnsOptions = {},
   ): AsyncGenerator<TurnJson, void, undefined> {
-    const path = `/v1/contexts/${encodeURIComponent(context)}/events`;
+    const path = `/v1/contexts/${encodeURIComponent(String(context))}/events`;
     for await (const { event, data } of this.#events(path, options)) {
       if (event === 'turn') yield data as TurnJson;
+      if (event === 'moved') options.onMoved?.(data as { backTo: string; depth: number });
     }
   }
 
@@ -160,7 +242,7 @@ export class WebClient {
     path: string,
     { after, signal }: WebFollowOptions,
   ): AsyncGenerator<ServerEvent, void, undefined> {
-    let last = after;
+    let last = after === undefined ? undefined : String(after);
     for (let attempt = 0; !isAborted(signal); attempt += 1) {
       try {
         const headers = {
@@ -207,6 +289,10 @@ function queryText(query: Query): string {
     if (value !== undefined) given.set(name, String(value));
   }
   return given.size === 0 ? '' : `?${given.toString()}`;
+}
+
+function toFlag(flag: boolean | undefined): string | undefined {
+  return flag === undefined ? undefined : String(flag);
 }
 
 function randomKey(): string {

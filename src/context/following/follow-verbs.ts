@@ -1,18 +1,18 @@
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { ContextId, ContextIdLike, TurnId, TurnIdLike } from '../../base/brand.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import { checkAfter, checkCount, checkRead } from '../check-input.ts';
 import { kindOf } from '../../base/text.ts';
 import type { ContextsParts, ReadPage } from '../turns/loaded-page.ts';
-import type { Contexts, FollowOptions } from '../contexts.ts';
+import type { Contexts, FollowOptions, MovedHead } from '../contexts.ts';
 import { STREAM_BYTES_DEFAULT } from '../limits.ts';
 import type { Turn } from '../turn.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { Bell } from '../../base/bell.ts';
 import type { CheckedRead } from '../check-input.ts';
-import { HeadTrail } from './head-trail.ts';
-import { mustGetHead, mustGetSealed, mustGetTurn, readTurn } from '../turns/read-turns.ts';
+import { HeadTrail, LOOK } from './head-trail.ts';
+import { mustGetSealed, mustGetTurn, noContext, readTurn } from '../turns/read-turns.ts';
 import { PAGE_TURNS, walkChain } from '../turns/walk-chain.ts';
 import { DeltaTail, bytesAfter } from '../streams/delta-tail.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
@@ -22,20 +22,26 @@ type FollowVerbs = Pick<Contexts, 'follow' | 'followOpen'>;
 export function followVerbs(parts: ContextsParts): FollowVerbs {
   const { engine, lifetime } = parts;
   return {
-    follow(id: ContextId, options: FollowOptions = {}): AsyncIterable<Turn> {
+    follow(
+      id: ContextIdLike,
+      options: FollowOptions & { readonly moves?: boolean } = {},
+    ): AsyncIterable<Turn> {
       lifetime.assertOpen('contexts.follow');
-      return followContext(parts, {
+      const items = followContext(parts, {
         context: toContextId(id),
         after: checkAfter(options.after),
         signal: checkSignal(options.signal),
         openTurns: options.openTurns ?? false,
+        moves: options.moves ?? false,
         onBehind: options.onBehind,
         read: checkRead(options, STREAM_BYTES_DEFAULT),
       });
+      // Without `moves` there is nothing but turns.
+      return items as AsyncIterable<Turn>;
     },
 
     followOpen(
-      turn: TurnId,
+      turn: TurnIdLike,
       { after = 0, signal }: { readonly after?: number; readonly signal?: AbortSignal } = {},
     ): AsyncIterable<Uint8Array> {
       lifetime.assertOpen('contexts.followOpen');
@@ -60,6 +66,8 @@ export interface FollowPlan {
   readonly after: TurnId;
   readonly signal: AbortSignal | undefined;
   readonly openTurns: boolean;
+  /** Also yield the moves of the head. */
+  readonly moves: boolean;
   readonly onBehind: ((turns: number) => void) | undefined;
   readonly read: CheckedRead;
 }
@@ -67,7 +75,7 @@ export interface FollowPlan {
 export async function* followContext(
   { engine, lifetime, readPage }: ContextsParts,
   plan: FollowPlan,
-): AsyncGenerator<Turn, void, undefined> {
+): AsyncGenerator<Turn | MovedHead, void, undefined> {
   const bell = new Bell();
   const trail = new HeadTrail(plan.context);
   const ring = (): void => bell.ring();
@@ -109,30 +117,31 @@ interface TrailPlan extends FollowPlan {
 async function* followTrail(
   engine: Engine,
   plan: TrailPlan,
-): AsyncGenerator<Turn, void, undefined> {
-  const { trail, read } = plan;
-  const start = await mustGetHead(engine, plan.context);
+): AsyncGenerator<Turn | MovedHead, void, undefined> {
+  const { trail } = plan;
   let last = plan.after === NO_TURN ? undefined : await mustGetSealed(engine, plan.after);
-  let head: TurnId | undefined = start.head === NO_TURN ? undefined : start.head;
-  let opened = start.openTurn;
+  let head = await look(engine, plan);
+  if (head === undefined) throw noContext(plan.context);
+  let isMoved = true;
+  let opened = trail.takeOpened();
   let shownOpen: TurnId = NO_TURN;
   while (!plan.isOver()) {
     if (head !== undefined) {
-      const tip = await mustGetSealed(engine, head);
-      const from = await depthAfter(engine, last, tip);
-      const beforePage = (depth: number): void => {
-        const turns = Math.max(tip.depth, trail.newestDepth) - depth + 1;
-        if (turns > PAGE_TURNS) plan.onBehind?.(turns);
-      };
-      yield* walkChain(plan.readPage, tip, read, { from, beforePage });
+      const tip: TurnRow | undefined =
+        head === NO_TURN ? undefined : await mustGetSealed(engine, head);
+      const base = await findBase(engine, last, tip);
+      // The parent of a new turn tells as much.
+      if (isMoved && base?.id !== last?.id && plan.moves) yield movedTo(base);
+      if (tip !== undefined) yield* walkTo(plan, tip, base === undefined ? 0 : base.depth + 1);
       last = tip;
     }
-    if (trail.takeMissed()) trail.noteFound(await engine.getHead(plan.context));
-    head = nextHead(trail, start.head);
-    if (head !== undefined) continue;
+    const step = trail.take();
+    isMoved = step === LOOK;
+    head = step === LOOK ? await look(engine, plan) : step;
+    if (step !== undefined) continue;
 
     if (plan.openTurns && opened > shownOpen) {
-      const turn = await readTurn(engine, opened, read);
+      const turn = await readTurn(engine, opened, plan.read);
       if (turn?.state === 'open') yield turn;
       shownOpen = opened;
     }
@@ -144,23 +153,36 @@ async function* followTrail(
   }
 }
 
-/** Skips the turns that the first look has shown already. */
-function nextHead(trail: HeadTrail, shown: TurnId): TurnId | undefined {
-  let head = trail.takeHead();
-  while (head !== undefined && head <= shown) head = trail.takeHead();
-  return head;
+/** Reads where the head is. Undefined when the context is not there. */
+async function look(engine: Engine, { context, trail }: TrailPlan): Promise<TurnId | undefined> {
+  trail.beginLook();
+  const found = await engine.getHead(context);
+  trail.endLook(found);
+  return found?.head;
 }
 
-/** Returns the depth after the deepest turn that `last` and `tip` have in common. */
-async function depthAfter(
+/** The deepest turn that both have in common. */
+async function findBase(
   engine: Engine,
   last: TurnRow | undefined,
-  tip: TurnRow,
-): Promise<number> {
-  if (last === undefined) return 0;
-  if (tip.parent === last.id) return tip.depth;
-  const base = await engine.commonAncestor(last.id, tip.id);
-  return base === undefined ? 0 : base.depth + 1;
+  tip: TurnRow | undefined,
+): Promise<TurnRow | undefined> {
+  if (last === undefined || tip === undefined) return undefined;
+  return tip.parent === last.id ? last : engine.commonAncestor(last.id, tip.id);
+}
+
+/** Yields the turns from depth `from` up to `tip`. */
+function walkTo(plan: TrailPlan, tip: TurnRow, from: number): AsyncIterable<Turn> {
+  const beforePage = (depth: number): void => {
+    const turns = Math.max(tip.depth, plan.trail.newestDepth) - depth + 1;
+    if (turns > PAGE_TURNS) plan.onBehind?.(turns);
+  };
+  return walkChain(plan.readPage, tip, plan.read, { from, beforePage });
+}
+
+function movedTo(base: TurnRow | undefined): MovedHead {
+  const [backTo, depth] = [base?.id ?? NO_TURN, base?.depth ?? 0];
+  return { backTo, depth, toJSON: () => ({ backTo: String(backTo), depth }) };
 }
 
 const TAIL_BYTES_MAX = 1_048_576;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { toContextId } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Change } from '../../engine/batch.ts';
-import type { TurnRow } from '../../engine/rows.ts';
-import { HeadTrail } from './head-trail.ts';
+import type { HeadRow, TurnRow } from '../../engine/rows.ts';
+import { HeadTrail, LOOK } from './head-trail.ts';
 
 const CONTEXT = 1n as ContextId;
 const row = (id: bigint, parent: bigint, context = 1n): TurnRow =>
@@ -10,10 +11,10 @@ const row = (id: bigint, parent: bigint, context = 1n): TurnRow =>
 const change = (part: Partial<Change>): Change =>
   ({ turns: [], sealed: [], opened: [], removedContexts: [], ...part }) as Change;
 
-function takeAll(trail: HeadTrail): TurnId[] {
-  const heads: TurnId[] = [];
-  for (let head = trail.takeHead(); head !== undefined; head = trail.takeHead()) heads.push(head);
-  return heads;
+function takeAll(trail: HeadTrail): (TurnId | typeof LOOK)[] {
+  const steps: (TurnId | typeof LOOK)[] = [];
+  for (let step = trail.take(); step !== undefined; step = trail.take()) steps.push(step);
+  return steps;
 }
 
 describe('HeadTrail', () => {
@@ -45,6 +46,28 @@ describe('HeadTrail', () => {
     const trail = new HeadTrail(CONTEXT);
     for (let id = 1n; id <= 10_050n; id += 1n) trail.note(change({ turns: [row(id, 0n)] }));
     expect(takeAll(trail).length).toBe(10_000);
+  });
+
+  it('looks where a moved head is, in the order of what it heard', () => {
+    const trail = new HeadTrail(CONTEXT);
+    trail.note(change({ turns: [row(6n, 5n)] }));
+    expect(trail.note(change({ moves: [CONTEXT] }))).toBe(true);
+    trail.note(change({ moves: [CONTEXT] }));
+    expect(trail.note(change({ moves: [toContextId(2)] }))).toBe(false);
+    trail.note(change({ moves: [CONTEXT], turns: [row(7n, 3n)] }));
+    expect(takeAll(trail)).toEqual([6n, LOOK, 7n]);
+  });
+
+  it('takes a look for all that was heard before it', () => {
+    const trail = new HeadTrail(CONTEXT);
+    trail.note(change({ turns: [row(6n, 5n)] }));
+    trail.beginLook();
+    trail.note(change({ turns: [row(7n, 6n)] }));
+    trail.note(change({ turns: [row(8n, 2n)] }));
+    trail.endLook({ head: 7n, headDepth: 6, openTurn: 0n } as HeadRow);
+    expect(takeAll(trail)).toEqual([8n]);
+    trail.endLook(undefined);
+    expect(trail.removed).toBe(true);
   });
 
   it('tells of an opened turn once, and of the removal', () => {

@@ -6,19 +6,21 @@ import type { HeadRow } from '../../engine/rows.ts';
 /** The number of jumps remembered for a reader that is far behind; beyond that the oldest are forgotten. */
 const JUMPS_MAX = 10_000;
 
+/** Stands for "look where the head is": it was moved without a new turn, or changes went by unheard. */
+export const LOOK = 'look';
+
 /**
  * The way of one context's head while its reader was busy. A head that only grew is one entry, since its turns are
  * found by walking back; each jump to another branch adds one. Turns of a context become its head in the order of their
- * ids.
+ * ids. A head that is moved without a new turn has no such order, and changes may be heard late: so the reader looks.
  */
 export class HeadTrail {
   readonly #context: ContextId;
-  #heads: TurnId[] = [];
+  #steps: (TurnId | typeof LOOK)[] = [];
   #newest: TurnId = NO_TURN;
   #newestDepth = 0;
   #opened: TurnId = NO_TURN;
   #removed = false;
-  #missed = false;
 
   constructor(context: ContextId) {
     this.#context = context;
@@ -36,12 +38,17 @@ export class HeadTrail {
   /** Returns true when there is something new for the reader. */
   note(change: Change): boolean {
     let moved = false;
+    // A batch moves heads before it appends turns.
+    if (change.moves?.includes(this.#context) === true) {
+      this.noteMissed();
+      moved = true;
+    }
     for (const row of [...change.turns, ...change.sealed]) {
       // A repeated idempotency key or seal names turns that were heads before.
       if (row.context !== this.#context || row.id <= this.#newest) continue;
-      if (row.parent === this.#heads.at(-1)) this.#heads.pop();
-      this.#heads.push(row.id);
-      if (this.#heads.length > JUMPS_MAX) this.#heads.shift();
+      if (row.parent === this.#steps.at(-1)) this.#steps.pop();
+      this.#steps.push(row.id);
+      if (this.#steps.length > JUMPS_MAX) this.#steps.shift();
       this.#newest = row.id;
       this.#newestDepth = row.depth;
       moved = true;
@@ -55,34 +62,33 @@ export class HeadTrail {
     return moved || this.#removed;
   }
 
-  /** Changes went by unheard: the current state of the context must be read. */
+  /** The current state of the context must be read. */
   noteMissed(): void {
-    this.#missed = true;
+    if (this.#steps.at(-1) !== LOOK) this.#steps.push(LOOK);
   }
 
-  /** Returns true once after changes were missed. */
-  takeMissed(): boolean {
-    const missed = this.#missed;
-    this.#missed = false;
-    return missed;
+  /** Begins a look at the context: it shows all that was heard so far. */
+  beginLook(): void {
+    this.#steps = [];
   }
 
-  /** Notes the result of a read; undefined for a context that is not there any more. */
-  noteFound(found: HeadRow | undefined): void {
+  /** Notes the result of a look; undefined for a context that is not there any more. */
+  endLook(found: HeadRow | undefined): void {
     if (found === undefined) {
       this.#removed = true;
       return;
     }
+    // Turns that were heard of meanwhile are in the result, too.
+    this.#steps = this.#steps.filter((step) => step === LOOK || step > found.head);
     if (found.openTurn !== NO_TURN) this.#opened = found.openTurn;
     if (found.head <= this.#newest) return;
-    this.#heads.push(found.head);
     this.#newest = found.head;
     this.#newestDepth = found.headDepth;
   }
 
-  /** Returns the next head to go to; undefined when the reader is up to date. */
-  takeHead(): TurnId | undefined {
-    return this.#heads.shift();
+  /** Returns the next head to go to, or `LOOK`; undefined when the reader is up to date. */
+  take(): TurnId | typeof LOOK | undefined {
+    return this.#steps.shift();
   }
 
   /** Returns the turn opened last, once; then `NO_TURN`. */

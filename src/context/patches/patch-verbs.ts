@@ -1,5 +1,5 @@
 import { toHash, toTurnId } from '../../base/brand.ts';
-import type { Hash, TurnId } from '../../base/brand.ts';
+import type { Hash, TurnId, TurnIdLike } from '../../base/brand.ts';
 import { checkBounded } from '../../base/text.ts';
 import { checkExpectedSeq, only } from '../check-input.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
@@ -10,8 +10,7 @@ import { mustGetTurn } from '../turns/read-turns.ts';
 import type { Batch } from '../../engine/batch.ts';
 import type { EncodedPayload } from '../payloads/encode-payload.ts';
 import type { PatchRow } from '../../engine/rows.ts';
-import { encodingName } from '../../format/turn-record.ts';
-import type { EncodingName } from '../../format/turn-record.ts';
+import { type PayloadEncoding, encodingOf } from '../payloads/codecs.ts';
 
 type PatchVerbs = Pick<Contexts, 'patch' | 'tombstone' | 'patches'>;
 
@@ -21,7 +20,7 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVer
   }
 
   return {
-    async patch(turn: TurnId, payload: unknown, options: PatchOptions = {}): Promise<Patch> {
+    async patch(turn: TurnIdLike, payload: unknown, options: PatchOptions = {}): Promise<Patch> {
       lifetime.assertOpen('contexts.patch');
       return commitPatch(toTurnId(turn), {
         tombstone: false,
@@ -30,17 +29,21 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVer
       });
     },
 
-    async tombstone(turn: TurnId, reason: string, options: TombstoneOptions = {}): Promise<Patch> {
+    async tombstone(
+      turn: TurnIdLike,
+      reason: string,
+      options: TombstoneOptions = {},
+    ): Promise<Patch> {
       lifetime.assertOpen('contexts.tombstone');
       const text = checkBounded(reason, 'reason', REASON_BYTES_MAX);
       return commitPatch(toTurnId(turn), {
         tombstone: true,
-        payload: encodePayload(text, 'text', { ...rules, canonicalisers: {} }),
+        payload: encodePayload(text, 'text', rules),
         ...checkExpectedSeq(options),
       });
     },
 
-    async patches(turn: TurnId): Promise<Patch[]> {
+    async patches(turn: TurnIdLike): Promise<Patch[]> {
       lifetime.assertOpen('contexts.patches');
       const { id } = await mustGetTurn(engine, toTurnId(turn));
       return (await engine.getPatches([id])).map((row) => new StoredPatch(row));
@@ -77,7 +80,7 @@ export class StoredPatch implements Patch {
   readonly seq: number;
   readonly turn: TurnId;
   readonly tombstone: boolean;
-  readonly encoding: EncodingName | number;
+  readonly encoding: PayloadEncoding;
   readonly payloadHash: Hash;
   readonly size: number;
   readonly createdAt: number;
@@ -86,7 +89,7 @@ export class StoredPatch implements Patch {
     this.seq = row.seq;
     this.turn = row.turn;
     this.tombstone = row.tombstone;
-    this.encoding = encodingName(row.encoding) ?? row.encoding;
+    this.encoding = encodingOf(row.encoding);
     this.payloadHash = row.payload;
     this.size = row.size;
     this.createdAt = row.createdAt;
@@ -109,13 +112,13 @@ type FsRootVerbs = Pick<Contexts, 'attach' | 'fsRoot'>;
 
 export function fsRootVerbs({ engine, lifetime }: ContextsParts): FsRootVerbs {
   return {
-    async attach(turn: TurnId, root: Hash): Promise<void> {
+    async attach(turn: TurnIdLike, root: Hash): Promise<void> {
       lifetime.assertOpen('contexts.attach');
       const attach = { turn: toTurnId(turn), root: toHash(root, 'root') };
       await engine.commit({ fsRoots: [attach] });
     },
 
-    async fsRoot(turn: TurnId): Promise<Hash | undefined> {
+    async fsRoot(turn: TurnIdLike): Promise<Hash | undefined> {
       lifetime.assertOpen('contexts.fsRoot');
       const { id } = await mustGetTurn(engine, toTurnId(turn));
       return (await engine.getFsRoots([id])).at(-1)?.root;

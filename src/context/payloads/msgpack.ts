@@ -23,10 +23,10 @@ export function decodeMsgpack(bytes: Uint8Array): unknown {
 }
 
 /**
- * The encoder silently wraps large integers around and replaces lone surrogates. The encoder has refused cycles before
- * this walk.
+ * Encoders silently wrap large integers around and replace lone surrogates. The encoder has refused cycles before this
+ * walk.
  */
-function assertFaithful(value: unknown): void {
+export function assertFaithful(value: unknown): void {
   if (typeof value === 'string') {
     assertWellFormed(value, 'a string in it');
   } else if (typeof value === 'bigint') {

@@ -1,5 +1,6 @@
 import { toTurnId } from '../../base/brand.ts';
-import type { TurnId } from '../../base/brand.ts';
+import type { TurnIdLike } from '../../base/brand.ts';
+import { jsonable, type Jsonable } from '../../base/jsonable.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
@@ -30,7 +31,7 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
   }
 
   return {
-    async pin(turn: TurnId, options: PinOptions = {}): Promise<void> {
+    async pin(turn: TurnIdLike, options: PinOptions = {}): Promise<void> {
       lifetime.assertOpen('contexts.pin');
       const { reason } = options;
       const said =
@@ -46,7 +47,7 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
       }
     },
 
-    async unpin(turn: TurnId): Promise<void> {
+    async unpin(turn: TurnIdLike): Promise<void> {
       lifetime.assertOpen('contexts.unpin');
       const id = toTurnId(turn);
       await change((pins) => {
@@ -56,9 +57,9 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
       });
     },
 
-    async pins(): Promise<Pin[]> {
+    async pins(): Promise<Jsonable<Pin>[]> {
       lifetime.assertOpen('contexts.pins');
-      return (await read()).pins;
+      return (await read()).pins.map((pin) => jsonable(pin));
     },
   };
 }

@@ -29,8 +29,10 @@ describe('an open turn on a full disk', () => {
   it('fails until a fresh handle goes on, and leaves no hole', async () => {
     const { engine, contexts, turn } = await openTurn();
     await turn.write('one ');
+    await turn.flush();
     engine.full = true;
-    await expect(turn.write('two ')).rejects.toMatchObject({ code: 'DISK_FULL' });
+    await turn.write('two ');
+    await expect(turn.flush()).rejects.toMatchObject({ code: 'DISK_FULL' });
     engine.full = false;
     await expect(turn.write('three ')).rejects.toMatchObject({ code: 'DISK_FULL' });
     await expect(turn.seal()).rejects.toMatchObject({ code: 'DISK_FULL' });
@@ -43,6 +45,7 @@ describe('an open turn on a full disk', () => {
   it('can still be aborted, with what was acknowledged', async () => {
     const { engine, turn } = await openTurn();
     await turn.write('one ');
+    await turn.flush();
     engine.full = true;
     void turn.write('two ');
     expect(await turn.abort('no room')).toMatchObject({ outcome: 'aborted', payload: 'one ' });

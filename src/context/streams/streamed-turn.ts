@@ -47,6 +47,10 @@ export class StreamedTurn implements OpenTurn {
     return this.#writer.acknowledged;
   }
 
+  toJSON(): { id: string; acknowledgedBytes: number } {
+    return { id: String(this.id), acknowledgedBytes: this.acknowledgedBytes };
+  }
+
   write(piece: string | Uint8Array): Promise<void> {
     try {
       this.#parts.lifetime.assertOpen('openTurn.write');
@@ -58,6 +62,11 @@ export class StreamedTurn implements OpenTurn {
     } catch (error) {
       return Promise.reject(error as Error);
     }
+  }
+
+  async flush(): Promise<void> {
+    this.#parts.lifetime.assertOpen('openTurn.flush');
+    await this.#writer.flush();
   }
 
   seal(): Promise<Turn> {

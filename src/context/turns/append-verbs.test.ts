@@ -6,7 +6,7 @@ import { planSeal, readTurnNote } from '../streams/plan-seal.ts';
 
 const CONTEXT = 3n as ContextId;
 const turn = (payload: unknown) => {
-  const rules = { maxPayloadBytes: 100, canonicalisers: {} };
+  const rules = { maxPayloadBytes: 100 };
   const header = { type: 'note', version: 2, fsRoot: undefined };
   return { ...header, payload: encodePayload(payload, undefined, rules) };
 };

@@ -1,5 +1,5 @@
 import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
-import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import type { ContextId, ContextIdLike, Hash, TurnId, TurnIdLike } from '../../base/brand.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import type { Batch, BlobPut, TurnAppend } from '../../engine/batch.ts';
@@ -15,8 +15,9 @@ import type {
   OpenTurnOptions,
 } from '../contexts.ts';
 import { BATCH_TURNS_MAX } from '../limits.ts';
-import { checkEncoding, encodePayload } from '../payloads/encode-payload.ts';
+import { encodePayload } from '../payloads/encode-payload.ts';
 import type { EncodedPayload, PayloadRules } from '../payloads/encode-payload.ts';
+import { findCodec } from '../payloads/codecs.ts';
 import { StreamedTurn } from '../streams/streamed-turn.ts';
 import { mustGetTurn } from './read-turns.ts';
 import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
@@ -41,7 +42,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
 
   return {
     // This does not call `appendAll`: each further promise is a hundredth of the time of an append among many.
-    async append(id: ContextId, turn: NewTurn, options: AppendOptions = {}): Promise<Turn> {
+    async append(id: ContextIdLike, turn: NewTurn, options: AppendOptions = {}): Promise<Turn> {
       lifetime.assertOpen('contexts.append');
       const prepared = prepareTurn(turn, rules);
       const batch = planAppend(toContextId(id), [prepared], checkPlan(options));
@@ -51,7 +52,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
     },
 
     async appendBatch(
-      id: ContextId,
+      id: ContextIdLike,
       turns: readonly NewTurn[],
       options: AppendOptions = {},
     ): Promise<Turn[]> {
@@ -70,7 +71,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
     },
 
     async open(
-      id: ContextId,
+      id: ContextIdLike,
       turn: NewTurnHeader,
       options: OpenTurnOptions = {},
     ): Promise<OpenTurn> {
@@ -84,7 +85,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
       return new StreamedTurn(only((await engine.commit({ opens })).opened), 0, streaming);
     },
 
-    async resume(turn: TurnId): Promise<OpenTurn> {
+    async resume(turn: TurnIdLike): Promise<OpenTurn> {
       lifetime.assertOpen('contexts.resume');
       const row = await mustGetTurn(engine, toTurnId(turn));
       const open = await engine.getOpenTurn(row.id);
@@ -184,7 +185,7 @@ function checkHeader(turn: NewTurnHeader): TurnHeader {
 
 /** Bytes of the other encodings mean nothing until they are complete. */
 function streamEncoding({ encoding = 'text' }: NewTurnHeader): number {
-  const name = checkEncoding(encoding);
+  const { name } = findCodec(encoding);
   if (name === 'text' || name === 'bytes') return Encoding[name];
   throw invalid('encoding', `of an open turn is 'text' or 'bytes', got '${name}'`);
 }

@@ -2,6 +2,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { PayloadRules } from '../payloads/encode-payload.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
+import { jsonable, type Jsonable } from '../../base/jsonable.ts';
 import type { CheckedRead } from '../check-input.ts';
 import type { TurnPage } from '../contexts.ts';
 import { LazyTurn, PageBytes } from '../turn.ts';
@@ -62,12 +63,12 @@ export type ReadPage = (request: PageRequest, read: CheckedRead) => Promise<Load
 
 const NO_BYTES = new Uint8Array();
 
-export function toTurnPage(page: LoadedPage): TurnPage {
+export function toTurnPage(page: LoadedPage): Jsonable<TurnPage> {
   const { cursor, nextDepth, headDepth } = page;
   const turns = toTurns(page.turns, page.unshared);
   // A page has at most one of the two.
-  if (cursor !== undefined) return { turns, cursor, headDepth };
-  return nextDepth === undefined ? { turns, headDepth } : { turns, nextDepth, headDepth };
+  if (cursor !== undefined) return jsonable({ turns, cursor, headDepth });
+  return jsonable(nextDepth === undefined ? { turns, headDepth } : { turns, nextDepth, headDepth });
 }
 
 export function toTurns(loaded: readonly LoadedTurn[], unshared = false): Turn[] {

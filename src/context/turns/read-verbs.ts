@@ -1,5 +1,6 @@
 import { toContextId, toTurnId } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { ContextIdLike, TurnId, TurnIdLike } from '../../base/brand.ts';
+import { jsonable, type Jsonable } from '../../base/jsonable.ts';
 import { checkCount, checkDepths, checkRead } from '../check-input.ts';
 import type { CheckedRead } from '../check-input.ts';
 import type { ContextsParts } from './loaded-page.ts';
@@ -18,7 +19,11 @@ export function readVerbs({ engine, lifetime, readPage }: ContextsParts): ReadVe
   }
 
   return {
-    async last(id: ContextId, n: number, options: ReadOptions = {}): Promise<TurnPage> {
+    async last(
+      id: ContextIdLike,
+      n: number,
+      options: ReadOptions = {},
+    ): Promise<Jsonable<TurnPage>> {
       lifetime.assertOpen('contexts.last');
       const context = toContextId(id);
       checkCount(n, 'n', PAGE_TURNS_MAX);
@@ -26,11 +31,11 @@ export function readVerbs({ engine, lifetime, readPage }: ContextsParts): ReadVe
     },
 
     async before(
-      id: ContextId,
-      turn: TurnId,
+      id: ContextIdLike,
+      turn: TurnIdLike,
       n: number,
       options: ReadOptions = {},
-    ): Promise<TurnPage> {
+    ): Promise<Jsonable<TurnPage>> {
       lifetime.assertOpen('contexts.before');
       const page = { context: toContextId(id), turn: toTurnId(turn), n };
       checkCount(n, 'n', PAGE_TURNS_MAX);
@@ -38,38 +43,38 @@ export function readVerbs({ engine, lifetime, readPage }: ContextsParts): ReadVe
     },
 
     async range(
-      id: ContextId,
+      id: ContextIdLike,
       fromDepth: number,
       toDepth: number,
       options: ReadOptions = {},
-    ): Promise<TurnPage> {
+    ): Promise<Jsonable<TurnPage>> {
       lifetime.assertOpen('contexts.range');
       const page = { context: toContextId(id), from: fromDepth, to: toDepth };
       checkDepths(fromDepth, toDepth);
       return toTurnPage(await readPage({ kind: 'range', ...page }, checkRead(options)));
     },
 
-    chain(turn: TurnId, options: ReadOptions = {}): AsyncIterable<Turn> {
+    chain(turn: TurnIdLike, options: ReadOptions = {}): AsyncIterable<Turn> {
       lifetime.assertOpen('contexts.chain');
       return walkTo(toTurnId(turn), checkRead(options, STREAM_BYTES_DEFAULT));
     },
 
-    async turn(turn: TurnId, options: ReadOptions = {}): Promise<Turn | undefined> {
+    async turn(turn: TurnIdLike, options: ReadOptions = {}): Promise<Turn | undefined> {
       lifetime.assertOpen('contexts.turn');
       return readTurn(engine, toTurnId(turn), checkRead(options));
     },
 
-    async diff(a: TurnId, b: TurnId): Promise<TurnDiff> {
+    async diff(a: TurnIdLike, b: TurnIdLike): Promise<Jsonable<TurnDiff>> {
       lifetime.assertOpen('contexts.diff');
       const left = await mustGetSealed(engine, toTurnId(a));
       const right = await mustGetSealed(engine, toTurnId(b));
       const base = await engine.commonAncestor(left.id, right.id);
       const depth = base?.depth ?? -1;
-      return {
+      return jsonable({
         ...(base !== undefined && { base: base.id }),
         left: await listIds(engine, left, depth),
         right: await listIds(engine, right, depth),
-      };
+      });
     },
   };
 }

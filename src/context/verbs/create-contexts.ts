@@ -1,16 +1,15 @@
 import type { Engine } from '../../engine/engine.ts';
-import type { EncodingName } from '../../format/turn-record.ts';
 import { appendVerbs } from '../turns/append-verbs.ts';
 import type { ContextsParts, ReadPage } from '../turns/loaded-page.ts';
 import type {
+  ContextPage,
   ContextUpdate,
   Contexts,
   ForkOptions,
   ListOptions,
+  MoveOptions,
   NewContext,
-  Page,
 } from '../contexts.ts';
-import type { Canonicaliser } from '../payloads/encode-payload.ts';
 import { followVerbs } from '../following/follow-verbs.ts';
 import { fsRootVerbs, patchVerbs } from '../patches/patch-verbs.ts';
 import { Lifetime } from '../../base/lifetime.ts';
@@ -19,7 +18,7 @@ import { pinVerbs } from '../pins/pin-verbs.ts';
 import { readPage } from '../turns/read-pages.ts';
 import { readVerbs } from '../turns/read-verbs.ts';
 import { toContextId, toTurnId } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import type { ContextId, ContextIdLike, TurnIdLike } from '../../base/brand.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { ContextChange } from '../../engine/batch.ts';
 import type { ContextMeta } from '../../engine/rows.ts';
@@ -28,12 +27,11 @@ import { checkDetails, mergeDetails } from '../context-details.ts';
 import type { Context } from '../context.ts';
 import { StoredContext } from '../stored-context.ts';
 import { noContext } from '../turns/read-turns.ts';
+import { nameVerbs } from './name-verbs.ts';
 
 export interface ContextsOptions {
   /** The largest payload of a turn, default just under 64 MiB. */
   readonly maxPayloadBytes?: number;
-  /** Encoders that give equal payloads equal bytes, in place of the encoding's own. */
-  readonly canonicalisers?: Partial<Record<EncodingName, Canonicaliser>>;
   /** Ends every iteration and refuses calls once closed. */
   readonly lifetime?: Lifetime;
   /** Reads pages, when there is a faster way than record by record. */
@@ -44,15 +42,16 @@ export interface ContextsOptions {
 export type ContextsAlone = Omit<Contexts, 'erase'>;
 
 export function createContexts(engine: Engine, options: ContextsOptions = {}): ContextsAlone {
-  const { maxPayloadBytes = PAYLOAD_BYTES_MAX, canonicalisers = {} } = options;
+  const { maxPayloadBytes = PAYLOAD_BYTES_MAX } = options;
   const parts: ContextsParts = {
     engine,
     lifetime: options.lifetime ?? new Lifetime(),
-    rules: { maxPayloadBytes, canonicalisers },
+    rules: { maxPayloadBytes },
     readPage: options.readPage ?? ((request, read) => readPage(engine, request, read)),
   };
   return {
     ...contextVerbs(parts),
+    ...nameVerbs(parts),
     ...appendVerbs(parts),
     ...patchVerbs(parts),
     ...fsRootVerbs(parts),
@@ -62,7 +61,10 @@ export function createContexts(engine: Engine, options: ContextsOptions = {}): C
   };
 }
 
-type ContextVerbs = Pick<Contexts, 'create' | 'fork' | 'get' | 'list' | 'update' | 'remove'>;
+type ContextVerbs = Pick<
+  Contexts,
+  'create' | 'fork' | 'get' | 'moveHead' | 'list' | 'update' | 'remove'
+>;
 
 export function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
   // An update reads the details and writes all of them. Two updates at once would lose the fields of one.
@@ -80,25 +82,41 @@ export function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs 
       return change({ do: 'create', ...base, ...forkDetails(options) });
     },
 
-    async fork(turn: TurnId, options: ForkOptions = {}): Promise<Context> {
+    async fork(turn: TurnIdLike, options: ForkOptions = {}): Promise<Context> {
       lifetime.assertOpen('contexts.fork');
       return change({ do: 'create', base: toTurnId(turn), ...forkDetails(options) });
     },
 
-    async get(id: ContextId): Promise<Context | undefined> {
+    async get(id: ContextIdLike): Promise<Context | undefined> {
       lifetime.assertOpen('contexts.get');
       const row = await engine.getContext(toContextId(id));
       return row && new StoredContext(row);
     },
 
-    async list(options: ListOptions = {}): Promise<Page<Context>> {
-      lifetime.assertOpen('contexts.list');
-      const { rows, cursor } = await engine.listContexts(checkList(options));
-      const items = rows.map((row) => new StoredContext(row));
-      return { items, ...(cursor !== undefined && { cursor }) };
+    async moveHead(
+      id: ContextIdLike,
+      head: TurnIdLike,
+      { expectedHead }: MoveOptions = {},
+    ): Promise<Context> {
+      lifetime.assertOpen('contexts.moveHead');
+      const expected =
+        expectedHead === undefined ? {} : { expectedHead: toTurnId(expectedHead, true) };
+      const to = { context: toContextId(id), head: toTurnId(head, true) };
+      return change({ do: 'move', ...to, ...expected });
     },
 
-    async update(id: ContextId, given: ContextUpdate): Promise<Context> {
+    async list(options: ListOptions = {}): Promise<ContextPage> {
+      lifetime.assertOpen('contexts.list');
+      const { rows, cursor, total } = await engine.listContexts(checkList(options));
+      const items = rows.map((row) => new StoredContext(row));
+      return {
+        items,
+        ...(cursor !== undefined && { cursor }),
+        ...(total !== undefined && { total }),
+      };
+    },
+
+    async update(id: ContextIdLike, given: ContextUpdate): Promise<Context> {
       lifetime.assertOpen('contexts.update');
       const context = toContextId(id);
       mergeDetails({}, given);
@@ -109,7 +127,7 @@ export function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs 
       });
     },
 
-    async remove(id: ContextId): Promise<void> {
+    async remove(id: ContextIdLike): Promise<void> {
       lifetime.assertOpen('contexts.remove');
       await engine.commit({ contexts: [{ do: 'remove', context: toContextId(id) }] });
     },

@@ -33,7 +33,7 @@ import type { Writer } from './commit/writer.ts';
 import type { Core } from './core/core.ts';
 import { notFound, toQuipuError } from './disk/io-error.ts';
 import { FilesUpkeep } from './files-upkeep.ts';
-import { getContext, getHead, getMany, listContexts } from './heads/list-contexts.ts';
+import { findContext, getContext, getHead, getMany, listContexts } from './heads/list-contexts.ts';
 import { readLines } from './logs/line-log.ts';
 import { salvageLog } from './logs/salvage-log.ts';
 import { readOpenText } from './open-turns/open-turn-file.ts';
@@ -182,6 +182,10 @@ export class FilesEngine implements Engine {
 
   async getContext(id: ContextId): Promise<ContextRow | undefined> {
     return this.#read('getContext', (core) => getContext(core, Number(id)));
+  }
+
+  async findContext(name: string): Promise<ContextRow | undefined> {
+    return this.#read('findContext', (core) => findContext(core, name));
   }
 
   async listContexts(query: ContextQuery): Promise<ContextList> {

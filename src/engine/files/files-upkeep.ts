@@ -53,7 +53,7 @@ export class FilesUpkeep implements Upkeep {
   }
 
   async adopt(adoption: Adoption): Promise<void> {
-    const batch = { rest: {}, blobs: [], extents: [], relies: [], adoption };
+    const batch = { changes: {}, blobs: [], extents: [], relies: [], adoption };
     const prepared = { batch, jobs: [], release: () => undefined };
     try {
       await this.#writer.upkeep('adopting', () => this.#writer.submit(prepared));

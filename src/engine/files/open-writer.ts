@@ -31,7 +31,7 @@ import { Reserve } from './journal/reserve.ts';
 import { findAbandoned, sealAbandoned } from './open-turns/open-turn-file.ts';
 import { ErasedBlobs } from './packs/erased-blobs.ts';
 import { listPacks, removeUnnamed } from './packs/pack-file.ts';
-import { TypeTable, readCollected } from './turns/turn-table.ts';
+import { TypeTable, readCollected, withCollected } from './turns/turn-table.ts';
 
 export interface OpenWriterOptions {
   readonly files: StoreFiles;
@@ -68,6 +68,7 @@ export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   await findAbandoned(core);
   // Without the map, collected turns can be seen again, until the next collection takes them again.
   core.collected = (await unlessCorrupt(() => readCollected(files))) ?? NOTHING_COLLECTED;
+  core.tails = withCollected(core.tails, core.collected);
   core.erased = await ErasedBlobs.load(files);
 
   const keeper = new IndexKeeper(core, shelves, () => core.seq);

@@ -83,6 +83,8 @@ export interface CommittedView {
   /** Bytes `start` up to `end` of the text of an open turn. */
   readOpenTurn(turn: OpenTurn, start: number, end: number): Promise<Uint8Array>;
   findKey(key: KeyHash): number | undefined;
+  /** The context with this name. */
+  findName(name: string): number | undefined;
   /** True when a collection took the turn's payload. */
   isCollected(turn: number): boolean;
   /** Blobs that were erased, whether or not they were put again since. */
@@ -135,6 +137,8 @@ export class Draft {
   readonly sha256: Layer<string, Hash> = new Layer(this.#layers);
   readonly heads: Layer<number, HeadRecord> = new Layer(this.#layers);
   readonly metas: Layer<number, ContextMeta> = new Layer(this.#layers);
+  /** Names that contexts were given. Some may have lost them again: see `findName`. */
+  readonly names: Layer<string, number> = new Layer(this.#layers);
   readonly turns: Layer<number, StoredTurn> = new Layer(this.#layers);
   readonly opens: Layer<number, OpenDraft> = new Layer(this.#layers);
   readonly keys: Layer<KeyHash, number> = new Layer(this.#layers);
@@ -203,6 +207,16 @@ export class Draft {
       this.view.peekHead(number) ??
       this.#need(`head ${number}`, () => this.view.getHead(number));
     return head === undefined || head.removed ? undefined : head;
+  }
+
+  /** The context that has this name. */
+  findName(name: string): ContextId | undefined {
+    const number = this.names.get(name) ?? this.view.findName(name);
+    if (number === undefined) return undefined;
+    const id = BigInt(number) as ContextId;
+    const said = this.metas.get(number);
+    const isLost = said !== undefined && said.name !== name;
+    return isLost || this.getHead(id) === undefined ? undefined : id;
   }
 
   isGone(turn: number): boolean {

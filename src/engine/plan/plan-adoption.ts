@@ -15,7 +15,7 @@ import {
   outOfOrder,
 } from './adopt-turn.ts';
 import type { Draft } from './draft.ts';
-import { mustGetSealed, sayMeta } from './plan-contexts.ts';
+import { forgetMoves, mustGetSealed, sayMeta } from './plan-contexts.ts';
 import { claimFile, currentDoc } from './plan-records.ts';
 import type { Report } from './report.ts';
 
@@ -74,6 +74,7 @@ function adoptContext(draft: Draft, context: AdoptedContext, report: Report): vo
   if (context.removed !== undefined) {
     const before = isNew ? beginAt(context.id, NO_TURN, 0) : draft.getHead(context.id);
     if (before === undefined) return;
+    forgetMoves(draft, context.id);
     draft.heads.set(number, { ...before, removed: true });
     report.heads.delete(context.id);
     if (!isNew) report.removedContexts.push(context.id);
@@ -85,8 +86,24 @@ function adoptContext(draft: Draft, context: AdoptedContext, report: Report): vo
   if (before?.base !== base || before.createdAt !== createdAt) {
     throw invalid('contexts', `say of context ${number} what does not fit the one that is here`);
   }
-  const head = { ...before, updatedAt: Math.max(updatedAt, isNew ? 0 : before.updatedAt) };
+  const moved = context.movedTo === undefined ? {} : headAt(draft, context.movedTo);
+  const later = Math.max(updatedAt, isNew ? 0 : before.updatedAt);
+  const head = { ...before, ...moved, updatedAt: later };
   draft.heads.set(number, head);
+  if (meta.name !== undefined) handOver(draft, meta.name, context.id, report);
+  sayMeta(draft, head, meta, report);
+}
+
+function headAt(draft: Draft, head: TurnId): Pick<HeadRecord, 'head' | 'headDepth'> {
+  return { head, headDepth: head === NO_TURN ? 0 : mustGetSealed(draft, head).row.depth };
+}
+
+/** A context that has the name here, and has lost it in the other store, loses it here, too. */
+function handOver(draft: Draft, name: string, to: ContextId, report: Report): void {
+  const holder = draft.findName(name);
+  const head = holder === undefined || holder === to ? undefined : draft.getHead(holder);
+  if (head === undefined) return;
+  const { name: _, ...meta } = draft.getMeta(head.id);
   sayMeta(draft, head, meta, report);
 }
 

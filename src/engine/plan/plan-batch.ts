@@ -1,7 +1,8 @@
 import type { ContextRow, TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { planAdoption } from './plan-adoption.ts';
-import { findFork, keyedCreate, planContext } from './plan-contexts.ts';
+import { findMade, planContext } from './plan-contexts.ts';
+import { planMove } from './plan-moves.ts';
 import { planFsRoot, planPatch } from './plan-patches.ts';
 import { planDoc, planLog } from './plan-records.ts';
 import { planDelta, planOpen, planSeal } from './plan-streams.ts';
@@ -13,13 +14,12 @@ import { Report } from './report.ts';
 
 /** Puts the whole batch into `draft`, or throws. After an error the caller drops the draft. */
 export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
-  const { rest } = batch;
-  const { idempotency: key } = rest;
-  const first = key === undefined ? undefined : findFirst(draft, key, rest.turns ?? []);
+  const { changes } = batch;
+  const { idempotency: key } = changes;
+  const first = key === undefined ? undefined : findFirst(draft, key, changes.turns ?? []);
   if (first?.turns !== undefined) return replay({ turns: first.turns });
-  const keyed = keyedCreate(rest, batch.blobs.length);
-  const forked = keyed && findFork(draft, keyed);
-  if (forked !== undefined) return replay({ contexts: [forked] });
+  const made = findMade(draft, changes, batch.blobs.length);
+  if (made !== undefined) return replay({ contexts: [made] });
   const hash = first?.hash;
   const report = new Report();
   for (const blob of batch.blobs) planBlob(draft, blob, report);
@@ -30,15 +30,18 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
     draft.extents.push(extent);
     report.changed = true;
   }
-  rest.contexts?.forEach((change) => planContext(draft, change, report));
-  if (rest.turns !== undefined) planTurns(draft, rest.turns, report, hash);
-  rest.opens?.forEach((open) => planOpen(draft, open, report));
-  rest.deltas?.forEach((delta) => planDelta(draft, delta, report));
-  rest.seals?.forEach((seal) => planSeal(draft, seal, report));
-  rest.patches?.forEach((patch) => planPatch(draft, patch, report));
-  rest.fsRoots?.forEach((attach) => planFsRoot(draft, attach, report));
-  rest.logs?.forEach((change) => planLog(draft, change, report));
-  rest.docs?.forEach((change) => planDoc(draft, change, report));
+  for (const change of changes.contexts ?? []) {
+    if (change.do === 'move') planMove(draft, change, report);
+    else planContext(draft, change, report);
+  }
+  if (changes.turns !== undefined) planTurns(draft, changes.turns, report, hash);
+  changes.opens?.forEach((open) => planOpen(draft, open, report));
+  changes.deltas?.forEach((delta) => planDelta(draft, delta, report));
+  changes.seals?.forEach((seal) => planSeal(draft, seal, report));
+  changes.patches?.forEach((patch) => planPatch(draft, patch, report));
+  changes.fsRoots?.forEach((attach) => planFsRoot(draft, attach, report));
+  changes.logs?.forEach((change) => planLog(draft, change, report));
+  changes.docs?.forEach((change) => planDoc(draft, change, report));
   if (batch.adoption !== undefined) planAdoption(draft, batch.adoption, report);
   return report;
 }

@@ -83,8 +83,7 @@ export function planPlace(
   assertNoOpenTurn(head);
   assertExpectedHead(head, turn.expectedHead);
   const parentId = turn.parent ?? head.head;
-  const isRoot = turn.parent === undefined && head.head === NO_TURN;
-  const parent = isRoot ? undefined : mustGetSealed(draft, parentId);
+  const parent = parentId === NO_TURN ? undefined : mustGetSealed(draft, parentId);
   const { type, version, encoding } = turn;
   declareType(draft, { type, version });
   const id = BigInt(draft.counters.nextTurn) as TurnId;
@@ -132,7 +131,7 @@ export function planJump(draft: Draft, parent: StoredTurn | undefined): number {
   return mustGetSealed(draft, BigInt(parent.jump) as TurnId).jump;
 }
 
-function assertExpectedHead(head: HeadRecord, expected: TurnId | undefined): void {
+export function assertExpectedHead(head: HeadRecord, expected: TurnId | undefined): void {
   if (expected === undefined || expected === head.head) return;
   throw new QuipuError(
     'HEAD_MOVED',

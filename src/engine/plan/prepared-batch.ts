@@ -21,12 +21,12 @@ export interface BulkExtent {
 
 /** A batch with its blobs compressed, and its large ones written already. */
 export interface PreparedBatch {
-  /** All changes that the fields below do not hold. */
-  readonly rest: Omit<Batch, 'blobs'>;
+  /** All changes of the batch but its blobs. */
+  readonly changes: Omit<Batch, 'blobs'>;
   readonly blobs: readonly PreparedBlob[];
   readonly extents: readonly BulkExtent[];
   /** Chunks of the batch's large blobs that were there already. */
   readonly relies: readonly Hash[];
-  /** Records of another store. With them, the rest of the batch is empty. */
+  /** Records of another store. With them, the batch has no changes and no blobs. */
   readonly adoption?: Adoption;
 }

@@ -37,6 +37,7 @@ export class Report implements Planned {
   readonly fsRoots: FsRootRow[] = [];
   #logs: Map<string, LogRow> | undefined;
   #docs: Map<string, DocRow> | undefined;
+  readonly moves: ContextId[] = [];
   readonly removedContexts: ContextId[] = [];
   readonly removedLogs: string[] = [];
   readonly removedDocs: string[] = [];
@@ -92,6 +93,7 @@ export class Report implements Planned {
       docs: listOf(this.#docs),
       heads: listOf(this.#heads).map(toHeadRow),
       deltas: this.deltas,
+      ...(this.moves.length > 0 && { moves: this.moves }),
       removedContexts: this.removedContexts,
       removedLogs: this.removedLogs,
       removedDocs: this.removedDocs,

@@ -205,6 +205,11 @@ class PostgresEngine implements Engine {
     return this.#records.getContext(id);
   }
 
+  async findContext(name: string): Promise<ContextRow | undefined> {
+    this.#assertOpen('findContext');
+    return this.#records.findContext(name);
+  }
+
   async listContexts(query: ContextQuery): Promise<ContextList> {
     this.#assertOpen('listContexts');
     return listContexts(this.#parts.database, query);
@@ -338,7 +343,7 @@ export async function openPostgresEngine(
       clock,
       server: presence.id,
       adopt: async (adoption) => {
-        await committer.submit({ rest: {}, blobs: [], extents: [], relies: [], adoption });
+        await committer.submit({ changes: {}, blobs: [], extents: [], relies: [], adoption });
       },
     });
     const rivals = new Rivals();

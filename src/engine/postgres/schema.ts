@@ -179,10 +179,50 @@ const SECOND = `
 ALTER TABLE clock ADD COLUMN store uuid NOT NULL DEFAULT gen_random_uuid();
 `;
 
+/** A name is bytes: a text of PostgreSQL cannot hold every character, and bytes sort alike in every database. */
+const THIRD = `
+CREATE TABLE context_names (
+  name bytea PRIMARY KEY,
+  context bigint NOT NULL
+);
+CREATE UNIQUE INDEX names_by_context ON context_names (context);
+`;
+
+/**
+ * The fields at the top of `meta`, as `engine/meta-fields.ts` writes them. They are bytes, and not jsonb, which cannot
+ * hold every text. A context whose details hold a NUL, and that was there before, gets its fields with its next update.
+ */
+const FOURTH = `
+CREATE TABLE context_fields (
+  name bytea NOT NULL,
+  value bytea NOT NULL,
+  context bigint NOT NULL,
+  PRIMARY KEY (name, value, context)
+);
+CREATE INDEX fields_by_context ON context_fields (context);
+INSERT INTO context_fields (name, value, context)
+  SELECT f.name, CASE
+      WHEN f.kind = 'object' THEN '{'::bytea
+      WHEN f.kind = 'array' THEN '['::bytea
+      WHEN octet_length(f.value) <= 256 THEN f.value
+      ELSE substring(f.value for 256) || '\\xff'::bytea || substring(sha256(f.value) for 16)
+    END, f.context
+  FROM (
+    SELECT c.id AS context, json_typeof(e.value) AS kind, convert_to(e.value::text, 'UTF8') AS value,
+      convert_to(to_json(e.key)::text, 'UTF8') AS name
+    FROM contexts c CROSS JOIN LATERAL json_each(
+      CASE WHEN position('\\u0000' IN c.meta) = 0 AND json_typeof(c.meta::json -> 'meta') = 'object'
+        THEN c.meta::json -> 'meta' ELSE '{}'::json END) e
+  ) f
+  WHERE octet_length(f.name) <= 256;
+`;
+
 export const STORE_SCHEMA: SchemaPart = {
   name: 'store',
   migrations: [
     { version: 1, sql: FIRST },
     { version: 2, sql: SECOND },
+    { version: 3, sql: THIRD },
+    { version: 4, sql: FOURTH },
   ],
 };

@@ -1,6 +1,8 @@
-import type { DocEntry } from '../../engine/adoption.ts';
+import { toContextId } from '../../base/brand.ts';
+import type { AdoptedContext, DocEntry } from '../../engine/adoption.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { Pair } from './pair.ts';
+import { contextOfMoves } from '../../format/head-moves.ts';
+import { mapFew, type Pair } from './pair.ts';
 
 const NAMES = 256;
 /** Lines of one commit: this many, and about this many characters. */
@@ -74,12 +76,26 @@ export async function copyDocs(pair: Pair): Promise<number> {
     const docs = there.filter(({ row }) => here.get(row.name)?.version !== row.version);
     for (const slice of slicesOf(docs)) {
       pause();
-      await to.upkeep.adopt({ docs: slice });
+      // A document that says where a head was moved is true together with that head.
+      await to.upkeep.adopt({ docs: slice, contexts: await movedContexts(from, slice) });
       copied += slice.length;
     }
     progress((seen += names.length), total, 'documents');
   }
   return copied;
+}
+
+async function movedContexts(
+  from: Engine,
+  docs: readonly DocEntry[],
+): Promise<readonly AdoptedContext[]> {
+  const ids = docs.flatMap(({ row }) => contextOfMoves(row.name) ?? []);
+  const found = await mapFew(ids, (id) => from.getContext(toContextId(id)));
+  return found.flatMap((row) => {
+    if (row === undefined) return [];
+    const { id, base, createdAt, updatedAt, meta, head } = row;
+    return [{ id, base, createdAt, updatedAt, meta, movedTo: head }];
+  });
 }
 
 function* slicesOf(docs: readonly DocEntry[]): Generator<readonly DocEntry[]> {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import process from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '../../base/program-file.ts';
 import type { DispatchReport, Subscription } from '../events/queue.ts';
 import { findPending, type Bookmark } from '../events/scan.ts';
 import type { QueueFolder } from '../folder/queue-folder.ts';
@@ -19,7 +20,7 @@ export interface DispatchedQueue {
 }
 
 /** The program is beside this file, in the built package. */
-export const SUPERVISOR: string = fileURLToPath(new URL('./supervisor-main.js', import.meta.url));
+export const SUPERVISOR: string = fileURLToPath(programFile('queue/dispatch/supervisor-main.js'));
 
 /**
  * The number of events past its bookmark that a dispatch looks at for one consumer; this takes half a millisecond. If a

@@ -1,4 +1,4 @@
-import { checkWhole } from '../../base/check-value.ts';
+import { checkWhole, toWhole } from '../../base/check-value.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { parseFilter } from '../filter/parse-filter.ts';
 import {
@@ -139,8 +139,7 @@ export function checkPage({
 
 /** An id past the newest event is no mistake: there is nothing after it yet. */
 export function checkLastEventId(id: unknown): number {
-  if (typeof id === 'number' && Number.isSafeInteger(id) && id >= 0) return id;
-  throw invalid('last event id', `is a whole number from 0, got ${JSON.stringify(id)}`);
+  return toWhole(id, 'last event id');
 }
 
 /** The number of a lease, where one is given. */

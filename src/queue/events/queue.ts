@@ -43,9 +43,12 @@ export interface Subscription {
   readonly filter: string | null;
 }
 
+/** The id of an event as callers may give it. A string has decimal digits. */
+export type EventIdLike = number | bigint | string;
+
 export interface PopOptions {
   /** The newest event that was handled, 0 for none. The call acknowledges it with all before it. */
-  readonly lastEventId: number;
+  readonly lastEventId: EventIdLike;
   /** The largest number of events. Default 100. */
   readonly limit?: number;
   /** Ends the page with the event that takes its contents past this. Default 64 MiB. */
@@ -64,7 +67,7 @@ export interface PeekOptions extends Omit<PopOptions, 'fence'> {
 
 export interface QueueFollowOptions {
   /** Begin after this event. Default 0, the beginning. */
-  readonly lastEventId?: number;
+  readonly lastEventId?: EventIdLike;
   readonly filter?: string;
   /** Ends the iteration. The iterator then returns, and does not throw. */
   readonly signal?: AbortSignal;

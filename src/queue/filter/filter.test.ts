@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3';
+import { Database } from '../../base/sqlite.ts';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { quote, randomEvent, randomFilter } from '../../../test/queue/random-filters.ts';
@@ -13,12 +13,9 @@ afterAll(() => database.close());
 /** Which rows SQLite itself finds with the text as it stands, and which with what it was compiled to. */
 function compare(filter: string): { pasted: unknown; compiled: unknown } {
   const select = 'SELECT id FROM events WHERE ';
-  const pasted = database.prepare(`${select}(${filter}) ORDER BY id`).pluck().all();
+  const pasted = database.prepare(`${select}(${filter}) ORDER BY id`).all();
   const { sql, params } = compileFilter(parseFilter(filter), sqliteDialect);
-  const compiled = database
-    .prepare(`${select}${sql} ORDER BY id`)
-    .pluck()
-    .all(...params);
+  const compiled = database.prepare(`${select}${sql} ORDER BY id`).all(...params);
   return { pasted, compiled };
 }
 

@@ -1,11 +1,12 @@
-import type { Database, Statement } from 'better-sqlite3';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { type Database, type Statement, firstColumn } from '../../base/sqlite.ts';
 import type { CheckedEvent } from '../events/check-input.ts';
 import { sumOf, LineEncoder } from '../events/event-line.ts';
 import type { QueueEvent } from '../events/queue.ts';
 import type { EventReader, IdRange } from '../events/scan.ts';
 import type { CompiledFilter } from '../filter/compile-filter.ts';
-import { openDatabase, sealEvents } from './open-database.ts';
+import { eventColumns, openDatabase, sealEvents, toStoredEvent } from './open-database.ts';
+import type { StoredEvent, StoredRow } from './open-database.ts';
 
 // Invariants
 // - Calls are synchronous, so nothing of this process comes between the statements of one call.
@@ -14,19 +15,30 @@ import { openDatabase, sealEvents } from './open-database.ts';
 // - Ids have no gaps but those in event_losses, and every event of ours has the checksum of its line. So a read that
 //   passes a missing event notices it, and a read of an event that differs from what was pushed notices that.
 
-/** A row. If it has no checksum, another program inserted it. */
-export interface StoredEvent extends QueueEvent {
-  readonly sum: number | null;
+/** This reads the counter, too: ids are never given twice, also when events were deleted by hand. */
+const NEWEST_ID = `max((SELECT coalesce(max(id), 0) FROM events),
+  (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'))`;
+const TABLE_END = `SELECT ${NEWEST_ID} AS newest,
+  (SELECT sum IS NULL FROM events ORDER BY id DESC LIMIT 1) AS unsealed`;
+
+interface TableEnd {
+  readonly newest: number;
+  /** 1 when another program inserted the last event, which has no checksum then. */
+  readonly unsealed: 0 | 1 | null;
 }
 
 /** A connection to events.db, and the operations on events. */
 export class EventTable implements EventReader<CompiledFilter> {
   readonly #database: Database;
   readonly #inserter: EventInserter;
+  readonly #columns: string;
   readonly #statements = new Map<string, Statement>();
+  /** The last event that this connection inserted. */
+  #newest: number | undefined;
 
   constructor(path: string) {
     this.#database = openDatabase(path);
+    this.#columns = eventColumns(this.#database);
     this.#inserter = new EventInserter(this.#database);
   }
 
@@ -35,30 +47,37 @@ export class EventTable implements EventReader<CompiledFilter> {
    * outside the database that must not be done twice at once.
    */
   exclusively<T>(work: () => T): T {
-    if (this.#database.inTransaction) return work();
-    // Does the same as better-sqlite3's own `transaction`, which makes a new function each time: a tenth of a push.
-    this.prepare('BEGIN IMMEDIATE').run();
     try {
-      const result = work();
-      this.prepare('COMMIT').run();
-      return result;
-    } finally {
-      // After a full disk SQLite may have rolled back by itself.
-      if (this.#database.inTransaction) this.prepare('ROLLBACK').run();
+      return this.#database.transaction(work, 'immediate');
+    } catch (error) {
+      this.#newest = undefined;
+      throw error;
     }
   }
 
   /** The events are on the disk when this returns. */
   insert(events: readonly CheckedEvent[], createdAt: string): Inserted {
     return this.exclusively(() => {
-      if (this.#hasUnsealed()) sealEvents(this.#database);
-      return this.#inserter.insert(events, createdAt, this.newestId());
+      const inserted =
+        this.#insertNext(events, createdAt) ??
+        this.#inserter.insert(events, createdAt, this.#sealedEnd());
+      this.#newest = inserted.lastId;
+      return inserted;
     });
   }
 
-  #hasUnsealed(): boolean {
-    const sql = 'SELECT sum IS NULL FROM events ORDER BY id DESC LIMIT 1';
-    return this.prepare(sql).pluck().get() === 1;
+  /** A single event after the last one that this connection inserted. Undefined when it is no longer the last. */
+  #insertNext(events: readonly CheckedEvent[], createdAt: string): Inserted | undefined {
+    const [event] = events;
+    if (events.length !== 1 || event === undefined || this.#newest === undefined) return undefined;
+    return this.#inserter.insertNext(event, createdAt, this.#newest);
+  }
+
+  /** Returns the newest id. Every event up to it has its checksum then. */
+  #sealedEnd(): number {
+    const { newest, unsealed } = this.prepare(TABLE_END).get() as TableEnd;
+    if (unsealed === 1) sealEvents(this.#database);
+    return newest;
   }
 
   /** Puts events where they are missing or damaged. Call this inside a transaction. */
@@ -91,9 +110,7 @@ export class EventTable implements EventReader<CompiledFilter> {
   }
 
   newestId(): number {
-    // This reads the counter, too: ids are never given twice, also when events were deleted by hand.
-    return this.number(`SELECT max((SELECT coalesce(max(id), 0) FROM events),
-      (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'))`);
+    return this.number(`SELECT ${NEWEST_ID}`);
   }
 
   countEvents(): number {
@@ -124,10 +141,10 @@ export class EventTable implements EventReader<CompiledFilter> {
   }
 
   /** Returns every row there is, damaged or not, with its checksum. */
-  stored(range: IdRange): IterableIterator<StoredEvent> {
-    const sql = `SELECT id, created_at, source, type, subtype, content, sum FROM events NOT INDEXED
-      WHERE id > ? AND id <= ? ORDER BY id`;
-    return this.prepare(sql).iterate(range.after, range.through) as IterableIterator<StoredEvent>;
+  *stored(range: IdRange): IterableIterator<StoredEvent> {
+    const sql = `SELECT ${this.#columns} FROM events NOT INDEXED WHERE id > ? AND id <= ? ORDER BY id`;
+    const rows = this.prepare(sql).iterate(range.after, range.through) as Iterable<StoredRow>;
+    for (const row of rows) yield toStoredEvent(row);
   }
 
   /** `reached`: the last id that was looked at. */
@@ -140,14 +157,15 @@ export class EventTable implements EventReader<CompiledFilter> {
     const where = filter === undefined ? '' : ` AND ${filter.sql}`;
     // This uses no index, so that a damaged index hides no event.
     const select = this.prepare(
-      `SELECT id, created_at, source, type, subtype, content, sum FROM events NOT INDEXED
+      `SELECT ${this.#columns} FROM events NOT INDEXED
        WHERE id > ? AND id <= ?${where} ORDER BY id ASC LIMIT ?`,
       filter === undefined,
     );
     const values = [range.after, range.through, ...(filter?.params ?? []), limit];
     const events: QueueEvent[] = [];
     let bytes = 0;
-    for (const { sum, ...event } of select.iterate(...values) as Iterable<StoredEvent>) {
+    for (const row of select.iterate(...values) as Iterable<StoredRow>) {
+      const { sum, ...event } = toStoredEvent(row);
       if (sum !== null && sum !== sumOf(event)) throw damagedEvent(event.id);
       events.push(event);
       bytes += event.content.length;
@@ -188,10 +206,6 @@ export class EventTable implements EventReader<CompiledFilter> {
     this.prepare(sql).run(after + 1, through);
   }
 
-  forgetLosses(): void {
-    this.prepare('DELETE FROM event_losses').run();
-  }
-
   /** Moves a damaged event out of the way of the others. */
   putAside(id: number): void {
     const columns = 'id, created_at, source, type, subtype, content, sum';
@@ -228,9 +242,8 @@ export class EventTable implements EventReader<CompiledFilter> {
   }
 
   protected number(sql: string, ...values: unknown[]): number {
-    return this.prepare(sql, !sql.includes('LIMIT'))
-      .pluck()
-      .get(...values) as number;
+    const statement = this.prepare(sql, !sql.includes('LIMIT'));
+    return firstColumn(statement.get(...values)) as number;
   }
 
   /** Statements of this class are kept. Statements with a filter are not: there are as many as there are filters. */
@@ -281,14 +294,34 @@ export interface Inserted {
 }
 
 class EventInserter {
+  readonly #next: Statement;
   readonly #one: Statement;
   readonly #many: Statement;
 
   constructor(database: Database) {
     const insert = 'INSERT INTO events (created_at, source, type, subtype, content, sum) VALUES ';
     const row = '(?, ?, ?, ?, ?, ?)';
+    // The counter moves with every event that anybody inserts, so a look at it tells what two queries would.
+    this.#next = database.prepare(
+      `INSERT INTO events (id, created_at, source, type, subtype, content, sum)
+       SELECT ?, ?, ?, ?, ?, ?, ? FROM sqlite_sequence WHERE name = 'events' AND seq = ?`,
+    );
     this.#one = database.prepare(insert + row);
     this.#many = database.prepare(insert + Array(ROWS).fill(row).join(', '));
+  }
+
+  /** Inserts one event after `newest`. Returns undefined, and inserts nothing, when others were inserted since. */
+  insertNext(
+    { source, type, subtype, content }: CheckedEvent,
+    createdAt: string,
+    newest: number,
+  ): Inserted | undefined {
+    const id = newest + 1;
+    const lines = new LineEncoder(LINES_BYTES_MAX, 1);
+    const sum = lines.add({ id, created_at: createdAt, source, type, subtype, content });
+    const values = [id, createdAt, source, type, subtype, content, sum, newest];
+    if (Number(this.#next.run(...values).changes) === 0) return undefined;
+    return { firstId: id, lastId: id, lines: lines.chunks, lined: lines.kept };
   }
 
   /** Call this inside a transaction. The new events follow the event with the id `newest`. */
@@ -297,7 +330,7 @@ class EventInserter {
     let last = newest;
     let values: Value[] = [];
     const flush = (statement: Statement): void => {
-      last = Number(statement.run(values).lastInsertRowid);
+      last = Number(statement.run(...values).lastInsertRowid);
       values = [];
     };
     const odd = events.length % ROWS;

@@ -4,7 +4,8 @@ import type { QueueEvent } from '../events/queue.ts';
 import type { IdRange } from '../events/scan.ts';
 import { mirrorEnd, mirroredEvents } from '../folder/mirror-lines.ts';
 import type { QueueFolder } from '../folder/queue-folder.ts';
-import type { EventTable, StoredEvent } from './event-table.ts';
+import type { EventTable } from './event-table.ts';
+import type { StoredEvent } from './open-database.ts';
 
 /**
  * Returns whether the mirror knows of events that the database lacks: lines are written after the commit, never before.

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database, firstColumn, toText } from '../../base/sqlite.ts';
 import { sumOf } from '../events/event-line.ts';
 import type { QueueEvent } from '../events/queue.ts';
 import { syncPath, makeFolder } from '../folder/durable-files.ts';
@@ -15,8 +15,8 @@ const BUSY_MS = 30_000;
  * Opens a connection on which a commit is on the disk when it returns. With a write-ahead log SQLite would otherwise
  * put the sync off, and a power cut would take back what was acknowledged.
  */
-export function openDatabase(path: string): Database.Database {
-  const database = new Database(path, { fileMustExist: true, timeout: BUSY_MS });
+export function openDatabase(path: string): Database {
+  const database = new Database(path, { access: 'write', busyMs: BUSY_MS });
   try {
     setPragmas(database);
     if (!isWhole(database)) makeWhole(database);
@@ -36,7 +36,7 @@ export function createDatabase(path: string): boolean {
   try {
     // The file is for its owner alone; SQLite gives its log the same mode.
     writeFileSync(partial, '', { flag: 'wx', mode: 0o600 });
-    const database = new Database(partial, { timeout: BUSY_MS });
+    const database = new Database(partial, { busyMs: BUSY_MS });
     try {
       setPragmas(database);
       makeWhole(database);
@@ -59,7 +59,7 @@ export function createDatabase(path: string): boolean {
   }
 }
 
-function setPragmas(database: Database.Database): void {
+function setPragmas(database: Database): void {
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
 }
@@ -70,40 +70,59 @@ function setPragmas(database: Database.Database): void {
  */
 const TABLES = ['events', 'subscriptions', 'consumer_progress'];
 
-function isWhole(database: Database.Database): boolean {
-  if (database.pragma('user_version', { simple: true }) !== SCHEMA_VERSION) return false;
+function isWhole(database: Database): boolean {
+  if (database.pragma('user_version') !== SCHEMA_VERSION) return false;
   const marks = TABLES.map(() => '?').join(', ');
-  const count = database
-    .prepare(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN (${marks})`)
-    .pluck();
-  return count.get(...TABLES) === TABLES.length;
+  const count = database.prepare(
+    `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN (${marks})`,
+  );
+  return firstColumn(count.get(...TABLES)) === TABLES.length;
 }
 
 /** Adds the parts that a database lacks: all of them to an empty one, checksums to one of an earlier version. */
-function makeWhole(database: Database.Database): void {
-  database
-    .transaction(() => {
-      database.exec(SCHEMA);
-      database.exec(BOOKKEEPING);
-      const columns = database.pragma('table_info(events)') as { name: string }[];
-      if (!columns.some(({ name }) => name === 'sum')) {
-        database.exec('ALTER TABLE events ADD COLUMN sum INTEGER');
-        sealEvents(database);
-      }
-      database.pragma(`user_version = ${SCHEMA_VERSION}`);
-    })
-    .immediate();
+function makeWhole(database: Database): void {
+  database.transaction(() => {
+    database.exec(SCHEMA);
+    database.exec(BOOKKEEPING);
+    const columns = database.prepare<[], { name: string }>('PRAGMA table_info(events)').all();
+    if (!columns.some(({ name }) => name === 'sum')) {
+      database.exec('ALTER TABLE events ADD COLUMN sum INTEGER');
+      sealEvents(database);
+    }
+    database.pragma(`user_version = ${SCHEMA_VERSION}`);
+  }, 'immediate');
 }
 
 /** Gives a checksum to the events at the end that have none: other programs insert such events. */
-export function sealEvents(database: Database.Database): void {
-  // The function is part of a statement, so only this connection knows it.
-  database.function('event_sum', { deterministic: true, varargs: true }, (...fields: unknown[]) => {
-    const [id, created_at, source, type, subtype, content] = fields as [number, ...string[]];
-    return sumOf({ id, created_at, source, type, subtype, content } as QueueEvent);
-  });
-  database.exec(`UPDATE events SET sum = event_sum(id, created_at, source, type, subtype, content)
-    WHERE sum IS NULL AND id > (SELECT coalesce(max(id), 0) FROM events WHERE sum IS NOT NULL)`);
+export function sealEvents(database: Database): void {
+  const sealed = database.prepare('SELECT coalesce(max(id), 0) FROM events WHERE sum IS NOT NULL');
+  const next = database.prepare<number[], StoredRow>(
+    `SELECT ${eventColumns(database)} FROM events NOT INDEXED WHERE id > ? ORDER BY id LIMIT 1`,
+  );
+  const seal = database.prepare('UPDATE events SET sum = ? WHERE id = ?');
+  let row = next.get(firstColumn(sealed.get()) as number);
+  while (row !== undefined) {
+    const { sum: _none, ...event } = toStoredEvent(row);
+    seal.run(sumOf(event), event.id);
+    row = next.get(event.id);
+  }
+}
+
+/** A row. If it has no checksum, another program inserted it. */
+export interface StoredEvent extends QueueEvent {
+  readonly sum: number | null;
+}
+
+/** A row with `eventColumns`. */
+export type StoredRow = Omit<StoredEvent, 'content'> & { readonly content: string | Uint8Array };
+
+/** The columns of an event that a read selects. A content may have a NUL in it. */
+export function eventColumns(database: Database): string {
+  return `id, created_at, source, type, subtype, ${database.wholeText('content')}, sum`;
+}
+
+export function toStoredEvent(row: StoredRow): StoredEvent {
+  return { ...row, content: toText(row.content) };
 }
 
 /**

@@ -37,7 +37,7 @@ export class QueueDatabase extends EventTable {
       const columns = Object.keys(row);
       const marks = columns.map(() => '?').join(', ');
       const sql = `INSERT OR REPLACE INTO ${table} (${columns.join(', ')}) VALUES (${marks})`;
-      this.prepare(sql).run(Object.values(row));
+      this.prepare(sql).run(...Object.values(row));
     }
   }
 

@@ -11,6 +11,11 @@ export interface LogLine {
   readonly text: string;
 }
 
+interface Written {
+  readonly line: LogLine;
+  readonly atMs: number;
+}
+
 /** Lines of pushes wait this long for more of them: the file is opened once for all. */
 const LATER_MS = 50;
 const LATER_LINES = 64;
@@ -22,7 +27,7 @@ export class RuntimeLog {
   readonly #folder: QueueFolder;
   readonly #database: QueueDatabase;
   readonly #now: () => number;
-  #waiting: string[] = [];
+  #waiting: Written[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(folder: QueueFolder, database: QueueDatabase, now: () => number) {
@@ -49,7 +54,7 @@ export class RuntimeLog {
 
   /** Writes the line soon, or when the queue is closed. For lines that were counted together with something else. */
   writeLater(line: LogLine): void {
-    this.#waiting.push(this.#toText(line));
+    this.#waiting.push({ line, atMs: this.#now() });
     if (this.#waiting.length >= LATER_LINES) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), LATER_MS).unref();
   }
@@ -62,21 +67,18 @@ export class RuntimeLog {
 
   /** For lines that were counted together with something else. */
   writeCounted(...lines: readonly LogLine[]): void {
-    const texts = [...this.#waiting, ...lines.map((line) => this.#toText(line))];
+    const atMs = this.#now();
+    const written = [...this.#waiting, ...lines.map((line) => ({ line, atMs }))];
     this.#waiting = [];
-    if (texts.length === 0) return;
+    if (written.length === 0) return;
     try {
-      if (this.#database.lines('thread.log') > FILE_LINES_MAX + texts.length) {
-        this.#rotate(texts.length);
+      if (this.#database.lines('thread.log') > FILE_LINES_MAX + written.length) {
+        this.#rotate(written.length);
       }
     } catch {
       // The reason is the same as in `count`.
     }
-    append(this.#folder, texts.join(''));
-  }
-
-  #toText(line: LogLine): string {
-    return toText(line, this.#now());
+    append(this.#folder, written.map(toText).join(''));
   }
 
   #rotate(counted: number): void {
@@ -91,7 +93,7 @@ export class RuntimeLog {
 
 /** For lines about a queue whose database cannot be used. */
 export function logUncounted(folder: QueueFolder, line: LogLine, nowMs: number): void {
-  append(folder, toText(line, nowMs));
+  append(folder, toText({ line, atMs: nowMs }));
 }
 
 function append(folder: QueueFolder, text: string): void {
@@ -104,8 +106,8 @@ function append(folder: QueueFolder, text: string): void {
   }
 }
 
-function toText({ level, text }: LogLine, nowMs: number): string {
-  return `[${new Date(nowMs).toISOString()}] [${level}] ${toOneLine(text)}\n`;
+function toText({ line: { level, text }, atMs }: Written): string {
+  return `[${new Date(atMs).toISOString()}] [${level}] ${toOneLine(text)}\n`;
 }
 
 /** Most lines have no such character. This test finds that out faster without Unicode's classes. */

@@ -1,6 +1,6 @@
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database } from '../../base/sqlite.ts';
 import { makeFolder, syncPath } from '../folder/durable-files.ts';
 import { toQueueError } from '../folder/queue-error.ts';
 import { listQueueFolders, queueFolder } from '../folder/queue-folder.ts';
@@ -42,7 +42,7 @@ export async function copyQueues(from: string, to: string): Promise<QueueCopies>
 }
 
 async function copyDatabase(from: string, to: string): Promise<void> {
-  const database = new Database(from, { fileMustExist: true, readonly: true });
+  const database = new Database(from, { access: 'read' });
   try {
     await database.backup(to);
   } finally {

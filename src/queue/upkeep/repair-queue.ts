@@ -1,6 +1,6 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database, type Statement, firstColumn, isSqliteError } from '../../base/sqlite.ts';
 import { sumOf } from '../events/event-line.ts';
 import type { QueueEvent } from '../events/queue.ts';
 import { putAside, syncPath } from '../folder/durable-files.ts';
@@ -11,9 +11,14 @@ import {
   queueFolder,
   type QueueFolder,
 } from '../folder/queue-folder.ts';
-import type { StoredEvent } from '../sqlite/event-table.ts';
 import { checkEventsNow, mendEvents } from '../sqlite/mend-events.ts';
-import { createQueueFolder, createDatabase } from '../sqlite/open-database.ts';
+import {
+  createDatabase,
+  createQueueFolder,
+  eventColumns,
+  toStoredEvent,
+  type StoredRow,
+} from '../sqlite/open-database.ts';
 import { QueueDatabase } from '../sqlite/queue-database.ts';
 import { checkDatabase, nameRange, type QueueProblem } from './verify-queues.ts';
 
@@ -80,9 +85,9 @@ const TABLES = ['subscriptions', 'consumer_progress', 'consumer_failures', 'even
 
 function salvage(folder: QueueFolder, target: QueueDatabase): string[] {
   const lost: string[] = [];
-  let source: Database.Database;
+  let source: Database;
   try {
-    source = new Database(folder.database, { fileMustExist: true });
+    source = new Database(folder.database, { access: 'write' });
   } catch {
     return ['subscriptions and progress are lost'];
   }
@@ -100,26 +105,29 @@ function salvage(folder: QueueFolder, target: QueueDatabase): string[] {
 }
 
 /** Yields the events whose checksums prove them. */
-function* salvageEvents(source: Database.Database, folder: QueueFolder): Generator<QueueEvent> {
-  const newest = readOr(() => source.prepare('SELECT max(id) FROM events').pluck().get()) as
+function* salvageEvents(source: Database, folder: QueueFolder): Generator<QueueEvent> {
+  const newest = readOr(() => firstColumn(source.prepare('SELECT max(id) FROM events').get())) as
     | number
+    | null
     | undefined;
   const end = Math.max(newest ?? 0, mirrorEnd(folder));
   const read = readOr(() =>
-    source.prepare(`SELECT id, created_at, source, type, subtype, content, sum FROM events NOT INDEXED
-      WHERE id > ? AND id <= ?`),
+    source.prepare<number[], StoredRow>(
+      `SELECT ${eventColumns(source)} FROM events NOT INDEXED WHERE id > ? AND id <= ?`,
+    ),
   );
   if (read === undefined) return;
   for (let after = 0; after < end; after += STRETCH) {
     const pieces = readOr(() => read.all(after, after + STRETCH)) ?? [...one(read, after)];
-    for (const { sum, ...event } of pieces as StoredEvent[]) {
+    for (const row of pieces) {
+      const { sum, ...event } = toStoredEvent(row);
       if (sum === sumOf(event)) yield event;
     }
   }
 }
 
 /** Reads events one by one, where they cannot be read together. */
-function* one(read: Database.Statement, after: number): Generator<unknown> {
+function* one(read: Statement<number[], StoredRow>, after: number): Generator<StoredRow> {
   for (let id = after; id < after + STRETCH; id += 1) {
     yield* readOr(() => read.all(id, id + 1)) ?? [];
   }
@@ -130,7 +138,7 @@ function readOr<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
-    if (String((error as NodeJS.ErrnoException).code).startsWith('SQLITE_')) return undefined;
+    if (isSqliteError(error)) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Database } from '../../base/sqlite.ts';
 import type { IdRange } from '../events/scan.ts';
 import { mirrorEnd } from '../folder/mirror-lines.ts';
 import {
@@ -61,11 +61,10 @@ export function nameRange({ after, through }: IdRange): string {
 /** Returns what SQLite reports about its own file. */
 export function checkDatabase(path: string): string[] {
   try {
-    const database = new Database(path, { fileMustExist: true, readonly: true });
+    const database = new Database(path, { access: 'read' });
     try {
-      const found = database.pragma(`integrity_check(${PROBLEMS_MAX})`) as {
-        integrity_check: string;
-      }[];
+      const sql = `PRAGMA integrity_check(${PROBLEMS_MAX})`;
+      const found = database.prepare<[], { integrity_check: string }>(sql).all();
       return found.map((row) => row.integrity_check).filter((what) => what !== 'ok');
     } finally {
       database.close();

@@ -120,7 +120,7 @@ function replyWith(value: unknown): Reply {
   return { parts: encodeCallReply(toCall(value)) };
 }
 
-/** Sends the answers of one CALL that has many. Asks for the next answer when the last one found room. */
+/** Sends the answers of one CALL that has many. An answer is made when there is room for it. */
 class CallStream implements LongTask {
   readonly kind = 'stream';
   readonly #session: Session;
@@ -151,8 +151,9 @@ class CallStream implements LongTask {
     try {
       for await (const item of this.#run({ identity, signal: this.#abort.signal })) {
         if (this.#over) return;
-        this.#push({ kind: 'item', body: toCall(item) });
-        await this.#session.room();
+        await this.#session.pushLarge(MessageType.STREAM, this.#reqId, () =>
+          this.#over ? [] : encodeStream({ kind: 'item', body: toCall(item) }),
+        );
       }
       this.#end({ kind: 'end' });
     } catch (error) {

@@ -66,6 +66,10 @@ export class Connection implements Session {
   /** The connection takes no more requests; the socket ends after the last reply. */
   #ending = false;
   #timer: NodeJS.Timeout | undefined;
+  /** Pushes that wait for room. */
+  readonly #pushes: (() => void)[] = [];
+  /** The size of the last push. The next one is about as large. */
+  #pushedBytes = 0;
   /** The client has less time to take its replies, because others wait for the room. */
   #isHurried = false;
 
@@ -77,7 +81,10 @@ export class Connection implements Session {
     this.#facts = factsOf(socket, server.sessionId);
     this.tasks = new LongTasks({ stream: limits.streams, upload: limits.uploads });
     this.#share = server.room.shareFor({
-      advance: () => this.#jobs.advance(),
+      advance: () => {
+        this.#jobs.advance();
+        this.#wakePushes();
+      },
       hurry: () => this.#hurry(),
     });
     this.#outlet = new Outlet(socket, limits.unsentBytes, hooks.sent, this.#share.setUnsent);
@@ -119,11 +126,33 @@ export class Connection implements Session {
   }
 
   push(type: number, reqId: Buffer, parts: Parts): void {
-    this.#outlet.write(toFrame({ type, flags: PUSHED, reqId }, parts));
+    const frame = toFrame({ type, flags: PUSHED, reqId }, parts);
+    this.#pushedBytes = frame.length;
+    this.#outlet.write(frame);
   }
 
-  room(): Promise<void> {
-    return this.#outlet.room();
+  async pushLarge(type: number, reqId: Buffer, make: () => Parts): Promise<void> {
+    // Nothing comes between the look and the push, so the next one sees what this one took.
+    while (!this.#hasRoom()) await this.room();
+    const parts = make();
+    if (parts.length > 0) this.push(type, reqId, parts);
+  }
+
+  async room(): Promise<void> {
+    for (;;) {
+      await this.#outlet.room();
+      if (this.#hasRoom()) return;
+      if (!this.#outlet.full) await new Promise<void>((resolve) => this.#pushes.push(resolve));
+    }
+  }
+
+  /** True when the socket has room, and the answers of all connections together have. Else this connection waits. */
+  #hasRoom(): boolean {
+    return !this.#outlet.full && (this.#ending || this.#share.mayRead(this.#pushedBytes));
+  }
+
+  #wakePushes(): void {
+    for (const wake of this.#pushes.splice(0)) wake();
   }
 
   failed(error: unknown): void {
@@ -163,6 +192,7 @@ export class Connection implements Session {
       this.#replies.clear();
       this.#outlet.close();
       this.#share.close();
+      this.#wakePushes();
       this.#inlet.close();
       this.#doorman.leave();
       this.tasks.cancelAll();

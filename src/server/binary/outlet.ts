@@ -8,6 +8,8 @@ import type { OutgoingFrame } from '../../wire/frame.ts';
 //   the same tick that fit.
 // - Once `limit` bytes wait in the socket, the outlet is full until all of them have left.
 
+const LARGE_BYTES = 65_536;
+
 /** The outlets that have something to send at the end of this tick: one `nextTick` serves all connections. */
 let departing: (() => void)[] = [];
 
@@ -58,7 +60,10 @@ export class Outlet {
     }
     for (const chunk of chunks) this.#chunks.push(chunk);
     this.#bytes += length;
-    if (this.#bytes + this.#socket.writableLength >= this.#limit) this.#depart();
+    // A large frame counts at once: many of them could be made at the same tick.
+    const isMuch =
+      length >= LARGE_BYTES || this.#bytes + this.#socket.writableLength >= this.#limit;
+    if (isMuch) this.#depart();
     this.#sent?.(length);
   }
 

@@ -6,6 +6,13 @@ import type { EraseOptions } from '../../context/contexts.ts';
 import type { PageRequest } from '../../context/turns/loaded-page.ts';
 import type { Batch } from '../../engine/batch.ts';
 import type { BlobSource, ContextQuery, Wanted } from '../../engine/engine.ts';
+import {
+  FIELD_CONDITIONS_MAX,
+  FIELD_NAME_BYTES_MAX,
+  FIELD_PREFIX_BYTES_MAX,
+  toName,
+  toPrefix,
+} from '../../engine/meta-fields.ts';
 import type { LineErasure } from '../../engine/upkeep.ts';
 import type { GcOptions } from '../../maintain/collect-garbage.ts';
 import type { RetentionPolicy } from '../../maintain/retain-contexts.ts';
@@ -15,6 +22,7 @@ import type {
   PeekOptions,
   PopOptions,
 } from '../../queue/events/queue.ts';
+import type { SearchOptions } from '../../search/contract/search.ts';
 import type { BlobEraseOptions } from '../../store/blobs.ts';
 import { rowOf, type ArgumentKind, type CALLS, type CallName } from '../../wire/calls.ts';
 import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../../wire/limits.ts';
@@ -46,6 +54,7 @@ interface Checked {
   readonly popOptions: PopOptions;
   readonly putOptions: Pick<BlobSource, 'sha256'>;
   readonly retention: RetentionPolicy;
+  readonly searchOptions: Omit<SearchOptions, 'progress'>;
   readonly sha256: string;
   readonly subscription: NewSubscription;
   readonly text: string;
@@ -72,6 +81,18 @@ const page = {
   maxBytes: z.int().min(1).optional(),
 };
 
+const fieldName = text.refine((name) => toName(name).length <= FIELD_NAME_BYTES_MAX, 'is too long');
+const fieldPrefix = text.refine(
+  (prefix) => toPrefix(prefix).length <= FIELD_PREFIX_BYTES_MAX,
+  'is too long',
+);
+const fieldCondition = z.union([
+  z.strictObject({ field: fieldName, is: z.union([text, z.number(), z.boolean(), z.null()]) }),
+  z.strictObject({ field: fieldName, prefix: fieldPrefix }),
+  z.strictObject({ field: fieldName, exists: z.boolean() }),
+]);
+const timeRange = z.strictObject({ since: count.optional(), until: count.optional() });
+
 const CHECKS: { readonly [Kind in ArgumentKind]: z.ZodType } = {
   batch,
   blobEraseOptions: eraseOptions.extend({ letGo: z.array(need).max(100).optional() }),
@@ -80,6 +101,11 @@ const CHECKS: { readonly [Kind in ArgumentKind]: z.ZodType } = {
   contextQuery: z.strictObject({
     label: text.optional(),
     kind: text.optional(),
+    namePrefix: text.optional(),
+    fields: z.array(fieldCondition).max(FIELD_CONDITIONS_MAX).optional(),
+    created: timeRange.optional(),
+    updated: timeRange.optional(),
+    count: z.boolean().optional(),
     limit,
     cursor: text.optional(),
   }),
@@ -115,6 +141,16 @@ const CHECKS: { readonly [Kind in ArgumentKind]: z.ZodType } = {
     maxBytes: amount.optional(),
     label: text.optional(),
     keep: count.optional(),
+  }),
+  searchOptions: z.strictObject({
+    order: z.enum(['best', 'newest']).optional(),
+    limit: count.optional(),
+    cursor: text.optional(),
+    group: z.boolean().optional(),
+    facets: z.boolean().optional(),
+    around: count.optional(),
+    waitMs: count.optional(),
+    timeMs: count.optional(),
   }),
   sha256,
   subscription: z.strictObject({ consumer: text, handler: text, filter: text.nullish() }),

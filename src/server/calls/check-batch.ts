@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Hash } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
-import { checkDetails } from '../../context/context-details.ts';
+import { checkContextName, checkDetails } from '../../context/context-details.ts';
 import type {
   Batch,
   BlobPut,
@@ -40,7 +40,7 @@ type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };
 const contextRef = z.union([contextId, z.strictObject({ created: count })]);
 const open = {
   context: contextRef,
-  parent: turnId.optional(),
+  parent: turnIdOrNone.optional(),
   expectedHead: turnIdOrNone.optional(),
   type: shortText,
   version: u32,
@@ -79,9 +79,17 @@ const contexts = z.discriminatedUnion('do', [
     do: z.literal('create'),
     base: turnId.optional(),
     meta: meta.optional(),
+    getNamed: z.literal(true).optional(),
     key: shortText.optional(),
   }),
   z.strictObject({ do: z.literal('describe'), context: contextId, meta }),
+  z.strictObject({ do: z.literal('rename'), context: contextId, name: text.optional() }),
+  z.strictObject({
+    do: z.literal('move'),
+    context: contextId,
+    head: turnIdOrNone,
+    expectedHead: turnIdOrNone.optional(),
+  }),
   z.strictObject({ do: z.literal('remove'), context: contextId }),
 ]);
 const logs = z.discriminatedUnion('do', [
@@ -158,11 +166,12 @@ async function checkSize(
 
 function checkContext(change: ContextChange): ContextChange {
   if (change.do === 'create' && change.key === '') throw invalid('key', 'is empty');
-  if (change.do === 'remove' || change.meta === undefined) return change;
-  for (const name of Object.keys(change.meta)) {
-    if (!['title', 'kind', 'labels', 'meta'].includes(name)) {
-      throw invalid('meta', `has no ${JSON.stringify(name)}`);
-    }
+  if (change.do === 'rename' && change.name !== undefined) checkContextName(change.name);
+  if (change.do !== 'create' && change.do !== 'describe') return change;
+  if (change.meta === undefined) return change;
+  const fields = ['title', 'kind', 'labels', 'meta', ...(change.do === 'create' ? ['name'] : [])];
+  for (const field of Object.keys(change.meta)) {
+    if (!fields.includes(field)) throw invalid('meta', `has no ${JSON.stringify(field)}`);
   }
   return { ...change, meta: checkDetails(change.meta) };
 }

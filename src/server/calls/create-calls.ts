@@ -106,6 +106,7 @@ function ownAnswers({ engine, store }: Served): OwnAnswers {
     'blobs.erase': ([ref, options]) => blobs.erase(ref, options),
     'maintain.gc': ([options], progress) => maintain.gc({ ...options, progress }),
     'maintain.retain': ([policy, dryRun]) => maintain.retain(policy, { dryRun }),
+    'store.search': ([query, options], progress) => store.search(query, { ...options, progress }),
     'queues.list': () => queues.list(),
     'queues.create': async ([name]) => {
       await queues.open(name);

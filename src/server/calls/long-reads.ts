@@ -45,23 +45,30 @@ export async function readPiece(
 /** Gives fewer rows than asked for when their details are large. The cursor continues from there. */
 export async function listContexts(
   engine: Engine,
-  { limit: most, ...query }: ContextQuery,
+  { limit: most, count, ...query }: ContextQuery,
 ): Promise<ContextList> {
   const rows: ContextRow[] = [];
   let bytes = 0;
   let cursor = query.cursor;
+  let total: number | undefined;
   do {
     const step = Math.min(STEP, most - rows.length);
     const page: ContextList = await engine.listContexts({
       ...query,
       ...(cursor !== undefined && { cursor }),
+      ...(count === true && total === undefined && { count }),
       limit: step,
     });
+    total ??= page.total;
     rows.push(...page.rows);
     for (const { meta } of page.rows) bytes += JSON.stringify(meta).length;
     cursor = page.cursor;
   } while (cursor !== undefined && rows.length < most && bytes < ANSWER_BYTES);
-  return { rows, ...(cursor !== undefined && { cursor }) };
+  return {
+    rows,
+    ...(cursor !== undefined && { cursor }),
+    ...(total !== undefined && { total }),
+  };
 }
 
 /** `more` says that the read stopped for the bytes, not at the end. */

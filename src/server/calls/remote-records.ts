@@ -2,6 +2,7 @@ import { toHash } from '../../base/brand.ts';
 import { invalid, isQuipuError, QuipuError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/text.ts';
 import { parsePieceList, readPieceList } from '../../chat/events/chat-lines.ts';
+import { parseTypes } from '../../chat/events/custom-types.ts';
 import { parseHeld } from '../../chat/events/hold-blobs.ts';
 import { parseMeta } from '../../chat/events/meta.ts';
 import { namesAll } from '../../chat/retention/chat-roots.ts';
@@ -54,6 +55,7 @@ const RULES: Readonly<Record<KindName | 'pins', KindRules>> = {
   chats: {
     docs: [
       { names: /^chats\/session-(\w{1,128})\.meta\.json$/, check: checkChatMeta },
+      { names: /^chats-types\/types\.json$/, check: parseTypes },
       { names: /^chats-held\/[0-9a-z]{26}\.json$/, check: parseHeld },
     ],
     logs: [

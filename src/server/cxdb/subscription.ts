@@ -218,8 +218,9 @@ export class Subscription implements LongTask {
   }
 
   async #push(push: Push): Promise<void> {
-    await this.#session.room();
-    if (!this.#over) this.#session.push(MessageType.SUBSCRIBE, this.#reqId, encodePush(push));
+    await this.#session.pushLarge(MessageType.SUBSCRIBE, this.#reqId, () =>
+      this.#over ? [] : encodePush(push),
+    );
   }
 }
 

@@ -8,6 +8,9 @@ import { invalid } from '../../base/errors.ts';
 import type { Access } from '../access/access.ts';
 import type { CallTable, Served } from '../calls/call-handler.ts';
 import type { Log } from '../log/log.ts';
+import { Families } from '../browse/families.ts';
+import { RecentThreads } from '../browse/recent-threads.ts';
+import { pageRoute } from '../page/page-route.ts';
 import { ByteBudget } from '../memory/byte-budget.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
@@ -31,6 +34,8 @@ export interface HttpServerOptions {
   readonly log?: Log;
   readonly metrics?: Metrics;
   readonly version?: string;
+  /** The name of the store that people see. Default: none. */
+  readonly storeName?: string;
   /** The certificate and the key as PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string };
   /** The origins whose pages may use the server. Default: none. */
@@ -59,6 +64,7 @@ const LOOK_MS = 1000;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { served, calls, access, tls, origins = [], log = SILENT, version = '0' } = options;
+  const { storeName = '' } = options;
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const stopping = new AbortController();
   const metrics = options.metrics ?? createMetrics({ served });
@@ -66,6 +72,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   // Every request listens to this signal.
   setMaxListeners(Infinity, signal);
   const { budget = new ByteBudget() } = options;
+  const families = new Families(served.engine);
   const service: HttpService = {
     served,
     calls,
@@ -77,10 +84,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     log,
     metrics,
     version,
+    storeName,
+    families,
+    recent: new RecentThreads(served.store),
     stopping: signal,
   };
   const { loopbackHostsOnly = !access.tokensNeeded } = options;
-  const app = createApp(createRoutes(), service, { loopbackHostsOnly, origins });
+  const app = createApp([...createRoutes(), pageRoute()], service, { loopbackHostsOnly, origins });
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
     // For input that is not a request: its path or host forms no address.
@@ -105,6 +115,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     listen: (port, host) => listen(server, port, host, tls === undefined ? 'http' : 'https'),
     close(graceMs = GRACE_MS_DEFAULT): Promise<void> {
       stopping.abort();
+      families.close();
       closing ??= closeServer(server, graceMs);
       return closing;
     },

@@ -33,7 +33,8 @@ export function guardRequest(incoming: IncomingMessage, rules: GuardRules): void
   if (origin === undefined) {
     // A picture, a form or a link on a page names no origin, but a browser says that the page is of another site.
     if (site === 'cross-site') throw refusedPage('another site');
-  } else if (!isOwn(origin, host) && !rules.origins.includes(origin)) {
+    // Behind a proxy that changes the name of the host, the browser's word tells the server's own page from others.
+  } else if (site !== 'same-origin' && !isOwn(origin, host) && !rules.origins.includes(origin)) {
     throw refusedPage(`"${clip(origin)}"`);
   }
 }

@@ -38,9 +38,14 @@ const SHOWN: readonly Shown[] = [
     value: (stats) => stats.diskBytes,
   },
   {
-    name: 'quipu_dedup_ratio',
-    help: 'Payload bytes as written by callers, per byte that they take on disk.',
-    value: (stats) => stats.dedupRatio,
+    name: 'quipu_sharing_ratio',
+    help: 'Payload bytes of all turns, per byte of distinct blobs.',
+    value: (stats) => stats.sharingRatio,
+  },
+  {
+    name: 'quipu_compression_ratio',
+    help: 'Bytes of distinct blobs, per byte that they take on disk.',
+    value: (stats) => stats.compressionRatio,
   },
   {
     name: 'quipu_journal_frames',

@@ -63,9 +63,11 @@ export interface Session {
   readonly signal: AbortSignal;
   /** The tasks that go on after their reply, by request id. */
   readonly tasks: LongTasks;
-  /** Sends a frame that answers no request. Returns at once. CLOSED when the connection has ended. */
+  /** Sends a small frame that answers no request. Returns at once. CLOSED when the connection has ended. */
   push(type: number, reqId: Buffer, parts: Parts): void;
-  /** Resolves when the outlet has room for another push. CLOSED when the connection has ended. */
+  /** Makes and sends such a frame when there is room for it. CLOSED when the connection has ended. */
+  pushLarge(type: number, reqId: Buffer, make: () => Parts): Promise<void>;
+  /** Resolves when there is room for another push. CLOSED when the connection has ended. */
   room(): Promise<void>;
   /** Called with errors that no client waits for. */
   failed(error: unknown): void;

@@ -1,4 +1,4 @@
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { invalid, corrupt } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkString } from '../../base/text.ts';
@@ -15,6 +15,8 @@ import { SessionRefs } from '../records/session-refs.ts';
 // The form of a session for another machine: its file, its artifacts, and `blobs/<sha256>` for each picture.
 
 const BLOBS = 'blobs';
+/** `blobs` may stand beside the session, or up to two folders above it. */
+const BLOBS_LEVELS = 3;
 
 export async function exportSession(
   home: SessionsHome,
@@ -56,17 +58,18 @@ async function assertEmpty(io: Io, folder: string): Promise<void> {
   throw invalid('folder', `is new or empty, and ${folder} is not`);
 }
 
-/** Imports an exported session. Returns the record of the session, which opens as any other. */
+/**
+ * Imports an exported session, or the file of a session that another program has written, with its artifacts and the
+ * blobs that it refers to. Returns the record of the session, which opens as any other.
+ */
 export async function importSession(
   home: SessionsHome,
   given: string,
   folderFor: (cwd: string) => string,
 ): Promise<SessionRecord> {
   const { io, engine, registry } = home;
-  const source = resolve(checkString(given, 'folder'));
-  const name = (await io.list(source)).find(isSessionName);
-  if (name === undefined) throw invalid('folder', `has a session in it, and ${source} has none`);
-  const from = join(source, name);
+  const { from, blobs } = await findImported(io, resolve(checkString(given, 'folder')));
+  const name = basename(from);
   const header = await readHeaderOf(io, from);
   const target = folderFor(header.cwd);
   const file = join(target, name);
@@ -76,9 +79,7 @@ export async function importSession(
     throw invalid('folder', `holds the session ${header.id}, which is at ${path} already`);
   }
   const refs = new SessionRefs(engine, header.id);
-  for await (const bytes of exportedBlobs(io, join(source, BLOBS))) {
-    await refs.put([{ sha256: sha256Hex(bytes), bytes }]);
-  }
+  for await (const bytes of blobs) await refs.put([{ sha256: sha256Hex(bytes), bytes }]);
   await refs.adopt(await withFile(io, from, 'read', (opened) => scanReferences(opened)));
   await registry.put({ id: header.id, file });
   await makeFolders(io, target);
@@ -92,10 +93,52 @@ export async function importSession(
   return { id: header.id, file };
 }
 
-async function* exportedBlobs(io: Io, folder: string): AsyncGenerator<Uint8Array> {
+/** The file of a session, and the blobs that come with it. */
+interface Imported {
+  readonly from: string;
+  readonly blobs: AsyncIterable<Uint8Array>;
+}
+
+async function findImported(io: Io, path: string): Promise<Imported> {
+  const stat = await io.stat(path);
+  if (stat?.kind === 'folder') {
+    const name = (await io.list(path)).find(isSessionName);
+    if (name === undefined) throw invalid('folder', `has a session in it, and ${path} has none`);
+    return { from: join(path, name), blobs: blobsIn(io, join(path, BLOBS), () => true) };
+  }
+  if (stat?.kind !== 'file' || !isSessionName(basename(path))) {
+    throw invalid(
+      'folder',
+      `is a folder with a session, or a session called ….jsonl, and ${path} is not`,
+    );
+  }
+  const refs = await withFile(io, path, 'read', (opened) => scanReferences(opened));
+  const folder = await findBlobs(io, path);
+  const blobs = folder === undefined ? none() : blobsIn(io, folder, (name) => refs.has(name));
+  return { from: path, blobs };
+}
+
+/** Programs keep `blobs` beside the folder of all their sessions. */
+async function findBlobs(io: Io, path: string): Promise<string | undefined> {
+  let folder = dirname(path);
+  for (let level = 0; level < BLOBS_LEVELS; level += 1) {
+    const blobs = join(folder, BLOBS);
+    if ((await io.stat(blobs))?.kind === 'folder') return blobs;
+    folder = dirname(folder);
+  }
+  return undefined;
+}
+
+async function* none(): AsyncGenerator<Uint8Array> {}
+
+async function* blobsIn(
+  io: Io,
+  folder: string,
+  wants: (sha256: string) => boolean,
+): AsyncGenerator<Uint8Array> {
   if ((await io.stat(folder))?.kind !== 'folder') return;
   for (const name of await io.list(folder)) {
-    if (!/^[0-9a-f]{64}$/.test(name)) continue;
+    if (!/^[0-9a-f]{64}$/.test(name) || !wants(name)) continue;
     const path = join(folder, name);
     const bytes = await withFile(io, path, 'read', async (file) => {
       const all = Buffer.alloc(await file.size());

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { QuipuError, invalid, isQuipuError, tooLarge, notFound } from '../../base/errors.ts';
+import {
+  QuipuError,
+  exists,
+  invalid,
+  isQuipuError,
+  tooLarge,
+  notFound,
+} from '../../base/errors.ts';
 import { checkString, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { referencesIn, type BlobToPut } from '../entries/blob-reference.ts';
@@ -102,7 +109,7 @@ export class EntryWriter {
   async #check(given: NewEntry, id: string): Promise<void> {
     const unknown = (isThere: boolean) => (): boolean => isThere;
     if (given.id !== undefined && (await this.#isThere(id).catch(unknown(false)))) {
-      throw invalid('id', `is one that no other entry has, and there is an entry ${id}`);
+      throw exists('entry', id, `the session has an entry ${id} already; choose another id`);
     }
     const { parentId } = given;
     if (typeof parentId !== 'string') return;

@@ -7,7 +7,8 @@ import {
   type SessionHeader,
 } from '../entries/session-entry.ts';
 import { findChanged, type Span, type Sums } from '../files/file-sums.ts';
-import { parseLine, readBackward, readForward, type Line } from './read-lines.ts';
+import type { Line } from '../../base/json-lines.ts';
+import { parseLine, readBackward, readForward } from './read-lines.ts';
 
 /** A file that is being read: its header, and the place of its entries. */
 export interface OpenLog {

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RamIo } from '../files/ram-io.ts';
 import { artifactsFolderOf, parseSessionName, toSessionName } from '../files/session-names.ts';
-import { parseLine, readBackward, readForward, type Line } from './read-lines.ts';
+import type { Line } from '../../base/json-lines.ts';
+import { parseLine, readBackward, readForward } from './read-lines.ts';
 
 const parse = (text: string): ReturnType<typeof parseLine> => parseLine(Buffer.from(text));
 

@@ -145,7 +145,7 @@ export function badLinesSuite(target: StoreTarget): void {
       await chat.add({ role: 'user', content: 'old' });
       expect((await chat.problems()).map(({ kind }) => kind)).toEqual([
         'unknown-type',
-        'newer-version',
+        'unknown-type',
         'newer-version',
       ]);
       const before = await rig.engine.readLog(eventsOf('c1'), 0, 10);

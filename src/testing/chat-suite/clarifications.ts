@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { parseMarkdown } from '../../chat/export/markdown.ts';
 import type { Question } from '../../chat/events/payloads.ts';
 import { failure } from '../engine-suite/fixture.ts';
-import { newChat, reopen } from './fixture.ts';
+import { join, newChat, reopen } from './fixture.ts';
 import { openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
@@ -64,6 +65,8 @@ export function clarificationsSuite(target: StoreTarget): void {
     it.each([
       ['none', []],
       ['an empty id', [{ ...questions[0], id: '' }]],
+      ['a blank text', [{ ...questions[0], text: ' \n' }]],
+      ['a blank option', [{ ...questions[0], options: ['a', ' '] }]],
       ['an id twice', [questions[1], questions[1]]],
       ['a choice without options', [{ ...questions[0], options: [] }]],
       ['options for yes or no', [{ ...questions[1], options: ['yes'] }]],
@@ -72,6 +75,53 @@ export function clarificationsSuite(target: StoreTarget): void {
       const chat = await newChat(await openRig(target));
       await failure(chat.ask(given as never), 'INVALID');
       expect(await chat.status()).toMatchObject({ events: 0 });
+    });
+
+    it('are shown with their answers, all of them', async () => {
+      const rig = await openRig(target);
+      const chat = await newChat(rig);
+      await chat.ask(questions, { id: 'b1', title: 'first' });
+      await chat.answer('b1', answers);
+      await chat.ask(questions.slice(0, 1), { id: 'b2' });
+      await failure(chat.ask(questions, { id: 'b1' }), 'EXISTS');
+      await chat.dismiss('b2', 'not now');
+      await failure(chat.ask(questions, { id: 'b1' }), 'EXISTS');
+      // So many events that the first batches are in a fold.
+      await chat.append(
+        Array.from({ length: 1500 }, (_, n) => ({
+          type: 'message_added',
+          payload: { message_id: `m${n}`, role: 'u', content: `${n}` },
+        })),
+      );
+      await chat.ask(questions.slice(1, 2), { id: 'b3' });
+      const again = await reopen(rig, 'c1');
+      const { batches } = await again.clarifications();
+      const told = questions.map((question, at) => ({ ...question, answer: answers[at]?.value }));
+      expect(batches).toMatchObject([
+        { batch_id: 'b1', seq: 1, title: 'first', state: 'answered', questions: told },
+        { batch_id: 'b2', seq: 3, state: 'dismissed', reason: 'not now' },
+        { batch_id: 'b3', state: 'open', questions: [{ id: 'q2' }] },
+      ]);
+      expect(batches[2]?.questions[0]?.answer).toBeUndefined();
+      const page = await again.clarifications({ limit: 1 });
+      expect(page.batches.map(({ batch_id: id }) => id)).toEqual(['b3']);
+      const before = await again.clarifications({ limit: 5, before: page.before! });
+      expect(before.batches.map(({ batch_id: id }) => id)).toEqual(['b1', 'b2']);
+      const parsed = parseMarkdown(await join(again.export()));
+      expect(parsed?.clarifications).toEqual(batches);
+      await again.redactBatch('b1', { reason: 'private' });
+      const [hidden] = (await again.clarifications()).batches;
+      expect(hidden).toMatchObject({ batch_id: 'b1', redacted: true, questions: [] });
+      expect(await join(again.export())).not.toContain('because');
+    });
+
+    it('name the open batch when another one is answered', async () => {
+      const chat = await newChat(await openRig(target));
+      const error = await failure(chat.answer('nosuch', answers), 'INVALID');
+      expect(error.message).toBe('batch nosuch is not open: no batch is open');
+      await chat.ask(questions, { id: 'b1' });
+      const other = await failure(chat.dismiss('nosuch'), 'INVALID');
+      expect(other.message).toBe('batch nosuch is not open: batch b1 is open');
     });
 
     it('are answered once, however many try', async () => {

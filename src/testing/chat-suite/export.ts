@@ -37,6 +37,7 @@ export function exportSuite(target: StoreTarget): void {
       expect(parseMarkdown(text)).toEqual({
         head: { id: 'c1', title: '# <b> --> ``` title', branch: 'main' },
         messages: shown,
+        clarifications: [],
       });
       expect(text).not.toMatch(/^<(?:script|b|h1|img)/m);
     });
@@ -58,7 +59,7 @@ export function exportSuite(target: StoreTarget): void {
       const copy = await other.store.chats.open('c1');
       expect(await join(copy.export({ format: 'json' }))).toBe(json);
       expect((await copy.messages()).messages).toEqual((await chat.messages()).messages);
-      await failure(other.store.chats.import(json), 'INVALID');
+      await failure(other.store.chats.import(json), 'EXISTS');
       await other.store.chats.import(JSON.parse(json) as never, { id: 'c2' });
       for (const bad of [
         '',

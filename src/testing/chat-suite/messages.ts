@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failure } from '../engine-suite/fixture.ts';
-import { brief, eventsOf, newChat, reopen, textsOf } from './fixture.ts';
+import { brief, eventsOf, join, newChat, reopen, textsOf } from './fixture.ts';
 import { openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
@@ -72,10 +72,27 @@ export function messagesSuite(target: StoreTarget): void {
       expect(await textsOf(again, side)).toEqual(['a', 'b', 'd', 'f']);
       expect(await textsOf(again, 'deep')).toEqual(['a', 'b', 'd', 'e']);
       expect(await textsOf(again, '*')).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
-      await failure(chat.fork('b', { branch: 'deep' }), 'INVALID');
+      await failure(chat.fork('b', { branch: 'deep' }), 'EXISTS');
       await failure(chat.fork('zz'), 'NOT_FOUND');
       await failure(chat.messages({ branch: 'nowhere' }), 'NOT_FOUND');
       await failure(chat.add({ role: 'user', content: '', branch: 'nowhere' }), 'NOT_FOUND');
+    });
+
+    it('goes on from before a message, so that another one takes its place', async () => {
+      const rig = await openRig(target);
+      const chat = await newChat(rig);
+      for (const id of ['a', 'b', 'c']) await chat.add({ role: 'user', content: id, id });
+      const edited = await chat.fork('b', { before: true });
+      await chat.add({ role: 'user', content: 'B', id: 'B', branch: edited });
+      const first = await chat.fork('a', { before: true, branch: 'first' });
+      await chat.add({ role: 'user', content: 'A', branch: first });
+      const deep = await chat.fork('B', { before: true });
+      const again = await reopen(rig, 'c1');
+      expect(await textsOf(again, edited)).toEqual(['a', 'B']);
+      expect(await textsOf(again, first)).toEqual(['A']);
+      expect(await textsOf(again, deep)).toEqual(['a']);
+      expect(await textsOf(again)).toEqual(['a', 'b', 'c']);
+      await failure(chat.fork('b', { before: 1 as never }), 'INVALID');
     });
 
     it('pages from the newest message to the oldest', async () => {
@@ -134,7 +151,6 @@ export function messagesSuite(target: StoreTarget): void {
         chat.append({ type: 'message_added', payload: { message_id: 'm' } }),
         chat.append({ type: 'x', payload: [] as never }),
         chat.append([]),
-        rig.store.chats.create({ id: 'c1' }),
         rig.store.chats.create({ id: 'a-b' }),
       ];
       for (const result of await Promise.allSettled(bad)) {
@@ -143,8 +159,84 @@ export function messagesSuite(target: StoreTarget): void {
       await failure(chat.append({ type: 'x', payload: {} }, { expectedSeq: -1 }), 'HEAD_MOVED');
       expect(await chat.status()).toMatchObject({ events: 0 });
       await chat.add({ role: 'user', content: '\\ud800 is a text', id: 'm' });
-      await failure(chat.add({ role: 'user', content: 'again', id: 'm' }), 'INVALID');
+      const taken = [
+        ['chat', 'c1', () => rig.store.chats.create({ id: 'c1' })],
+        ['message', 'm', () => chat.add({ role: 'user', content: 'again', id: 'm' })],
+        ['message', 'm', () => chat.stream({ role: 'user', id: 'm' })],
+        ['branch', 'main', () => chat.fork('m', { branch: 'main' })],
+      ] as const;
+      for (const [what, id, call] of taken) {
+        expect(await failure(call(), 'EXISTS')).toMatchObject({ data: { what, id } });
+      }
       await failure(rig.store.chats.open('nobody'), 'NOT_FOUND');
+    });
+
+    it('has calls of tools and artifacts as events of their own', async () => {
+      const rig = await openRig(target);
+      const chat = await newChat(rig);
+      await chat.add({ role: 'assistant', content: 'I run it', id: 'm' });
+      const call = { name: 'bash', arguments: { command: 'make' }, message: 'm', id: 'call-1' };
+      expect(await chat.callTool(call)).toBe('call-1');
+      await chat.returnTool('call-1', { result: { code: 0, out: 'made' } });
+      const own = await chat.callTool({ name: 'read' });
+      await chat.returnTool(own, { error: 'no such file' });
+      const report = { name: 'report.html', message: 'm', artifact: true, call: 'call-1' };
+      const artifact = await chat.attach(new Uint8Array([7]), report);
+      expect(artifact).toMatchObject({ mediaType: 'text/html', artifact: true, size: 1 });
+      await chat.attach(new Uint8Array([8]), { name: 'shot.PNG', message: 'm' });
+      await chat.attach(new Uint8Array([9]), { name: 'what', message: 'm' });
+      const again = await reopen(rig, 'c1');
+      const { events, problems } = await again.events();
+      expect(problems).toEqual([]);
+      expect(events.slice(1, 6)).toMatchObject([
+        { type: 'tool_called', payload: { call_id: 'call-1', name: 'bash', message_id: 'm' } },
+        { type: 'tool_returned', payload: { call_id: 'call-1', result: { out: 'made' } } },
+        { type: 'tool_called', payload: { call_id: own, name: 'read' } },
+        { type: 'tool_returned', payload: { call_id: own, error: 'no such file' } },
+        { type: 'artifact_added', payload: { call_id: 'call-1', hash: artifact.hash } },
+      ]);
+      const { attachments = [] } = (await again.message('m')) ?? {};
+      expect(attachments.map(({ mediaType }) => mediaType)).toEqual([
+        'text/html',
+        'image/png',
+        'application/octet-stream',
+      ]);
+      await rig.store.maintain.gc({ graceMs: 0 });
+      expect(await rig.store.blobs.has(artifact.hash)).toBe(true);
+      await again.redact('m', { reason: 'private', erase: true });
+      expect(await rig.store.blobs.has(artifact.hash)).toBe(false);
+      const left = await join(again.export({ format: 'json' }));
+      for (const gone of ['make', 'bash', 'report.html']) expect(left).not.toContain(gone);
+      expect(await again.status()).toMatchObject({ problems: 0 });
+      for (const bad of [{}, { result: 1, error: 'x' }, { error: 5 }]) {
+        await failure(again.returnTool('call-1', bad as never), 'INVALID');
+      }
+      await failure(again.callTool({ name: '' }), 'INVALID');
+      await failure(again.callTool({ name: 'x', message: 'nobody' }), 'NOT_FOUND');
+    });
+
+    it('reports no type that a program has registered', async () => {
+      const rig = await openRig(target);
+      const { chats } = rig.store;
+      const chat = await newChat(rig);
+      await chat.append({ type: 'app.note', payload: { n: 1 } });
+      await chat.append({ type: 'app.vote', payload: { n: 2 }, schemaVersion: 3 });
+      expect(await chat.status()).toMatchObject({ problems: 2 });
+      expect((await chat.problems())[0]).toMatchObject({ kind: 'unknown-type', type: 'app.note' });
+      await Promise.all([
+        chats.registerType('app.note', { about: 'a note' }),
+        chats.registerType('app.vote'),
+      ]);
+      const again = await reopen(rig, 'c1');
+      expect(await again.status()).toMatchObject({ problems: 0, events: 2 });
+      expect(await again.problems()).toEqual([]);
+      expect(await again.events()).toMatchObject({ problems: [], events: [{}, {}] });
+      expect((await chats.types()).map(({ type }) => type)).toEqual(['app.note', 'app.vote']);
+      await chats.forgetType('app.vote');
+      expect((await again.problems()).map(({ type }) => type)).toEqual(['app.vote']);
+      await failure(chats.forgetType('app.vote'), 'NOT_FOUND');
+      await failure(chats.registerType('message_added'), 'INVALID');
+      await failure(chats.registerType('Bad Type'), 'INVALID');
     });
 
     it('follows what is there and what comes, until it is removed', async () => {

@@ -142,11 +142,55 @@ export function streamsSuite(target: StoreTarget): void {
       const stream = await chat.stream({ role: 'assistant', id: 's' });
       await stream.write('half of ');
       await stream.write('it');
+      await stream.flush();
       const again = await reopen(rig, 'c1');
       expect(await again.message('s')).toMatchObject({ content: 'half of it', state: 'streaming' });
       await stream.complete('the whole', { usage: { outputTokens: 4 } });
       expect(await again.message('s')).toMatchObject({ content: 'the whole', state: 'complete' });
       await failure(stream.write('more'), 'CLOSED');
+    });
+
+    it('is resumed by another writer, or completed for the one that is gone', async () => {
+      const rig = await openRig(target);
+      const chat = await newChat(rig);
+      const gone = await chat.stream({ role: 'assistant', id: 's' });
+      await gone.write('half of ');
+      await gone.flush();
+      const other = await reopen(rig, 'c1');
+      const resumed = await other.resume('s');
+      expect(resumed.text).toBe('half of ');
+      await resumed.write('it');
+      await resumed.flush();
+      await gone.write('lost its place');
+      await failure(gone.flush(), 'HEAD_MOVED');
+      await failure(gone.complete(), 'HEAD_MOVED');
+      await resumed.complete();
+      expect(await other.message('s')).toMatchObject({ content: 'half of it', state: 'complete' });
+      await failure(other.resume('s'), 'INVALID');
+      await failure(other.complete('s'), 'INVALID');
+      await failure(other.resume('none'), 'NOT_FOUND');
+
+      const late = await chat.stream({ role: 'assistant', id: 't', branch: 'main' });
+      await late.write('cut sh');
+      await late.flush();
+      await other.complete('t', undefined, { interrupted: true });
+      const cut = { content: 'cut sh', state: 'complete', interrupted: true, role: 'assistant' };
+      expect(await (await reopen(rig, 'c1')).message('t')).toMatchObject(cut);
+      await late.write('ort');
+      await failure(late.flush(), 'CLOSED');
+      expect(await other.status()).toMatchObject({ problems: 0 });
+    });
+
+    it('does not hold up a writer that awaits each piece', async () => {
+      const chat = await newChat(await openRig(target));
+      const stream = await chat.stream({ role: 'assistant' });
+      const began = performance.now();
+      for (let n = 0; n < 1000; n += 1) await stream.write('token ');
+      await stream.flush();
+      // One commit for each piece, 20 ms apart, would take 20 s.
+      expect(performance.now() - began).toBeLessThan(8000);
+      expect((await chat.message(stream.id))?.content).toBe('token '.repeat(1000));
+      await stream.complete();
     });
 
     it('refuses half a character at its end', async () => {

@@ -14,7 +14,7 @@ const wrong = <T>(value: unknown): T => value as T;
 /** The name in the error, and the call that gets it. */
 const CALLS: readonly [string, Call][] = [
   ['context id', (contexts) => contexts.get(wrong(0n))],
-  ['context id', (contexts) => contexts.get(wrong('1'))],
+  ['context id', (contexts) => contexts.get(wrong('one'))],
   ['context id', (contexts) => contexts.last(wrong(-1), 1)],
   ['context id', (contexts) => contexts.append(wrong(1.5), GOOD)],
   ['context id', (contexts) => contexts.follow(wrong(undefined))],
@@ -22,7 +22,9 @@ const CALLS: readonly [string, Call][] = [
   ['turn id', (contexts) => contexts.chain(wrong(0n))],
   ['turn id', (contexts) => contexts.fork(wrong(null))],
   ['turn id', (contexts) => contexts.create({ base: wrong(0n) })],
-  ['turn id', (contexts, id) => contexts.append(id, GOOD, { parent: wrong(0n) })],
+  ['turn id', (contexts, id) => contexts.append(id, GOOD, { parent: wrong(-1n) })],
+  ['turn id', (contexts, id) => contexts.moveHead(id, wrong(-1n))],
+  ['turn id', (contexts, id) => contexts.moveHead(id, 0n, { expectedHead: wrong('x') })],
   ['turn id', (contexts, id) => contexts.append(id, GOOD, { expectedHead: wrong(-1n) })],
   ['turn id', (contexts, id) => contexts.follow(id, { after: wrong('x') })],
   ['turn', (contexts, id) => contexts.append(id, wrong('text'))],

@@ -7,9 +7,14 @@ import { eraseSuite } from './erase.ts';
 import { followSuite } from './follow.ts';
 import { fsRootsSuite } from './fs-roots.ts';
 import { healthSuite } from './health.ts';
+import { idsSuite } from './ids.ts';
 import { lifeSuite } from './life.ts';
+import { listingSuite } from './listing.ts';
 import { manageSuite } from './manage.ts';
+import { movesSuite } from './moves.ts';
+import { namesSuite } from './names.ts';
 import { patchesSuite } from './patches.ts';
+import { payloadsSuite } from './payloads.ts';
 import { readsSuite } from './reads.ts';
 import { streamingSuite } from './streaming.ts';
 import { treeSuite } from './tree.ts';
@@ -18,7 +23,11 @@ import { treeSuite } from './tree.ts';
 export function contextsSuite(target: ContextsTarget): void {
   describe(`contexts on ${target.name}`, () => {
     manageSuite(target);
+    listingSuite(target);
+    namesSuite(target);
+    movesSuite(target);
     appendSuite(target);
+    payloadsSuite(target);
     readsSuite(target);
     treeSuite(target);
     patchesSuite(target);
@@ -26,6 +35,7 @@ export function contextsSuite(target: ContextsTarget): void {
     streamingSuite(target);
     followSuite(target);
     badInputSuite(target);
+    idsSuite(target);
     blobsSuite(target);
     healthSuite(target);
     eraseSuite(target);

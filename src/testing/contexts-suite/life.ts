@@ -23,13 +23,24 @@ function describeMaintenance(target: ContextsTarget): void {
       blobBytes: 6,
       logicalBytes: 24,
     });
-    expect(stats.dedupRatio).toBeCloseTo(24 / stats.storedBytes);
+    // Sharing and compression are told apart: four equal payloads are kept once, and too short to compress.
+    expect(stats.sharingRatio).toBeCloseTo(4);
+    expect(stats.compressionRatio).toBeCloseTo(6 / stats.storedBytes);
     expect(['safe', 'unsafe']).toContain(stats.durability);
   });
 
   it('has a ratio of one while it is empty', async () => {
     const store = await openStore(target);
-    expect((await store.maintain.stats()).dedupRatio).toBe(1);
+    expect(await store.maintain.stats()).toMatchObject({ sharingRatio: 1, compressionRatio: 1 });
+  });
+
+  it('shares nothing when all payloads differ, however well they compress', async () => {
+    const texts = ['a', 'b', 'c'].map((letter) => letter.repeat(2000));
+    const { store } = await openWith(target, ...texts);
+    const { sharingRatio, compressionRatio } = await store.maintain.stats();
+    expect(sharingRatio).toBe(1);
+    // An engine need not compress.
+    expect(compressionRatio).toBeGreaterThanOrEqual(1);
   });
 
   it('reads the same after a checkpoint and after a reindex', async () => {

@@ -24,6 +24,7 @@ function describeWrites(target: ContextsTarget): void {
     const open = await contexts.open(id, HEADER);
     expect(await contexts.get(id)).toMatchObject({ head: ids[0], openTurn: open.id });
     await open.write('one ');
+    await open.flush();
     expect(open.acknowledgedBytes).toBe(4);
     const soFar = present(await contexts.turn(open.id));
     expect(soFar).toMatchObject({ state: 'open', flags: 1, size: 4, payload: 'one ', depth: 1 });
@@ -47,6 +48,18 @@ function describeWrites(target: ContextsTarget): void {
     await Promise.all(writes);
     expect(sealed.payload).toBe(pieces.join(''));
     expect(open.acknowledgedBytes).toBe(pieces.join('').length);
+  });
+
+  it('does not hold up a writer that awaits each piece', async () => {
+    const { contexts, id } = await openWith(target);
+    const open = await contexts.open(id, HEADER);
+    const began = performance.now();
+    for (let n = 0; n < 1000; n += 1) await open.write('token ');
+    await open.flush();
+    expect(open.acknowledgedBytes).toBe(6000);
+    // One commit for each piece, 10 ms apart, would take 10 s.
+    expect(performance.now() - began).toBeLessThan(5000);
+    expect((await open.seal()).size).toBe(6000);
   });
 
   it('streams bytes, and nothing at all', async () => {
@@ -162,10 +175,14 @@ function describeResuming(target: ContextsTarget): void {
     const { contexts, id, ids } = await openWith(target, 'a');
     const open = await contexts.open(id, HEADER);
     await open.write('one ');
+    await open.flush();
     const again = await contexts.resume(open.id);
     expect(again.acknowledgedBytes).toBe(4);
     await again.write('two');
-    await failure(open.write('lost its place'), 'INVALID');
+    await again.flush();
+    await open.write('lost its place');
+    await failure(open.flush(), 'INVALID');
+    await failure(open.write('more'), 'INVALID');
     await failure(open.seal(), 'INVALID');
     expect((await again.seal()).payload).toBe('one two');
     await failure(contexts.resume(present(ids[0])), 'INVALID');

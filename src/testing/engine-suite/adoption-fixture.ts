@@ -25,7 +25,7 @@ export async function fillForCopy(engine: Engine): Promise<void> {
   await append(engine, id, 'to be erased', { parent: toTurnId(3) });
   await engine.commit({ fsRoots: [{ turn: toTurnId(3), root: blobOf('tree 2').hash }] });
   await engine.commit({ contexts: [{ do: 'remove', context: removed.id }] });
-  await createContext(engine, { base: toTurnId(4) });
+  await createContext(engine, { base: toTurnId(4), meta: { name: 'named' } });
   await patchTurn(engine, toTurnId(3), 'better');
   await patchTurn(engine, toTurnId(4), 'hidden', { tombstone: true });
   await engine.commit({ docs: [{ name: 'plain/doc', content: '{"a":1}' }] });

@@ -44,11 +44,28 @@ const MAKERS = {
     const base = how % 3 === 0 ? { base: pickTurn(state, at) } : {};
     const meta =
       how % 2 === 0
-        ? { meta: { title: titleOf(text), kind: `k${how % 3}`, labels: [`l${at % 3}`] } }
+        ? {
+            meta: {
+              ...nameOf(how, at),
+              title: titleOf(text),
+              kind: `k${how % 3}`,
+              labels: [`l${at % 3}`],
+            },
+          }
         : {};
     // A creation with a key is alone in its batch, or the batch is refused.
     const key = how % 5 === 4 ? { key: `k${at % 3}` } : {};
     batch.contexts.push({ do: 'create', ...base, ...meta, ...key });
+  },
+  /** Alone in its batch, or the batch is refused. */
+  getNamed({ batch }: Making, { at, how }: Draw): void {
+    const name = `n${at % 5}`;
+    batch.contexts.push({ do: 'create', meta: { name, kind: `k${how % 3}` }, getNamed: true });
+  },
+  rename({ state, batch, taken }: Making, { at, how }: Draw): void {
+    const context = pickContext(state, at);
+    if (isToCome(state, batch, context) || !take(taken, `context ${context}`)) return;
+    batch.contexts.push({ do: 'rename', context, ...nameOf(how * 3, at >> 3) });
   },
   describe({ state, batch, taken }: Making, { at, how, text }: Draw): void {
     const context = pickContext(state, at);
@@ -65,6 +82,14 @@ const MAKERS = {
     if (isToCome(state, batch, context)) return;
     if (how % 4 !== 0 || isStreaming || !take(taken, `context ${context}`)) return;
     batch.contexts.push({ do: 'remove', context });
+  },
+  move({ state, batch, taken }: Making, { at, how }: Draw): void {
+    const context = pickFreeContext(state, { at });
+    if (isToCome(state, batch, context) || !take(taken, `context ${context}`)) return;
+    const head = how % 5 === 0 ? NO_TURN : pickTurn(state, at + how);
+    const now = state.getContext(context)?.head;
+    const expected = how % 3 === 0 && now !== undefined ? { expectedHead: now } : {};
+    batch.contexts.push({ do: 'move', context, head, ...expected });
   },
   append(making: Making, draw: Draw): void {
     const blob = payload(draw);
@@ -195,7 +220,7 @@ function place(making: Making, draw: Draw): TurnOpen {
   const creations = batch.contexts.filter((change) => change.do === 'create').length;
   const isNew = creations > 0 && how % 2 === 0;
   const context: ContextRef = isNew ? { created: at % creations } : pickFreeContext(state, draw);
-  const parent = how % 5 === 0 ? { parent: pickTurn(state, at) } : {};
+  const parent = how % 5 === 0 ? { parent: how % 4 === 0 ? NO_TURN : pickTurn(state, at) } : {};
   const isFirst = typeof context === 'bigint' && take(taken, `head ${context}`);
   const head = isFirst ? (state.getContext(context)?.head ?? NO_TURN) : undefined;
   const expected = how % 7 === 0 && head !== undefined ? { expectedHead: head } : {};
@@ -214,6 +239,11 @@ function pickRoot({ batch }: Making, draw: Draw): Pick<TurnOpen, 'fsRoot'> {
 /** A title is one line: a server refuses control characters in it, as the store above an engine does. */
 function titleOf(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '');
+}
+
+/** Few different names, so that some are taken. */
+function nameOf(how: number, at: number): { name?: string } {
+  return how % 4 === 0 ? {} : { name: `n${at % 5}` };
 }
 
 /** Few different texts, so that payloads repeat. */
@@ -238,7 +268,7 @@ function isToCome(state: ModelState, batch: Mutable, context: ContextId): boolea
 }
 
 /** Mostly picks a context without an open turn. */
-function pickFreeContext(state: ModelState, { at }: Draw): ContextId {
+function pickFreeContext(state: ModelState, { at }: Pick<Draw, 'at'>): ContextId {
   const free = [...state.contexts.keys()].filter(
     (id) => state.getContext(id)?.openTurn === NO_TURN,
   );

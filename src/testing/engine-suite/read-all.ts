@@ -25,6 +25,8 @@ export interface Everything {
   readonly fsRoots: readonly FsRootRow[];
   readonly contexts: readonly ContextRow[];
   readonly heads: readonly (HeadRow | undefined)[];
+  /** The context that each name leads to. */
+  readonly names: Readonly<Record<string, ContextRow | undefined>>;
   readonly logs: Readonly<Record<string, { bytes: number; lines: readonly string[] }>>;
   readonly docs: readonly DocRow[];
   /** Each payload or tree that a turn or patch names, and its length as read. */
@@ -47,6 +49,7 @@ export async function readAll(engine: Engine): Promise<Everything> {
     fsRoots,
     contexts,
     heads: await Promise.all(contexts.map(async ({ id }) => toHead(await engine.getHead(id)))),
+    names: await readNames(engine, contexts),
     logs: await readLogs(engine),
     docs: await readDocs(engine),
     payloads: await readPayloads(engine, [...hashes, ...fsRoots.map(({ root }) => root)]),
@@ -101,8 +104,8 @@ export function toComparableResult(committed: Committed): Omit<Committed, 'seq'>
 
 export function toComparableChange(change: Change): unknown {
   const heads = change.heads.map(toHead).toSorted((a, b) => Number(present(a).id - present(b).id));
-  const { removedContexts, removedLogs, removedDocs } = change;
-  return { ...toComparableResult(change), heads, removedContexts, removedLogs, removedDocs };
+  const { moves, removedContexts, removedLogs, removedDocs } = change;
+  return { ...toComparableResult(change), heads, moves, removedContexts, removedLogs, removedDocs };
 }
 
 /** Returns only the fields of a head: engines may return a whole context where a head is asked for. */
@@ -120,6 +123,17 @@ async function readTurns(engine: Engine): Promise<TurnRow[]> {
     if (row === undefined) return turns;
     turns.push(toComparable(row));
   }
+}
+
+async function readNames(
+  engine: Engine,
+  contexts: readonly ContextRow[],
+): Promise<Everything['names']> {
+  const found: Record<string, ContextRow | undefined> = {};
+  for (const { meta } of contexts) {
+    if (meta.name !== undefined) found[meta.name] = await engine.findContext(meta.name);
+  }
+  return found;
 }
 
 async function readLogs(engine: Engine): Promise<Everything['logs']> {

@@ -8,6 +8,7 @@ import { assertName } from '../../engine/names.ts';
 import type { ContextRow, TurnRow } from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import { Draft } from './draft.ts';
+import { forgetMoves } from './head-moves.ts';
 import type { ModelState } from './model-state.ts';
 
 const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;
@@ -109,20 +110,30 @@ function adoptContext(draft: Draft, context: AdoptedContext): void {
       updatedAt: 0,
       meta: {},
     };
+    forgetMoves(draft, id);
     draft.set(state.contexts, id, { row, removed: true, movedSeq: old?.movedSeq ?? draft.seq });
     return;
   }
   const { base, createdAt, updatedAt, meta } = context;
+  const { movedTo: head } = context;
+  const depth = head === undefined || head === NO_TURN ? 0 : state.mustGetSealedTurn(head).depth;
+  const moved = head === undefined ? {} : { head, headDepth: depth };
+  const holder = meta.name === undefined ? undefined : state.findContext(meta.name)?.id;
+  if (holder !== undefined && holder !== id) {
+    const held = state.mustGetContext(holder);
+    const { name: _, ...rest } = held.row.meta;
+    draft.updateContext(held, { meta: rest }, false);
+  }
   if (old !== undefined) {
     const { row, removed } = old;
     if (removed || row.base !== base || row.createdAt !== createdAt) {
       throw invalid('contexts', `say of context ${id} what does not fit the one that is here`);
     }
-    const said = { meta, updatedAt: Math.max(updatedAt, row.updatedAt) };
+    const said = { meta, ...moved, updatedAt: Math.max(updatedAt, row.updatedAt) };
     draft.updateContext(old, said, false);
     return;
   }
-  const row: ContextRow = { ...beginAt(state, id, base), createdAt, updatedAt, meta };
+  const row: ContextRow = { ...beginAt(state, id, base), ...moved, createdAt, updatedAt, meta };
   draft.set(state.contexts, id, { row, removed: false, movedSeq: draft.seq });
 }
 

@@ -1,4 +1,5 @@
 import { NO_TURN } from '../../base/brand.ts';
+import type { TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { PatchAppend, TurnAppend, TurnDelta, TurnOpen, TurnSeal } from '../../engine/batch.ts';
 import type { PatchRow, TurnRow } from '../../engine/rows.ts';
@@ -131,28 +132,15 @@ function planPlace(
   context: ModelContext,
   turn: TurnOpen,
 ): Omit<TurnRow, 'payload' | 'size'> {
-  const { id, head, openTurn } = context.row;
-  if (openTurn !== NO_TURN) {
-    throw new QuipuError('LOCKED', `turn ${openTurn} is open in context ${id}; seal it first`, {
-      what: 'context',
-      owner: String(openTurn),
-    });
-  }
-  if (turn.expectedHead !== undefined && turn.expectedHead !== head) {
-    throw new QuipuError('HEAD_MOVED', `the head of context ${id} is ${head}`, {
-      context: String(id),
-      expected: String(turn.expectedHead),
-      head: String(head),
-    });
-  }
+  assertMayMove(context, turn.expectedHead);
+  const { id, head } = context.row;
   const parent = turn.parent ?? head;
-  const isRoot = turn.parent === undefined && head === NO_TURN;
   const { type, version, encoding } = turn;
   return {
     id: draft.nextTurnId(),
     parent,
     context: id,
-    depth: isRoot ? 0 : draft.state.mustGetSealedTurn(parent).depth + 1,
+    depth: parent === NO_TURN ? 0 : draft.state.mustGetSealedTurn(parent).depth + 1,
     type,
     version,
     encoding,
@@ -161,4 +149,22 @@ function planPlace(
       (turn.fsRoot === undefined ? 0 : TurnFlag.FS_ROOT),
     createdAt: draft.nowMs,
   };
+}
+
+/** Checks that no turn is open, and that the head is the expected one. */
+export function assertMayMove(context: ModelContext, expectedHead: TurnId | undefined): void {
+  const { id, head, openTurn } = context.row;
+  if (openTurn !== NO_TURN) {
+    throw new QuipuError('LOCKED', `turn ${openTurn} is open in context ${id}; seal it first`, {
+      what: 'context',
+      owner: String(openTurn),
+    });
+  }
+  if (expectedHead !== undefined && expectedHead !== head) {
+    throw new QuipuError('HEAD_MOVED', `the head of context ${id} is ${head}`, {
+      context: String(id),
+      expected: String(expectedHead),
+      head: String(head),
+    });
+  }
 }

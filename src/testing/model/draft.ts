@@ -13,8 +13,9 @@ export class Draft {
   readonly nowMs: number;
   readonly seq: number;
   readonly createdContexts: ContextId[] = [];
-  readonly saidContexts: ContextId[] = [];
+  readonly saidContexts: Set<ContextId> = new Set();
   readonly movedContexts: Set<ContextId> = new Set();
+  readonly moves: ContextId[] = [];
   readonly removedContexts: ContextId[] = [];
   readonly turns: TurnRow[] = [];
   readonly opened: TurnRow[] = [];
@@ -77,7 +78,7 @@ export class Draft {
     return {
       seq: this.changed ? this.seq : state.seq,
       replayed: false,
-      contexts: this.saidContexts.map((id) => state.getContext(id)).filter(isThere),
+      contexts: [...this.saidContexts].map((id) => state.getContext(id)).filter(isThere),
       turns: this.turns,
       opened: this.opened,
       sealed: this.sealed,
@@ -92,6 +93,7 @@ export class Draft {
     return {
       ...this.toCommitted(),
       heads: [...this.movedContexts].map((id) => this.state.getContext(id)).filter(isThere),
+      ...(this.moves.length > 0 && { moves: this.moves }),
       removedContexts: this.removedContexts,
       deltas: this.deltas,
       removedLogs: this.removedLogs,

@@ -10,15 +10,23 @@ type Create = ContextChange & { readonly do: 'create' };
 
 /** Returns the context that the key of this batch stands for already. Throws when it was made with other details. */
 export function findFork(state: ModelState, batch: Batch): ContextRow | undefined {
-  const change = batch.contexts?.find((each) => each.do === 'create' && each.key !== undefined);
-  if (change?.do !== 'create' || change.key === undefined) return undefined;
+  const change = batch.contexts?.find(
+    (each): each is Create =>
+      each.do === 'create' && (each.key !== undefined || each.getNamed !== undefined),
+  );
+  if (change === undefined) return undefined;
   const lists = Object.values(batch) as unknown[];
   const count = lists.reduce<number>(
     (sum, list) => sum + (Array.isArray(list) ? list.length : 1),
     0,
   );
   if (count > 1) throw invalid('key', 'stands for one new context, and the batch holds more');
-  const { base = NO_TURN, key, meta = {} } = change;
+  const { base = NO_TURN, key, getNamed, meta = {} } = change;
+  if (getNamed !== undefined) {
+    if (meta.name !== undefined && key === undefined) return state.findContext(meta.name);
+    throw invalid('getNamed', 'needs a name, and takes no key');
+  }
+  if (key === undefined) return undefined;
   const doc = state.getDoc(forkKeyName(base, key));
   if (doc === undefined) return undefined;
   const { context, said } = decodeForkKey(doc.content);

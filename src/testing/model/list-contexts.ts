@@ -1,5 +1,5 @@
 import { invalid } from '../../base/errors.ts';
-import type { ContextList, ContextQuery } from '../../engine/engine.ts';
+import type { ContextList, ContextQuery, FieldCondition, TimeRange } from '../../engine/engine.ts';
 import type { ModelContext, ModelState } from './model-state.ts';
 
 /**
@@ -17,6 +17,13 @@ interface Cursor {
 }
 
 export function listContexts(state: ModelState, query: ContextQuery): ContextList {
+  const list = listPage(state, query);
+  if (query.count !== true) return list;
+  const all = [...state.contexts.values()].filter((context) => isAsked(context, query));
+  return { ...list, total: all.length };
+}
+
+function listPage(state: ModelState, query: ContextQuery): ContextList {
   const cursor: Cursor =
     query.cursor === undefined ? { floorSeq: 0, roundSeq: state.seq } : parseCursor(query.cursor);
   const matching = [...state.contexts.values()].filter((context) => isAsked(context, query));
@@ -35,10 +42,28 @@ export function listContexts(state: ModelState, query: ContextQuery): ContextLis
 }
 
 function isAsked(context: ModelContext, query: ContextQuery): boolean {
-  const { kind, labels = [] } = context.row.meta;
+  const { name, kind, labels = [], meta } = context.row.meta;
   if (context.removed) return false;
+  if (!isWithin(context.row.createdAt, query.created)) return false;
+  if (!isWithin(context.row.updatedAt, query.updated)) return false;
+  if (!(query.fields ?? []).every((condition) => fits(meta, condition))) return false;
+  if (query.namePrefix !== undefined && name?.startsWith(query.namePrefix) !== true) return false;
   if (query.kind !== undefined && query.kind !== kind) return false;
   return query.label === undefined || labels.includes(query.label);
+}
+
+function isWithin(time: number, { since = 0, until = Infinity }: TimeRange = {}): boolean {
+  return time >= since && time < until;
+}
+
+function fits(meta: unknown, condition: FieldCondition): boolean {
+  const isObject = typeof meta === 'object' && meta !== null && !Array.isArray(meta);
+  const fields = isObject ? (meta as Record<string, unknown>) : {};
+  const isThere = Object.hasOwn(fields, condition.field);
+  const value = isThere ? fields[condition.field] : undefined;
+  if ('exists' in condition) return isThere === condition.exists;
+  if ('is' in condition) return isThere && value === condition.is;
+  return typeof value === 'string' && value.startsWith(condition.prefix);
 }
 
 function isAfter(context: ModelContext, { updatedAt, id }: Cursor): boolean {

@@ -55,6 +55,13 @@ export class ModelState {
     return context === undefined || context.removed ? undefined : context.row;
   }
 
+  findContext(name: string): ContextRow | undefined {
+    for (const { row, removed } of this.contexts.values()) {
+      if (!removed && row.meta.name === name) return row;
+    }
+    return undefined;
+  }
+
   getLog(name: string): LogRow | undefined {
     const lines = this.logs.get(name);
     if (lines === undefined) return undefined;

@@ -103,7 +103,7 @@ export function lifeSuite(target: StoreTarget): void {
         expect(await session.artifacts.listFiles()).toContain('0-Plan.jsonl');
         expect(await session.artifacts.allocateAgent('Next')).toBe('1-Next');
         const twice = store.sessions.create({ parent: session, agentId });
-        await expect(twice).rejects.toMatchObject({ code: 'INVALID' });
+        await expect(twice).rejects.toMatchObject({ code: 'EXISTS' });
         await expect(store.sessions.create({ parent: session })).rejects.toMatchObject({
           code: 'INVALID',
         });

@@ -79,7 +79,8 @@ export function refusalsSuite(target: StoreTarget): void {
       await session.append({ type: 'x', id: 'a' });
       const waiting = session.append({ type: 'x', id: 'b' });
       await expect(session.append({ type: 'x', id: 'b' })).rejects.toMatchObject({
-        code: 'INVALID',
+        code: 'EXISTS',
+        data: { what: 'entry', id: 'b' },
       });
       await waiting;
       const unknown = { code: 'NOT_FOUND', data: { what: 'entry', id: 'none' } };
@@ -92,7 +93,7 @@ export function refusalsSuite(target: StoreTarget): void {
       await other.append({ type: 'x', id: 'c' });
       fs.appendFileSync(session.file!, '{"type":"x","id":"d","parentId":"c"}\n');
       for (const id of ['a', 'b', 'c', 'd']) {
-        await expect(session.append({ type: 'x', id })).rejects.toMatchObject({ code: 'INVALID' });
+        await expect(session.append({ type: 'x', id })).rejects.toMatchObject({ code: 'EXISTS' });
       }
       await session.append({ type: 'x', id: 'e', parentId: 'd' });
       await session.setLeaf('a');

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { Change } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Store } from '../../store/store.ts';
 import type { IndexChange } from '../../workflow/threads/workflows.ts';
 import { collect, iterate, payloadsOf, take } from '../contexts-suite/fixture.ts';
 import { BUNDLE } from '../workflow-suite/fixture.ts';
+import { PATIENCE } from '../patience.ts';
 import { openBeside, openRig } from './fixture.ts';
 import type { StoreTarget } from './store-target.ts';
 
@@ -18,6 +20,26 @@ function countReads(engine: Engine): { readonly count: number } {
     };
   }
   return reads;
+}
+
+/** Holds back what an engine tells its subscribers, until a test lets one change through. */
+function holdChanges(engine: Engine): {
+  letOne(wanted: (change: Change) => boolean): Promise<void>;
+} {
+  const held: (() => void)[] = [];
+  const changes: Change[] = [];
+  const subscribe = engine.subscribe.bind(engine);
+  engine.subscribe = (listener, missed) =>
+    subscribe((change) => {
+      changes.push(change);
+      held.push(() => listener(change));
+    }, missed);
+  return {
+    async letOne(wanted) {
+      await expect.poll(() => changes.findIndex(wanted), PATIENCE).toBeGreaterThan(-1);
+      held[changes.findIndex(wanted)]?.();
+    },
+  };
 }
 
 /** One user works and another follows. Where there can be two, the follower opened the store for itself. */
@@ -105,16 +127,38 @@ export function followingSuite(target: StoreTarget): void {
       await here.chats.create({ id: 'c1' });
       const chat = await here.chats.open('c1');
       const other = await there.chats.open('c1');
-      const following = collect(other.follow());
+      const following = iterate((signal) => other.follow({ signal }));
+      const all = take(following, 3);
       const stream = await chat.stream({ role: 'assistant', id: 's' });
       await stream.write('half');
+      await stream.flush();
       await stream.complete('whole');
       await other.add({ role: 'user', content: 'thanks' });
       while ((await chat.status()).events < 3) await new Promise(setImmediate);
       const seen = iterate((signal) => other.follow({ after: 2, signal }));
       expect((await take(seen, 1))[0]).toMatchObject({ seq: 3, type: 'message_added' });
+      // Events that nobody has read yet go with the chat.
+      expect((await all).map(({ seq }) => seq)).toEqual([1, 2, 3]);
       await here.chats.remove('c1');
-      expect((await following).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+      expect(await following.next()).toMatchObject({ done: true });
+    });
+
+    it('ends with a chat whose removal is seen before it is heard of', async () => {
+      const rig = await openRig(target);
+      const beside = await openBeside(rig);
+      const heard = holdChanges(beside.engine);
+      await rig.store.chats.create({ id: 'c1' });
+      const chat = await rig.store.chats.open('c1');
+      await chat.add({ role: 'user', content: 'a' });
+      const other = await beside.store.chats.open('c1');
+      const following = iterate((signal) => other.follow({ signal }));
+      expect(await take(following, 1)).toMatchObject([{ seq: 1 }]);
+      const next = following.next();
+      await chat.add({ role: 'user', content: 'b' });
+      await rig.store.chats.remove('c1');
+      // The follower hears of the second event, looks, and finds no chat.
+      await heard.letOne(({ logs }) => logs.length > 0);
+      expect(await next).toMatchObject({ done: true });
     });
 
     it('shows the steps of a workflow thread, and its index', async () => {

@@ -15,7 +15,12 @@ async function startThread(
   { store }: StoreRig,
   steps: number,
 ): Promise<{ id: string; hashes: Hash[] }> {
-  const { id } = await store.workflows.start({ name: 'x', bundle: BUNDLE, prompt: 'p' });
+  const { id } = await store.workflows.start({
+    name: 'x',
+    bundle: BUNDLE,
+    prompt: 'p',
+    maxRounds: 1000,
+  });
   const hashes: Hash[] = [];
   for (let n = 0; n < steps; n += 1) {
     hashes.push((await store.workflows.step(id, { role: 'r', content: `${n}` })).hash);

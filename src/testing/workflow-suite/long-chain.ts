@@ -3,6 +3,7 @@ import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { createWorkflows } from '../../workflow/create-workflows.ts';
 import { changeThread } from '../../workflow/threads/change-thread.ts';
+import { LruCache } from '../../base/lru-cache.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import type { StateAt } from '../../workflow/nodes/nodes.ts';
@@ -22,6 +23,7 @@ export async function makeLongThread(
     name: 'long',
     bundle: BUNDLE,
     prompt: 'p',
+    maxRounds: 1_000_000,
   });
   const hashes: Hash[] = [];
   let parent: StateAt | undefined;
@@ -48,6 +50,7 @@ export async function makeLongThread(
     quickMs: 10_000,
     lifetime: new Lifetime(),
     changes: new OneAtATime<Hash>(),
+    rounds: new LruCache<Hash, number>(1, () => 1),
   };
   await changeThread(home, toThreadId(started.id), async ({ entry }) => ({
     puts,

@@ -62,7 +62,12 @@ class Life {
     const { workflows } = this.store;
     if (verb.do === 'gc') return this.collect();
     if (verb.do === 'start') {
-      const { id } = await workflows.start({ name: 'r', bundle: BUNDLE, prompt: 'same' });
+      const { id } = await workflows.start({
+        name: 'r',
+        bundle: BUNDLE,
+        prompt: 'same',
+        maxRounds: 10_000,
+      });
       this.threads.push({ id, steps: [], ended: false });
       return;
     }

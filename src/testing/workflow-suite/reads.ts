@@ -90,7 +90,12 @@ export function readsSuite(target: StoreTarget): void {
     it('would take a round a step without the skip list', async () => {
       const { engine, store } = await openWorkflows(target);
       const { workflows } = store;
-      const { id } = await workflows.start({ name: 'x', bundle: BUNDLE, prompt: '' });
+      const { id } = await workflows.start({
+        name: 'x',
+        bundle: BUNDLE,
+        prompt: '',
+        maxRounds: 10_000,
+      });
       for (let n = 0; n < 30; n += 1) await workflows.step(id, { role: 'r', content: `${n}` });
       const withoutSkips = withChanges<Engine>(engine, {
         async viewBlob(hash) {

@@ -183,6 +183,59 @@ export function runSuite(target: StoreTarget): void {
     });
   });
 
+  describe('a child that fails', () => {
+    const child = `
+      export const descriptor = { name: 'child', roles: { a: {} } };
+      export const roles = { a: () => { throw new Error('no luck'); } };
+      export const table = { __start__: 'a', a: '__end__' };`;
+    const parent = (rules: string): string => `
+      export const descriptor = { name: 'parent', roles: { child: { workflow: 'child' }, after: {} } };
+      export const roles = { after: ({ steps }) => 'after ' + steps.at(-1).meta.returnCode };
+      export const table = { __start__: 'child', child: ${rules}, after: '__end__' };`;
+
+    it.each([
+      ['a plain target', `'after'`],
+      ['a rule without a condition', `[{ to: 'after' }]`],
+      ['conditions that do not fit', `[{ when: { returnCode: 7 }, to: 'after' }, { to: 'after' }]`],
+    ])('fails its caller, whose table has %s', async (_, rules) => {
+      const { workflows } = (await openWorkflows(target)).store;
+      await workflows.bundles.add(child);
+      await workflows.bundles.add(parent(rules));
+      const result = await workflows.run('parent', { prompt: 'go' });
+      expect(result).toMatchObject({ state: 'completed', returnCode: 1 });
+      expect(result.summary).toMatch(/^the workflow of child \(thread \w{26}\) ended with 1: /);
+      expect(result.summary).toContain('no luck');
+      const { steps } = await workflows.steps(result.threadId);
+      expect(steps.map(({ role }) => role)).toEqual(['child', '__end__']);
+      expect(steps[0]).toMatchObject({ meta: { returnCode: 1 } });
+    });
+
+    it.each([
+      ['fields', `[{ when: { returnCode: 1 }, to: 'after' }, { to: '__end__' }]`],
+      ['a function', `[{ when: (last) => last.meta.returnCode !== 0, to: 'after' }]`],
+    ])('leaves it to a rule of the table with %s', async (_, rules) => {
+      const { workflows } = (await openWorkflows(target)).store;
+      await workflows.bundles.add(child);
+      await workflows.bundles.add(parent(rules));
+      const result = await workflows.run('parent', { prompt: 'go' });
+      expect(result).toMatchObject({ returnCode: 0, summary: 'after 1' });
+    });
+  });
+
+  describe('a bundle that imports a file', () => {
+    it('is refused by its name, without its text in base64', async () => {
+      const { bundles } = (await openWorkflows(target)).store.workflows;
+      const source = one(`a: () => help, b: () => ''`, `import { help } from './help.mjs';`);
+      const { message } = await failure(bundles.add(source, { file: 'work/solve.mjs' }), 'INVALID');
+      expect(message).toContain('work/solve.mjs does not load');
+      expect(message).toContain('./help.mjs');
+      expect(message).toContain('a bundle is one file');
+      expect(message).not.toContain('base64');
+      const plain = await failure(bundles.add(source), 'INVALID');
+      expect(plain.message).toMatch(/^the bundle does not load/);
+    });
+  });
+
   describe('what a role says about an artifact of a session', () => {
     const saying = (text: string): string => one(`a: () => ${JSON.stringify(text)}, b: () => ''`);
 

@@ -10,7 +10,12 @@ import type { StoreTarget } from '../store-suite/store-target.ts';
 import { BUNDLE, openWorkflows } from './fixture.ts';
 
 async function chain(workflows: Workflows, steps: number): Promise<{ id: string; hashes: Hash[] }> {
-  const { id } = await workflows.start({ name: 'solve', bundle: BUNDLE, prompt: 'fix it' });
+  const { id } = await workflows.start({
+    name: 'solve',
+    bundle: BUNDLE,
+    prompt: 'fix it',
+    maxRounds: 100,
+  });
   const hashes: Hash[] = [];
   for (let n = 1; n <= steps; n += 1) {
     const step = await workflows.step(id, {
@@ -49,7 +54,7 @@ export function threadsSuite(target: StoreTarget): void {
       ) as object;
       expect(startNode).toMatchObject({
         type: 'start',
-        payload: { name: 'solve', hash: BUNDLE, maxRounds: 10, depth: 0 },
+        payload: { name: 'solve', hash: BUNDLE, maxRounds: 100, depth: 0 },
       });
     });
 
@@ -93,6 +98,14 @@ export function threadsSuite(target: StoreTarget): void {
       expect(await countBlobs(engine)).toBe(blobs);
       await workflows.end(id);
       expect(await headOf()).toBe(hashes[14]);
+      // Nothing comes after an end: a fork there goes on from the step before it.
+      const { head: end } = (await workflows.get(id))!;
+      expect(await headOf(end)).toBe(hashes[14]);
+      expect(await headOf('__end__')).toBe(hashes[14]);
+      const empty = await workflows.start({ name: 'solve', bundle: BUNDLE, prompt: 'p' });
+      await workflows.end(empty.id);
+      const { head: only } = (await workflows.get(empty.id))!;
+      expect((await workflows.fork(empty.id, { at: only })).head).toBe(empty.start);
       for (const at of [15, -16, 'nobody', 'c'.repeat(64)]) {
         await failure(workflows.fork(id, { at }), 'NOT_FOUND');
       }
@@ -102,6 +115,60 @@ export function threadsSuite(target: StoreTarget): void {
       expect(step.parent).toBe(hashes[4]);
       const { steps } = await workflows.steps(fork.id);
       expect(steps.map(({ content }) => content)).toEqual(['1', '2', '3', '4', '5', 'another way']);
+    });
+
+    it('takes no more steps than it has rounds', async () => {
+      const { store } = await openWorkflows(target);
+      const { workflows } = store;
+      const given = { name: 'solve', bundle: BUNDLE, prompt: 'p', maxRounds: 2 };
+      const { id } = await workflows.start(given);
+      await workflows.step(id, { role: 'a', content: '1' });
+      await workflows.compact(id, 'a summary is no round');
+      await workflows.step(id, { role: 'a', content: '2' });
+      const third = { role: 'a', content: '3' };
+      const { message } = await failure(workflows.step(id, third), 'INVALID');
+      expect(message).toContain('2 rounds');
+      const fork = await workflows.fork(id, { at: 0 });
+      await workflows.step(fork.id, third);
+      await failure(workflows.step(fork.id, third), 'INVALID');
+      const both = await workflows.start(given);
+      await workflows.step(both.id, third);
+      const raced = await Promise.allSettled([1, 2, 3].map(() => workflows.step(both.id, third)));
+      expect(raced.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      await workflows.end(id, { summary: 'over' });
+      expect(await workflows.get(id)).toMatchObject({ state: 'completed' });
+    });
+
+    it('says its name, its prompt and how it ended', async () => {
+      const { engine, store } = await openWorkflows(target);
+      const { workflows } = store;
+      const prompt = 'p'.repeat(300);
+      const ids: string[] = [];
+      for (const [n, end] of [undefined, 0, 1, 2, 130].entries()) {
+        const { id } = await workflows.start({ name: `w${n}`, bundle: BUNDLE, prompt });
+        ids.push(id);
+        if (end === 130) await workflows.kill(id, 'enough');
+        else if (end !== undefined) await workflows.end(id, { returnCode: end, summary: 's' });
+      }
+      const { items } = await workflows.list({ state: 'all', details: true });
+      const told = ids.map((id) => items.find((item) => item.id === id));
+      const cut = `${'p'.repeat(200)}…`;
+      expect(told).toMatchObject([
+        { name: 'w0', prompt: cut, state: 'active' },
+        { name: 'w1', prompt: cut, outcome: 'completed', returnCode: 0, summary: 's' },
+        { outcome: 'failed', returnCode: 1 },
+        { outcome: 'failed', returnCode: 2 },
+        { outcome: 'killed', returnCode: 130, summary: 'enough' },
+      ]);
+      expect(told[0]?.outcome).toBeUndefined();
+      expect(await workflows.get(ids[1]!, { details: true })).toMatchObject({ name: 'w1', prompt });
+      // A lost node takes its facts along, and no thread.
+      const { start } = (await workflows.get(ids[1]!))!;
+      const viewBlob = engine.viewBlob.bind(engine);
+      engine.viewBlob = async (hash) => (hash === start ? undefined : viewBlob(hash));
+      const lost = await workflows.get(ids[1]!, { details: true });
+      expect(lost).toMatchObject({ id: ids[1], outcome: 'completed', returnCode: 0 });
+      expect(lost?.name).toBeUndefined();
     });
 
     it('is read in pages, newest last', async () => {

@@ -1,11 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import {
-  TURN_INPUT_BYTES_MIN,
-  readKey,
-  readTurnInput,
-  writeKey,
-  writeTurnInput,
-} from '../append-turn.ts';
+import { TURN_INPUT_BYTES_MIN, readKey, readTurnInput } from '../append-turn.ts';
 import type { TurnInput } from '../append-turn.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { ByteWriter } from '../byte-writer.ts';
@@ -39,21 +33,6 @@ export interface BatchAck {
   readonly turns: readonly { readonly id: bigint; readonly depth: number; readonly hash: Hash }[];
 }
 
-export function appendBatchFlags(batch: AppendBatch): number {
-  return batch.expectHead ? AppendFlag.EXPECT_HEAD : 0;
-}
-
-export function encodeAppendBatch(batch: AppendBatch): Parts {
-  const writer = new ByteWriter().u64(batch.context).u64(batch.parent).u32(batch.items.length);
-  for (const { turn, fsRoot } of batch.items) {
-    writer.u32(fsRoot === undefined ? 0 : ITEM_HAS_FS_ROOT);
-    writeTurnInput(writer, turn);
-    if (fsRoot !== undefined) writer.hash(fsRoot);
-  }
-  writeKey(writer, batch.key);
-  return writer.parts();
-}
-
 export function decodeAppendBatch(payload: Uint8Array, flags: number): AppendBatch {
   const reader = new ByteReader(payload, 'APPEND_BATCH');
   const context = reader.u64('context_id');
@@ -82,16 +61,4 @@ export function encodeBatchAck(ack: BatchAck): Parts {
   writer.u64(ack.context).u32(ack.turns.length);
   for (const { id, depth, hash } of ack.turns) writer.u64(id).u32(depth).hash(hash);
   return writer.parts();
-}
-
-export function decodeBatchAck(payload: Uint8Array): BatchAck {
-  const reader = new ByteReader(payload, 'APPEND_BATCH reply');
-  const context = reader.u64('context_id');
-  const count = reader.items32('turn', ACK_BYTES);
-  const turns: BatchAck['turns'][number][] = [];
-  for (let index = 0; index < count; index += 1) {
-    const id = reader.u64('turn_id');
-    turns.push({ id, depth: reader.u32('depth'), hash: reader.hash('payload_hash') });
-  }
-  return { context, turns };
 }

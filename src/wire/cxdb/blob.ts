@@ -25,10 +25,6 @@ export interface AttachFs {
   readonly fsRoot: Hash;
 }
 
-export function encodeGetBlob(hash: Hash): Parts {
-  return new ByteWriter(HASH_BYTES).hash(hash).parts();
-}
-
 export function decodeGetBlob(payload: Uint8Array): Hash {
   const reader = new ByteReader(payload, 'GET_BLOB');
   const hash = reader.hash('hash');
@@ -38,15 +34,6 @@ export function decodeGetBlob(payload: Uint8Array): Hash {
 
 export function encodeGetBlobReply(bytes: Uint8Array): Parts {
   return new ByteWriter().sized32(bytes).parts();
-}
-
-export function decodeGetBlobReply(payload: Uint8Array): Uint8Array {
-  const reader = new ByteReader(payload, 'GET_BLOB reply');
-  return reader.bytes(reader.u32('len'), 'bytes');
-}
-
-export function encodePutBlob(put: PutBlob): Parts {
-  return new ByteWriter().hash(put.hash).sized32(put.bytes).parts();
 }
 
 export function decodePutBlob(payload: Uint8Array): PutBlob {
@@ -60,11 +47,6 @@ export function encodePutBlobReply(reply: PutBlobReply): Parts {
     .hash(reply.hash)
     .u8(reply.wasNew ? 1 : 0)
     .parts();
-}
-
-export function decodePutBlobReply(payload: Uint8Array): PutBlobReply {
-  const reader = new ByteReader(payload, 'PUT_BLOB reply');
-  return { hash: reader.hash('hash'), wasNew: reader.u8('was_new') !== 0 };
 }
 
 export function encodeAttachFs(attach: AttachFs): Parts {

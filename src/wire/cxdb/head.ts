@@ -14,17 +14,8 @@ export interface Head {
   readonly depth: number;
 }
 
-/** Also encodes CTX_FORK: the two behave alike. `base` 0 asks for an empty context. */
-export function encodeCtxCreate(base: bigint): Parts {
-  return new ByteWriter(8).u64(base).parts();
-}
-
 export function decodeCtxCreate(payload: Uint8Array): bigint {
   return new ByteReader(payload, 'CTX_CREATE').u64('base_turn_id');
-}
-
-export function encodeGetHead(context: bigint): Parts {
-  return new ByteWriter(8).u64(context).parts();
 }
 
 export function decodeGetHead(payload: Uint8Array): bigint {
@@ -33,13 +24,4 @@ export function decodeGetHead(payload: Uint8Array): bigint {
 
 export function encodeHead(head: Head): Parts {
   return new ByteWriter(HEAD_BYTES).u64(head.context).u64(head.head).u32(head.depth).parts();
-}
-
-export function decodeHead(payload: Uint8Array): Head {
-  const reader = new ByteReader(payload, 'HEAD');
-  return {
-    context: reader.u64('context_id'),
-    head: reader.u64('head_turn_id'),
-    depth: reader.u32('head_depth'),
-  };
 }

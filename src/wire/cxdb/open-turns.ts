@@ -18,15 +18,6 @@ export interface DeltaAck {
   readonly totalLength: number;
 }
 
-export function encodeAppendDelta(delta: AppendDelta): Parts {
-  return new ByteWriter()
-    .u64(delta.context)
-    .u64(delta.turn)
-    .count64(delta.offset)
-    .sized32(delta.bytes)
-    .parts();
-}
-
 export function decodeAppendDelta(payload: Uint8Array): AppendDelta {
   const reader = new ByteReader(payload, 'APPEND_DELTA');
   return {
@@ -41,11 +32,6 @@ export function encodeDeltaAck(ack: DeltaAck): Parts {
   return new ByteWriter(16).u64(ack.turn).count64(ack.totalLength).parts();
 }
 
-export function decodeDeltaAck(payload: Uint8Array): DeltaAck {
-  const reader = new ByteReader(payload, 'APPEND_DELTA reply');
-  return { turn: reader.u64('turn_id'), totalLength: reader.count64('total_len') };
-}
-
 // SEAL: u64 context, u64 turn, u32 outcome, u64 total_len, hash or zeros, u32 reason_len, reason.
 // The reply is an ACK.
 
@@ -58,17 +44,6 @@ export interface Seal {
   /** Undefined: the client does not know the hash, so nothing is compared. */
   readonly hash: Hash | undefined;
   readonly reason: string;
-}
-
-export function encodeSeal(seal: Seal): Parts {
-  return new ByteWriter()
-    .u64(seal.context)
-    .u64(seal.turn)
-    .u32(outcomeNumber(seal.outcome))
-    .count64(seal.totalLength)
-    .hash(seal.hash)
-    .sized32(seal.reason)
-    .parts();
 }
 
 export function decodeSeal(payload: Uint8Array): Seal {

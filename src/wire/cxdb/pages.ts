@@ -3,7 +3,6 @@ import { Compression } from '../append-turn.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import type { Parts } from '../byte-writer.ts';
-import { FRAME_PAYLOAD_MAX } from '../limits.ts';
 import { PageFlag } from '../message-type.ts';
 
 // PAGE: u32 count, count × TURN_REC, TAIL.
@@ -31,29 +30,6 @@ export function encodePage(page: Page): Parts {
     for (const row of page.ext) writeExtRow(writer, row);
   }
   return writer.parts();
-}
-
-export function decodePage(payload: Uint8Array): Page {
-  const reader = new ByteReader(payload, 'PAGE');
-  const count = reader.items32('turn', TURN_REC_BYTES_MIN);
-  const turns: TurnRec[] = [];
-  for (let index = 0; index < count; index += 1) turns.push(readTurnRec(reader));
-  const cursor = reader.u64('next_cursor_turn_id');
-  const head = reader.u64('head_turn_id');
-  const headDepth = reader.u32('head_depth');
-  const ext = reader.remaining === 0 ? undefined : readExt(reader, count);
-  return { turns, cursor, head, headDepth, ext };
-}
-
-/** Rows may become longer; fields that this reader does not know are at their end. */
-function readExt(reader: ByteReader, count: number): ExtRow[] {
-  const rowBytes = reader.u32('row_size');
-  if (rowBytes < EXT_ROW_BYTES) throw reader.wrong('row_size', `is at least ${EXT_ROW_BYTES}`);
-  const rows: ExtRow[] = [];
-  for (let index = 0; index < count; index += 1) {
-    rows.push(readExtRow(new ByteReader(reader.bytes(rowBytes, 'ext'), 'EXT')));
-  }
-  return rows;
 }
 
 // GET_LAST:           u64 context,             u32 limit, u32 include_payload
@@ -93,27 +69,10 @@ export interface GetRange extends PageOptions {
   readonly startDepth: number;
 }
 
-export function pageFlags(options: PageOptions): number {
-  return (
-    (options.wantExt ? PageFlag.WANT_EXT : 0) |
-    (options.wantOpen ? PageFlag.WANT_OPEN : 0) |
-    (options.asOf === undefined ? 0 : PageFlag.HAS_AS_OF) |
-    (options.maxBytes === undefined ? 0 : PageFlag.HAS_MAX_BYTES)
-  );
-}
-
-export function encodeGetLast(request: GetLast): Parts {
-  return writeOptions(new ByteWriter(28).u64(request.context), request);
-}
-
 /** `flags` holds only the flags that count, see `countingFlags`. */
 export function decodeGetLast(payload: Uint8Array, flags: number): GetLast {
   const reader = new ByteReader(payload, 'GET_LAST');
   return { context: reader.u64('context_id'), ...readOptions(reader, flags) };
-}
-
-export function encodeGetBefore(request: GetBefore): Parts {
-  return writeOptions(new ByteWriter(36).u64(request.context).u64(request.before), request);
 }
 
 /** Refuses turn 0, so that a loop that misses the end of the cursors fails instead of starting over. */
@@ -125,11 +84,6 @@ export function decodeGetBefore(payload: Uint8Array, flags: number): GetBefore {
   return { context, before, ...readOptions(reader, flags) };
 }
 
-export function encodeGetRange(request: GetRange): Parts {
-  const writer = new ByteWriter(40).u64(request.context).u64(request.chainEnd);
-  return writeOptions(writer.u32(request.startDepth), request);
-}
-
 export function decodeGetRange(payload: Uint8Array, flags: number): GetRange {
   const reader = new ByteReader(payload, 'GET_RANGE_BY_DEPTH');
   return {
@@ -138,13 +92,6 @@ export function decodeGetRange(payload: Uint8Array, flags: number): GetRange {
     startDepth: reader.u32('start_depth'),
     ...readOptions(reader, flags),
   };
-}
-
-function writeOptions(writer: ByteWriter, options: PageOptions): Parts {
-  writer.u32(options.limit).u32(options.payload ? 1 : 0);
-  if (options.asOf !== undefined) writer.u64(options.asOf);
-  if (options.maxBytes !== undefined) writer.u32(options.maxBytes);
-  return writer.parts();
 }
 
 function readOptions(reader: ByteReader, flags: number): PageOptions {
@@ -214,29 +161,6 @@ export function writeTurnRec(writer: ByteWriter, rec: TurnRec): void {
     .sized32(rec.payload);
 }
 
-export function readTurnRec(reader: ByteReader): TurnRec {
-  const id = reader.u64('turn_id');
-  const parent = reader.u64('parent_turn_id');
-  const depth = reader.u32('depth');
-  const type = reader.text(reader.length32('type_id', FRAME_PAYLOAD_MAX), 'type_id');
-  const version = reader.u32('type_version');
-  const encoding = reader.u32('encoding');
-  if (reader.u32('compression') !== Compression.none) {
-    throw reader.wrong('compression', 'is 0 in records');
-  }
-  const size = reader.u32('uncompressed_len');
-  const hash = reader.hashOrNone('payload_hash');
-  const payload = reader.bytes(reader.u32('payload_len'), 'payload');
-  return { id, parent, depth, type, version, encoding, size, hash, payload };
-}
-
 export function writeExtRow(writer: ByteWriter, row: ExtRow): void {
   writer.count64(row.createdAt).u32(row.flags).u32(0).u64(row.patchSeq);
-}
-
-export function readExtRow(reader: ByteReader): ExtRow {
-  const createdAt = reader.count64('created_at');
-  const flags = reader.u32('turn_flags');
-  reader.u32('zero');
-  return { createdAt, flags, patchSeq: reader.u64('patch_seq') };
 }

@@ -2,7 +2,7 @@ import type { Hash } from '../../base/brand.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import type { Parts } from '../byte-writer.ts';
-import { readKey, writeKey } from '../append-turn.ts';
+import { readKey } from '../append-turn.ts';
 import { RAW_BYTES_MAX } from '../limits.ts';
 
 // u64 turn, u32 flags, u64 expect_seq, hash, u32 payload_len, payload, u32 key_len, key.
@@ -36,20 +36,6 @@ export interface PatchReply {
   readonly hash: Hash | undefined;
 }
 
-export function encodePatch(patch: PatchRequest): Parts {
-  const flags =
-    (patch.hash === undefined ? PatchFlag.TOMBSTONE : 0) |
-    (patch.expectSeq === undefined ? 0 : PatchFlag.CHECK_SEQ);
-  const writer = new ByteWriter()
-    .u64(patch.turn)
-    .u32(flags)
-    .u64(patch.expectSeq ?? 0n)
-    .hash(patch.hash)
-    .sized32(patch.payload);
-  writeKey(writer, patch.key);
-  return writer.parts();
-}
-
 export function decodePatch(payload: Uint8Array): PatchRequest {
   const reader = new ByteReader(payload, 'PATCH');
   const turn = reader.u64('target_turn_id');
@@ -71,13 +57,4 @@ export function decodePatch(payload: Uint8Array): PatchRequest {
 
 export function encodePatchReply(reply: PatchReply): Parts {
   return new ByteWriter(48).u64(reply.turn).u64(reply.seq).hash(reply.hash).parts();
-}
-
-export function decodePatchReply(payload: Uint8Array): PatchReply {
-  const reader = new ByteReader(payload, 'PATCH reply');
-  return {
-    turn: reader.u64('target_turn_id'),
-    seq: reader.u64('patch_seq'),
-    hash: reader.hashOrNone('effective_hash'),
-  };
 }

@@ -2,9 +2,9 @@ import type { Hash } from '../../base/brand.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import type { Parts } from '../byte-writer.ts';
-import { outcomeNumber, readOutcome } from './open-turns.ts';
+import { outcomeNumber } from './open-turns.ts';
 import type { Outcome } from './open-turns.ts';
-import { readExtRow, readTurnRec, writeExtRow, writeTurnRec } from './pages.ts';
+import { writeExtRow, writeTurnRec } from './pages.ts';
 import type { ExtRow, TurnRec } from './pages.ts';
 
 // SUBSCRIBE: u64 context, u64 after, u32 want.    Reply: HEAD, then pushes (below).
@@ -29,10 +29,6 @@ export interface Subscribe {
   readonly want: number;
 }
 
-export function encodeSubscribe(subscribe: Subscribe): Parts {
-  return new ByteWriter(20).u64(subscribe.context).u64(subscribe.after).u32(subscribe.want).parts();
-}
-
 export function decodeSubscribe(payload: Uint8Array): Subscribe {
   const reader = new ByteReader(payload, 'SUBSCRIBE');
   const context = reader.u64('context_id');
@@ -44,7 +40,7 @@ export function decodeSubscribe(payload: Uint8Array): Subscribe {
 
 // The pushes to a subscriber, in frames of type SUBSCRIBE with the flag PUSHED: u32 kind, u64 turn, body.
 
-const Kind = {
+export const PushKind = {
   TURN: 1,
   OPENED: 2,
   DELTA: 3,
@@ -108,70 +104,25 @@ export function encodePush(push: Push): Parts {
   switch (push.kind) {
     case 'turn':
     case 'opened':
-      writer.u32(push.kind === 'turn' ? Kind.TURN : Kind.OPENED).u64(push.rec.id);
+      writer.u32(push.kind === 'turn' ? PushKind.TURN : PushKind.OPENED).u64(push.rec.id);
       writeTurnRec(writer, push.rec);
       writeExtRow(writer, push.ext);
       break;
     case 'delta':
-      writer.u32(Kind.DELTA).u64(push.turn).count64(push.offset).sized32(push.bytes);
+      writer.u32(PushKind.DELTA).u64(push.turn).count64(push.offset).sized32(push.bytes);
       break;
     case 'sealed':
-      writer.u32(Kind.SEALED).u64(push.turn).u32(outcomeNumber(push.outcome));
+      writer.u32(PushKind.SEALED).u64(push.turn).u32(outcomeNumber(push.outcome));
       writer.count64(push.totalLength).hash(push.hash);
       break;
     case 'head':
-      writer.u32(Kind.HEAD).u64(push.head).u64(push.common).u64(push.head).u32(push.headDepth);
+      writer.u32(PushKind.HEAD).u64(push.head).u64(push.common).u64(push.head).u32(push.headDepth);
       break;
     case 'patched':
-      writer.u32(Kind.PATCHED).u64(push.turn).u64(push.seq).u32(push.flags).hash(push.hash);
+      writer.u32(PushKind.PATCHED).u64(push.turn).u64(push.seq).u32(push.flags).hash(push.hash);
       break;
     case 'caught-up':
-      writer.u32(Kind.CAUGHT_UP).u64(push.turn);
+      writer.u32(PushKind.CAUGHT_UP).u64(push.turn);
   }
   return writer.parts();
-}
-
-export function decodePush(payload: Uint8Array): Push {
-  const reader = new ByteReader(payload, 'push');
-  const kind = reader.u32('kind');
-  const turn = reader.u64('turn_id');
-  switch (kind) {
-    case Kind.TURN:
-      return { kind: 'turn', rec: readTurnRec(reader), ext: readExtRow(reader) };
-    case Kind.OPENED:
-      return { kind: 'opened', rec: readTurnRec(reader), ext: readExtRow(reader) };
-    case Kind.DELTA:
-      return { kind: 'delta', turn, ...readDelta(reader) };
-    case Kind.SEALED:
-      return { kind: 'sealed', turn, ...readSeal(reader) };
-    case Kind.HEAD:
-      return { kind: 'head', ...readHead(reader) };
-    case Kind.PATCHED:
-      return { kind: 'patched', turn, ...readPatch(reader) };
-    case Kind.CAUGHT_UP:
-      return { kind: 'caught-up', turn };
-    default:
-      throw reader.wrong('kind', `is 1 to 7, got ${kind}`);
-  }
-}
-
-function readDelta(reader: ByteReader): Pick<PushedDelta, 'offset' | 'bytes'> {
-  const offset = reader.count64('offset');
-  return { offset, bytes: reader.bytes(reader.u32('len'), 'bytes') };
-}
-
-function readSeal(reader: ByteReader): Pick<PushedSeal, 'outcome' | 'totalLength' | 'hash'> {
-  const outcome = readOutcome(reader);
-  const totalLength = reader.count64('total_len');
-  return { outcome, totalLength, hash: reader.hash('payload_hash') };
-}
-
-function readHead(reader: ByteReader): Pick<PushedHead, 'common' | 'head' | 'headDepth'> {
-  const common = reader.u64('common_turn_id');
-  return { common, head: reader.u64('head_turn_id'), headDepth: reader.u32('head_depth') };
-}
-
-function readPatch(reader: ByteReader): Pick<PushedPatch, 'seq' | 'flags' | 'hash'> {
-  const seq = reader.u64('patch_seq');
-  return { seq, flags: reader.u32('patch_flags'), hash: reader.hashOrNone('new_payload_hash') };
 }

@@ -28,6 +28,21 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+export interface LoadOptions {
+  /** The time for quick calls. */
+  readonly quickMs: number;
+  /** The file that the source was read from, for errors. */
+  readonly file?: string;
+}
+
+/** An import that fails is one of a file or a package: a bundle has neither. */
+function withHint(message: string): string {
+  const isImport = /module specifier|Cannot find (?:module|package)|Invalid URL|Failed to resolve/i;
+  return isImport.test(message)
+    ? `${message}; a bundle is one file that imports "node:" modules alone, so put the code into it`
+    : message;
+}
+
 export interface AskOptions {
   /** The one to blame when time is up. */
   readonly who: string;
@@ -47,11 +62,11 @@ export class BundleHost implements AsyncDisposable {
   #descriptor: Descriptor | undefined;
   #seen: Seen | undefined;
 
-  private constructor(source: Uint8Array, quickMs: number) {
+  private constructor(source: Uint8Array, { quickMs, file }: Required<LoadOptions>) {
     this.#quickMs = quickMs;
     const program = `data:text/javascript,${encodeURIComponent(BUNDLE_PROGRAM)}`;
     this.#worker = new Worker(new URL(program), {
-      workerData: Buffer.from(source).toString('base64'),
+      workerData: { source: Buffer.from(source).toString('base64'), file },
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
       // The output of a bundle must not mix with the output of this program.
       stdout: true,
@@ -77,8 +92,11 @@ export class BundleHost implements AsyncDisposable {
   }
 
   /** Throws INVALID with the reason for a module that is not a bundle. */
-  static async load(source: Uint8Array, quickMs: number): Promise<BundleHost> {
-    const host = new BundleHost(source, quickMs);
+  static async load(
+    source: Uint8Array,
+    { quickMs, file = 'the bundle' }: LoadOptions,
+  ): Promise<BundleHost> {
+    const host = new BundleHost(source, { quickMs, file });
     try {
       host.#seen = (await host.#answerTo(0, { who: 'it' })) as Seen;
       host.#descriptor = checkModule(host.#seen);
@@ -86,7 +104,7 @@ export class BundleHost implements AsyncDisposable {
     } catch (error) {
       await host.close();
       if (!(error instanceof RunFailure)) throw error;
-      const message = `the bundle does not load: ${error.message}`;
+      const message = `${file} does not load: ${withHint(error.message)}`;
       throw new QuipuError('INVALID', message, { what: 'bundle' });
     }
   }
@@ -173,10 +191,13 @@ export class BundleHost implements AsyncDisposable {
 const BUNDLE_PROGRAM = `
 import { parentPort, workerData } from 'node:worker_threads';
 
+const address = 'data:text/javascript;base64,' + workerData.source;
+const bundle = workerData.file;
 const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 const failure = (error) => {
   const text = error instanceof Error ? error.name + ': ' + error.message : String(error);
-  return text.slice(0, 2000);
+  // The module has no file here. Its address is its whole text in base64.
+  return text.replaceAll(address, bundle).slice(0, 2000);
 };
 const matches = (when, last) =>
   Object.entries(when).every(([name, value]) => JSON.stringify(last?.meta?.[name]) === JSON.stringify(value));
@@ -191,7 +212,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 async function load() {
-  const module = await import('data:text/javascript;base64,' + workerData);
+  const module = await import(address);
   const { descriptor, roles = {}, run, table, extract } = module;
   const functions = Object.keys(roles).filter((name) => typeof roles[name] === 'function');
   const isTable = typeof table === 'object' && table !== null;
@@ -201,11 +222,11 @@ async function load() {
 
 let moves;
 const answers = {
-  async next({ roles, table }, last, context) {
+  async next({ roles, table }, last, context, isFailed) {
     const rules = table[last?.role ?? '__start__'];
-    if (typeof rules === 'string') return rules;
+    if (typeof rules === 'string') return isFailed ? null : rules;
     for (const { when, to } of rules ?? []) {
-      if (when === undefined || (typeof when === 'function' ? await when(last, context) : matches(when, last))) return to;
+      if (when === undefined ? !isFailed : (typeof when === 'function' ? await when(last, context) : matches(when, last))) return to;
     }
     return null;
   },

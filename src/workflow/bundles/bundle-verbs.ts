@@ -2,6 +2,7 @@ import { toHash, type Hash } from '../../base/brand.ts';
 import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { encodeUtf8, kindOf } from '../../base/text.ts';
+import { checkText } from '../home/check-input.ts';
 import { checkName } from '../home/documents.ts';
 import { BUNDLE_BYTES_MAX } from '../home/limits.ts';
 import type { WorkflowsHome } from '../home/workflows-home.ts';
@@ -17,13 +18,15 @@ import {
   type Registered,
 } from './bundles.ts';
 
+const FILE_BYTES_MAX = 4096;
+
 export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome): Bundles {
   return {
     async add(source: string | Uint8Array, options = {}): Promise<RegisteredBundle> {
       lifetime.assertOpen('workflows.bundles.add');
       const bytes = checkSource(source);
       const { BundleHost } = await import('./bundle-host.ts');
-      await using host = await BundleHost.load(bytes, quickMs);
+      await using host = await BundleHost.load(bytes, { quickMs, ...checkFile(options.file) });
       const { description } = host.descriptor;
       const name = checkName(options.name ?? host.descriptor.name);
       const hash = hashBytes(bytes);
@@ -54,7 +57,7 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome)
     async describe(name: string) {
       const bytes = await sourceOf(name);
       const { BundleHost } = await import('./bundle-host.ts');
-      await using host = await BundleHost.load(bytes, quickMs);
+      await using host = await BundleHost.load(bytes, { quickMs });
       return host.descriptor;
     },
 
@@ -93,6 +96,10 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome)
     lifetime.assertOpen('workflows.bundles.source');
     return readBundleSource(engine, (await mustGetBundle(engine, checkName(name))).hash);
   }
+}
+
+function checkFile(file: string | undefined): { readonly file?: string } {
+  return file === undefined ? {} : { file: checkText(file, 'file', FILE_BYTES_MAX) };
 }
 
 /** Makes the name stand for `hash` from now on. */

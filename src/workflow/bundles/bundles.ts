@@ -15,7 +15,14 @@ export interface RegisteredBundle extends Registered {
 /** Programs of workflows: one ES module each, named by its content, registered in `workflow.yaml`. */
 export interface Bundles {
   /** Loads the module in a worker of its own to check it, stores it, and makes the name stand for it from now on. */
-  add(source: string | Uint8Array, options?: { readonly name?: string }): Promise<RegisteredBundle>;
+  add(
+    source: string | Uint8Array,
+    options?: {
+      readonly name?: string;
+      /** The file that the source comes from, for errors. */
+      readonly file?: string;
+    },
+  ): Promise<RegisteredBundle>;
   list(): Promise<readonly RegisteredBundle[]>;
   get(name: string): Promise<RegisteredBundle | undefined>;
   /** The bundle's description of itself. */

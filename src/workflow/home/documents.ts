@@ -45,6 +45,12 @@ export function noteDoc(thread: ThreadId): string {
   return `${NOTES_PREFIX}${thread}.json`;
 }
 
+/** Returns the thread whose note this document is. */
+export function threadOfNote(name: string): string | undefined {
+  if (!name.startsWith(NOTES_PREFIX) || !name.endsWith('.json')) return undefined;
+  return name.slice(NOTES_PREFIX.length, -'.json'.length);
+}
+
 /** Checks the name of a workflow. Names are lower case, so that none looks like the id of a thread. */
 export function checkName(name: unknown): string {
   if (typeof name === 'string' && /^[a-z0-9][a-z0-9._-]*$/.test(name)) {
@@ -99,6 +105,16 @@ export async function* eachBundle(engine: Engine): AsyncGenerator<Hash, void, un
   )) {
     const bundle = bundleOfIndex(name);
     if (bundle !== undefined) yield bundle;
+  }
+}
+
+/** Yields every thread, under way or finished. */
+export async function* eachNote(engine: Engine): AsyncGenerator<string, void, undefined> {
+  for await (const name of eachName((after) =>
+    engine.listDocs(NOTES_PREFIX, NAMES_AT_ONCE, after),
+  )) {
+    const thread = threadOfNote(name);
+    if (thread !== undefined) yield thread;
   }
 }
 

@@ -2,6 +2,7 @@ import { ulid } from 'ulid';
 import type { Hash } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
+import type { LruCache } from '../../base/lru-cache.ts';
 import type { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { Engine } from '../../engine/engine.ts';
 
@@ -16,6 +17,8 @@ export interface WorkflowsHome {
   readonly clock: () => number;
   /** Changes of one index wait for each other here rather than collide in the engine. */
   readonly changes: OneAtATime<Hash>;
+  /** Rounds used up to a state, by its hash. */
+  readonly rounds: LruCache<Hash, number>;
   /** The time that a bundle may take to load, to choose the next role and to extract. */
   readonly quickMs: number;
   /** Absent where there are no sessions. */

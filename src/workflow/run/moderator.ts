@@ -17,7 +17,20 @@ export interface Moderator {
 const TABLE = { who: 'the table' };
 const GENERATOR = { who: 'the generator' };
 
-/** The table of a bundle: the role of the last step and conditions on it. This moderator remembers nothing. */
+/** True for a step that was a thread of another workflow and did not end with 0. */
+function hasFailed({ childThread, meta }: Step): boolean {
+  return childThread !== undefined && meta['returnCode'] !== 0;
+}
+
+function toChildFailure({ role, childThread, meta }: Step): string {
+  const { returnCode, summary } = meta;
+  return `the workflow of ${role} (thread ${childThread}) ended with ${String(returnCode)}: ${String(summary)}`;
+}
+
+/**
+ * The table of a bundle: the role of the last step and conditions on it. This moderator remembers nothing. After a child
+ * that failed, only rules with a condition count: a table that says nothing of failures fails with its child.
+ */
 export class TableModerator implements Moderator {
   readonly #host: BundleHost;
 
@@ -26,10 +39,12 @@ export class TableModerator implements Moderator {
   }
 
   async next(last: Step | undefined, context: ThreadContext): Promise<Move> {
-    const args = [last ?? null, toRoleContext(context)];
+    const isFailed = last !== undefined && hasFailed(last);
+    const args = [last ?? null, toRoleContext(context), isFailed];
     const to = await this.#host.ask('next', args, TABLE);
     if (to === END_ROLE) return { end: { returnCode: 0, summary: last?.content ?? '' } };
     if (typeof to === 'string') return checkRole(this.#host, { role: to });
+    if (isFailed) throw new RunFailure(toChildFailure(last));
     throw new RunFailure(`no rule of the table fits after ${last?.role ?? 'the start'}`);
   }
 }

@@ -35,7 +35,7 @@ export async function runThread(
   const { engine } = home;
   const thread = toThread(id, await findThread(engine, id));
   await using host =
-    loaded ?? (await BundleHost.load(await readBundleSource(engine, thread.bundle), home.quickMs));
+    loaded ?? (await BundleHost.load(await readBundleSource(engine, thread.bundle), home));
   if (thread.state !== 'active') return await describeStop(home, id);
   using watch = new RunWatch(home, id, options.signal);
   const run: Run = { home, id, host, watch, info: new InfoLines(home.clock), options };
@@ -324,6 +324,6 @@ async function describe(
   home: Run['home'],
   hash: ThreadContext['start']['bundle'],
 ): Promise<BundleHost['descriptor']> {
-  await using host = await BundleHost.load(await readBundleSource(home.engine, hash), home.quickMs);
+  await using host = await BundleHost.load(await readBundleSource(home.engine, hash), home);
   return host.descriptor;
 }

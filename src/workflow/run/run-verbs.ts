@@ -23,7 +23,7 @@ export function runVerbs(home: WorkflowsHome): Pick<Workflows, 'run' | 'resume'>
       const { hash } = await mustGetBundle(engine, name);
       const { BundleHost } = await import('../bundles/bundle-host.ts');
       const { runThread } = await import('./run-thread.ts');
-      await using host = await BundleHost.load(await readBundleSource(engine, hash), quickMs);
+      await using host = await BundleHost.load(await readBundleSource(engine, hash), { quickMs });
       const rounds = options.maxRounds ?? host.descriptor.maxRounds ?? ROUNDS_DEFAULT;
       const maxRounds = checkWhole(rounds, 'maxRounds', 0, ROUNDS_MAX);
       const payload = { name, hash, maxRounds, depth: 0 };

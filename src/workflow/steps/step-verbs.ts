@@ -78,7 +78,8 @@ export function stepVerbs(home: WorkflowsHome): StepVerbs {
       };
       const draft = { payload, content, artifacts };
       const puts = summary === undefined ? [] : [summary];
-      return writeStep(home, thread, { draft, puts, expectedHead }, (state, { note }) =>
+      const request = { draft, puts, expectedHead, isRound: true };
+      return writeStep(home, thread, request, (state, { note }) =>
         summary === undefined ? {} : { note: { ...note.value, compact: state.hash } },
       );
     },

@@ -66,12 +66,13 @@ async function forkPoint(
 ): Promise<ForkPoint> {
   const { head, start, state } = toThread(id, found);
   const { compact } = found.note.value;
-  const finder = at === undefined ? undefined : toFinder(at);
+  const isEnd = state === 'completed' && (at === head || at === END_ROLE);
+  const finder = at === undefined || isEnd ? undefined : toFinder(at);
   if (head === start || at === start) {
     if (at === undefined || at === start) return { head: start, start, compact: undefined };
     throw noStep(id, at);
   }
-  // A fork cannot go on from the end of a thread.
+  // Nothing comes after an end, so a fork there goes on from the step before it.
   const newest = state === 'completed' ? (await readState(engine, head)).refs[1] : head;
   if (at === undefined || finder === undefined) return { head: newest ?? start, start, compact };
   const step = newest === null ? undefined : await finder(engine, newest);
@@ -95,7 +96,7 @@ function toFinder(at: string | number): Finder {
     if (!Number.isSafeInteger(at)) throw invalid('at', `is a whole number, got ${at}`);
     return at < 0 ? fromTheEnd(-at - 1) : fromTheBeginning(at);
   }
-  if (typeof at !== 'string' || at === '' || at === END_ROLE) {
+  if (typeof at !== 'string' || at === '') {
     throw invalid('at', 'is the hash of a step, a role, or a number');
   }
   return isHash(at) ? byHash(at) : byRole(at);

@@ -8,6 +8,7 @@ import { END_ROLE, type StateAt } from '../nodes/nodes.ts';
 import { changeThread, headMoved, type Transition } from '../threads/change-thread.ts';
 import type { Found } from '../threads/read-thread.ts';
 import type { Step } from '../threads/workflows.ts';
+import { assertRoundsLeft } from './count-rounds.ts';
 import { planStep, toStep, type PlannedStep, type StepDraft } from './walk-steps.ts';
 
 export interface StepRequest {
@@ -16,16 +17,19 @@ export interface StepRequest {
   readonly puts: readonly BlobPut[];
   readonly expectedHead: Hash | undefined;
   readonly info?: readonly string[];
+  /** True for a step that must be within the rounds of its thread. */
+  readonly isRound?: boolean;
 }
 
 /** Appends a state to a thread that is under way. `also` returns the other changes of the commit. */
 export async function writeStep(
   home: WorkflowsHome,
   id: ThreadId,
-  { draft, puts, expectedHead, info = [] }: StepRequest,
+  { draft, puts, expectedHead, info = [], isRound = false }: StepRequest,
   also: (state: StateAt, found: Found) => Partial<Transition> = () => ({}),
 ): Promise<Step> {
   let planned: PlannedStep | undefined;
+  let rounds: number | undefined;
   await changeThread(home, id, async (found) => {
     const { entry } = found;
     // The state was planned before and is there: the commit whose answer was lost did happen.
@@ -35,6 +39,7 @@ export async function writeStep(
     if (expectedHead !== undefined && expectedHead !== entry.head) {
       throw headMoved(id, expectedHead, entry.head);
     }
+    if (isRound) rounds = await assertRoundsLeft(home, entry);
     planned = planStep(entry.start, await readParent(home, entry), draft);
     const { state } = planned;
     const { timestamp } = draft.payload;
@@ -46,6 +51,7 @@ export async function writeStep(
     };
   });
   if (planned === undefined) throw new TypeError(`nothing was planned for thread ${id}`);
+  if (rounds !== undefined) home.rounds.set(planned.state.hash, rounds + 1);
   return toStep(planned.state, { payload: draft.content, refs: draft.artifacts });
 }
 

@@ -1,16 +1,21 @@
 import { toHash, type Hash } from '../../base/brand.ts';
 import { checkWhole } from '../../base/check-value.ts';
 import { invalid } from '../../base/errors.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { eachBundle, eachHistory, noteDoc } from '../home/documents.ts';
+import type { Engine, TimeRange } from '../../engine/engine.ts';
+import { eachBundle, noteDoc } from '../home/documents.ts';
 import { LIST_DEFAULT, LIST_MAX } from '../home/limits.ts';
 import { readIndex } from './read-thread.ts';
-import { parseHistoryLine, parseNote } from './thread-docs.ts';
+import { walkHistory, type HistoryPlace, type HistoryQuery } from './list-history.ts';
+import { parseNote } from './thread-docs.ts';
 import type { Thread, ListThreads, ThreadPage } from './workflows.ts';
 
 const STATES = ['active', 'completed', 'all'];
+/** The cursor between the threads under way and the finished ones. */
+const ALL_ACTIVE = 'history';
+/** The last moment that a date can have. */
+const TIME_MAX = 8.64e15;
 
-/** Lists threads under way, the last changed first; then the finished ones, newest day first. */
+/** Lists threads under way, the last changed first; then the finished ones, the last to end first. */
 export async function listThreads(engine: Engine, options: ListThreads): Promise<ThreadPage> {
   const { state = 'active', cursor } = options;
   if (!STATES.includes(state)) throw invalid('state', `is one of ${STATES.join(', ')}`);
@@ -19,18 +24,34 @@ export async function listThreads(engine: Engine, options: ListThreads): Promise
     options.bundle === undefined
       ? await allOf(eachBundle(engine))
       : [toHash(options.bundle, 'bundle')];
-  const from = cursor === undefined ? undefined : parseCursor(cursor);
+  const range = checkRange(options);
+  const from = cursor === undefined ? { active: 0, after: undefined } : parseCursor(cursor);
   const items: Thread[] = [];
-  if (state !== 'completed' && from?.at !== 'history') {
-    const active = await listActive(engine, bundles);
-    const start = from?.line ?? 0;
-    items.push(...active.slice(start, start + limit));
-    const end = start + items.length;
+  if (state !== 'completed' && from.active !== undefined) {
+    const active = (await listActive(engine, bundles)).filter((thread) => isWithin(thread, range));
+    items.push(...active.slice(from.active, from.active + limit));
+    const end = from.active + items.length;
     if (end < active.length) return { items, cursor: `active.${end}` };
   }
   if (state === 'active') return { items };
-  if (items.length === limit) return { items, cursor: 'history...' };
-  return addFinished(engine, bundles, { items, limit, from });
+  if (items.length === limit) return { items, cursor: ALL_ACTIVE };
+  return addFinished(engine, { bundles, range, after: from.after }, { items, limit });
+}
+
+function checkRange({ since, until }: ListThreads): TimeRange {
+  return {
+    ...(since !== undefined && { since: checkTime(since, 'since') }),
+    ...(until !== undefined && { until: checkTime(until, 'until') }),
+  };
+}
+
+function checkTime(given: number | Date, what: string): number {
+  const time = given instanceof Date ? given.getTime() : given;
+  return checkWhole(time, what, 0, TIME_MAX);
+}
+
+function isWithin({ updatedAt }: Thread, { since = 0, until = Infinity }: TimeRange): boolean {
+  return updatedAt >= since && updatedAt < until;
 }
 
 async function allOf<T>(source: AsyncIterable<T>): Promise<T[]> {
@@ -53,82 +74,45 @@ async function listActive(engine: Engine, bundles: readonly Hash[]): Promise<Thr
 }
 
 interface Cursor {
-  readonly at: 'active' | 'history';
-  readonly day: string;
-  readonly bundle: string;
-  /** Lines before this one are still to come. */
-  readonly line: number | undefined;
+  /** The number of active threads that were given. Undefined: all of them were. */
+  readonly active: number | undefined;
+  /** The last finished thread that was given. */
+  readonly after: HistoryPlace | undefined;
 }
 
 interface Listing {
   readonly items: Thread[];
   readonly limit: number;
-  readonly from: Cursor | undefined;
 }
 
 async function addFinished(
   engine: Engine,
-  bundles: readonly Hash[],
-  { items, limit, from }: Listing,
+  query: HistoryQuery,
+  { items, limit }: Listing,
 ): Promise<ThreadPage> {
-  for (const { day, bundle, name } of await listLogs(engine, bundles)) {
-    const order = from === undefined || from.day === '' ? 1 : compare({ day, bundle }, from);
-    if (order < 0) continue;
-    const lines = (await engine.getLog(name))?.lines ?? 0;
-    let end = order === 0 ? Math.min(from?.line ?? lines, lines) : lines;
-    while (end > 0) {
-      const begin = Math.max(0, end - (limit - items.length));
-      const texts = await engine.readLog(name, begin, end - begin);
-      for (const text of texts.toReversed()) {
-        const { threadId: id, head, start, completedAt } = parseHistoryLine(name, text);
-        items.push({ id, bundle, state: 'completed', head, start, updatedAt: completedAt });
-      }
-      end = begin;
-      if (items.length >= limit) return { items, cursor: `history.${day}.${bundle}.${end}` };
-    }
+  for await (const { at, bundle, thread, line } of walkHistory(engine, query)) {
+    const { head, start, completedAt } = line;
+    items.push({
+      id: line.threadId,
+      bundle,
+      state: 'completed',
+      head,
+      start,
+      updatedAt: completedAt,
+    });
+    if (items.length === limit) return { items, cursor: `history.${at}.${bundle}.${thread}` };
   }
   return { items };
 }
 
-interface DayLog {
-  readonly day: string;
-  readonly bundle: Hash;
-  readonly name: string;
-}
-
-async function listLogs(engine: Engine, bundles: readonly Hash[]): Promise<DayLog[]> {
-  const logs: DayLog[] = [];
-  for (const bundle of bundles) {
-    for await (const name of eachHistory(engine, bundle)) {
-      logs.push({ day: name.slice(name.lastIndexOf('/') + 1, -'.jsonl'.length), bundle, name });
-    }
-  }
-  return logs.toSorted((a, b) => compare(a, b));
-}
-
-/** Sorts the newest day first. */
-function compare(
-  a: { readonly day: string; readonly bundle: string },
-  b: { readonly day: string; readonly bundle: string },
-): number {
-  if (a.day !== b.day) return a.day < b.day ? 1 : -1;
-  if (a.bundle === b.bundle) return 0;
-  return a.bundle < b.bundle ? -1 : 1;
-}
-
 function parseCursor(text: string): Cursor {
+  if (text === ALL_ACTIVE) return { active: undefined, after: undefined };
   const [, active] = /^active\.(\d{1,9})$/.exec(text) ?? [];
-  if (active !== undefined) return { at: 'active', day: '', bundle: '', line: Number(active) };
-  const [, day, bundle, line] =
-    /^history\.(\d{4,6}-\d\d-\d\d)?\.([0-9a-f]{64})?\.(\d{1,9})?$/.exec(text) ?? [];
-  if (!text.startsWith('history.') || (day === undefined) !== (line === undefined)) {
+  if (active !== undefined) return { active: Number(active), after: undefined };
+  const [, at, bundle, thread] =
+    /^history\.(\d{1,16})\.([0-9a-f]{64})\.(\w{1,64})$/.exec(text) ?? [];
+  if (at === undefined || bundle === undefined || thread === undefined) {
     throw invalid('cursor', 'is not one that a page of threads came with');
   }
-  const at = 'history';
-  return {
-    at,
-    day: day ?? '',
-    bundle: bundle ?? '',
-    line: line === undefined ? undefined : Number(line),
-  };
+  return { active: undefined, after: { at: Number(at), bundle, thread } };
 }

@@ -15,6 +15,18 @@ export interface Thread {
   readonly updatedAt: number;
 }
 
+/** A thread with what its nodes say. A node that is missing or damaged leaves its facts out. */
+export interface ThreadDetails extends Thread {
+  /** The name of the workflow. */
+  readonly name?: string;
+  /** A list shows the first 200 characters. */
+  readonly prompt?: string;
+  /** The end of a finished thread: return code 0 is `completed`, 130 `killed`, any other `failed`. */
+  readonly outcome?: 'completed' | 'failed' | 'killed';
+  readonly returnCode?: number;
+  readonly summary?: string;
+}
+
 /** The start of a thread. */
 export interface ThreadStart {
   readonly name: string;
@@ -122,7 +134,10 @@ export interface EndThread {
 }
 
 export interface ForkOptions {
-  /** A step by hash, by role (its newest), or by number from 0 (negative: from the newest). Default the last step. */
+  /**
+   * A step by hash, by role (its newest), or by number from 0 (negative: from the newest). Default the last step. A
+   * fork at the end of a thread goes on from the step before the end.
+   */
   readonly at?: string | number;
 }
 
@@ -136,13 +151,20 @@ export interface ListThreads {
   /** Default `'active'`, which includes paused threads. */
   readonly state?: 'active' | 'completed' | 'all';
   readonly bundle?: Hash;
+  /** Only threads that ended, or were last changed, at this time or later: a date, or milliseconds since 1970. */
+  readonly since?: number | Date;
+  /** Only threads that ended, or were last changed, before this time. */
+  readonly until?: number | Date;
   /** Default 50. */
   readonly limit?: number;
   readonly cursor?: string;
+  /** True: with name, prompt, outcome and return code. They are read from the nodes of each thread. */
+  readonly details?: boolean;
 }
 
+/** Threads under way, the last changed first, then finished ones of all bundles, the last to end first. */
 export interface ThreadPage {
-  readonly items: readonly Thread[];
+  readonly items: readonly ThreadDetails[];
   readonly cursor?: string;
 }
 
@@ -172,6 +194,7 @@ export interface Workflows {
   readonly bundles: Bundles;
 
   start(options: StartThread): Promise<Thread>;
+  /** Throws INVALID when the thread has used its `maxRounds`. */
   step(id: string, step: NewStep): Promise<Step>;
   /** Appends an `__end__` and moves the thread from `threads.json` to the history. */
   end(id: string, end?: EndThread): Promise<Step>;
@@ -182,7 +205,7 @@ export interface Workflows {
   /** Forgets a thread. Nodes that only this thread led to go with the next garbage collection. */
   remove(id: string): Promise<void>;
 
-  get(id: string): Promise<Thread | undefined>;
+  get(id: string, options?: { readonly details?: boolean }): Promise<ThreadDetails | undefined>;
   list(options?: ListThreads): Promise<ThreadPage>;
   steps(id: string, options?: StepsOptions): Promise<StepPage>;
   /** Returns the context for a model: walks back to the newest summary, or to the beginning. */

@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3';
+import { Database } from '../../../src/base/sqlite.ts';
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -33,10 +33,8 @@ const select = 'SELECT id FROM events WHERE ';
 
 function inSqlite(filter: string): unknown[] {
   const { sql, params } = compileFilter(parseFilter(filter), sqliteDialect);
-  return sqlite
-    .prepare(`${select}${sql} ORDER BY id`)
-    .pluck()
-    .all(...params);
+  const rows = sqlite.prepare(`${select}${sql} ORDER BY id`).all(...params);
+  return rows.map((row) => (row as { id: number }).id);
 }
 
 async function inPostgres(filter: string, dialect: SqlDialect): Promise<unknown[]> {

@@ -64,7 +64,16 @@ async function checkAll(writer: Writer, findings: Findings): Promise<void> {
   const snapshot = takeSnapshot(writer);
   const blobs = new BlobVerdicts();
   const { files } = core;
-  const check: Check = { writer, core, files, findings, snapshot, blobs, turns: NO_TURNS };
+  const check: Check = {
+    writer,
+    core,
+    files,
+    findings,
+    snapshot,
+    blobs,
+    turns: NO_TURNS,
+    moves: new Map(),
+  };
   findings.expectBytes(await expectedBytes(check));
   await checkHeaders(check);
   for (const truth of TRUTHS) await truth.check(check);

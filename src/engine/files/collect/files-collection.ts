@@ -113,7 +113,7 @@ class FilesCollection implements Collection {
   async *#inSteps<T>(pages: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
     for await (const page of pages) {
       yield page;
-      if (this.#way.isDue) await this.#way.rest();
+      if (this.#way.isDue) await this.#way.breathe();
     }
   }
 

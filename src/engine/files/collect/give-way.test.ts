@@ -14,7 +14,7 @@ describe('giving way', () => {
     expect(way.isDue).toBe(false);
     ms += 5;
     expect(way.isDue).toBe(true);
-    await way.rest();
+    await way.breathe();
     expect(way.isDue).toBe(false);
   });
 
@@ -24,12 +24,12 @@ describe('giving way', () => {
       for (let steps = 0; steps < 100; steps += 1) await Promise.resolve();
       settled = true;
     };
-    await new GiveWay({ settle }).rest();
+    await new GiveWay({ settle }).breathe();
     expect(settled).toBe(true);
   });
 
   it('does not wait forever for those who always have one more', async () => {
     const way = new GiveWay({ settle: () => new Promise(() => undefined) });
-    expect(await msOf(() => way.rest())).toBeGreaterThan(5);
+    expect(await msOf(() => way.breathe())).toBeGreaterThan(5);
   });
 });

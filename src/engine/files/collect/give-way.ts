@@ -1,5 +1,5 @@
 // Upkeep works on the thread that commits need, and through the queue that they wait in. So upkeep works in steps
-// of a few milliseconds, and after each step lets the pending commits finish. On an idle store upkeep waits for
+// of a few milliseconds, and after each step lets the commits in hand finish. On an idle store upkeep waits for
 // nothing. On a store that is always busy it still gets a share.
 
 const STEP_MS = 2;
@@ -15,7 +15,7 @@ export class GiveWay {
   readonly #now: () => number;
   #since: number;
 
-  /** `settle` resolves when the pending commits are decided. `now` counts milliseconds. */
+  /** `settle` resolves when the commits in hand are decided. `now` counts milliseconds. */
   constructor({ settle, now = () => performance.now() }: GiveWayOptions) {
     this.#settle = settle;
     this.#now = now;
@@ -27,7 +27,7 @@ export class GiveWay {
     return this.#now() - this.#since >= STEP_MS;
   }
 
-  async rest(): Promise<void> {
+  async breathe(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const enough = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, WAIT_MS);

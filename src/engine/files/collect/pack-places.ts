@@ -88,7 +88,7 @@ export async function readPackPlaces(
       found.get(before.pack)?.addShared(before.offset);
     }
     before = place;
-    if (way.isDue) await way.rest();
+    if (way.isDue) await way.breathe();
   }
   for (const places of found.values()) places.sort();
   return found;

@@ -98,12 +98,12 @@ class Rewrite {
     }
     // No blob uses an erased record, even when the same blob was put again after it.
     if (item.kind === 'blob' && item.codec !== BlobCodec.erased) this.#takeBlob(item);
-    return this.copy.isFull || this.#options.way.isDue ? this.#rest() : undefined;
+    return this.copy.isFull || this.#options.way.isDue ? this.#breathe() : undefined;
   }
 
-  async #rest(): Promise<void> {
+  async #breathe(): Promise<void> {
     if (this.copy.isFull) await this.copy.store();
-    await this.#options.way.rest();
+    await this.#options.way.breathe();
   }
 
   #takeBlob(item: BlobItem): void {
@@ -135,7 +135,7 @@ class Rewrite {
     this.#changes = changes;
     for (const hash of this.#newlyNeeded()) {
       await this.#keepIfDead(hash);
-      if (this.copy.isFull || way.isDue) await this.#rest();
+      if (this.copy.isFull || way.isDue) await this.#breathe();
     }
     await this.copy.store();
   }
@@ -267,7 +267,7 @@ class LivingCopy {
     await this.#writer.exclusively(makeKnown);
     // By itself the index would wait for more entries, and then take longer at a time.
     this.#writer.core.index.flushUnmerged();
-    do await this.#way.rest();
+    do await this.#way.breathe();
     while (this.#writer.core.index.merge());
   }
 

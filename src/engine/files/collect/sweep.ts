@@ -69,7 +69,7 @@ export class Sweep {
         await this.#writer.exclusively(async () => {
           changed = this.#collectRange(range, open, bits) || changed;
         });
-        await this.#options.way.rest();
+        await this.#options.way.breathe();
       }
       // The first map is written whatever it holds: it says that blobs may be gone because they were collected.
       if (!changed && before.next > 0) {
@@ -129,7 +129,7 @@ export class Sweep {
     // Dead blobs leave the cache only now: their bytes could have been read again until the last pack was gone.
     await core.blobs.forgetUnless(
       (hash) => plan.isLive(hash),
-      () => way.rest(),
+      () => way.breathe(),
     );
     return report;
   }
@@ -270,9 +270,9 @@ async function measurePacks(
     count(place, isAlive, 1);
     // The place that the index finds is remembered until the next blob.
     if (isAlive || before?.place.hash !== place.hash) before = { place, isAlive };
-    const waiting = kept ? undefined : onDead(place);
-    if (waiting !== undefined) await waiting;
-    if (way.isDue) await way.rest();
+    const work = kept ? undefined : onDead(place);
+    if (work !== undefined) await work;
+    if (way.isDue) await way.breathe();
   }
   return [...uses.values()];
 }

@@ -62,9 +62,9 @@ export class WaitingCommit {
 
   /** True when the batch removes something and adds little. On a full disk such a batch may use the reserve. */
   get makesRoom(): boolean {
-    const { rest, blobs, extents } = this.submission.batch;
-    const { contexts = [], logs = [], docs = [], patches = [] } = rest;
-    const { turns = [], opens = [], deltas = [], seals = [] } = rest;
+    const { changes, blobs, extents } = this.submission.batch;
+    const { contexts = [], logs = [], docs = [], patches = [] } = changes;
+    const { turns = [], opens = [], deltas = [], seals = [] } = changes;
     const adds = turns.length + opens.length + deltas.length + seals.length + extents.length;
     if (adds > 0) return false;
     const brought = blobs.reduce((bytes, { compressed }) => bytes + compressed.rawLength, 0);

@@ -56,12 +56,12 @@ export function encodeGroup(
   for (const [id, open] of draft.opens.entries()) writes.push(...encodeOpen(draft, id, open));
   for (const [name, log] of draft.logs.entries()) writes.push(...encodeLog(name, log));
   writes.push(...docs.writes);
-  const advanced = writes.reduce(advanceTails, packs.tails);
-  const { nextTurn, nextContext } = draft.counters;
   const collected = withGone(draft, kept.collected);
   if (collected !== undefined) {
     writes.push({ kind: 'whole', path: COLLECTED_FILE, data: encodeCollectedMap(collected) });
   }
+  const advanced = writes.reduce(advanceTails, packs.tails);
+  const { nextTurn, nextContext } = draft.counters;
   return {
     writes: [...packs.writes, ...counted, ...writes],
     tails: { ...advanced, nextTurn, nextContext, timeMs: draft.nowMs },

@@ -7,7 +7,7 @@ import { Pipeline, type PipelineParts } from './pipeline.ts';
 it('tells every commit of a group that could not even be planned, and lets go of what each held', async () => {
   let released = 0;
   const submission = (): Submission => ({
-    batch: { rest: {}, blobs: [], extents: [], relies: [] },
+    batch: { changes: {}, blobs: [], extents: [], relies: [] },
     jobs: [],
     release() {
       released += 1;

@@ -124,7 +124,7 @@ export class Pipeline {
   async storeWrites(writes: readonly JournalWrite[], publish: () => void): Promise<void> {
     await this.#makeReady(true);
     await this.#carryOut({ writes, publish, makesRoom: true }, false);
-    this.#parts.keeper.rest(this.mendBetween);
+    this.#parts.keeper.flushQuietly(this.mendBetween);
   }
 
   /** Resolves when everything sent so far is decided. Later commits do not count. */
@@ -283,7 +283,7 @@ export class Pipeline {
       const change = listeners.some ? planned.toChange(seq) : undefined;
       if (change !== undefined) listeners.tell(change);
     }
-    keeper.rest(this.mendBetween);
+    keeper.flushQuietly(this.mendBetween);
     checkpointer.schedule();
   }
 

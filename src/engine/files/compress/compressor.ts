@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { programFile } from '../../../base/program-file.ts';
 import { compress } from '../../../base/compress.ts';
 import { BlobCodec, type Compressed } from '../../../format/blob-record.ts';
 import { copyInto } from '../../../format/bytes.ts';
@@ -64,7 +65,7 @@ export class Compressor {
   #start(): CompressMemory {
     const parts = makeSharedParts();
     const memory = new CompressMemory(parts);
-    const file = new URL('./compress-thread.js', import.meta.url);
+    const file = programFile('engine/files/compress/compress-thread.js');
     // Sources that run without a build have no file that a thread could load.
     if (!import.meta.url.endsWith('.js')) return memory;
     const thread = new Worker(file, {

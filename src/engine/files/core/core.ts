@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../meta-fields.ts';
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
 import { NOTHING_COLLECTED, isCollected } from '../../../format/collected-map.ts';
@@ -184,6 +185,15 @@ export class Core implements State {
     return turn;
   }
 
+  findName(name: string): number | undefined {
+    const id = this.index.findName(name);
+    if (id !== undefined) return id;
+    // A document or a head that cannot be read may be the one of this name.
+    this.damage.assertWhole('docs');
+    this.damage.assertWhole('heads');
+    return undefined;
+  }
+
   async newestPatch(turn: number): Promise<number> {
     return newestPatch(this.files, this.patchesOf([turn]));
   }
@@ -297,8 +307,8 @@ export class Core implements State {
       index.setDoc(name, place);
       this.docBases.note(name, base);
     }
-    for (const [id, { kind, labels = [] }] of draft.metas.entries())
-      index.setContextTags(id, { kind, labels });
+    for (const [id, { name, kind, labels = [], meta }] of draft.metas.entries())
+      index.setContextTags(id, { name, kind, labels, fields: fieldsOf(meta) });
     this.onFrame?.(group.writes);
   }
 

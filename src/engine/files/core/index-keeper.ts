@@ -19,7 +19,7 @@ export class IndexKeeper {
   readonly #seq: () => number;
   #shelf: Shelf;
   /** The promise of callers that wait for an index rebuild between two groups. */
-  #waiting: Promise<boolean> | undefined;
+  #mending: Promise<boolean> | undefined;
 
   /** `seq` gives the last frame that the index was told of. */
   constructor(core: Core, source: ShelfSource, seq: () => number) {
@@ -37,11 +37,11 @@ export class IndexKeeper {
   }
 
   /** Runs in a quiet moment after acknowledgements. `mend` handles damage that is found then. */
-  rest(mend: (error: unknown) => Promise<boolean>): void {
+  flushQuietly(mend: (error: unknown) => Promise<boolean>): void {
     try {
       this.#core.index.maybeFlush();
     } catch (error) {
-      // Pending entries stay in memory. A damaged shelf is rebuilt in the background.
+      // Waiting entries stay in memory. A damaged shelf is rebuilt in the background.
       if (error instanceof ShelfDamaged) void mend(error).catch(() => undefined);
     }
   }
@@ -49,12 +49,12 @@ export class IndexKeeper {
   /** Like `mend`, between two groups: commits that arrive meanwhile would not be in the new index. */
   async mendBetween(error: unknown, groups: BetweenGroups): Promise<boolean> {
     if (!(error instanceof ShelfDamaged)) return false;
-    this.#waiting ??= groups
+    this.#mending ??= groups
       .exclusively(() => this.mend(error))
       .finally(() => {
-        this.#waiting = undefined;
+        this.#mending = undefined;
       });
-    return this.#waiting;
+    return this.#mending;
   }
 
   /**

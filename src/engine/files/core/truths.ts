@@ -65,10 +65,11 @@ export async function replayWrite(learning: Learning, write: JournalWrite): Prom
 
 /** Tells the index about everything in the files. Returns the damage. */
 export async function rebuildIndex(
-  options: Omit<Rebuild, 'damage' | 'newest'>,
+  options: Omit<Rebuild, 'damage' | 'newest' | 'moves'>,
 ): Promise<DamageReport> {
   const newest = new Uint32Array(options.tails.nextContext);
-  const rebuild: Rebuild = { ...options, damage: new DamageReport(), newest };
+  const damage = new DamageReport();
+  const rebuild: Rebuild = { ...options, damage, newest, moves: new Map() };
   for (const truth of TRUTHS) if (can(truth.rebuild)) await truth.rebuild(rebuild);
   return rebuild.damage;
 }

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
-import Database from 'better-sqlite3';
 import { dirname, join } from 'node:path';
 import { QuipuError } from '../../../base/errors.ts';
+import { Database, isSqliteError } from '../../../base/sqlite.ts';
 import type { IoLock } from '../../io.ts';
 import { makePrivate } from './folders.ts';
 import { leaveNote, nameOwner, OWNER_FILE, readOwnerNote } from './owner-note.ts';
@@ -93,19 +93,19 @@ export function isLockTaken(path: string): boolean {
   return !free;
 }
 
-function openLock(path: string, waitMs: number): Database.Database {
+function openLock(path: string, waitMs: number): Database {
   makePrivate(path);
-  return new Database(path, { timeout: waitMs });
+  return new Database(path, { busyMs: waitMs });
 }
 
 /** False, with the database closed, when another process holds the lock. */
-function succeeds(db: Database.Database, sql: string): boolean {
+function succeeds(db: Database, sql: string): boolean {
   try {
     db.exec(sql);
     return true;
   } catch (error) {
     db.close();
-    if ((error as { code?: string }).code?.startsWith('SQLITE_BUSY') === true) return false;
+    if (isSqliteError(error) && error.code.startsWith('SQLITE_BUSY')) return false;
     throw error;
   }
 }

@@ -5,7 +5,13 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Io, IoFile } from '../../io.ts';
 import { FileHandles, type OpenMode, syncFile, syncFolder, writeFully } from './file-handles.ts';
 import { toQuipuError } from './io-error.ts';
-import { LATE_FILE, LateRecords, namesThrough, readThrough, sizeThrough } from './write-behind.ts';
+import {
+  WAITING_FILE,
+  WaitingRecords,
+  namesThrough,
+  readThrough,
+  sizeThrough,
+} from './write-behind.ts';
 
 // The store's files as the rest of the engine sees them: by name relative to the store's folder.
 // Invariants
@@ -13,11 +19,11 @@ import { LATE_FILE, LateRecords, namesThrough, readThrough, sizeThrough } from '
 //   `#waiting`, reads see through to it, and it is tried again before anything new is written. So a full disk loses
 //   nothing.
 // - Every name written, created or removed since the last `syncAll` is in `#dirty` or `#dirtyFolders`.
-// - A head goes to its file late: before anything is synced, or when many have gathered. Until then
-//   reads see through to it.
+// - A head waits until something is synced or many have gathered. Then its file gets it. Until then reads see through
+//   to it.
 
 /** Heads that wait for a checkpoint. This limits memory and the number of records that a read looks through. */
-const LATE_HEADS = 1024;
+const WAITING_HEADS = 1024;
 
 export class StoreFiles {
   readonly io: Io;
@@ -31,9 +37,9 @@ export class StoreFiles {
   readonly #dirtyFolders = new Set<string>();
   readonly #folders = new Set<string>();
   #waiting: readonly JournalWrite[] = [];
-  readonly #late: LateRecords = new LateRecords(LATE_FILE, HEAD_RECORD_BYTES);
-  /** Counts the times that late records arrived here or reached their file. */
-  #lateMoves = 0;
+  readonly #heads: WaitingRecords = new WaitingRecords(WAITING_FILE, HEAD_RECORD_BYTES);
+  /** Counts the times that waiting heads arrived here or reached their file. */
+  #headMoves = 0;
   #flushed: Promise<void> = Promise.resolve();
   #catchingUp: Promise<void> | undefined;
 
@@ -59,9 +65,9 @@ export class StoreFiles {
     for (;;) {
       // The waiting writes are taken before the file is read: a write in between would be in neither.
       const waiting = this.#waiting;
-      const moves = this.#lateMoves;
+      const moves = this.#headMoves;
       const got = await this.#readFile(name, into, position);
-      if (this.#lateMoves !== moves && name === LATE_FILE) continue;
+      if (this.#headMoves !== moves && name === WAITING_FILE) continue;
       const unwritten = this.#unwritten(name, waiting);
       const filled =
         unwritten.length === 0 ? got : readThrough(unwritten, name, { into, position, got });
@@ -88,8 +94,8 @@ export class StoreFiles {
   }
 
   #unwritten(name: string, waiting: readonly JournalWrite[]): readonly JournalWrite[] {
-    if (name !== LATE_FILE || this.#late.count === 0) return waiting;
-    return [...this.#late.writes(), ...waiting];
+    if (name !== WAITING_FILE || this.#heads.count === 0) return waiting;
+    return [...this.#heads.writes(), ...waiting];
   }
 
   /** Carries out durable writes, in order. A write that is not possible now waits, and nothing is thrown. */
@@ -140,17 +146,17 @@ export class StoreFiles {
    * Throws when a record cannot be written. Then the record stays here. Only one flush runs at a time: two could
    * write the newer version of a record first, and the older one over it.
    */
-  #flushLate(): Promise<void> {
-    const flushed = this.#flushed.then(() => this.#writeLate());
+  #flushHeads(): Promise<void> {
+    const flushed = this.#flushed.then(() => this.#writeHeads());
     this.#flushed = flushed.catch(() => undefined);
     return flushed;
   }
 
-  async #writeLate(): Promise<void> {
-    for (const write of this.#late.writes()) {
+  async #writeHeads(): Promise<void> {
+    for (const write of this.#heads.writes()) {
       await this.#writeBytes(write);
-      this.#lateMoves += 1;
-      this.#late.drop(write);
+      this.#headMoves += 1;
+      this.#heads.drop(write);
     }
   }
 
@@ -159,9 +165,9 @@ export class StoreFiles {
    */
   async syncAll(): Promise<void> {
     try {
-      await this.#flushLate();
+      await this.#flushHeads();
     } catch (error) {
-      throw toQuipuError(error, this.pathOf(LATE_FILE));
+      throw toQuipuError(error, this.pathOf(WAITING_FILE));
     }
     const names = [...this.#dirty];
     const folders = [...this.#dirtyFolders];
@@ -203,10 +209,10 @@ export class StoreFiles {
       await this.#replace(write.path, (file) => writeFully(file, write.data, 0));
       return;
     }
-    if (!this.#late.takes(write)) return this.#writeBytes(write);
-    this.#lateMoves += 1;
-    this.#late.add(write);
-    if (this.#late.count > LATE_HEADS) await this.#flushLate();
+    if (!this.#heads.takes(write)) return this.#writeBytes(write);
+    this.#headMoves += 1;
+    this.#heads.add(write);
+    if (this.#heads.count > WAITING_HEADS) await this.#flushHeads();
   }
 
   async #writeBytes({ path, offset, data }: JournalWrite & { kind: 'bytes' }): Promise<void> {

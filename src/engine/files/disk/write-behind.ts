@@ -1,21 +1,22 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 
-// Three layers hold durable data that has not reached its place yet. Reads look through each of them, so nobody can
+// Data that is durable in the journal and has not reached its place yet is *waiting*. Every other word for that state
+// (late, pending) is out of use. Three layers hold waiting data. Reads look through each of them, so nobody can
 // tell. The journal has everything that they hold, and a checkpoint empties them before it lets the journal go.
 //
 //   waiting writes   writes of durable frames that a full disk did not take. They are tried again before the next
 //                    frame is stored.                                              StoreFiles, functions below
-//   late heads       the newest version of each head. Their file gets it at a checkpoint.
-//                                                                                  StoreFiles, `LateRecords` below
-//   memory table     entries of the index that are in no run yet. They are written when many have gathered.
+//   waiting heads    the newest version of each head. Their file gets it at a checkpoint.
+//                                                                                  StoreFiles, `WaitingRecords` below
+//   waiting entries  entries of the index that are in no run yet. They are written when many have gathered.
 //                                                                                  `Memtable` in ../index/store-index.ts
 //
-// A read of a file takes the file, lays the late heads over it, and then the waiting writes, which are newer.
+// A read of a file takes the file, lays the waiting heads over it, and then the waiting writes, which are newer.
 
 type BytesWrite = JournalWrite & { readonly kind: 'bytes' };
 
 /** The file of heads, whose records are rewritten in place again and again. */
-export const LATE_FILE = 'turns/heads.tbl';
+export const WAITING_FILE = 'turns/heads.tbl';
 
 /** Brings `into`, which holds `got` bytes of the file `name` from `position` on, up to date. */
 export function readThrough(
@@ -78,7 +79,7 @@ export function sizeThrough(waiting: readonly JournalWrite[], name: string, size
  * every version of them. Their file needs only the last version, and only at a checkpoint. With 64 contexts written
  * to in turn, writing each version took a tenth of the time of an append.
  */
-export class LateRecords {
+export class WaitingRecords {
   readonly #path: string;
   readonly #recordBytes: number;
   readonly #records: Map<number, Uint8Array> = new Map();

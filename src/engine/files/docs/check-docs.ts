@@ -3,14 +3,18 @@ import { encodeUtf8 } from '../../../base/text.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import type { DocRecord } from '../../../format/doc-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import type { ContextMeta } from '../../rows.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
+import type { State } from '../truth/state.ts';
 import {
   type DocItem,
   type DocPlace,
   DOCS_FILE,
+  contextOf,
   type GoodDoc,
+  noteMoves,
   readDoc,
   walkDocs,
 } from './doc-log.ts';
@@ -28,6 +32,8 @@ interface Newest {
   readonly version: number;
   readonly removed: boolean;
   readonly published: boolean;
+  /** Of the document of a context: the name that the context has. */
+  readonly named: string | undefined;
 }
 
 export async function checkDocs(check: Check): Promise<void> {
@@ -44,7 +50,10 @@ export async function checkDocs(check: Check): Promise<void> {
         findings.add(damagedDoc('the document record here is damaged', item));
         continue;
       }
-      if (pass === 0) await checkRecord(check, item);
+      if (pass === 0) {
+        await checkRecord(check, item);
+        noteMoves(check.moves, item);
+      }
       if (passes > 1 && crc32(encodeUtf8(item.record.name)) % passes !== pass) continue;
       takeVersion(check, item, newest);
     }
@@ -52,13 +61,14 @@ export async function checkDocs(check: Check): Promise<void> {
       // An index built from a damaged log may not know what comes after the damage.
       if (!damaged) checkIndexed(check, name, doc);
       if (doc.published && !doc.removed) await checkPublished(check, name);
+      if (doc.named !== undefined && !damaged) await checkName(check, name, doc.named);
     }
   }
 }
 
 async function checkRecord({ findings }: Check, item: GoodDoc): Promise<void> {
   findings.counts.docs += 1;
-  await findings.rest(item.length, 'docs');
+  await findings.breathe(item.length, 'docs');
   const { name, content } = item.record;
   if (content === undefined || isJson(content)) return;
   findings.add({ ...damagedDoc('the content of the document is not JSON', item), id: name });
@@ -73,7 +83,39 @@ function takeVersion({ findings }: Check, item: GoodDoc, newest: Map<string, New
     const what = `version ${version} of the document comes after version ${before}`;
     findings.add({ ...damagedDoc(what, item), id: name });
   }
-  newest.set(name, { offset: item.offset, version, removed, published });
+  const named = contextOf(name) === undefined ? undefined : nameIn(content);
+  newest.set(name, { offset: item.offset, version, removed, published, named });
+}
+
+function nameIn(content: string | undefined): string | undefined {
+  return content === undefined || !isJson(content)
+    ? undefined
+    : (JSON.parse(content) as ContextMeta).name;
+}
+
+/** The index leads from a name to one context: if two contexts have it, one of them is not found. */
+async function checkName(
+  { core, findings, writer }: Check,
+  document: string,
+  name: string,
+): Promise<void> {
+  const id = contextOf(document) ?? 0;
+  if (core.index.findName(name) === id) return;
+  await writer.exclusively(async () => {
+    const holder = core.index.findName(name);
+    if (holder === id || !(await hasName(core, id, name))) return;
+    if (holder === undefined || !(await hasName(core, holder, name))) {
+      findings.add(staleIndex(`the index does not know the name of context ${id}`, String(id)));
+      return;
+    }
+    const what = `contexts ${holder} and ${id} have the same name; rename one of them`;
+    const about = {
+      file: DOCS_FILE,
+      offset: core.index.findDoc(document)?.offset ?? 0,
+      id: String(id),
+    };
+    findings.add({ what, ...about, severity: 'lost', length: 0 });
+  });
 }
 
 function checkIndexed({ core, findings, snapshot }: Check, name: string, doc: Newest): void {
@@ -83,6 +125,17 @@ function checkIndexed({ core, findings, snapshot }: Check, name: string, doc: Ne
   const same =
     place?.offset === doc.offset && place.version === doc.version && place.removed === doc.removed;
   if (!same) findings.add(staleIndex(`the index is wrong about document ${name}`, name));
+}
+
+/** False also when the head is damaged, which the check of heads reports. */
+async function hasName(core: State, context: number, name: string): Promise<boolean> {
+  try {
+    const isThere = (await core.getHead(context))?.removed === false;
+    return isThere && (await core.getContextMeta(context)).name === name;
+  } catch (error) {
+    if (isQuipuError(error, 'CORRUPT')) return false;
+    throw error;
+  }
 }
 
 /** Checks the plain file, which is for others to read. The document is the truth. */

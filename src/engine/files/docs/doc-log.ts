@@ -1,3 +1,4 @@
+import { contextOfMoves, decodeHeadMoves, type HeadMove } from '../../../format/head-moves.ts';
 import {
   applyDocDifference,
   decodeDocDifference,
@@ -25,6 +26,12 @@ export const DOCS_FILE = 'docs/docs.log';
 /** Documents that the engine keeps for contexts. Users cannot name them. */
 export function contextDoc(context: number): string {
   return `contexts/${context}`;
+}
+
+/** The context whose document has this name. Undefined for any other document. */
+export function contextOf(doc: string): number | undefined {
+  const digits = /^contexts\/(\d+)$/.exec(doc)?.[1];
+  return digits === undefined ? undefined : Number(digits);
 }
 
 export interface DocPlace {
@@ -91,6 +98,15 @@ export type DocItem =
   | { readonly kind: 'bad'; readonly offset: number; readonly length: number };
 
 export type GoodDoc = DocItem & { kind: 'doc' };
+
+/** Notes where a head was moved, if the document is about that. The last one of a context counts. */
+export function noteMoves(moves: Map<number, HeadMove>, { record }: GoodDoc): void {
+  const context = contextOfMoves(record.name);
+  if (context === undefined) return;
+  const found = record.content === undefined ? undefined : decodeHeadMoves(record.content);
+  if (found === undefined) moves.delete(context);
+  else moves.set(context, found.move);
+}
 
 /** Walks every record of docs.log up to `end`. After a bad record it continues at the next readable one. */
 export async function* walkDocs(

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../meta-fields.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { decodeDocRecord } from '../../../format/doc-record.ts';
 import {
@@ -14,7 +15,15 @@ import type { CopyJob, PublishedPlace } from '../truth/copy.ts';
 import type { Rebuild } from '../truth/rebuild.ts';
 import type { Mend, Truth } from '../truth/truth.ts';
 import { checkDocs, publishedContent } from './check-docs.ts';
-import { DOCS_FILE, docsIn, type GoodDoc, readWhole, walkDocs } from './doc-log.ts';
+import {
+  DOCS_FILE,
+  contextOf,
+  docsIn,
+  type GoodDoc,
+  noteMoves,
+  readWhole,
+  walkDocs,
+} from './doc-log.ts';
 
 // Documents: every version of each, and a plain file of those that are published.    docs/format/docs-and-logs.md
 // Invariants
@@ -52,13 +61,14 @@ export const DOCS: Truth = {
 function indexDoc(index: Index, { record, offset, length }: GoodDoc): void {
   const { name, version, content } = record;
   index.setDoc(name, { offset, length, version, removed: content === undefined });
-  const context = /^contexts\/(\d+)$/.exec(name)?.[1];
+  const context = contextOf(name);
   if (context === undefined) return;
-  const { kind, labels = [] } = JSON.parse(content ?? '{}') as ContextMeta;
-  index.setContextTags(Number(context), { kind, labels });
+  const { name: given, kind, labels = [], meta } = JSON.parse(content ?? '{}') as ContextMeta;
+  index.setContextTags(context, { name: given, kind, labels, fields: fieldsOf(meta) });
 }
 
-async function rebuildDocs({ files, tails, index, damage, progress }: Rebuild): Promise<void> {
+async function rebuildDocs(rebuild: Rebuild): Promise<void> {
+  const { files, tails, index, damage, progress, moves } = rebuild;
   for await (const item of walkDocs(files, tails.docsBytes)) {
     if (item.kind === 'bad') {
       const what = 'the document record here is damaged';
@@ -66,6 +76,7 @@ async function rebuildDocs({ files, tails, index, damage, progress }: Rebuild): 
       continue;
     }
     indexDoc(index, item);
+    noteMoves(moves, item);
     index.maybeFlush();
     progress?.(item.offset + item.length, tails.docsBytes, 'docs');
   }

@@ -3,7 +3,8 @@ import {
   HEAD_RECORD_BYTES,
   type HeadRecord,
 } from '../../../format/head-record.ts';
-import { HEADS_FILE } from './head-table.ts';
+import { headByRecords } from '../../../format/head-moves.ts';
+import { HEADS_FILE, readMove } from './head-table.ts';
 import { type Check, eachRecord, type TurnVerdicts } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
 
@@ -21,12 +22,20 @@ export async function checkHeads(check: Check): Promise<void> {
     if (problemOf(check, links, bytes, id) === undefined) return;
     // The context may have moved between two looks; when no commit runs, everything must agree.
     await writer.exclusively(async () => {
+      await refreshMove(check, id);
       const offset = id * HEAD_RECORD_BYTES;
       const again = await files.read(HEADS_FILE, offset, HEAD_RECORD_BYTES);
       const problem = problemOf(check, links, again, id);
       if (problem !== undefined) findings.add(problem);
     });
   });
+}
+
+/** The head may have been moved since the documents were read. Damaged documents are a separate problem. */
+async function refreshMove({ core, moves }: Check, id: number): Promise<void> {
+  const move = await readMove(core, id);
+  if (move === undefined) moves.delete(id);
+  else moves.set(id, move);
 }
 
 function problemOf(
@@ -57,7 +66,7 @@ function restOf(links: TurnVerdicts, id: number): string {
 }
 
 function wrongPlace(
-  { core, snapshot }: Check,
+  { core, snapshot, moves }: Check,
   links: TurnVerdicts,
   head: HeadRecord,
 ): string | undefined {
@@ -73,8 +82,7 @@ function wrongPlace(
   if (links.depthOf(at) !== head.headDepth) return `the depth of context ${id} is wrong`;
   // A turn that was open when its context was removed is sealed without moving the head.
   if (head.removed) return undefined;
-  const newest = links.newestIn(id);
-  const expected = newest === 0 ? Number(head.base) : newest;
+  const expected = headByRecords(links.newestIn(id), Number(head.base), moves.get(id));
   return at === expected ? undefined : `context ${id} is not at the turn it got to`;
 }
 

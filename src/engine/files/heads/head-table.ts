@@ -1,17 +1,20 @@
-import { LATE_FILE } from '../disk/write-behind.ts';
+import { WAITING_FILE } from '../disk/write-behind.ts';
+import { isQuipuError } from '../../../base/errors.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import {
   decodeHeadRecord,
   HEAD_RECORD_BYTES,
   type HeadRecord,
 } from '../../../format/head-record.ts';
+import { decodeHeadMoves, headMovesName, type HeadMove } from '../../../format/head-moves.ts';
 import { corrupt, REPAIR } from '../disk/io-error.ts';
 import { openTurnFile } from '../open-turns/open-turn-file.ts';
 import type { Index } from '../index/store-index.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+import type { State } from '../truth/state.ts';
 
-/** The records of this file are written late. */
-export const HEADS_FILE: string = LATE_FILE;
+/** The records of this file wait for a checkpoint. */
+export const HEADS_FILE: string = WAITING_FILE;
 
 const CACHED_HEAD_BYTES = 256;
 
@@ -90,6 +93,17 @@ export function withOpen(head: HeadRecord, openTurns: ReadonlyMap<number, unknow
 function isOld(record: HeadRecord, seen: SeenContext): boolean {
   if (record.removed !== seen.removed) return true;
   return !record.removed && Number(record.head) !== seen.head;
+}
+
+/** Where the head of a context was moved last. Undefined also when the documents cannot be read. */
+export async function readMove(core: State, id: number): Promise<HeadMove | undefined> {
+  try {
+    const doc = await core.getDoc(headMovesName(id));
+    return doc && decodeHeadMoves(doc.content)?.move;
+  } catch (error) {
+    if (isQuipuError(error, 'CORRUPT')) return undefined;
+    throw error;
+  }
 }
 
 /** Tells the index where a context is. */

@@ -1,5 +1,6 @@
 import { FILE_MAGIC, decodeFileHeader } from '../../../format/file-header.ts';
 import { decodeHeadRecord, HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
+import { headByRecords } from '../../../format/head-moves.ts';
 import { corrupt } from '../disk/io-error.ts';
 import { contextDoc } from '../docs/doc-log.ts';
 import { breathe, type CopyJob } from '../truth/copy.ts';
@@ -13,7 +14,8 @@ import { mendHeads } from './mend-heads.ts';
 // Invariants
 // - The slot of context n is at n times the record size. It is the only record that changes in place, always
 //   through the journal.
-// - A head is the newest turn of its context. The turns and the index know it, too, so a damaged head is mended.
+// - A head is the newest turn of its context, or where a document says that it was moved since. The turns, the
+//   documents and the index know it, too, so a damaged head is mended.
 
 /** The slots are read at once on the calling thread: a slot is never seen half written. */
 const PIECE_SLOTS = 1024;
@@ -62,7 +64,7 @@ export const HEADS: Truth = {
  * documents, which tell what was removed.
  */
 async function rebuildHeads(rebuild: Rebuild): Promise<void> {
-  const { newest, seen: lookUp } = rebuild;
+  const { newest, moves, seen: lookUp } = rebuild;
   await rebuildRecords(rebuild, 'heads', {
     file: HEADS_FILE,
     bytes: HEAD_RECORD_BYTES,
@@ -71,15 +73,15 @@ async function rebuildHeads(rebuild: Rebuild): Promise<void> {
       const own = newest[id] ?? 0;
       const head = decodeHeadRecord(bytes);
       if (head !== undefined && Number(head.id) === id) {
-        indexHead(index, {
-          ...head,
-          head: own === 0 ? head.base : (BigInt(own) as typeof head.head),
-        });
+        const at = headByRecords(own, Number(head.base), moves.get(id));
+        indexHead(index, { ...head, head: BigInt(at) as typeof head.head });
         return true;
       }
       // The slot cannot be read, and stays damaged. A repair can rebuild it from this entry.
       const seen = lookUp?.(id);
-      if (seen !== undefined) index.setContext(id, own === 0 ? seen : { ...seen, head: own });
+      if (seen !== undefined) {
+        index.setContext(id, { ...seen, head: headByRecords(own, seen.head, moves.get(id)) });
+      }
       return false;
     },
   });

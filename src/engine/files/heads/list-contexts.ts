@@ -2,9 +2,11 @@ import type { ContextId } from '../../../base/brand.ts';
 import { invalid } from '../../../base/errors.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { ContextList, ContextQuery, Found, Wanted } from '../../engine.ts';
+import { toRange } from '../../meta-fields.ts';
 import { toHeadRow } from '../../plan/report.ts';
 import type { ContextRow, HeadRow, PatchRow, TurnRow } from '../../rows.ts';
 import { showRows } from '../../show-rows.ts';
+import type { ContextPageQuery } from '../index/shelf.ts';
 import type { State } from '../truth/state.ts';
 
 // Contexts by recency. A context that moves during paging goes to the top, which the reader has already passed. So
@@ -30,12 +32,17 @@ const BEGINNING: Moment = { ms: 0, turn: 0, context: 0 };
 
 export async function listContexts(core: State, query: ContextQuery): Promise<ContextList> {
   core.damage.assertWhole('heads');
+  const list = await listPage(core, query);
+  if (query.count !== true) return list;
+  return { ...list, total: core.index.countContexts({ ...filterOf(query), limit: 0 }) };
+}
+
+async function listPage(core: State, query: ContextQuery): Promise<ContextList> {
   let cursor = query.cursor === undefined ? firstCursor(core) : parseCursor(query.cursor);
   const rows: ContextRow[] = [];
   while (rows.length < query.limit) {
     const ids = core.index.listContexts({
-      ...(query.label === undefined ? {} : { label: query.label }),
-      ...(query.kind === undefined ? {} : { kind: query.kind }),
+      ...filterOf(query),
       ...(cursor.at === undefined ? {} : { before: cursor.at }),
       limit: query.limit - rows.length,
     });
@@ -51,6 +58,18 @@ export async function listContexts(core: State, query: ContextQuery): Promise<Co
   return { rows, cursor: toText(cursor) };
 }
 
+function filterOf(query: ContextQuery): Omit<ContextPageQuery, 'limit'> {
+  const { label, kind, namePrefix, fields, created, updated } = query;
+  return {
+    ...(fields !== undefined && { fields: fields.map(toRange) }),
+    ...(created !== undefined && { created }),
+    ...(updated !== undefined && { updated }),
+    ...(label !== undefined && { label }),
+    ...(kind !== undefined && { kind }),
+    ...(namePrefix !== undefined && { namePrefix }),
+  };
+}
+
 /** The round is over. Another round follows only if something moved since it began. */
 async function finish(
   core: State,
@@ -59,8 +78,7 @@ async function finish(
   rows: ContextRow[],
 ): Promise<ContextList> {
   const [newest] = core.index.listContexts({
-    ...(query.label === undefined ? {} : { label: query.label }),
-    ...(query.kind === undefined ? {} : { kind: query.kind }),
+    ...filterOf(query),
     limit: 1,
   });
   const head = newest === undefined ? undefined : await core.getHead(newest);
@@ -114,6 +132,11 @@ export async function getHead(core: State, id: number): Promise<HeadRow | undefi
 export async function getContext(core: State, id: number): Promise<ContextRow | undefined> {
   const head = await getHead(core, id);
   return head && { ...head, meta: await core.getContextMeta(id) };
+}
+
+export async function findContext(core: State, name: string): Promise<ContextRow | undefined> {
+  const id = core.findName(name);
+  return id === undefined ? undefined : getContext(core, id);
 }
 
 export async function getMany(core: State, wanted: Wanted): Promise<Found> {

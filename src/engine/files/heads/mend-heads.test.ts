@@ -10,6 +10,7 @@ const NOTHING: HeadSources = {
   seen: undefined,
   slot: undefined,
   turns: undefined,
+  move: undefined,
   unsure: false,
   removed: false,
   open: undefined,
@@ -45,6 +46,16 @@ describe('a head that is made again', () => {
     const newest = turn(9, 7, 600);
     const head = headFrom({ ...NOTHING, seen: SEEN, turns: { ...TURNS, newest } });
     expect(head).toMatchObject({ head: 9n, base: 2n, updatedAt: 600 });
+  });
+
+  it('is where it was moved, unless a turn came after that', () => {
+    const move = { to: toTurnId(4), after: toTurnId(8) };
+    const seen = { ...SEEN, head: 4 };
+    expect(headFrom({ ...NOTHING, turns: TURNS, move })).toMatchObject({ head: 4n });
+    expect(headFrom({ ...NOTHING, seen, turns: TURNS, move })).toMatchObject({ head: 4n });
+    const newest = turn(9, 4, 600);
+    const later = { ...NOTHING, seen, turns: { ...TURNS, newest }, move };
+    expect(headFrom(later)).toMatchObject({ head: 9n, updatedAt: 600 });
   });
 
   it('is not guessed when nothing tells of it, or its newest turn may be one that is damaged', () => {

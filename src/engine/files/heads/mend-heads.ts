@@ -6,6 +6,7 @@ import {
   HEAD_RECORD_BYTES,
   type HeadRecord,
 } from '../../../format/head-record.ts';
+import { headByRecords, type HeadMove } from '../../../format/head-moves.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { type TurnRecord } from '../../../format/turn-record.ts';
 import { contextDoc } from '../docs/doc-log.ts';
@@ -13,7 +14,7 @@ import type { ContextPlace } from '../index/shelf.ts';
 import { lacksType } from '../open-turns/open-turns.ts';
 import type { State, StateWriter } from '../truth/state.ts';
 import { readTurnRecord, scanTurns } from '../turns/turn-table.ts';
-import { HEADS_FILE } from './head-table.ts';
+import { HEADS_FILE, readMove } from './head-table.ts';
 
 interface OwnTurns {
   readonly first: TurnRecord;
@@ -61,6 +62,7 @@ async function headOf(
     seen,
     slot: Number(found?.id) === id ? found : undefined,
     turns,
+    move: await readMove(core, id),
     unsure,
     removed,
     open: open && { turn: open.id, bytes: open.size },
@@ -95,15 +97,16 @@ async function readOwnTurns(
         continue;
       }
       const context = Number(turn.context);
-      if (!contexts.has(context)) continue;
+      // A collected turn was no head any more.
+      if (!contexts.has(context) || core.isCollected(id)) continue;
       turns.set(context, { first: turns.get(context)?.first ?? turn, newest: turn });
     }
   }
   return { turns, unsure };
 }
 
-// Rebuilds a damaged head from other sources. A context only ever moves on to its own newest turn, so its turns
-// tell its head. The index tells the rest, and was up to date when the damage was found.
+// Rebuilds a damaged head from other sources. The turns of a context and the document of its moves tell its head. The
+// index tells the rest, and was up to date when the damage was found.
 
 export interface HeadSources {
   readonly id: number;
@@ -115,6 +118,8 @@ export interface HeadSources {
   readonly slot: HeadRecord | undefined;
   /** The first and the newest turn of the context. None for a context without turns of its own. */
   readonly turns: { readonly first: TurnRecord; readonly newest: TurnRecord } | undefined;
+  /** Where the head was moved last. */
+  readonly move: HeadMove | undefined;
   /** True when some turn cannot be read: it may be the newest of any context. */
   readonly unsure: boolean;
   /** True when the context's document says that the context was removed. */
@@ -128,10 +133,12 @@ export function headFrom(sources: HeadSources): Omit<HeadRecord, 'headDepth'> | 
   const born = bornOf(sources);
   if (born === undefined) return undefined;
   const newest = Number(turns?.newest.id ?? 0);
+  const told = headByRecords(newest, born.base, sources.move);
   // The index may know a turn that cannot be read any more.
-  const known = seen !== undefined && seen.head >= newest && seen.head < sources.nextTurn;
+  const isTold = seen !== undefined && (seen.head >= newest || seen.head === told);
+  const known = isTold && seen.head < sources.nextTurn;
   if (!known && unsure) return undefined;
-  const head = known ? seen.head : newest === 0 ? born.base : newest;
+  const head = known ? seen.head : told;
   const updatedAt = known ? seen.updatedAt : (turns?.newest.createdAt ?? born.createdAt);
   return {
     id: BigInt(id) as ContextId,

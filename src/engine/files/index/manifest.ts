@@ -1,4 +1,4 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database, Statement } from '../../../base/sqlite.ts';
 import type { RunSetState } from './run-set.ts';
 import { NO_TOTALS, ShelfDamaged, rowSum } from './shelf.ts';
 import type { Positions, Totals } from './shelf.ts';

@@ -1,4 +1,4 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database, Statement } from '../../../base/sqlite.ts';
 import { assertRowSum, rowSum } from './shelf.ts';
 import type { DocPlace, ShelfBatch } from './shelf.ts';
 
@@ -47,8 +47,7 @@ export class NameTables {
   readonly #putPatch: Statement<[PatchRow]>;
   readonly #listPatches: Statement<[string], PatchRow>;
   readonly #allPatches: Statement<[], PatchRow>;
-  readonly #countDocs: Statement<[], number>;
-  readonly #countLogs: Statement<[], number>;
+  readonly #counts: Statement<[], { docs: number; logs: number }>;
 
   constructor(db: Database) {
     const range = 'name >= ? AND name > ? AND name < ?';
@@ -67,13 +66,14 @@ export class NameTables {
     );
     this.#allPatches = db.prepare('SELECT * FROM patches');
     const users = `removed = 0 AND NOT (name > 'contexts/' AND name < 'contexts0')`;
-    this.#countDocs = db.prepare<[], number>(`SELECT count(*) FROM docs WHERE ${users}`).pluck();
-    this.#countLogs = db.prepare<[], number>('SELECT count(*) FROM logs').pluck();
+    this.#counts = db.prepare(
+      `SELECT (SELECT count(*) FROM docs WHERE ${users}) AS docs, (SELECT count(*) FROM logs) AS logs`,
+    );
   }
 
   /** Documents of contexts belong to the engine and are not counted. */
   count(): { docs: number; logs: number } {
-    return { docs: this.#countDocs.get() ?? 0, logs: this.#countLogs.get() ?? 0 };
+    return this.#counts.get() ?? { docs: 0, logs: 0 };
   }
 
   apply(batch: Pick<ShelfBatch, 'docs' | 'logs' | 'patches'>): void {

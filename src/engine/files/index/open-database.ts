@@ -1,7 +1,6 @@
-import Database from 'better-sqlite3';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import type { Database as Db } from 'better-sqlite3';
 import { hashBytes } from '../../../base/hash.ts';
+import { Database, MEMORY, type Statement, firstColumn } from '../../../base/sqlite.ts';
 import { makePrivate } from '../disk/folders.ts';
 import { CONTEXT_TABLES_SQL } from './context-table.ts';
 import { MANIFEST_SQL, ManifestTable } from './manifest.ts';
@@ -17,7 +16,7 @@ import { ShelfDamaged } from './shelf.ts';
 const CHECKED_BYTES_MAX: number = 16 * 1024 * 1024;
 
 /** Rises when a table or an entry changes. There is no migration: the file is rebuilt. */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 4;
 
 /** Chunks are read once and are not worth a large cache; contexts, names and the inner pages are. */
 const CACHE_KIB = 16 * 1024;
@@ -32,12 +31,9 @@ const CHECKPOINT_PAGES = 500;
 /** Only a curious person opens an index beside its owner. Without the file there is still memory. */
 const BUSY_MS = 500;
 
-/** SQLite's name for a database that has no file. */
-export const MEMORY = ':memory:';
-
-export function openDatabase(path: string): Db {
+export function openDatabase(path: string): Database {
   if (path !== MEMORY) makePrivate(path);
-  const db = new Database(path, { timeout: BUSY_MS });
+  const db = new Database(path, { busyMs: BUSY_MS });
   try {
     // This setting comes first: a database that is not shared needs no second file, and no room for it.
     db.pragma('locking_mode = EXCLUSIVE');
@@ -54,13 +50,28 @@ export function openDatabase(path: string): Db {
   }
 }
 
+interface Table {
+  readonly name: string;
+  readonly sql: string;
+}
+const TABLES_SQL = `SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`;
+
 /** Copies the whole database, as it is read now, into memory. The file is left alone. */
-export function copyToMemory(db: Db): Db {
-  const image = db.serialize();
-  // These bytes name the file format versions for writing and reading. Version 2 would need a log beside the file,
-  // and memory has none.
-  image.fill(1, 18, 20);
-  return new Database(image);
+export function copyToMemory(db: Database): Database {
+  const copy = new Database(MEMORY);
+  copy.transaction(() => {
+    for (const { name, sql } of db.prepare<[], Table>(TABLES_SQL).all()) {
+      copy.exec(sql);
+      let put: Statement<unknown[]> | undefined;
+      for (const row of db.prepare(`SELECT * FROM ${name}`).iterate()) {
+        const values: unknown[] = Object.values(row as object);
+        put ??= copy.prepare(`INSERT INTO ${name} VALUES (${values.map(() => '?').join(', ')})`);
+        put.run(...values);
+      }
+    }
+    copy.pragma(`user_version = ${SCHEMA_VERSION}`);
+  });
+  return copy;
 }
 
 export function removeDatabase(path: string): void {
@@ -69,16 +80,16 @@ export function removeDatabase(path: string): void {
   }
 }
 
-function prepareSchema(db: Db): void {
-  const version = db.pragma('user_version', { simple: true });
+function prepareSchema(db: Database): void {
+  const version = db.pragma('user_version');
   if (version === SCHEMA_VERSION) return;
-  const tables = db.prepare('SELECT count(*) FROM sqlite_master').pluck().get();
+  const tables = firstColumn(db.prepare('SELECT count(*) FROM sqlite_master').get());
   if (version !== 0 || tables !== 0) throw new ShelfDamaged(`its schema is ${String(version)}`);
   db.transaction(() => {
     db.exec(MANIFEST_SQL + RUN_TABLES_SQL + CONTEXT_TABLES_SQL + NAME_TABLES_SQL);
     new ManifestTable(db).reset();
     db.pragma(`user_version = ${SCHEMA_VERSION}`);
-  })();
+  });
 }
 
 /** `unmarked`: the file was not closed cleanly, or is too large for a mark. */

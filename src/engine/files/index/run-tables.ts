@@ -1,4 +1,5 @@
-import type { Database, Statement } from 'better-sqlite3';
+import { LruCache } from '../../../base/lru-cache.ts';
+import type { Database, Statement } from '../../../base/sqlite.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import { Run, type RunState } from './run.ts';
 import { ShelfDamaged } from './shelf.ts';
@@ -13,6 +14,8 @@ const CRC_BYTES = 4;
 /** With its checksum and SQLite's own overhead, a chunk of this size fills one page of 4 KiB. */
 export const CHUNK_BYTES_MAX = 4000;
 
+const RECENT_BYTES = 16 * 1024 * 1024;
+
 export const RUN_TABLES_SQL = `
   CREATE TABLE chunks (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
   CREATE TABLE guides (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
@@ -20,19 +23,22 @@ export const RUN_TABLES_SQL = `
 
 interface Row {
   readonly id: number;
-  readonly data: Buffer;
+  readonly data: Uint8Array;
 }
 
 export class RunTables {
-  readonly #getChunk: Statement<[number], Buffer>;
+  readonly #getChunk: Statement<[number], Pick<Row, 'data'>>;
   readonly #putChunk: Statement<[number, Buffer]>;
   readonly #deleteChunks: Statement<[number, number]>;
   readonly #listGuides: Statement<[number, number], Row>;
   readonly #putGuide: Statement<[number, Buffer]>;
   readonly #deleteGuides: Statement<[number, number]>;
 
+  /** Chunks as they were read. A lookup by hash, or the next one in the order of hashes, often needs the same chunk. */
+  readonly #recent = new LruCache<number, Buffer>(RECENT_BYTES, (data) => data.length + CRC_BYTES);
+
   constructor(db: Database) {
-    this.#getChunk = db.prepare<[number], Buffer>('SELECT data FROM chunks WHERE id = ?').pluck();
+    this.#getChunk = db.prepare('SELECT data FROM chunks WHERE id = ?');
     this.#putChunk = db.prepare('INSERT OR REPLACE INTO chunks VALUES (?, ?)');
     this.#deleteChunks = db.prepare('DELETE FROM chunks WHERE id >= ? AND id < ?');
     this.#listGuides = db.prepare(
@@ -44,13 +50,18 @@ export class RunTables {
 
   readChunk(run: Run, chunk: number): Buffer {
     const id = rowId(run.id, chunk);
-    const data = this.#getChunk.get(id);
-    if (data === undefined) throw new ShelfDamaged(`chunk ${chunk} of run ${run.id} is missing`);
-    return unseal(id, data);
+    const known = this.#recent.get(id);
+    if (known !== undefined) return known;
+    const row = this.#getChunk.get(id);
+    if (row === undefined) throw new ShelfDamaged(`chunk ${chunk} of run ${run.id} is missing`);
+    const data = unseal(id, row.data);
+    this.#recent.set(id, data);
+    return data;
   }
 
   writeChunk(run: Run, chunk: number, data: Buffer): void {
     const id = rowId(run.id, chunk);
+    this.#recent.delete(id);
     this.#putChunk.run(id, seal(id, data));
   }
 
@@ -98,7 +109,8 @@ function seal(id: number, data: Buffer): Buffer {
   return sealed;
 }
 
-function unseal(id: number, sealed: Buffer): Buffer {
+function unseal(id: number, bytes: Uint8Array): Buffer {
+  const sealed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const length = sealed.length - CRC_BYTES;
   if (length < 0) throw new ShelfDamaged(`row ${id} is cut short`);
   const data = sealed.subarray(0, length);

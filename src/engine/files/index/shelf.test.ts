@@ -1,3 +1,6 @@
+import type { ContextPageQuery } from './shelf.ts';
+import type { FieldCondition } from '../../engine.ts';
+import { type FieldRange, fieldsOf, toRange } from '../../meta-fields.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -147,9 +150,15 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
           removed: false,
         })),
         contextMeta: [
-          { id: 1, kind: 'chat', labels: ['red', 'red', 'blue'] },
-          { id: 2, kind: 'chat', labels: ['red'] },
-          { id: 3, kind: 'job', labels: ['red'] },
+          {
+            id: 1,
+            name: 'a/1',
+            kind: 'chat',
+            labels: ['red', 'red', 'blue'],
+            fields: fieldsOf({ env: 'prod', n: 1 }),
+          },
+          { id: 2, name: 'a', kind: 'chat', labels: ['red'], fields: fieldsOf({ env: 'proto' }) },
+          { id: 3, name: undefined, kind: 'job', labels: ['red'], fields: [] },
         ],
       }),
     );
@@ -181,10 +190,58 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
     expect(shelf.listContexts({ limit: 9, label: 'blue', kind: 'job' })).toEqual([]);
   });
 
+  it('are found by name, and listed by the beginning of it', () => {
+    expect([shelf.findName('a'), shelf.findName('a/1'), shelf.findName('A')]).toEqual([
+      2,
+      1,
+      undefined,
+    ]);
+    expect(shelf.listContexts({ limit: 9, namePrefix: 'a' })).toEqual([2, 1]);
+    expect(shelf.listContexts({ limit: 9, namePrefix: 'a/' })).toEqual([1]);
+    expect(shelf.listContexts({ limit: 1, namePrefix: '', label: 'red' })).toEqual([2]);
+    expect(shelf.listContexts({ limit: 9, namePrefix: 'a', kind: 'job' })).toEqual([]);
+  });
+
+  it('are listed and counted by fields and times', () => {
+    const env = (condition: object): FieldRange =>
+      toRange({ field: 'env', ...condition } as FieldCondition);
+    const pages: [Partial<ContextPageQuery>, number[]][] = [
+      [{ fields: [env({ is: 'prod' })] }, [1]],
+      [{ fields: [env({ prefix: 'pro' })] }, [2, 1]],
+      [{ fields: [env({ exists: true }), toRange({ field: 'n', is: 1 })] }, [1]],
+      [{ fields: [env({ exists: false })] }, [4, 3]],
+      [{ fields: [env({ prefix: 'pro' })], label: 'blue' }, [1]],
+      [{ fields: [env({ prefix: 'pro' })], namePrefix: 'a/' }, [1]],
+      [{ fields: [env({ is: 'prod' })], updated: { until: 1000 } }, []],
+      [{ fields: [env({ is: 'prod' })], before: { updatedAt: 1000, id: 1 } }, []],
+      [{ updated: { since: 1000, until: 1001 }, created: { since: 1 } }, [4, 3, 2, 1]],
+      [{ created: { since: 2 } }, []],
+      [{ updated: { since: 1001 } }, []],
+    ];
+    for (const [query, ids] of pages) {
+      expect(shelf.listContexts({ ...query, limit: 9 }), JSON.stringify(query)).toEqual(ids);
+      expect(shelf.countContexts({ ...query, limit: 0 })).toBe(ids.length);
+    }
+    shelf.apply(
+      shelfBatch({
+        contextMeta: [
+          { id: 1, name: 'a/1', kind: 'chat', labels: [], fields: fieldsOf({ env: 'dev' }) },
+        ],
+      }),
+    );
+    expect(shelf.listContexts({ fields: [env({ is: 'prod' })], limit: 9 })).toEqual([]);
+    expect(shelf.listContexts({ fields: [env({ is: 'dev' })], limit: 9 })).toEqual([1]);
+  });
+
   it('leave a label when they are described anew', () => {
-    shelf.apply(shelfBatch({ contextMeta: [{ id: 2, kind: undefined, labels: ['green'] }] }));
+    shelf.apply(
+      shelfBatch({
+        contextMeta: [{ id: 2, name: 'b', kind: undefined, labels: ['green'], fields: [] }],
+      }),
+    );
     expect(shelf.listContexts({ limit: 9, label: 'red' })).toEqual([3, 1]);
     expect(shelf.listContexts({ limit: 9, label: 'green' })).toEqual([2]);
+    expect([shelf.findName('a'), shelf.findName('b')]).toEqual([undefined, 2]);
     expect(shelf.listContexts({ limit: 9, kind: 'chat' })).toEqual([1]);
   });
 
@@ -197,11 +254,20 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
     expect(shelf.listContexts({ limit: 9 })).toEqual([4, 2, 1]);
     expect(shelf.listContexts({ limit: 9, label: 'red' })).toEqual([2, 1]);
     expect(shelf.getContext(3)?.removed).toBe(true);
+    const gone = { head: 2, base: 0, createdAt: 1, updatedAt: 1000, removed: true };
+    shelf.apply(shelfBatch({ contexts: [{ id: 2, ...gone }] }));
+    expect(shelf.findName('a')).toBeUndefined();
+    expect(shelf.listContexts({ limit: 9, namePrefix: 'a' })).toEqual([1]);
   });
 
   it('are unknown while only their metadata is there', () => {
-    shelf.apply(shelfBatch({ contextMeta: [{ id: 8, kind: 'chat', labels: ['red'] }] }));
+    shelf.apply(
+      shelfBatch({
+        contextMeta: [{ id: 8, name: 'eight', kind: 'chat', labels: ['red'], fields: [] }],
+      }),
+    );
     expect(shelf.getContext(8)).toBeUndefined();
+    expect(shelf.findName('eight')).toBeUndefined();
     expect(shelf.listContexts({ limit: 9, label: 'red' })).toEqual([3, 2, 1]);
     shelf.apply(
       shelfBatch({

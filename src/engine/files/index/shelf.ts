@@ -1,5 +1,7 @@
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { crc32 } from '../../../format/bytes.ts';
+import type { TimeRange } from '../../engine.ts';
+import type { FieldRange, MetaField } from '../../meta-fields.ts';
 
 // The accelerator's data on disk. All of it can be rebuilt from the truth files, so nothing here is ever synced for
 // safety. Any doubt about it ends in `ShelfDamaged` and a rebuild.
@@ -70,11 +72,13 @@ export interface ShelfBatch {
   readonly keys: readonly { readonly key: KeyHash; readonly turn: number }[];
   readonly patches: readonly { readonly turn: number; readonly seq: number }[];
   readonly contexts: readonly ({ readonly id: number } & ContextPlace)[];
-  /** Replaces kind and labels of that context. */
+  /** Replaces name, kind, labels and fields of that context. */
   readonly contextMeta: readonly {
     readonly id: number;
+    readonly name: string | undefined;
     readonly kind: string | undefined;
     readonly labels: readonly string[];
+    readonly fields: readonly MetaField[];
   }[];
   readonly docs: readonly ({ readonly name: string } & DocPlace)[];
   readonly logs: readonly { readonly name: string; readonly removed: boolean }[];
@@ -94,6 +98,10 @@ export type Covered = Pick<ShelfBatch, 'totals' | 'positions'>;
 export interface ContextPageQuery {
   readonly label?: string;
   readonly kind?: string;
+  readonly namePrefix?: string;
+  readonly fields?: readonly FieldRange[];
+  readonly created?: TimeRange;
+  readonly updated?: TimeRange;
   readonly limit: number;
   /** Only entries after this one in the order of the list. */
   readonly before?: { readonly updatedAt: number; readonly id: number };
@@ -122,8 +130,12 @@ export interface Shelf {
   patchesOf(turns: readonly number[]): number[];
   /** Also answers for a removed context. */
   getContext(id: number): ContextPlace | undefined;
+  /** The context with this name that is not removed. */
+  findName(name: string): number | undefined;
   /** Ids of contexts that are not removed, by falling `updatedAt`, then falling id. */
   listContexts(query: ContextPageQuery): number[];
+  /** The number of contexts that the query takes, whatever its limit. */
+  countContexts(query: ContextPageQuery): number;
   /** Also answers for a removed document: its version number continues. */
   findDoc(name: string): DocPlace | undefined;
   /** Names of logs or documents that are not removed, sorted. */

@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3';
+import { Database } from '../../../base/sqlite.ts';
 import {
   copyFileSync,
   existsSync,
@@ -35,7 +35,13 @@ function sampleBatch(from: number, to: number): ShelfBatch {
       updatedAt: n,
       removed: false,
     })),
-    contextMeta: numbers.map((n) => ({ id: n + 1, kind: 'chat', labels: [`l${n % 3}`] })),
+    contextMeta: numbers.map((n) => ({
+      id: n + 1,
+      name: `n${n}`,
+      kind: 'chat',
+      labels: [`l${n % 3}`],
+      fields: [],
+    })),
     docs: numbers.map((n) => ({
       name: `d/${n}`,
       offset: n,
@@ -125,7 +131,10 @@ describe('SQLite shelf', () => {
     const shelf = openSqliteShelf(newPath());
     shelf.apply(sampleBatch(0, 50));
     const before = answers(shelf, 100);
-    const bad = { ...sampleBatch(50, 100), docs: [{ name: 'd' } as never] };
+    const bad = {
+      ...sampleBatch(50, 100),
+      docs: [{ name: 'd', offset: null, length: null, version: null } as never],
+    };
     expect(() => shelf.apply(bad)).toThrow('NOT NULL');
     expect(answers(shelf, 100)).toBe(before);
     expect(shelf.positions()).toEqual({ turns: 50 });

@@ -1,11 +1,11 @@
 import * as entries from './entries.ts';
 import { open } from 'node:fs/promises';
-import { type Database, SqliteError } from 'better-sqlite3';
 import type { Hash, KeyHash } from '../../../base/brand.ts';
+import { type Database, MEMORY, isSqliteError } from '../../../base/sqlite.ts';
 import { ContextTable } from './context-table.ts';
 import { type Manifest, ManifestTable, RUN_STRIDE } from './manifest.ts';
 import { NameTables } from './name-tables.ts';
-import { MEMORY, copyToMemory, leaveCleanMark, openDatabase } from './open-database.ts';
+import { copyToMemory, leaveCleanMark, openDatabase } from './open-database.ts';
 import { RunSet } from './run-set.ts';
 import { RunTables } from './run-tables.ts';
 import type { IsGone } from './run.ts';
@@ -126,8 +126,16 @@ export class SqliteShelf implements Shelf {
     return asRead(() => this.#tables.contexts.find(id));
   }
 
+  findName(name: string): number | undefined {
+    return asRead(() => this.#tables.contexts.findName(name));
+  }
+
   listContexts(query: ContextPageQuery): number[] {
     return asRead(() => this.#tables.contexts.list(query));
+  }
+
+  countContexts(query: ContextPageQuery): number {
+    return asRead(() => this.#tables.contexts.countOf(query));
   }
 
   findDoc(name: string): DocPlace | undefined {
@@ -183,7 +191,7 @@ export class SqliteShelf implements Shelf {
   }
 
   close(): void {
-    if (!this.#db.open) return;
+    if (!this.#db.isOpen) return;
     const isWhole = !this.inMemory && this.#tryCheckpoint();
     this.#db.close();
     if (isWhole) leaveCleanMark(this.#path);
@@ -196,7 +204,7 @@ export class SqliteShelf implements Shelf {
 
   /** Reads the whole file and throws when anything in it is wrong. */
   verify(): void {
-    const verdict = this.#db.pragma('integrity_check(1)', { simple: true });
+    const verdict = this.#db.pragma('integrity_check(1)');
     if (verdict !== 'ok') throw new ShelfDamaged(String(verdict));
     for (const set of [this.#blobs, this.#keys, this.#sha256]) set.drop(() => false);
     this.#tables.contexts.verify();
@@ -238,7 +246,7 @@ export class SqliteShelf implements Shelf {
         sha256: this.#sha256.state(),
       };
       this.#tables.manifests.write(this.#manifest);
-    })();
+    });
   }
 
   #moveToMemory(): void {
@@ -300,17 +308,17 @@ function asRead<T>(read: () => T): T {
 
 /** The file is unchanged and cannot be written: no room, no permission, in use elsewhere, or a failing disk. */
 function isRefusal(error: unknown): boolean {
-  if (!(error instanceof SqliteError)) return false;
+  if (!isSqliteError(error)) return false;
   return /^SQLITE_(FULL|IOERR|READONLY|PERM|CANTOPEN|BUSY|LOCKED)/.test(error.code);
 }
 
 export function isDamage(error: unknown): boolean {
   if (error instanceof ShelfDamaged) return true;
-  if (!(error instanceof SqliteError)) return false;
+  if (!isSqliteError(error)) return false;
   return /^SQLITE_(CORRUPT|NOTADB|ERROR|MISMATCH|FORMAT)/.test(error.code);
 }
 
 function toDamage(error: unknown): unknown {
-  if (!(error instanceof SqliteError)) return error;
+  if (!isSqliteError(error)) return error;
   return new ShelfDamaged(error.message, { cause: error });
 }

@@ -1,5 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
-import { MEMORY, cleanMarkPath, isSmall, removeDatabase, takeCleanMark } from './open-database.ts';
+import { cleanMarkPath, isSmall, removeDatabase, takeCleanMark } from './open-database.ts';
+import { MEMORY } from '../../../base/sqlite.ts';
 import type { Shelf, ShelfSource } from './shelf.ts';
 import { SqliteShelf, isDamage } from './sqlite-shelf.ts';
 

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../meta-fields.ts';
 import fc from 'fast-check';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +63,12 @@ function take(index: Index, model: Shelf, todo: Step): void {
     index.setContext(todo.n, place);
     apply({ contexts: [{ id: todo.n, ...place }] });
   } else if (todo.do === 'tags') {
-    const tags = { kind: todo.tag, labels: [todo.tag] };
+    const tags = {
+      name: `${todo.tag}${todo.n}`,
+      kind: todo.tag,
+      labels: [todo.tag],
+      fields: fieldsOf({ tag: todo.tag, n: todo.n }),
+    };
     index.setContextTags(todo.n, tags);
     apply({ contextMeta: [{ id: todo.n, ...tags }] });
   } else if (todo.do === 'doc') {
@@ -93,6 +99,7 @@ function expectSameLookups(index: Index, model: Shelf): void {
     expect(index.findSha256(sha256Of(n))).toBe(model.findSha256(sha256Of(n)));
     expect(index.patchesOf([n, n + 1])).toEqual(model.patchesOf([n, n + 1]));
     expect(index.getContext(n)).toEqual(model.getContext(n));
+    for (const name of [`x${n}`, `y${n}`]) expect(index.findName(name)).toBe(model.findName(name));
   }
   for (const doc of ['a', 'a/1', 'a/2', 'b', 'b/1']) {
     expect(index.findDoc(doc)).toEqual(model.findDoc(doc));
@@ -100,7 +107,13 @@ function expectSameLookups(index: Index, model: Shelf): void {
 }
 
 function expectSameLists(index: Index, model: Shelf): void {
-  for (const query of [{}, { label: 'x' }, { kind: 'y' }, { label: 'x', kind: 'x' }]) {
+  for (const query of [
+    {},
+    { label: 'x' },
+    { kind: 'y' },
+    { label: 'x', kind: 'x' },
+    { namePrefix: 'y' },
+  ]) {
     const page = { ...query, limit: 5, before: { updatedAt: 9, id: 5 } };
     expect(index.listContexts({ ...query, limit: 20 })).toEqual(
       model.listContexts({ ...query, limit: 20 }),
@@ -134,7 +147,7 @@ describe('index', () => {
             }
             take(index, model, todo);
             index.maybeFlush();
-            expect(index.pendingCount).toBeLessThan(flushLimit);
+            expect(index.waitingCount).toBeLessThan(flushLimit);
           }
           expectSameLookups(index, model);
           expectSameLists(index, model);
@@ -187,6 +200,6 @@ describe('index', () => {
     shelf.apply = apply;
     index.flush();
     expect(shelf.findBlob(samplePlace(1).hash)).toEqual(samplePlace(1));
-    expect(index.pendingCount).toBe(0);
+    expect(index.waitingCount).toBe(0);
   });
 });

@@ -1,3 +1,4 @@
+import type { MetaField } from '../../meta-fields.ts';
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
@@ -17,13 +18,13 @@ export const INDEX_FILE = 'index.db';
 
 // The accelerator as the engine sees it: recent additions in memory, in front of a shelf.
 // Invariants
-// - An entry is found from the moment it is added; pending entries win over the shelf's.
-// - A flush takes all pending entries, and the positions of that moment cover exactly the entries added. If the
-//   flush fails, the entries stay pending and the next flush tries again.
+// - An entry is found from the moment it is added; waiting entries win over the shelf's.
+// - A flush takes all waiting entries, and the positions of that moment cover exactly the entries added. If the
+//   flush fails, the entries stay waiting and the next flush tries again.
 
 /**
  * Larger flushes make fewer and longer runs to search. Smaller flushes make shorter pauses. Entries that are
- * pending when a process dies are read again from the tails of the truth files.
+ * waiting when a process dies are read again from the tails of the truth files.
  */
 const FLUSH_LIMIT = 2048;
 const HOT_BLOBS = 4096;
@@ -34,7 +35,7 @@ export interface IndexOptions {
   readonly shelf: Shelf;
   /** The ends of the truth files up to which entries have been added. */
   readonly positions: () => Positions;
-  /** `maybeFlush` does nothing below this many pending entries. */
+  /** `maybeFlush` does nothing below this many waiting entries. */
   readonly flushLimit?: number;
 }
 
@@ -46,7 +47,7 @@ export class Index {
   readonly #hot: LruCache<Hash, BlobPlace> = new LruCache(HOT_BLOBS, () => 1);
   /** All packs ever dropped. Data read again from the truth files after a crash may name one of them. */
   readonly #gone: Set<number>;
-  #pending: Memtable = new Memtable();
+  #waiting: Memtable = new Memtable();
   #totals: Totals;
 
   constructor(options: IndexOptions) {
@@ -57,8 +58,8 @@ export class Index {
     this.#gone = new Set(options.shelf.gonePacks());
   }
 
-  get pendingCount(): number {
-    return this.#pending.size;
+  get waitingCount(): number {
+    return this.#waiting.size;
   }
 
   get totals(): Totals {
@@ -79,75 +80,95 @@ export class Index {
 
   addBlob(place: BlobPlace): void {
     if (this.#gone.has(place.pack)) return;
-    this.#pending.addBlob(place);
+    this.#waiting.addBlob(place);
     // Otherwise the older place would be found again once this one is on the shelf.
     this.#hot.delete(place.hash);
   }
 
   addSha256(sha256: string, hash: Hash): void {
-    this.#pending.sha256.set(sha256, hash);
+    this.#waiting.sha256.set(sha256, hash);
   }
 
   addKey(key: KeyHash, turn: number): void {
-    this.#pending.keys.set(key, turn);
+    this.#waiting.keys.set(key, turn);
   }
 
   addPatch(turn: number, seq: number): void {
-    this.#pending.addPatch(turn, seq);
+    this.#waiting.addPatch(turn, seq);
   }
 
   setContext(id: number, place: ContextPlace): void {
-    this.#pending.contexts.set(id, place);
+    this.#waiting.contexts.set(id, place);
   }
 
   setContextTags(id: number, tags: ContextTags): void {
-    this.#pending.contextTags.set(id, tags);
+    this.#waiting.setContextTags(id, tags);
+    if (tags.name !== undefined) this.#waiting.names.set(tags.name, id);
   }
 
   setDoc(name: string, place: DocPlace): void {
-    this.#pending.docs.set(name, place);
+    this.#waiting.docs.set(name, place);
   }
 
   setLog(name: string, removed: boolean): void {
-    this.#pending.logs.set(name, removed);
+    this.#waiting.logs.set(name, removed);
   }
 
   findBlob(hash: Hash): BlobPlace | undefined {
-    const near = this.#pending.findBlob(hash) ?? this.#hot.get(hash);
+    const near = this.#waiting.findBlob(hash) ?? this.#hot.get(hash);
     if (near !== undefined) return near;
     // Pending removals of packs must count for the shelf, too.
-    if (this.#pending.gonePacks.size > 0) this.flush();
+    if (this.#waiting.gonePacks.size > 0) this.flush();
     const place = this.#shelf.findBlob(hash);
     if (place !== undefined) this.#hot.set(hash, place);
     return place;
   }
 
   findSha256(sha256: string): Hash | undefined {
-    return this.#pending.sha256.get(sha256) ?? this.#shelf.findSha256(sha256);
+    return this.#waiting.sha256.get(sha256) ?? this.#shelf.findSha256(sha256);
   }
 
   findKey(key: KeyHash): number | undefined {
-    return this.#pending.keys.get(key) ?? this.#shelf.findKey(key);
+    return this.#waiting.keys.get(key) ?? this.#shelf.findKey(key);
   }
 
   patchesOf(turns: readonly number[]): number[] {
     const stored = this.#shelf.patchesOf(turns);
-    const pending = turns.flatMap((turn) => this.#pending.patches.get(turn) ?? []);
-    if (pending.length === 0) return stored;
-    return [...new Set([...stored, ...pending])].sort((a, b) => a - b);
+    const waiting = turns.flatMap((turn) => this.#waiting.patches.get(turn) ?? []);
+    if (waiting.length === 0) return stored;
+    return [...new Set([...stored, ...waiting])].sort((a, b) => a - b);
   }
 
   getContext(id: number): ContextPlace | undefined {
-    return this.#pending.contexts.get(id) ?? this.#shelf.getContext(id);
+    return this.#waiting.contexts.get(id) ?? this.#shelf.getContext(id);
+  }
+
+  /** The context that has this name and is not removed. */
+  findName(name: string): number | undefined {
+    const given = this.#waiting.names.get(name);
+    if (given !== undefined && this.#hasName(given, name)) return given;
+    const stored = this.#shelf.findName(name);
+    return stored !== undefined && this.#hasName(stored, name) ? stored : undefined;
+  }
+
+  /** Trusts the shelf for the name of a context that has no waiting one. */
+  #hasName(id: number, name: string): boolean {
+    const tags = this.#waiting.contextTags.get(id);
+    return (tags === undefined || tags.name === name) && this.getContext(id)?.removed === false;
   }
 
   findDoc(name: string): DocPlace | undefined {
-    return this.#pending.docs.get(name) ?? this.#shelf.findDoc(name);
+    return this.#waiting.docs.get(name) ?? this.#shelf.findDoc(name);
   }
 
   listContexts(query: ContextPageQuery): number[] {
     this.flush();
     return this.#shelf.listContexts(query);
+  }
+
+  countContexts(query: ContextPageQuery): number {
+    this.flush();
+    return this.#shelf.countContexts(query);
   }
 
   listDocs(prefix: string, limit: number, after?: string): string[] {
@@ -176,13 +197,13 @@ export class Index {
   /** The pack is gone: its places are not found from now on. */
   dropPack(pack: number): void {
     this.#gone.add(pack);
-    this.#pending.gonePacks.add(pack);
+    this.#waiting.gonePacks.add(pack);
     this.#hot.clear();
   }
 
-  /** Runs in a quiet moment, after an acknowledgement. Flushes when enough entries are pending. */
+  /** Runs in a quiet moment, after an acknowledgement. Flushes when enough entries are waiting. */
   maybeFlush(): void {
-    if (this.#pending.size >= this.#flushLimit) this.flush();
+    if (this.#waiting.size >= this.#flushLimit) this.flush();
   }
 
   counts(): Counts {
@@ -198,10 +219,10 @@ export class Index {
 
   /** Like `flush`, and leaves the longer part of the work to `merge`. */
   flushUnmerged(): void {
-    if (this.#pending.size === 0) return;
-    const batch = this.#pending.toBatch(this.#totals, this.#positions());
+    if (this.#waiting.size === 0) return;
+    const batch = this.#waiting.toBatch(this.#totals, this.#positions());
     this.#shelf.apply({ ...batch, mergeLater: true });
-    this.#pending = new Memtable();
+    this.#waiting = new Memtable();
   }
 
   /** Does a few milliseconds of the work that `flushUnmerged` left. Returns true when there is more. */
@@ -209,11 +230,11 @@ export class Index {
     return this.#shelf.merge(MERGE_STEP);
   }
 
-  /** Writes all pending entries to the shelf. With `always`, writes the positions even when nothing is pending. */
+  /** Writes all waiting entries to the shelf. With `always`, writes the positions even when nothing is waiting. */
   flush(always = false): void {
-    if (this.#pending.size === 0 && !always) return;
-    this.#shelf.apply(this.#pending.toBatch(this.#totals, this.#positions()));
-    this.#pending = new Memtable();
+    if (this.#waiting.size === 0 && !always) return;
+    this.#shelf.apply(this.#waiting.toBatch(this.#totals, this.#positions()));
+    this.#waiting = new Memtable();
   }
 
   /** Flushes and closes the shelf. */
@@ -234,8 +255,10 @@ export function countOf({ rawLength, storedLength }: BlobPlace, sign: 1 | -1): P
 }
 
 interface ContextTags {
+  readonly name: string | undefined;
   readonly kind: string | undefined;
   readonly labels: readonly string[];
+  readonly fields: readonly MetaField[];
 }
 
 /** Entries that are not on the shelf yet. The same lookups find them. */
@@ -245,11 +268,15 @@ class Memtable {
   readonly patches: Map<number, number[]> = new Map();
   readonly contexts: Map<number, ContextPlace> = new Map();
   readonly contextTags: Map<number, ContextTags> = new Map();
+  /** The last context that was given each name. */
+  readonly names: Map<string, number> = new Map();
   readonly docs: Map<string, DocPlace> = new Map();
   /** Whether the log of that name is removed. */
   readonly logs: Map<string, boolean> = new Map();
   readonly gonePacks: Set<number> = new Set();
   readonly #blobs: Map<Hash, BlobPlace> = new Map();
+  /** The number of fields that came with tags. Each takes the room of an entry. */
+  #fields = 0;
   /** All places, including older places of a blob that got another one later. */
   readonly #places: BlobPlace[] = [];
 
@@ -261,10 +288,16 @@ class Memtable {
       this.patches.size +
       this.contexts.size +
       this.contextTags.size +
+      this.#fields +
       this.docs.size +
       this.logs.size +
       this.gonePacks.size
     );
+  }
+
+  setContextTags(id: number, tags: ContextTags): void {
+    this.contextTags.set(id, tags);
+    this.#fields += tags.fields.length;
   }
 
   addBlob(place: BlobPlace): void {

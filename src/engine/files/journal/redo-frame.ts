@@ -39,8 +39,8 @@ export class RedoFrame {
   readonly #file: IoFile;
   readonly #limit: number;
   readonly #salt: number;
-  #pending: Buffer[] = [];
-  #pendingBytes = 0;
+  #buffered: Buffer[] = [];
+  #bufferedBytes = 0;
   #bodyBytes = 0;
   #count = 0;
   #crc = 0;
@@ -68,11 +68,11 @@ export class RedoFrame {
     const encoded = Buffer.allocUnsafe(length);
     encodeJournalWrite(write, encoded, 0);
     this.#crc = crc32(encoded, this.#crc);
-    this.#pending.push(encoded);
-    this.#pendingBytes += length;
+    this.#buffered.push(encoded);
+    this.#bufferedBytes += length;
     this.#bodyBytes += length;
     this.#count += 1;
-    if (this.#pendingBytes >= BUFFER_BYTES) await this.#flush();
+    if (this.#bufferedBytes >= BUFFER_BYTES) await this.#flush();
   }
 
   /** The frame is whole and durable when this resolves. */
@@ -106,11 +106,11 @@ export class RedoFrame {
   }
 
   async #flush(): Promise<void> {
-    if (this.#pendingBytes === 0) return;
-    const bytes = Buffer.concat(this.#pending);
+    if (this.#bufferedBytes === 0) return;
+    const bytes = Buffer.concat(this.#buffered);
     const at = REDO_PLACE.position + FRAME_HEADER_BYTES + this.#bodyBytes - bytes.length;
-    this.#pending = [];
-    this.#pendingBytes = 0;
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
     await writeFully(this.#file, bytes, at);
   }
 }

@@ -46,7 +46,7 @@ async function checkLog(check: Check, name: string): Promise<void> {
   const extents = Math.floor((await files.size(extentsFile(name))) / LOG_EXTENT_BYTES);
   for (let index = 0; index < extents; index += 1) {
     const { problem, bytes } = await examine({ files, name, shift }, index);
-    await findings.rest(bytes, 'logs');
+    await findings.breathe(bytes, 'logs');
     if (problem === undefined) continue;
     // The log may have been removed and begun again between two reads.
     await writer.exclusively(async () => {

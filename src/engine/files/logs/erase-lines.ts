@@ -24,14 +24,14 @@ export async function eraseLines(
   erasures: readonly LineErasure[],
 ): Promise<void> {
   await writer.upkeep('erasing', async () => {
-    const waiting = new Map(erasures.map(({ line, text }) => [line, text]));
+    const wanted = new Map(erasures.map(({ line, text }) => [line, text]));
     const state = (await writer.core.getLogState(log)) ?? EMPTY_LOG;
     // All texts are checked before the first is written.
-    for (const [, texts] of await byExtent(writer, log, state, waiting)) {
+    for (const [, texts] of await byExtent(writer, log, state, wanted)) {
       await planExtent(writer, log, texts);
     }
     await writer.scrubJournal();
-    for (const page of toPages(await byExtent(writer, log, state, waiting))) {
+    for (const page of toPages(await byExtent(writer, log, state, wanted))) {
       await writer.exclusively(() => overwrite(writer, log, page));
     }
     await writer.scrubJournal();
@@ -49,10 +49,10 @@ async function byExtent(
   { core }: StateWriter,
   log: string,
   state: LogState,
-  waiting: ReadonlyMap<number, string>,
+  wanted: ReadonlyMap<number, string>,
 ): Promise<Map<number, ExtentTexts>> {
   const extents = new Map<number, ExtentTexts>();
-  for (const [line, text] of waiting) {
+  for (const [line, text] of wanted) {
     // Throws for a line that does not exist.
     if (line >= state.lines) padLine(log, line, undefined, text);
     const index = await extentOfLine(core.files, log, state, line);

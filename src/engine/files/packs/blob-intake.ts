@@ -1,6 +1,5 @@
 import type { Hash } from '../../../base/brand.ts';
 import { hashBytes, sha256Hex } from '../../../base/hash.ts';
-import { OneAtATime } from '../../../base/one-at-a-time.ts';
 import { COMPRESS_MIN_BYTES, prepareBlob, type PreparedBlob } from '../../../format/blob-record.ts';
 import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import type { Batch, BlobPut, TurnDelta } from '../../batch.ts';
@@ -8,7 +7,7 @@ import type { BlobSource } from '../../engine.ts';
 import type { BulkExtent, PreparedBatch } from '../../plan/prepared-batch.ts';
 import type { CompressJob, Compressor } from '../compress/compressor.ts';
 import type { BulkLease } from './bulk-packs.ts';
-import { type LargeStore, type StoredSource, storeSource } from './store-large.ts';
+import { type StoredSource, storeSource } from './store-large.ts';
 
 /** A batch that is ready to be committed. It must be released after the commit succeeds or fails. */
 export interface Prepared {
@@ -33,19 +32,11 @@ interface IntakeStore {
 /** With fewer commits in progress, handing a blob to another thread costs more than it saves. */
 const CROWD = 4;
 
-/**
- * Large blobs are cut and written in so many lanes, however many are being put. A put that waits for its lane reads
- * nothing more from its source, so a disk that stalls costs a bounded amount of memory.
- */
-const LANES = 8;
-
 /** The work before a commit, outside of any queue: compressing, cutting, writing large blobs. */
 export class BlobIntake {
   readonly #store: IntakeStore;
   readonly #held: HeldBlobs;
   readonly #compressor: Compressor;
-  readonly #lanes: OneAtATime<number> = new OneAtATime();
-  #puts = 0;
 
   constructor(store: IntakeStore, held: HeldBlobs, compressor: Compressor) {
     this.#store = store;
@@ -72,7 +63,7 @@ export class BlobIntake {
     const release = (): undefined => {
       for (const job of jobs) job.release();
     };
-    return { batch: { rest: own, blobs: prepared, ...NO_CHUNKS }, jobs, release };
+    return { batch: { changes: own, blobs: prepared, ...NO_CHUNKS }, jobs, release };
   }
 
   #handOver(blob: BlobPut, jobs: CompressJob[]): PreparedBlob {
@@ -103,7 +94,7 @@ export class BlobIntake {
         relies.push(...stored.relies);
         releases.push(stored.release);
       }
-      return { batch: { rest: own, blobs: lists, extents, relies }, jobs: [], release };
+      return { batch: { changes: own, blobs: lists, extents, relies }, jobs: [], release };
     } catch (error) {
       await release();
       throw error;
@@ -115,14 +106,14 @@ export class BlobIntake {
     if (source.kind === 'large') {
       const { list, extent, relies, release } = source;
       const { hash, sha256 } = list;
-      const batch = { rest: {}, blobs: [list], extents: [extent], relies };
+      const batch = { changes: {}, blobs: [list], extents: [extent], relies };
       return { batch, jobs: [], release, hash, sha256 };
     }
     const { bytes } = source;
     const hash = hashBytes(bytes);
     const sha256 = wanted ? sha256Hex(bytes) : undefined;
     const blob = prepareBlob({ hash, bytes, ...(sha256 === undefined ? {} : { sha256 }) });
-    const batch = { rest: {}, blobs: [blob], ...NO_CHUNKS };
+    const batch = { changes: {}, blobs: [blob], ...NO_CHUNKS };
     return { batch, jobs: [], release: nothing, hash, sha256 };
   }
 
@@ -143,15 +134,8 @@ export class BlobIntake {
       if (found) hold.add(hash);
       return found;
     };
-    const lane = this.#puts % LANES;
-    this.#puts += 1;
-    const store: LargeStore = {
-      hasBlob,
-      lease: this.#store.lease,
-      inTurn: (work) => this.#lanes.run(lane, work),
-    };
     try {
-      const source = await storeSource(store, chunks, wantSha256);
+      const source = await storeSource({ hasBlob, lease: this.#store.lease }, chunks, wantSha256);
       if (source.kind === 'small') {
         hold.end();
         return source;

@@ -50,12 +50,12 @@ export class BlobReader {
   }
 
   /** Drops every blob from the cache that `isKept` rejects, with a pause now and then. */
-  async forgetUnless(isKept: (hash: Hash) => boolean, rest: () => Promise<void>): Promise<void> {
+  async forgetUnless(isKept: (hash: Hash) => boolean, breathe: () => Promise<void>): Promise<void> {
     // The list holds the hashes of this moment: a blob that is read during a pause moves to the end.
     const hashes = [...this.#cache.keys()];
     for (const [at, hash] of hashes.entries()) {
       if (!isKept(hash)) this.#cache.delete(hash);
-      if (at % FORGET_STEP === FORGET_STEP - 1) await rest();
+      if (at % FORGET_STEP === FORGET_STEP - 1) await breathe();
     }
   }
 

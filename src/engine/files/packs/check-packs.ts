@@ -112,7 +112,7 @@ type ListPlace = Pick<BlobPlace, 'pack' | 'offset' | 'storedLength'>;
 async function checkChunkLists(check: Check, lists: readonly ListPlace[]): Promise<void> {
   for (const [done, place] of lists.entries()) {
     await checkList(check, place);
-    if (done % STEP === 0) await check.findings.rest(0, 'chunks');
+    if (done % STEP === 0) await check.findings.breathe(0, 'chunks');
   }
 }
 
@@ -252,10 +252,10 @@ async function eachPlace(
   let count = 0;
   for (const place of core.index.walkBlobs()) {
     count += 1;
-    if (count % PLACES_STEP === 0) await findings.rest(0, 'index');
+    if (count % PLACES_STEP === 0) await findings.breathe(0, 'index');
     if (place.pack >= nextPack || place.offset >= (lengths.get(place.pack) ?? Infinity)) continue;
-    const waiting = onPlace(place);
-    if (waiting !== undefined) await waiting;
+    const work = onPlace(place);
+    if (work !== undefined) await work;
   }
 }
 

@@ -87,7 +87,7 @@ export async function checkErased({ files, findings }: Check): Promise<void> {
     const what = 'this note of an erased blob is damaged';
     findings.add({ what, file: ERASED_FILE, offset, severity: 'lost', length: record.length });
   }
-  await findings.rest(bytes.length, 'erased');
+  await findings.breathe(bytes.length, 'erased');
 }
 
 /**

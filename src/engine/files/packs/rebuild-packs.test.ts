@@ -35,7 +35,16 @@ async function rebuild(
   const tails = { ...none, docsBytes: 32, typesBytes: 0, nextPack: 2, packs: [] };
   const isOpenTurn = (): boolean => false;
   const progress = undefined;
-  await rebuildPacks({ files, tails, index, damage, progress, isOpenTurn, isUsed: () => isUsed });
+  await rebuildPacks({
+    files,
+    tails,
+    index,
+    damage,
+    progress,
+    isOpenTurn,
+    moves: new Map(),
+    isUsed: () => isUsed,
+  });
   const found = index.findBlob(HASH) !== undefined;
   await files.close();
   return { found, damage: damage.places.map(({ offset }) => offset) };

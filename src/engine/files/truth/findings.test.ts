@@ -29,7 +29,7 @@ describe('findings', () => {
     findings.expectBytes(10_000_000);
     findings.read(5_000_000, 'blobs');
     findings.read(10, 'blobs');
-    await findings.rest(7_000_000, 'turns');
+    await findings.breathe(7_000_000, 'turns');
     expect(told).toEqual([
       [5_000_000, 10_000_000],
       [12_000_010, 12_000_010],

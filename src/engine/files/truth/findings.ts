@@ -74,7 +74,7 @@ export class Findings {
   }
 
   /** Like `read`, and yields the thread to others: most of a check never waits for the disk. */
-  async rest(bytes: number, what: string): Promise<void> {
+  async breathe(bytes: number, what: string): Promise<void> {
     this.read(bytes, what);
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,3 +1,4 @@
+import type { HeadMove } from '../../../format/head-moves.ts';
 import type { Progress } from '../../engine.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { ContextPlace } from '../index/shelf.ts';
@@ -18,6 +19,8 @@ export interface Rebuild {
   readonly isOpenTurn: (id: number) => boolean;
   /** The newest turn of each context, by the turns themselves. 0 for none. */
   readonly newest: Uint32Array;
+  /** Where heads were moved without a new turn. */
+  readonly moves: Map<number, HeadMove>;
   /** True for a pack in which blobs were found before. */
   readonly isUsed: (pack: number) => boolean;
   /** The last known place of a context whose head is damaged. */

@@ -79,6 +79,8 @@ export interface Tails {
   readonly typesBytes: number;
   readonly nextPack: number;
   readonly packs: readonly PackTail[];
+  /** The first turn that the last collection did not look at. Missing before the first, and in older checkpoints. */
+  readonly nextCollected?: number;
   /** No timestamp handed out so far is later than this. */
   readonly timeMs: number;
 }

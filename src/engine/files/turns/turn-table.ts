@@ -1,4 +1,3 @@
-import { invalid } from '../../../base/errors.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import {
   type CollectedMap,
@@ -16,7 +15,6 @@ import {
 import {
   type DeclaredType,
   decodeTypeLine,
-  encodeTypeLine,
   type TypeLine,
   typeTag,
 } from '../../../format/type-line.ts';
@@ -26,7 +24,7 @@ import type { TurnEdge } from '../../upkeep.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../truth/check.ts';
-import type { State } from '../truth/state.ts';
+import type { State, Tails } from '../truth/state.ts';
 
 export const TYPES_FILE = 'turns/types.jsonl';
 
@@ -293,16 +291,23 @@ export async function readCollected(files: StoreFiles): Promise<CollectedMap> {
   return map;
 }
 
-/** Checks the map of collected turns. The file exists once something was collected. */
+/** The tails of a store that has this map. A store from an earlier version learns them when it is opened. */
+export function withCollected(tails: Tails, map: CollectedMap | undefined): Tails {
+  const next = map?.next ?? 0;
+  return next > (tails.nextCollected ?? 0) ? { ...tails, nextCollected: next } : tails;
+}
+
+/** Checks the map of collected turns. The file exists once something was collected, and the tails know that. */
 export async function checkCollected({ core, files, findings }: Check): Promise<void> {
+  const { nextCollected = 0 } = core.tails;
   const length = await files.size(COLLECTED_FILE);
   const map = decodeCollectedMap(await files.read(COLLECTED_FILE, 0, length));
-  if (
-    map === undefined ? core.collected.next > 0 || length > 0 : map.next !== core.collected.next
-  ) {
-    const what = 'the list of collected turns is damaged; the next collection makes it again';
-    findings.add({ what, file: COLLECTED_FILE, offset: 0, severity: 'lost', length });
-  }
+  const isWhole =
+    map === undefined ? length === 0 && nextCollected === 0 : map.next >= nextCollected;
+  if (isWhole) return;
+  const state = length === 0 ? 'gone' : 'damaged';
+  const what = `the list of collected turns is ${state}, so that they can be seen again; the next collection makes it again`;
+  findings.add({ what, file: COLLECTED_FILE, offset: 0, severity: 'lost', length });
 }
 
 /** A line of the file. `line` is missing when the text declares nothing. */
@@ -370,17 +375,6 @@ export class TypeTable {
     this.#tags.set(type, versions.set(version, tag));
     this.#tagCount += 1;
   }
-
-  /** The line that declares a type. Throws when there are more types than any program declares on purpose. */
-  lineFor(declared: DeclaredType): Uint8Array {
-    if (this.#byTag.size >= TYPES_MAX) {
-      throw invalid(
-        'type',
-        `must be one of the ${TYPES_MAX} declared so far: use fewer type names`,
-      );
-    }
-    return encodeTypeLine(declared);
-  }
 }
 
 export async function checkTypes({ files, findings, snapshot }: Check): Promise<void> {
@@ -390,5 +384,5 @@ export async function checkTypes({ files, findings, snapshot }: Check): Promise<
     const what = 'this line is not a declared type';
     findings.add({ what, file: TYPES_FILE, offset, severity: 'lost', length });
   }
-  await findings.rest(bytes.length, 'types');
+  await findings.breathe(bytes.length, 'types');
 }

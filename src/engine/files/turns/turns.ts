@@ -1,5 +1,6 @@
 import { isSealed, isZero, toBuffer } from '../../../format/bytes.ts';
 import { FILE_MAGIC } from '../../../format/file-header.ts';
+import { decodeCollectedMap } from '../../../format/collected-map.ts';
 import {
   decodeTurnRecord,
   TURN_RECORD_BYTES,
@@ -14,6 +15,7 @@ import { cannot, type Truth } from '../truth/truth.ts';
 import { checkTurns } from './check-turns.ts';
 import {
   COLLECTED_FILE,
+  withCollected,
   TURNS_FILE,
   TYPES_FILE,
   checkCollected,
@@ -43,6 +45,9 @@ export const TURNS: Truth = {
     [TYPES_FILE, typesBytes],
   ],
   advance(tails, write) {
+    if (write.kind === 'whole' && write.path === COLLECTED_FILE) {
+      return withCollected(tails, decodeCollectedMap(write.data));
+    }
     if (write.kind !== 'bytes') return tails;
     const end = write.offset + write.data.length;
     return write.path === TYPES_FILE

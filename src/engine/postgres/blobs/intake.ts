@@ -36,16 +36,16 @@ export function prepareBatch(
   const { blobs = [], deltas, ...others } = batch;
   // A batch waits for its group, and the caller may reuse its buffers meanwhile.
   const copied = deltas?.map((delta) => ({ ...delta, bytes: new Uint8Array(delta.bytes) }));
-  const rest = copied === undefined ? others : { ...others, deltas: copied };
+  const changes = copied === undefined ? others : { ...others, deltas: copied };
   if (blobs.every(({ bytes }) => bytes.length < LARGE_BLOB_BYTES)) {
-    return toPrepared(rest, blobs.map(prepareBlob));
+    return toPrepared(changes, blobs.map(prepareBlob));
   }
-  return prepareLarge(database, rest, blobs);
+  return prepareLarge(database, changes, blobs);
 }
 
 async function prepareLarge(
   database: Database,
-  rest: PreparedBatch['rest'],
+  changes: PreparedBatch['changes'],
   blobs: readonly BlobPut[],
 ): Promise<PreparedBatch> {
   const prepared: PreparedBlob[] = [];
@@ -54,7 +54,7 @@ async function prepareLarge(
     if (taken.kind === 'small') prepared.push(prepareBlob(blob));
     else prepared.push({ ...taken.blob, sha256: blob.sha256 });
   }
-  return toPrepared(rest, prepared);
+  return toPrepared(changes, prepared);
 }
 
 export async function prepareSource(
@@ -73,15 +73,18 @@ export async function prepareSource(
   return { batch: toPrepared({}, [blob]), hash, sha256 };
 }
 
-function toPrepared(rest: PreparedBatch['rest'], blobs: readonly PreparedBlob[]): PreparedBatch {
-  return { rest, blobs, extents: [], relies: [] };
+function toPrepared(
+  changes: PreparedBatch['changes'],
+  blobs: readonly PreparedBlob[],
+): PreparedBatch {
+  return { changes, blobs, extents: [], relies: [] };
 }
 
 /** PostgreSQL cannot store this one character, and a batch with it must not fail a whole group. */
 function assertWritable({ turns = [], opens = [], contexts = [] }: Batch): void {
   for (const { type } of [...turns, ...opens]) assertText(type, 'type');
   for (const change of contexts) {
-    if (change.do === 'remove') continue;
+    if (change.do !== 'create' && change.do !== 'describe') continue;
     const { kind, labels = [] } = change.meta ?? {};
     if (kind !== undefined) assertText(kind, 'kind');
     for (const label of labels) assertText(label, 'label');

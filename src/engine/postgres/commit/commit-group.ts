@@ -22,7 +22,8 @@ import {
 } from '../feed/clock.ts';
 import { View } from './view.ts';
 import { writeBlobs } from '../blobs/write-blobs.ts';
-import { writeContexts, writePatches, writeRecords, writeTurns } from './write-rows.ts';
+import { writeContexts } from './write-contexts.ts';
+import { writePatches, writeRecords, writeTurns } from './write-rows.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 
 // A group of batches is one transaction. The group reads the clock and the rows that its batches need. It decides

@@ -2,8 +2,9 @@ import type { Hash } from '../../../base/brand.ts';
 import { NO_TURN } from '../../../base/brand.ts';
 import { hexOf } from '../../../base/hash.ts';
 import { forkKeyName } from '../../../format/fork-key.ts';
+import { headMovesName } from '../../../format/head-moves.ts';
 import type { Adoption } from '../../adoption.ts';
-import type { Idempotency } from '../../batch.ts';
+import type { ContextChange, Idempotency } from '../../batch.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import { NotInMemory } from '../../plan/draft.ts';
 
@@ -14,6 +15,8 @@ export interface Needs {
   readonly erased: Set<Hash>;
   readonly sha256s: Set<string>;
   readonly contexts: Set<number>;
+  /** Names of contexts. */
+  readonly names: Set<string>;
   readonly turns: Set<number>;
   readonly openTurns: Set<number>;
   readonly keys: Idempotency[];
@@ -31,6 +34,7 @@ export function collectNeeds(batches: readonly PreparedBatch[]): Needs {
     erased: new Set(),
     sha256s: new Set(),
     contexts: new Set(),
+    names: new Set(),
     turns: new Set(),
     openTurns: new Set(),
     keys: [],
@@ -52,49 +56,63 @@ export function collectNeeds(batches: readonly PreparedBatch[]): Needs {
   return needs;
 }
 
-function collectContexts(needs: Needs, { rest }: PreparedBatch): void {
-  if (rest.idempotency !== undefined) needs.keys.push(rest.idempotency);
-  for (const change of rest.contexts ?? []) {
-    if (change.do !== 'create') needs.contexts.add(Number(change.context));
-    else if (change.base !== undefined) needs.turns.add(Number(change.base));
-    if (change.do === 'create' && change.key !== undefined) {
-      needs.docs.add(forkKeyName(change.base ?? NO_TURN, change.key));
+function collectContexts(needs: Needs, { changes }: PreparedBatch): void {
+  if (changes.idempotency !== undefined) needs.keys.push(changes.idempotency);
+  for (const change of changes.contexts ?? []) {
+    const name = nameIn(change);
+    if (name !== undefined) needs.names.add(name);
+    if (change.do === 'create') {
+      if (change.base !== undefined) needs.turns.add(Number(change.base));
+      if (change.key !== undefined) {
+        needs.docs.add(forkKeyName(change.base ?? NO_TURN, change.key));
+      }
+      continue;
+    }
+    needs.contexts.add(Number(change.context));
+    if (change.do === 'move') needs.turns.add(Number(change.head));
+    if (change.do === 'move' || change.do === 'remove') {
+      needs.docs.add(headMovesName(change.context));
     }
   }
-  for (const { context, parent, fsRoot } of [...(rest.turns ?? []), ...(rest.opens ?? [])]) {
+  for (const { context, parent, fsRoot } of [...(changes.turns ?? []), ...(changes.opens ?? [])]) {
     if (typeof context === 'bigint') needs.contexts.add(Number(context));
     if (parent !== undefined) needs.turns.add(Number(parent));
     if (fsRoot !== undefined) needs.blobs.add(fsRoot);
   }
 }
 
-function collectTurns(needs: Needs, { rest }: PreparedBatch): void {
-  for (const { payload } of rest.turns ?? []) needs.blobs.add(payload);
-  for (const { turn } of rest.deltas ?? []) {
+function nameIn(change: ContextChange): string | undefined {
+  if (change.do === 'rename') return change.name;
+  return change.do === 'create' ? change.meta?.name : undefined;
+}
+
+function collectTurns(needs: Needs, { changes }: PreparedBatch): void {
+  for (const { payload } of changes.turns ?? []) needs.blobs.add(payload);
+  for (const { turn } of changes.deltas ?? []) {
     needs.turns.add(Number(turn));
     needs.openTurns.add(Number(turn));
   }
-  for (const { turn, payload } of rest.seals ?? []) {
+  for (const { turn, payload } of changes.seals ?? []) {
     needs.turns.add(Number(turn));
     needs.openTurns.add(Number(turn));
     needs.blobs.add(payload);
   }
-  for (const { turn, payload } of rest.patches ?? []) {
+  for (const { turn, payload } of changes.patches ?? []) {
     needs.turns.add(Number(turn));
     needs.blobs.add(payload);
   }
-  for (const { turn, root } of rest.fsRoots ?? []) {
+  for (const { turn, root } of changes.fsRoots ?? []) {
     needs.turns.add(Number(turn));
     needs.blobs.add(root);
   }
 }
 
-function collectRecords(needs: Needs, { rest }: PreparedBatch): void {
-  for (const { name } of rest.logs ?? []) {
+function collectRecords(needs: Needs, { changes }: PreparedBatch): void {
+  for (const { name } of changes.logs ?? []) {
     needs.logs.add(name);
     addFiles(needs.files, name);
   }
-  for (const { name, publish = false } of rest.docs ?? []) {
+  for (const { name, publish = false } of changes.docs ?? []) {
     needs.docs.add(name);
     if (publish) addFiles(needs.files, name);
   }
@@ -112,7 +130,13 @@ function collectAdoption(needs: Needs, adoption: Adoption): void {
   }
   for (const context of adoption.contexts ?? []) {
     needs.contexts.add(Number(context.id));
-    if (context.removed === undefined) needs.turns.add(Number(context.base));
+    if (context.removed !== undefined) {
+      needs.docs.add(headMovesName(context.id));
+      continue;
+    }
+    needs.turns.add(Number(context.base));
+    if (context.movedTo !== undefined) needs.turns.add(Number(context.movedTo));
+    if (context.meta.name !== undefined) needs.names.add(context.meta.name);
   }
   for (const entry of adoption.turns ?? []) {
     if (entry.key !== undefined) needs.keyHashes.push(hexOf(entry.key));

@@ -2,6 +2,7 @@ import type { Sql, Statement } from '../../../postgres/sql.ts';
 import { CONTEXT_COLUMNS, GET_DOC, toHeadRecord, toTreeTurn, turnColumns } from '../read/rows.ts';
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
 import { bytesToHash, hashToBytes, hexOf } from '../../../base/hash.ts';
+import { decodeUtf8, encodeUtf8 } from '../../../base/text.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import { idempotencyHash } from '../../../format/idempotency.ts';
 import { TurnFlag } from '../../../format/turn-record.ts';
@@ -54,6 +55,11 @@ const FIND_TURNS: Statement = {
 const FIND_KEYS: Statement = {
   name: 'find-keys',
   text: 'SELECT key, turn FROM quipu.turn_keys WHERE key = ANY($1::bytea[])',
+};
+
+const FIND_NAMES: Statement = {
+  name: 'find-names',
+  text: 'SELECT name, context FROM quipu.context_names WHERE name = ANY($1::bytea[])',
 };
 
 const FIND_DOCS: Statement = {
@@ -109,6 +115,7 @@ export class View implements CommittedView {
   readonly #contexts: Known<number, ContextColumns>;
   readonly #turns: Known<number, TreeTurn>;
   readonly #keys: Known<string, number>;
+  readonly #names: Known<string, number>;
   readonly #docs: Known<string, DocState>;
   readonly #logs: Known<string, LogState>;
   readonly #fileKinds: Known<string, FileKind>;
@@ -136,6 +143,11 @@ export class View implements CommittedView {
       const bytes = keys.map((key) => Buffer.from(key, 'hex'));
       const rows = await sql.query<{ key: Uint8Array; turn: number }>(FIND_KEYS, [bytes]);
       return rows.map(({ key, turn }) => [hexOf(key), turn]);
+    });
+    this.#names = new Known(async (names) => {
+      const bytes = names.map(encodeUtf8);
+      const rows = await sql.query<{ name: Uint8Array; context: number }>(FIND_NAMES, [bytes]);
+      return rows.map(({ name, context }) => [decodeUtf8(name), context]);
     });
     this.#docs = new Known(async (names) => {
       const rows = await sql.query<DocState & { name: string }>(FIND_DOCS, [names]);
@@ -165,6 +177,7 @@ export class View implements CommittedView {
       this.#prefetchContexts(needs.contexts, needs.openTurns),
       this.#prefetchTurns(needs.turns, needs.contexts),
       this.#keys.load(keys),
+      this.#names.load(needs.names),
       this.#docs.load(needs.docs),
       this.#logs.load(needs.logs),
       this.#fileKinds.load(needs.files),
@@ -221,6 +234,10 @@ export class View implements CommittedView {
 
   findKey(key: KeyHash): number | undefined {
     return this.#keys.need(key);
+  }
+
+  findName(name: string): number | undefined {
+    return this.#names.need(name);
   }
 
   /** A collected turn has no row. */

@@ -1,7 +1,9 @@
 import { invalid } from '../../../base/errors.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { Sql, Statement } from '../../../postgres/sql.ts';
-import type { ContextList, ContextQuery } from '../../engine.ts';
+import type { Sql } from '../../../postgres/sql.ts';
+import type { ContextList, ContextQuery, TimeRange } from '../../engine.ts';
+import { toRange } from '../../meta-fields.ts';
 import { CONTEXT_COLUMNS, toContextRow } from './rows.ts';
 import type { ContextColumns } from './rows.ts';
 
@@ -24,60 +26,109 @@ interface Cursor {
 
 const BEGINNING: Moment = { seq: 0, ms: 0 };
 
-/** The values: moved after, not older than, the place of the last row, how many, kind or label. */
-const IN_ROUND = `NOT c.removed AND c.moved_seq > $1 AND c.updated_at >= $2 AND (c.updated_at, c.id) < ($3, $4)`;
-const NEWEST_FIRST = 'ORDER BY c.updated_at DESC, c.id DESC LIMIT $5';
-
-const LIST_ALL: Statement = {
-  name: 'list-contexts',
-  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE ${IN_ROUND} ${NEWEST_FIRST}`,
-};
-
-const LIST_KIND: Statement = {
-  name: 'list-contexts-of-kind',
-  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE ${IN_ROUND} AND c.kind = $6 ${NEWEST_FIRST}`,
-};
-
-const LIST_LABEL: Statement = {
-  name: 'list-contexts-with-label',
-  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.context_labels l JOIN quipu.contexts c ON c.id = l.context
-    WHERE l.label = $6 AND ($7::text IS NULL OR c.kind = $7) AND ${IN_ROUND} ${NEWEST_FIRST}`,
-};
-
-const FAR = Number.MAX_SAFE_INTEGER;
-
 export async function listContexts(database: Database, query: ContextQuery): Promise<ContextList> {
   return database.read(async (sql) => {
-    const [now] = await sql.query<{ seq: number; ms: number }>(
-      'SELECT seq, time_ms AS ms FROM quipu.clock',
-    );
-    const round = now ?? BEGINNING;
-    const cursor =
-      query.cursor === undefined ? { floor: BEGINNING, round } : parseCursor(query.cursor);
-    const found = await list(sql, query, cursor, query.limit + 1);
-    const rows = found.slice(0, query.limit);
-    const last = rows.at(-1);
-    if (found.length > rows.length && last !== undefined) {
-      const at = { updatedAt: last.updated_at, id: last.id };
-      return { rows: rows.map(toContextRow), cursor: toText({ ...cursor, at }) };
-    }
-    // The round is over; another one follows only if something moved since it began.
-    const next = { floor: cursor.round, round };
-    const more = round.seq > cursor.round.seq && (await list(sql, query, next, 1)).length > 0;
-    return { rows: rows.map(toContextRow), ...(more && { cursor: toText(next) }) };
+    const page = await listPage(sql, query);
+    return query.count === true ? { ...page, total: await count(sql, query) } : page;
   });
+}
+
+async function listPage(sql: Sql, query: ContextQuery): Promise<ContextList> {
+  const [now] = await sql.query<{ seq: number; ms: number }>(
+    'SELECT seq, time_ms AS ms FROM quipu.clock',
+  );
+  const round = now ?? BEGINNING;
+  const cursor =
+    query.cursor === undefined ? { floor: BEGINNING, round } : parseCursor(query.cursor);
+  const found = await list(sql, query, cursor, query.limit + 1);
+  const rows = found.slice(0, query.limit);
+  const last = rows.at(-1);
+  if (found.length > rows.length && last !== undefined) {
+    const at = { updatedAt: last.updated_at, id: last.id };
+    return { rows: rows.map(toContextRow), cursor: toText({ ...cursor, at }) };
+  }
+  // The round is over; another one follows only if something moved since it began.
+  const next = { floor: cursor.round, round };
+  const more = round.seq > cursor.round.seq && (await list(sql, query, next, 1)).length > 0;
+  return { rows: rows.map(toContextRow), ...(more && { cursor: toText(next) }) };
+}
+
+/** A list of contexts in SQL: each condition adds its values. */
+class Conditions {
+  readonly values: unknown[] = [];
+  readonly #texts: string[] = ['NOT c.removed'];
+
+  constructor(query: ContextQuery) {
+    const { label, kind, namePrefix, fields = [], created = {}, updated = {} } = query;
+    if (kind !== undefined) this.add((bind) => `c.kind = ${bind(kind)}`);
+    if (label !== undefined) {
+      this.add(
+        (bind) =>
+          `EXISTS (SELECT FROM quipu.context_labels l WHERE l.context = c.id AND l.label = ${bind(label)})`,
+      );
+    }
+    if (namePrefix !== undefined) {
+      const from = encodeUtf8(namePrefix);
+      // No text has the byte 255 in UTF-8.
+      const to = Buffer.concat([from, Buffer.of(0xff)]);
+      this.add(
+        (bind) => `EXISTS (SELECT FROM quipu.context_names n WHERE n.context = c.id
+          AND n.name >= ${bind(from)} AND n.name < ${bind(to)})`,
+      );
+    }
+    for (const { name, from, to, found } of fields.map(toRange)) {
+      this.add(
+        (
+          bind,
+        ) => `${found ? '' : 'NOT '}EXISTS (SELECT FROM quipu.context_fields f WHERE f.context = c.id
+          AND f.name = ${bind(name)} AND f.value >= ${bind(from)} AND f.value < ${bind(to)})`,
+      );
+    }
+    this.#addTimes('c.created_at', created);
+    this.#addTimes('c.updated_at', updated);
+  }
+
+  add(text: (bind: (value: unknown) => string) => string): void {
+    this.#texts.push(text((value) => this.bind(value)));
+  }
+
+  /** The name under which a statement has the value. */
+  bind(value: unknown): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+
+  #addTimes(column: string, { since, until }: TimeRange): void {
+    if (since !== undefined) this.add((bind) => `${column} >= ${bind(since)}`);
+    if (until !== undefined) this.add((bind) => `${column} < ${bind(until)}`);
+  }
+
+  toString(): string {
+    return this.#texts.join(' AND ');
+  }
 }
 
 async function list(
   sql: Sql,
-  { kind, label }: ContextQuery,
+  query: ContextQuery,
   { floor, at }: Cursor,
   limit: number,
 ): Promise<readonly ContextColumns[]> {
-  const values = [floor.seq, floor.ms, at?.updatedAt ?? FAR, at?.id ?? FAR, limit];
-  if (label !== undefined) return sql.query(LIST_LABEL, [...values, label, kind ?? null]);
-  if (kind !== undefined) return sql.query(LIST_KIND, [...values, kind]);
-  return sql.query(LIST_ALL, values);
+  const where = new Conditions(query);
+  where.add((bind) => `c.moved_seq > ${bind(floor.seq)} AND c.updated_at >= ${bind(floor.ms)}`);
+  if (at !== undefined) {
+    where.add((bind) => `(c.updated_at, c.id) < (${bind(at.updatedAt)}, ${bind(at.id)})`);
+  }
+  const text = `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE ${String(where)}
+    ORDER BY c.updated_at DESC, c.id DESC LIMIT ${where.bind(limit)}`;
+  return sql.query(text, where.values);
+}
+
+async function count(sql: Sql, query: ContextQuery): Promise<number> {
+  const where = new Conditions(query);
+  const text = `SELECT count(*) AS total FROM quipu.contexts c WHERE ${String(where)}`;
+  const [row] = await sql.query<{ total: number }>(text, where.values);
+  return Number(row?.total ?? 0);
 }
 
 function toText(cursor: Cursor): string {

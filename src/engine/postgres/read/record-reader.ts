@@ -1,6 +1,7 @@
 import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
 import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import { NO_HASH } from '../../../format/patch-record.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { EngineStats, Tips } from '../../engine.ts';
@@ -18,6 +19,7 @@ import type {
 import type { ContextColumns } from './rows.ts';
 import {
   FIND_BY_SHA256,
+  FIND_CONTEXT,
   GET_CONTEXT,
   GET_CONTEXTS,
   GET_DOC,
@@ -85,6 +87,11 @@ export class RecordReader {
 
   async getContext(id: ContextId): Promise<ContextRow | undefined> {
     const [row] = await this.#database.query<ContextColumns>(GET_CONTEXT, [id]);
+    return row && toContextRow(row);
+  }
+
+  async findContext(name: string): Promise<ContextRow | undefined> {
+    const [row] = await this.#database.query<ContextColumns>(FIND_CONTEXT, [encodeUtf8(name)]);
     return row && toContextRow(row);
   }
 

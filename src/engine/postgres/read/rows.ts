@@ -131,6 +131,12 @@ export const GET_CONTEXT: Statement = {
   text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE c.id = $1 AND NOT c.removed`,
 };
 
+export const FIND_CONTEXT: Statement = {
+  name: 'find-context',
+  text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.context_names n JOIN quipu.contexts c ON c.id = n.context
+    WHERE n.name = $1 AND NOT c.removed`,
+};
+
 export const GET_CONTEXTS: Statement = {
   name: 'get-contexts',
   text: `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c

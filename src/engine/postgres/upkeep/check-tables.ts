@@ -1,8 +1,10 @@
 import type { Hash } from '../../../base/brand.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
+import { decodeUtf8 } from '../../../base/text.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
+import type { ContextMeta } from '../../rows.ts';
 import type { CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
 import { BlobReader } from '../blobs/blob-reader.ts';
 import { takeClockAlone } from '../feed/clock.ts';
@@ -109,6 +111,7 @@ const TOTALS =
 
 const PROBLEMS_MAX = 1000;
 const PAGE_BLOBS = 256;
+const PAGE_NAMES = 4096;
 /** A statement may take an hour, because tables can be large. */
 const LONG_MS = 3_600_000;
 
@@ -141,6 +144,7 @@ export async function checkTables(
     const isRight = Object.entries(totals).every(
       ([name, total]) => counts[name as 'turns'] === total,
     );
+    problems.push(...(await checkNames(sql)));
     problems.push(...(await checkBlobs(sql, counts.blobs, progress)));
     return { problems, counts, isRight };
   });
@@ -157,6 +161,30 @@ export async function checkTables(
     more: Math.max(0, problems.length - PROBLEMS_MAX),
     quarantined: [],
   };
+}
+
+/** Names are compared here: a JSON text of PostgreSQL cannot hold every character. */
+async function checkNames(sql: Sql): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (let after = 0; ;) {
+    const page = await sql.query<{ id: number; meta: string | null; name: Uint8Array | null }>(
+      `SELECT coalesce(c.id, n.context) AS id, c.meta, n.name
+      FROM (SELECT id, meta FROM quipu.contexts WHERE NOT removed) c
+        FULL JOIN quipu.context_names n ON n.context = c.id
+      WHERE coalesce(c.id, n.context) > $1 AND (n.name IS NOT NULL OR c.meta LIKE '%"name":%')
+      ORDER BY 1 LIMIT $2`,
+      [after, PAGE_NAMES],
+    );
+    for (const { id, meta, name } of page) {
+      const own = (JSON.parse(meta ?? '{}') as ContextMeta).name;
+      if (own === (name === null ? undefined : decodeUtf8(name))) continue;
+      const what = 'the table of names does not have the name of the context';
+      problems.push(toProblem('context_names', what, String(id)));
+    }
+    const last = page.at(-1);
+    if (last === undefined) return problems;
+    after = last.id;
+  }
 }
 
 async function checkBlobs(

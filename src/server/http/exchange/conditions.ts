@@ -17,16 +17,16 @@ export function keyCondition(request: HttpRequest): { idempotencyKey?: string } 
 export function headCondition(request: HttpRequest): OpenTurnOptions {
   const header = request.header('if-match');
   if (header === undefined) return {};
-  const [, id] = /^\s*"(\d{1,16})"\s*$/.exec(header) ?? [];
+  const [, id] = /^\s*"(0|[1-9]\d{0,15})"\s*$/.exec(header) ?? [];
   if (id === undefined) throw invalid('If-Match', 'is the id of the head in quotes, such as "17"');
-  return { expectedHead: toTurnId(BigInt(id), true) };
+  return { expectedHead: toTurnId(id, true) };
 }
 
 /** The options for reading turns over HTTP. */
-export type TurnsRead = Pick<ReadOptions, 'as' | 'maxBytes'> & { readonly payload?: boolean };
+export type TurnsRead = Pick<ReadOptions, 'as' | 'maxBytes' | 'payload'>;
 
 interface ReadQuery {
-  readonly payload?: boolean | undefined;
+  readonly payload?: boolean | number | undefined;
   readonly as?: 'latest' | 'original' | number | undefined;
   readonly maxBytes?: number | undefined;
 }

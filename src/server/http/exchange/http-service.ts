@@ -3,6 +3,8 @@ import type { CallTable, Served } from '../../calls/call-handler.ts';
 import type { Log } from '../../log/log.ts';
 import type { ByteBudget } from '../../memory/byte-budget.ts';
 import type { Metrics } from '../../metrics/create-metrics.ts';
+import type { Families } from '../../browse/families.ts';
+import type { RecentThreads } from '../../browse/recent-threads.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { Turns } from './pace.ts';
 
@@ -54,6 +56,10 @@ export interface HttpService {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly version: string;
+  /** The name of the store that people see. */
+  readonly storeName: string;
+  readonly families: Families;
+  readonly recent: RecentThreads;
   /** Aborts when the server stops: streams end, and requests in progress finish. */
   readonly stopping: AbortSignal;
 }

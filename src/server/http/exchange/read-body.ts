@@ -7,6 +7,8 @@ import type { HttpRequest } from './route.ts';
 
 /** The server takes bodies up to this size even when it holds too much already. */
 const SMALL_BODY_BYTES = 1024 * 1024;
+/** A body that is stored as it comes in holds at most this, with its chunks and what is being written. */
+const UPLOAD_BYTES = 1024 * 1024;
 
 /**
  * Reads the whole body, if it is no longer than `limit`. A body that declares a greater length is not read at all. The
@@ -27,19 +29,36 @@ export async function readBody(
     size += piece.length;
     budget.add(piece.length);
     if (size > limit) throw tooLarge(limit, size);
-    if (size > SMALL_BODY_BYTES && budget.isSpent) {
-      throw tooMuch('the server holds too many large requests; try again');
-    }
+    if (size > SMALL_BODY_BYTES && budget.isSpent) throw tooManyLarge();
     pieces.push(piece);
   }
   const [only] = pieces;
   return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, size);
 }
 
+/**
+ * The body as it comes in, for who stores it that way. It counts against the budget of the server with what it holds
+ * at most, until the request is over.
+ */
+export async function* readUpload({
+  incoming,
+  service: { budget },
+  signal,
+}: HttpRequest): AsyncGenerator<Uint8Array, void, undefined> {
+  let held = 0;
+  signal.addEventListener('abort', () => budget.add(-held), { once: true });
+  for await (const piece of readPieces(incoming)) {
+    if (signal.aborted) throw gone();
+    const more = Math.min(piece.length, UPLOAD_BYTES - held);
+    held += more;
+    budget.add(more);
+    if (more > 0 && held === UPLOAD_BYTES && budget.isSpent) throw tooManyLarge();
+    yield piece;
+  }
+}
+
 /** The body as it comes in. If the client goes away in the middle, this throws CLOSED and does not end. */
-export async function* readPieces(
-  incoming: IncomingMessage,
-): AsyncGenerator<Uint8Array, void, undefined> {
+async function* readPieces(incoming: IncomingMessage): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     // A reader that stops early still has an answer to send, and destroying the request would destroy the answer, too.
     const pieces = incoming.iterator({ destroyOnReturn: false });
@@ -47,6 +66,10 @@ export async function* readPieces(
   } catch (error) {
     throw gone(error);
   }
+}
+
+function tooManyLarge(): QuipuError<'UNAVAILABLE'> {
+  return tooMuch('the server holds too many large requests; try again');
 }
 
 function gone(cause?: unknown): QuipuError<'CLOSED'> {

@@ -77,6 +77,23 @@ export class RequestRoom {
     }
   }
 
+  /** Makes bytes of unknown size when their turn comes, and gives them in small parts. */
+  async *made(make: () => Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+    const whole: Whole = { rest: NO_BYTES };
+    const fill = (): void => {
+      whole.rest = make();
+    };
+    let left: (() => void) | undefined;
+    try {
+      await this.make(fill, () => whole.rest.length);
+      left = this.keep(whole.rest.length);
+      yield* cut(whole);
+    } finally {
+      whole.rest = NO_BYTES;
+      left?.();
+    }
+  }
+
   /** Gives texts of unknown size in small parts. The source is asked for a text when its turn comes. */
   async *texts(source: AsyncIterable<string>): AsyncGenerator<Uint8Array, void, undefined> {
     const iterator = source[Symbol.asyncIterator]();

@@ -39,7 +39,8 @@ export interface RouteBody<B extends z.ZodType = z.ZodType> {
 }
 
 export interface RouteAnswer {
-  readonly status: number;
+  /** The status of every reply that says no other. Default 200. */
+  readonly status?: number;
   readonly what: string;
   /** Absent when the answer is bytes or events, described by `type`. */
   readonly json?: z.ZodType;
@@ -100,7 +101,10 @@ export function defineRoute<
     params,
     query,
     body,
-    run: (exchange) => given.run(exchange as Exchange<z.output<P>, z.output<Q>, z.output<B>>),
+    async run(exchange) {
+      const reply = await given.run(exchange as Exchange<z.output<P>, z.output<Q>, z.output<B>>);
+      return { status: given.answer.status ?? 200, ...reply };
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { toContextId, toTurnId } from '../../../base/brand.ts';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { invalid } from '../../../base/errors.ts';
+import { Encoding, type EncodingName } from '../../../format/turn-record.ts';
 import type { NewTurn } from '../../../context/contexts.ts';
 
 // The values that travel, in JSON's terms: ids are decimal strings, bytes are base64 or hex.
@@ -13,13 +14,22 @@ const idText = z.string().regex(ID, 'is a decimal id, such as "17"');
 const idOrZeroText = z.string().regex(ID_OR_ZERO, 'is a decimal id, or "0"');
 
 export const turnId: z.ZodType<TurnId, string> = idText
-  .transform((id) => toTurnId(BigInt(id)))
+  .transform((id) => toTurnId(id))
+  .describe('The id of a turn');
+/** In a body, where JSON has numbers, too. */
+export const turnIdOrNoneInBody: z.ZodType<TurnId, string | number> = z
+  .union([idOrZeroText, z.int().min(0)])
+  .transform((id) => toTurnId(id, true))
+  .describe('The id of a turn, or 0 for none');
+export const turnIdInBody: z.ZodType<TurnId, string | number> = z
+  .union([idText, z.int().min(1)])
+  .transform((id) => toTurnId(id))
   .describe('The id of a turn');
 export const turnIdOrNone: z.ZodType<TurnId, string> = idOrZeroText
-  .transform((id) => toTurnId(BigInt(id), true))
+  .transform((id) => toTurnId(id, true))
   .describe('The id of a turn, or "0" for none');
 export const contextId: z.ZodType<ContextId, string> = idText
-  .transform((id) => toContextId(BigInt(id)))
+  .transform((id) => toContextId(id))
   .describe('The id of a context');
 
 /** A whole number in a query. */
@@ -36,12 +46,9 @@ export const blobRef: z.ZodString = z
   .string()
   .regex(/^(?:b3:|blob:sha256:)?[0-9a-f]{64}$/, 'is a hash, "b3:<hash>" or "blob:sha256:<hash>"');
 
-export const encoding: z.ZodType<'json' | 'msgpack' | 'text' | 'bytes'> = z.enum([
-  'json',
-  'msgpack',
-  'text',
-  'bytes',
-]);
+export const encoding: z.ZodType<EncodingName> = z.enum(
+  Object.keys(Encoding) as [EncodingName, ...EncodingName[]],
+);
 
 /** A turn as JSON can carry it: bytes in `base64`, everything else in `payload`. */
 export const newTurn: z.ZodType<NewTurnJson> = z.strictObject({
@@ -53,12 +60,17 @@ export const newTurn: z.ZodType<NewTurnJson> = z.strictObject({
 });
 
 interface ReadQueryShape {
-  readonly payload: z.ZodType<boolean | undefined, 'true' | 'false' | undefined>;
+  readonly payload: z.ZodType<boolean | number | undefined, string | undefined>;
   readonly as: z.ZodType<'latest' | 'original' | number | undefined, string | undefined>;
 }
 
 export const readQuery: ReadQueryShape = {
-  payload: flag.optional().describe('Default true. False reads records alone'),
+  payload: z
+    .union([flag, count])
+    .optional()
+    .describe(
+      'Default true. False reads records alone, a number only payloads of up to that many bytes',
+    ),
   as: z
     .string()
     .regex(/^(?:latest|original|\d{1,15})$/, 'is "latest", "original" or a patch number')
@@ -81,6 +93,8 @@ export const detailsShape: DetailsShape = {
   meta: z.unknown().optional(),
 };
 
+export const contextName: z.ZodString = z.string().describe('Any text of 1 to 512 bytes in UTF-8');
+
 export const contextJson: z.ZodType = z
   .strictObject({
     id: idText,
@@ -91,6 +105,7 @@ export const contextJson: z.ZodType = z
     flags: z.int().min(0).describe('2: a turn is being streamed; 4: it is a fork'),
     createdAt: z.number(),
     updatedAt: z.number(),
+    name: contextName.optional(),
     ...detailsShape,
     labels: z.array(z.string()),
   })

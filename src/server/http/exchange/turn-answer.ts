@@ -1,4 +1,5 @@
 import type { TurnId } from '../../../base/brand.ts';
+import { jsonable } from '../../../base/jsonable.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { ReadOptions, TurnPage } from '../../../context/contexts.ts';
 import { keepNewest, keepOldest, readPage } from '../../../context/turns/read-pages.ts';
@@ -45,14 +46,18 @@ export async function pageReply(
   request: HttpRequest,
 ): Promise<Reply> {
   const { payload = true, maxBytes = PAGE_BYTES_DEFAULT } = asked;
-  if (!payload) return jsonReply(toPageJson(await read(asked)));
+  if (payload === false) return jsonReply(await read(asked));
   const small = Math.min(maxBytes, PART_BYTES);
   const page = await read({ ...smallPayloads(asked), maxBytes: small });
   const hasMore = (page.cursor ?? page.nextDepth) !== undefined;
   const isCut = hasMore && page.turns.length < wanted && small < maxBytes;
-  if (!isCut && !page.turns.some(isLarge)) return jsonReply(toPageJson(page));
+  if (!isCut && !page.turns.some((turn) => isLarge(turn, asked))) return jsonReply(page);
   const bare = await read({ ...asked, payload: false });
-  const parts = pageParts(planPage(bare, maxBytes, keeps), asked, request);
+  const parts = pageParts(
+    planPage(bare, { maxBytes, keeps, limit: limitOf(asked) }),
+    asked,
+    request,
+  );
   return { body: await begun(parts) };
 }
 
@@ -62,7 +67,7 @@ export async function turnReply(
   asked: TurnsRead,
   request: HttpRequest,
 ): Promise<Reply> {
-  if (asked.payload === false || !isLarge(turn)) return jsonReply(turn);
+  if (!isLarge(turn, asked)) return jsonReply(turn);
   const pieces = wholeTurn(turn, asked, request, (found) => encodeUtf8(JSON.stringify(found)));
   return { body: await begun(pieces) };
 }
@@ -83,14 +88,15 @@ async function* chainLines(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const toLine = (turn: Turn): Uint8Array => encodeUtf8(`${JSON.stringify(turn)}\n`);
   for await (const turn of request.service.served.store.contexts.chain(tip, readAhead(asked))) {
-    if (asked.payload === false || !isLarge(turn)) yield toLine(turn);
+    if (!isLarge(turn, asked)) yield toLine(turn);
     else yield* wholeTurn(turn, asked, request, toLine);
   }
 }
 
 /** Options to read turns that may turn out to be large. */
 export function smallPayloads<R extends TurnsRead>(asked: R): Omit<R, 'payload'> & ReadOptions {
-  return asked.payload === false ? asked : { ...asked, payload: SMALL_PAYLOAD_BYTES };
+  if (asked.payload === false) return asked;
+  return { ...asked, payload: Math.min(SMALL_PAYLOAD_BYTES, limitOf(asked)) };
 }
 
 /** Like `smallPayloads`, for a stream of turns. Little is held ahead of the client. */
@@ -98,9 +104,15 @@ export function readAhead<R extends TurnsRead>(asked: R): Omit<R, 'payload'> & R
   return { ...smallPayloads(asked), maxBytes: SMALL_PAYLOAD_BYTES };
 }
 
-/** True when the payload was left out for its size. */
-export function isLarge({ size }: { readonly size: number }): boolean {
-  return size > SMALL_PAYLOAD_BYTES;
+/** True when the payload is wanted and was left out for its size. */
+export function isLarge({ size }: { readonly size: number }, asked: TurnsRead): boolean {
+  return size > SMALL_PAYLOAD_BYTES && size <= limitOf(asked);
+}
+
+/** The size up to which payloads are wanted. */
+function limitOf({ payload = true }: TurnsRead): number {
+  if (typeof payload === 'number') return payload;
+  return payload ? Infinity : -1;
 }
 
 /** A large turn, in the bytes that `encode` makes, while the client takes them. */
@@ -116,10 +128,15 @@ export function wholeTurn(
 }
 
 /** Cuts a page that was read without payloads to `maxBytes`. */
-function planPage(page: TurnPage, maxBytes: number, keeps: PageSource['keeps']): PagePlan {
+function planPage(
+  page: TurnPage,
+  { maxBytes, keeps, limit }: { maxBytes: number; keeps: PageSource['keeps']; limit: number },
+): PagePlan {
   const { turns, headDepth } = page;
   const keep = keeps === 'newest' ? keepNewest : keepOldest;
-  const kept = keep(turns, maxBytes).map(({ id, depth, size }) => ({ id, depth, size }));
+  // A payload that is left out takes no room.
+  const sizes = turns.map(({ id, depth, size }) => ({ id, depth, size: size > limit ? 0 : size }));
+  const kept = keep(sizes, maxBytes);
   const [first] = kept;
   if (kept.length === turns.length || first === undefined) return { ...page, turns: kept };
   return keeps === 'newest'
@@ -144,14 +161,14 @@ async function* pageParts(
     before = ',';
     at += part.length;
   }
-  yield encodeUtf8(`],${JSON.stringify(toPageJson(page)).slice(1)}`);
+  yield encodeUtf8(`],${JSON.stringify(jsonable(page)).slice(1)}`);
 }
 
 /** Encodes sealed turns that follow each other. */
 async function encodeTurns(
   engine: Engine,
   part: readonly Planned[],
-  { as = 'latest' }: TurnsRead,
+  { as = 'latest', payload = true }: TurnsRead,
   encode: (turns: readonly Turn[]) => Uint8Array,
 ): Promise<Uint8Array> {
   const [first, last] = [part[0], part.at(-1)];
@@ -159,13 +176,9 @@ async function encodeTurns(
   const { turns, unshared } = await readPage(
     engine,
     { kind: 'chain', tip: last.id, from: first.depth, to: last.depth + 1 },
-    { payload: true, as, maxBytes: Number.MAX_SAFE_INTEGER },
+    { payload, as, maxBytes: Number.MAX_SAFE_INTEGER },
   );
   return encode(toTurns(turns, unshared));
-}
-
-function toPageJson<P extends Omit<TurnPage, 'turns'>>({ cursor, ...page }: P): object {
-  return { ...page, ...(cursor !== undefined && { cursor: String(cursor) }) };
 }
 
 /** Makes the first piece: a failure before that is an error of the request, and not of the connection. */

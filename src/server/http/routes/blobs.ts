@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
 import type { BlobDetails } from '../../../store/blobs.ts';
-import { readPieces } from '../exchange/read-body.ts';
+import { readUpload } from '../exchange/read-body.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import { EXAMPLE_BLOB, blobJson, blobRef, flag } from '../exchange/schemas.ts';
@@ -21,7 +21,7 @@ export const blobRoutes: readonly Route[] = [
     answer: { status: 201, what: 'Durable when it comes', json: blobJson, example: EXAMPLE_BLOB },
     async run({ query: { sha256 = false }, request }) {
       const { blobs } = request.service.served.store;
-      const info = await blobs.put(readPieces(request.incoming), { sha256 });
+      const info = await blobs.put(readUpload(request), { sha256 });
       const status = info.existed ? 200 : 201;
       return jsonReply(info, { status, headers: { Location: `/v1/blobs/${info.hash}` } });
     },
@@ -38,7 +38,7 @@ export const blobRoutes: readonly Route[] = [
       'If-None-Match': 'The ETag of a blob that the client has: 304',
     },
     params: z.strictObject({ ref: blobRef }),
-    answer: { status: 200, what: 'The bytes', type: 'application/octet-stream' },
+    answer: { what: 'The bytes', type: 'application/octet-stream' },
     async run({ params: { ref }, request }) {
       const details = await request.service.served.store.blobs.stat(ref);
       if (details === undefined) {

@@ -13,7 +13,7 @@ import type {
 } from '../../calls/call-handler.ts';
 import { isOwnFault, toWireError } from '../../request/wire-error.ts';
 import { withHeartbeats } from '../exchange/event-stream.ts';
-import { readBody, readPieces } from '../exchange/read-body.ts';
+import { readBody, readUpload } from '../exchange/read-body.ts';
 import { defineRoute } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 
@@ -36,7 +36,7 @@ export const callRoutes: readonly Route[] = [
     needs: 'read',
     params: z.strictObject({ method: z.string().max(METHOD_BYTES_MAX) }),
     body: { bytes: 'The body of a CALL; see the wire protocol' },
-    answer: { status: 200, what: 'The body of a CALL reply, or STREAM bodies', type: TYPE },
+    answer: { what: 'The body of a CALL reply, or STREAM bodies', type: TYPE },
     async run({ params: { method }, request }) {
       const handler = request.service.calls.get(method);
       if (handler === undefined) {
@@ -71,7 +71,7 @@ async function runUpload(
   request: HttpRequest,
   caller: Caller,
 ): Promise<Reply> {
-  const pieces = readPieces(request.incoming);
+  const pieces = readUpload(request);
   const { head, rest } = await splitUpload(pieces);
   return answer(await handler.run(toArguments(head), rest, caller));
 }
@@ -113,14 +113,16 @@ function answer(result: unknown): Reply {
 async function* streamed(
   handler: StreamHandler,
   args: readonly unknown[],
-  { service }: HttpRequest,
+  { service, room }: HttpRequest,
   caller: Caller,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     const items = handler.run(args, caller);
     for await (const item of withHeartbeats(boxed(items), service.limits.heartbeatMs)) {
       if (item === undefined) yield HEARTBEAT;
-      else yield framed(encodeStream({ kind: 'item', body: toCall(item.value) }));
+      else {
+        yield* room.made(() => framed(encodeStream({ kind: 'item', body: toCall(item.value) })));
+      }
     }
     // When the server stops, the stream has not come to its end.
     if (!service.stopping.aborted) yield framed(encodeStream({ kind: 'end' }));

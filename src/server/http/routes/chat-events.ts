@@ -6,7 +6,15 @@ import { refOf } from '../../../chat/events/payloads.ts';
 import type { Answer, Question } from '../../../chat/events/payloads.ts';
 import { LINE_PAYLOAD_BYTES } from '../../../chat/events/limits.ts';
 import { loadEvent } from '../../../chat/messages/find-messages.ts';
-import { EXAMPLE_EVENT, chatId, eventJson, problemJson, questionBody } from './chat-schemas.ts';
+import {
+  EXAMPLE_BATCH,
+  EXAMPLE_EVENT,
+  batchJson,
+  chatId,
+  eventJson,
+  problemJson,
+  questionBody,
+} from './chat-schemas.ts';
 import { given } from '../exchange/conditions.ts';
 import { encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
@@ -35,7 +43,6 @@ export const chatEventRoutes: readonly Route[] = [
       limit: count.optional().describe('Default 1,000, at most 10,000'),
     }),
     answer: {
-      status: 200,
       what: 'A page; `next` goes into `after` when there is more',
       json: z.strictObject({
         events: z.array(eventJson),
@@ -71,7 +78,7 @@ export const chatEventRoutes: readonly Route[] = [
     async run({ params: { id }, query, body, request }) {
       const chat = await request.service.served.store.chats.open(id);
       const events = await chat.append(body.events as NewEvent[], given(query));
-      return jsonReply({ events }, { status: 201 });
+      return jsonReply({ events });
     },
   }),
 
@@ -85,7 +92,6 @@ export const chatEventRoutes: readonly Route[] = [
     params,
     query: z.strictObject({ after: z.string().optional().describe('As Last-Event-ID') }),
     answer: {
-      status: 200,
       what: 'Each has the name of its type; `end` when the chat is removed or archived',
       type: 'text/event-stream',
     },
@@ -93,6 +99,29 @@ export const chatEventRoutes: readonly Route[] = [
       const after = toSeq(resumeAt(request, query.after));
       const chat = await request.service.served.store.chats.open(id);
       return eventReply(followed(chat, after, request), request);
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/chats/:id/clarifications',
+    name: 'listQuestions',
+    summary: 'Batches of questions with their answers, open and closed',
+    needs: 'read',
+    params,
+    query: z.strictObject({
+      before: count.optional().describe('Only batches before this event'),
+      limit: count.optional().describe('Default 50, at most 1,000'),
+    }),
+    answer: {
+      status: 200,
+      what: 'A page; `before` leads to the one before it',
+      json: z.strictObject({ batches: z.array(batchJson), before: z.int().min(1).optional() }),
+      example: { batches: [EXAMPLE_BATCH] },
+    },
+    async run({ params: { id }, query, request }) {
+      const chat = await request.service.served.store.chats.open(id);
+      return jsonReply(await chat.clarifications(given(query)));
     },
   }),
 
@@ -120,7 +149,7 @@ export const chatEventRoutes: readonly Route[] = [
     async run({ params: { id }, body: { questions, ...options }, request }) {
       const chat = await request.service.served.store.chats.open(id);
       const batch = await chat.ask(questions as Question[], given(options));
-      return jsonReply({ batch }, { status: 201 });
+      return jsonReply({ batch });
     },
   }),
 
@@ -142,7 +171,7 @@ export const chatEventRoutes: readonly Route[] = [
       }),
       example: { answers: [{ question_id: 'q1', value: 'yes' }] },
     },
-    answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
     async run({ params: { id, batch }, body, request }) {
       const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.answer(batch, body.answers as Answer[]));
@@ -161,7 +190,7 @@ export const chatEventRoutes: readonly Route[] = [
       optional: true,
       example: { reason: 'no longer needed' },
     },
-    answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
     async run({ params: { id, batch }, body: { reason }, request }) {
       const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.dismiss(batch, reason));

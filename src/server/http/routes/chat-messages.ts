@@ -12,7 +12,7 @@ import {
 } from './chat-schemas.ts';
 import { given } from '../exchange/conditions.ts';
 import { Later, listReply } from '../exchange/list-answer.ts';
-import { readPieces } from '../exchange/read-body.ts';
+import { readUpload } from '../exchange/read-body.ts';
 import { PART_BYTES } from '../exchange/request-room.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
@@ -28,7 +28,6 @@ const body = {
 };
 
 const answer = {
-  status: 200,
   what: 'What was erased, and what stays because others use it',
   json: z.looseObject({ erasedLines: z.int(), kept: z.array(z.string()) }),
   example: { erasedLines: 2, erasedBlobs: 0, unreadableLines: 0, kept: [] },
@@ -68,6 +67,7 @@ export const chatRedactionRoutes: readonly Route[] = [
   }),
 ];
 
+const ANY_TYPE = 'application/octet-stream';
 const params = z.strictObject({ id: chatId });
 
 function messagesReply(
@@ -98,7 +98,6 @@ export const chatMessageRoutes: readonly Route[] = [
       limit: count.optional().describe('Default 50, at most 1,000'),
     }),
     answer: {
-      status: 200,
       what: 'A page; `before` leads to the one before it',
       json: z.strictObject({
         messages: z.array(messageJson),
@@ -141,7 +140,7 @@ export const chatMessageRoutes: readonly Route[] = [
     answer: { status: 201, what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
     async run({ params: { id }, query, body, request }) {
       const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.add(given(body) as NewMessage, given(query)), { status: 201 });
+      return jsonReply(await chat.add(given(body) as NewMessage, given(query)));
     },
   }),
 
@@ -152,7 +151,7 @@ export const chatMessageRoutes: readonly Route[] = [
     summary: 'One message',
     needs: 'read',
     params: ofMessage,
-    answer: { status: 200, what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
+    answer: { what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
     async run({ params: { id, message: name }, request }) {
       const message = await (await request.service.served.store.chats.open(id)).message(name);
       if (message !== undefined) return jsonReply(message);
@@ -171,7 +170,7 @@ export const chatMessageRoutes: readonly Route[] = [
     needs: 'write',
     params: ofMessage,
     body: { json: z.strictObject({ content: z.string() }), example: { content: 'hello' } },
-    answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
     async run({ params: { id, message }, body: { content }, request }) {
       const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.edit(message, content));
@@ -180,13 +179,35 @@ export const chatMessageRoutes: readonly Route[] = [
 
   defineRoute({
     method: 'post',
-    path: '/v1/chats/:id/messages/:message/fork',
-    name: 'forkChat',
-    summary: 'Go on after a message in a new branch',
+    path: '/v1/chats/:id/messages/:message/complete',
+    name: 'completeMessage',
+    summary: 'End a message that was begun and not completed',
     needs: 'write',
     params: ofMessage,
     body: {
-      json: z.strictObject({ branch: z.string().optional() }),
+      json: z.strictObject({
+        content: z.string().optional().describe('Default: the text that the message has'),
+        interrupted: z.boolean().optional().describe('The text may be cut short'),
+      }),
+      optional: true,
+      example: { interrupted: true },
+    },
+    answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    async run({ params: { id, message }, body: { content, ...more }, request }) {
+      const chat = await request.service.served.store.chats.open(id);
+      return jsonReply(await chat.complete(message, content, given(more)));
+    },
+  }),
+
+  defineRoute({
+    method: 'post',
+    path: '/v1/chats/:id/messages/:message/fork',
+    name: 'forkChat',
+    summary: 'Go on after a message, or before it, in a new branch',
+    needs: 'write',
+    params: ofMessage,
+    body: {
+      json: z.strictObject({ branch: z.string().optional(), before: z.boolean().optional() }),
       optional: true,
       example: { branch: 'try2' },
     },
@@ -198,7 +219,7 @@ export const chatMessageRoutes: readonly Route[] = [
     },
     async run({ params: { id, message }, body, request }) {
       const chat = await request.service.served.store.chats.open(id);
-      return jsonReply({ branch: await chat.fork(message, given(body)) }, { status: 201 });
+      return jsonReply({ branch: await chat.fork(message, given(body)) });
     },
   }),
 
@@ -216,7 +237,6 @@ export const chatMessageRoutes: readonly Route[] = [
       limit: count.optional(),
     }),
     answer: {
-      status: 200,
       what: 'What was found; `before` leads on when there may be more',
       json: z.strictObject({
         messages: z.array(messageJson),
@@ -238,7 +258,12 @@ export const chatMessageRoutes: readonly Route[] = [
     summary: 'Attach the body to a chat; it is stored as it comes in',
     needs: 'write',
     params,
-    query: z.strictObject({ name: z.string(), message: z.string().optional() }),
+    query: z.strictObject({
+      name: z.string(),
+      message: z.string().optional(),
+      artifact: z.enum(['true', 'false']).optional().describe('A file that the agent made'),
+      call: z.string().optional().describe('Of an artifact: the tool call that made it'),
+    }),
     body: { bytes: 'The bytes; their type is that of the request' },
     answer: {
       status: 201,
@@ -248,10 +273,16 @@ export const chatMessageRoutes: readonly Route[] = [
     },
     async run({ params: { id }, query, request }) {
       const chat = await request.service.served.store.chats.open(id);
+      const { artifact, ...named } = given(query);
       const mediaType = request.header('content-type');
-      const options = { ...given(query), ...(mediaType !== undefined && { mediaType }) };
-      const attachment = await chat.attach(readPieces(request.incoming), options);
-      return jsonReply(attachment, { status: 201 });
+      const options = {
+        ...(named as { name: string }),
+        ...(artifact !== undefined && { artifact: artifact === 'true' }),
+        // Clients name this type when they do not know one; the ending of the name may tell more.
+        ...(mediaType !== undefined && mediaType !== ANY_TYPE && { mediaType }),
+      };
+      const attachment = await chat.attach(readUpload(request), options);
+      return jsonReply(attachment);
     },
   }),
 ];

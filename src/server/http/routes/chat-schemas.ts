@@ -34,6 +34,7 @@ export const messageJson: z.ZodType = z.strictObject({
   branch: z.string(),
   content: z.string(),
   state: z.enum(['complete', 'streaming']),
+  interrupted: z.literal(true).optional(),
   edits: z.int().min(0),
   redacted: z.strictObject({ reason: z.string(), erased: z.boolean() }).optional(),
   attachments: z.array(z.looseObject({ id: z.string(), hash: z.string() })),
@@ -56,6 +57,7 @@ export const problemJson: z.ZodType = z.strictObject({
   seq: z.int().min(0),
   kind: z.string(),
   message: z.string(),
+  type: z.string().optional(),
 });
 
 export const questionBody: z.ZodType = z.looseObject({
@@ -63,6 +65,24 @@ export const questionBody: z.ZodType = z.looseObject({
   text: z.string(),
   kind: z.enum(['single', 'multiple', 'yes_no', 'text']),
   options: z.array(z.string()).optional(),
+});
+
+export const batchJson: z.ZodType = z.strictObject({
+  batch_id: z.string(),
+  seq: z.int().min(1),
+  at: z.string(),
+  title: z.string().optional(),
+  questions: z.array(z.looseObject({ id: z.string(), text: z.string(), kind: z.string() })),
+  state: z.enum(['open', 'answered', 'dismissed', 'replaced']),
+  closedAt: z.string().optional(),
+  reason: z.string().optional(),
+  redacted: z.literal(true).optional(),
+});
+
+export const typeJson: z.ZodType = z.strictObject({
+  type: z.string(),
+  about: z.string(),
+  since: time,
 });
 
 const AT = '2026-11-15T12:00:00.000Z';
@@ -88,6 +108,17 @@ export const EXAMPLE_MESSAGE: object = {
   edits: 0,
   attachments: [],
 };
+
+export const EXAMPLE_BATCH: object = {
+  batch_id: '01kaa2w5cw3q7a5h8w6j9n0c1g',
+  seq: 3,
+  at: AT,
+  questions: [{ id: 'q1', text: 'Sure?', kind: 'yes_no', answer: 'yes' }],
+  state: 'answered',
+  closedAt: AT,
+};
+
+export const EXAMPLE_TYPE: object = { type: 'app.note', about: 'a note of the app', since: AT };
 
 export const EXAMPLE_EVENT: object = {
   schema_version: 1,

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { ChatRetention, NewChat } from '../../../chat/handle/chats.ts';
-import { EXAMPLE_CHAT, chatId, chatJson, problemJson, statusJson } from './chat-schemas.ts';
+import {
+  EXAMPLE_CHAT,
+  EXAMPLE_TYPE,
+  chatId,
+  chatJson,
+  problemJson,
+  statusJson,
+  typeJson,
+} from './chat-schemas.ts';
 import { given } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
@@ -25,7 +33,6 @@ export const chatRoutes: readonly Route[] = [
     needs: 'read',
     query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
     answer: {
-      status: 200,
       what: 'A page; `cursor` is there when more may follow',
       json: z.strictObject({ items: z.array(chatJson), cursor: z.string().optional() }),
       example: { items: [EXAMPLE_CHAT] },
@@ -53,6 +60,55 @@ export const chatRoutes: readonly Route[] = [
     answer: { status: 201, what: 'The new chat', json: chatJson, example: EXAMPLE_CHAT },
     async run({ body, request }) {
       return created(await request.service.served.store.chats.create(given(body) as NewChat));
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
+    path: '/v1/chat-types',
+    name: 'listChatTypes',
+    summary: 'Types of chat events that programs have registered',
+    needs: 'read',
+    answer: {
+      status: 200,
+      what: 'All of them, by name',
+      json: z.strictObject({ types: z.array(typeJson) }),
+      example: { types: [EXAMPLE_TYPE] },
+    },
+    async run({ request }) {
+      return jsonReply({ types: await request.service.served.store.chats.types() });
+    },
+  }),
+
+  defineRoute({
+    method: 'put',
+    path: '/v1/chat-types/:type',
+    name: 'registerChatType',
+    summary: 'Make a type of chat events known',
+    needs: 'write',
+    params: z.strictObject({ type: z.string() }),
+    body: {
+      json: z.strictObject({ about: z.string().optional() }),
+      optional: true,
+      example: { about: 'a note of the app' },
+    },
+    answer: { status: 200, what: 'The type', json: typeJson, example: EXAMPLE_TYPE },
+    async run({ params: { type }, body, request }) {
+      return jsonReply(await request.service.served.store.chats.registerType(type, given(body)));
+    },
+  }),
+
+  defineRoute({
+    method: 'delete',
+    path: '/v1/chat-types/:type',
+    name: 'forgetChatType',
+    summary: 'Take a registered type off the list; its events stay',
+    needs: 'write',
+    params: z.strictObject({ type: z.string() }),
+    answer: { status: 204, what: 'It is off the list' },
+    async run({ params: { type }, request }) {
+      await request.service.served.store.chats.forgetType(type);
+      return { status: 204 };
     },
   }),
 
@@ -89,7 +145,6 @@ export const chatRoutes: readonly Route[] = [
       example: { maxAgeMs: 7_776_000_000, dryRun: true },
     },
     answer: {
-      status: 200,
       what: 'What was archived or removed',
       json: z.looseObject({ chats: z.array(chatJson) }),
       example: { action: 'archive', chats: [], kept: 3, pinned: 1, damaged: [], dryRun: true },
@@ -107,7 +162,7 @@ export const chatRoutes: readonly Route[] = [
     summary: 'A chat: counts, usage, branches, and the questions it waits for',
     needs: 'read',
     params,
-    answer: { status: 200, what: 'The chat', json: statusJson, example: EXAMPLE_STATUS },
+    answer: { what: 'The chat', json: statusJson, example: EXAMPLE_STATUS },
     async run({ params: { id }, request }) {
       const status = await (await request.service.served.store.chats.open(id)).status();
       return jsonReply(status, { headers: { ETag: `"${status.events}"` } });
@@ -125,7 +180,7 @@ export const chatRoutes: readonly Route[] = [
       json: z.strictObject({ title: z.string().optional(), pinned: z.boolean().optional() }),
       example: { pinned: true },
     },
-    answer: { status: 200, what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
+    answer: { what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
     async run({ params: { id }, body, request }) {
       const chat = await request.service.served.store.chats.open(id);
       return jsonReply(await chat.update(given(body)));
@@ -142,7 +197,7 @@ export const chatRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { id }, request }) {
       await request.service.served.store.chats.remove(id);
-      return { status: 204 };
+      return {};
     },
   }),
 
@@ -154,7 +209,6 @@ export const chatRoutes: readonly Route[] = [
     needs: 'read',
     params,
     answer: {
-      status: 200,
       what: 'All that was found',
       json: z.strictObject({ problems: z.array(problemJson) }),
       example: { problems: [{ seq: 7, kind: 'newer-version', message: 'version 2 is newer' }] },
@@ -176,7 +230,7 @@ export const chatRoutes: readonly Route[] = [
       format: z.enum(['markdown', 'json']).optional().describe('Default markdown'),
       branch: z.string().optional().describe('Of Markdown: a branch, or "*"'),
     }),
-    answer: { status: 200, what: 'The text', type: 'text/markdown' },
+    answer: { what: 'The text', type: 'text/markdown' },
     async run({ params: { id }, query, request }) {
       const chat = await request.service.served.store.chats.open(id);
       const type = query.format === 'json' ? 'application/json' : 'text/markdown; charset=utf-8';
@@ -195,7 +249,7 @@ export const chatRoutes: readonly Route[] = [
           : 'Make an archived chat writable again',
       needs: 'write',
       params,
-      answer: { status: 200, what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
+      answer: { what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
       async run({ params: { id }, request }) {
         const chat = await request.service.served.store.chats.open(id);
         return jsonReply(await chat[verb]());
@@ -205,5 +259,5 @@ export const chatRoutes: readonly Route[] = [
 ];
 
 function created(chat: { readonly id: string }): Reply {
-  return jsonReply(chat, { status: 201, headers: { Location: `/v1/chats/${chat.id}` } });
+  return jsonReply(chat, { headers: { Location: `/v1/chats/${chat.id}` } });
 }

@@ -1,21 +1,42 @@
 import { z } from 'zod';
+import { parseBoundedJson } from '../../../base/bounded-json.ts';
 import { QuipuError } from '../../../base/errors.ts';
 import type { Context } from '../../../context/context.ts';
-import type { ContextUpdate, ListOptions, NewContext } from '../../../context/contexts.ts';
-import { given, keyCondition } from '../exchange/conditions.ts';
+import type {
+  ContextDefaults,
+  ContextUpdate,
+  ListOptions,
+  NewContext,
+} from '../../../context/contexts.ts';
+import type { MetaConditions } from '../../../context/meta-condition.ts';
+import { given, headCondition, keyCondition } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 import {
   EXAMPLE_CONTEXT,
   contextId,
   contextJson,
+  contextName,
   count,
   detailsShape,
+  flag,
   turnId,
+  turnIdInBody,
+  turnIdOrNoneInBody,
 } from '../exchange/schemas.ts';
 
 const params = z.strictObject({ id: contextId });
-const details = z.strictObject(detailsShape);
+const namedShape = { name: contextName.optional(), ...detailsShape };
+/** In the query: a path cannot hold every text, for instance not "..". */
+const named = z.strictObject({ name: contextName });
+const metaQuery: z.ZodType<MetaConditions, string> = z.string().transform((text, context) => {
+  try {
+    return parseBoundedJson(text) as MetaConditions;
+  } catch {
+    context.addIssue('is JSON, such as {"env":"prod"}');
+    return z.NEVER;
+  }
+});
 const KEY = 'The same key with the same turn and details gives the first context again';
 
 export const contextRoutes: readonly Route[] = [
@@ -28,17 +49,36 @@ export const contextRoutes: readonly Route[] = [
     query: z.strictObject({
       label: z.string().optional(),
       kind: z.string().optional(),
+      namePrefix: z.string().optional().describe('Only those whose name begins with this text'),
+      meta: metaQuery
+        .optional()
+        .describe(
+          'Fields of `meta`, as JSON: {"env":"prod","user":{"prefix":"ann"},"ticket":{"exists":true}}',
+        ),
+      createdSince: count.optional().describe('Created at this time, in milliseconds, or later'),
+      createdUntil: count.optional().describe('Created before this time'),
+      updatedSince: count.optional().describe('Last used at this time or later'),
+      updatedUntil: count.optional().describe('Last used before this time'),
+      count: flag.optional().describe('Also give the number of contexts on all pages'),
       limit: count.optional().describe('Default 50, at most 10,000'),
       cursor: z.string().optional().describe('From the page before'),
     }),
     answer: {
-      status: 200,
-      what: 'A page; `cursor` is there when more follow',
-      json: z.strictObject({ items: z.array(contextJson), cursor: z.string().optional() }),
+      what: 'A page; `cursor` is there when more follow, `total` when it was asked for',
+      json: z.strictObject({
+        items: z.array(contextJson),
+        cursor: z.string().optional(),
+        total: z.int().min(0).optional(),
+      }),
       example: { items: [EXAMPLE_CONTEXT] },
     },
     async run({ query, request }) {
-      const options = given(query) as ListOptions;
+      const { createdSince, createdUntil, updatedSince, updatedUntil, ...asked } = query;
+      const options = {
+        ...given(asked),
+        created: given({ since: createdSince, until: createdUntil }),
+        updated: given({ since: updatedSince, until: updatedUntil }),
+      } as ListOptions;
       return jsonReply(await request.service.served.store.contexts.list(options));
     },
   }),
@@ -51,7 +91,7 @@ export const contextRoutes: readonly Route[] = [
     needs: 'write',
     headers: { 'Idempotency-Key': KEY },
     body: {
-      json: z.strictObject({ ...detailsShape, base: turnId.optional() }),
+      json: z.strictObject({ ...namedShape, base: turnIdInBody.optional() }),
       optional: true,
       example: { title: 'fix the parser', labels: ['work'] },
     },
@@ -64,19 +104,90 @@ export const contextRoutes: readonly Route[] = [
 
   defineRoute({
     method: 'get',
+    path: '/v1/contexts/by-name',
+    name: 'findContext',
+    summary: 'The context with this name; its ETag is the head',
+    needs: 'read',
+    query: named,
+    answer: { status: 200, what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
+    async run({ query: { name }, request }) {
+      const context = await request.service.served.store.contexts.byName(name);
+      if (context !== undefined) return found(context);
+      const message = `there is no context named ${JSON.stringify(name)}`;
+      throw new QuipuError('NOT_FOUND', message, { what: 'context', id: name });
+    },
+  }),
+
+  defineRoute({
+    method: 'put',
+    path: '/v1/contexts/by-name',
+    name: 'getOrCreateContext',
+    summary: 'The context with this name, made with the details of the body if there is none',
+    needs: 'write',
+    query: named,
+    body: {
+      json: z.strictObject({ ...detailsShape, base: turnIdInBody.optional() }),
+      optional: true,
+      example: { title: 'fix the parser' },
+    },
+    answer: { status: 200, what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
+    async run({ query: { name }, body, request }) {
+      const { contexts } = request.service.served.store;
+      return found(await contexts.getOrCreate(name, given(body) as ContextDefaults));
+    },
+  }),
+
+  defineRoute({
+    method: 'put',
+    path: '/v1/contexts/:id/name',
+    name: 'renameContext',
+    summary: 'Give a context another name, or none; the old name is free then',
+    needs: 'write',
+    params,
+    body: {
+      json: z.strictObject({ name: contextName.nullable() }),
+      example: { name: 'customers/4711' },
+    },
+    answer: { status: 200, what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
+    async run({ params: { id }, body: { name }, request }) {
+      return found(await request.service.served.store.contexts.rename(id, name));
+    },
+  }),
+
+  defineRoute({
+    method: 'put',
+    path: '/v1/contexts/:id/head',
+    name: 'moveHead',
+    summary: 'Move the head to any turn, or to none, without a new turn',
+    needs: 'write',
+    headers: { 'If-Match': 'The id of the head in quotes; another head is 412' },
+    params,
+    body: {
+      json: z.strictObject({ head: turnIdOrNoneInBody }),
+      example: { head: '1' },
+    },
+    answer: { status: 200, what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
+    async run({ params: { id }, body: { head }, request }) {
+      const { contexts } = request.service.served.store;
+      return found(await contexts.moveHead(id, head, headCondition(request)));
+    },
+  }),
+
+  defineRoute({
+    method: 'get',
     path: '/v1/contexts/:id',
     name: 'getContext',
     summary: 'A context; its ETag is the head, for If-Match',
     needs: 'read',
     params,
-    answer: { status: 200, what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ params: { id }, request }) {
       const context = await request.service.served.store.contexts.get(id);
       if (context === undefined) {
         const data = { what: 'context', id: String(id) };
         throw new QuipuError('NOT_FOUND', `there is no context ${id}`, data);
       }
-      return jsonReply(context, { headers: { ETag: `"${context.head}"` } });
+      return found(context);
     },
   }),
 
@@ -96,7 +207,7 @@ export const contextRoutes: readonly Route[] = [
       }),
       example: { title: 'fix the lexer', kind: null },
     },
-    answer: { status: 200, what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ params: { id }, body, request }) {
       const change = given(body) as ContextUpdate;
       return jsonReply(await request.service.served.store.contexts.update(id, change));
@@ -113,7 +224,7 @@ export const contextRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { id }, request }) {
       await request.service.served.store.contexts.remove(id);
-      return { status: 204 };
+      return {};
     },
   }),
 
@@ -125,7 +236,7 @@ export const contextRoutes: readonly Route[] = [
     needs: 'write',
     params: z.strictObject({ id: turnId }),
     headers: { 'Idempotency-Key': KEY },
-    body: { json: details, optional: true, example: { title: 'another way' } },
+    body: { json: z.strictObject(namedShape), optional: true, example: { title: 'another way' } },
     answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ params: { id }, body, request }) {
       const { contexts } = request.service.served.store;
@@ -134,9 +245,12 @@ export const contextRoutes: readonly Route[] = [
   }),
 ];
 
+function found(context: Context): Reply {
+  return jsonReply(context, { headers: { ETag: `"${context.head}"` } });
+}
+
 function created(context: Context): Reply {
   return jsonReply(context, {
-    status: 201,
     headers: { Location: `/v1/contexts/${context.id}`, ETag: `"${context.head}"` },
   });
 }

@@ -3,6 +3,7 @@ import { describeApi } from './open-api.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { blobRoutes } from './blobs.ts';
+import { browseRoutes } from './browse.ts';
 import { callRoutes } from './call.ts';
 import { chatEventRoutes } from './chat-events.ts';
 import { chatMessageRoutes, chatRedactionRoutes } from './chat-messages.ts';
@@ -15,6 +16,7 @@ import { patchRoutes } from './patches.ts';
 import { pinRoutes } from './pins.ts';
 import { queueConsumerRoutes } from './queue-consumers.ts';
 import { queueRoutes } from './queues.ts';
+import { searchRoutes } from './search.ts';
 import { sessionRoutes } from './sessions.ts';
 import { streamingRoutes } from './streaming.ts';
 import { turnRoutes } from './turns.ts';
@@ -40,7 +42,9 @@ export function createRoutes(): readonly Route[] {
     ...queueConsumerRoutes,
     ...sessionRoutes,
     ...eventRoutes,
+    ...searchRoutes,
     ...maintainRoutes,
+    ...browseRoutes,
     ...callRoutes,
     ...healthRoutes,
   ];
@@ -52,7 +56,6 @@ export function createRoutes(): readonly Route[] {
       summary: 'This description',
       needs: 'nobody',
       answer: {
-        status: 200,
         what: 'OpenAPI 3.1',
         json: z.looseObject({ openapi: z.string() }),
         example: { openapi: '3.1.0' },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { toTurnId } from '../../../base/brand.ts';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
+import { jsonable } from '../../../base/jsonable.ts';
 import { QuipuError, invalid } from '../../../base/errors.ts';
 import type { FollowOptions } from '../../../context/contexts.ts';
 import type { StoreEvent, WatchFilter } from '../../../store/watch-event.ts';
@@ -44,7 +45,6 @@ export const eventRoutes: readonly Route[] = [
       after: z.string().optional().describe('As Last-Event-ID'),
     }),
     answer: {
-      status: 200,
       what: 'Each event has the name of its kind and an id to go on from',
       type: 'text/event-stream',
     },
@@ -77,8 +77,7 @@ export const eventRoutes: readonly Route[] = [
       open: flag.optional().describe('Also tell of a turn when it is opened'),
     }),
     answer: {
-      status: 200,
-      what: 'Events `turn` (and `open`) with a turn, `began` after "head", `behind` with how many turns are yet to come when they are many, `end` when the context is removed',
+      what: 'Events `turn` (and `open`) with a turn, `began` after "head", `moved` with `backTo` when the head was moved and the turns after that one do not lead to it any more, `behind` with how many turns are yet to come when they are many, `end` when the context is removed',
       type: 'text/event-stream',
     },
     async run({ params: { id }, query, request }) {
@@ -103,16 +102,11 @@ async function* toSentEvents(
   try {
     for (let next = first; next.done !== true; next = await rest.next()) {
       const { id, kind, ...data } = next.value;
-      yield { id, event: kind, data: toEventJson(data) };
+      yield { id, event: kind, data: jsonable(data) };
     }
   } finally {
     await rest.return?.();
   }
-}
-
-function toEventJson(data: object): object {
-  if (!('contextId' in data)) return data;
-  return { contextId: String(data.contextId) };
 }
 
 /** A client can continue only from a sealed turn: a turn reported as open comes again. */
@@ -129,10 +123,15 @@ async function* followed(
     behind = turns;
   };
   const { contexts } = request.service.served.store;
-  for await (const turn of contexts.follow(id, { ...readAhead(options), onBehind })) {
+  const plan = { ...readAhead(options), onBehind, moves: true } as const;
+  for await (const turn of contexts.follow(id, plan)) {
+    if ('backTo' in turn) {
+      yield { id: String(turn.backTo), event: 'moved', data: turn };
+      continue;
+    }
     if (behind > 0) yield { event: 'behind', data: { turns: behind } };
     behind = 0;
-    if (options.payload === false || !isLarge(turn)) yield toTurnEvent(turn);
+    if (!isLarge(turn, options)) yield toTurnEvent(turn);
     else {
       yield* wholeTurn(turn, options, request, (found) => encodeEvent(toTurnEvent(found)));
     }

@@ -8,7 +8,6 @@ const health = z.strictObject({
   version: z.string(),
 });
 const answer = {
-  status: 200,
   what: 'It is; 503 when it is not',
   json: health,
   example: { status: 'ok', version: '0.1.0' },
@@ -48,7 +47,7 @@ export const healthRoutes: readonly Route[] = [
     name: 'metrics',
     summary: 'Figures for Prometheus',
     needs: 'read',
-    answer: { status: 200, what: 'The text format of Prometheus', type: 'text/plain' },
+    answer: { what: 'The text format of Prometheus', type: 'text/plain' },
     async run({ request: { service } }) {
       return { type: service.metrics.contentType, body: await service.metrics.text() };
     },

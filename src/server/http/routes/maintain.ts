@@ -20,9 +20,9 @@ export const maintainRoutes: readonly Route[] = [
     method: 'get',
     path: '/v1/stats',
     name: 'getStats',
-    summary: 'Counts, sizes, the deduplication ratio and known damage',
+    summary: 'Counts, sizes, what sharing and compression save, and known damage',
     needs: 'read',
-    answer: { status: 200, what: 'The figures', json: report, example: { turns: 3, contexts: 1 } },
+    answer: { what: 'The figures', json: report, example: { turns: 3, contexts: 1 } },
     async run({ request }) {
       return jsonReply(await request.service.served.store.maintain.stats());
     },
@@ -43,7 +43,7 @@ export const maintainRoutes: readonly Route[] = [
       optional: true,
       example: { dryRun: true },
     },
-    answer: { status: 200, what: ANSWER, json: report, example: GC_EXAMPLE },
+    answer: { what: ANSWER, json: report, example: GC_EXAMPLE },
     run: ({ body, request }) =>
       runTask('gc', request, (maintain, progress) => maintain.gc({ ...given(body), progress })),
   }),
@@ -59,7 +59,7 @@ export const maintainRoutes: readonly Route[] = [
       optional: true,
       example: { repair: false },
     },
-    answer: { status: 200, what: ANSWER, json: report, example: { ok: true, problems: [] } },
+    answer: { what: ANSWER, json: report, example: { ok: true, problems: [] } },
     run: ({ body, request }) =>
       runTask('verify', request, (maintain, progress) =>
         maintain.verify({ ...given(body), progress }),
@@ -74,7 +74,6 @@ export const maintainRoutes: readonly Route[] = [
     needs: 'admin',
     body: { json: z.strictObject({ to: z.string().min(1) }), example: { to: '/backups/agents' } },
     answer: {
-      status: 200,
       what: ANSWER,
       json: report,
       example: { files: 12, copiedBytes: 90_000 },
@@ -99,7 +98,7 @@ export const maintainRoutes: readonly Route[] = [
       }),
       example: { maxAgeMs: 2_592_000_000, dryRun: true },
     },
-    answer: { status: 200, what: ANSWER, json: report, example: { removed: [] } },
+    answer: { what: ANSWER, json: report, example: { removed: [] } },
     run: ({ body: { dryRun = false, ...policy }, request }) =>
       runTask('retain', request, (maintain) => maintain.retain(given(policy), { dryRun })),
   }),
@@ -110,7 +109,7 @@ export const maintainRoutes: readonly Route[] = [
     name: 'checkpoint',
     summary: 'Make the next opening fast',
     needs: 'admin',
-    answer: { status: 200, what: 'It is done', json: report, example: {} },
+    answer: { what: 'It is done', json: report, example: {} },
     run: ({ request }) => runTask('checkpoint', request, (maintain) => maintain.checkpoint()),
   }),
 
@@ -120,7 +119,7 @@ export const maintainRoutes: readonly Route[] = [
     name: 'reindex',
     summary: 'Rebuild every accelerator from the truth',
     needs: 'admin',
-    answer: { status: 200, what: ANSWER, json: report, example: {} },
+    answer: { what: ANSWER, json: report, example: {} },
     run: ({ request }) =>
       runTask('reindex', request, (maintain, progress) => maintain.reindex(progress)),
   }),
@@ -141,7 +140,7 @@ async function runTask(name: string, request: HttpRequest, task: Task): Promise<
     }
   }
   if (!(request.header('accept') ?? '').includes('text/event-stream')) {
-    return jsonReply(toPlain(await timed(() => undefined)));
+    return jsonReply((await timed(() => undefined)) ?? {});
   }
   return eventReply(toEvents(tellProgress(timed)), request);
 }
@@ -151,18 +150,10 @@ async function* toEvents(
 ): AsyncGenerator<SentEvent, void, undefined> {
   for await (const step of steps) {
     const { progress, result } = step as { progress?: Parameters<Progress>; result?: unknown };
-    if (progress === undefined) yield { event: 'result', data: toPlain(result) };
+    if (progress === undefined) yield { event: 'result', data: result ?? {} };
     else {
       const [done, total, what] = progress;
       yield { event: 'progress', data: { done, total, what } };
     }
   }
-}
-
-/** Reports name contexts and turns by ids, which are text in JSON. */
-function toPlain(value: unknown): unknown {
-  const text = JSON.stringify(value ?? {}, (_, item: unknown) =>
-    typeof item === 'bigint' ? String(item) : item,
-  );
-  return JSON.parse(text) as unknown;
 }

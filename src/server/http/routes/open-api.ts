@@ -55,7 +55,7 @@ function describeRoute(route: Route): object {
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: body }),
     responses: {
-      [answer.status]: {
+      [answer.status ?? 200]: {
         description: answer.what,
         ...(answer.json !== undefined && {
           content: {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { EraseOptions, PatchOptions } from '../../../context/contexts.ts';
-import type { EraseReport } from '../../../engine/upkeep.ts';
 import { given } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
@@ -37,7 +36,6 @@ export const patchRoutes: readonly Route[] = [
     needs: 'read',
     params,
     answer: {
-      status: 200,
       what: 'The patches',
       json: z.strictObject({ patches: z.array(patchJson) }),
       example: { patches: [EXAMPLE_PATCH] },
@@ -68,9 +66,7 @@ export const patchRoutes: readonly Route[] = [
       const { payload, base64, ...options } = body;
       const { contexts } = request.service.served.store;
       const bytes = toPayload({ payload, base64 });
-      return jsonReply(await contexts.patch(id, bytes, given(options) as PatchOptions), {
-        status: 201,
-      });
+      return jsonReply(await contexts.patch(id, bytes, given(options) as PatchOptions));
     },
   }),
 
@@ -88,9 +84,7 @@ export const patchRoutes: readonly Route[] = [
     answer: { status: 201, what: 'The patch', json: patchJson, example: EXAMPLE_PATCH },
     async run({ params: { id }, body: { reason, ...options }, request }) {
       const { contexts } = request.service.served.store;
-      return jsonReply(await contexts.tombstone(id, reason, given(options) as PatchOptions), {
-        status: 201,
-      });
+      return jsonReply(await contexts.tombstone(id, reason, given(options) as PatchOptions));
     },
   }),
 
@@ -103,7 +97,6 @@ export const patchRoutes: readonly Route[] = [
     params,
     body: { json: eraseBody, example: ERASE_EXAMPLE },
     answer: {
-      status: 200,
       what: '`erased` is false, and nothing changed, when other turns or threads use the bytes',
       json: z.strictObject({
         turn: z.string(),
@@ -114,8 +107,7 @@ export const patchRoutes: readonly Route[] = [
     },
     async run({ params: { id }, body, request }) {
       const options = given(body) as EraseOptions;
-      const report = await request.service.served.store.contexts.erase(id, options);
-      return jsonReply({ ...report, turn: String(id), blobs: report.blobs.map(toEraseJson) });
+      return jsonReply(await request.service.served.store.contexts.erase(id, options));
     },
   }),
 
@@ -128,18 +120,13 @@ export const patchRoutes: readonly Route[] = [
     params: z.strictObject({ ref: blobRef }),
     body: { json: eraseBody, example: ERASE_EXAMPLE },
     answer: {
-      status: 200,
       what: '`erased` is false, and nothing changed, when turns or threads use the bytes',
       json: eraseJson,
       example: { hash: '0'.repeat(64), erased: false, usedBy: ['2'], neededBy: [] },
     },
     async run({ params: { ref }, body, request }) {
       const options = given(body) as EraseOptions;
-      return jsonReply(toEraseJson(await request.service.served.store.blobs.erase(ref, options)));
+      return jsonReply(await request.service.served.store.blobs.erase(ref, options));
     },
   }),
 ];
-
-function toEraseJson({ usedBy, ...report }: EraseReport): object {
-  return { ...report, usedBy: usedBy.map(String) };
-}

@@ -15,7 +15,6 @@ export const pinRoutes: readonly Route[] = [
     summary: 'Turns that stay whatever else happens, by rising id',
     needs: 'read',
     answer: {
-      status: 200,
       what: 'The pins',
       json: z.strictObject({
         pins: z.array(z.strictObject({ turn: z.string(), reason: z.string().optional() })),
@@ -23,8 +22,7 @@ export const pinRoutes: readonly Route[] = [
       example: { pins: [{ turn: '2', reason: 'cited in a report' }] },
     },
     async run({ request }) {
-      const pins = await request.service.served.store.contexts.pins();
-      return jsonReply({ pins: pins.map((pin) => ({ ...pin, turn: String(pin.turn) })) });
+      return jsonReply({ pins: await request.service.served.store.contexts.pins() });
     },
   }),
   defineRoute({
@@ -42,7 +40,7 @@ export const pinRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is pinned' },
     async run({ params: { id }, body, request }) {
       await request.service.served.store.contexts.pin(id, given(body) as PinOptions);
-      return { status: 204 };
+      return {};
     },
   }),
   defineRoute({
@@ -55,7 +53,7 @@ export const pinRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is pinned no more' },
     async run({ params: { id }, request }) {
       await request.service.served.store.contexts.unpin(id);
-      return { status: 204 };
+      return {};
     },
   }),
 ];

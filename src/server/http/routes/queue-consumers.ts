@@ -36,7 +36,6 @@ export const queueConsumerRoutes: readonly Route[] = [
     needs: 'read',
     params: queueParams,
     answer: {
-      status: 200,
       what: 'The queue',
       json: z.strictObject({
         thread: z.string(),
@@ -72,7 +71,7 @@ export const queueConsumerRoutes: readonly Route[] = [
     async run({ params: { name, consumer }, body, request }) {
       const queue = await openQueue(request, name);
       const subscription = { consumer, ...given(body) } as NewSubscription;
-      return jsonReply(await queue.subscribe(subscription), { status: 201 });
+      return jsonReply(await queue.subscribe(subscription));
     },
   }),
   defineRoute({
@@ -85,7 +84,7 @@ export const queueConsumerRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { name, consumer }, request }) {
       await (await openQueue(request, name)).unsubscribe(consumer);
-      return { status: 204 };
+      return {};
     },
   }),
   defineRoute({
@@ -104,7 +103,6 @@ export const queueConsumerRoutes: readonly Route[] = [
       example: { last_event_id: 41, limit: 10 },
     },
     answer: {
-      status: 200,
       what: 'Events for this consumer, oldest first',
       json: z.strictObject({ events: z.array(eventJson) }),
       example: { events: [EXAMPLE_EVENT] },
@@ -124,7 +122,6 @@ export const queueConsumerRoutes: readonly Route[] = [
     needs: 'write',
     params: queueParams,
     answer: {
-      status: 200,
       what: 'Who was started, and who was not and why',
       json: z.strictObject({
         started: z.array(z.string()),

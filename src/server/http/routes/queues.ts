@@ -37,7 +37,6 @@ export const queueRoutes: readonly Route[] = [
     summary: 'Queues by name',
     needs: 'read',
     answer: {
-      status: 200,
       what: 'The queues',
       json: z.strictObject({ queues: z.array(summary) }),
       example: {
@@ -58,7 +57,7 @@ export const queueRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is there' },
     async run({ params: { name }, request }) {
       await request.service.served.store.queues.open(name);
-      return { status: 204 };
+      return {};
     },
   }),
   defineRoute({
@@ -70,7 +69,6 @@ export const queueRoutes: readonly Route[] = [
     params,
     query: z.strictObject({ after: whole.optional(), limit: whole.optional(), filter }),
     answer: {
-      status: 200,
       what: 'Events after `after` that match, oldest first',
       json: z.strictObject({ events: z.array(eventJson) }),
       example: { events: [EXAMPLE_EVENT] },
@@ -103,9 +101,9 @@ export const queueRoutes: readonly Route[] = [
       const queue = await openQueue(request, name);
       if ('events' in pushed) {
         const ids = await queue.pushBatch(pushed.events as NewEvent[]);
-        return jsonReply({ ids }, { status: 201 });
+        return jsonReply({ ids });
       }
-      return jsonReply({ id: await queue.push(pushed as NewEvent) }, { status: 201 });
+      return jsonReply({ id: await queue.push(pushed as NewEvent) });
     },
   }),
   defineRoute({
@@ -120,7 +118,7 @@ export const queueRoutes: readonly Route[] = [
       after: z.string().optional().describe('As Last-Event-ID'),
       filter,
     }),
-    answer: { status: 200, what: 'Each event with its id', type: 'text/event-stream' },
+    answer: { what: 'Each event with its id', type: 'text/event-stream' },
     async run({ params: { name }, query, request }) {
       const queue = await openQueue(request, name);
       const lastEventId = toEventId(resumeAt(request, query.after));

@@ -40,7 +40,6 @@ export const sessionRoutes: readonly Route[] = [
     needs: 'read',
     query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
     answer: {
-      status: 200,
       what: 'A page of them',
       json: z.strictObject({ items: z.array(summary), cursor: z.string().optional() }),
       example: { items: [EXAMPLE] },
@@ -68,7 +67,7 @@ export const sessionRoutes: readonly Route[] = [
       const { sessions } = request.service.served.store;
       await using session = await sessions.create(given(body) as { cwd?: string });
       const headers = { Location: `/v1/sessions/${session.id}` };
-      return jsonReply(await sessions.details(session.id), { status: 201, headers });
+      return jsonReply(await sessions.details(session.id), { headers });
     },
   }),
   defineRoute({
@@ -78,7 +77,7 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'One session: where it is and what it has',
     needs: 'read',
     params,
-    answer: { status: 200, what: 'The session', json: summary, example: EXAMPLE },
+    answer: { what: 'The session', json: summary, example: EXAMPLE },
     async run({ params: { id }, request }) {
       return jsonReply(await request.service.served.store.sessions.details(id));
     },
@@ -93,7 +92,7 @@ export const sessionRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { id }, request }) {
       await request.service.served.store.sessions.remove(id);
-      return { status: 204 };
+      return {};
     },
   }),
   defineRoute({
@@ -109,7 +108,6 @@ export const sessionRoutes: readonly Route[] = [
       hydrate: flag.optional().describe('Default true. False leaves references to blobs'),
     }),
     answer: {
-      status: 200,
       what: 'Entries, oldest first',
       json: z.looseObject({ entries: z.array(entry), cursor: z.number().optional() }),
       example: { entries: [], unresolved: [], warnings: [], malformedLines: 0 },
@@ -143,7 +141,7 @@ export const sessionRoutes: readonly Route[] = [
       const all = (Array.isArray(entries) ? entries : [body]) as NewEntry[];
       return withSession(request, id, async (session) => {
         const appended = await Promise.all(all.map((one) => session.append(one)));
-        return jsonReply({ ids: appended.map((one) => one.id) }, { status: 201 });
+        return jsonReply({ ids: appended.map((one) => one.id) });
       });
     },
   }),
@@ -168,7 +166,7 @@ export const sessionRoutes: readonly Route[] = [
     async run({ params: { id }, body, request }) {
       const report = await request.service.served.store.sessions.fork(id, given(body) as object);
       const headers = { Location: `/v1/sessions/${report.id}` };
-      return jsonReply(report, { status: 201, headers });
+      return jsonReply(report, { headers });
     },
   }),
   defineRoute({
@@ -184,7 +182,6 @@ export const sessionRoutes: readonly Route[] = [
       limit: count.optional().describe('How many lines'),
     }),
     answer: {
-      status: 200,
       what: 'The text and what it is',
       json: z.looseObject({ url: z.string(), contentType: z.string(), content: z.string() }),
       example: {
@@ -220,7 +217,7 @@ export const sessionRoutes: readonly Route[] = [
     async run({ params: { id }, body: { text, toolType = 'tool' }, request }) {
       return withSession(request, id, async (session) => {
         const saved = await session.saveArtifact(text, toolType);
-        return jsonReply({ id: saved.id, url: `artifact://${saved.id}` }, { status: 201 });
+        return jsonReply({ id: saved.id, url: `artifact://${saved.id}` });
       });
     },
   }),

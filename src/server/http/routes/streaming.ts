@@ -13,7 +13,14 @@ import type { SentEvent } from '../exchange/event-stream.ts';
 import { readBody } from '../exchange/read-body.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
-import { EXAMPLE_TURN, contextId, count, turnId, turnJson } from '../exchange/schemas.ts';
+import {
+  EXAMPLE_TURN,
+  contextId,
+  count,
+  turnId,
+  turnIdOrNoneInBody,
+  turnJson,
+} from '../exchange/schemas.ts';
 import { appended } from './turns.ts';
 
 const OPEN_EXAMPLE = { ...EXAMPLE_TURN, state: 'open', flags: 1, size: 0, payload: '' };
@@ -34,7 +41,7 @@ export const streamingRoutes: readonly Route[] = [
         type: z.string(),
         version: z.int().min(0).optional(),
         encoding: z.enum(['text', 'bytes']).optional(),
-        parent: turnId.optional(),
+        parent: turnIdOrNoneInBody.optional(),
       }),
       example: { type: 'chat.message' },
     },
@@ -50,7 +57,7 @@ export const streamingRoutes: readonly Route[] = [
       const placement = { ...headCondition(request), ...(parent !== undefined && { parent }) };
       const opened = await contexts.open(id, turn, placement);
       const headers = { Location: `/v1/turns/${opened.id}` };
-      return jsonReply(await contexts.turn(opened.id), { status: 201, headers });
+      return jsonReply(await contexts.turn(opened.id), { headers });
     },
   }),
 
@@ -64,7 +71,6 @@ export const streamingRoutes: readonly Route[] = [
     query: z.strictObject({ offset: count.describe('Bytes that the turn has before these') }),
     body: { bytes: 'The bytes to add' },
     answer: {
-      status: 200,
       what: 'Bytes that would survive a power cut',
       json: z.strictObject({ size: z.int() }),
       example: { size: 120 },
@@ -116,7 +122,6 @@ export const streamingRoutes: readonly Route[] = [
         .optional(),
     }),
     answer: {
-      status: 200,
       what: 'Events `delta` with {"offset", "base64"}, then `end`',
       type: 'text/event-stream',
     },

@@ -22,6 +22,7 @@ import {
   readQuery,
   toNewTurn,
   turnId,
+  turnIdOrNone,
   turnJson,
 } from '../exchange/schemas.ts';
 import { chainReply, pageReply, smallPayloads, turnReply } from '../exchange/turn-answer.ts';
@@ -48,7 +49,6 @@ export const turnRoutes: readonly Route[] = [
     params: z.strictObject({ id: contextId }),
     query: pageQuery,
     answer: {
-      status: 200,
       what: 'A page; `cursor` goes into `before`, `nextDepth` into `from`',
       json: z.strictObject({
         turns: z.array(turnJson),
@@ -76,7 +76,7 @@ export const turnRoutes: readonly Route[] = [
     },
     params: z.strictObject({ id: contextId }),
     query: z.strictObject({
-      parent: turnId.optional().describe('Default: the head'),
+      parent: turnIdOrNone.optional().describe('Default: the head; 0: a new root'),
       type: z.string().optional().describe('Of the turn, when the body is its payload'),
       version: count.optional(),
       encoding: encoding.optional().describe('Of such a body; default `bytes`'),
@@ -99,7 +99,7 @@ export const turnRoutes: readonly Route[] = [
       const options: AppendOptions = { ...conditions, ...(parent !== undefined && { parent }) };
       if (body !== undefined && 'turns' in body) {
         const turns = await contexts.appendBatch(id, body.turns.map(toNewTurn), options);
-        return jsonReply({ turns: turns.map(withoutPayload) }, { status: 201 });
+        return jsonReply({ turns: turns.map(withoutPayload) });
       }
       const turn = body === undefined ? await rawTurn(query, request) : toNewTurn(body);
       return appended(await contexts.append(id, turn, options));
@@ -114,7 +114,7 @@ export const turnRoutes: readonly Route[] = [
     needs: 'read',
     params: z.strictObject({ id: turnId }),
     query: z.strictObject(readQuery),
-    answer: { status: 200, what: 'The turn', json: turnJson, example: EXAMPLE_TURN },
+    answer: { what: 'The turn', json: turnJson, example: EXAMPLE_TURN },
     async run({ params: { id }, query, request }) {
       const { contexts } = request.service.served.store;
       const asked = readOptions(query);
@@ -134,7 +134,6 @@ export const turnRoutes: readonly Route[] = [
     params: z.strictObject({ id: turnId }),
     query: z.strictObject(readQuery),
     answer: {
-      status: 200,
       what: 'A turn a line, as JSON; older first. The answer is made as it is read',
       type: 'application/x-ndjson',
     },
@@ -149,7 +148,6 @@ export const turnRoutes: readonly Route[] = [
     needs: 'read',
     params: z.strictObject({ id: turnId, other: turnId }),
     answer: {
-      status: 200,
       what: '`base` is absent when they have nothing in common',
       json: z.strictObject({
         base: z.string().optional(),
@@ -159,12 +157,7 @@ export const turnRoutes: readonly Route[] = [
       example: { base: '2', left: ['3'], right: ['4', '5'] },
     },
     async run({ params: { id, other }, request }) {
-      const { base, left, right } = await request.service.served.store.contexts.diff(id, other);
-      return jsonReply({
-        ...(base !== undefined && { base: String(base) }),
-        left: left.map(String),
-        right: right.map(String),
-      });
+      return jsonReply(await request.service.served.store.contexts.diff(id, other));
     },
   }),
 ];
@@ -214,7 +207,7 @@ async function rawTurn(
 
 export function appended(turn: Turn): Reply {
   const headers = { Location: `/v1/turns/${turn.id}`, ETag: `"${turn.id}"` };
-  return jsonReply(withoutPayload(turn), { status: 201, headers });
+  return jsonReply(withoutPayload(turn), { headers });
 }
 
 /** The sender has the payload already. */

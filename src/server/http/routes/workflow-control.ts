@@ -36,7 +36,7 @@ export const workflowControlRoutes: readonly Route[] = [
       const { workflows } = request.service.served.store;
       const fork = await workflows.fork(id, at === undefined ? {} : { at });
       const Location = `/v1/workflows/threads/${fork.id}`;
-      return jsonReply(fork, { status: 201, headers: { Location } });
+      return jsonReply(fork, { headers: { Location } });
     },
   }),
 
@@ -50,9 +50,7 @@ export const workflowControlRoutes: readonly Route[] = [
     body: { json: z.strictObject({ summary: z.string() }), example: { summary: 'half done' } },
     answer: { status: 201, what: 'The step that has it', ...step },
     run: async ({ params: { id }, body, request }) =>
-      jsonReply(await request.service.served.store.workflows.compact(id, body.summary), {
-        status: 201,
-      }),
+      jsonReply(await request.service.served.store.workflows.compact(id, body.summary)),
   }),
 
   defineRoute({
@@ -62,7 +60,7 @@ export const workflowControlRoutes: readonly Route[] = [
     summary: 'Let whoever runs it stop behind the step it is at',
     needs: 'write',
     params,
-    answer: { status: 200, what: 'The thread', ...thread },
+    answer: { what: 'The thread', ...thread },
     run: async ({ params: { id }, request }) =>
       jsonReply(await request.service.served.store.workflows.pause(id)),
   }),
@@ -79,7 +77,7 @@ export const workflowControlRoutes: readonly Route[] = [
       optional: true,
       example: { reason: 'wrong branch' },
     },
-    answer: { status: 200, what: 'Its last node', ...step },
+    answer: { what: 'Its last node', ...step },
     run: async ({ params: { id }, body, request }) =>
       jsonReply(await request.service.served.store.workflows.kill(id, body?.reason)),
   }),
@@ -94,7 +92,6 @@ export const workflowControlRoutes: readonly Route[] = [
     params,
     query: z.strictObject({ after: hashText.optional().describe('As Last-Event-ID') }),
     answer: {
-      status: 200,
       what: 'Events `step`, each with its hash as id; `end` when the thread has ended or is removed',
       type: 'text/event-stream',
     },
@@ -118,7 +115,6 @@ export const workflowControlRoutes: readonly Route[] = [
     needs: 'read',
     params: z.strictObject({ hash: hashText }),
     answer: {
-      status: 200,
       what: 'Events `threads` with the document and its version; a reader far behind gets the newest',
       type: 'text/event-stream',
     },

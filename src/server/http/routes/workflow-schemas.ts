@@ -21,6 +21,11 @@ export const threadJson: z.ZodType = z
     head: hashText,
     start: hashText,
     updatedAt: z.number(),
+    name: z.string().optional(),
+    prompt: z.string().optional(),
+    outcome: z.enum(['completed', 'failed', 'killed']).optional(),
+    returnCode: z.int().optional(),
+    summary: z.string().optional(),
   })
   .describe('A chain of steps: `head` is the newest, or the start while there is none');
 

@@ -43,7 +43,6 @@ const readRoutes: readonly Route[] = [
     summary: 'The workflows that are registered',
     needs: 'read',
     answer: {
-      status: 200,
       what: 'By name, each with every bundle that the name stood for',
       json: z.strictObject({ items: z.array(bundleJson) }),
       example: { items: [EXAMPLE_BUNDLE] },
@@ -61,11 +60,15 @@ const readRoutes: readonly Route[] = [
     query: z.strictObject({
       state: z.enum(['active', 'completed', 'all']).optional().describe('Default active'),
       bundle: hashText.optional(),
+      since: count
+        .optional()
+        .describe('Ended, or last changed, at this time, in milliseconds, or later'),
+      until: count.optional().describe('Ended, or last changed, before this time'),
       limit: count.optional().describe('Default 50, at most 10,000'),
       cursor: z.string().optional().describe('From the page before'),
+      details: flag.optional().describe('With name, prompt, outcome and return code'),
     }),
     answer: {
-      status: 200,
       what: 'A page; `cursor` is there when more follow',
       json: z.strictObject({ items: z.array(threadJson), cursor: z.string().optional() }),
       example: { items: [EXAMPLE_THREAD] },
@@ -81,9 +84,12 @@ const readRoutes: readonly Route[] = [
     summary: 'One thread',
     needs: 'read',
     params,
-    answer: { status: 200, what: 'The thread', ...thread },
-    async run({ params: { id }, request }) {
-      const found = await request.service.served.store.workflows.get(id);
+    query: z.strictObject({
+      details: flag.optional().describe('With name, prompt, outcome and return code'),
+    }),
+    answer: { what: 'The thread', ...thread },
+    async run({ params: { id }, query, request }) {
+      const found = await request.service.served.store.workflows.get(id, given(query));
       if (found !== undefined) return jsonReply(found);
       const data = { what: 'thread', id };
       throw new QuipuError('NOT_FOUND', `there is no workflow thread ${id}`, data);
@@ -103,7 +109,6 @@ const readRoutes: readonly Route[] = [
       content: flag.optional().describe('Default true'),
     }),
     answer: {
-      status: 200,
       what: 'A page; `cursor` is there when there are earlier steps',
       json: z.strictObject({ steps: z.array(stepJson), cursor: hashText.optional() }),
       example: { steps: [EXAMPLE_STEP] },
@@ -116,13 +121,32 @@ const readRoutes: readonly Route[] = [
 
   defineRoute({
     method: 'get',
+    path: `${THREADS}/:id/info`,
+    name: 'listThreadInfo',
+    summary: 'The debug lines of a thread, oldest first',
+    needs: 'read',
+    params,
+    query: z.strictObject({
+      from: count.optional().describe('The first line; default 0'),
+      limit: count.optional().describe('Default and at most 1,000'),
+    }),
+    answer: {
+      what: 'Lines; the next page begins at `from` plus their number',
+      json: z.strictObject({ lines: z.array(z.looseObject({})) }),
+      example: { lines: [{ at: 1_790_000_000_500, level: 'info', message: 'planner begins' }] },
+    },
+    run: async ({ params: { id }, query, request }) =>
+      jsonReply({ lines: await request.service.served.store.workflows.info(id, given(query)) }),
+  }),
+
+  defineRoute({
+    method: 'get',
     path: `${THREADS}/:id/context`,
     name: 'getThreadContext',
     summary: 'What a model is shown: the prompt, then the steps since the last summary',
     needs: 'read',
     params,
     answer: {
-      status: 200,
       what: 'The context',
       json: contextJson,
       example: EXAMPLE_WORKFLOW_CONTEXT,
@@ -145,7 +169,7 @@ const writeRoutes: readonly Route[] = [
       const started = await request.service.served.store.workflows.start(
         given(body) as unknown as StartThread,
       );
-      return jsonReply(started, { status: 201, headers: { Location: `${THREADS}/${started.id}` } });
+      return jsonReply(started, { headers: { Location: `${THREADS}/${started.id}` } });
     },
   }),
 
@@ -161,9 +185,6 @@ const writeRoutes: readonly Route[] = [
     run: async ({ params: { id }, body, request }) =>
       jsonReply(
         await request.service.served.store.workflows.step(id, given(body) as unknown as NewStep),
-        {
-          status: 201,
-        },
       ),
   }),
 
@@ -177,9 +198,7 @@ const writeRoutes: readonly Route[] = [
     body: { json: threadEnd, optional: true, example: { returnCode: 0, summary: 'done' } },
     answer: { status: 201, what: 'Its last node', ...step },
     run: async ({ params: { id }, body, request }) =>
-      jsonReply(await request.service.served.store.workflows.end(id, given(body) as EndThread), {
-        status: 201,
-      }),
+      jsonReply(await request.service.served.store.workflows.end(id, given(body) as EndThread)),
   }),
 
   defineRoute({
@@ -192,7 +211,7 @@ const writeRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { id }, request }) {
       await request.service.served.store.workflows.remove(id);
-      return { status: 204 };
+      return {};
     },
   }),
 ];

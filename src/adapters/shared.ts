@@ -1,0 +1,65 @@
+import type { Context } from '../context/context.ts';
+import type { NewTurn } from '../context/contexts.ts';
+import type { Store } from '../store/store.ts';
+import { isQuipuError } from '../base/errors.ts';
+
+// What the adapters share. The threads of a framework are contexts with names of several parts, such as
+// `langgraph/<thread>/<namespace>/0`. A slash in a part is escaped, so no part can reach into another thread.
+
+/** Returns the name that these parts make. */
+export function joinName(...parts: readonly string[]): string {
+  return parts.map((part) => part.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/');
+}
+
+export function splitName(name: string): string[] {
+  return name.split('/').map((part) => part.replaceAll('%2F', '/').replaceAll('%25', '%'));
+}
+
+/** Returns the contexts whose name begins with these parts, from older to newer. */
+export async function contextsUnder(
+  store: Store,
+  ...parts: readonly string[]
+): Promise<(Context & { readonly name: string })[]> {
+  const found = new Map<bigint, Context & { readonly name: string }>();
+  let cursor: string | undefined;
+  do {
+    const page = await store.contexts.list({
+      namePrefix: `${joinName(...parts)}/`,
+      limit: 1000,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const context of page.items) {
+      if (context.name !== undefined) found.set(context.id, { ...context, name: context.name });
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return [...found.values()].toSorted((a, b) => Number(a.id - b.id));
+}
+
+/** The number of turns that go into one append. */
+export const BATCH_TURNS = 5000;
+
+/** Returns a turn with `value` as JSON, its keys in their order. */
+export function toJsonTurn(type: string, value: unknown): NewTurn {
+  return { type, encoding: 'json', payload: Buffer.from(JSON.stringify(value)) };
+}
+
+const TRIES_MAX = 16;
+
+/** Carries `attempt` out again when another writer was first: each time one of the writers has made progress. */
+export async function withRetries<T>(
+  attempt: () => Promise<T>,
+  lookAgain: () => Promise<unknown>,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const lost = ['HEAD_MOVED', 'EXISTS', 'NOT_FOUND'].some(
+        (code) => isQuipuError(error) && error.code === code,
+      );
+      if (!lost || tries === TRIES_MAX) throw error;
+      await lookAgain();
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { Chat, ClarificationBatch } from '../../chat/handle/chats.ts';
+import type { QuipuVerb } from '../kit/command.ts';
+import { parseCount } from '../kit/parse.ts';
+import { escapeControls } from '../kit/text.ts';
+import { argument, option } from '../kit/verb.ts';
+import { showMessage } from './message.ts';
+
+interface ShowGiven {
+  readonly limit: number;
+  readonly before?: number;
+  readonly branch?: string;
+}
+
+export const showVerb: QuipuVerb = {
+  name: 'show',
+  summary: 'Show the last messages of a chat, with questions and answers.',
+  examples: [
+    'quipu chat show $chat',
+    'quipu chat show $chat -n 5 --branch $branch',
+    'quipu chat show $chat --json | jq .messages',
+  ],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    option('-n, --limit <n>', 'how many messages at most', parseCount, 20),
+    option('--before <seq>', 'messages before this one', parseCount),
+    option('--branch <id>', 'a branch, or "*" for all (default: main)'),
+  ],
+  async run(io, id: string, { limit, before, branch }: ShowGiven) {
+    const { shell } = io;
+    await using store = await io.openStore();
+    const chat = await store.chats.open(id);
+    const page = await chat.messages({
+      limit,
+      ...(before !== undefined && { before }),
+      ...(branch !== undefined && { branch }),
+    });
+    const status = await chat.status();
+    const clarifications = await batchesOf(chat, page.before ?? 0, before ?? Infinity);
+    if (io.json) {
+      await io.printJson({ ...status, ...page, clarifications });
+      return;
+    }
+    const shown = [
+      ...page.messages.map(({ seq, ...message }) => ({
+        seq,
+        text: showMessage({ seq, ...message }),
+      })),
+      ...clarifications.map((batch) => ({ seq: batch.seq, text: showBatch(batch) })),
+    ];
+    for (const { text } of shown.toSorted((a, b) => a.seq - b.seq)) await shell.out(text);
+    if (page.before !== undefined) shell.err(`more: --before ${page.before}\n`);
+    if (status.problems > 0) {
+      shell.err(`${status.problems} problems: quipu chat problems ${id}\n`);
+    }
+  },
+};
+
+/** The batches of questions between the messages of a page. */
+async function batchesOf(chat: Chat, from: number, to: number): Promise<ClarificationBatch[]> {
+  const found: ClarificationBatch[] = [];
+  let before = to === Infinity ? {} : { before: to };
+  for (;;) {
+    const page = await chat.clarifications(before);
+    found.unshift(...page.batches.filter(({ seq }) => seq >= from));
+    if (page.before === undefined || page.before <= from) return found;
+    before = { before: page.before };
+  }
+}
+
+function showBatch(batch: ClarificationBatch): string {
+  const { batch_id, at, title, state, reason, redacted, questions } = batch;
+  const waits = state === 'open' ? 'waits for answers' : state;
+  const notes = [title, waits, reason, ...(redacted === true ? ['redacted'] : [])];
+  const said = notes.filter((note) => note !== undefined);
+  const head = ['questions', at, batch_id, ...said].map(escapeControls).join('  ');
+  const lines = questions.map(({ id, text, options, answer }) => {
+    const choice = options === undefined ? '' : ` (${options.join(', ')})`;
+    const given = answer === undefined ? '' : ` -> ${[answer].flat().join(', ')}`;
+    return `  ${escapeControls(`${id}: ${text}${choice}${given}`)}`;
+  });
+  return `${[head, ...lines].join('\n')}\n`;
+}
+
+interface SearchGiven {
+  readonly limit: number;
+  readonly branch?: string;
+  readonly before?: number;
+}
+
+export const searchVerb: QuipuVerb = {
+  name: 'search',
+  summary: 'Find messages by their text, newest first.',
+  examples: ['quipu chat search $chat "parser"'],
+  takes: [
+    argument('<chat>', 'id of the chat'),
+    argument('<text>', 'what to look for, in any case'),
+    option('-n, --limit <n>', 'how many at most', parseCount, 20),
+    option('--before <seq>', 'messages before this one', parseCount),
+    option('--branch <id>', 'only in this branch (default: all)'),
+  ],
+  async run(io, id: string, text: string, options: SearchGiven) {
+    await using store = await io.openStore();
+    const page = await (await store.chats.open(id)).search(text, options);
+    for (const message of page.messages) {
+      await io.print(message, showMessage);
+    }
+    const { before } = page;
+    if (before === undefined) return;
+    io.noteMore({ before });
+  },
+};

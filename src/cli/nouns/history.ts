@@ -1,0 +1,99 @@
+import type { QuipuVerb } from '../kit/command.ts';
+import { OUT_OPTIONS } from '../kit/output.ts';
+import { parseSince } from '../kit/parse.ts';
+import type { GivenContext } from '../kit/parse.ts';
+import { argument, oneOf, option } from '../kit/verb.ts';
+import { contextArgument } from './turn-options.ts';
+import type { ExportGiven } from './run-export.ts';
+import type { ImportGiven } from './run-import.ts';
+import type { UsageGiven } from './run-usage.ts';
+
+// The work is loaded when a verb runs: these verbs stand alone, and so are loaded with all others that do.
+
+/** The names of the sources, which a test compares with the sources themselves. */
+export const AGENTS: readonly string[] = [
+  'claude-code',
+  'codex',
+  'pi',
+  'omp',
+  'opencode',
+  'gemini',
+  'copilot',
+  'chatgpt',
+  'claude-ai',
+  'jsonl',
+  'quipu',
+];
+/** What a history can be exported as, and what tokens are summed by. */
+const FORMATS = ['markdown', 'html', 'jsonl', 'claude-code', 'codex', 'pi'];
+const SUMS = ['day', 'model', 'project', 'agent'];
+
+const importVerb: QuipuVerb = {
+  name: 'import',
+  summary: 'Bring the histories of coding agents into the store. Run again, it adds what is new.',
+  more: [
+    'Without --from, it looks for every agent that it knows, where that agent keeps its sessions, and asks on a terminal.',
+    'The files of the agents are only read. Pictures and long outputs become blobs, branches become forks, and copies',
+    'of a session share its turns. What is no message is kept beside the turns.',
+  ].join('\n'),
+  examples: [
+    'quipu import --yes',
+    'quipu import --from claude-code',
+    'quipu import --from codex ./old-codex --since 90d --dry-run',
+  ],
+  takes: [
+    argument('[path]', 'the home of the agent, or one file (default: where the agent keeps it)'),
+    oneOf('--from <agent>', 'import from this agent alone', AGENTS),
+    option('--since <time>', 'only files changed since, such as 30d or 2026-01-31', parseSince),
+    option('--project <folder>', 'only sessions about this folder, or one below it'),
+    option('--follow', 'keep the store current until Ctrl-C'),
+    option('--dry-run', 'count, and write nothing'),
+    option('--yes', 'do not ask'),
+  ],
+  async run(io, path: string | undefined, given: ImportGiven) {
+    await (await import('./run-import.ts')).runImport(io, path, given);
+  },
+};
+
+const exportVerb: QuipuVerb = {
+  name: 'export',
+  summary: 'Write the history of a context as a page to read, or as a session file of an agent.',
+  more: [
+    'As a session of the agent that it was imported from, each record is as it was. As a session of another agent, the',
+    'messages, calls and results are translated, so that a session can go on there. An HTML page is one file, with its',
+    'pictures inside and without scripts.',
+  ].join('\n'),
+  examples: [
+    'quipu export 1 > session.md',
+    'quipu export 1 --as html --out session.html',
+    'quipu export 1 --as codex --out session.jsonl',
+  ],
+  takes: [
+    contextArgument(),
+    oneOf('--as <format>', 'what to write (default: markdown)', FORMATS),
+    ...OUT_OPTIONS,
+  ],
+  async run(io, context: GivenContext, given: ExportGiven) {
+    await (await import('./run-export.ts')).runExport(io, context, given);
+  },
+};
+
+const usage: QuipuVerb = {
+  name: 'usage',
+  summary: 'Sum the tokens that imported histories state.',
+  more: [
+    'The sums are kept by the import, and are not counted again. A cost is shown if a file names the prices of a million',
+    'tokens: {"<model>": {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75}}.',
+  ].join('\n'),
+  examples: ['quipu usage', 'quipu usage --by model --since 30d --json'],
+  takes: [
+    oneOf('--by <what>', 'what to sum by (default: day)', SUMS),
+    option('--since <time>', 'only from this day on, such as 30d or 2026-01-31', parseSince),
+    option('--prices <file>', 'a JSON file with the prices of models'),
+  ],
+  async run(io, given: UsageGiven) {
+    await (await import('./run-usage.ts')).runUsage(io, given);
+  },
+};
+
+export const historyVerbs: readonly QuipuVerb[] = [importVerb, exportVerb, usage];

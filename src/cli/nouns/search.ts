@@ -1,0 +1,160 @@
+import { invalid } from '../../base/errors.ts';
+import type {
+  FacetCount,
+  Neighbour,
+  SearchAnswer,
+  SearchHit,
+  SearchOptions,
+} from '../../search/contract/search.ts';
+import { withProgress, type QuipuVerb } from '../kit/command.ts';
+import { parseCount, parseDuration } from '../kit/parse.ts';
+import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
+import { argument, option } from '../kit/verb.ts';
+
+interface SearchGiven {
+  readonly newest?: boolean;
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly group?: boolean;
+  readonly facets?: boolean;
+  readonly around?: number;
+  readonly indexWait?: number;
+}
+
+/** The first search of a store builds its index, which takes a minute for a gigabyte of text. */
+const INDEX_WAIT_MS = 600_000;
+
+const search: QuipuVerb = {
+  name: 'search',
+  summary: 'Find what was ever said: in turns, messages, steps, entries, outputs and events.',
+  more: [
+    'Words must all be there. Write "a phrase", pre* for a beginning, -not, a OR b, and groups in brackets.',
+    'Fields: kind: type: role: tool: model: context: label: before: after: (a date, or an age such as 7d).',
+    'A query that begins with a hyphen follows "--": quipu search -- -draft report',
+  ].join('\n'),
+  examples: [
+    'quipu search parser',
+    'quipu search \'"connection refused" role:tool after:7d\' --newest',
+    'quipu search getUserName --around 3',
+    "quipu search 'kind:context n' --group --facets --json",
+  ],
+  takes: [
+    argument('<query...>', 'what to look for'),
+    option('--newest', 'the newest first (default: the best first)'),
+    option('-n, --limit <n>', 'how many hits, or threads with --group (default: 20)', parseCount),
+    option('--cursor <cursor>', 'go on where a page ended'),
+    option('--group', 'by thread, with the best hits of each'),
+    option('--facets', 'count the matches by kind, type, model and day'),
+    option('--around <n>', 'also print so many neighbours on each side', parseCount),
+    option(
+      '--index-wait <time>',
+      'how long to wait for the index to be up to date (default: 10m)',
+      parseDuration,
+    ),
+  ],
+  async run(io, words: readonly string[], given: SearchGiven) {
+    const { shell } = io;
+    const query = words.join(' ');
+    if (query.trim() === '') throw invalid('query', 'is empty; write a word to look for');
+    await using store = await io.openStore();
+    const answer = await withProgress(shell, (progress) =>
+      store.search(query, { ...toOptions(given), progress }),
+    );
+    if (io.json) await io.printJson(answer);
+    else await shell.out(showAnswer(answer));
+    const { cursor, index } = answer;
+    if (cursor !== undefined) io.noteMore({ cursor });
+    if (!index.upToDate) {
+      shell.err(`the index is behind: ${index.done ?? 0} of ${index.total ?? 0} records read\n`);
+    }
+  },
+};
+
+function toOptions(given: SearchGiven): SearchOptions {
+  const { newest, limit, cursor, group, facets, around, indexWait = INDEX_WAIT_MS } = given;
+  return {
+    order: newest === true ? 'newest' : 'best',
+    waitMs: indexWait,
+    ...(limit !== undefined && { limit }),
+    ...(cursor !== undefined && { cursor }),
+    ...(group !== undefined && { group }),
+    ...(facets !== undefined && { facets }),
+    ...(around !== undefined && { around }),
+  };
+}
+
+function showAnswer({ hits, groups, facets, matches, ranked }: SearchAnswer): string {
+  const shown =
+    groups?.map(({ kind, thread, matches: count, hits: best }) =>
+      [
+        `${kind} ${thread}: ${count} ${count === 1 ? 'match' : 'matches'}\n`,
+        ...best.map(showHit),
+      ].join(''),
+    ) ?? hits.map(showHit);
+  const bound = {
+    all: '',
+    newest: `more than ${matches} matches: the newest ${matches} were ranked\n`,
+    time: `the time was up: ${matches} matches were ranked\n`,
+  }[ranked];
+  const counts = facets === undefined ? '' : Object.entries(facets).map(showFacet).join('');
+  return shown.join('\n') + (counts === '' ? '' : `\n${counts}`) + bound;
+}
+
+function showFacet([name, counts]: [string, readonly FacetCount[]]): string {
+  if (counts.length === 0) return '';
+  return `${name}: ${counts.map(({ value, count }) => `${toPlainLine(value, 60)} ${count}`).join(', ')}\n`;
+}
+
+function showHit(hit: SearchHit): string {
+  const { kind, thread, id, at, role, branches, snippet, around } = hit;
+  const others = branches.filter((branch) => branch !== thread);
+  const facts = [
+    `${kind} ${thread}`,
+    toPlainLine(id, 70),
+    role,
+    toTime(at),
+    others.length > 0 ? `also in ${others.join(' ')}${hit.moreBranches ? ' …' : ''}` : undefined,
+  ].filter((fact) => fact !== undefined);
+  const lines = [
+    escapeControls(facts.join('  ')),
+    `  ${markWords(snippet)}`,
+    ...(around ?? []).map((neighbour) => showNeighbour(neighbour, id)),
+    `  ${escapeControls(commandOf(hit))}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function showNeighbour({ id, role, type, text }: Neighbour, hit: string): string {
+  return `  ${id === hit ? '>' : ' '} ${toPlainLine(id, 40)} ${role ?? type}: ${toPlainLine(text, 200)}`;
+}
+
+/** Words stand in » and «: text from the store must not move the cursor of a terminal. */
+function markWords({ text, marks }: SearchHit['snippet']): string {
+  let shown = '';
+  let at = 0;
+  for (const [from, to] of marks) {
+    shown += `${escapeControls(text.slice(at, from))}»${escapeControls(text.slice(from, to))}«`;
+    at = to;
+  }
+  return shown + escapeControls(text.slice(at));
+}
+
+/** The command that shows a hit. */
+function commandOf({ kind, thread, id, branches }: SearchHit): string {
+  switch (kind) {
+    case 'context':
+      return `quipu context turn ${id}`;
+    case 'chat':
+      return `quipu chat show ${thread}`;
+    case 'workflow':
+      return `quipu workflow show ${branches[0] ?? thread}`;
+    case 'session':
+      return `quipu session cat ${thread} --branch ${id}`;
+    case 'artifact':
+      return `quipu session artifact ${thread} ${id}`;
+    case 'queue':
+      return `quipu queue peek ${thread} --after ${Number(id) - 1} -n 1`;
+  }
+}
+
+export const searchVerbs: readonly QuipuVerb[] = [search];

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { invalid, isQuipuError } from '../../base/errors.ts';
+import { parsePlace } from '../../base/place.ts';
+import type { Opened } from '../../server/open-served.ts';
+import type { RunningServer } from '../../server/start-server.ts';
+import { changeTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
+import { mintToken, toTokenRecord } from '../../server/access/token.ts';
+import type { CommandIo, QuipuVerb } from '../kit/command.ts';
+import { option } from '../kit/verb.ts';
+import { readVersion } from '../kit/version.ts';
+import { parsePort } from './serve.ts';
+
+// The page for people. A server that serves this store already is used; else this process serves it until Ctrl-C.
+
+interface UiGiven {
+  readonly port: number;
+  /** False after `--no-browser`. */
+  readonly browser: boolean;
+}
+
+const TOKEN_MS = 12 * 3_600_000;
+const LOOK_MS = 1000;
+
+/** Where the page is, and the token that it shows the server. */
+interface Place {
+  readonly url: string;
+  readonly token?: string;
+  readonly server?: RunningServer;
+}
+
+export const ui: QuipuVerb = {
+  name: 'ui',
+  summary: 'Open the page of a store in a browser.',
+  more: 'If a server has the store open, its page is used. Otherwise this command serves the store on this machine until Ctrl-C. Where tokens are needed, it makes one that is good for twelve hours.',
+  examples: [
+    'quipu ui --no-browser --port 0',
+    'quipu ui --no-browser --store https://agents.example:7410',
+  ],
+  takes: [
+    option('--port <n>', 'where to look for a server, and where to serve', parsePort, 7410),
+    option('--no-browser', 'print the address and open nothing'),
+  ],
+  async run(io, { port, browser }: UiGiven) {
+    const signal = io.shell.catchInterrupt();
+    const { url, token, server } = await findPlace(io, port);
+    const address = token === undefined ? url : `${url}/#token=${token}`;
+    try {
+      await io.print({ url: address, serving: server !== undefined }, () => `${address}\n`);
+      if (browser) openBrowser(address, (text) => io.shell.err(text));
+      if (server !== undefined && !signal.aborted) await once(signal, 'abort');
+    } finally {
+      await server?.close();
+    }
+  },
+};
+
+/** The other name, for people who think of `git gui` or `open`. */
+export const open: QuipuVerb = {
+  ...ui,
+  name: 'open',
+  examples: ['quipu open --no-browser --port 0'],
+  hidden: true,
+};
+
+async function findPlace(io: CommandIo, port: number): Promise<Place> {
+  const place = parsePlace(io.place);
+  if (place.kind === 'server') {
+    if (!/^https?:/.test(io.place)) {
+      throw invalid(
+        '--store',
+        'is not an address for HTTP; the server printed one when it started',
+      );
+    }
+    const url = io.place.replace(/\/+$/, '');
+    return { url, ...(io.token !== undefined && { token: io.token }) };
+  }
+  const store = place.kind === 'folder' ? resolve(place.path) : io.place;
+  const { storeIdOf } = await import('../../server/http/routes/browse.ts');
+  const found = await findServer(port, storeIdOf(store), () =>
+    place.kind === 'folder' ? mint(store, io.shell.now()) : Promise.resolve(io.token),
+  );
+  return found ?? startHere(io, store, port);
+}
+
+/** The server on this machine that has this very store, if it is on this port. */
+async function findServer(
+  port: number,
+  id: string,
+  mintOne: () => Promise<string | undefined>,
+): Promise<Place | undefined> {
+  if (port === 0) return undefined;
+  const url = `http://127.0.0.1:${port}`;
+  const first = await whoAmI(url);
+  if (first === 'tokens needed') {
+    const token = await mintOne();
+    const second = token === undefined ? undefined : await whoAmI(url, token);
+    return second === id && token !== undefined ? { url, token } : undefined;
+  }
+  return first === id ? { url } : undefined;
+}
+
+/** The id of the store that a server has, or undefined when there is no server of ours. */
+async function whoAmI(url: string, token?: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${url}/v1/me`, {
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(LOOK_MS),
+    });
+    if (response.status === 401) return 'tokens needed';
+    return ((await response.json()) as { storeId?: string }).storeId;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A token that only this page uses and that ends by itself. */
+async function mint(store: string, now: number): Promise<string> {
+  const token = mintToken();
+  const record = toTokenRecord(token, {
+    name: `ui-${now.toString(36)}`,
+    scope: 'admin',
+    createdAt: now,
+    expiresAt: now + TOKEN_MS,
+  });
+  await changeTokenFile(tokenFileOf(store), (records) => [
+    ...records.filter(({ name, expiresAt }) => !isOldPage(name, expiresAt, now)),
+    record,
+  ]);
+  return token;
+}
+
+function isOldPage(name: string, expiresAt: number | undefined, now: number): boolean {
+  return name.startsWith('ui-') && expiresAt !== undefined && expiresAt < now;
+}
+
+async function startHere(io: CommandIo, store: string, port: number): Promise<Place> {
+  const { createLog } = await import('../../server/log/log.ts');
+  const { startServer } = await import('../../server/start-server.ts');
+  const { openShared } = await import('../../host/open-shared.ts');
+  const log = createLog({
+    level: 'warn',
+    forPeople: io.shell.isTerminal,
+    write: (text) => io.shell.err(text),
+  });
+  const isFolder = parsePlace(store).kind === 'folder';
+  const start = (httpPort: number): Promise<RunningServer> =>
+    startServer({
+      store,
+      host: '127.0.0.1',
+      httpPort,
+      tcpPort: 0,
+      tokenFile: isFolder ? tokenFileOf(store) : resolve(io.shell.cwd, 'tokens.json'),
+      allowAnonymous: false,
+      allowHandlers: false,
+      origins: [],
+      demo: false,
+      version: readVersion(),
+      limits: {},
+      log,
+      ...(isFolder && { open: (folder: string): Promise<Opened> => openShared(folder) }),
+    });
+  let server: RunningServer;
+  try {
+    server = await start(port);
+  } catch (error) {
+    if (!isQuipuError(error, 'LOCKED') || error.data.what !== 'port') throw error;
+    // Something else has the port. The page needs no particular one.
+    server = await start(0);
+  }
+  const token = server.tokensNeeded && isFolder ? await mint(store, io.shell.now()) : undefined;
+  return { url: server.http, server, ...(token !== undefined && { token }) };
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
+  darwin: 'open',
+  win32: 'explorer',
+};
+
+/** Says so when there is no browser to open; the address was printed. */
+function openBrowser(address: string, tell: (text: string) => void): void {
+  const opener = spawn(OPENERS[process.platform] ?? 'xdg-open', [address], {
+    stdio: 'ignore',
+    detached: true,
+  });
+  opener.on('error', () => tell('quipu: no browser could be opened; open the address yourself\n'));
+  opener.unref();
+}

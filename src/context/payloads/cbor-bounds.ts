@@ -1,0 +1,87 @@
+import { OverBounds, VALUE_BOUNDS } from '../../base/bounded-json.ts';
+
+// A CBOR header claims a count before its elements come, and decoders allocate by it: nine bytes claim an array of
+// 2^64. This walk allocates one stack of `depth` numbers, whatever the bytes say.
+//
+// first byte: 3 bits of kind, 5 bits that are the argument or say where it is                       RFC 8949, 3
+// kind 0 1     integer                     nothing
+// kind 2 3     bytes, text                 as many bytes as the argument says
+// kind 4       array                       as many values as the argument says
+// kind 5       map                         twice as many values
+// kind 6       tag                         one value
+// kind 7       simple value, float         nothing: the argument is the value
+// argument     0-23 itself, 24-27 in the next 1, 2, 4 or 8 bytes, 31 none: the end is the byte ff
+
+const BREAK = 0xff;
+const KIND = { bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
+
+/** Throws a plain Error when the bytes are cut short, or hold a value over `VALUE_BOUNDS`. */
+export function checkCborBounds(bytes: Uint8Array): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** The number of values still to come, for each open level. Infinity: until a break. */
+  const open: number[] = [1];
+  let at = 0;
+  let values = 0;
+  while (open.length > 0) {
+    const left = open.at(-1) ?? 0;
+    if (left === 0 || (left === Infinity && view.getUint8(at) === BREAK)) {
+      if (left > 0) at += 1;
+      open.pop();
+      continue;
+    }
+    open[open.length - 1] = left - 1;
+    values += 1;
+    if (values > VALUE_BOUNDS.values) throw new OverBounds('values');
+    const { body, children } = readHeader(view, at);
+    at += body;
+    // Each value to come takes at least a byte, as does a break.
+    const least = children === Infinity ? 1 : children;
+    if (at + least > bytes.length) throw new RangeError('it claims more than its bytes hold');
+    if (children === 0) continue;
+    if (open.length > VALUE_BOUNDS.depth) throw new OverBounds('depth');
+    open.push(children);
+  }
+}
+
+/** The number of bytes of the header and of its own content, and the number of values that follow. */
+interface Header {
+  readonly body: number;
+  readonly children: number;
+}
+
+function readHeader(view: DataView, at: number): Header {
+  const first = view.getUint8(at);
+  const kind = first >> 5;
+  const { length, value } = readArgument(view, at, first & 0x1f);
+  const body = 1 + length;
+  switch (kind) {
+    case KIND.bytes:
+    case KIND.text:
+      if (value === Infinity) throw new RangeError('it has a text or bytes without a length');
+      return { body: body + value, children: 0 };
+    case KIND.array:
+      return { body, children: value };
+    case KIND.map:
+      return { body, children: 2 * value };
+    case KIND.tag:
+      return { body, children: 1 };
+    default:
+      if (value === Infinity) throw new RangeError('it ends something that has a length');
+      return { body, children: 0 };
+  }
+}
+
+/** The length of the argument in bytes, and its value. Beyond 2^53 the value is rounded: no bytes are that long. */
+function readArgument(
+  view: DataView,
+  at: number,
+  info: number,
+): { readonly length: number; readonly value: number } {
+  if (info < 24) return { length: 0, value: info };
+  if (info === 24) return { length: 1, value: view.getUint8(at + 1) };
+  if (info === 25) return { length: 2, value: view.getUint16(at + 1) };
+  if (info === 26) return { length: 4, value: view.getUint32(at + 1) };
+  if (info === 27) return { length: 8, value: Number(view.getBigUint64(at + 1)) };
+  if (info === 31) return { length: 0, value: Infinity };
+  throw new RangeError('it has a byte that CBOR does not use');
+}

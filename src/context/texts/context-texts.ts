@@ -1,0 +1,222 @@
+import { NO_TURN, toContextId, toTurnId, type ContextId, type TurnId } from '../../base/brand.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import type { Engine, Tips } from '../../engine/engine.ts';
+import type { ContextRow, TurnRow } from '../../engine/rows.ts';
+import type { TextChange, TextDocument, TextPage, TextSource } from '../../engine/texts.ts';
+import { Encoding } from '../../format/turn-record.ts';
+import { decodePayload } from '../payloads/codecs.ts';
+import type { TurnView } from '../turn.ts';
+import { isOpen, viewTurns, walkUpTo } from '../turns/read-turns.ts';
+import { TurnMark } from './turn-mark.ts';
+
+// The texts of turns. Ids are dense, so one mark says how far all contexts were read. A turn that is patched is read
+// again; an open one is read when it is sealed.
+
+const PAGE_TURNS = 256;
+const PAGE_BYTES = 4_194_304;
+/** A larger payload is read when it is plain text, and then its beginning. */
+const PAYLOAD_BYTES_MAX = 16_777_216;
+
+export function contextTexts(engine: Engine): TextSource {
+  return {
+    kind: 'context',
+    // The tips tell everything.
+    hear: () => undefined,
+    miss: () => undefined,
+
+    async *read(marks) {
+      const mark = TurnMark.parse(await marks.get(''));
+      const tips = await engine.tips();
+      yield* readForks(engine, mark, tips);
+      yield* readTurns(engine, mark, tips);
+      yield* readPatched(engine, mark, tips);
+    },
+
+    async load(_, ref) {
+      const row = await engine.getTurn(toTurnId(BigInt(ref)));
+      if (row === undefined || isOpen(row)) return undefined;
+      const [change] = await readTexts(engine, [row]);
+      return change !== undefined && 'put' in change ? change.put : undefined;
+    },
+
+    async around(thread, ref, count) {
+      const id = toTurnId(BigInt(ref));
+      const row = await engine.getTurn(id);
+      const head = await engine.getHead(toContextId(BigInt(thread)));
+      if (row === undefined) return [];
+      const last = head && (await engine.ancestorAt(head.head, row.depth + count));
+      const tip = last ?? (head && (await newestOf(engine, head.head, row))) ?? row;
+      const rows = await walkUpTo(engine, tip.id, tip.depth - row.depth + count + 1);
+      return (
+        await readTexts(
+          engine,
+          rows.filter((one) => !isOpen(one)),
+        )
+      ).flatMap((change) => ('put' in change ? [change.put] : []));
+    },
+
+    async gone(documents) {
+      const ids = documents.map(({ ref }) => toTurnId(BigInt(ref)));
+      const wanted = [...new Set(ids)].toSorted((a, b) => (a < b ? -1 : 1));
+      const rows = await getTurns(engine, wanted);
+      const found = new Set(rows.map(({ id }) => String(id)));
+      return documents.filter(({ ref }) => !found.has(ref));
+    },
+
+    async shows(thread, { ref, depth }) {
+      const head = await engine.getHead(toContextId(BigInt(thread)));
+      if (head === undefined || head.head === NO_TURN || head.headDepth < depth) return false;
+      return String((await engine.ancestorAt(head.head, depth))?.id) === ref;
+    },
+  };
+}
+
+/** The head, if it goes on from `row`. */
+async function newestOf(engine: Engine, head: TurnId, row: TurnRow): Promise<TurnRow | undefined> {
+  if (head === NO_TURN || (await engine.ancestorAt(head, row.depth))?.id !== row.id)
+    return undefined;
+  return engine.getTurn(head);
+}
+
+async function* readForks(engine: Engine, mark: TurnMark, tips: Tips): AsyncGenerator<TextPage> {
+  while (mark.context < tips.context) {
+    const ids = numbers(mark.context, tips.context, PAGE_TURNS) as ContextId[];
+    const rows = await getContexts(engine, ids);
+    const forked = rows.filter(({ base }) => base !== NO_TURN);
+    const wanted = [...new Set(forked.map(({ base }) => base))].toSorted((a, b) =>
+      a < b ? -1 : 1,
+    );
+    const bases = new Map((await getTurns(engine, wanted)).map((row) => [row.id, row]));
+    const changes = forked.flatMap(({ id, base }): TextChange[] => {
+      const row = bases.get(base);
+      if (row === undefined) return [];
+      return [{ fork: { thread: String(id), parent: String(row.context), depth: row.depth } }];
+    });
+    mark.context = ids.at(-1) ?? tips.context;
+    yield mark.page(changes, tips);
+  }
+}
+
+async function* readTurns(engine: Engine, mark: TurnMark, tips: Tips): AsyncGenerator<TextPage> {
+  const stillOpen = new Set(tips.open);
+  const sealed = [...mark.open].filter((id) => !stillOpen.has(id));
+  for (let at = 0; at < sealed.length; at += PAGE_TURNS) {
+    const ids = sealed.slice(at, at + PAGE_TURNS);
+    for (const id of ids) mark.open.delete(id);
+    yield mark.page(await readTexts(engine, await getTurns(engine, ids)), tips);
+  }
+  while (mark.turn < tips.turn) {
+    const ids = numbers(mark.turn, tips.turn, PAGE_TURNS) as TurnId[];
+    const rows = cutBySize(await getTurns(engine, ids));
+    for (const row of rows.taken) if (isOpen(row)) mark.open.add(row.id);
+    const texts = await readTexts(
+      engine,
+      rows.taken.filter((row) => !isOpen(row)),
+    );
+    mark.turn = rows.isCut ? (rows.taken.at(-1)?.id ?? tips.turn) : (ids.at(-1) ?? tips.turn);
+    yield mark.page(texts, tips);
+  }
+}
+
+async function* readPatched(engine: Engine, mark: TurnMark, tips: Tips): AsyncGenerator<TextPage> {
+  while (mark.patch < tips.patch) {
+    const last = Math.min(tips.patch, mark.patch + PAGE_TURNS);
+    const seqs = Array.from({ length: last - mark.patch }, (_, at) => mark.patch + at + 1);
+    const patches = await oneByOne(
+      seqs,
+      async (some) => (await engine.getMany({ patches: some })).patches,
+    );
+    const ids = [...new Set(patches.map(({ turn }) => turn))].toSorted((a, b) => (a < b ? -1 : 1));
+    const rows = (await getTurns(engine, ids)).filter((row) => !isOpen(row) && row.id <= mark.turn);
+    mark.patch = last;
+    yield mark.page(await readTexts(engine, rows), tips);
+  }
+}
+
+function numbers(after: bigint, last: bigint, most: number): bigint[] {
+  const count = Math.min(most, Number(last - after));
+  return Array.from({ length: count }, (_, at) => after + BigInt(at) + 1n);
+}
+
+/** Payloads of one page are in memory at the same time. */
+function cutBySize(rows: readonly TurnRow[]): { taken: readonly TurnRow[]; isCut: boolean } {
+  let bytes = 0;
+  const end = rows.findIndex(
+    (row) => (bytes += Math.min(row.size, PAYLOAD_BYTES_MAX)) > PAGE_BYTES,
+  );
+  if (end === -1) return { taken: rows, isCut: false };
+  return { taken: rows.slice(0, end + 1), isCut: true };
+}
+
+async function readTexts(engine: Engine, rows: readonly TurnRow[]): Promise<TextChange[]> {
+  const views = await viewTurns(engine, rows, 'latest');
+  return Promise.all(views.map((view) => readText(engine, view)));
+}
+
+/** A turn that shows nothing leaves the index. */
+async function readText(engine: Engine, view: TurnView): Promise<TextChange> {
+  const { row } = view;
+  const thread = String(row.context);
+  const ref = String(row.id);
+  const value = await readValue(engine, view);
+  if (value === undefined) return { remove: { thread, ref } };
+  const { depth, type, createdAt: at } = row;
+  return { put: { thread, ref, depth, at, type, value } satisfies TextDocument };
+}
+
+async function readValue(
+  engine: Engine,
+  { encoding, payload, patch, size }: TurnView,
+): Promise<unknown> {
+  if (payload === undefined || patch?.tombstone === true) return undefined;
+  const isText = encoding === Encoding.text;
+  try {
+    if (size > PAYLOAD_BYTES_MAX && !isText) return undefined;
+    const bytes =
+      size > PAYLOAD_BYTES_MAX
+        ? await readBeginning(engine, payload)
+        : await engine.viewBlob(payload);
+    const value = bytes && decodePayload(bytes, encoding);
+    // An encoding that nobody here knows.
+    return value instanceof Uint8Array ? undefined : value;
+  } catch {
+    // The payload is damaged or not in its encoding: it has no text to find. Reading the turn says so.
+    return undefined;
+  }
+}
+
+async function readBeginning(
+  engine: Engine,
+  payload: NonNullable<TurnView['payload']>,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of engine.readBlob(payload, 0, PAGE_BYTES)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+function getTurns(engine: Engine, ids: readonly TurnId[]): Promise<readonly TurnRow[]> {
+  return oneByOne(ids, async (turns) => (await engine.getMany({ turns })).turns);
+}
+
+function getContexts(engine: Engine, ids: readonly ContextId[]): Promise<readonly ContextRow[]> {
+  return oneByOne(ids, async (contexts) => (await engine.getMany({ contexts })).contexts);
+}
+
+/** A damaged record is left out, and hides no other. */
+async function oneByOne<Id, Row>(
+  ids: readonly Id[],
+  read: (some: readonly Id[]) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  if (ids.length === 0) return [];
+  try {
+    return await read(ids);
+  } catch (error) {
+    if (!isQuipuError(error, 'CORRUPT')) throw error;
+    if (ids.length === 1) return [];
+    const half = Math.ceil(ids.length / 2);
+    return [
+      ...(await oneByOne(ids.slice(0, half), read)),
+      ...(await oneByOne(ids.slice(half), read)),
+    ];
+  }
+}

@@ -1,0 +1,88 @@
+import { isObject, listAt } from '../source/fields.ts';
+import type { TakenPart, TakenTurn, TurnHead } from '../source/source.ts';
+import { externalise } from './externalise.ts';
+import type { BlobBytes, BlobForm } from './externalise.ts';
+
+// The payload of an imported turn: docs/format/import.md. The records stand in it as they were found, byte for byte,
+// so that each can be printed again. Only where a value became a blob is the record written anew.
+
+/** A turn that is not stored yet. */
+export interface PlannedTurn {
+  readonly type: string;
+  readonly payload: Uint8Array;
+  readonly blobs: readonly BlobBytes[];
+}
+
+/** A text beside the session that a record has only the beginning of. */
+export interface Attached {
+  /** The place of the beginning; absent for a blob that the record refers to itself. */
+  readonly pointer?: string;
+  readonly blob: BlobBytes;
+}
+
+/** `parts` are the records that are new: those that an earlier import has not seen. */
+export function planTurn(
+  source: string,
+  turn: TakenTurn,
+  parts: readonly TakenPart[],
+  attached: readonly Attached[],
+): PlannedTurn {
+  const { head, heavy = [] } = turn;
+  const places: [string, BlobForm][] = [];
+  const blobs: BlobBytes[] = attached.map(({ blob }) => blob);
+  const keepsText = head.role === 'user';
+  const raws = parts.map(({ raw, value }, index) => {
+    const made = externalise({ raw, value, keepsText, heavy });
+    for (const [pointer, form] of made.places) places.push([`/records/${index}${pointer}`, form]);
+    blobs.push(...made.blobs);
+    return made.raw;
+  });
+  const texts = attached.filter(({ pointer }) => pointer !== undefined);
+  const before = {
+    ...head,
+    ...(places.length > 0 && { blobs: places }),
+    ...(texts.length > 0 && {
+      attached: texts.map(({ pointer = '', blob }) => [
+        `/records/0${pointer}`,
+        `blob:sha256:${blob.sha256}`,
+      ]),
+    }),
+  };
+  const fields = JSON.stringify(before).slice(1, -1);
+  const text = `{${fields}${fields === '' ? '' : ','}"records":[${raws.join(',')}]}`;
+  return { type: `import.${source}.${turn.what}`, payload: Buffer.from(text), blobs };
+}
+
+/** An imported turn, read again. */
+export interface ImportedTurn {
+  readonly source: string;
+  readonly what: string;
+  readonly head: TurnHead;
+  readonly places: readonly (readonly [string, BlobForm])[];
+  readonly attached: readonly (readonly [string, string])[];
+  readonly records: readonly unknown[];
+}
+
+const TYPE = /^import\.([a-z0-9-]+)\.(message|marker|event)$/;
+
+/** Undefined for a turn that no import has written. */
+export function readImportedTurn(type: string, payload: unknown): ImportedTurn | undefined {
+  const [, source, what] = TYPE.exec(type) ?? [];
+  if (source === undefined || what === undefined || !isObject(payload)) return undefined;
+  const { blobs: _, attached: __, records: ___, ...head } = payload;
+  return {
+    source,
+    what,
+    head: head as TurnHead,
+    places: pairs(listAt(payload, 'blobs')) as readonly (readonly [string, BlobForm])[],
+    attached: pairs(listAt(payload, 'attached')),
+    records: listAt(payload, 'records'),
+  };
+}
+
+function pairs(list: readonly unknown[]): readonly (readonly [string, string])[] {
+  return list.filter(
+    (item): item is [string, string] =>
+      Array.isArray(item) && typeof item[0] === 'string' && typeof item[1] === 'string',
+  );
+}

@@ -1,0 +1,246 @@
+import { NO_TURN } from '../../base/brand.ts';
+import type { NewTurn } from '../../context/contexts.ts';
+import type { Store } from '../../store/store.ts';
+import type { Aside, Session } from '../fold/session.ts';
+import type { SourceFile } from '../source/source.ts';
+import { describeSlot } from './describe-session.ts';
+import type { ParentPlace } from './describe-session.ts';
+import { ENTRY, toSessionEntry } from './entries.ts';
+import type { FileEntry } from './entries.ts';
+import type { Ledger } from './ledger.ts';
+import { writeWork } from './write-session.ts';
+import type { Writing } from './write-session.ts';
+
+// Writes what the fold has planned: turns, then the ledger. Several files are written at a time, so that their commits
+// share the syncs of the disk. A session is in one of them only: whoever asks for it waits.
+
+const JOBS_MAX = 16;
+const JOBS_BYTES_MAX = 48 * 1024 * 1024;
+/** Ids of sessions that stay in memory. */
+const CACHED_IDS_MAX = 200_000;
+const ASIDES_BYTES = 1024 * 1024;
+
+export interface WriteReport {
+  turns: number;
+  forks: number;
+  sessions: number;
+  blobs: number;
+  blobsShared: number;
+  unlinked: number;
+}
+
+/** One file, and what came of it. */
+interface Job {
+  readonly file: SourceFile;
+  readonly sessions: readonly Session[];
+  readonly entry: FileEntry;
+  /** Jobs under way when this one began, by session. */
+  readonly earlier: ReadonlyMap<string, Promise<void>>;
+}
+
+export class SessionWriter {
+  readonly #store: Store;
+  readonly #ledger: Ledger;
+  readonly #report: WriteReport;
+  readonly #writing: Writing;
+  readonly #dryRun: boolean;
+  readonly #jobs = new Map<Promise<void>, number>();
+  readonly #inFlight = new Map<string, Promise<void>>();
+  readonly #cache = new Map<string, Session>();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(
+    parts: { readonly store: Store; readonly ledger: Ledger },
+    report: WriteReport,
+    dryRun: boolean,
+  ) {
+    this.#store = parts.store;
+    this.#ledger = parts.ledger;
+    this.#report = report;
+    this.#writing = { store: parts.store, counts: report, known: new Map() };
+    this.#dryRun = dryRun;
+  }
+
+  /** A session that was imported before, once all of it is stored. */
+  async find(name: string): Promise<Session | undefined> {
+    await this.#inFlight.get(name);
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return cached;
+    const loaded = await this.#ledger.load(name);
+    if (loaded !== undefined) this.#keep(loaded);
+    return loaded;
+  }
+
+  /** Drops what was planned for sessions that are not wanted after all. */
+  forget(sessions: ReadonlyMap<string, Session>): void {
+    for (const name of sessions.keys()) this.#cache.delete(name);
+  }
+
+  /** Resolves when there is room for more; `written` when the work is stored. */
+  async submit(
+    file: SourceFile,
+    sessions: readonly Session[],
+    entry: FileEntry,
+  ): Promise<{ readonly written: () => Promise<void> }> {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    const dirty = sessions.filter(({ isDirty }) => isDirty);
+    const bytes = dirty.reduce((sum, { workBytes }) => sum + workBytes, 0);
+    for (const session of sessions) this.#keep(session);
+    this.#count(dirty);
+    for (const { first = [], name } of dirty) {
+      for (const id of first) if (!this.#ledger.firsts.has(id)) this.#ledger.firsts.set(id, name);
+    }
+    const written = this.#dryRun
+      ? this.#drop(dirty)
+      : this.#write({ file, sessions: dirty, entry, earlier: new Map(this.#inFlight) });
+    const job = written.catch((error: unknown) => {
+      this.#failure ??= { error };
+    });
+    this.#jobs.set(job, bytes);
+    for (const { name } of dirty) this.#inFlight.set(name, job);
+    void job.then(() => {
+      this.#jobs.delete(job);
+      for (const { name } of dirty) {
+        if (this.#inFlight.get(name) === job) this.#inFlight.delete(name);
+      }
+    });
+    while (this.#jobs.size >= JOBS_MAX || this.#heldBytes() > JOBS_BYTES_MAX) {
+      await Promise.race(this.#jobs.keys());
+    }
+    return { written: () => job.then(() => this.#check()) };
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all(this.#jobs.keys());
+    this.#check();
+  }
+
+  #check(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  #heldBytes(): number {
+    return [...this.#jobs.values()].reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  #count(sessions: readonly Session[]): void {
+    for (const { counts } of sessions) {
+      this.#report.turns += counts.turns;
+      this.#report.forks += counts.forks;
+      this.#report.unlinked += counts.roots;
+      if (counts.turns > 0) this.#report.sessions += 1;
+      Object.assign(counts, { turns: 0, forks: 0, roots: 0 });
+    }
+  }
+
+  async #drop(sessions: readonly Session[]): Promise<void> {
+    for (const session of sessions) reset(session);
+  }
+
+  async #write(job: Job): Promise<void> {
+    const { sessions, entry } = job;
+    const turns: NewTurn[] = [];
+    const entries: (readonly [type: string, payload: unknown])[] = [];
+    const push = (type: string, payload: unknown, more: Partial<NewTurn> = {}): void => {
+      turns.push({ type, payload: toBytes(payload), encoding: 'json', ...more });
+      entries.push([type, payload]);
+    };
+    for (const session of sessions) {
+      await writeWork(this.#writing, session, session.work);
+      if (session.detailsChanged) await this.#describe(session, job);
+      if (session.slots.length === 0 && session.newAsides.length === 0) continue;
+      const asides = [...toAsides(session)];
+      for (const records of asides) {
+        const fsRoot = await this.#putTree(records);
+        push(ENTRY.asides, { session: session.name, records: records.map(toAsideRow) }, fsRoot);
+      }
+      const before = this.#ledger.sessions.get(session.name)?.entry ?? NO_TURN;
+      push(ENTRY.session, toSessionEntry(session, before, asides.length));
+      reset(session);
+    }
+    push(ENTRY.file, entry);
+    const ids = await this.#ledger.append(turns);
+    for (const [index, [type, payload]] of entries.entries()) {
+      this.#ledger.take(type, ids[index] ?? NO_TURN, payload);
+    }
+  }
+
+  async #describe(session: Session, job: Job): Promise<void> {
+    const context = await this.#findParent(session, job);
+    for (const slot of session.slots) {
+      if (slot.context === undefined) continue;
+      await this.#store.contexts.update(
+        slot.context,
+        describeSlot(session, slot, job.file.path, context),
+      );
+    }
+  }
+
+  /** Waits for jobs that began before this one, and for no other: two sessions may each name the other. */
+  async #findParent(session: Session, job: Job): Promise<ParentPlace | undefined> {
+    const { parent } = session.details;
+    if (parent === undefined || parent.session === session.name) return undefined;
+    await job.earlier.get(parent.session);
+    const found =
+      this.#cache.get(parent.session) ??
+      (this.#inFlight.has(parent.session) ? undefined : await this.#ledger.load(parent.session));
+    const context = found?.slots[found.main]?.context;
+    if (context === undefined) return undefined;
+    const { call = '', agent = '' } = parent;
+    const ids = [`call:${call}`, `agent:${agent}`, `call:${agent}`];
+    const turn = ids.map((id) => found?.find(id)?.turn).find((id) => id !== undefined);
+    return { context, turn };
+  }
+
+  /** Lines that are blobs stay as long as the entry that names them. */
+  async #putTree(asides: readonly Aside[]): Promise<Partial<NewTurn>> {
+    const hashes = asides.flatMap(({ blob }) => (blob === undefined ? [] : [blob.hash]));
+    if (hashes.length === 0) return {};
+    return { fsRoot: (await this.#store.blobs.put(toBytes(hashes))).hash };
+  }
+
+  #keep(session: Session): void {
+    this.#cache.delete(session.name);
+    this.#cache.set(session.name, session);
+    let ids = 0;
+    for (const [name, kept] of [...this.#cache].toReversed()) {
+      ids += kept.ids.size;
+      if (ids > CACHED_IDS_MAX && kept !== session) this.#cache.delete(name);
+    }
+  }
+}
+
+function reset(session: Session): void {
+  session.work = [];
+  session.workBytes = 0;
+  session.workTurns = 0;
+  session.newIds = [];
+  session.newAsides = [];
+  session.newUsage.clear();
+  session.detailsChanged = false;
+}
+
+/** Records in groups that fit an entry. */
+function* toAsides(session: Session): Generator<readonly Aside[]> {
+  let group: Aside[] = [];
+  let bytes = 0;
+  for (const aside of session.newAsides) {
+    group.push(aside);
+    bytes += (aside.raw ?? aside.bad ?? '').length + 100;
+    if (bytes < ASIDES_BYTES) continue;
+    yield group;
+    group = [];
+    bytes = 0;
+  }
+  if (group.length > 0) yield group;
+}
+
+function toAsideRow({ after, raw, bad, blob }: Aside): [string, string, string] {
+  const turn = String(after.turn ?? 0);
+  if (raw !== undefined) return [turn, 'record', raw];
+  return bad !== undefined ? [turn, 'bad', bad] : [turn, 'blob', blob?.sha256 ?? ''];
+}
+
+function toBytes(payload: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(payload));
+}

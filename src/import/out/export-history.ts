@@ -1,0 +1,80 @@
+import type { ContextId } from '../../base/brand.ts';
+import type { Store } from '../../store/store.ts';
+import { readAsides } from '../keep/read-asides.ts';
+import type { Asides } from '../keep/read-asides.ts';
+import { textAt } from '../source/fields.ts';
+import type { Source } from '../source/source.ts';
+import { readHistory } from './read-history.ts';
+import type { History } from './read-history.ts';
+import { toHtml, toMarkdown } from './to-page.ts';
+import { toClaudeCode, toCodex, toPi } from './to-session.ts';
+
+/** What a history can be written as. */
+export const EXPORT_FORMATS = ['markdown', 'html', 'jsonl', 'claude-code', 'codex', 'pi'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+const SESSIONS = { 'claude-code': toClaudeCode, codex: toCodex, pi: toPi } as const;
+
+/**
+ * Writes the turns that lead to the head of a context, in pieces of text. As a session of the agent that it was imported
+ * from, each record is as it was. As a session of another agent, messages, calls and results are translated.
+ */
+export async function* exportHistory(
+  store: Store,
+  id: ContextId,
+  format: ExportFormat,
+  sources: readonly Source[],
+): AsyncGenerator<string> {
+  const history = await readHistory(store, id, sources);
+  switch (format) {
+    case 'markdown':
+      yield* toMarkdown(history);
+      return;
+    case 'html':
+      yield* toHtml(history);
+      return;
+    case 'jsonl':
+      yield* toRecords(store, history);
+      return;
+    case 'claude-code':
+    case 'codex':
+    case 'pi':
+      if (history.source?.name === format) yield* toRecords(store, history);
+      else
+        for await (const record of SESSIONS[format](history)) yield `${JSON.stringify(record)}\n`;
+  }
+}
+
+/** The records of the source, those that are no turns included. Turns that were not imported come as turns. */
+async function* toRecords(store: Store, history: History): AsyncGenerator<string> {
+  const { source, session, context } = history;
+  const own: Asides =
+    source !== undefined && session !== undefined
+      ? await readAsides(store, source, session)
+      : new Map();
+  const others = new Map<ContextId, Asides>([[context.id, own]]);
+  for (const line of own.get('0') ?? []) yield `${line}\n`;
+  for await (const { turn, lines } of history.turns()) {
+    const shown = lines.length > 0 ? lines : [JSON.stringify(turn)];
+    for (const line of shown) yield `${line}\n`;
+    // Turns of another session, that this one began as a copy of, have their asides there.
+    const asides = others.get(turn.context) ?? (await asidesOf(store, turn.context, history, own));
+    others.set(turn.context, asides);
+    const after = new Set([
+      ...(asides.get(String(turn.id)) ?? []),
+      ...(own.get(String(turn.id)) ?? []),
+    ]);
+    for (const line of after) yield `${line}\n`;
+  }
+}
+
+async function asidesOf(
+  store: Store,
+  id: ContextId,
+  { source, session }: History,
+  own: Asides,
+): Promise<Asides> {
+  const other = textAt((await store.contexts.get(id))?.meta, 'session');
+  if (source === undefined || other === undefined) return new Map();
+  return other === session ? own : readAsides(store, source, other);
+}

@@ -1,0 +1,113 @@
+import { isUtf8 } from 'node:buffer';
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { findExcess } from '../../base/bounded-json.ts';
+import { LineSplitter, parseJsonLine } from '../../base/json-lines.ts';
+import type { Line } from '../../base/json-lines.ts';
+import type { SourceFile, SourceRecord } from '../source/source.ts';
+import { ListSplitter } from './list-splitter.ts';
+import { unpack } from './unpack.ts';
+
+/** What a file holds, in its order. `end` is the position behind it. */
+export type Read =
+  | { readonly is: 'record'; readonly record: SourceRecord; readonly end: number }
+  /** Bytes that are no record. `replaced`: they are no UTF-8, and so the text has replacement characters. */
+  | { readonly is: 'bad'; readonly raw: string; readonly replaced: boolean; readonly end: number }
+  /** A line that is too long to be held in memory. */
+  | { readonly is: 'long'; readonly start: number; readonly end: number }
+  /** The last line has no end yet, and is no record. */
+  | { readonly is: 'tail'; readonly bytes: number };
+
+/** What is noticed about the bytes. */
+export interface ReadNotes {
+  /** Lines with bytes that are not UTF-8. */
+  replaced: number;
+  /** Records behind a torn one, or glued together, on one line. */
+  recovered: number;
+}
+
+/** A longer line is kept as a blob, unread. */
+export const LINE_BYTES_MAX: number = 32 * 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
+/** Less than a payload may have, for what is put around a record. */
+const BOUNDS = { depth: 900, values: 900_000 };
+
+/** Reads a file from a position on. The file may grow meanwhile, and is not locked. */
+export async function* readRecords(
+  file: SourceFile,
+  from: number,
+  isRecord: (value: object) => boolean,
+  notes: ReadNotes,
+): AsyncGenerator<readonly Read[]> {
+  if (file.records !== undefined) {
+    yield* readValues(file.records());
+    return;
+  }
+  await using unpacked = await unpack(file);
+  const handle = await open(unpacked.path, 'r');
+  try {
+    const splitter =
+      file.form === 'lines'
+        ? new LineSplitter(from, LINE_BYTES_MAX)
+        : new ListSplitter(file.form, LINE_BYTES_MAX);
+    const start = file.form === 'lines' ? from : 0;
+    for await (const piece of pieces(handle, start)) {
+      yield [...splitter.take(piece)].flatMap((line) => parse(line, isRecord, notes));
+    }
+    const last = splitter.end();
+    if (last !== undefined) yield parse(last, isRecord, notes);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* pieces(handle: FileHandle, from: number): AsyncGenerator<Uint8Array> {
+  for (let at = from; ;) {
+    // Lines keep views of the piece, so each piece is a buffer of its own.
+    const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    const { bytesRead } = await handle.read(piece, 0, PIECE_BYTES, at);
+    if (bytesRead === 0) return;
+    yield piece.subarray(0, bytesRead);
+    at += bytesRead;
+  }
+}
+
+async function* readValues(values: AsyncIterable<object>): AsyncGenerator<readonly Read[]> {
+  let offset = 0;
+  for await (const value of values) {
+    const record = { value: value as SourceRecord['value'], raw: JSON.stringify(value), offset };
+    offset += 1;
+    yield [{ is: 'record', record, end: offset }];
+  }
+}
+
+function parse(line: Line, isRecord: (value: object) => boolean, notes: ReadNotes): Read[] {
+  const { start, end, terminated, bytes } = line;
+  if (bytes === undefined) return [{ is: 'long', start, end }];
+  const replaced = !isUtf8(bytes);
+  const decoded = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  const text = start === 0 && decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
+  const { records, lost } = parseJsonLine(text, isRecord, parseWithin);
+  if (lost !== '' && !terminated && records.length === 0) {
+    return [{ is: 'tail', bytes: bytes.length }];
+  }
+  if (replaced) notes.replaced += 1;
+  if (lost !== '' || records.length > 1) notes.recovered += records.length;
+  const reads: Read[] = records.map(({ value, raw }) => ({
+    is: 'record',
+    record: { value, raw, offset: start },
+    end,
+  }));
+  // The torn part stands before the record that was saved from its line.
+  if (lost !== '') {
+    const bad: Read = { is: 'bad', raw: lost, replaced, end };
+    reads.splice(Math.max(0, reads.length - 1), 0, bad);
+  }
+  return reads;
+}
+
+function parseWithin(text: string): unknown {
+  const excess = findExcess(text, BOUNDS);
+  if (excess !== undefined) throw new SyntaxError(`it has too many ${excess.of}`);
+  return JSON.parse(text) as unknown;
+}

@@ -1,0 +1,63 @@
+// Reading values of unknown shape: a field that is not of the expected type is treated as missing.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value at a path of field names. */
+export function at(value: unknown, ...path: readonly string[]): unknown {
+  let found = value;
+  for (const name of path) {
+    if (!isObject(found) || !Object.hasOwn(found, name)) return undefined;
+    found = found[name];
+  }
+  return found;
+}
+
+export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
+  const found = at(value, ...path);
+  return typeof found === 'string' ? found : undefined;
+}
+
+/** A whole number of things, such as tokens; 0 if it is none. */
+export function countAt(value: unknown, ...path: readonly string[]): number {
+  const found = at(value, ...path);
+  return typeof found === 'number' && Number.isSafeInteger(found) && found > 0 ? found : 0;
+}
+
+export function listAt(value: unknown, ...path: readonly string[]): readonly unknown[] {
+  const found = at(value, ...path);
+  return Array.isArray(found) ? found : [];
+}
+
+const SECONDS_MAX = 1e10;
+
+/** Unix milliseconds of ISO text, seconds or milliseconds. */
+export function timeAt(value: unknown, ...path: readonly string[]): number | undefined {
+  const found = at(value, ...path);
+  const ms =
+    typeof found === 'string'
+      ? Date.parse(found)
+      : typeof found === 'number'
+        ? Math.round(found < SECONDS_MAX ? found * 1000 : found)
+        : NaN;
+  return Number.isSafeInteger(ms) && Math.abs(ms) <= 8.64e15 ? ms : undefined;
+}
+
+/** The fields that have a value: optional properties may not be undefined. */
+export function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/** The text of content that is a string, or a list of blocks with `text`. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return textAt(content, 'text') ?? '';
+  return content
+    .map((block) => (typeof block === 'string' ? block : (textAt(block, 'text') ?? '')))
+    .filter((text) => text !== '')
+    .join('\n');
+}

@@ -1,0 +1,237 @@
+import { basename, dirname } from 'node:path';
+import type { Block } from '../source/block.ts';
+import { at, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import type {
+  RecordReader,
+  Source,
+  SourceFile,
+  SourceRecord,
+  Taken,
+  TakenTurn,
+  TurnHead,
+} from '../source/source.ts';
+import { statPlace, walkFolder } from '../source/walk-folder.ts';
+import type { FoundFile } from '../source/walk-folder.ts';
+import { showBlocks } from './claude-blocks.ts';
+import { titleOf } from './shared.ts';
+
+// What ChatGPT and Claude.ai give people as "your data": `conversations.json`, one list of all conversations. Each is a
+// tree of messages. The export may be larger than memory, so its items are read one at a time.
+
+const NAME = /^conversations(?:-[0-9]+)?\.json$/;
+
+interface ChatNode {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly value: unknown;
+  /** Undefined for a node that only links others. */
+  readonly head: TurnHead | undefined;
+}
+
+interface Chat {
+  readonly id: string;
+  readonly title: string | undefined;
+  readonly startedAt: number | undefined;
+  readonly model: string | undefined;
+  /** The main branch last. */
+  readonly nodes: readonly ChatNode[];
+  /** The rest of the record, without its messages. */
+  readonly about: object;
+}
+
+export const chatGpt: Source = {
+  ...createExport('chatgpt', 'ChatGPT export', readChatGpt),
+  show: (node) => showChatGpt(at(node, 'message')),
+};
+
+export const claudeAi: Source = {
+  ...createExport('claude-ai', 'Claude.ai export', readClaudeAi),
+  show: showClaudeAi,
+};
+
+function createExport(
+  name: string,
+  title: string,
+  read: (value: SourceRecord['value']) => Chat | undefined,
+): Omit<Source, 'show'> {
+  return {
+    name,
+    title,
+    homes: () => [],
+    async *discover(place: string): AsyncGenerator<SourceFile> {
+      const found = await statPlace(place);
+      if (found === undefined) return;
+      if (!found.isFolder) yield toFile({ ...found, name: basename(found.path) });
+      else {
+        const wants = (file: string): boolean => NAME.test(file);
+        for await (const file of walkFolder(found.path, wants)) yield toFile(file);
+      }
+    },
+    isRecord: isObject,
+    read: () => new ExportReader(read),
+  };
+}
+
+function toFile({ path, size, modifiedMs }: FoundFile): SourceFile {
+  const session = `${basename(dirname(path))}/${basename(path)}`;
+  return { path, session, form: 'list', size, modifiedMs, details: {} };
+}
+
+class ExportReader implements RecordReader {
+  readonly heldFrom = undefined;
+  readonly #read: (value: SourceRecord['value']) => Chat | undefined;
+
+  constructor(read: (value: SourceRecord['value']) => Chat | undefined) {
+    this.#read = read;
+  }
+
+  save(): unknown {
+    return null;
+  }
+
+  end(): readonly Taken[] {
+    return [];
+  }
+
+  take({ value, raw }: SourceRecord): readonly Taken[] {
+    const chat = this.#read(value);
+    if (chat === undefined) return [{ do: 'aside', raw }];
+    const { id: session, title, startedAt, model, nodes, about } = chat;
+    const first = nodes.find(({ head }) => head?.role === 'user' && head.flags === undefined);
+    const details = given({
+      title: title === undefined ? undefined : { text: title, from: 'generated' as const },
+      startedAt,
+      model,
+    });
+    return [
+      { do: 'details', session, details },
+      ...titleOf(textOf(at(first?.value, 'text'))).map((item) => ({ ...item, session })),
+      { do: 'aside', session, raw: JSON.stringify(about) },
+      ...nodes.map((node) => toTaken(session, node)),
+    ];
+  }
+}
+
+function toTaken(session: string, { id, parent, value, head }: ChatNode): Taken {
+  const raw = JSON.stringify(value);
+  if (head === undefined) return { do: 'aside', session, id, parent, raw };
+  const turn: TakenTurn = {
+    do: 'turn',
+    session,
+    what: 'message',
+    parts: [{ id, raw, value }],
+    parent,
+    head,
+  };
+  return turn;
+}
+
+const ROLES: Readonly<Record<string, TurnHead['role']>> = {
+  user: 'user',
+  human: 'user',
+  assistant: 'assistant',
+  tool: 'tool',
+  system: 'system',
+};
+
+function readChatGpt(value: SourceRecord['value']): Chat | undefined {
+  const id = textAt(value, 'conversation_id') ?? textAt(value, 'id');
+  const { mapping, ...about } = value;
+  if (id === undefined || !isObject(mapping)) return undefined;
+  const ids = Object.keys(mapping);
+  const main = new Set(pathTo(mapping, textAt(value, 'current_node')));
+  // The main branch is the newest: its nodes come last.
+  const ordered = [...ids.filter((node) => !main.has(node)), ...[...main].toReversed()];
+  const nodes = ordered.map((node): ChatNode => {
+    const message = at(mapping[node], 'message');
+    const parent = textAt(mapping[node], 'parent') ?? null;
+    return { id: node, parent, value: mapping[node], head: headOfGpt(message) };
+  });
+  const models = nodes.map(({ head }) => head?.model).filter((model) => model !== undefined);
+  return {
+    id,
+    title: textAt(value, 'title'),
+    startedAt: timeAt(value, 'create_time'),
+    model: models.at(-1),
+    nodes,
+    about,
+  };
+}
+
+/** The nodes from a leaf to the root. A circle ends where it began. */
+function pathTo(mapping: Readonly<Record<string, unknown>>, leaf: string | undefined): string[] {
+  const path = new Set<string>();
+  for (let node = leaf; node !== undefined && node in mapping && !path.has(node);) {
+    path.add(node);
+    node = textAt(mapping[node], 'parent');
+  }
+  return [...path];
+}
+
+function headOfGpt(message: unknown): TurnHead | undefined {
+  if (!isObject(message)) return undefined;
+  const role = ROLES[textAt(message, 'author', 'role') ?? ''] ?? 'system';
+  const hidden = at(message, 'metadata', 'is_visually_hidden_from_conversation') === true;
+  const isMeta = hidden || role === 'system';
+  return given({
+    at: timeAt(message, 'create_time'),
+    role,
+    model: textAt(message, 'metadata', 'model_slug'),
+    flags: isMeta ? (['meta'] as const) : undefined,
+  });
+}
+
+function showChatGpt(message: unknown): readonly Block[] {
+  const content = at(message, 'content');
+  const type = textAt(content, 'content_type');
+  const id = textAt(message, 'author', 'name') ?? '';
+  if (type === 'code')
+    return [{ is: 'call', id, name: 'code', input: textAt(content, 'text') ?? '' }];
+  if (type === 'execution_output') {
+    return [{ is: 'result', id, text: textAt(content, 'text') ?? '', failed: false, images: [] }];
+  }
+  if (type === 'thoughts') {
+    const text = listAt(content, 'thoughts').map((thought) => textAt(thought, 'content') ?? '');
+    return [{ is: 'thinking', text: text.join('\n') }];
+  }
+  const text = textOf(listAt(content, 'parts')) || (textAt(content, 'text') ?? '');
+  return text === '' ? [] : [{ is: 'text', text }];
+}
+
+const NO_PARENT = '00000000-0000-4000-8000-000000000000';
+
+function readClaudeAi(value: SourceRecord['value']): Chat | undefined {
+  const id = textAt(value, 'uuid');
+  const { chat_messages: messages, ...about } = value;
+  if (id === undefined || !Array.isArray(messages)) return undefined;
+  let before: string | null = null;
+  const nodes = messages.filter(isObject).map((message, index): ChatNode => {
+    const own = textAt(message, 'uuid') ?? `message ${index}`;
+    const parent = textAt(message, 'parent_message_uuid') ?? before;
+    before = own;
+    const head = given({
+      at: timeAt(message, 'created_at'),
+      role: ROLES[textAt(message, 'sender') ?? ''] ?? ('system' as const),
+    });
+    return { id: own, parent: parent === NO_PARENT ? null : parent, value: message, head };
+  });
+  return {
+    id,
+    title: textAt(value, 'name') || undefined,
+    startedAt: timeAt(value, 'created_at'),
+    model: undefined,
+    nodes,
+    about,
+  };
+}
+
+function showClaudeAi(message: unknown): readonly Block[] {
+  const content = showBlocks(at(message, 'content'));
+  const text = textAt(message, 'text') ?? '';
+  const said = content.length > 0 ? content : showBlocks(text);
+  const attached = listAt(message, 'attachments').flatMap((file): Block[] => {
+    const extracted = textAt(file, 'extracted_content');
+    return extracted === undefined ? [] : [{ is: 'text', text: extracted }];
+  });
+  return [...said, ...attached];
+}

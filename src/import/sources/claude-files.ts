@@ -1,0 +1,73 @@
+import { basename, dirname, join } from 'node:path';
+import { given, textAt } from '../source/fields.ts';
+import type { SessionDetails, SourceFile } from '../source/source.ts';
+import { readSmallJson, statPlace, walkFolder } from '../source/walk-folder.ts';
+import type { FoundFile } from '../source/walk-folder.ts';
+
+// Where Claude Code keeps sessions: `projects/<folder>/<session>.jsonl`, subagents in `<session>/subagents` or, in older
+// versions, beside the session, and long outputs in `<session>/tool-results`.
+
+/** Sessions before their subagents; older sessions before their copies. */
+export async function* discoverClaude(place: string): AsyncGenerator<SourceFile> {
+  const found = await statPlace(place);
+  if (found === undefined) return;
+  if (!found.isFolder) {
+    yield await toFile({ ...found, name: basename(found.path) });
+    return;
+  }
+  const files = [];
+  const below = /^(?:\.?projects\/)?[^/]+\/(?:.+\/)?[^/]+\.jsonl$/;
+  const isSession = (name: string): boolean => below.test(name) && !isNoTranscript(name);
+  for await (const file of walkFolder(found.path, isSession)) files.push(file);
+  const byTime = files.toSorted(
+    (a, b) => a.modifiedMs - b.modifiedMs || (a.path < b.path ? -1 : 1),
+  );
+  for (const file of byTime) if (agentOf(file.name) === undefined) yield await toFile(file);
+  for (const file of byTime) if (agentOf(file.name) !== undefined) yield await toFile(file);
+}
+
+/** The conversation sent again for a summary, and what workflows note. */
+function isNoTranscript(name: string): boolean {
+  const file = basename(name);
+  return file.startsWith('agent-acompact-') || file === 'journal.jsonl' || file === 'history.jsonl';
+}
+
+/** The id of the subagent that a file is of. */
+export function agentOf(name: string): string | undefined {
+  return /^agent-(.+)\.jsonl$/.exec(basename(name))?.[1];
+}
+
+async function toFile(found: FoundFile): Promise<SourceFile> {
+  const { path, size, modifiedMs } = found;
+  const agent = agentOf(path);
+  const own = basename(path, '.jsonl');
+  const [, companion] = /^(.*)\/subagents\/(?:.*\/)?[^/]+$/.exec(path) ?? [];
+  // Where a subagent's file stands beside its session's, only its records say which session that is.
+  const parent = companion === undefined ? undefined : basename(companion);
+  const folder = companion ?? join(dirname(path), own);
+  return {
+    path,
+    session: parent === undefined ? own : `${parent}/${own}`,
+    form: 'lines',
+    size,
+    modifiedMs,
+    folders: [join(folder, 'tool-results')],
+    ...(agent !== undefined && { details: await aboutAgent(path, agent, parent) }),
+  };
+}
+
+/** What the file beside a subagent's says of it. */
+async function aboutAgent(
+  path: string,
+  agent: string,
+  session: string | undefined,
+): Promise<SessionDetails> {
+  const about = await readSmallJson(path.replace(/\.jsonl$/, '.meta.json'));
+  const call = textAt(about, 'toolUseId');
+  const title = textAt(about, 'description');
+  return {
+    ...(session !== undefined && { parent: { session, agent, ...(call && { call }) } }),
+    ...(title !== undefined && { title: { text: title, from: 'generated' } }),
+    more: given({ agent, agentType: textAt(about, 'agentType') }),
+  };
+}

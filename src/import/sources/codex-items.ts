@@ -1,0 +1,64 @@
+import type { Block, ImageBlock } from '../source/block.ts';
+import { at, listAt, textAt, textOf } from '../source/fields.ts';
+
+/** The content of an item of OpenAI's interface for responses. */
+export function showItem(item: unknown): readonly Block[] {
+  const type = textAt(item, 'type') ?? '';
+  switch (type) {
+    case 'message':
+    case 'agent_message':
+      return listAt(item, 'content').flatMap(showPart);
+    case 'user_message':
+      return text(textAt(item, 'message'));
+    case 'reasoning':
+      return [...listAt(item, 'summary'), ...listAt(item, 'content')].flatMap((part) => {
+        const shown = textAt(part, 'text');
+        return shown === undefined ? [] : [{ is: 'thinking' as const, text: shown }];
+      });
+    case 'agent_reasoning':
+      return [{ is: 'thinking', text: textAt(item, 'text') ?? '' }];
+    case 'item_completed':
+      return text(textOf(at(item, 'item', 'content')) || textAt(item, 'item', 'text'));
+    default:
+      return showCall(type, item);
+  }
+}
+
+function showCall(type: string, item: unknown): readonly Block[] {
+  const id = textAt(item, 'call_id') ?? textAt(item, 'id') ?? '';
+  if (type.endsWith('_output')) {
+    const output = at(item, 'output');
+    const shown =
+      typeof output === 'string' ? output : textOf(output ?? at(item, 'output', 'content'));
+    const images = Array.isArray(output) ? output.flatMap(toImage) : [];
+    return [{ is: 'result', id, text: shown, failed: false, images }];
+  }
+  if (!type.endsWith('_call')) return [];
+  const name = textAt(item, 'name') ?? type.replace(/_call$/, '');
+  const input =
+    parseArguments(textAt(item, 'arguments')) ?? at(item, 'input') ?? at(item, 'action');
+  return [{ is: 'call', id, name, input }];
+}
+
+function parseArguments(given: string | undefined): unknown {
+  try {
+    return given === undefined ? undefined : (JSON.parse(given) as unknown);
+  } catch {
+    // The model may write what is no JSON.
+    return given;
+  }
+}
+
+function showPart(part: unknown): Block[] {
+  const shown = textAt(part, 'text');
+  return shown === undefined ? toImage(part) : [{ is: 'text', text: shown }];
+}
+
+function toImage(part: unknown): ImageBlock[] {
+  const [, mime, data] = /^data:([^;,]+);base64,(.*)$/s.exec(textAt(part, 'image_url') ?? '') ?? [];
+  return mime === undefined || data === undefined ? [] : [{ is: 'image', mime, data }];
+}
+
+function text(shown: string | undefined): readonly Block[] {
+  return shown === undefined || shown === '' ? [] : [{ is: 'text', text: shown }];
+}

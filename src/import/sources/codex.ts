@@ -1,0 +1,395 @@
+import { basename, dirname, join } from 'node:path';
+import { at, countAt, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import type {
+  Machine,
+  RecordReader,
+  SessionDetails,
+  Source,
+  SourceFile,
+  SourceRecord,
+  Taken,
+  TakenTurn,
+  TurnHead,
+  Usage,
+} from '../source/source.ts';
+import { statPlace, walkFolder } from '../source/walk-folder.ts';
+import type { FoundFile } from '../source/walk-folder.ts';
+import { showItem } from './codex-items.ts';
+import { contentOf, isEnvelope, itemText, ordinalOf, roleOf } from './codex-records.ts';
+import { readTitles } from './codex-titles.ts';
+import { titleOf } from './shared.ts';
+
+// Codex CLI: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`. A file is one chain in its order. Records have no ids,
+// so their content names them. Texts come twice, as items and as events: an event waits for its item.
+
+const NAME = /^rollout-[0-9T-]+?-([0-9a-f-]{36})(?:_[0-9a-f-]{36})?\.jsonl(\.zst)?$/;
+
+export const codex: Source = {
+  name: 'codex',
+  title: 'Codex CLI',
+
+  homes: ({ env, home }: Machine) => [env['CODEX_HOME'] || join(home, '.codex')],
+
+  async *discover(place: string): AsyncGenerator<SourceFile> {
+    const found = await statPlace(place);
+    if (found === undefined) return;
+    if (!found.isFolder) {
+      yield toFile({ ...found, name: basename(found.path) }, {});
+      return;
+    }
+    const files: FoundFile[] = [];
+    const wants = (name: string): boolean => NAME.test(basename(name));
+    for await (const file of walkFolder(found.path, wants)) files.push(file);
+    const plain = new Set(files.map(({ path }) => path));
+    const titles = await readTitles(found.path);
+    // The names begin with the time of creation, so originals come before their forks.
+    const sorted = files.toSorted((a, b) => (basename(a.path) < basename(b.path) ? -1 : 1));
+    for (const file of sorted) {
+      if (file.path.endsWith('.zst') && plain.has(file.path.slice(0, -4))) continue;
+      const title = titles.get(NAME.exec(basename(file.path))?.[1] ?? '');
+      yield toFile(file, title === undefined ? {} : { title: { text: title, from: 'user' } });
+    }
+  },
+
+  isRecord: (value) => isObject(value) && ('payload' in value || 'type' in value),
+  read: (file, state) => new CodexReader(file, state),
+  show: (record) => showItem(isEnvelope(record) ? at(record, 'payload') : record),
+};
+
+function toFile({ path, size, modifiedMs }: FoundFile, details: SessionDetails): SourceFile {
+  const name = basename(path);
+  const [, thread] = NAME.exec(name) ?? [];
+  return {
+    path,
+    session: thread ?? name.replace(/\.jsonl(?:\.zst)?$/, ''),
+    form: 'lines',
+    size,
+    modifiedMs,
+    folders: [dirname(path)],
+    ...(name.endsWith('.zst') && { packed: 'zstd' }),
+    details,
+  };
+}
+
+/** Text that Codex puts before what a person typed. */
+const INJECTED =
+  /^\s*(?:# AGENTS\.md instructions|<(?:environment_context|skill|user_shell_command|turn_aborted|subagent_notification|goal_context|external_|codex_internal_context|user_instructions|permissions))/;
+const TEXT_EVENTS: Readonly<Record<string, TurnHead['role']>> = {
+  user_message: 'user',
+  agent_message: 'assistant',
+  agent_reasoning: 'assistant',
+};
+const ITEM_ROLES: Readonly<Record<string, TurnHead['role']>> = {
+  UserMessage: 'user',
+  AgentMessage: 'assistant',
+  Reasoning: 'assistant',
+  Plan: 'assistant',
+};
+/** So many texts of items are remembered, and so many records wait behind an event. */
+const RECENT_MAX = 64;
+const HELD_MAX = 64;
+
+/** An event with a text, until the item with the same text comes. */
+interface Held {
+  readonly record: SourceRecord;
+  readonly text: string;
+  readonly item: string | undefined;
+  readonly role: TurnHead['role'];
+  readonly rest: Taken[];
+}
+
+interface State {
+  readonly model?: string | undefined;
+  readonly tokens?: string | undefined;
+  readonly starts?: readonly string[];
+  readonly count?: number;
+  readonly recent?: readonly string[];
+  readonly ownMeta?: boolean;
+}
+
+class CodexReader implements RecordReader {
+  readonly #file: SourceFile;
+  #model: string | undefined;
+  /** The totals of the last count of tokens: a count that repeats them adds nothing. */
+  #tokens: string | undefined;
+  /** Names for the turns before each user turn. */
+  readonly #starts: string[];
+  #count: number;
+  readonly #recent: string[];
+  #ownMeta: boolean;
+  #injected = false;
+  #held: Held | undefined;
+
+  constructor(file: SourceFile, state: unknown) {
+    this.#file = file;
+    const saved = (isObject(state) ? state : {}) as State;
+    this.#model = saved.model;
+    this.#tokens = saved.tokens;
+    this.#starts = [...(saved.starts ?? [])];
+    this.#count = saved.count ?? 0;
+    this.#recent = [...(saved.recent ?? [])];
+    this.#ownMeta = saved.ownMeta ?? false;
+  }
+
+  get heldFrom(): number | undefined {
+    return this.#held?.record.offset;
+  }
+
+  save(): State {
+    return {
+      model: this.#model,
+      tokens: this.#tokens,
+      starts: this.#starts,
+      count: this.#count,
+      recent: this.#recent,
+      ownMeta: this.#ownMeta,
+    };
+  }
+
+  end(): readonly Taken[] {
+    return this.#release(false);
+  }
+
+  take(record: SourceRecord): readonly Taken[] {
+    const items = this.#read(record);
+    if (this.#held === undefined || this.#held.record === record) return items;
+    this.#held.rest.push(...items);
+    return this.#held.rest.length > HELD_MAX ? this.#release(false) : [];
+  }
+
+  #read(record: SourceRecord): readonly Taken[] {
+    const { value } = record;
+    if (!isEnvelope(value)) return this.#bare(record);
+    const payload = at(value, 'payload');
+    switch (textAt(value, 'type') ?? '') {
+      case 'session_meta':
+        return this.#meta(record, payload);
+      case 'turn_context':
+        this.#model = textAt(payload, 'model') ?? this.#model;
+        return [
+          { do: 'details', details: given({ cwd: textAt(payload, 'cwd'), model: this.#model }) },
+          this.#aside(record),
+        ];
+      case 'response_item':
+        return this.#item(record, payload);
+      case 'event_msg':
+        return this.#event(record, payload);
+      case 'compacted':
+        return [
+          this.#turn(record, 'marker', {
+            head: {
+              kind: 'compaction',
+              summary: (textAt(payload, 'message') ?? '').slice(0, 4000),
+            },
+            heavy: ['/payload/replacement_history'],
+          }),
+        ];
+      case 'inter_agent_communication':
+        return [
+          this.#turn(record, 'message', {
+            head: { role: 'user', flags: ['meta'] },
+            ...this.#start(),
+          }),
+        ];
+      case 'inter_agent_communication_metadata':
+      case 'world_state':
+      case 'security_risk_score':
+        return [this.#aside(record)];
+      default:
+        return [this.#turn(record, 'event', {})];
+    }
+  }
+
+  /** Before September 2025 lines were items without an envelope. */
+  #bare(record: SourceRecord): readonly Taken[] {
+    const { value } = record;
+    if (value['record_type'] === 'state') return [this.#aside(record)];
+    if (typeof value['type'] === 'string') return this.#item(record, value);
+    return this.#meta(record, value);
+  }
+
+  #meta(record: SourceRecord, meta: unknown): readonly Taken[] {
+    const aside = this.#aside(record);
+    // The second one of a fork is that of its parent.
+    if (this.#ownMeta) return [aside];
+    this.#ownMeta = true;
+    const spawn = at(meta, 'source', 'subagent', 'thread_spawn');
+    const parent = textAt(meta, 'parent_thread_id') ?? textAt(spawn, 'parent_thread_id');
+    const inherits = countAt(meta, 'subagent_history_start_ordinal') > 0;
+    const base = textAt(meta, 'history_base', 'thread_id');
+    const origin = textAt(meta, 'forked_from_id') ?? base ?? (inherits ? parent : undefined);
+    const end = countAt(meta, 'history_base', 'end_ordinal_exclusive');
+    const details: SessionDetails = given({
+      cwd: textAt(meta, 'cwd'),
+      branch: textAt(meta, 'git', 'branch'),
+      version: textAt(meta, 'cli_version'),
+      startedAt: timeAt(meta, 'timestamp'),
+      parent: parent === undefined ? undefined : { session: parent },
+      copyOf:
+        origin === undefined
+          ? undefined
+          : { session: origin, ...(base !== undefined && end > 0 && { at: `ord:${end - 1}` }) },
+      more: given({
+        repository: textAt(meta, 'git', 'repository_url'),
+        agent: textAt(meta, 'agent_nickname'),
+        agentType: textAt(meta, 'agent_role') ?? textAt(spawn, 'agent_role'),
+        mismatch: this.#mismatch(textAt(meta, 'id')),
+      }),
+    });
+    return [{ do: 'details', details }, aside];
+  }
+
+  /** The id in the records, if it is not that of the file's name. */
+  #mismatch(id: string | undefined): string | undefined {
+    return id === undefined || id === this.#file.session ? undefined : id;
+  }
+
+  #item(record: SourceRecord, item: unknown): readonly Taken[] {
+    const type = textAt(item, 'type') ?? '';
+    if (type === 'ghost_snapshot') return [this.#aside(record)];
+    const text = itemText(item);
+    const role = roleOf(type, item);
+    const known = this.#resolve(text, role, textAt(item, 'id'));
+    this.#remember(text, role);
+    const isInjected = role === 'user' && type === 'message' && INJECTED.test(text);
+    const isPrompt = role === 'user' && type === 'message' && !isInjected;
+    const start = isPrompt || (isInjected && !this.#injected) ? this.#before(isPrompt) : {};
+    this.#injected = isInjected;
+    const flags = isInjected || role === 'system' ? { flags: ['meta' as const] } : {};
+    const isMarker =
+      type === 'compaction' || type === 'compaction_summary' || type === 'context_compaction';
+    const turn = isMarker
+      ? this.#turn(record, 'marker', { head: { kind: 'compaction' } })
+      : this.#turn(record, 'message', {
+          head: given({ role, model: role === 'assistant' ? this.#model : undefined, ...flags }),
+          ...start,
+          ids: [textAt(item, 'call_id')].flatMap((id) => (id === undefined ? [] : [`call:${id}`])),
+        });
+    return [...known, ...(isPrompt ? titleOf(text) : []), turn];
+  }
+
+  /** Remembers where a user turn begins, the context before it included. */
+  #before(isPrompt: boolean): { before?: string } {
+    if (isPrompt && this.#injected) return {};
+    return this.#start();
+  }
+
+  #start(): { before: string } {
+    this.#count += 1;
+    const before = `start:${this.#file.size}:${this.#count}`;
+    this.#starts.push(before);
+    return { before };
+  }
+
+  #event(record: SourceRecord, event: unknown): readonly Taken[] {
+    const type = textAt(event, 'type') ?? '';
+    const textRole = TEXT_EVENTS[type];
+    if (textRole !== undefined) {
+      const text = textAt(event, 'message') ?? textAt(event, 'text') ?? '';
+      return this.#hold(record, { text, role: textRole, item: undefined });
+    }
+    if (type === 'item_completed') return this.#completed(record, at(event, 'item'));
+    if (type === 'thread_rolled_back') {
+      const turns = Math.min(this.#starts.length, Math.max(1, countAt(event, 'num_turns')));
+      const [parent = null] = this.#starts.splice(this.#starts.length - turns);
+      return [this.#turn(record, 'marker', { head: { kind: 'rollback' }, parent })];
+    }
+    if (type === 'turn_aborted')
+      return [this.#turn(record, 'marker', { head: { kind: 'aborted' } })];
+    if (type === 'thread_name_updated') {
+      const text = textAt(event, 'thread_name');
+      const title = text === undefined ? {} : { title: { text, from: 'generated' as const } };
+      return [{ do: 'details', details: title }, this.#aside(record)];
+    }
+    if (type === 'token_count') return [this.#tokenCount(record, at(event, 'info'))];
+    return [this.#aside(record)];
+  }
+
+  #completed(record: SourceRecord, item: unknown): readonly Taken[] {
+    const role = ITEM_ROLES[textAt(item, 'type') ?? ''];
+    if (role === undefined) return [this.#aside(record)];
+    const text =
+      textOf(at(item, 'content')) ||
+      textAt(item, 'text') ||
+      listAt(item, 'summary_text').join('\n');
+    if (textAt(item, 'type') === 'Plan') return [this.#turn(record, 'message', { head: { role } })];
+    return this.#hold(record, { text, role, item: textAt(item, 'id') });
+  }
+
+  #tokenCount(record: SourceRecord, info: unknown): Taken {
+    const total = at(info, 'total_token_usage');
+    const last = at(info, 'last_token_usage');
+    const totals = JSON.stringify(total ?? null);
+    if (!isObject(last) || totals === this.#tokens) return this.#aside(record);
+    this.#tokens = totals;
+    const cacheRead = countAt(last, 'cached_input_tokens');
+    const usage: Usage = {
+      input: Math.max(0, countAt(last, 'input_tokens') - cacheRead),
+      output: countAt(last, 'output_tokens'),
+      cacheRead,
+      cacheWrite: 0,
+    };
+    return {
+      ...this.#aside(record),
+      head: given({ usage, model: this.#model, at: timeAt(record.value, 'timestamp') }),
+    };
+  }
+
+  /** An event is a turn only if no item has its text. */
+  #hold(record: SourceRecord, held: Pick<Held, 'text' | 'role' | 'item'>): readonly Taken[] {
+    const released = this.#release(false);
+    if (this.#recent.includes(mark(held.text, held.role)))
+      return [...released, this.#aside(record)];
+    this.#held = { record, ...held, rest: [] };
+    return released;
+  }
+
+  /** Ends the waiting of an event, if this is the item that it waits for. */
+  #resolve(text: string, role: TurnHead['role'], id: string | undefined): readonly Taken[] {
+    const held = this.#held;
+    if (held === undefined) return [];
+    const same =
+      (id !== undefined && id === held.item) || (text === held.text && role === held.role);
+    return same ? this.#release(true) : [];
+  }
+
+  #release(hasItem: boolean): readonly Taken[] {
+    const held = this.#held;
+    if (held === undefined) return [];
+    this.#held = undefined;
+    if (hasItem) return [this.#aside(held.record), ...held.rest];
+    this.#remember(held.text, held.role);
+    const start = held.role === 'user' ? this.#start() : {};
+    const turn = this.#turn(held.record, 'message', { head: given({ role: held.role }), ...start });
+    return [turn, ...held.rest];
+  }
+
+  #remember(text: string, role: TurnHead['role']): void {
+    if (text === '') return;
+    this.#recent.push(mark(text, role));
+    if (this.#recent.length > RECENT_MAX) this.#recent.shift();
+  }
+
+  #turn(record: SourceRecord, what: TakenTurn['what'], more: Partial<TakenTurn>): TakenTurn {
+    const { value, raw } = record;
+    const head = { ...given({ at: timeAt(value, 'timestamp') }), ...more.head };
+    const ids = [...(more.ids ?? []), ...ordinalOf(value)];
+    return {
+      do: 'turn',
+      what,
+      parts: [{ value, raw, text: contentOf(value) }],
+      ...more,
+      head,
+      ids,
+    };
+  }
+
+  #aside({ value, raw }: SourceRecord): Taken & { do: 'aside' } {
+    const [id] = ordinalOf(value);
+    return { do: 'aside', raw, ...(id === undefined ? { text: contentOf(value) } : { id }) };
+  }
+}
+
+function mark(text: string, role: TurnHead['role']): string {
+  return `${role ?? ''} ${text.length} ${text.slice(0, 100)}`;
+}

@@ -1,0 +1,276 @@
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Block } from '../source/block.ts';
+import { at, countAt, given, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
+import type {
+  Machine,
+  RecordReader,
+  SessionDetails,
+  Source,
+  SourceFile,
+  SourceRecord,
+  Taken,
+  TakenPart,
+  TakenTurn,
+  TurnHead,
+} from '../source/source.ts';
+import { statFile, statPlace, walkFolder } from '../source/walk-folder.ts';
+import type { FoundFile } from '../source/walk-folder.ts';
+import { titleOf } from './shared.ts';
+
+// Copilot CLI: `session-state/<session>/events.jsonl`, older `session-state/<session>.jsonl`. A file is one chain; the
+// records of a subagent are among them, with its id.
+
+export const copilot: Source = {
+  name: 'copilot',
+  title: 'Copilot CLI',
+  homes: ({ env, home }: Machine) => [env['COPILOT_HOME'] || join(home, '.copilot')],
+
+  async *discover(place: string): AsyncGenerator<SourceFile> {
+    const found = await statPlace(place);
+    if (found === undefined) return;
+    if (!found.isFolder) yield await toFile({ ...found, name: basename(found.path) });
+    else {
+      const wants = (name: string): boolean =>
+        /(?:^|\/)session-state\/(?:[^/]+\/events|[^/]+)\.jsonl$/.test(name);
+      for await (const file of walkFolder(found.path, wants)) yield await toFile(file);
+    }
+  },
+
+  isRecord: (value) => typeof textAt(value, 'type') === 'string' && isObject(at(value, 'data')),
+  read: () => new CopilotReader(),
+  show: showEvent,
+};
+
+async function toFile({ path, size, modifiedMs }: FoundFile): Promise<SourceFile> {
+  const isFolder = basename(path) === 'events.jsonl';
+  const session = isFolder ? basename(dirname(path)) : basename(path, '.jsonl');
+  const title = isFolder ? await nameOf(join(dirname(path), 'workspace.yaml')) : undefined;
+  return {
+    path,
+    session,
+    form: 'lines',
+    size,
+    modifiedMs,
+    ...(title !== undefined && { details: { title: { text: title, from: 'user' } } }),
+  };
+}
+
+const YAML_BYTES_MAX = 65_536;
+
+async function nameOf(path: string): Promise<string | undefined> {
+  const found = await statFile(path);
+  if (found === undefined || found.size > YAML_BYTES_MAX) return undefined;
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const [, name] = /^name: *["']?(.*?)["']?\s*$/m.exec(text) ?? [];
+  return name === '' ? undefined : name;
+}
+
+/** Parts of one answer. */
+interface Chunks {
+  readonly message: string;
+  readonly offset: number;
+  readonly session: string | undefined;
+  readonly parts: TakenPart[];
+}
+
+class CopilotReader implements RecordReader {
+  #chunks: Chunks | undefined;
+
+  get heldFrom(): number | undefined {
+    return this.#chunks?.offset;
+  }
+
+  save(): unknown {
+    return null;
+  }
+
+  end(): readonly Taken[] {
+    return this.#close();
+  }
+
+  take(record: SourceRecord): readonly Taken[] {
+    const { value, raw, offset } = record;
+    const message = textAt(value, 'data', 'messageId');
+    if (textAt(value, 'type') !== 'assistant.message' || message === undefined) {
+      return [...this.#close(), ...read(record)];
+    }
+    const part = { id: textAt(value, 'id'), raw, value };
+    const { session } = laneOf(value);
+    const chunks = this.#chunks;
+    if (chunks?.message === message && chunks.session === session) {
+      chunks.parts.push(part);
+      return [];
+    }
+    const closed = this.#close();
+    this.#chunks = { message, offset, session, parts: [part] };
+    return closed;
+  }
+
+  #close(): readonly Taken[] {
+    const chunks = this.#chunks;
+    if (chunks === undefined) return [];
+    this.#chunks = undefined;
+    const [first] = chunks.parts;
+    const model = textAt(first?.value, 'data', 'model');
+    const lane = chunks.session === undefined ? {} : { session: chunks.session };
+    const head: TurnHead = given({
+      at: timeAt(first?.value, 'timestamp'),
+      role: 'assistant' as const,
+      model,
+    });
+    const ids = chunks.parts.flatMap(({ value }) =>
+      listAt(value, 'data', 'toolRequests').map(
+        (call) => `call:${textAt(call, 'toolCallId') ?? ''}`,
+      ),
+    );
+    const turn: TakenTurn = {
+      do: 'turn',
+      ...lane,
+      what: 'message',
+      parts: chunks.parts,
+      head,
+      ids,
+    };
+    return model === undefined ? [turn] : [{ do: 'details', ...lane, details: { model } }, turn];
+  }
+}
+
+/** The records of a subagent are a session of their own. */
+function laneOf(value: SourceRecord['value']): { session?: string } {
+  const agent = textAt(value, 'agentId') ?? textAt(value, 'data', 'parentToolCallId');
+  return agent === undefined ? {} : { session: `/agent-${agent}` };
+}
+
+function read(record: SourceRecord): readonly Taken[] {
+  const { value } = record;
+  const data = value['data'];
+  const before = given({ at: timeAt(value, 'timestamp') });
+  const content = textAt(data, 'content') ?? '';
+  switch (textAt(value, 'type') ?? '') {
+    case 'session.start':
+      return [{ do: 'details', details: startOf(data) }, aside(record)];
+    case 'user.message': {
+      const isMeta =
+        textAt(data, 'source')?.startsWith('skill-') === true ||
+        content.startsWith('<skill-context');
+      const flags = isMeta ? { flags: ['meta' as const] } : {};
+      const said = isMeta || laneOf(value).session !== undefined ? [] : titleOf(content);
+      return [...said, turn(record, 'message', { ...before, role: 'user', ...flags })];
+    }
+    case 'tool.execution_complete':
+      return [turn(record, 'message', { ...before, role: 'tool' })];
+    case 'system.message':
+    case 'system.notification':
+      return [turn(record, 'message', { ...before, role: 'system', flags: ['meta'] })];
+    case 'session.compaction_complete': {
+      const summary = (textAt(data, 'summaryContent') ?? '').slice(0, 4000);
+      return [turn(record, 'marker', { ...before, kind: 'compaction', summary })];
+    }
+    case 'session.model_change':
+      return [
+        { do: 'details', details: given({ model: textAt(data, 'newModel') }) },
+        aside(record),
+      ];
+    case 'session.shutdown':
+      return shutdown(record, data);
+    case 'subagent.started':
+      return [...started(data), aside(record)];
+    default:
+      return isKnown(textAt(value, 'type') ?? '')
+        ? [aside(record)]
+        : [turn(record, 'event', before)];
+  }
+}
+
+function isKnown(type: string): boolean {
+  return /^(?:assistant|hook|permission|session|subagent|tool|user|system|skill|abort)\b/.test(
+    type,
+  );
+}
+
+function startOf(data: unknown): SessionDetails {
+  return given({
+    cwd: textAt(data, 'context', 'cwd'),
+    branch: textAt(data, 'context', 'branch'),
+    version: textAt(data, 'copilotVersion'),
+    startedAt: timeAt(data, 'startTime'),
+    more: given({ repository: textAt(data, 'context', 'repository') }),
+  });
+}
+
+function started(data: unknown): Taken[] {
+  const call = textAt(data, 'toolCallId');
+  if (call === undefined) return [];
+  const details = given({
+    model: textAt(data, 'model'),
+    more: given({ agent: textAt(data, 'agentName') }),
+  });
+  return [{ do: 'details', session: `/agent-${call}`, details }];
+}
+
+/** Tokens by model, stated once, when the session ends. Input includes what was read from a cache. */
+function shutdown(record: SourceRecord, data: unknown): readonly Taken[] {
+  const metrics = at(data, 'modelMetrics');
+  const models = isObject(metrics) ? Object.entries(metrics) : [];
+  const time = given({ at: timeAt(record.value, 'timestamp') });
+  const counted = models.map(([model, metric], index): Taken => {
+    const usage = at(metric, 'usage');
+    const cacheRead = countAt(usage, 'cacheReadTokens');
+    const head = {
+      ...time,
+      model,
+      usage: {
+        input: Math.max(0, countAt(usage, 'inputTokens') - cacheRead),
+        output: countAt(usage, 'outputTokens'),
+        cacheRead,
+        cacheWrite: countAt(usage, 'cacheWriteTokens'),
+      },
+    };
+    const id = textAt(record.value, 'id');
+    const own = index === 0 || id === undefined ? {} : { id: `${id} ${model}` };
+    return { ...aside(record), ...own, head };
+  });
+  return counted.length > 0 ? counted.slice(0, 1).concat(counted.slice(1)) : [aside(record)];
+}
+
+function turn(record: SourceRecord, what: TakenTurn['what'], head: TurnHead): TakenTurn {
+  const { value, raw } = record;
+  return {
+    do: 'turn',
+    ...laneOf(value),
+    what,
+    parts: [{ id: textAt(value, 'id'), raw, value }],
+    head,
+  };
+}
+
+function aside({ value, raw }: SourceRecord): Taken & { do: 'aside' } {
+  const id = textAt(value, 'id');
+  return { do: 'aside', ...laneOf(value), raw, ...(id !== undefined && { id }) };
+}
+
+function showEvent(event: unknown): readonly Block[] {
+  const data = at(event, 'data');
+  const content = textAt(data, 'content') ?? textAt(data, 'summaryContent') ?? '';
+  const text: Block[] = content === '' ? [] : [{ is: 'text', text: content }];
+  if (textAt(event, 'type') === 'tool.execution_complete') {
+    const failed = at(data, 'success') === false;
+    const shown = textAt(data, 'result', 'content') ?? textAt(data, 'error', 'message') ?? '';
+    return [
+      { is: 'result', id: textAt(data, 'toolCallId') ?? '', text: shown, failed, images: [] },
+    ];
+  }
+  const reasoning = textAt(data, 'reasoningText');
+  const calls = listAt(data, 'toolRequests').map((call): Block => ({
+    is: 'call',
+    id: textAt(call, 'toolCallId') ?? '',
+    name: textAt(call, 'name') ?? '',
+    input: at(call, 'arguments'),
+  }));
+  return [
+    ...(reasoning === undefined ? [] : [{ is: 'thinking' as const, text: reasoning }]),
+    ...text,
+    ...calls,
+  ];
+}

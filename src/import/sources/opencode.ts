@@ -1,0 +1,215 @@
+import { basename, join } from 'node:path';
+import type { Block } from '../source/block.ts';
+import { at, countAt, given, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
+import type {
+  Machine,
+  RecordReader,
+  Source,
+  SourceFile,
+  SourceRecord,
+  Taken,
+  TakenTurn,
+  TurnHead,
+  Usage,
+} from '../source/source.ts';
+import { statPlace } from '../source/walk-folder.ts';
+import { discoverDatabase, closeDatabases } from './opencode-database.ts';
+import { discoverStorage } from './opencode-storage.ts';
+import { titleOf } from './shared.ts';
+
+// opencode: a SQLite database, or in older versions one file for each session, message and part. A record is a message
+// with its parts, `{info, parts}`, as `opencode export` writes it. A session is one chain.
+
+export const opencode: Source = {
+  name: 'opencode',
+  title: 'opencode',
+  homes: ({ env, home }: Machine) => [
+    join(env['XDG_DATA_HOME'] || join(home, '.local', 'share'), 'opencode'),
+  ],
+
+  async *discover(place: string): AsyncGenerator<SourceFile> {
+    const found = await statPlace(place);
+    if (found === undefined) return;
+    if (found.isFolder) {
+      const seen = new Set<string>();
+      for await (const file of discoverDatabase(found.path)) {
+        seen.add(file.session);
+        yield file;
+      }
+      // Migrations have lost sessions: what only the files have comes from there.
+      for await (const file of discoverStorage(found.path)) if (!seen.has(file.session)) yield file;
+    } else if (found.path.endsWith('.db')) yield* discoverDatabase(found.path);
+    else {
+      const session = basename(found.path, '.json');
+      yield { ...found, session, form: 'whole' };
+    }
+  },
+
+  isRecord: isObject,
+  read: () => new OpencodeReader(),
+  show: (record) => listAt(record, 'parts').flatMap(showPart),
+  close: closeDatabases,
+};
+
+class OpencodeReader implements RecordReader {
+  readonly heldFrom = undefined;
+  #before: string | null = null;
+  #revert: string | undefined;
+  /** The id of the message before the one that was reverted. */
+  #beforeRevert: string | null = null;
+  #isFork = false;
+
+  save(): unknown {
+    return null;
+  }
+
+  end(): readonly Taken[] {
+    const id = this.#revert;
+    if (id === undefined) return [];
+    const value = { revert: id };
+    const parts = [{ id: `revert ${id}`, raw: JSON.stringify(value), value }];
+    const head = { kind: 'revert' };
+    return [{ do: 'turn', what: 'marker', parts, parent: this.#beforeRevert, head }];
+  }
+
+  take({ value, raw }: SourceRecord): readonly Taken[] {
+    // An export is one object; what databases and folders give begins with the session.
+    if (Array.isArray(value['messages'])) {
+      const { messages, ...about } = value;
+      const session = { session: at(value, 'info') };
+      return [
+        ...this.#session(session, JSON.stringify(about)),
+        ...(messages as unknown[])
+          .filter(isObject)
+          .flatMap((message) => this.#message(message, JSON.stringify(message))),
+      ];
+    }
+    return isObject(value['session']) ? this.#session(value, raw) : this.#message(value, raw);
+  }
+
+  #session(value: SourceRecord['value'], raw: string): readonly Taken[] {
+    const session = value['session'];
+    const title = textAt(session, 'title');
+    const parent = textAt(session, 'parentID');
+    this.#isFork = / \(fork #[0-9]+\)$/.test(title ?? '');
+    this.#revert = textAt(session, 'revert', 'messageID');
+    const origin = textAt(value, 'copyOf');
+    const details = given({
+      title: title === undefined ? undefined : { text: title, from: 'generated' as const },
+      cwd: textAt(session, 'directory'),
+      version: textAt(session, 'version'),
+      startedAt: timeAt(session, 'time', 'created'),
+      parent:
+        parent === undefined ? undefined : { session: parent, agent: textAt(session, 'id') ?? '' },
+      copyOf: origin === undefined ? undefined : { session: origin },
+    });
+    return [
+      { do: 'details', details },
+      { do: 'aside', id: 'session', raw },
+    ];
+  }
+
+  #message(value: SourceRecord['value'], raw: string): readonly Taken[] {
+    const info = value['info'];
+    const id = textAt(info, 'id') ?? `raw ${raw}`;
+    const parts = listAt(value, 'parts');
+    const parent = this.#before;
+    if (id === this.#revert) this.#beforeRevert = parent;
+    this.#before = id;
+    const isAnswer = textAt(info, 'role') === 'assistant';
+    const text = parts
+      .map((part) => (textAt(part, 'type') === 'text' ? textAt(part, 'text') : ''))
+      .join('');
+    const model = modelOf(info);
+    const flags = flagsOf(parts);
+    const head: TurnHead = given({
+      at: timeAt(info, 'time', 'created'),
+      role: isAnswer ? ('assistant' as const) : ('user' as const),
+      model: isAnswer ? model : undefined,
+      usage: isAnswer ? usageOf(at(info, 'tokens')) : undefined,
+      flags: flags.length > 0 ? flags : undefined,
+    });
+    const content = `content ${head.role ?? ''} ${text}`;
+    const turn: TakenTurn = {
+      do: 'turn',
+      what: 'message',
+      parts: [{ id, raw, value }],
+      parent,
+      head,
+      ids: [...calls(parts), ...(this.#isFork ? [] : [content])],
+      ...(this.#isFork && { alike: [content] }),
+    };
+    const marked = parts.some((part) => textAt(part, 'type') === 'compaction')
+      ? { ...turn, what: 'marker' as const, head: { ...head, kind: 'compaction' } }
+      : at(info, 'summary') === true
+        ? {
+            ...turn,
+            what: 'marker' as const,
+            head: { ...head, kind: 'compaction-summary', summary: text.slice(0, 4000) },
+          }
+        : turn;
+    const details: Taken[] = model === undefined ? [] : [{ do: 'details', details: { model } }];
+    return [...details, ...(isAnswer ? [] : titleOf(text)), marked];
+  }
+}
+
+function modelOf(info: unknown): string | undefined {
+  const provider = textAt(info, 'providerID') ?? textAt(info, 'model', 'providerID');
+  const model = textAt(info, 'modelID') ?? textAt(info, 'model', 'modelID');
+  return model === undefined || provider === undefined ? model : `${provider}/${model}`;
+}
+
+function usageOf(tokens: unknown): Usage | undefined {
+  if (!isObject(tokens)) return undefined;
+  return {
+    input: countAt(tokens, 'input'),
+    output: countAt(tokens, 'output') + countAt(tokens, 'reasoning'),
+    cacheRead: countAt(tokens, 'cache', 'read'),
+    cacheWrite: countAt(tokens, 'cache', 'write'),
+  };
+}
+
+/** A call that never ended means that the process died. */
+function flagsOf(parts: readonly unknown[]): ('interrupted' | 'truncated')[] {
+  const states = parts.map((part) => textAt(part, 'state', 'status'));
+  const cut = parts.some((part) => textAt(part, 'state', 'metadata', 'outputPath') !== undefined);
+  return [
+    ...(states.includes('pending') || states.includes('running') ? (['interrupted'] as const) : []),
+    ...(cut ? (['truncated'] as const) : []),
+  ];
+}
+
+/** A subagent is named by the result of the call that started it. */
+function calls(parts: readonly unknown[]): string[] {
+  return parts.flatMap((part) => {
+    const child = textAt(part, 'state', 'metadata', 'sessionId');
+    return child === undefined ? [] : [`agent:${child}`];
+  });
+}
+
+function showPart(part: unknown): Block[] {
+  switch (textAt(part, 'type') ?? '') {
+    case 'text':
+      return [{ is: 'text', text: textAt(part, 'text') ?? '' }];
+    case 'reasoning':
+      return [{ is: 'thinking', text: textAt(part, 'text') ?? '' }];
+    case 'tool': {
+      const id = textAt(part, 'callID') ?? '';
+      const state = at(part, 'state');
+      const failed = textAt(state, 'status') === 'error';
+      const text = textAt(state, 'output') ?? textAt(state, 'error') ?? '';
+      const images = listAt(state, 'attachments').flatMap(toImage);
+      return [
+        { is: 'call', id, name: textAt(part, 'tool') ?? '', input: at(state, 'input') },
+        { is: 'result', id, text, failed, images },
+      ];
+    }
+    default:
+      return toImage(part);
+  }
+}
+
+function toImage(part: unknown): (Block & { is: 'image' })[] {
+  const [, mime, data] = /^data:([^;,]+);base64,(.*)$/s.exec(textAt(part, 'url') ?? '') ?? [];
+  return mime === undefined || data === undefined ? [] : [{ is: 'image', mime, data }];
+}

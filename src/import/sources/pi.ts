@@ -1,0 +1,358 @@
+import { basename, dirname, join } from 'node:path';
+import type { Block, ImageBlock } from '../source/block.ts';
+import { at, countAt, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import type {
+  Machine,
+  RecordReader,
+  SessionDetails,
+  Source,
+  SourceFile,
+  SourceRecord,
+  Taken,
+  TurnHead,
+  Usage,
+} from '../source/source.ts';
+import { statPlace, walkFolder } from '../source/walk-folder.ts';
+import type { FoundFile } from '../source/walk-folder.ts';
+import { titleOf } from './shared.ts';
+
+// pi and oh-my-pi: `sessions/<folder>/<time>_<id>.jsonl`, a header and then entries that form a tree by `id` and
+// `parentId`. oh-my-pi also has blobs, artifacts with the sessions of subagents, and an archive.
+
+export const pi: Source = {
+  ...createSource('pi', 'pi', '.pi'),
+  homes({ env, home }: Machine) {
+    const agent = env['PI_CODING_AGENT_DIR'] || join(home, '.pi', 'agent');
+    return [env['PI_CODING_AGENT_SESSION_DIR'] || join(agent, 'sessions')];
+  },
+};
+
+export const omp: Source = {
+  ...createSource('omp', 'oh-my-pi', '.omp'),
+  // The variable is that of pi, too: a home that only has sessions of pi is pi's.
+  homes: ({ home }: Machine) => [join(home, '.omp', 'agent')],
+};
+
+const NAME = /^[0-9TZ:.-]+_(.+)\.jsonl(\.gz)?$/;
+
+function createSource(name: string, title: string, folder: string): Omit<Source, 'homes'> {
+  return {
+    name,
+    title,
+
+    async *discover(place: string): AsyncGenerator<SourceFile> {
+      const found = await statPlace(place);
+      if (found === undefined) return;
+      if (!found.isFolder) {
+        yield toFile({ ...found, name: basename(found.path) }, found.path, folder);
+        return;
+      }
+      const files: FoundFile[] = [];
+      const wants = (file: string): boolean => /\.jsonl(?:\.gz)?$/.test(file);
+      for await (const file of walkFolder(found.path, wants)) files.push(file);
+      // A file stands before those in the folder of its name; times in names put originals before copies.
+      const key = ({ name: file }: FoundFile): string => file.split('/').slice(1).join('/') || file;
+      for (const file of files.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))) {
+        yield toFile(file, found.path, folder);
+      }
+    },
+
+    isRecord: (value) => typeof (textAt(value, 'type') ?? textAt(value, 'kind')) === 'string',
+    read: (file, state) => new PiReader(file, state),
+    show: (record) => showEntry(record),
+  };
+}
+
+function toFile(found: FoundFile, home: string, folder: string): SourceFile {
+  const { path, size, modifiedMs } = found;
+  const file = basename(path);
+  const [, id] = NAME.exec(file) ?? [];
+  const owner = id === undefined ? NAME.exec(`${basename(dirname(path))}.jsonl`)?.[1] : undefined;
+  const agent = file.replace(/\.jsonl(?:\.gz)?$/, '');
+  const parent = owner ?? parentOf(path);
+  return {
+    path,
+    session: id ?? (parent === undefined ? agent : `${parent}/${agent}`),
+    form: 'lines',
+    size,
+    modifiedMs,
+    ...(file.endsWith('.gz') && { packed: 'gzip' }),
+    ...(folder === '.omp' && { blobFolder: blobsOf(home) }),
+    ...(parent !== undefined && {
+      details: { parent: { session: parent, agent }, more: { agent } },
+    }),
+  };
+}
+
+/** Children of subagents stand in folders of their parents' names. */
+function parentOf(path: string): string | undefined {
+  const folder = dirname(path);
+  const owner = NAME.exec(`${basename(dirname(folder))}.jsonl`)?.[1];
+  return owner === undefined ? undefined : `${owner}/${basename(folder)}`;
+}
+
+/** Blobs stand beside the folder of sessions. */
+function blobsOf(home: string): string {
+  const [agent] = home.split(/\/(?:sessions|archive)(?:\/|$)/);
+  return join(agent ?? home, 'blobs');
+}
+
+const EVENTS = new Set([
+  'archive',
+  'custom',
+  'label',
+  'mcp_tool_selection',
+  'mode_change',
+  'model_change',
+  'model_usage',
+  'service_tier_change',
+  'session_info',
+  'session_init',
+  'thinking_level_change',
+  'title_change',
+  'ttsr_injection',
+]);
+const MARKERS: Readonly<Record<string, string>> = {
+  compaction: 'compaction',
+  branch_summary: 'branch',
+  reset_boundary: 'reset',
+};
+const ROLES: Readonly<Record<string, TurnHead['role']>> = {
+  user: 'user',
+  assistant: 'assistant',
+  toolResult: 'tool',
+  bashExecution: 'tool',
+  pythonExecution: 'tool',
+  developer: 'system',
+  fileMention: 'user',
+};
+const CUT = '[Session persistence truncated large content]';
+
+class PiReader implements RecordReader {
+  readonly #file: SourceFile;
+  readonly heldFrom = undefined;
+  /** Version 1 has no ids: entries follow each other. */
+  #hasIds: boolean;
+
+  constructor(file: SourceFile, state: unknown) {
+    this.#file = file;
+    this.#hasIds = at(state, 'hasIds') !== false;
+  }
+
+  save(): unknown {
+    return { hasIds: this.#hasIds };
+  }
+
+  end(): readonly Taken[] {
+    return [];
+  }
+
+  take(record: SourceRecord): readonly Taken[] {
+    const { value } = record;
+    const kind = textAt(value, 'kind');
+    if (kind === 'header' || textAt(value, 'type') === 'session') return this.#header(record);
+    if (textAt(value, 'type') === 'title') {
+      return [...titled(value['title'], value['source']), this.#aside(record)];
+    }
+    if (kind === 'fact') return [...titled(value['name'], 'user'), this.#aside(record)];
+    if (kind === 'lane' || kind === 'record') return [this.#aside(record)];
+    return this.#entry(record);
+  }
+
+  #header(record: SourceRecord): readonly Taken[] {
+    const { value } = record;
+    this.#hasIds = value['kind'] === 'header' || value['version'] !== undefined;
+    const origin =
+      textAt(value, 'parentSession') ??
+      textAt(value, 'parentSessionId') ??
+      textAt(value, 'branchedFrom');
+    const session = origin && (NAME.exec(basename(origin))?.[1] ?? origin);
+    const id = textAt(value, 'id');
+    const details: SessionDetails = given({
+      cwd: textAt(value, 'cwd'),
+      startedAt: timeAt(value, 'timestamp') ?? timeAt(value, 'createdAt'),
+      model: modelOf(value),
+      copyOf: session === undefined ? undefined : { session },
+      more: given({ mismatch: id === this.#file.session.split('/').at(-1) ? undefined : id }),
+    });
+    return [
+      { do: 'details', details },
+      ...titled(value['title'], value['titleSource']),
+      this.#aside(record),
+    ];
+  }
+
+  #entry(record: SourceRecord): readonly Taken[] {
+    const { value } = record;
+    const type = textAt(value, 'type') ?? '';
+    const head = given({ at: timeAt(value, 'timestamp') ?? timeAt(value, 'message', 'timestamp') });
+    if (type === 'message') return this.#message(record, head);
+    if (type === 'custom_message') {
+      return [this.#turn(record, 'message', { ...head, role: 'user', flags: ['meta'] })];
+    }
+    const marked = MARKERS[type];
+    if (marked !== undefined) {
+      const summary = (textAt(value, 'summary') ?? '').slice(0, 4000);
+      const heavy = type === 'compaction' ? ['/retainedTail'] : [];
+      return [
+        this.#turn(record, 'marker', { ...head, kind: marked, ...(summary && { summary }) }, heavy),
+      ];
+    }
+    if (type === 'credential_pin') return [this.#aside({ ...record, raw: withoutSecrets(value) })];
+    if (!EVENTS.has(type)) return [this.#turn(record, 'event', head)];
+    return [...noted(type, value), this.#aside(record)];
+  }
+
+  #message(record: SourceRecord, before: TurnHead): readonly Taken[] {
+    const message = at(record.value, 'message');
+    const role = ROLES[textAt(message, 'role') ?? ''];
+    const model = role === 'assistant' ? modelOf(message) : undefined;
+    const isCut = record.raw.includes(CUT);
+    const stopped = textAt(message, 'stopReason') === 'aborted';
+    const flags = [
+      ...(role === undefined ? (['meta'] as const) : []),
+      ...(isCut ? (['truncated'] as const) : []),
+      ...(stopped ? (['interrupted'] as const) : []),
+    ];
+    const head: TurnHead = given({
+      ...before,
+      role: role ?? 'user',
+      model,
+      usage: usageOf(at(message, 'usage')),
+      flags: flags.length > 0 ? flags : undefined,
+    });
+    const said = role === 'user' ? titleOf(textOf(at(message, 'content'))) : [];
+    const details: Taken[] = model === undefined ? [] : [{ do: 'details', details: { model } }];
+    return [...details, ...said, this.#turn(record, 'message', head)];
+  }
+
+  #turn(
+    { value, raw }: SourceRecord,
+    what: 'message' | 'marker' | 'event',
+    head: TurnHead,
+    heavy: readonly string[] = [],
+  ): Taken {
+    return {
+      do: 'turn',
+      what,
+      parts: [{ id: this.#hasIds ? textAt(value, 'id') : undefined, raw, value }],
+      ...this.#link(value),
+      head,
+      heavy,
+      ids: calls(value),
+      alike: alikeOf(value),
+    };
+  }
+
+  #aside({ value, raw }: SourceRecord): Taken {
+    const id = this.#hasIds && 'parentId' in value ? textAt(value, 'id') : undefined;
+    return { do: 'aside', raw, ...(id !== undefined && { id }), ...this.#link(value) };
+  }
+
+  #link(value: SourceRecord['value']): { parent?: string | null } {
+    const parent = value['parentId'];
+    if (!this.#hasIds) return {};
+    return typeof parent === 'string' || parent === null ? { parent } : {};
+  }
+}
+
+/** What an entry that is no turn says of its session. */
+function noted(type: string, value: SourceRecord['value']): Taken[] {
+  if (type === 'model_change') {
+    return [{ do: 'details', details: given({ model: textAt(value, 'model') ?? modelOf(value) }) }];
+  }
+  if (type === 'session_info') return titled(value['name'], 'user');
+  return type === 'title_change' ? titled(value['title'], value['source']) : [];
+}
+
+function titled(title: unknown, source: unknown): Taken[] {
+  if (typeof title !== 'string' || title === '') return [];
+  const from = source === 'user' ? 'user' : 'generated';
+  return [{ do: 'details', details: { title: { text: title, from } } }];
+}
+
+function modelOf(value: unknown): string | undefined {
+  const model = textAt(value, 'model') ?? textAt(value, 'modelId');
+  const provider = textAt(value, 'provider');
+  return model === undefined || provider === undefined ? model : `${provider}/${model}`;
+}
+
+function usageOf(usage: unknown): Usage | undefined {
+  if (!isObject(usage)) return undefined;
+  const [input, output] = [countAt(usage, 'input'), countAt(usage, 'output')];
+  const [cacheRead, cacheWrite] = [countAt(usage, 'cacheRead'), countAt(usage, 'cacheWrite')];
+  return { input, output, cacheRead, cacheWrite };
+}
+
+/** Subagents are linked to the call that started them. */
+function calls(value: SourceRecord['value']): string[] {
+  return listAt(value, 'message', 'content')
+    .filter((block) => textAt(block, 'type') === 'toolCall' && textAt(block, 'name') === 'task')
+    .map((block) => `call:${textAt(block, 'id') ?? ''}`);
+}
+
+/** Copies keep ids and times; an id alone may come again in another session. */
+function alikeOf({ id, timestamp, message }: SourceRecord['value']): string[] {
+  const text = textOf(at(message, 'content')).slice(0, 200);
+  if (typeof id !== 'string' || timestamp === undefined) return [];
+  return [`${id} ${JSON.stringify(timestamp)} ${text}`];
+}
+
+function withoutSecrets({ type, id, parentId, timestamp }: SourceRecord['value']): string {
+  return JSON.stringify({ type, id, parentId, timestamp, dropped: true });
+}
+
+function showEntry(entry: unknown): readonly Block[] {
+  const message = at(entry, 'message') ?? entry;
+  const role = textAt(message, 'role');
+  if (role === 'toolResult') {
+    return [
+      {
+        is: 'result',
+        id: textAt(message, 'toolCallId') ?? '',
+        text: textOf(at(message, 'content')),
+        failed: at(message, 'isError') === true,
+        images: listAt(message, 'content').flatMap(toImage),
+      },
+    ];
+  }
+  if (role === 'bashExecution' || role === 'pythonExecution') {
+    const input = { command: textAt(message, 'command') ?? textAt(message, 'code') ?? '' };
+    const output = textAt(message, 'output') ?? '';
+    return [
+      { is: 'call', id: '', name: role, input },
+      { is: 'result', id: '', text: output, failed: false, images: [] },
+    ];
+  }
+  const content = at(message, 'content');
+  if (typeof content === 'string') return [{ is: 'text', text: content }];
+  const summary = textAt(entry, 'summary');
+  if (summary !== undefined) return [{ is: 'text', text: summary }];
+  return Array.isArray(content) ? content.flatMap(showBlock) : [];
+}
+
+function showBlock(block: unknown): Block[] {
+  switch (textAt(block, 'type') ?? '') {
+    case 'text':
+      return [{ is: 'text', text: textAt(block, 'text') ?? '' }];
+    case 'thinking':
+      return [{ is: 'thinking', text: textAt(block, 'thinking') ?? '' }];
+    case 'toolCall':
+      return [
+        {
+          is: 'call',
+          id: textAt(block, 'id') ?? '',
+          name: textAt(block, 'name') ?? '',
+          input: at(block, 'arguments'),
+        },
+      ];
+    default:
+      return toImage(block);
+  }
+}
+
+function toImage(block: unknown): ImageBlock[] {
+  const data = textAt(block, 'data');
+  if (textAt(block, 'type') !== 'image' || data === undefined) return [];
+  return [{ is: 'image', mime: textAt(block, 'mimeType') ?? 'image/png', data }];
+}

@@ -1,0 +1,130 @@
+import { basename } from 'node:path';
+import type { Block } from '../source/block.ts';
+import { at, given, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
+import type {
+  RecordReader,
+  Source,
+  SourceFile,
+  SourceRecord,
+  Taken,
+  TurnHead,
+} from '../source/source.ts';
+import { statPlace, walkFolder } from '../source/walk-folder.ts';
+import type { FoundFile } from '../source/walk-folder.ts';
+import { showBlocks } from './claude-blocks.ts';
+import { readUsage, titleOf } from './shared.ts';
+
+// Plain formats, for histories of programs that have no source of their own: JSON Lines of messages, and the lines that
+// `quipu export --as jsonl` and `quipu context last --json` write. A file is a session.
+
+/** `{"role", "content" or "text", "id"?, "parentId"?, "timestamp"?, "model"?, "usage"?}`, and any other fields. */
+export const jsonl: Source = {
+  ...createLines('jsonl', 'JSON Lines', readMessage),
+  show: (record) => showBlocks(at(record, 'content') ?? at(record, 'text') ?? ''),
+};
+
+/** A turn as JSON. */
+export const quipuExport: Source = {
+  ...createLines('quipu', 'Quipu export', readTurn),
+  show: (record) => showPayload(at(record, 'payload')),
+};
+
+type ReadLine = (value: SourceRecord['value']) => {
+  readonly id: string | undefined;
+  readonly parent: string | null | undefined;
+  readonly head: TurnHead;
+};
+
+function createLines(name: string, title: string, read: ReadLine): Omit<Source, 'show'> {
+  return {
+    name,
+    title,
+    homes: () => [],
+    async *discover(place: string): AsyncGenerator<SourceFile> {
+      const found = await statPlace(place);
+      if (found === undefined) return;
+      if (!found.isFolder) yield toFile({ ...found, name: basename(found.path) });
+      else {
+        const wants = (file: string): boolean => /\.(?:jsonl|ndjson)$/.test(file);
+        for await (const file of walkFolder(found.path, wants)) yield toFile(file);
+      }
+    },
+    isRecord: isObject,
+    read: () => new LineReader(read),
+  };
+}
+
+function toFile({ path, name, size, modifiedMs }: FoundFile): SourceFile {
+  return {
+    path,
+    session: name.replace(/\.(?:jsonl|ndjson)$/, ''),
+    form: 'lines',
+    size,
+    modifiedMs,
+  };
+}
+
+class LineReader implements RecordReader {
+  readonly heldFrom = undefined;
+  readonly #read: ReadLine;
+
+  constructor(read: ReadLine) {
+    this.#read = read;
+  }
+
+  save(): unknown {
+    return null;
+  }
+
+  end(): readonly Taken[] {
+    return [];
+  }
+
+  take({ value, raw }: SourceRecord): readonly Taken[] {
+    const { id, parent, head } = this.#read(value);
+    const said =
+      head.role === 'user' ? titleOf(textOf(at(value, 'content') ?? at(value, 'text'))) : [];
+    const details = given({ model: head.model, cwd: textAt(value, 'cwd') });
+    const known: Taken[] = Object.keys(details).length > 0 ? [{ do: 'details', details }] : [];
+    return [
+      ...known,
+      ...said,
+      { do: 'turn', what: 'message', parts: [{ id, raw, value }], parent, head },
+    ];
+  }
+}
+
+const ROLES = new Set(['user', 'assistant', 'tool', 'system']);
+
+function roleOf(role: string | undefined): TurnHead['role'] {
+  return ROLES.has(role ?? '') ? (role as TurnHead['role']) : 'user';
+}
+
+function readMessage(value: SourceRecord['value']): ReturnType<ReadLine> {
+  const parent = value['parentId'] ?? value['parent_id'];
+  return {
+    id: textAt(value, 'id'),
+    parent: typeof parent === 'string' || parent === null ? parent : undefined,
+    head: given({
+      at: timeAt(value, 'timestamp') ?? timeAt(value, 'created_at'),
+      role: roleOf(textAt(value, 'role')),
+      model: textAt(value, 'model'),
+      usage: readUsage(at(value, 'usage')),
+    }),
+  };
+}
+
+function readTurn(value: SourceRecord['value']): ReturnType<ReadLine> {
+  const parent = textAt(value, 'parent');
+  return {
+    id: textAt(value, 'id'),
+    parent: parent === '0' ? null : parent,
+    head: given({ at: timeAt(value, 'createdAt'), role: roleOf(textAt(value, 'payload', 'role')) }),
+  };
+}
+
+function showPayload(payload: unknown): readonly Block[] {
+  if (typeof payload === 'string') return showBlocks(payload);
+  const content = at(payload, 'content') ?? at(payload, 'text');
+  return content === undefined ? showBlocks(JSON.stringify(payload) ?? '') : showBlocks(content);
+}

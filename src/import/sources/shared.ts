@@ -1,0 +1,25 @@
+import { countAt, isObject } from '../source/fields.ts';
+import type { Taken, Usage } from '../source/source.ts';
+
+// What several sources have in common.
+
+const TITLE_CHARS = 80;
+
+/** Tokens as the interfaces of models count them. */
+export function readUsage(usage: unknown): Usage | undefined {
+  if (!isObject(usage)) return undefined;
+  return {
+    input: countAt(usage, 'input_tokens'),
+    output: countAt(usage, 'output_tokens'),
+    cacheRead: countAt(usage, 'cache_read_input_tokens'),
+    cacheWrite: countAt(usage, 'cache_creation_input_tokens'),
+  };
+}
+
+/** The first thing that a person said is the title of a session without another one. */
+export function titleOf(text: string): Taken[] {
+  const cut = Array.from(text.trim().slice(0, 4 * TITLE_CHARS))
+    .slice(0, TITLE_CHARS)
+    .join('');
+  return cut === '' ? [] : [{ do: 'details', details: { title: { text: cut, from: 'text' } } }];
+}

@@ -1,0 +1,89 @@
+import type { TextDocument, TextSource } from '../../engine/texts.ts';
+import type { ReadText } from '../index/read-texts.ts';
+import type { Picked, SearchIndex } from '../contract/search-index.ts';
+import type { Phrase, SearchKind, Term } from '../query/query.ts';
+import type { Neighbour, SearchHit } from '../contract/search.ts';
+import { makeSnippet } from './snippet.ts';
+import { findBranches } from './branches.ts';
+
+export interface HitParts {
+  readonly index: SearchIndex;
+  readonly sources: ReadonlyMap<string, TextSource>;
+  readonly readText: ReadText;
+}
+
+export interface HitWish {
+  readonly leaves: readonly (Term | Phrase)[];
+  /** True when a match has at least one of them. */
+  readonly needsWords: boolean;
+  readonly around: number;
+  /** Contexts that must show the hit, and those that must not. */
+  readonly contexts: readonly { readonly value: string; readonly wanted: boolean }[];
+}
+
+const NEIGHBOUR_CHARS = 400;
+/** Where a text is longer, its words may stand behind what a snippet looks at. */
+const SURE_CHARS = 200_000;
+
+/** A hit as it is now. Undefined when nobody is shown the document any more, or it has none of the words. */
+export async function showHit(
+  parts: HitParts,
+  picked: Picked,
+  wish: HitWish,
+): Promise<SearchHit | undefined> {
+  const source = parts.sources.get(picked.source);
+  const document = await source?.load(picked.thread, picked.ref);
+  if (source === undefined || document === undefined) return undefined;
+  const said = parts.readText(document);
+  const snippet = makeSnippet(said.texts, wish.leaves);
+  const chars = said.texts.reduce((sum, text) => sum + text.length, 0);
+  const isChanged = wish.needsWords && snippet.marks.length === 0 && chars < SURE_CHARS;
+  if (chars === 0 || isChanged) return undefined;
+  const placed = { ...document, depth: picked.depth };
+  for (const { value, wanted } of wish.contexts) {
+    const isShown = source.kind === 'context' && (await source.shows(value, placed));
+    if (isShown !== wanted) return undefined;
+  }
+  const { branches, more } = await findBranches(parts.index, source, placed);
+  const [branch] = branches;
+  if (branch === undefined) return undefined;
+  const role = document.role ?? said.role;
+  const model = document.model ?? said.model;
+  return {
+    kind: (document.kind ?? source.kind) as SearchKind,
+    thread: document.thread,
+    id: document.id ?? document.ref,
+    depth: picked.depth,
+    at: document.at,
+    type: document.type,
+    ...(role !== undefined && { role }),
+    ...(model !== undefined && { model }),
+    ...(said.tools !== undefined && { tools: said.tools }),
+    score: picked.score,
+    snippet,
+    branches,
+    ...(more && { moreBranches: true }),
+    ...(wish.around > 0 && {
+      around: await showAround(parts, source, { branch, document, count: wish.around }),
+    }),
+  };
+}
+
+async function showAround(
+  { readText }: HitParts,
+  source: TextSource,
+  { branch, document, count }: { branch: string; document: TextDocument; count: number },
+): Promise<Neighbour[]> {
+  const neighbours = await source.around(branch, document.ref, count);
+  return neighbours.map((neighbour) => {
+    const said = readText(neighbour);
+    const role = neighbour.role ?? said.role;
+    return {
+      id: neighbour.id ?? neighbour.ref,
+      at: neighbour.at,
+      type: neighbour.type,
+      ...(role !== undefined && { role }),
+      text: makeSnippet(said.texts, [], NEIGHBOUR_CHARS).text,
+    };
+  });
+}

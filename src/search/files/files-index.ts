@@ -1,0 +1,155 @@
+import type { TextMarks } from '../../engine/texts.ts';
+import type {
+  Fork,
+  IndexPage,
+  KeptIndex,
+  PickRequest,
+  Picked,
+  Picks,
+} from '../contract/search-index.ts';
+import { Desk } from './desk.ts';
+import { removeSearchFiles } from './index-place.ts';
+
+// The index of a store in a folder: search.db, which only the owner of the folder opens.
+// Invariants
+// - A file that cannot be used, because it is damaged or of another version, is removed and begun again. Everything in
+//   it can be read from the threads.
+// - Marks, and so the place where indexing goes on, are in the same file as what they are about.
+
+const EMPTY: Picks = { upTo: 0, picked: [], more: false, matches: 0, ranked: 'all' };
+
+/** Result codes and names that say that the file is at fault. */
+const DAMAGED = /^SQLITE_(?:CORRUPT|NOTADB|SCHEMA|MISMATCH)|^WrongVersion$/;
+
+export class FilesIndex implements KeptIndex {
+  readonly #path: string;
+  /** Tells one way of reading texts from another: after a change everything is read anew. */
+  readonly #fingerprint: string;
+  readonly #writer: Desk<'write'>;
+  readonly #reader: Desk<'read'>;
+  #opening: Promise<void> | undefined;
+
+  constructor(path: string, fingerprint: string) {
+    this.#path = path;
+    this.#fingerprint = fingerprint;
+    this.#writer = new Desk('write', path);
+    this.#reader = new Desk('read', path);
+  }
+
+  apply(page: IndexPage): Promise<number> {
+    return this.#write(() => this.#writer.call('apply', page));
+  }
+
+  marks(source: string): TextMarks {
+    return {
+      get: (thread) => this.#write(() => this.#writer.call('getMark', source, thread)),
+      list: (limit, after = '') =>
+        this.#write(() => this.#writer.call('listMarks', source, limit, after)),
+      find: (ref) => this.#write(() => this.#writer.call('findRef', source, ref)),
+      forksOf: (thread) => this.forksOf(source, thread),
+    };
+  }
+
+  pick(request: PickRequest): Promise<Picks> {
+    return this.#read(() => this.#reader.call('pick', request), EMPTY);
+  }
+
+  forksOf(source: string, thread: string): Promise<readonly Fork[]> {
+    return this.#read(() => this.#reader.call('forksOf', source, thread), []);
+  }
+
+  parentOf(source: string, thread: string): Promise<Fork | undefined> {
+    return this.#read(() => this.#reader.call('parentOf', source, thread), undefined);
+  }
+
+  inBlob(blob: number): Promise<readonly { source: string; thread: string; ref: string }[]> {
+    return this.#read(() => this.#reader.call('inBlob', blob), []);
+  }
+
+  walk(source: string, after: number, limit: number): Promise<readonly Picked[]> {
+    return this.#read(() => this.#reader.call('walk', source, after, limit), []);
+  }
+
+  documents(): Promise<number> {
+    return this.#read(() => this.#reader.call('documents'), 0);
+  }
+
+  purge(): Promise<void> {
+    return this.#write(() => this.#writer.call('purge'));
+  }
+
+  getState(name: string): Promise<string | undefined> {
+    return this.#write(() => this.#writer.call('state', name));
+  }
+
+  /** On the disk when it resolves. */
+  keepState(name: string, value: string): Promise<void> {
+    return this.#write(() => this.#writer.call('keepState', name, value));
+  }
+
+  async reset(): Promise<void> {
+    await this.close();
+    removeSearchFiles(this.#path);
+  }
+
+  async close(): Promise<void> {
+    await this.#opening?.catch(() => undefined);
+    this.#opening = undefined;
+    await this.#reader.close();
+    await this.#writer.close();
+  }
+
+  async #write<T>(work: () => Promise<T>): Promise<T> {
+    await this.#open();
+    try {
+      return await work();
+    } catch (error) {
+      if (isDamage(error)) await this.reset();
+      throw error;
+    }
+  }
+
+  /** A file that is damaged answers as an empty one does, and is filled again by the next round. */
+  async #read<T>(work: () => Promise<T>, empty: T): Promise<T> {
+    await this.#open();
+    try {
+      return await work();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      await this.reset();
+      return empty;
+    }
+  }
+
+  #open(): Promise<void> {
+    this.#opening ??= this.#prepare();
+    return this.#opening;
+  }
+
+  async #prepare(): Promise<void> {
+    try {
+      const known = await this.#writer.call('state', 'texts');
+      if (known === this.#fingerprint) return;
+      if (known !== undefined) await this.#begin();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      await this.#begin();
+    }
+    await this.#writer.call('setState', 'texts', this.#fingerprint);
+  }
+
+  async #begin(): Promise<void> {
+    await this.#reader.close();
+    await this.#writer.close();
+    removeSearchFiles(this.#path);
+  }
+}
+
+function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return (
+    DAMAGED.test(typeof code === 'string' ? code : error.constructor.name) ||
+    DAMAGED.test(error.name)
+  );
+}

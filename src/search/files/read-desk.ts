@@ -1,0 +1,210 @@
+import type { Database } from '../../base/sqlite.ts';
+import type { Fork, PickRequest, Picked, Picks } from '../contract/search-index.ts';
+import { planFts5 } from '../query/plan-fts5.ts';
+import type { Phrase, Term } from '../query/query.ts';
+import { countFacets } from '../rank/facets.ts';
+import { pickRows, type CandidateRow, type RankedRow } from '../rank/pick-rows.ts';
+import type { Candidate, Weighted } from '../rank/rank.ts';
+import { partName } from './schema.ts';
+import { Statements, listParts, openForReading, type PartRow } from './text-tables.ts';
+
+// The reader of search.db. A query goes through the parts from the newest to the oldest, and looks at the clock between
+// two of them: no query runs longer than its time and one part.
+
+/** Documents looked at for an estimate of how common a word is. */
+const SAMPLE_DOCS = 8192;
+
+interface Gathered {
+  readonly rows: readonly CandidateRow[];
+  readonly ranked: Picks['ranked'];
+}
+
+export class ReadDesk {
+  readonly #db: Database;
+  readonly #statements: Statements;
+
+  constructor(path: string) {
+    this.#db = openForReading(path);
+    this.#statements = new Statements(this.#db);
+  }
+
+  pick(request: PickRequest): Picks {
+    const parts = listParts(this.#db);
+    const upTo = request.after?.upTo ?? this.#newest();
+    const { rows, ranked } = this.#gather(parts, request, upTo);
+    const basis = {
+      ...this.#weigh(parts, request, upTo),
+      has: this.#presence(parts, request, rows),
+    };
+    const { picked, more, matches, groups } = pickRows(rows, request, basis);
+    return {
+      upTo,
+      picked: picked.map((one) => this.#toPicked(one)),
+      more,
+      matches,
+      ranked,
+      ...(groups && {
+        groups: new Map([...groups].map(([id, count]) => [this.#threadKey(id), count])),
+      }),
+      ...(request.facets && { facets: countFacets(rows, (name) => this.#name(name)) }),
+    };
+  }
+
+  forksOf(source: string, thread: string): Fork[] {
+    const sql = `SELECT t.name AS thread, f.depth FROM forks f JOIN threads t ON t.id = f.thread
+      WHERE f.parent = ${THREAD_ID} ORDER BY f.thread LIMIT 1000`;
+    return this.#statements.get(sql).all(source, thread) as Fork[];
+  }
+
+  parentOf(source: string, thread: string): Fork | undefined {
+    const sql = `SELECT t.name AS thread, f.depth FROM forks f JOIN threads t ON t.id = f.parent
+      WHERE f.thread = ${THREAD_ID}`;
+    return this.#statements.get(sql).get(source, thread) as Fork | undefined;
+  }
+
+  inBlob(blob: number): { source: string; thread: string; ref: string }[] {
+    const sql = `SELECT DISTINCT n.name AS source, t.name AS thread, CAST(d.ref AS TEXT) AS ref
+      FROM docs d JOIN threads t ON t.id = d.thread JOIN names n ON n.id = t.source WHERE d.blob = ?`;
+    return this.#statements.get(sql).all(blob) as { source: string; thread: string; ref: string }[];
+  }
+
+  walk(source: string, after: number, limit: number): Picked[] {
+    const sql = `SELECT d.id, d.thread, d.ref, d.depth FROM docs d JOIN threads t ON t.id = d.thread
+      JOIN names n ON n.id = t.source WHERE d.id > ? AND n.name = ? ORDER BY d.id LIMIT ?`;
+    const rows = this.#statements.get(sql).all(after, source, limit) as CandidateRow[];
+    return rows.map((row) => this.#toPicked({ row, key: 0, score: 0 }));
+  }
+
+  documents(): number {
+    return this.#statements.value('SELECT count(*) FROM docs') as number;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #newest(): number {
+    return (this.#statements.value('SELECT max(id) FROM docs') as number | null) ?? 0;
+  }
+
+  #gather(parts: readonly PartRow[], request: PickRequest, upTo: number): Gathered {
+    const until = performance.now() + request.timeMs;
+    const { sql, params } = limitsOf(request);
+    const match = planFts5(request.condition);
+    const rows: CandidateRow[] = [];
+    for (const part of parts) {
+      if (part.first > upTo) continue;
+      const name = partName(part.id);
+      const statement = this.#statements.get(
+        `SELECT d.id, d.thread, d.ref, d.depth, d.at, d.words, d.kind, d.type, d.model, d.sketch
+         FROM ${name} CROSS JOIN docs d ON d.id = ${name}.rowid
+         WHERE ${name} MATCH ? AND ${name}.rowid <= ?${sql} ORDER BY ${name}.rowid DESC LIMIT ?`,
+      );
+      const left = request.candidates + 1 - rows.length;
+      for (const row of statement.all(match, upTo, ...params, left)) rows.push(row as CandidateRow);
+      if (rows.length > request.candidates)
+        return { rows: rows.slice(0, request.candidates), ranked: 'newest' };
+      if (performance.now() > until) return { rows, ranked: 'time' };
+    }
+    return { rows, ranked: 'all' };
+  }
+
+  /** How common each leaf is among the newest documents. A single leaf has nothing to be compared with. */
+  #weigh(
+    parts: readonly PartRow[],
+    { leaves, order }: PickRequest,
+    upTo: number,
+  ): { leaves: Weighted[]; documents: number } {
+    const sample = Math.max(1, Math.min(SAMPLE_DOCS, upTo));
+    const shareOf = (leaf: Term | Phrase): number => {
+      if (leaves.length < 2 || order !== 'best') return 0.5;
+      const found = this.#matching(parts, leaf, {
+        from: upTo - sample + 1,
+        to: upTo,
+        most: sample,
+      });
+      return Math.max(0.5, found.size) / (sample + 1);
+    };
+    return {
+      leaves: leaves.map((leaf) => ({ leaf, share: shareOf(leaf) })),
+      documents: Math.max(1, upTo),
+    };
+  }
+
+  /** Which candidates have which leaf, where a match may lack some. */
+  #presence(
+    parts: readonly PartRow[],
+    { leaves, isLoose, order, candidates }: PickRequest,
+    rows: readonly CandidateRow[],
+  ): (candidate: Candidate, leaf: number) => boolean {
+    if (!isLoose || order !== 'best' || leaves.length < 2) return () => true;
+    const to = rows[0]?.id ?? 0;
+    const from = rows.at(-1)?.id ?? 0;
+    const sets = leaves.map((leaf) => this.#matching(parts, leaf, { from, to, most: candidates }));
+    return ({ id }, leaf) => sets[leaf]?.has(id) === true;
+  }
+
+  #matching(
+    parts: readonly PartRow[],
+    leaf: Term | Phrase,
+    { from, to, most }: { readonly from: number; readonly to: number; readonly most: number },
+  ): Set<number> {
+    const found = new Set<number>();
+    const match = planFts5(leaf);
+    for (const part of parts) {
+      if (part.first > to) continue;
+      const name = partName(part.id);
+      const statement = this.#statements.get(
+        `SELECT rowid AS id FROM ${name} WHERE ${name} MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?`,
+      );
+      const rows = statement.all(match, from, to, most - found.size) as { id: number }[];
+      for (const { id } of rows) found.add(id);
+      if (part.first <= from || found.size >= most) break;
+    }
+    return found;
+  }
+
+  #toPicked({ row, key, score }: RankedRow): Picked {
+    const sql =
+      'SELECT n.name AS source, t.name AS thread FROM threads t JOIN names n ON n.id = t.source WHERE t.id = ?';
+    const named = this.#statements.get(sql).get(row.thread) as
+      | { source: string; thread: string }
+      | undefined;
+    const { source = '', thread = '' } = named ?? {};
+    return { id: row.id, key, score, source, thread, ref: String(row.ref), depth: row.depth };
+  }
+
+  #threadKey(id: number): string {
+    const { source, thread } = this.#toPicked({
+      row: { thread: id } as CandidateRow,
+      key: 0,
+      score: 0,
+    });
+    return `${source} ${thread}`;
+  }
+
+  #name(id: number): string {
+    return (
+      (this.#statements.value('SELECT name FROM names WHERE id = ?', id) as string | undefined) ??
+      ''
+    );
+  }
+}
+
+const THREAD_ID = `(SELECT t2.id FROM threads t2 JOIN names n2 ON n2.id = t2.source WHERE n2.name = ? AND t2.name = ?)`;
+const CONTEXTS = `(SELECT t3.id FROM threads t3 JOIN names n3 ON n3.id = t3.source
+  WHERE n3.name = 'context' AND t3.name IN (SELECT value FROM json_each(?)))`;
+
+function limitsOf({ before, since, contexts, notContexts }: PickRequest): {
+  sql: string;
+  params: unknown[];
+} {
+  const tests: [string, unknown][] = [];
+  if (before !== undefined) tests.push([' AND d.at < ?', before]);
+  if (since !== undefined) tests.push([' AND d.at >= ?', since]);
+  if (contexts !== undefined)
+    tests.push([` AND d.thread IN ${CONTEXTS}`, JSON.stringify(contexts)]);
+  if (notContexts !== undefined)
+    tests.push([` AND d.thread NOT IN ${CONTEXTS}`, JSON.stringify(notContexts)]);
+  return { sql: tests.map(([sql]) => sql).join(''), params: tests.map(([, value]) => value) };
+}

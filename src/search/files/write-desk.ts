@@ -1,0 +1,277 @@
+import type { Database } from '../../base/sqlite.ts';
+import { cutPieces, fieldTokens } from '../index/cut-pieces.ts';
+import type { Fork, IndexChange, IndexPage, IndexedText } from '../contract/search-index.ts';
+import { partName } from './schema.ts';
+import {
+  Statements,
+  addPart,
+  listParts,
+  openForWriting,
+  rewritePart,
+  type PartRow,
+} from './text-tables.ts';
+
+// The writer of search.db. It runs in a thread of its own where that is possible.
+// Invariants
+// - A page and its marks are one transaction. So after a crash the index goes on behind the last page it has.
+// - Numbers of documents rise and are never used again: a higher number came later.
+// - A document that left is in no answer from then on. Its tokens leave the file with `purge`.
+
+const PART_DOCS = 32_768;
+const PART_CHARS = 48 * 1024 * 1024;
+
+const INSERT_DOC = `INSERT INTO docs (id, thread, ref, depth, at, words, kind, type, model, blob, sketch)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export class WriteDesk {
+  readonly #db: Database;
+  readonly #statements: Statements;
+  readonly #names = new Map<string, number>();
+  #parts: PartRow[];
+  #next: number;
+  #chars = 0;
+  #removed = 0;
+
+  constructor(path: string) {
+    this.#db = openForWriting(path);
+    this.#statements = new Statements(this.#db);
+    this.#parts = listParts(this.#db);
+    this.#next = Number(this.state('next') ?? 1);
+    this.#chars = this.#parts[0]?.chars ?? 0;
+  }
+
+  state(name: string): string | undefined {
+    return this.#statements.value('SELECT value FROM state WHERE name = ?', name) as
+      | string
+      | undefined;
+  }
+
+  /** As `setState`, and on the disk when it returns. */
+  keepState(name: string, value: string): void {
+    this.#db.pragma('synchronous = FULL');
+    this.setState(name, value);
+    this.#db.pragma('synchronous = NORMAL');
+  }
+
+  setState(name: string, value: string): void {
+    const sql =
+      'INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';
+    this.#statements.get(sql).run(name, value);
+  }
+
+  /** Returns the number of rows that left. */
+  apply({ source, changes, marks }: IndexPage): number {
+    this.#removed = 0;
+    const isFull = this.#transaction(() => {
+      for (const change of changes) this.#change(source, change);
+      for (const [thread, mark] of marks) this.#mark(source, thread, mark);
+      this.setState('next', String(this.#next));
+      return this.#noteFill();
+    });
+    if (isFull) this.#seal();
+    return this.#removed;
+  }
+
+  getMark(source: string, thread: string): string | undefined {
+    const sql = 'SELECT mark FROM threads WHERE source = ? AND name = ?';
+    return (this.#statements.value(sql, this.#name(source), thread) as string | null) ?? undefined;
+  }
+
+  listMarks(source: string, limit: number, after: string): string[] {
+    const sql = `SELECT name FROM threads WHERE source = ? AND name > ? AND mark IS NOT NULL ORDER BY name LIMIT ?`;
+    const rows = this.#statements.get(sql).all(this.#name(source), after, limit);
+    return (rows as { name: string }[]).map(({ name }) => name);
+  }
+
+  findRef(source: string, ref: string): Fork | undefined {
+    const sql = `SELECT t.name AS thread, d.depth FROM docs d JOIN threads t ON t.id = d.thread
+      WHERE d.ref = ? AND t.source = ? LIMIT 1`;
+    return this.#statements.get(sql).get(toRef(ref), this.#name(source)) as Fork | undefined;
+  }
+
+  /** Rewrites the parts that documents left, and cuts what is free off the file. */
+  purge(): void {
+    const dirty = this.#parts.filter((part) => part.dirty !== 0);
+    for (const { id } of dirty) {
+      this.#transaction(() => {
+        rewritePart(this.#db, id);
+        this.#statements.get('UPDATE parts SET dirty = 0 WHERE id = ?').run(id);
+      });
+    }
+    this.#parts = listParts(this.#db);
+    this.#db.exec('PRAGMA incremental_vacuum');
+    this.#checkpoint();
+  }
+
+  get isDirty(): boolean {
+    return this.#parts.some(({ dirty }) => dirty !== 0);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #transaction<T>(work: () => T): T {
+    try {
+      return this.#db.transaction(work, 'immediate');
+    } catch (error) {
+      // What memory knows may be of the transaction that failed.
+      this.#names.clear();
+      this.#parts = listParts(this.#db);
+      this.#next = Number(this.state('next') ?? 1);
+      this.#chars = this.#parts[0]?.chars ?? 0;
+      throw error;
+    }
+  }
+
+  /** A reader may hold the log for a moment; then a later purge or closing empties it. */
+  #checkpoint(): void {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      if (this.#db.pragma('wal_checkpoint(TRUNCATE)') === 0) return;
+    }
+  }
+
+  #change(source: string, change: IndexChange): void {
+    if ('put' in change) this.#put(source, change.put);
+    else if ('remove' in change) this.#removeDoc(source, change.remove);
+    else if ('removeThread' in change) this.#removeThread(source, change.removeThread);
+    else {
+      const { thread, parent, depth } = change.fork;
+      const sql = 'INSERT OR REPLACE INTO forks (thread, parent, depth) VALUES (?, ?, ?)';
+      this.#statements
+        .get(sql)
+        .run(this.#thread(source, thread), this.#thread(source, parent), depth);
+    }
+  }
+
+  #put(source: string, text: IndexedText): void {
+    const thread = this.#thread(source, text.thread);
+    const ref = toRef(text.ref);
+    this.#removeRef(thread, ref);
+    const fields = fieldTokens(text).join(' ');
+    const [kind, type] = [this.#name(text.kind), this.#name(text.type)];
+    const model = text.model === undefined ? 0 : this.#name(text.model);
+    for (const { parts, wholes, sketch } of cutPieces(text.texts)) {
+      const id = this.#next;
+      this.#next += 1;
+      const joined = parts.join(' ');
+      const name = partName(this.#openPart(id).id);
+      this.#statements
+        .get(`INSERT INTO ${name} (rowid, part, whole, field) VALUES (?, ?, ?, ?)`)
+        .run(id, joined, wholes.join(' '), fields);
+      this.#statements
+        .get(INSERT_DOC)
+        .run(
+          id,
+          thread,
+          ref,
+          text.depth,
+          text.at,
+          parts.length,
+          kind,
+          type,
+          model,
+          text.blob ?? null,
+          sketch,
+        );
+      this.#chars += joined.length;
+    }
+  }
+
+  /** The part that takes new documents. */
+  #openPart(id: number): PartRow {
+    const [newest] = this.#parts;
+    if (newest !== undefined && newest.sealed === 0) return newest;
+    const part = addPart(this.#db, (newest?.id ?? 0) + 1, id);
+    this.#parts.unshift(part);
+    this.#chars = 0;
+    return part;
+  }
+
+  #noteFill(): boolean {
+    const [newest] = this.#parts;
+    if (newest === undefined || newest.sealed !== 0) return false;
+    this.#statements.get('UPDATE parts SET chars = ? WHERE id = ?').run(this.#chars, newest.id);
+    return this.#chars >= PART_CHARS || this.#next - newest.first >= PART_DOCS;
+  }
+
+  #seal(): void {
+    const [newest] = this.#parts;
+    if (newest === undefined) return;
+    this.#transaction(() => {
+      rewritePart(this.#db, newest.id);
+      this.#statements.get('UPDATE parts SET sealed = 1, dirty = 0 WHERE id = ?').run(newest.id);
+    });
+    this.#parts = listParts(this.#db);
+  }
+
+  #removeDoc(source: string, { thread, ref }: { thread: string; ref: string }): void {
+    const id = this.#findThread(source, thread);
+    if (id !== undefined) this.#removeRef(id, toRef(ref));
+  }
+
+  #removeRef(thread: number, ref: string | number): void {
+    const rows = this.#statements
+      .get('SELECT id FROM docs WHERE thread = ? AND ref = ?')
+      .all(thread, ref);
+    for (const { id } of rows as { id: number }[]) this.#removeId(id);
+  }
+
+  #removeThread(source: string, name: string): void {
+    const thread = this.#findThread(source, name);
+    if (thread === undefined) return;
+    const rows = this.#statements.get('SELECT id FROM docs WHERE thread = ?').all(thread);
+    for (const { id } of rows as { id: number }[]) this.#removeId(id);
+    this.#statements.get('DELETE FROM forks WHERE thread = ?').run(thread);
+  }
+
+  #removeId(id: number): void {
+    const at = this.#parts.findIndex(({ first }) => first <= id);
+    const part = this.#parts[at];
+    if (part === undefined) return;
+    this.#statements.get(`DELETE FROM ${partName(part.id)} WHERE rowid = ?`).run(id);
+    this.#statements.get('DELETE FROM docs WHERE id = ?').run(id);
+    this.#removed += 1;
+    if (part.dirty !== 0) return;
+    this.#statements.get('UPDATE parts SET dirty = 1 WHERE id = ?').run(part.id);
+    this.#parts[at] = { ...part, dirty: 1 };
+  }
+
+  #mark(source: string, thread: string, mark: string | undefined): void {
+    const id = this.#thread(source, thread);
+    if (mark === undefined) this.#statements.get('DELETE FROM threads WHERE id = ?').run(id);
+    else this.#statements.get('UPDATE threads SET mark = ? WHERE id = ?').run(mark, id);
+  }
+
+  #thread(source: string, name: string): number {
+    return this.#findThread(source, name) ?? this.#addThread(source, name);
+  }
+
+  #findThread(source: string, name: string): number | undefined {
+    const sql = 'SELECT id FROM threads WHERE source = ? AND name = ?';
+    return this.#statements.value(sql, this.#name(source), name) as number | undefined;
+  }
+
+  #addThread(source: string, name: string): number {
+    const sql = 'INSERT INTO threads (source, name) VALUES (?, ?)';
+    return Number(this.#statements.get(sql).run(this.#name(source), name).lastInsertRowid);
+  }
+
+  #name(name: string): number {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    const found = this.#statements.value('SELECT id FROM names WHERE name = ?', name) as
+      | number
+      | undefined;
+    const id =
+      found ??
+      Number(this.#statements.get('INSERT INTO names (name) VALUES (?)').run(name).lastInsertRowid);
+    this.#names.set(name, id);
+    return id;
+  }
+}
+
+/** Numbers take less room. */
+function toRef(ref: string): string | number {
+  return /^[1-9]\d{0,14}$/.test(ref) ? Number(ref) : ref;
+}

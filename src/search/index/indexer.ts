@@ -1,0 +1,255 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isQuipuError } from '../../base/errors.ts';
+import type { Change } from '../../engine/batch.ts';
+import type { Engine, Progress } from '../../engine/engine.ts';
+import type { TextMarks, TextSource } from '../../engine/texts.ts';
+import { toIndexChange, type ReadText } from './read-texts.ts';
+import type { IndexChange, IndexPage, SearchIndex } from '../contract/search-index.ts';
+
+// Keeps an index up with its threads. A commit only wakes the indexer, which then reads what is new, page by page.
+// Invariants
+// - One round runs at a time, and one page is written while the next is read: memory holds two pages.
+// - A round that begins after a commit finds it. So whoever waits for a round that began after his call reads his own
+//   writes.
+// - A failure never reaches a commit. The round ends, and the next one goes on where the index is.
+
+const PAGE_DOCS = 2048;
+const PAGE_CHARS = 8_388_608;
+/** A round begins this long after a commit, so that a busy writer costs one round for many commits. */
+const PAUSE_MS = 100;
+const RETRY_MS = 5000;
+/** Words that left the index leave its bytes when it has been quiet for this long. */
+const PURGE_MS = 2000;
+
+export interface IndexerParts {
+  readonly engine: Engine;
+  readonly sources: readonly TextSource[];
+  readonly index: SearchIndex;
+  readonly readText: ReadText;
+}
+
+export interface IndexProgress {
+  readonly upToDate: boolean;
+  readonly done: number;
+  readonly total: number;
+}
+
+export class Indexer {
+  readonly #parts: IndexerParts;
+  #stop: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #purging: NodeJS.Timeout | undefined;
+  /** The round under way, and the one that begins after it. */
+  #round: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #left = false;
+  #closed = false;
+  #at: Omit<IndexProgress, 'upToDate'> = { done: 0, total: 0 };
+  readonly #listeners = new Set<Progress>();
+
+  constructor(parts: IndexerParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins to listen. From here on the index keeps up by itself. */
+  start(): void {
+    if (this.#stop !== undefined || this.#closed) return;
+    const { engine, sources } = this.#parts;
+    const hear = (change: Change): void => {
+      for (const source of sources) source.hear(change);
+      this.#wake(PAUSE_MS);
+    };
+    const miss = (): void => {
+      for (const source of sources) source.miss();
+      this.#wake(PAUSE_MS);
+    };
+    this.#stop = engine.subscribe(hear, miss);
+    this.#wake(PAUSE_MS);
+  }
+
+  /** Tells the sources that anything may have changed. */
+  missAll(): void {
+    for (const source of this.#parts.sources) source.miss();
+  }
+
+  /** Resolves after a round that began after this call, or after `waitMs`. */
+  async catchUp(waitMs: number, progress?: Progress): Promise<IndexProgress> {
+    this.start();
+    if (progress !== undefined) this.#listeners.add(progress);
+    let timer: NodeJS.Timeout | undefined;
+    const timeUp = new Promise<'late'>((resolve) => {
+      if (Number.isFinite(waitMs)) timer = setTimeout(() => resolve('late'), waitMs);
+    });
+    try {
+      const round = this.#nextRound().then(
+        () => 'done' as const,
+        () => 'late' as const,
+      );
+      const result = await Promise.race([round, timeUp]);
+      return { upToDate: result === 'done', ...this.#at };
+    } finally {
+      clearTimeout(timer);
+      if (progress !== undefined) this.#listeners.delete(progress);
+    }
+  }
+
+  /** As `catchUp`, without a bound, and rejects where that cannot be. */
+  async round(): Promise<void> {
+    this.start();
+    await this.#nextRound();
+  }
+
+  /** Writes changes that no source reports. */
+  async remove(source: string, changes: readonly IndexChange[]): Promise<void> {
+    if (changes.length > 0) await this.#apply({ source, changes, marks: [] });
+  }
+
+  async purge(): Promise<void> {
+    clearTimeout(this.#purging);
+    this.#purging = undefined;
+    if (!this.#left) return;
+    this.#left = false;
+    await this.#parts.index.purge();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stop?.();
+    clearTimeout(this.#timer);
+    clearTimeout(this.#purging);
+    await Promise.allSettled([this.#round, this.#next]);
+    if (this.#left) await this.purge().catch(() => undefined);
+  }
+
+  #wake(afterMs: number): void {
+    if (this.#timer !== undefined || this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#nextRound().catch(() => this.#wake(RETRY_MS));
+    }, afterMs);
+    this.#timer.unref();
+  }
+
+  /** A round that has not begun yet: callers that come meanwhile share it. */
+  #nextRound(): Promise<void> {
+    this.#next ??= this.#runNext();
+    return this.#next;
+  }
+
+  async #runNext(): Promise<void> {
+    await this.#round?.catch(() => undefined);
+    this.#next = undefined;
+    this.#round = this.#run();
+    try {
+      await this.#round;
+    } finally {
+      this.#round = undefined;
+    }
+  }
+
+  async #run(): Promise<void> {
+    for (const source of this.#parts.sources) {
+      if (this.#closed) return;
+      try {
+        await this.#read(source);
+      } catch (error) {
+        // Whatever was noted for this reading is looked for again.
+        source.miss();
+        if (!isQuipuError(error, 'CLOSED')) throw error;
+        return;
+      }
+    }
+    if (this.#left && this.#purging === undefined && !this.#closed) {
+      this.#purging = setTimeout(() => void this.purge().catch(() => undefined), PURGE_MS);
+      this.#purging.unref();
+    }
+  }
+
+  async #read(source: TextSource): Promise<void> {
+    const { index, readText } = this.#parts;
+    const batch = new PageWriter(source.kind, (page) => this.#apply(page));
+    const marks = batch.marksOf(index.marks(source.kind));
+    for await (const page of source.read(marks)) {
+      for (const change of page.changes) {
+        batch.add(toIndexChange(source.kind, change, readText));
+      }
+      await batch.mark(page.marks);
+      this.#tell(page.done, page.total, source.kind);
+      if (this.#closed) break;
+      await nextTurn();
+    }
+    await batch.flush();
+  }
+
+  async #apply(page: IndexPage): Promise<void> {
+    if ((await this.#parts.index.apply(page)) > 0) this.#left = true;
+  }
+
+  #tell(done: number, total: number, what: string): void {
+    this.#at = { done, total };
+    for (const listener of this.#listeners) listener(done, total, what);
+  }
+}
+
+/** Gathers changes, and writes one page while the next is read. */
+class PageWriter {
+  readonly #source: string;
+  readonly #apply: (page: IndexPage) => Promise<void>;
+  #changes: IndexChange[] = [];
+  #marks = new Map<string, string | undefined>();
+  #chars = 0;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(source: string, apply: (page: IndexPage) => Promise<void>) {
+    this.#source = source;
+    this.#apply = apply;
+  }
+
+  /** The marks of the index, which a source asks after what was added here. */
+  marksOf(marks: TextMarks): TextMarks {
+    return {
+      get: async (thread) =>
+        this.#marks.has(thread) ? this.#marks.get(thread) : marks.get(thread),
+      list: async (limit, after) => {
+        await this.flush();
+        return marks.list(limit, after);
+      },
+      find: async (ref) => {
+        await this.flush();
+        return marks.find(ref);
+      },
+      forksOf: async (thread) => {
+        await this.flush();
+        return marks.forksOf(thread);
+      },
+    };
+  }
+
+  add(change: IndexChange): void {
+    this.#changes.push(change);
+    if ('put' in change) for (const text of change.put.texts) this.#chars += text.length;
+  }
+
+  async mark(marks: IndexPage['marks']): Promise<void> {
+    for (const [thread, mark] of marks) this.#marks.set(thread, mark);
+    if (this.#changes.length >= PAGE_DOCS || this.#chars >= PAGE_CHARS) await this.#send();
+  }
+
+  async flush(): Promise<void> {
+    await this.#send();
+    await this.#writing;
+  }
+
+  /** Waits for the page before, and leaves the writing of this one to itself. */
+  async #send(): Promise<void> {
+    await this.#writing;
+    if (this.#changes.length === 0 && this.#marks.size === 0) return;
+    const page = { source: this.#source, changes: this.#changes, marks: [...this.#marks] };
+    this.#changes = [];
+    this.#marks = new Map();
+    this.#chars = 0;
+    this.#writing = this.#apply(page);
+    // The next page, or the end, reports it.
+    this.#writing.catch(() => undefined);
+  }
+}

@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import { createStore } from '../../store/create-store.ts';
+import type { Store } from '../../store/store.ts';
+import { ModelEngine } from '../../testing/model-engine.ts';
+import { activityOf } from './activity.ts';
+import { branchTree } from './branch-tree.ts';
+import { Families } from './families.ts';
+import { RecentThreads } from './recent-threads.ts';
+
+const turn = { type: 'note', payload: 'x' };
+
+/** What a random tree is made of: append to a context, or fork from one of the turns so far. */
+const plan = fc.array(
+  fc.oneof(
+    fc.record({ do: fc.constant('append' as const), to: fc.nat() }),
+    fc.record({ do: fc.constant('fork' as const), from: fc.nat() }),
+    fc.record({ do: fc.constant('begin' as const) }),
+  ),
+  { maxLength: 40 },
+);
+
+async function carryOut(
+  store: Store,
+  steps: readonly Step[],
+): Promise<{ contexts: ContextId[]; parents: Map<TurnId, TurnId> }> {
+  const contexts = [(await store.contexts.create()).id];
+  const parents = new Map<TurnId, TurnId>();
+  for (const step of steps) {
+    const turns = [...parents.keys()];
+    if (step.do === 'begin') contexts.push((await store.contexts.create()).id);
+    else if (step.do === 'append') {
+      const made = await store.contexts.append(contexts[step.to % contexts.length]!, turn);
+      parents.set(made.id, made.parent);
+    } else if (turns.length > 0) {
+      contexts.push((await store.contexts.fork(turns[step.from % turns.length]!)).id);
+    }
+  }
+  return { contexts, parents };
+}
+
+type Step = { do: 'append'; to: number } | { do: 'fork'; from: number } | { do: 'begin' };
+
+function chainOf(head: TurnId, parents: ReadonlyMap<TurnId, TurnId>): TurnId[] {
+  const chain: TurnId[] = [];
+  for (let at = head; at !== 0n; at = parents.get(at) ?? (0n as TurnId)) chain.push(at);
+  return chain.reverse();
+}
+
+it('finds roots, forks and heads of any tree, and counts its turns', async () => {
+  await fc.assert(
+    fc.asyncProperty(plan, async (steps) => {
+      const engine = new ModelEngine({});
+      await using store = createStore(engine);
+      const { parents } = await carryOut(store, steps);
+      const { items } = await store.contexts.list();
+      const heads = items.filter(({ head }) => head !== 0n);
+      const { nodes, turns } = await branchTree(engine, heads);
+
+      const chains = heads.map(({ head }) => chainOf(head, parents));
+      const children = new Map<TurnId, Set<TurnId>>();
+      for (const chain of chains) {
+        chain.forEach((id, at) => {
+          const next = chain[at + 1];
+          const set = children.get(id) ?? new Set();
+          children.set(id, next === undefined ? set : set.add(next));
+        });
+      }
+      const wanted = new Set<TurnId>();
+      for (const chain of chains) {
+        wanted.add(chain[0]!);
+        wanted.add(chain.at(-1)!);
+        for (const id of chain) if ((children.get(id)?.size ?? 0) > 1) wanted.add(id);
+      }
+      expect(new Set(nodes.map(({ row }) => row.id))).toEqual(wanted);
+      expect(nodes).toHaveLength(wanted.size);
+      expect(turns).toBe(new Set(chains.flat()).size);
+      for (const { row, parent } of nodes) {
+        const below = chainOf(row.id, parents).slice(0, -1).reverse();
+        expect(parent).toBe(below.find((id) => wanted.has(id)));
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('keeps families current while contexts come, move and go', async () => {
+  await fc.assert(
+    fc.asyncProperty(plan, plan, async (before, after) => {
+      const engine = new ModelEngine({});
+      await using store = createStore(engine);
+      const families = new Families(engine);
+      const check = async (): Promise<void> => {
+        const { items } = await store.contexts.list();
+        const roots = new Map(
+          await Promise.all(
+            items.map(async ({ id, head }) => {
+              const root = head === 0n ? undefined : await engine.ancestorAt(head, 0);
+              return [id, root?.id] as const;
+            }),
+          ),
+        );
+        for (const [id, root] of roots) {
+          const family = root === undefined ? [] : [...roots].filter(([, r]) => r === root);
+          expect(new Set(await families.of(id))).toEqual(new Set(family.map(([other]) => other)));
+        }
+      };
+      await carryOut(store, before);
+      await check();
+      const { contexts } = await carryOut(store, after);
+      await store.contexts.remove(contexts[0]!);
+      await check();
+      families.close();
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('lists contexts and chats in one order, page by page', async () => {
+  let now = 1000;
+  const engine = new ModelEngine({ clock: () => (now += 1) });
+  await using store = createStore(engine, { clock: () => (now += 1) });
+  for (let n = 0; n < 7; n += 1) {
+    await store.contexts.create({ title: `context ${n}` });
+    if (n % 2 === 0) await store.chats.create({ title: `chat ${n}` });
+  }
+  const recent = new RecentThreads(store);
+  const whole = await recent.list({ limit: 100, kind: 'context' });
+  expect(whole.items.map(({ title }) => title)).toEqual(
+    [6, 5, 4, 3, 2, 1, 0].map((n) => `context ${n}`),
+  );
+  const read = async (limit: number): Promise<string[]> => {
+    const titles: string[] = [];
+    for (let cursor: string | undefined, more = true; more;) {
+      const page = await recent.list({ limit, ...(cursor !== undefined && { cursor }) });
+      titles.push(...page.items.map(({ kind, id }) => `${kind} ${id}`));
+      ({ cursor } = page);
+      more = cursor !== undefined;
+    }
+    return titles;
+  };
+  const all = await read(100);
+  expect(all).toHaveLength(11);
+  for (const limit of [1, 2, 3]) expect(await read(limit)).toEqual(all);
+});
+
+it('counts turns by day without reading them all', async () => {
+  const day = 86_400_000;
+  let now = 20 * day + 1;
+  const engine = new ModelEngine({ clock: () => now });
+  await using store = createStore(engine, { clock: () => now });
+  const { id } = await store.contexts.create();
+  for (const [at, turns] of [
+    [20, 3],
+    [22, 40],
+    [23, 1],
+  ] as const) {
+    now = at * day + 5;
+    await store.contexts.appendBatch(
+      id,
+      Array.from({ length: turns }, () => turn),
+    );
+  }
+  let reads = 0;
+  const counted = {
+    tips: () => engine.tips(),
+    getTurn: (turnId: TurnId) => {
+      reads += 1;
+      return engine.getTurn(turnId);
+    },
+  };
+  expect(await activityOf(counted, 10, 23 * day + 9)).toEqual([
+    { day: '1970-01-21', turns: 3 },
+    { day: '1970-01-23', turns: 40 },
+    { day: '1970-01-24', turns: 1 },
+  ]);
+  expect(reads).toBeLessThan(44);
+  expect(await activityOf(counted, 1, 23 * day + 9)).toEqual([{ day: '1970-01-24', turns: 1 }]);
+});

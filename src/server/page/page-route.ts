@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { firstUse } from '../../base/first-use.ts';
+import { QuipuError } from '../../base/errors.ts';
+import { defineRoute } from '../http/exchange/route.ts';
+import type { Reply, Route } from '../http/exchange/route.ts';
+import { readPageFiles } from './page-files.ts';
+import type { PageFiles } from './page-files.ts';
+
+// The page for people. Every address that accepts HTML and is not one of the API gets the same document; the page looks
+// at the address itself. The document names its own root relative to the address, so a proxy may put any path in front.
+
+/** Nothing from elsewhere, no inline code or styles. Pictures are addresses of bytes that the page holds. */
+const POLICY = [
+  `default-src 'none'`,
+  `script-src 'self'`,
+  `style-src 'self'`,
+  `img-src 'self' blob:`,
+  `connect-src 'self'`,
+  `base-uri 'self'`,
+  `form-action 'none'`,
+  `frame-ancestors 'none'`,
+].join('; ');
+
+const SAFETY = {
+  'Content-Security-Policy': POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'X-Frame-Options': 'DENY',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+};
+
+const API = /^\/(?:v1|healthz|metrics|openapi\.json)(?:\/|$)/;
+
+/** True for an address that the page answers, and the API never does. */
+export function isPagePath(path: string): boolean {
+  return !API.test(path);
+}
+
+/** Answers every GET that no other route takes. */
+export function pageRoute(read: () => PageFiles | undefined = readPageFiles): Route {
+  const files = firstUse(read);
+  return defineRoute({
+    method: 'get',
+    path: '*',
+    name: 'page',
+    summary: 'The page for people',
+    needs: 'nobody',
+    // The page reads the query itself.
+    query: z.looseObject({}),
+    answer: { status: 200, what: 'The page', type: 'text/html' },
+    run({ request }) {
+      const [path = '/'] = (request.incoming.url ?? '/').split('?');
+      const reply = isPagePath(path)
+        ? answerPage(files(), path, request.header('accept'))
+        : undefined;
+      if (reply !== undefined) return reply;
+      const id = `GET ${path}`.slice(0, 200);
+      const message = `there is nothing at ${id}; /openapi.json lists what there is`;
+      throw new QuipuError('NOT_FOUND', message, { what: 'route', id });
+    },
+  });
+}
+
+export function answerPage(
+  page: PageFiles | undefined,
+  path: string,
+  accept = '',
+): Reply | undefined {
+  const file = page?.files.get(path.slice(1));
+  if (file !== undefined) {
+    const isHashed = path.startsWith('/assets/');
+    const caching = isHashed ? 'public, max-age=31536000, immutable' : 'no-cache';
+    return { type: file.type, body: file.body, headers: { ...SAFETY, 'Cache-Control': caching } };
+  }
+  if (page === undefined || !accept.includes('text/html') || path.startsWith('/assets/')) {
+    return undefined;
+  }
+  const up = '../'.repeat(path.split('/').length - 2);
+  const body = page.document.replace('<head>', `<head><base href="${up === '' ? './' : up}">`);
+  return {
+    type: 'text/html; charset=utf-8',
+    body,
+    headers: { ...SAFETY, 'Cache-Control': 'no-cache' },
+  };
+}

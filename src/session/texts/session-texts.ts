@@ -1,0 +1,152 @@
+import type { Engine } from '../../engine/engine.ts';
+import type { Io } from '../../engine/io.ts';
+import type { TextDocument, TextMarks, TextPage, TextSource } from '../../engine/texts.ts';
+import { artifactsFolderOf } from '../files/session-names.ts';
+import { standingOf } from '../keep/find-session.ts';
+import { currentFile, parseRecord, type SessionRecord } from '../records/registry.ts';
+import { SESSIONS_PREFIX, sessionDoc } from '../records/session-refs.ts';
+import { ARTIFACT, loadArtifact, readArtifacts } from './artifact-texts.ts';
+import { entriesAround, loadEntry, readEntries } from './entry-texts.ts';
+
+// The texts of sessions: entries, and the outputs kept beside them. Sessions are files that other programs write, too,
+// so no commit tells of a new entry: each reading looks at the files. Those that changed lately are looked at every
+// time, and the others every few seconds.
+
+const LATELY_MS = 600_000;
+const LOOK_AGAIN_MS = 5000;
+const NAMES_AT_ONCE = 500;
+
+/** The disk that sessions of this machine are on. */
+export interface SessionPlace {
+  readonly engine: Engine;
+  readonly io: Io;
+  readonly clock: () => number;
+  /** The folder of sessions of the store. */
+  readonly root: string | undefined;
+  readonly host: string;
+}
+
+export function sessionTexts(place: SessionPlace): TextSource {
+  const { io, clock } = place;
+  /** Sessions that were looked at, and when their files changed. */
+  const lately = new Map<string, number>();
+  let lookedAt = Number.NEGATIVE_INFINITY;
+
+  async function* records(): AsyncGenerator<SessionRecord> {
+    if (clock() - lookedAt < LOOK_AGAIN_MS) {
+      for (const [id, changedMs] of lately) {
+        const record = clock() - changedMs < LATELY_MS ? await findRecord(place, id) : undefined;
+        if (record !== undefined) yield record;
+      }
+      return;
+    }
+    lookedAt = clock();
+    lately.clear();
+    yield* allRecords(place);
+  }
+
+  async function fileOf(id: string): Promise<string | undefined> {
+    const record = await findRecord(place, id);
+    if (record === undefined || (await standingOf(place, record)) !== 'own') return undefined;
+    return currentFile(io, record);
+  }
+
+  return {
+    kind: 'session',
+    hear({ docs, removedDocs }) {
+      const isOurs = (name: string): boolean => name.startsWith(SESSIONS_PREFIX);
+      if (docs.some(({ name }) => isOurs(name)) || removedDocs.some(isOurs))
+        lookedAt = Number.NEGATIVE_INFINITY;
+    },
+    miss() {
+      lookedAt = Number.NEGATIVE_INFINITY;
+    },
+
+    async *read(marks) {
+      const isFull = clock() - lookedAt >= LOOK_AGAIN_MS;
+      const seen = new Set<string>();
+      for await (const record of records()) {
+        seen.add(record.id);
+        const file = await currentFile(io, record);
+        const stat = await io.stat(file);
+        lately.set(record.id, stat?.changedMs ?? 0);
+        if (stat?.kind === 'file') yield* readSession(place, { record, file }, marks);
+      }
+      if (isFull) yield* forgetOthers(marks, seen);
+    },
+
+    async load(thread, ref) {
+      const file = await fileOf(thread);
+      if (file === undefined) return undefined;
+      if (!ref.startsWith(ARTIFACT)) return loadEntry(io, { thread, file, ref });
+      const folder = artifactsFolderOf(file);
+      if (folder === undefined) return undefined;
+      return loadArtifact(io, { thread, folder, name: ref.slice(ARTIFACT.length) });
+    },
+
+    async around(thread, ref, count) {
+      const file = await fileOf(thread);
+      if (file === undefined || ref.startsWith(ARTIFACT)) return [];
+      return entriesAround(io, { thread, file, ref }, count);
+    },
+
+    gone: () => Promise.resolve([]),
+    shows: (thread, document: TextDocument) => Promise.resolve(thread === document.thread),
+  };
+}
+
+async function findRecord(place: SessionPlace, id: string): Promise<SessionRecord | undefined> {
+  const row = await place.engine.getDoc(sessionDoc(id));
+  const record = row && parseRecord(row);
+  return record !== undefined && isHere(place, record) ? record : undefined;
+}
+
+/** A session may be on another machine, and its files are then of that machine. */
+function isHere({ host, root }: SessionPlace, record: SessionRecord): boolean {
+  return record.host === undefined ? root !== undefined : record.host === host;
+}
+
+async function* allRecords(place: SessionPlace): AsyncGenerator<SessionRecord> {
+  let after: string | undefined;
+  for (;;) {
+    const names = await place.engine.listDocs(SESSIONS_PREFIX, NAMES_AT_ONCE, after);
+    for (const name of names) {
+      const row = await place.engine.getDoc(name);
+      const record = row && parseRecord(row);
+      if (record !== undefined && isHere(place, record)) yield record;
+    }
+    after = names.at(-1);
+    if (names.length < NAMES_AT_ONCE) return;
+  }
+}
+
+async function* readSession(
+  place: SessionPlace,
+  { record, file }: { readonly record: SessionRecord; readonly file: string },
+  marks: TextMarks,
+): AsyncGenerator<TextPage> {
+  // Only a session whose file is its own may be shown.
+  if ((await standingOf(place, record)) !== 'own') return;
+  const { io } = place;
+  yield* readEntries(io, { thread: record.id, file }, marks);
+  const folder = artifactsFolderOf(file);
+  if (folder !== undefined) yield* readArtifacts(io, { thread: record.id, folder }, marks);
+}
+
+/** Sessions that are in the index and not in the list any more. */
+async function* forgetOthers(
+  marks: TextMarks,
+  seen: ReadonlySet<string>,
+): AsyncGenerator<TextPage> {
+  let after: string | undefined;
+  for (;;) {
+    const known = await marks.list(NAMES_AT_ONCE, after);
+    for (const name of known) {
+      const [id = ''] = name.split('/');
+      if (seen.has(id)) continue;
+      yield { changes: [{ removeThread: name }], marks: [[name, undefined]], done: 0, total: 0 };
+    }
+    after = known.at(-1);
+    if (known.length < NAMES_AT_ONCE) return;
+  }
+}

@@ -1,0 +1,328 @@
+import { toHash, type Hash } from '../base/brand.ts';
+import { isQuipuError } from '../base/errors.ts';
+import type { Change } from '../engine/batch.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { TextChange, TextDocument, TextMarks, TextPage, TextSource } from '../engine/texts.ts';
+import { bundleOfIndex, eachNote, threadOfNote } from './home/documents.ts';
+import { toThreadId } from './home/workflows-home.ts';
+import { readContent, readStart, readState, readText } from './nodes/node-reader.ts';
+import { hopSteps, walkSteps } from './steps/walk-steps.ts';
+import { readThread } from './threads/read-thread.ts';
+import { parseIndex } from './threads/thread-docs.ts';
+
+// The texts of workflow threads: the prompt, and what was said in each step, with the strings of its meta. The mark of a
+// thread is the last state that was read, and its depth. A fork shares the states before it, and they are read once.
+
+const PAGE_STATES = 100;
+const NAMES_AT_ONCE = 500;
+const STATE = /^[0-9a-f]{64}$/;
+
+export function workflowTexts(engine: Engine): TextSource {
+  const changed = new Set<string>();
+  const heads = new Map<string, Hash>();
+  let isMissed = true;
+
+  return {
+    kind: 'workflow',
+    hear(change) {
+      noteChanged(change, changed, heads);
+    },
+    miss() {
+      isMissed = true;
+    },
+
+    async *read(marks) {
+      if (isMissed) {
+        isMissed = false;
+        heads.clear();
+        for await (const id of eachNote(engine)) changed.add(id);
+        for (let after: string | undefined; ;) {
+          const known = await marks.list(NAMES_AT_ONCE, after);
+          for (const id of known) changed.add(id);
+          after = known.at(-1);
+          if (known.length < NAMES_AT_ONCE) break;
+        }
+      }
+      const ids = [...changed].toSorted();
+      changed.clear();
+      for (const [at, id] of ids.entries()) {
+        for await (const page of readThreadTexts(engine, marks, id)) {
+          if ('again' in page) for (const fork of page.again) changed.add(fork);
+          else yield { ...page, done: at + 1, total: ids.length };
+        }
+      }
+    },
+
+    async load(thread, ref) {
+      return (await isThere(engine, thread))
+        ? loadState(engine, { thread, ref, depth: 0 })
+        : undefined;
+    },
+
+    async around(thread, ref, count) {
+      const head = await headOf(engine, thread);
+      if (head === undefined || !STATE.test(ref)) return [];
+      return statesAround(engine, { thread, head, ref: toHash(ref), count });
+    },
+
+    async gone(documents) {
+      const missing = [];
+      for (const one of documents) {
+        if (!STATE.test(one.ref) || !(await engine.hasBlob(toHash(one.ref)))) missing.push(one);
+      }
+      return missing;
+    },
+
+    shows: (thread) => isThere(engine, thread),
+  };
+}
+
+/** A step changes the index of its bundle, which has all its threads: those whose heads moved are noted. */
+function noteChanged(change: Change, changed: Set<string>, heads: Map<string, Hash>): void {
+  for (const { name, content } of change.docs) {
+    const thread = threadOfNote(name);
+    if (thread !== undefined) changed.add(thread);
+    if (bundleOfIndex(name) === undefined) continue;
+    for (const [id, { head }] of readIndexText(name, content)) {
+      if (heads.get(id) === head) continue;
+      heads.set(id, head);
+      changed.add(id);
+    }
+  }
+  for (const name of change.removedDocs) {
+    const thread = threadOfNote(name);
+    if (thread === undefined) continue;
+    changed.add(thread);
+    heads.delete(thread);
+  }
+}
+
+function readIndexText(name: string, content: string): ReturnType<typeof parseIndex> {
+  try {
+    return parseIndex(name, content);
+  } catch {
+    // The document is damaged: whoever reads the thread is told.
+    return new Map();
+  }
+}
+
+async function headOf(engine: Engine, thread: string): Promise<Hash | undefined> {
+  try {
+    return (await readThread(engine, toThreadId(thread))).head;
+  } catch (error) {
+    if (isQuipuError(error)) return undefined;
+    throw error;
+  }
+}
+
+async function isThere(engine: Engine, thread: string): Promise<boolean> {
+  return (await headOf(engine, thread)) !== undefined;
+}
+
+/** Threads that must be read again from their beginning. */
+interface Again {
+  readonly again: readonly string[];
+}
+
+async function* readThreadTexts(
+  engine: Engine,
+  marks: TextMarks,
+  id: string,
+): AsyncGenerator<Omit<TextPage, 'done' | 'total'> | Again> {
+  const mark = await marks.get(id);
+  const head = await headOf(engine, id);
+  if (head === undefined) {
+    if (mark !== undefined) yield* removeThread(marks, id);
+    return;
+  }
+  const [known, depth = '0'] = mark?.split('.') ?? [];
+  if (known === head) return;
+  try {
+    const found = await findNew(engine, marks, { head, known, depth: Number(depth) });
+    if (found.fork !== undefined) {
+      yield { changes: [{ fork: { thread: id, ...found.fork } }], marks: [] };
+    }
+    yield* readStates(engine, { thread: id, head }, found);
+  } catch (error) {
+    // A chain with damage in it is not searched; reading it says where the damage is.
+    if (!isQuipuError(error)) throw error;
+  }
+}
+
+/** The states that forks share with a thread that is removed become theirs. */
+async function* removeThread(
+  marks: TextMarks,
+  id: string,
+): AsyncGenerator<Omit<TextPage, 'done' | 'total'> | Again> {
+  const forks = (await marks.forksOf(id)).map(({ thread }) => thread);
+  yield {
+    changes: [{ removeThread: id }, ...forks.map((thread) => ({ removeThread: thread }))],
+    marks: [[id, undefined], ...forks.map((thread) => [thread, undefined] as const)],
+  };
+  if (forks.length > 0) yield { again: forks };
+}
+
+interface NewStates {
+  /** Oldest first. The first one may be the start. */
+  readonly states: readonly Hash[];
+  readonly firstDepth: number;
+  readonly fork?: { readonly parent: string; readonly depth: number };
+}
+
+interface Walk {
+  readonly head: Hash;
+  readonly known: string | undefined;
+  readonly depth: number;
+}
+
+/** Walks back from the head to a state that is known: of this thread, or of the one it was forked from. */
+async function findNew(
+  engine: Engine,
+  marks: TextMarks,
+  { head, known, depth }: Walk,
+): Promise<NewStates> {
+  const states: Hash[] = [];
+  if (!(await isStart(engine, head))) {
+    for await (const names of hopSteps(engine, head)) {
+      for (const name of names) {
+        if (name === known) return { states: states.toReversed(), firstDepth: depth + 1 };
+        const other = known === undefined ? await marks.find(name) : undefined;
+        if (other !== undefined) {
+          const fork = { parent: other.thread, depth: other.depth };
+          return { states: states.toReversed(), firstDepth: other.depth + 1, fork };
+        }
+        states.push(name);
+      }
+    }
+  }
+  const start = states.length === 0 ? head : (await readState(engine, head)).refs[0];
+  const origin = known === undefined ? await marks.find(start) : undefined;
+  if (origin !== undefined) {
+    return {
+      states: states.toReversed(),
+      firstDepth: 1,
+      fork: { parent: origin.thread, depth: 0 },
+    };
+  }
+  return { states: [start, ...states.toReversed()], firstDepth: 0 };
+}
+
+async function isStart(engine: Engine, hash: Hash): Promise<boolean> {
+  try {
+    await readStart(engine, hash);
+    return true;
+  } catch (error) {
+    if (isQuipuError(error, 'CORRUPT')) return false;
+    throw error;
+  }
+}
+
+async function* readStates(
+  engine: Engine,
+  { thread, head }: { readonly thread: string; readonly head: Hash },
+  { states, firstDepth }: NewStates,
+): AsyncGenerator<Omit<TextPage, 'done' | 'total'>> {
+  for (let at = 0; at < states.length; at += PAGE_STATES) {
+    const changes: TextChange[] = [];
+    const page = states.slice(at, at + PAGE_STATES);
+    for (const [index, ref] of page.entries()) {
+      const document = await loadState(engine, { thread, ref, depth: firstDepth + at + index });
+      if (document !== undefined) changes.push({ put: document });
+    }
+    yield { changes, marks: [[thread, `${page.at(-1)}.${firstDepth + at + page.length - 1}`]] };
+  }
+  // A fork that has not gone on yet has no states of its own.
+  if (states.length === 0) yield { changes: [], marks: [[thread, `${head}.${firstDepth - 1}`]] };
+}
+
+interface StateRef {
+  readonly thread: string;
+  readonly ref: string;
+  readonly depth: number;
+}
+
+/** Undefined when the content is gone, as after an erasure. */
+async function loadState(
+  engine: Engine,
+  { thread, ref, depth }: StateRef,
+): Promise<TextDocument | undefined> {
+  if (!STATE.test(ref)) return undefined;
+  const hash = toHash(ref);
+  try {
+    if (await isStart(engine, hash)) return await loadStart(engine, { thread, ref, depth });
+    const { payload, refs } = await readState(engine, hash);
+    const content = await readContent(engine, refs[2]);
+    const summary = payload.compact ? await readText(engine, payload.compact, 'summary') : '';
+    return {
+      thread,
+      ref,
+      depth,
+      at: payload.timestamp,
+      type: 'step',
+      role: payload.role,
+      value: [content.payload, payload.meta, summary],
+      blob: refs[2],
+    };
+  } catch (error) {
+    if (isQuipuError(error)) return undefined;
+    throw error;
+  }
+}
+
+async function loadStart(engine: Engine, { thread, ref, depth }: StateRef): Promise<TextDocument> {
+  const { payload, refs } = await readStart(engine, toHash(ref));
+  const value = [await readText(engine, refs[0], 'prompt'), payload.name];
+  return {
+    thread,
+    ref,
+    depth,
+    at: timeOf(thread),
+    type: 'prompt',
+    role: 'user',
+    value,
+    blob: refs[0],
+  };
+}
+
+const ULID_DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** The id of a thread begins with the time it was made. */
+function timeOf(thread: string): number {
+  let time = 0;
+  for (const digit of thread.slice(0, 10))
+    time = time * 32 + Math.max(0, ULID_DIGITS.indexOf(digit));
+  return time;
+}
+
+interface Around {
+  readonly thread: string;
+  readonly head: Hash;
+  readonly ref: Hash;
+  readonly count: number;
+}
+
+const LOOKED_STATES = 10_000;
+
+async function statesAround(
+  engine: Engine,
+  { thread, head, ref, count }: Around,
+): Promise<TextDocument[]> {
+  const names: Hash[] = [];
+  let left = Infinity;
+  for await (const states of walkSteps(engine, head, { limit: LOOKED_STATES })) {
+    for (const { hash } of states) {
+      if (left === Infinity && names.length > count) names.shift();
+      names.push(hash);
+      left = hash === ref ? count : left - 1;
+      if (left <= 0) break;
+    }
+    if (left <= 0) break;
+  }
+  if (left === Infinity) return [];
+  const documents: TextDocument[] = [];
+  for (const name of names.toReversed()) {
+    const document = await loadState(engine, { thread, ref: name, depth: 0 });
+    if (document !== undefined) documents.push(document);
+  }
+  return documents;
+}

@@ -1,0 +1,168 @@
+import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
+import type { Checkpoint, CheckpointMetadata } from '@langchain/langgraph-checkpoint';
+import { deltaChannelHistoryTests, validate } from '@langchain/langgraph-checkpoint-validation';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as vitest from 'vitest';
+import { QuipuSaver } from '../../src/adapters/langgraph.ts';
+import { openStore } from '../../src/open-store.ts';
+import type { Store } from '../../src/store/store.ts';
+
+const { describe, expect, it, onTestFinished } = vitest;
+
+// The suite of LangGraph expects the names of vitest to be global.
+Object.assign(globalThis, vitest);
+
+const folders = new Map<QuipuSaver, () => Promise<void>>();
+
+async function openFolder(): Promise<{ store: Store; folder: string; close: () => Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'quipu-langgraph-'));
+  const store = await openStore(folder);
+  const close = async (): Promise<void> => {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { store, folder, close };
+}
+
+const INITIALIZER = {
+  checkpointerName: 'quipudb/langgraph',
+  async createCheckpointer(): Promise<QuipuSaver> {
+    const { store, close } = await openFolder();
+    const saver = new QuipuSaver(store);
+    folders.set(saver, close);
+    return saver;
+  },
+  async destroyCheckpointer(saver: QuipuSaver): Promise<void> {
+    await folders.get(saver)?.();
+    folders.delete(saver);
+  },
+};
+
+validate(INITIALIZER);
+deltaChannelHistoryTests(INITIALIZER);
+
+const METADATA: CheckpointMetadata = { source: 'loop', step: 0, parents: {} };
+const AT = { configurable: { thread_id: 't/1%', checkpoint_ns: '' } };
+
+type Values = Record<string, unknown>;
+
+function checkpointOf(values: Values, version = 1): Checkpoint {
+  const channel_versions = Object.fromEntries(Object.keys(values).map((key) => [key, version]));
+  return { ...emptyCheckpoint(), id: uuid6(0), channel_values: values, channel_versions };
+}
+
+async function setUp(): Promise<{ store: Store; saver: QuipuSaver }> {
+  const { store, close } = await openFolder();
+  onTestFinished(close);
+  return { store, saver: new QuipuSaver(store) };
+}
+
+async function put(saver: QuipuSaver, at: typeof AT, values: Values): Promise<typeof AT> {
+  const checkpoint = checkpointOf(values);
+  const versions = checkpoint.channel_versions;
+  return (await saver.put(at, checkpoint, METADATA, versions)) as typeof AT;
+}
+
+const valuesAt = async (saver: QuipuSaver, at: typeof AT): Promise<unknown> =>
+  (await saver.getTuple(at))?.checkpoint.channel_values;
+
+describe('two forks from one checkpoint', () => {
+  it('read back as two branches, with their writes, also by a second saver', async () => {
+    const { store, saver } = await setUp();
+    const root = await put(saver, AT, { messages: ['a'], n: 0 });
+    let [left, right] = [root, root];
+    const expected: [typeof AT, Values][] = [];
+    for (let n = 1; n <= 5; n += 1) {
+      const list = Array.from({ length: n }, (_, i) => i + 1);
+      left = await put(saver, left, { messages: ['a', ...list.map((i) => `l${i}`)], n });
+      right = await put(saver, right, { messages: ['a', ...list.map((i) => `r${i}`)], n: -n });
+      await saver.putWrites(left, [['messages', [`w${n}`]]], 'left');
+      await saver.putWrites(right, [['messages', [`w${-n}`]]], 'right');
+      expected.push([left, { messages: ['a', ...list.map((i) => `l${i}`)], n }]);
+      expected.push([right, { messages: ['a', ...list.map((i) => `r${i}`)], n: -n }]);
+    }
+    for (const reader of [saver, new QuipuSaver(store)]) {
+      for (const [at, values] of expected) expect(await valuesAt(reader, at)).toEqual(values);
+      expect((await reader.getTuple(left))?.pendingWrites).toEqual([['left', 'messages', ['w5']]]);
+      expect((await reader.getTuple(right))?.pendingWrites).toEqual([
+        ['right', 'messages', ['w-5']],
+      ]);
+    }
+    // One context for each branch, and one for the writes.
+    expect((await store.contexts.list({ namePrefix: 'langgraph/' })).items).toHaveLength(3);
+    await saver.deleteThread('t/1%');
+    expect((await store.contexts.list()).items).toEqual([]);
+    expect(await saver.getTuple(right)).toBeUndefined();
+    expect(await new QuipuSaver(store).getTuple(right)).toBeUndefined();
+  });
+
+  it('written by two savers at the same time lose nothing', async () => {
+    const { store, saver } = await setUp();
+    const other = new QuipuSaver(store);
+    const root = await put(saver, AT, { messages: ['a'] });
+    const puts = Array.from({ length: 12 }, (_, i) =>
+      put(i % 2 === 0 ? saver : other, root, { messages: ['a', `b${i}`] }),
+    );
+    for (const [i, at] of (await Promise.all(puts)).entries()) {
+      expect(await valuesAt(saver, at)).toEqual({ messages: ['a', `b${i}`] });
+      expect(await valuesAt(other, at)).toEqual({ messages: ['a', `b${i}`] });
+    }
+  });
+});
+
+describe('a growing list', () => {
+  const message = (n: number): string => `${n}: ${'text '.repeat(200)}${n}`;
+
+  it('is stored once, however its elements come and go', async () => {
+    const { store, saver } = await setUp();
+    const lists = [[1, 2, 3], [1, 2, 3, 4], [2, 3, 4], [2, 9, 4], [], [4, 4, 4], [2, 9, 4, 1]];
+    let at = AT;
+    const seen: (typeof AT)[] = [];
+    for (const list of lists)
+      seen.push((at = await put(saver, at, { messages: list.map(message) })));
+    const { blobs } = await store.maintain.stats();
+    for (const reader of [saver, new QuipuSaver(store)]) {
+      for (const [i, list] of lists.entries()) {
+        expect(await valuesAt(reader, seen[i]!)).toEqual({ messages: list.map(message) });
+      }
+    }
+    // Five different messages, and a record for each checkpoint.
+    expect(blobs).toBe(5 + lists.length);
+  });
+
+  it('keeps what a collection of garbage must not take', async () => {
+    const { store, saver } = await setUp();
+    const first = await put(saver, AT, { messages: [message(1)] });
+    const left = await put(saver, first, { messages: [message(1), message(2)] });
+    const right = await put(saver, first, { messages: [message(1), message(3)] });
+    await store.maintain.gc({ graceMs: 0 });
+    const reader = new QuipuSaver(store);
+    expect(await valuesAt(reader, left)).toEqual({ messages: [message(1), message(2)] });
+    expect(await valuesAt(reader, right)).toEqual({ messages: [message(1), message(3)] });
+  });
+
+  it('takes more elements than one append does', async () => {
+    const { store, saver } = await setUp();
+    const messages = Array.from({ length: 10_500 }, (_, n) => `${n}${'x'.repeat(260)}`);
+    const at = await put(saver, AT, { messages });
+    const next = await put(saver, at, { messages: [...messages, 'end'] });
+    expect(await valuesAt(new QuipuSaver(store), next)).toEqual({ messages: [...messages, 'end'] });
+  });
+});
+
+describe('an erased record', () => {
+  it('is told of by the checkpoints that build on it, and lets the thread go on', async () => {
+    const { store, saver } = await setUp();
+    const first = await put(saver, AT, { messages: ['a'], kept: 1 });
+    const second = await put(saver, first, { messages: ['a', 'b'], kept: 1 });
+    const [branch] = (await store.contexts.list({ namePrefix: 'langgraph/' })).items;
+    const [record] = (await store.contexts.last(branch!.id, 2)).turns;
+    await store.contexts.tombstone(record!.id, 'private');
+    const reader = new QuipuSaver(store);
+    await expect(reader.getTuple(second)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const third = await put(reader, second, { messages: ['c'], kept: 1 });
+    expect(await valuesAt(new QuipuSaver(store), third)).toEqual({ messages: ['c'], kept: 1 });
+  });
+});

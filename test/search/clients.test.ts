@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { WebClient } from '../../src/browser.ts';
+import { RemoteEngine } from '../../src/client/remote-engine.ts';
+import { storeOver } from '../../src/connect-store.ts';
+import { openStore } from '../../src/open-store.ts';
+import { ownerAccess } from '../../src/server/access/access.ts';
+import { createCalls } from '../../src/server/calls/create-calls.ts';
+import { createHttpServer } from '../../src/server/http/create-http-server.ts';
+import { openServed } from '../../src/server/open-served.ts';
+import { searchSuite } from '../../src/testing/search-suite/search-suite.ts';
+import { serveOpened } from '../support/serve-engine.ts';
+import type { Way } from '../support/serve-engine.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'quipu-search-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+const newFolder = (): string => join(root, String((count += 1)));
+
+for (const way of ['tcp', 'http'] satisfies Way[]) {
+  searchSuite({
+    name: `files over ${way}`,
+    randomRuns: 1,
+    takesExtractors: false,
+    keepsSessions: false,
+    async open() {
+      const transport = await serveOpened(await openServed(newFolder()), way);
+      return storeOver(new RemoteEngine(transport, { timeoutMs: 30_000 }));
+    },
+  });
+}
+
+describe('search', () => {
+  it('is asked of the process that owns the folder', async () => {
+    const folder = newFolder();
+    const owner = await openStore(folder);
+    onTestFinished(() => owner.close());
+    const { id } = await owner.contexts.create();
+    await owner.contexts.append(id, { type: 'm', payload: 'said by the owner' });
+    // Each store of this process asks for the folder as another process would.
+    const other = await openStore(folder);
+    onTestFinished(() => other.close());
+    await other.contexts.append(id, { type: 'm', payload: 'said by another' });
+    expect((await other.search('said')).hits).toHaveLength(2);
+    expect((await owner.search('another')).hits).toHaveLength(1);
+  });
+
+  it('answers a web page', async () => {
+    const served = await openServed(newFolder());
+    onTestFinished(() => served.store.close());
+    const server = createHttpServer({ served, calls: createCalls(served), access: ownerAccess });
+    const { url } = await server.listen(0, '127.0.0.1');
+    onTestFinished(() => server.close(100));
+    const { id } = await served.store.contexts.create();
+    await served.store.contexts.append(id, { type: 'm', payload: 'a page & more' });
+    const client = new WebClient(url);
+    const answer = await client.search('page OR "& more"', { facets: true, limit: 5, around: 1 });
+    expect(answer.hits).toMatchObject([{ id: '1', snippet: { text: 'a page & more' } }]);
+    expect(answer.facets?.kind).toEqual([{ value: 'context', count: 1 }]);
+    await expect(client.search('"open')).rejects.toMatchObject({ code: 'INVALID' });
+    await expect(client.search('x', { limit: 1000 })).rejects.toMatchObject({ code: 'INVALID' });
+  });
+
+  it('is off where it was turned off, and leaves an index that is there to the first erasure', async () => {
+    const folder = newFolder();
+    const store = await openStore(folder);
+    const { id } = await store.contexts.create();
+    const turn = await store.contexts.append(id, { type: 'm', payload: 'said' });
+    await store.search('said');
+    await store.close();
+    const without = await openStore(folder, { search: false });
+    onTestFinished(() => without.close());
+    await expect(without.search('said')).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+    const { existsSync } = await import('node:fs');
+    expect(existsSync(join(folder, 'search.db'))).toBe(true);
+    await without.contexts.erase(turn.id, { reason: 'asked to' });
+    expect(existsSync(join(folder, 'search.db'))).toBe(false);
+  });
+});

@@ -1,0 +1,241 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Menu, Moon, Search, Sun } from 'lucide';
+import { setToken } from './api/http.ts';
+import { Empty, Go, Icon } from './parts/basics.tsx';
+import type { View } from './state/address.ts';
+import {
+  link,
+  locked,
+  notice,
+  overlay,
+  placeTitle,
+  start,
+  storeName,
+  theme,
+  view,
+} from './state/app.ts';
+import { KEYS } from './state/keys.ts';
+import { firstLine, visible } from './state/format.ts';
+import { BranchesView } from './views/branches.tsx';
+import { ChatView } from './views/chat.tsx';
+import { CompareView } from './views/compare.tsx';
+import { HomeView } from './views/home.tsx';
+import { QueueView } from './views/queue.tsx';
+import { SearchPanel, SearchView } from './views/search.tsx';
+import { SessionView } from './views/session.tsx';
+import { SideList } from './views/side-list.tsx';
+import { StoreView } from './views/store.tsx';
+import { ThreadView } from './views/thread.tsx';
+import { WorkflowView } from './views/workflow.tsx';
+
+const LINKS = { connecting: 'connecting', live: 'live', lost: 'connection lost' } as const;
+
+export function App(): JSX.Element {
+  const [hasList, setList] = useState(false);
+  const at = view.value;
+  useEffect(() => {
+    setList(false);
+    placeTitle.value = '';
+  }, [at]);
+  useEffect(() => {
+    document.title = `${placeTitle.value || titleOf(at)} · Quipu`;
+  });
+  if (locked.value) return <TokenForm />;
+  return (
+    <div class={`page at-${at.at} ${hasList ? 'with-list' : ''}`}>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <Header onList={() => setList(!hasList)} />
+      <SideList />
+      <div id="content" class="content" tabIndex={-1}>
+        <Place at={at} />
+      </div>
+      {overlay.value === 'search' && (
+        <Dialog label="Search">
+          <SearchPanel />
+        </Dialog>
+      )}
+      {overlay.value === 'keys' && (
+        <Dialog label="Keys">
+          <Keys />
+        </Dialog>
+      )}
+      <div class="notice" role="status" aria-live="polite">
+        {notice.value}
+      </div>
+    </div>
+  );
+}
+
+function Place({ at }: { at: View }): JSX.Element {
+  switch (at.at) {
+    case 'home':
+      return <HomeView />;
+    case 'context':
+      return <ThreadView context={at.context} {...(at.turn !== undefined && { turn: at.turn })} />;
+    case 'branches':
+      return <BranchesView context={at.context} />;
+    case 'compare':
+      return <CompareView left={at.left} right={at.right} />;
+    case 'chat':
+      return <ChatView chat={at.chat} {...(at.message !== undefined && { message: at.message })} />;
+    case 'workflow':
+      return <WorkflowView thread={at.thread} />;
+    case 'session':
+      return <SessionView session={at.session} />;
+    case 'queue':
+      return <QueueView queue={at.queue} />;
+    case 'search':
+      return <SearchView query={at.query} />;
+    case 'store':
+      return <StoreView />;
+    case 'nowhere':
+      return <Empty title="The page has no such address." />;
+  }
+}
+
+function titleOf(at: View): string {
+  if (at.at === 'context' || at.at === 'branches') return `Context ${at.context}`;
+  if (at.at === 'compare') return `Turn ${at.left} and turn ${at.right}`;
+  return `${at.at[0]?.toUpperCase()}${at.at.slice(1)}`;
+}
+
+function Header({ onList }: { onList: () => void }): JSX.Element {
+  return (
+    <header class="top">
+      <button type="button" class="burger" aria-label="Show the list" onClick={onList}>
+        <Icon of={Menu} />
+      </button>
+      <Go to={{ at: 'home' }} class="logo">
+        <Logo /> Quipu
+      </Go>
+      <div class="crumb">
+        <span>{visible(storeName.value)}</span>
+        <h1>{firstLine(placeTitle.value || titleOf(view.value), 80)}</h1>
+      </div>
+      <nav class="places" aria-label="Places">
+        <Go to={{ at: 'store' }}>Store</Go>
+      </nav>
+      <button type="button" class="find" onClick={() => (overlay.value = 'search')}>
+        <Icon of={Search} label="Search everything" />
+        <span>Search everything</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <span class={`link ${link.value}`} role="status">
+        <i />
+        <span>{LINKS[link.value]}</span>
+      </span>
+      <ThemeButton />
+    </header>
+  );
+}
+
+function Logo(): JSX.Element {
+  return (
+    <svg width="20" height="22" viewBox="0 0 20 22" class="mark" aria-hidden="true">
+      <path d="M2 3h16M5 3v13M10 3v17M15 3v10" />
+      <g>
+        <circle cx="5" cy="9" r="2" />
+        <circle cx="5" cy="14" r="2" />
+        <circle cx="10" cy="8" r="2" />
+        <circle cx="10" cy="16" r="2" />
+        <circle cx="15" cy="10" r="2" />
+      </g>
+    </svg>
+  );
+}
+
+function ThemeButton(): JSX.Element {
+  const next = { system: 'light', light: 'dark', dark: 'system' } as const;
+  return (
+    <button
+      type="button"
+      class="theme"
+      title={`Theme: ${theme.value}`}
+      aria-label={`Theme: ${theme.value}. Change it.`}
+      onClick={() => (theme.value = next[theme.value])}
+    >
+      <Icon of={theme.value === 'dark' ? Moon : Sun} />
+    </button>
+  );
+}
+
+function Dialog({ label, children }: { label: string; children: JSX.Element }): JSX.Element {
+  const place = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    place.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  const close = (): void => {
+    overlay.value = undefined;
+  };
+  return (
+    <dialog
+      ref={place}
+      aria-label={label}
+      onClose={close}
+      onClick={(event) => {
+        if (event.target === place.current) close();
+      }}
+    >
+      {children}
+    </dialog>
+  );
+}
+
+function Keys(): JSX.Element {
+  return (
+    <div class="keys">
+      <h2>Keys</h2>
+      <dl class="kv">
+        {KEYS.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+/** Asks for a token when the server wants one. */
+function TokenForm(): JSX.Element {
+  const [token, set] = useState('');
+  return (
+    <main class="token">
+      <h1>
+        <Logo /> Quipu
+      </h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          setToken(token.trim());
+          void start();
+        }}
+      >
+        <label for="token">This store needs a token.</label>
+        <input
+          id="token"
+          type="password"
+          autoComplete="off"
+          value={token}
+          onInput={(event) => set(event.currentTarget.value)}
+        />
+        <button type="submit" class="first">
+          Open
+        </button>
+        <p class="muted">
+          <code>quipu ui</code> opens the page with one. <code>quipu token add</code> makes one.
+        </p>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,253 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ask } from '../api/http.ts';
+import { Empty, Go, laneColour, Skeleton, Trouble } from '../parts/basics.tsx';
+import { Markdown } from '../parts/markdown.tsx';
+import { namesOfCalls, TurnCard, type CallNames } from '../parts/turn-card.tsx';
+import { VirtualList, type VListHandle } from '../parts/virtual-list.tsx';
+import { showPayload } from '../shapes/show-turn.ts';
+import { go, onStoreEvent, useTitle } from '../state/app.ts';
+import { plural, visible } from '../state/format.ts';
+import { useLoad } from '../state/load.ts';
+import { chosenTurn, useKeys } from '../state/keys.ts';
+import { layOut, type Tree } from '../state/tree.ts';
+import { useThread, type Thread } from '../state/thread.ts';
+import { hasNewer, type TurnJson } from '../state/turn-window.ts';
+import { Inspector } from './inspector.tsx';
+
+/** The conversation of one context, up to its head or around a turn. */
+export function ThreadView({ context, turn }: { context: string; turn?: string }): JSX.Element {
+  const info = useLoad(`context ${context}`, (signal) =>
+    ask('getContext', { id: context }, { signal }),
+  );
+  const tree = useLoad(`tree ${context}`, (signal) => ask('getTree', { id: context }, { signal }));
+  const thread = useThread(context, turn);
+  const [chosen, setChosen] = useState(turn);
+  useEffect(() => setChosen(turn), [context, turn]);
+  useEffect(
+    () =>
+      onStoreEvent(({ event, data }) => {
+        if (event === 'context.created') tree.again();
+        const { context: changed } = data as { context?: { id: string } };
+        if (event === 'context.updated' && changed?.id === context) info.again();
+      }),
+    [context],
+  );
+  useTitle(info.value?.title ?? info.value?.name);
+  const current = thread.window.turns.find(({ id }) => id === chosen);
+  return (
+    <>
+      <main
+        class="thread"
+        aria-label="Conversation"
+        style={{ '--c': laneColour(laneIn(tree.value, context)) }}
+      >
+        {thread.error === undefined ? (
+          <Turns
+            {...{ context, turn, thread, chosen, tree: tree.value }}
+            onChoose={(id) => setChosen(id)}
+          />
+        ) : (
+          <Trouble error={thread.error} again={thread.again} />
+        )}
+      </main>
+      <Inspector context={info.value} tree={tree.value} turn={current} onChange={info.again} />
+    </>
+  );
+}
+
+/** The cord has the colour of its branch. */
+function laneIn(tree: Tree | undefined, context: string): number {
+  return tree === undefined ? 0 : (layOut(tree).laneOf.get(context) ?? 0);
+}
+
+interface TurnsGiven {
+  readonly context: string;
+  readonly turn: string | undefined;
+  readonly thread: Thread;
+  readonly tree: Tree | undefined;
+  readonly chosen: string | undefined;
+  readonly onChoose: (id: string) => void;
+}
+
+function Turns({ context, turn, thread, tree, chosen, onChoose }: TurnsGiven): JSX.Element {
+  const { window, writing, isLoaded } = thread;
+  const { turns } = window;
+  const list = useRef<VListHandle>(null);
+  const isAtEnd = useRef(turn === undefined);
+  const placed = useRef('');
+  const calls = useMemo(
+    () => namesOfCalls(turns.map((one) => ({ shown: showPayload(one.payload, one.type) }))),
+    [turns],
+  );
+  const forks = useForks(tree);
+  useChosenByKeys(turns, chosen, (id, at) => {
+    onChoose(id);
+    list.current?.scrollToIndex(at, { align: 'nearest' });
+  });
+  useEffect(() => {
+    chosenTurn.value = chosen;
+  }, [chosen]);
+  useEffect(() => {
+    if (!isLoaded || turns.length === 0) return;
+    const key = `${context}/${turn ?? ''}`;
+    const isNew = placed.current !== key;
+    placed.current = key;
+    if (isNew) isAtEnd.current = turn === undefined;
+    const at = turns.findIndex(({ id }) => id === turn);
+    if (isNew && at !== -1) list.current?.scrollToIndex(at, { align: 'center' });
+    else if (isAtEnd.current) list.current?.scrollToIndex(turns.length, { align: 'end' });
+  }, [isLoaded, turns, writing]);
+  if (!isLoaded) return <Skeleton rows={8} />;
+  if (turns.length === 0 && writing === undefined) {
+    return (
+      <Empty
+        title="Nothing was said here yet."
+        command={`quipu context append ${context} --type note --text hello`}
+      />
+    );
+  }
+  const onScroll = (offset: number): void => {
+    const handle = list.current;
+    if (handle === null) return;
+    isAtEnd.current = offset + handle.viewportSize > handle.scrollSize - 60 && !hasNewer(window);
+    if (offset < 800) thread.older();
+    if (offset + handle.viewportSize > handle.scrollSize - 800) thread.newer();
+  };
+  return (
+    <VirtualList handle={list} class="turns" shift={window.grewUp} onScroll={onScroll} tabIndex={0}>
+      {turns.map((one) => (
+        <Knot
+          key={one.id}
+          {...{ one, calls, chosen, context }}
+          forks={forks.get(one.id)}
+          onChoose={() => onChoose(one.id)}
+          onWhole={() => thread.whole(one.id)}
+        />
+      ))}
+      {writing !== undefined && !hasNewer(window) && (
+        <article key="writing" class="turn writing" aria-live="polite" aria-busy="true">
+          <i class="knot" />
+          <div class="said">
+            <header>
+              <b>Assistant</b>
+              <span>writing</span>
+              <span class="at">now</span>
+            </header>
+            <Markdown text={writing.text} />
+            <i class="caret" />
+          </div>
+        </article>
+      )}
+      {hasNewer(window) && (
+        <p key="newer" class="ends">
+          <Go to={{ at: 'context', context }}>Jump to the newest turn</Go>
+        </p>
+      )}
+    </VirtualList>
+  );
+}
+
+/** A branch that leaves at a turn. */
+interface Fork {
+  readonly context: string;
+  readonly name: string;
+  readonly lane: number;
+  readonly turns: number;
+}
+
+function Knot({
+  one,
+  calls,
+  chosen,
+  context,
+  forks,
+  onChoose,
+  onWhole,
+}: {
+  one: TurnJson;
+  calls: CallNames;
+  chosen: string | undefined;
+  context: string;
+  forks: readonly Fork[] | undefined;
+  onChoose: () => void;
+  onWhole: () => void;
+}): JSX.Element {
+  return (
+    <>
+      <TurnCard turn={one} isChosen={one.id === chosen} {...{ calls, onChoose, onWhole }} />
+      {forks !== undefined && (
+        <nav class="forks" aria-label="Branches from here">
+          {forks.map((fork) => (
+            <Go
+              key={fork.context}
+              to={{ at: 'context', context: fork.context }}
+              class={fork.context === context ? 'here' : ''}
+              style={{ '--c': laneColour(fork.lane) }}
+            >
+              {visible(fork.name)}
+              {fork.turns > 0 && ` · ${plural(fork.turns, 'turn')}`}
+            </Go>
+          ))}
+        </nav>
+      )}
+    </>
+  );
+}
+
+/** Where branches part: the turn, and the branches that go on from it. */
+function useForks(tree: Tree | undefined): ReadonlyMap<string, readonly Fork[]> {
+  return useMemo(() => {
+    const forks = new Map<string, Fork[]>();
+    if (tree === undefined) return forks;
+    const { rows, laneOf } = layOut(tree);
+    for (const { node, branch, heads, between } of rows) {
+      const from = node.parent;
+      if (from !== undefined) put(forks, from, toFork(branch, laneOf, between + 1));
+      for (const head of heads) {
+        if (head.context !== branch.context) put(forks, node.turn, toFork(head, laneOf, 0));
+      }
+    }
+    for (const [turn, list] of forks) if (list.length < 2) forks.delete(turn);
+    return forks;
+  }, [tree]);
+}
+
+function put(forks: Map<string, Fork[]>, turn: string, fork: Fork): void {
+  const list = forks.get(turn) ?? [];
+  if (!list.some(({ context }) => context === fork.context)) list.push(fork);
+  forks.set(turn, list);
+}
+
+function toFork(
+  { context, title, name }: Tree['branches'][number],
+  laneOf: ReadonlyMap<string, number>,
+  turns: number,
+): Fork {
+  const shown = title ?? name ?? `context ${context}`;
+  return { context, name: shown, lane: laneOf.get(context) ?? 0, turns };
+}
+
+function useChosenByKeys(
+  turns: readonly TurnJson[],
+  chosen: string | undefined,
+  choose: (id: string, at: number) => void,
+): void {
+  useKeys((key) => {
+    const at = turns.findIndex(({ id }) => id === chosen);
+    const step = key === 'j' ? 1 : key === 'k' ? -1 : 0;
+    if (step !== 0) {
+      const start = at === -1 ? (step === 1 ? -1 : turns.length) : at;
+      const next = Math.min(Math.max(start + step, 0), turns.length - 1);
+      const turn = turns[next];
+      if (turn !== undefined) choose(turn.id, next);
+      return true;
+    }
+    const turn = turns[at];
+    if (key === 'b' && turns[0] !== undefined) {
+      go({ at: 'branches', context: turn?.context ?? turns[0].context });
+      return true;
+    }
+    return false;
+  });
+}
