@@ -224,10 +224,13 @@ function describePaging(target: EngineTarget): void {
     ]);
   });
 
-  it('shows a context that moves while someone pages', async () => {
-    let now = 1000;
-    const engine = await openEngine(target, { clock: () => now++ });
-    for (let n = 0; n < 6; n++) await createContext(engine);
+  it.each([
+    ['in its own millisecond', () => 1],
+    ['in the millisecond of the newest', (made: number) => (made < 6 ? 1 : 0)],
+  ])('shows a context that moves while someone pages, %s', async (_, step) => {
+    let [now, made] = [1000, 0];
+    const engine = await openEngine(target, { clock: () => (now += step(made)) });
+    for (; made < 6; made++) await createContext(engine);
     const seen: ContextId[] = [];
     let page = await engine.listContexts({ limit: 2 });
     seen.push(...idsOf(page.rows));

@@ -77,16 +77,26 @@ async function finish(
   { round }: Cursor,
   rows: ContextRow[],
 ): Promise<ContextList> {
-  const [newest] = core.index.listContexts({
-    ...filterOf(query),
-    limit: 1,
-  });
-  const head = newest === undefined ? undefined : await core.getHead(newest);
   const next = momentOf(core);
   const sameMoment =
     next.ms === round.ms && next.turn === round.turn && next.context === round.context;
-  if (head === undefined || sameMoment || !movedAfter(head, round)) return { rows };
+  if (sameMoment || !(await hasMovedSince(core, query, round))) return { rows };
   return { rows, cursor: toText({ floor: round, round: next, at: undefined }) };
+}
+
+/** A context that did not move may have the time of the moment and a larger id, so the newest alone does not tell. */
+async function hasMovedSince(core: State, query: ContextQuery, moment: Moment): Promise<boolean> {
+  for (let before: Cursor['at']; ;) {
+    const [id] = core.index.listContexts({
+      ...filterOf(query),
+      ...(before === undefined ? {} : { before }),
+      limit: 1,
+    });
+    const head = id === undefined ? undefined : await core.getHead(id);
+    if (id === undefined || head === undefined || head.updatedAt < moment.ms) return false;
+    if (movedAfter(head, moment)) return true;
+    before = { updatedAt: head.updatedAt, id };
+  }
 }
 
 function movedAfter(head: HeadRecord, moment: Moment): boolean {
