@@ -36,6 +36,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@anthropic-ai/claude-agent-sdk': ['src/adapters/'],
   '@langchain/core': ['src/adapters/'],
   '@langchain/langgraph-checkpoint': ['src/adapters/'],
+  '@openai/agents-core': ['src/adapters/'],
   '@hono/node-server': ['src/server/http/'],
   '@msgpack/msgpack': ['src/context/'],
   cborg: ['src/context/'],

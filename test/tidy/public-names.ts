@@ -317,6 +317,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
   ],
   './langgraph': ['QuipuSaver'],
   './claude-agent': ['QuipuSessionStore'],
+  './openai-agents': ['QuipuSession'],
   './testing': [
     'FaultIo',
     'MapShelf',

@@ -1,0 +1,186 @@
+import type {
+  AgentInputItem,
+  Session,
+  SessionHistoryRewriteArgs,
+  SessionHistoryRewriteAwareSession,
+} from '@openai/agents-core';
+import type { ContextId, TurnId } from '../base/brand.ts';
+import { invalid } from '../base/errors.ts';
+import type { NewTurn } from '../context/contexts.ts';
+import type { Turn } from '../context/turn.ts';
+import type { Store } from '../store/store.ts';
+import { BATCH_TURNS, joinName, toJsonTurn, withRetries } from './shared.ts';
+
+const ITEM = 'openai.item';
+const KIND = 'openai-agents';
+const PAGE_TURNS = 1000;
+const NO_TURN = 0n as TurnId;
+
+/** A session of the OpenAI Agents SDK: a context, and a turn for each item. */
+export class QuipuSession implements Session, SessionHistoryRewriteAwareSession {
+  readonly #store: Store;
+  readonly #sessionId: string;
+  readonly #prefix: string;
+  readonly #name: string;
+
+  /**
+   * `sessionId` names a session that is there or that begins now; without it the session gets a new id. `prefix` begins
+   * the name of the context, by default 'openai-agents'.
+   */
+  constructor(store: Store, options: { sessionId?: string; prefix?: string } = {}) {
+    const { sessionId = crypto.randomUUID(), prefix = KIND } = options;
+    if (typeof sessionId !== 'string' || sessionId === '') throw invalid('sessionId', 'is empty');
+    this.#store = store;
+    this.#sessionId = sessionId;
+    this.#prefix = prefix;
+    this.#name = joinName(prefix, sessionId);
+  }
+
+  getSessionId(): Promise<string> {
+    return Promise.resolve(this.#sessionId);
+  }
+
+  /** Returns the newest `limit` items, or all of them, from older to newer. */
+  async getItems(limit: number = Infinity): Promise<AgentInputItem[]> {
+    const context = await this.#store.contexts.byName(this.#name);
+    if (context === undefined) return [];
+    return (await this.#itemTurns(context.id, limit)).map(
+      ({ payload }) => payload as AgentInputItem,
+    );
+  }
+
+  /** The items are durable when this resolves, and stand together unless there are more than 5,000. */
+  async addItems(items: AgentInputItem[]): Promise<void> {
+    if (items.length === 0) return;
+    const turns = items.map(toTurn);
+    for (let at = 0; at < turns.length; at += BATCH_TURNS) {
+      await this.#withContext((id) =>
+        this.#store.contexts.appendBatch(id, turns.slice(at, at + BATCH_TURNS)),
+      );
+    }
+  }
+
+  /** Moves the head back by one item. The item stays in the store, and `moveHead` finds it again. */
+  async popItem(): Promise<AgentInputItem | undefined> {
+    return withRetries(
+      async () => {
+        const context = await this.#store.contexts.byName(this.#name);
+        const [turn] = context === undefined ? [] : await this.#itemTurns(context.id, 1);
+        if (context === undefined || turn === undefined) return undefined;
+        const expected = { expectedHead: context.head };
+        await this.#store.contexts.moveHead(context.id, turn.parent, expected);
+        return turn.payload as AgentInputItem;
+      },
+      () => Promise.resolve(),
+    );
+  }
+
+  /** Moves the head to before the first item. The items stay in the store as a branch that was left. */
+  async clearSession(): Promise<void> {
+    const context = await this.#store.contexts.byName(this.#name);
+    if (context !== undefined) await this.#store.contexts.moveHead(context.id, NO_TURN);
+  }
+
+  /** The SDK calls this to put a summary in the place of the history. One commit, so no reader sees half of it. */
+  async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
+    await this.#rewrite(() => items);
+  }
+
+  /** The SDK calls this when a person approved a tool call with other arguments. */
+  async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
+    await this.#rewrite((items) => {
+      let next = items;
+      for (const { callId, replacement } of mutations) {
+        const isCall = (item: AgentInputItem): boolean =>
+          item.type === 'function_call' && item.callId === callId;
+        const first = next.findIndex(isCall);
+        next = next.flatMap((item, at) => {
+          if (!isCall(item)) return [item];
+          return at === first ? [replacement] : [];
+        });
+      }
+      return next;
+    });
+  }
+
+  /**
+   * Returns a new session with the first `keep` items of this one, or all of them. Nothing is copied, and each session
+   * goes its own way from there.
+   */
+  async fork(options: { sessionId?: string; keep?: number } = {}): Promise<QuipuSession> {
+    const { sessionId = crypto.randomUUID(), keep = Infinity } = options;
+    const fork = new QuipuSession(this.#store, { sessionId, prefix: this.#prefix });
+    const context = await this.#store.contexts.byName(this.#name);
+    const turns = context === undefined ? [] : await this.#itemTurns(context.id, Infinity);
+    const last = keep >= 1 ? turns.slice(0, keep).at(-1) : undefined;
+    await this.#store.contexts.create({
+      name: fork.#name,
+      kind: KIND,
+      ...(last !== undefined && { base: last.id }),
+    });
+    return fork;
+  }
+
+  /** Returns the turns of the newest `limit` items. Turns of others, and items that were erased, are left out. */
+  async #itemTurns(id: ContextId, limit: number): Promise<Turn[]> {
+    const pages: Turn[][] = [];
+    let left = limit;
+    let cursor: TurnId | undefined;
+    while (left > 0) {
+      const count = Math.min(PAGE_TURNS, left);
+      const page =
+        cursor === undefined
+          ? await this.#store.contexts.last(id, count)
+          : await this.#store.contexts.before(id, cursor, count);
+      const items = page.turns.filter(
+        ({ type, payload }) => type === ITEM && payload !== undefined,
+      );
+      pages.push(items);
+      left -= items.length;
+      ({ cursor } = page);
+      if (cursor === undefined) break;
+    }
+    return pages.toReversed().flat();
+  }
+
+  /** Stores what `change` makes of the items: a branch from the last item that stays as it is. */
+  async #rewrite(change: (items: AgentInputItem[]) => AgentInputItem[]): Promise<void> {
+    await this.#withContext(async (id) => {
+      const { head } = (await this.#store.contexts.get(id)) ?? { head: NO_TURN };
+      const old = head === NO_TURN ? [] : await this.#itemTurns(id, Infinity);
+      const items = change(old.map(({ payload }) => payload as AgentInputItem));
+      const isSame = (item: AgentInputItem, at: number): boolean =>
+        JSON.stringify(old[at]?.payload) === JSON.stringify(item);
+      const firstNew = items.findIndex((item, at) => !isSame(item, at));
+      const keep = firstNew === -1 ? items.length : firstNew;
+      const parent = old[keep - 1]?.id ?? NO_TURN;
+      const turns = items.slice(keep).map(toTurn);
+      if (turns.length > 0) {
+        await this.#store.contexts.appendBatch(id, turns, { parent, expectedHead: head });
+      } else if (keep < old.length) {
+        await this.#store.contexts.moveHead(id, parent, { expectedHead: head });
+      }
+    });
+  }
+
+  /** Makes the context when it is not there, and tries again when another writer was first. */
+  async #withContext(write: (id: ContextId) => Promise<unknown>): Promise<void> {
+    await withRetries(
+      async () => {
+        const { id } = await this.#store.contexts.getOrCreate(this.#name, { kind: KIND });
+        await write(id);
+      },
+      () => Promise.resolve(),
+    );
+  }
+}
+
+/** JSON has no bytes, and an image may be given as bytes: such an item is stored as CBOR. */
+function toTurn(item: AgentInputItem): NewTurn {
+  return hasBytes(item) ? { type: ITEM, encoding: 'cbor', payload: item } : toJsonTurn(ITEM, item);
+}
+
+function hasBytes(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return value instanceof Uint8Array || Object.values(value).some(hasBytes);
+}
