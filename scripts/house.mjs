@@ -39,7 +39,8 @@ else {
 
 /** The files and functions of the built package that run during one append, after a few to warm up. */
 async function walkAppend() {
-  const { openStore } = await import(pathToFileURL(join(dist, 'index.js')).href);
+  // Not the bundle of `index.js`, in which modules are no files.
+  const { openStore } = await import(pathToFileURL(join(dist, 'open-store.js')).href);
   const folder = mkdtempSync(join(tmpdir(), 'quipu-house-'));
   const store = await openStore(folder);
   const session = new Session();

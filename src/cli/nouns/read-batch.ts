@@ -1,9 +1,13 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { checkType, checkVersion } from '../../context/check-input.ts';
 import type { NewTurn } from '../../context/contexts.ts';
-import type { PayloadRules } from '../../context/payloads/encode-payload.ts';
-import { type PayloadEncoding, findCodec, holdsBytes } from '../../context/payloads/codecs.ts';
-import { encodePayload } from '../../context/payloads/encode-payload.ts';
+import {
+  type PayloadEncoding,
+  type PayloadRules,
+  encodePayload,
+  findCodec,
+  holdsBytes,
+} from '../../context/payloads/codecs.ts';
 import { BATCH_TURNS_MAX, PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { TurnJson } from '../../context/turn.ts';
 import { namingLine, parseJsonLine, readLines } from '../kit/input.ts';

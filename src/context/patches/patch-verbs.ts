@@ -5,12 +5,15 @@ import { checkExpectedSeq, only } from '../check-input.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
 import type { Contexts, Patch, PatchJson, PatchOptions, TombstoneOptions } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
-import { encodePayload } from '../payloads/encode-payload.ts';
+import {
+  type EncodedPayload,
+  type PayloadEncoding,
+  encodePayload,
+  encodingOf,
+} from '../payloads/codecs.ts';
 import { mustGetTurn } from '../turns/read-turns.ts';
 import type { Batch } from '../../engine/batch.ts';
-import type { EncodedPayload } from '../payloads/encode-payload.ts';
 import type { PatchRow } from '../../engine/rows.ts';
-import { type PayloadEncoding, encodingOf } from '../payloads/codecs.ts';
 
 type PatchVerbs = Pick<Contexts, 'patch' | 'tombstone' | 'patches'>;
 

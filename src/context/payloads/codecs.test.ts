@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Encoding } from '../../format/turn-record.ts';
 import { decodeCbor, encodeCbor } from './cbor.ts';
-import { type Codec, decodePayload, encodingOf, findCodec, registerCodec } from './codecs.ts';
-import { encodePayload } from './encode-payload.ts';
+import {
+  type Codec,
+  decodePayload,
+  encodePayload,
+  encodingOf,
+  findCodec,
+  registerCodec,
+} from './codecs.ts';
 import { toJsonValue } from './json-value.ts';
 import { decodeMsgpack, encodeMsgpack } from './msgpack.ts';
 

@@ -7,7 +7,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
-import { assertPayloadFits } from '../payloads/encode-payload.ts';
+import { assertPayloadFits } from '../payloads/codecs.ts';
 import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
 import type { Turn } from '../turn.ts';
 import type { OpenTurn } from '../contexts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import { encodePayload } from '../payloads/encode-payload.ts';
+import { encodePayload } from '../payloads/codecs.ts';
 import { planAppend } from './append-verbs.ts';
 import { planSeal, readTurnNote } from '../streams/plan-seal.ts';
 

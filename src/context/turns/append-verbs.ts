@@ -15,9 +15,12 @@ import type {
   OpenTurnOptions,
 } from '../contexts.ts';
 import { BATCH_TURNS_MAX } from '../limits.ts';
-import { encodePayload } from '../payloads/encode-payload.ts';
-import type { EncodedPayload, PayloadRules } from '../payloads/encode-payload.ts';
-import { findCodec } from '../payloads/codecs.ts';
+import {
+  type EncodedPayload,
+  type PayloadRules,
+  encodePayload,
+  findCodec,
+} from '../payloads/codecs.ts';
 import { StreamedTurn } from '../streams/streamed-turn.ts';
 import { mustGetTurn } from './read-turns.ts';
 import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';

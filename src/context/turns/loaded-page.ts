@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine/engine.ts';
-import type { PayloadRules } from '../payloads/encode-payload.ts';
+import type { PayloadRules } from '../payloads/codecs.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { jsonable, type Jsonable } from '../../base/jsonable.ts';

@@ -1,5 +1,5 @@
 import type { Hash, TurnId } from '../../base/brand.ts';
-import type { EncodedPayload } from '../../context/payloads/encode-payload.ts';
+import type { EncodedPayload } from '../../context/payloads/codecs.ts';
 import { type PreparedTurn, planAppend } from '../../context/turns/append-verbs.ts';
 import type { Batch, Committed } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';

@@ -3,7 +3,7 @@ import type { Hash } from '../../base/brand.ts';
 import { decompress } from '../../base/compress.ts';
 import { invalid } from '../../base/errors.ts';
 import { createHasher, hashBytes } from '../../base/hash.ts';
-import type { EncodedPayload } from '../../context/payloads/encode-payload.ts';
+import type { EncodedPayload } from '../../context/payloads/codecs.ts';
 import { LARGE_BLOB_BYTES } from '../../format/chunker.ts';
 import { Compression } from '../../wire/append-turn.ts';
 import type { TurnInput } from '../../wire/append-turn.ts';

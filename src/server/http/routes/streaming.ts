@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { TurnId } from '../../../base/brand.ts';
 import { QuipuError, invalid } from '../../../base/errors.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
-import { assertPayloadFits } from '../../../context/payloads/encode-payload.ts';
+import { assertPayloadFits } from '../../../context/payloads/codecs.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
 import { planSeal } from '../../../context/streams/plan-seal.ts';
 import type { OpenTurnRow } from '../../../engine/engine.ts';

@@ -4,8 +4,7 @@ import { isQuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import type { EncodingName } from '../../format/turn-record.ts';
-import { decodePayload } from './codecs.ts';
-import { encodePayload } from './encode-payload.ts';
+import { decodePayload, encodePayload } from './codecs.ts';
 
 const RULES = { maxPayloadBytes: 1000 };
 const encode = (payload: unknown, encoding?: EncodingName) =>
