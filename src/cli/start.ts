@@ -26,6 +26,9 @@ const shell: QuipuShell = {
   cwd: process.cwd(),
   home: homedir(),
   isTerminal: process.stderr.isTTY,
+  get columns() {
+    return process.stdout.isTTY ? process.stdout.columns : undefined;
+  },
   openStore: async (url, options) => (await import('../open-store.ts')).openStore(url, options),
   restoreStore: async (from, to, progress) =>
     (await import('../restore-store.ts')).restoreStore(from, to, progress),

@@ -33,6 +33,8 @@ export class CliRig implements Disposable {
   /** Aborted to stand for Ctrl-C. */
   interrupt: AbortController = new AbortController();
   isTerminal = false;
+  /** The width of the terminal at standard output. */
+  columns: number | undefined;
   /** What `quipu doctor` is to find instead of the truth. */
   machine: Partial<Machine> = {};
   /** What standard output does with data; tests replace it to close the pipe. */
@@ -73,6 +75,7 @@ export class CliRig implements Disposable {
       cwd: this.cwd,
       home: join(this.cwd, 'home'),
       isTerminal: this.isTerminal,
+      columns: this.columns,
       openStore: (url, options) => this.open(url, options),
       restoreStore,
       copyStore,

@@ -30,6 +30,20 @@ it('keeps a store in a database, and its password to itself', async () => {
   expect((await rig.run('backup', 'copy', '--json')).err).toContain('pg_dump');
 });
 
+it('draws the branches of a tree', async () => {
+  for (const text of ['one', 'two']) {
+    await rig.run('context', 'append', '1', '--type', 'note', '--text', text);
+  }
+  await rig.run('context', 'fork', '1');
+  await rig.run('context', 'append', '2', '--type', 'note', '--text', 'three');
+  const { out } = await rig.run('log', '1', '--graph', '--oneline');
+  expect(out).toBe(
+    ['* 3 (context 2) note three', '| * 2 (context 1) note two', '|/', '* 1 note one', ''].join(
+      '\n',
+    ),
+  );
+});
+
 it('serves a database', async () => {
   let ended: Promise<Ran> | undefined;
   const said = new Promise<string>((resolve, reject) => {
@@ -40,7 +54,7 @@ it('serves a database', async () => {
   const { store, tcp } = JSON.parse(await said) as { store: string; tcp: string };
   expect(store).toBe(shown);
   const remote = await openStore(tcp);
-  expect((await remote.contexts.list()).items).toMatchObject([{ title: 'talk' }]);
+  expect((await remote.contexts.list()).items).toMatchObject([{}, { title: 'talk' }]);
   await remote.close();
   rig.interrupt.abort();
   const { code, err } = (await ended)!;

@@ -27,6 +27,8 @@ export interface QuipuShell {
   readonly home: string;
   /** True when a person watches standard error. */
   readonly isTerminal: boolean;
+  /** The width of the terminal at standard output. Undefined when standard output is no terminal. */
+  readonly columns: number | undefined;
   openStore(url: string, options: OpenOptions): Promise<Store>;
   readonly restoreStore: typeof restoreStore;
   readonly copyStore: typeof copyStore;

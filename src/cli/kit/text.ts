@@ -66,3 +66,55 @@ export function toTime(unixMs: number): string {
   const date = new Date(unixMs);
   return Number.isNaN(date.getTime()) ? String(unixMs) : `${date.toISOString().slice(0, 19)}Z`;
 }
+
+const AGES: readonly (readonly [seconds: number, unit: string])[] = [
+  [365.25 * 86_400, 'year'],
+  [30.44 * 86_400, 'month'],
+  [7 * 86_400, 'week'],
+  [86_400, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+];
+
+/** Shows how long ago a time was, such as "3 hours ago". A time that is yet to come is shown as it is. */
+export function toAge(unixMs: number, nowMs: number): string {
+  const seconds = (nowMs - unixMs) / 1000;
+  if (!(seconds > -60)) return toTime(unixMs);
+  const [size, unit] = AGES.find(([least]) => seconds >= least) ?? [1, ''];
+  if (unit === '') return 'just now';
+  const count = Math.floor(seconds / size);
+  return `${count} ${unit}${count === 1 ? '' : 's'} ago`;
+}
+
+/** Characters that take two columns of a terminal, and those that take none. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
+const NO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/u;
+/** A column may carry marks above and below, but no heap of them. */
+const CHARS_PER_COLUMN = 4;
+
+/** The columns of a terminal that a text takes. */
+export function columnsOf(text: string): number {
+  let columns = 0;
+  for (const char of text) columns += NO_WIDTH.test(char) ? 0 : WIDE.test(char) ? 2 : 1;
+  return columns;
+}
+
+/** Shows text on one line of so many columns of a terminal, with all white space as single spaces. */
+export function fitLine(text: string, columns: number): string {
+  if (columns < 1) return '';
+  const head = text.slice(0, CHARS_PER_COLUMN * (columns + 1));
+  const isCut = head.length < text.length;
+  let line = '';
+  let width = 0;
+  /** What fits with room for the sign of a cut. */
+  let short = '';
+  for (const char of escapeControls(head.trim().replaceAll(/\s+/g, ' '))) {
+    width += columnsOf(char);
+    if (width > columns) return `${short}…`;
+    line += char;
+    if (width < columns) short = line;
+  }
+  return isCut ? `${short}…` : line;
+}

@@ -1,11 +1,12 @@
 import type { QuipuVerb } from '../kit/command.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';
-import { parseSince } from '../kit/parse.ts';
+import { parseContext, parseCount, parseSince } from '../kit/parse.ts';
 import type { GivenContext } from '../kit/parse.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
 import { contextArgument } from './turn-options.ts';
 import type { ExportGiven } from './run-export.ts';
 import type { ImportGiven } from './run-import.ts';
+import type { LogGiven } from './run-log.ts';
 import type { UsageGiven } from './run-usage.ts';
 
 // The work is loaded when a verb runs: these verbs stand alone, and so are loaded with all others that do.
@@ -27,6 +28,31 @@ export const AGENTS: readonly string[] = [
 /** What a history can be exported as, and what tokens are summed by. */
 const FORMATS = ['markdown', 'html', 'jsonl', 'claude-code', 'codex', 'pi'];
 const SUMS = ['day', 'model', 'project', 'agent'];
+
+const log: QuipuVerb = {
+  name: 'log',
+  summary: 'Show turns, newest first, and with --graph the branches that they are on.',
+  more: [
+    'Without a context, it shows the one that was used last. With --graph, it draws all branches of the tree that the',
+    'context leads into. It looks at the 2,000 contexts that were used last, and says so when there are more.',
+    'Colours are for terminals, unless NO_COLOR is set. Lines are drawn in ASCII where the locale is not UTF-8.',
+  ].join('\n'),
+  examples: ['quipu log', 'quipu log 1 --graph', 'quipu log --all --graph --oneline -n 20'],
+  takes: [
+    argument(
+      '[context]',
+      'context id, or @ and its name (default: the one used last)',
+      parseContext,
+    ),
+    option('--graph', 'draw the branches'),
+    option('--oneline', 'one line for each turn'),
+    option('-n, --limit <n>', 'how many turns at most', parseCount, 50),
+    option('--all', 'the turns of all contexts'),
+  ],
+  async run(io, context: GivenContext | undefined, given: LogGiven) {
+    await (await import('./run-log.ts')).runLog(io, context, given);
+  },
+};
 
 const importVerb: QuipuVerb = {
   name: 'import',
@@ -96,4 +122,4 @@ const usage: QuipuVerb = {
   },
 };
 
-export const historyVerbs: readonly QuipuVerb[] = [importVerb, exportVerb, usage];
+export const historyVerbs: readonly QuipuVerb[] = [log, importVerb, exportVerb, usage];

@@ -58,6 +58,31 @@ it('serves both protocols until it is told to stop', async () => {
   expect((await embedded.contexts.last(id, 1)).turns[0]?.payload).toBe('kept');
 });
 
+it('gives those who ask by either protocol the same log', async () => {
+  const server = await serve();
+  await using store = await openStore(server.tcp);
+  const { id } = await store.contexts.create({ name: 'main' });
+  await store.contexts.appendBatch(
+    id,
+    Array.from({ length: 100 }, (_, n) => ({ type: 'note', payload: `text ${n}` })),
+  );
+  await store.contexts.append((await store.contexts.fork(50)).id, { type: 'note', payload: 'x' });
+  const log = async (place: string): Promise<string[]> =>
+    (await rig.run('log', '@main', '--graph', '--oneline', '-n', '200', '--store', place)).out
+      .trimEnd()
+      .split('\n');
+  const lines = await log(server.tcp);
+  expect(lines).toHaveLength(102);
+  expect(lines.slice(0, 3)).toEqual([
+    '* 101 (context 2) note x',
+    '| * 100 (context 1 @main) note text 99',
+    '| * 99 note text 98',
+  ]);
+  expect(lines.slice(50, 53)).toEqual(['| * 51 note text 50', '|/', '* 50 note text 49']);
+  expect(await log(server.http)).toEqual(lines);
+  await server.stop();
+});
+
 it('answers for the folder, too', async () => {
   const server = await serve();
   const remote = await openStore(server.tcp);
