@@ -160,6 +160,10 @@ export interface EngineStats {
   readonly docs: number;
   /** Everything the store occupies on disk. */
   readonly diskBytes: number;
+  /** The parts of `diskBytes`, the largest first: groups of files in a folder, tables in a database. */
+  readonly disk: readonly { readonly part: string; readonly bytes: number }[];
+  /** The last backup that came to its end, for an engine that makes backups. Absent when none did. */
+  readonly lastBackup?: { /** Unix time in milliseconds. */ readonly at: number };
   /** For an engine with a journal: the part of it that opening after a crash would have to replay. */
   readonly journal?: {
     readonly frames: number;

@@ -15,6 +15,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   'extents',
   'index.db',
   'journal',
+  'last-backup.json',
   'lock.db',
   'owner.json',
   'quarantine',

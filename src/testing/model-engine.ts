@@ -274,6 +274,7 @@ export class ModelEngine implements Engine {
       logs: logs.size,
       docs: this.#docNames().length,
       diskBytes: 0,
+      disk: [],
       damage: [],
     };
   }

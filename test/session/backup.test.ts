@@ -22,7 +22,9 @@ describe('sessions in a backup', () => {
     const agentId = await inside.artifacts.allocateAgent('Child');
     const child = await store.sessions.create({ parent: inside, agentId });
     await child.append({ type: 'message', text: 'of a child' });
+    expect((await store.maintain.stats()).lastBackup).toBeUndefined();
     const first = await store.maintain.backup(backup);
+    expect((await store.maintain.stats()).lastBackup?.at).toBeGreaterThan(1.7e12);
     await store.sessions.remove(gone.id);
     await outside.append({ type: 'message', text: 'more' });
     const second = await store.maintain.backup(backup);
@@ -32,6 +34,7 @@ describe('sessions in a backup', () => {
     for (const path of [inside.file!, outside.file!]) fs.rmSync(path);
     await restoreStore(backup, restored);
     await using again = await openStore(restored);
+    expect((await again.maintain.stats()).lastBackup).toBeUndefined();
     expect((await again.sessions.list()).items).toHaveLength(3);
     for (const [at, { id }] of [inside, outside, child].entries()) {
       await using session = await again.sessions.open(id);

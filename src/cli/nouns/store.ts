@@ -75,6 +75,9 @@ function toStatsFacts(place: string, found: Stats): string {
     ['logs', String(found.logs)],
     ['docs', String(found.docs)],
     ['on disk', toSize(found.diskBytes)],
+    ...(found.lastBackup === undefined
+      ? []
+      : [['last backup', new Date(found.lastBackup.at).toISOString()] as const]),
   ]);
 }
 

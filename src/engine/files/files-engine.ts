@@ -30,7 +30,6 @@ import type {
 import { showRoots, showRows, showTurn } from '../show-rows.ts';
 import type { Upkeep } from '../upkeep.ts';
 import type { Writer } from './commit/writer.ts';
-import type { Core } from './core/core.ts';
 import { notFound, toQuipuError } from './disk/io-error.ts';
 import { FilesUpkeep } from './files-upkeep.ts';
 import { findContext, getContext, getHead, getMany, listContexts } from './heads/list-contexts.ts';
@@ -38,6 +37,7 @@ import { readLines } from './logs/line-log.ts';
 import { salvageLog } from './logs/salvage-log.ts';
 import { readOpenText } from './open-turns/open-turn-file.ts';
 import { readSteadily } from './packs/blob-reader.ts';
+import { readStats } from './read-stats.ts';
 import { ancestorOf, chainBack, commonAncestorOf } from './turns/turn-table.ts';
 
 /** The engine over a folder of files. Reads go to `Core`, all writes go to `Writer`. */
@@ -299,39 +299,4 @@ export class FilesEngine implements Engine {
     if (this.#closing === undefined) return;
     throw new QuipuError('CLOSED', `${name} was called after the store was closed`, { what: name });
   }
-}
-
-async function readStats(
-  core: Core,
-  durability: 'safe' | 'unsafe',
-  journal: NonNullable<EngineStats['journal']>,
-): Promise<EngineStats> {
-  const { turns, logicalBytes, blobs, blobBytes, storedBytes } = core.index.totals;
-  const { contexts, logs, docs } = core.index.counts();
-  return {
-    engine: 'files',
-    durability,
-    turns,
-    contexts,
-    patches: core.tails.nextPatch - 1,
-    blobs,
-    blobBytes,
-    storedBytes,
-    logicalBytes,
-    logs,
-    docs,
-    journal,
-    diskBytes: await folderBytes(core, ''),
-    damage: core.damage.places.map(({ file, offset, what }) => ({ file, offset, what })),
-  };
-}
-
-async function folderBytes(core: Core, folder: string): Promise<number> {
-  let bytes = 0;
-  for (const name of await core.files.io.list(core.files.pathOf(folder))) {
-    const path = folder === '' ? name : `${folder}/${name}`;
-    const stat = await core.files.io.stat(core.files.pathOf(path));
-    bytes += stat?.kind === 'folder' ? await folderBytes(core, path) : (stat?.size ?? 0);
-  }
-  return bytes;
 }

@@ -125,7 +125,7 @@ it('lists contexts and chats in one order, page by page', async () => {
     await store.contexts.create({ title: `context ${n}` });
     if (n % 2 === 0) await store.chats.create({ title: `chat ${n}` });
   }
-  const recent = new RecentThreads(store);
+  const recent = new RecentThreads({ store, engine });
   const whole = await recent.list({ limit: 100, kind: 'context' });
   expect(whole.items.map(({ title }) => title)).toEqual(
     [6, 5, 4, 3, 2, 1, 0].map((n) => `context ${n}`),
@@ -143,6 +143,69 @@ it('lists contexts and chats in one order, page by page', async () => {
   const all = await read(100);
   expect(all).toHaveLength(11);
   for (const limit of [1, 2, 3]) expect(await read(limit)).toEqual(all);
+});
+
+it('says what was said last, and not what was hidden', async () => {
+  const engine = new ModelEngine({});
+  await using store = createStore(engine);
+  const recent = new RecentThreads({ store, engine });
+  const { id } = await store.contexts.create({ title: 'talk' });
+  const line = async (): Promise<string | undefined> =>
+    (await recent.list({ limit: 5, kind: 'context' })).items[0]?.detail;
+  expect(await line()).toBeUndefined();
+  const { id: said } = await store.contexts.append(id, {
+    type: 'chat.message',
+    payload: { role: 'user', text: 'two\n  lines' },
+  });
+  expect(await line()).toBe('two lines');
+  await store.contexts.tombstone(said, 'secret');
+  expect(await line()).toBeUndefined();
+});
+
+it('shows a chat right after a change, with its open question', async () => {
+  const engine = new ModelEngine({});
+  await using store = createStore(engine);
+  const recent = new RecentThreads({ store, engine });
+  const read = async (): Promise<unknown> => {
+    const { items } = await recent.list({ limit: 5 });
+    return items.map(({ title, detail }) => [title, detail]);
+  };
+  expect(await read()).toEqual([]);
+  const { id } = await store.chats.create({ title: 'logs' });
+  await expect.poll(read).toEqual([['logs', undefined]]);
+  const chat = await store.chats.open(id);
+  await chat.add({ role: 'user', content: 'where to?' });
+  await expect.poll(read).toEqual([['logs', 'where to?']]);
+  await chat.ask([{ id: 'days', text: 'How many days?', kind: 'text' }]);
+  await expect.poll(read).toEqual([['logs', 'Waiting for your answer: How many days?']]);
+  expect(await recent.titleOf('chat', id)).toBe('logs');
+  recent.close();
+});
+
+it('keeps the newest of very many chats, although they are listed by age', async () => {
+  const engine = new ModelEngine({});
+  await using store = createStore(engine);
+  const at = (n: number): string => new Date(1.7e12 + n * 1000).toISOString();
+  const chats: Pick<Store['chats'], 'list'> = {
+    async list({ limit = 1000, cursor = '0' } = {}) {
+      const from = Number(cursor);
+      const items = Array.from({ length: limit }, (_, n) => ({
+        id: String(from + n),
+        title: `chat ${from + n}`,
+        createdAt: at(from + n),
+        updatedAt: at(from + n),
+        pinned: false,
+        events: 0,
+        bytes: 0,
+      }));
+      return from + limit < 25_000 ? { items, cursor: String(from + limit) } : { items };
+    },
+  };
+  const many = { ...store, chats: { ...store.chats, ...chats } } as Store;
+  const recent = new RecentThreads({ store: many, engine });
+  const { items } = await recent.list({ limit: 2, kind: 'chat' });
+  expect(items.map(({ title }) => title)).toEqual(['chat 24999', 'chat 24998']);
+  recent.close();
 });
 
 it('counts turns by day without reading them all', async () => {

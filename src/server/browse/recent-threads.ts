@@ -1,10 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import { isQuipuError } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
+import type { Engine } from '../../engine/engine.ts';
 import type { Store } from '../../store/store.ts';
+import { ChatLines, lastWords } from './describe-thread.ts';
 
 // Everything in the store in one list, newest first: contexts, chats, workflow threads, sessions and queues. Contexts
-// come in this order from the engine, page by page. Of each other kind up to 10,000 are read and sorted, and kept for
-// two seconds, because every open page asks again when something happens.
+// come in this order from the engine, page by page. The other kinds are listed by id, so all of them are read, and the
+// newest 10,000 of each are kept. They are read again after a commit that may have changed them, and no more often than
+// a quarter of the time goes into reading, because every open page asks when something happens.
 
 export const THREAD_KINDS = ['context', 'chat', 'workflow', 'session', 'queue'] as const;
 export type ThreadKind = (typeof THREAD_KINDS)[number];
@@ -35,9 +39,14 @@ export interface ThreadList {
   readonly cursor?: string;
 }
 
-const READ_MAX = 10_000;
+const KEPT_MAX = 10_000;
 const PAGE = 1000;
-const KEPT_MS = 2000;
+/** Events of queues do not go through the engine: nobody tells of them. */
+const QUEUES_MS = 2000;
+const REST = 3;
+
+const DETAIL_CHARS = 160;
+const LINES_AT_ONCE = 20;
 
 type OtherKind = Exclude<ThreadKind, 'context'>;
 
@@ -48,12 +57,34 @@ interface Place {
   readonly id: string;
 }
 
+/** The threads of a kind as they were read. */
+interface Kept {
+  readonly list: Promise<ThreadSummary[]>;
+  /** Undefined while the list is being read. */
+  readAtMs: number | undefined;
+  tookMs: number;
+  isChanged: boolean;
+}
+
 export class RecentThreads {
   readonly #store: Store;
-  readonly #kept = new Map<OtherKind, { at: number; list: Promise<ThreadSummary[]> }>();
+  readonly #kept = new Map<OtherKind, Kept>();
+  readonly #chatLines: ChatLines;
+  readonly #stop: () => void;
 
-  constructor(store: Store) {
+  constructor({ store, engine }: { store: Store; engine: Engine }) {
     this.#store = store;
+    this.#chatLines = new ChatLines(store);
+    const noteChange = (): void => {
+      for (const kept of this.#kept.values()) kept.isChanged = true;
+    };
+    this.#stop = engine.subscribe(({ logs, docs, removedLogs, removedDocs }) => {
+      if (logs.length + docs.length + removedLogs.length + removedDocs.length > 0) noteChange();
+    }, noteChange);
+  }
+
+  close(): void {
+    this.#stop();
   }
 
   async list({ kind, limit, cursor }: ThreadQuery): Promise<ThreadList> {
@@ -61,11 +92,31 @@ export class RecentThreads {
     const kinds = kind === undefined ? THREAD_KINDS : [kind];
     const lists = await Promise.all(kinds.map((one) => this.#after(one, limit + 1, after)));
     const sorted = lists.flat().sort(compare);
-    const items = sorted.slice(0, limit);
+    const items: ThreadSummary[] = [];
+    const page = sorted.slice(0, limit);
+    for (let at = 0; at < page.length; at += LINES_AT_ONCE) {
+      const some = page.slice(at, at + LINES_AT_ONCE);
+      items.push(...(await Promise.all(some.map((item) => this.#withLine(item)))));
+    }
     const last = items.at(-1);
     return sorted.length > limit && last !== undefined
       ? { items, cursor: toCursor(last) }
       : { items };
+  }
+
+  /** Undefined when the thread has no title, or is not among the newest. */
+  async titleOf(kind: ThreadKind, id: string): Promise<string | undefined> {
+    if (kind !== 'context') return (await this.#others(kind)).find((item) => item.id === id)?.title;
+    const context = await this.#store.contexts.get(id);
+    return context?.title ?? context?.name;
+  }
+
+  async #withLine(item: ThreadSummary): Promise<ThreadSummary> {
+    const { kind, id, turns = 0 } = item;
+    let line: string | undefined;
+    if (kind === 'context' && turns > 0) line = await lastWords(this.#store, id);
+    if (kind === 'chat' && turns > 0) line = await this.#chatLines.of(id, turns);
+    return line === undefined ? item : { ...item, detail: line };
   }
 
   async #after(
@@ -95,16 +146,28 @@ export class RecentThreads {
   }
 
   #others(kind: OtherKind): Promise<ThreadSummary[]> {
-    const now = Date.now();
     const kept = this.#kept.get(kind);
-    if (kept !== undefined && now - kept.at < KEPT_MS) return kept.list;
-    const list = READERS[kind](this.#store)
-      .catch(noneIfUnsupported)
-      .then((items) => items.sort(compare));
-    this.#kept.set(kind, { at: now, list });
-    list.catch(() => this.#kept.delete(kind));
+    if (kept !== undefined && isFresh(kind, kept)) return kept.list;
+    const startedMs = performance.now();
+    const list = READERS[kind](this.#store).catch(noneIfUnsupported);
+    const reading: Kept = { list, readAtMs: undefined, tookMs: 0, isChanged: false };
+    this.#kept.set(kind, reading);
+    list.then(
+      () => {
+        reading.readAtMs = performance.now();
+        reading.tookMs = reading.readAtMs - startedMs;
+      },
+      () => this.#kept.delete(kind),
+    );
     return list;
   }
+}
+
+function isFresh(kind: OtherKind, { readAtMs, tookMs, isChanged }: Kept): boolean {
+  if (readAtMs === undefined) return true;
+  const age = performance.now() - readAtMs;
+  if (age < REST * tookMs) return true;
+  return kind === 'queue' ? age < QUEUES_MS : !isChanged;
 }
 
 const READERS: Readonly<Record<OtherKind, (store: Store) => Promise<ThreadSummary[]>>> = {
@@ -128,77 +191,92 @@ function ofContext(context: Context): ThreadSummary {
   };
 }
 
-async function readChats({ chats }: Store): Promise<ThreadSummary[]> {
-  const items = await readAll((page) => chats.list(page));
-  return items.map(({ id, title, updatedAt, events, archivedAt }) => ({
-    kind: 'chat',
-    id,
-    title: title === '' ? `Chat ${id}` : title,
-    updatedAt: Date.parse(updatedAt),
-    turns: events,
-    ...(archivedAt !== undefined && { state: 'archived' }),
-  }));
+function readChats({ chats }: Store): Promise<ThreadSummary[]> {
+  return readNewest(
+    (page) => chats.list(page),
+    ({ id, title, updatedAt, events, archivedAt }) => ({
+      kind: 'chat',
+      id,
+      title: title === '' ? `Chat ${id}` : title,
+      updatedAt: Date.parse(updatedAt),
+      turns: events,
+      ...(archivedAt !== undefined && { state: 'archived' }),
+    }),
+  );
 }
 
-async function readWorkflows({ workflows }: Store): Promise<ThreadSummary[]> {
-  const items = await readAll((page) => workflows.list({ state: 'all', details: true, ...page }));
-  return items.map(({ id, state, updatedAt, name, prompt, outcome }) => ({
-    kind: 'workflow',
-    id,
-    title: name ?? `Workflow ${id}`,
-    updatedAt,
-    state: outcome ?? state,
-    ...(prompt !== undefined && { detail: prompt }),
-    ...(state === 'active' && { live: true as const }),
-  }));
+function readWorkflows({ workflows }: Store): Promise<ThreadSummary[]> {
+  return readNewest(
+    (page) => workflows.list({ state: 'all', details: true, ...page }),
+    ({ id, state, updatedAt, name, prompt, outcome }) => ({
+      kind: 'workflow',
+      id,
+      title: name ?? `Workflow ${id}`,
+      updatedAt,
+      state: outcome ?? state,
+      ...(prompt !== undefined && { detail: prompt.slice(0, DETAIL_CHARS) }),
+      ...(state === 'active' && { live: true as const }),
+    }),
+  );
 }
 
-async function readSessions({ sessions }: Store): Promise<ThreadSummary[]> {
-  const items = await readAll((page) => sessions.list(page));
-  return items.map(({ id, header, updatedAt, available }) => ({
-    kind: 'session',
-    id,
-    title: textOf(header?.['title']) ?? `Session ${id}`,
-    updatedAt: updatedAt === undefined ? 0 : Date.parse(updatedAt),
-    ...(textOf(header?.['cwd']) !== undefined && { detail: textOf(header?.['cwd']) as string }),
-    ...(!available && { state: 'not available' }),
-  }));
+function readSessions({ sessions }: Store): Promise<ThreadSummary[]> {
+  return readNewest(
+    (page) => sessions.list(page),
+    ({ id, header, updatedAt, available }) => {
+      const cwd = textOf(header?.['cwd']);
+      return {
+        kind: 'session',
+        id,
+        title: textOf(header?.['title']) ?? `Session ${id}`,
+        updatedAt: updatedAt === undefined ? 0 : Date.parse(updatedAt),
+        ...(cwd !== undefined && { detail: cwd.slice(0, DETAIL_CHARS) }),
+        ...(!available && { state: 'not available' }),
+      };
+    },
+  );
 }
 
 async function readQueues({ queues }: Store): Promise<ThreadSummary[]> {
-  const all = await queues.list();
-  return Promise.all(
-    all
-      .slice(0, READ_MAX)
-      .map(async ({ name, event_count: events, last_event_id: last, subscriptions }) => {
-        const queue = await queues.open(name, { create: false });
-        const [newest] = last === 0 ? [] : await queue.peek({ lastEventId: last - 1, limit: 1 });
-        return {
-          kind: 'queue' as const,
-          id: name,
-          title: name,
-          updatedAt: newest === undefined ? 0 : Date.parse(newest.created_at),
-          turns: events,
-          detail: `${subscriptions} ${subscriptions === 1 ? 'consumer' : 'consumers'}`,
-        };
-      }),
-  );
+  const found: ThreadSummary[] = [];
+  for (const {
+    name,
+    event_count: events,
+    last_event_id: last,
+    subscriptions,
+  } of await queues.list()) {
+    const queue = await queues.open(name, { create: false });
+    const [newest] = last === 0 ? [] : await queue.peek({ lastEventId: last - 1, limit: 1 });
+    found.push({
+      kind: 'queue',
+      id: name,
+      title: name,
+      updatedAt: newest === undefined ? 0 : Date.parse(newest.created_at),
+      turns: events,
+      detail: `${subscriptions} ${subscriptions === 1 ? 'consumer' : 'consumers'}`,
+    });
+  }
+  return found.sort(compare).slice(0, KEPT_MAX);
 }
 
 type ListPage<T> = { readonly items: readonly T[]; readonly cursor?: string };
 
-/** Reads a list page by page, up to `READ_MAX` items. */
-async function readAll<T>(
+/** Reads a list page by page. Memory holds the newest `KEPT_MAX` of it and a page. */
+async function readNewest<T>(
   list: (page: { limit: number; cursor?: string }) => Promise<ListPage<T>>,
-): Promise<T[]> {
-  const all: T[] = [];
-  for (let cursor: string | undefined; all.length < READ_MAX;) {
+  toSummary: (item: T) => ThreadSummary,
+): Promise<ThreadSummary[]> {
+  let newest: ThreadSummary[] = [];
+  for (let cursor: string | undefined, more = true; more;) {
     const page = await list({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
-    all.push(...page.items);
+    newest.push(...page.items.map(toSummary));
+    if (newest.length > 2 * KEPT_MAX) newest = newest.sort(compare).slice(0, KEPT_MAX);
     ({ cursor } = page);
-    if (cursor === undefined) break;
+    more = cursor !== undefined;
+    // Reads from memory leave no room for others.
+    await setImmediate();
   }
-  return all;
+  return newest.sort(compare).slice(0, KEPT_MAX);
 }
 
 /** A store may have no place for a kind of thread. */

@@ -73,6 +73,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   setMaxListeners(Infinity, signal);
   const { budget = new ByteBudget() } = options;
   const families = new Families(served.engine);
+  const recent = new RecentThreads(served);
   const service: HttpService = {
     served,
     calls,
@@ -86,7 +87,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     version,
     storeName,
     families,
-    recent: new RecentThreads(served.store),
+    recent,
     stopping: signal,
   };
   const { loopbackHostsOnly = !access.tokensNeeded } = options;
@@ -116,6 +117,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     close(graceMs = GRACE_MS_DEFAULT): Promise<void> {
       stopping.abort();
       families.close();
+      recent.close();
       closing ??= closeServer(server, graceMs);
       return closing;
     },

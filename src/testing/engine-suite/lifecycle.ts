@@ -119,6 +119,8 @@ function describeUpkeep(target: EngineTarget): void {
     expect(await engine.stats()).toMatchObject({ ...some, patches: 1 });
     expect(stats.storedBytes).toBeGreaterThan(0);
     expect(stats.diskBytes).toBeGreaterThanOrEqual(0);
+    expect(stats.disk.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(stats.diskBytes);
+    expect(stats.lastBackup).toBeUndefined();
     expect(['safe', 'unsafe']).toContain(stats.durability);
     expect(stats.engine).not.toBe('');
   });

@@ -1275,6 +1275,10 @@ text: string
 groups?: {
 kind: ("context" | "workflow" | "chat" | "session" | "artifact" | "queue")
 thread: string
+/**
+ * The title of the thread
+ */
+title?: string
 matches: number
 hits: {
 kind: ("context" | "workflow" | "chat" | "session" | "artifact" | "queue")
@@ -1337,7 +1341,54 @@ total?: number
 }
 }
 getStats: {
-[k: string]: unknown
+engine: string
+durability: ("safe" | "unsafe")
+turns: number
+contexts: number
+patches: number
+blobs: number
+logs: number
+docs: number
+/**
+ * Raw bytes of all distinct blobs
+ */
+blobBytes: number
+/**
+ * What they take on disk
+ */
+storedBytes: number
+/**
+ * Payload bytes of all turns, each counted as often as it is used
+ */
+logicalBytes: number
+/**
+ * Everything that the store takes on disk
+ */
+diskBytes: number
+/**
+ * Its parts, largest first
+ */
+disk: {
+part: string
+bytes: number
+}[]
+sharingRatio: number
+compressionRatio: number
+journal?: {
+frames: number
+broken: boolean
+}
+/**
+ * Absent when none was made
+ */
+lastBackup?: {
+at: number
+}
+damage: {
+file: string
+offset: number
+what: string
+}[]
 }
 collectGarbage: {
 [k: string]: unknown

@@ -16,6 +16,7 @@ import { copyStore } from './copy-store.ts';
 import { CopySink } from '../truth/copy.ts';
 import { finishAtOnce, finishNew } from './finish-backup.ts';
 import { RedoFrame, RedoFull } from '../journal/redo-frame.ts';
+import { noteBackup } from './last-backup.ts';
 
 // Backs up a live store into a folder, which then is a store itself.
 // Invariants
@@ -39,7 +40,9 @@ export async function backupStore(
     try {
       const folder = await openBackupFolder(writer.core.files, path);
       try {
-        return await backUp(writer, folder, { progress, redoBytes });
+        const report = await backUp(writer, folder, { progress, redoBytes });
+        await noteBackup(writer.core.files, Date.now());
+        return report;
       } finally {
         await closeBackupFolder(folder);
       }

@@ -195,11 +195,12 @@ export class RecordReader {
   }
 
   async stats(): Promise<EngineStats> {
-    const [row] = await this.#database.query<Omit<EngineStats, 'engine' | 'damage'>>(STATS, [
-      this.#database.address.schema,
-    ]);
+    type Columns = Omit<EngineStats, 'engine' | 'damage' | 'diskBytes'>;
+    const { schema } = this.#database.address;
+    const [row] = await this.#database.query<Columns>(STATS, [schema]);
     if (row === undefined) throw new Error('the store has no clock');
-    return { engine: 'postgres', ...row, damage: [] };
+    const diskBytes = row.disk.reduce((sum, { bytes }) => sum + bytes, 0);
+    return { engine: 'postgres', ...row, diskBytes, damage: [] };
   }
 }
 

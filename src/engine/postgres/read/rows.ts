@@ -195,7 +195,8 @@ export const STATS: Statement = {
       THEN 'unsafe' ELSE 'safe' END AS durability,
     turns, contexts, next_patch - 1 AS patches, blobs, blob_bytes AS "blobBytes", stored_bytes AS "storedBytes",
     logical_bytes AS "logicalBytes", logs, docs,
-    (SELECT coalesce(sum(pg_total_relation_size(r.oid)), 0)::bigint FROM pg_class r
-      WHERE r.relnamespace = to_regnamespace($1) AND r.relkind = 'r') AS "diskBytes"
+    (SELECT coalesce(json_agg(json_build_object('part', part, 'bytes', bytes) ORDER BY bytes DESC, part), '[]')
+      FROM (SELECT r.relname AS part, pg_total_relation_size(r.oid) AS bytes FROM pg_class r
+        WHERE r.relnamespace = to_regnamespace($1) AND r.relkind = 'r') AS tables) AS disk
     FROM quipu.clock`,
 };

@@ -9,6 +9,50 @@ import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 
 const report = z.record(z.string(), z.unknown());
+const bytes = z.number();
+const stats = z.strictObject({
+  engine: z.string(),
+  durability: z.enum(['safe', 'unsafe']),
+  turns: z.number(),
+  contexts: z.number(),
+  patches: z.number(),
+  blobs: z.number(),
+  logs: z.number(),
+  docs: z.number(),
+  blobBytes: bytes.describe('Raw bytes of all distinct blobs'),
+  storedBytes: bytes.describe('What they take on disk'),
+  logicalBytes: bytes.describe('Payload bytes of all turns, each counted as often as it is used'),
+  diskBytes: bytes.describe('Everything that the store takes on disk'),
+  disk: z.array(z.strictObject({ part: z.string(), bytes })).describe('Its parts, largest first'),
+  sharingRatio: z.number(),
+  compressionRatio: z.number(),
+  journal: z.strictObject({ frames: z.number(), broken: z.boolean() }).optional(),
+  lastBackup: z.strictObject({ at: z.number() }).optional().describe('Absent when none was made'),
+  damage: z.array(z.strictObject({ file: z.string(), offset: z.number(), what: z.string() })),
+});
+const STATS_EXAMPLE = {
+  engine: 'files',
+  durability: 'safe',
+  turns: 3,
+  contexts: 1,
+  patches: 0,
+  blobs: 3,
+  logs: 0,
+  docs: 0,
+  blobBytes: 300,
+  storedBytes: 240,
+  logicalBytes: 300,
+  diskBytes: 4_200_000,
+  disk: [
+    { part: 'journal', bytes: 4_199_760 },
+    { part: 'blobs', bytes: 240 },
+  ],
+  sharingRatio: 1,
+  compressionRatio: 1.25,
+  journal: { frames: 2, broken: false },
+  lastBackup: { at: 1_790_000_000_000 },
+  damage: [],
+};
 const ANSWER = 'The report; with Accept: text/event-stream events `progress`, then `result`';
 const GC_EXAMPLE = { dryRun: true, deadBlobs: 12, deadBytes: 48_000, freedBytes: 0 };
 
@@ -22,7 +66,7 @@ export const maintainRoutes: readonly Route[] = [
     name: 'getStats',
     summary: 'Counts, sizes, what sharing and compression save, and known damage',
     needs: 'read',
-    answer: { what: 'The figures', json: report, example: { turns: 3, contexts: 1 } },
+    answer: { what: 'The figures', json: stats, example: STATS_EXAMPLE },
     async run({ request }) {
       return jsonReply(await request.service.served.store.maintain.stats());
     },

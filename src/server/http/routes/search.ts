@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { SearchOptions } from '../../../search/contract/search.ts';
+import type { SearchGroup, SearchOptions } from '../../../search/contract/search.ts';
+import type { RecentThreads } from '../../browse/recent-threads.ts';
 import { given } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
@@ -80,6 +81,7 @@ export const searchRoutes: readonly Route[] = [
             z.strictObject({
               kind: z.enum(KINDS),
               thread: z.string(),
+              title: z.string().optional().describe('The title of the thread'),
               matches: z.number(),
               hits: z.array(hit),
             }),
@@ -108,7 +110,20 @@ export const searchRoutes: readonly Route[] = [
     async run({ query: { q, ...options }, request }) {
       const { waitMs, ...wanted } = given(options) as SearchOptions;
       const wait = waitMs === undefined ? {} : { waitMs: Math.min(waitMs, WAIT_MS_MAX) };
-      return jsonReply(await request.service.served.store.search(q, { ...wanted, ...wait }));
+      const { served, recent } = request.service;
+      const { groups, ...answer } = await served.store.search(q, { ...wanted, ...wait });
+      if (groups === undefined) return jsonReply(answer);
+      return jsonReply({
+        ...answer,
+        groups: await Promise.all(groups.map((group) => withTitle(group, recent))),
+      });
     },
   }),
 ];
+
+async function withTitle(group: SearchGroup, recent: RecentThreads): Promise<object> {
+  // An artifact belongs to its session.
+  const kind = group.kind === 'artifact' ? 'session' : group.kind;
+  const title = await recent.titleOf(kind, group.thread);
+  return title === undefined ? group : { ...group, title };
+}
