@@ -56,6 +56,7 @@ export type {
   MovedHead,
   MoveOptions,
   NewContext,
+  BatchTurn,
   NewTurn,
   NewTurnHeader,
   OpenTurnOptions,

@@ -11,8 +11,9 @@ export type Repetition = 'same' | 'compared' | 'once';
 
 export function repetitionOf(batch: Batch): Repetition {
   const { contexts = [], turns = [], opens = [], patches = [], logs = [], docs = [] } = batch;
-  // If the key is known, the server repeats no part of the batch, whatever else the batch holds.
+  // If the keys are known, the server repeats no part of the batch, whatever else the batch holds.
   if (batch.idempotency !== undefined && turns.length > 0) return 'same';
+  if (turns.some(({ key }) => key !== undefined)) return 'same';
   if (contexts.some(isMadeOnce)) return 'same';
   const compared = [
     ...contexts.map((change) => change.do === 'move' && change.expectedHead !== undefined),
@@ -44,14 +45,17 @@ export function isAppend(batch: Batch): boolean {
 }
 
 /**
- * The context that a key may be for: the batch holds turns of one existing context, and nothing else but their blobs.
+ * The context that a key may be for: the batch holds turns of one existing context, none with a key of its own, and
+ * nothing else but their blobs.
  */
 export function keyScope(batch: Batch): ContextId | undefined {
   const { turns, idempotency } = batch;
   if (turns === undefined || idempotency !== undefined || !isAppend(batch)) return undefined;
   const context = turns[0]?.context;
   if (typeof context !== 'bigint') return undefined;
-  for (const turn of turns) if (turn.context !== context) return undefined;
+  for (const turn of turns) {
+    if (turn.context !== context || turn.key !== undefined) return undefined;
+  }
   return context;
 }
 

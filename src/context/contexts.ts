@@ -103,6 +103,15 @@ export interface NewTurn extends NewTurnHeader {
   readonly payload: unknown;
 }
 
+/** A turn of a batch. Either all turns of the batch have a key of their own, or none. */
+export interface BatchTurn extends NewTurn {
+  /**
+   * The key of this turn alone, in place of one for the batch. A turn whose key is known is not appended again: the
+   * result has the first one. A known key with another turn is IDEMPOTENCY_CONFLICT, and nothing is appended.
+   */
+  readonly idempotencyKey?: string;
+}
+
 export interface MoveOptions {
   /** The head must be this turn (0: the context must be empty), else the call fails with HEAD_MOVED. */
   readonly expectedHead?: TurnIdLike;
@@ -227,10 +236,13 @@ export interface Contexts {
   remove(id: ContextIdLike): Promise<void>;
 
   append(id: ContextIdLike, turn: NewTurn, options?: AppendOptions): Promise<Turn>;
-  /** Appends all turns or none, as one chain. `parent` and `expectedHead` are about the first. */
+  /**
+   * Appends all turns or none, as one chain. `parent` and `expectedHead` are about the first. Of turns with keys of
+   * their own, those that are not there yet are appended, and `expectedHead` is about the first of these.
+   */
   appendBatch(
     id: ContextIdLike,
-    turns: readonly NewTurn[],
+    turns: readonly BatchTurn[],
     options?: AppendOptions,
   ): Promise<Turn[]>;
 

@@ -80,6 +80,16 @@ interface TurnBase {
 export interface TurnAppend extends TurnBase {
   readonly payload: Hash;
   readonly size: number;
+  /**
+   * The turn's own key, in the scope (context, key) of `Idempotency`: the key of a batch of one turn is the same. Then
+   * every turn of the batch has one, each of a context that exists, and the batch has none.
+   *
+   * A turn whose key is known is not stored again: the result has the first one in its place. The others go onto the
+   * head, as if each turn came in a batch of its own. If all keys are known, nothing of the batch is stored. A known
+   * key with another turn is IDEMPOTENCY_CONFLICT. The conditions of a turn that is there are not looked at, but for
+   * `expectedHead`: it counts for the next turn of the batch that is new.
+   */
+  readonly key?: string;
 }
 
 /** The turn gets its id now and becomes the head when sealed. A context has at most one open turn (LOCKED). */
@@ -169,8 +179,8 @@ export interface Committed {
   /** Rises with every commit that changed something. Commits are acknowledged in this order. */
   readonly seq: number;
   /**
-   * True when an idempotency key was known: then the turns or the context are those of the first commit. Also true
-   * when a context was there by its name.
+   * True when an idempotency key was known, or those of all turns: then the turns or the context are those of the
+   * first commit. Also true when a context was there by its name.
    */
   readonly replayed: boolean;
   /** Created, described, renamed and moved contexts. */

@@ -38,6 +38,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'type AttachmentPart',
     'type BackupReport',
     'type BatchPayload',
+    'type BatchTurn',
     'type BlobDetails',
     'type BlobEraseOptions',
     'type BlobFile',

@@ -1,6 +1,6 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
-import { checkType, checkVersion } from '../../context/check-input.ts';
-import type { NewTurn } from '../../context/contexts.ts';
+import { checkKey, checkType, checkVersion } from '../../context/check-input.ts';
+import type { BatchTurn, NewTurn } from '../../context/contexts.ts';
 import {
   type PayloadEncoding,
   type PayloadRules,
@@ -35,8 +35,8 @@ const RULES: PayloadRules = { maxPayloadBytes: PAYLOAD_BYTES_MAX };
 const LINE_BYTES_MAX = 2 * PAYLOAD_BYTES_MAX;
 
 /** Reads new turns from JSON lines. An error names the first wrong line by its number. Blank lines do not count. */
-export async function readBatch(source: AsyncIterable<Uint8Array>): Promise<NewTurn[]> {
-  const turns: NewTurn[] = [];
+export async function readBatch(source: AsyncIterable<Uint8Array>): Promise<BatchTurn[]> {
+  const turns: BatchTurn[] = [];
   let number = 0;
   for await (const line of readLines(source, LINE_BYTES_MAX)) {
     number += 1;
@@ -54,14 +54,17 @@ export async function readBatch(source: AsyncIterable<Uint8Array>): Promise<NewT
   return turns;
 }
 
-function parseLine(line: Uint8Array, number: number): NewTurn | undefined {
+function parseLine(line: Uint8Array, number: number): BatchTurn | undefined {
   const value = parseJsonLine(line, number);
   if (value === undefined) return undefined;
   const where = `line ${number}`;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid(where, 'is not a JSON object');
   }
-  const { type, version, encoding, payload, ...rest } = value as Record<string, unknown>;
+  const { type, version, encoding, payload, idempotencyKey, ...rest } = value as Record<
+    string,
+    unknown
+  >;
   const unknown = Object.keys(rest).find((name) => !Object.hasOwn(OWN_FIELDS, name));
   if (unknown !== undefined)
     throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
@@ -71,7 +74,9 @@ function parseLine(line: Uint8Array, number: number): NewTurn | undefined {
     const codec = findCodec((encoding ?? 'json') as PayloadEncoding);
     const isBytes = rest['undecodable'] === true || holdsBytes(codec);
     const given = isBytes ? fromBase64(payload) : payload;
+    const key = checkKey({ idempotencyKey } as Pick<BatchTurn, 'idempotencyKey'>);
     return {
+      ...(key !== undefined && { idempotencyKey: key }),
       type: checkType(type),
       version: checkVersion(version as number | undefined),
       encoding: codec.number as PayloadEncoding,

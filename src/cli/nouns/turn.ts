@@ -59,7 +59,8 @@ const append: QuipuVerb = {
 
 const ABOUT = `Standard input has one JSON object a line: {"type", "payload"} and optionally "version" and
 "encoding" (json, text, msgpack or bytes; bytes are given as {"base64": "…"}). The lines that
-\`quipu context export\` prints are understood too. All lines are stored, or none.`;
+\`quipu context export\` prints are understood too. All lines are stored, or none. With
+"idempotencyKey" in every line, a turn whose key is known is not appended again.`;
 
 const appendBatch: QuipuVerb = {
   name: 'append-batch',

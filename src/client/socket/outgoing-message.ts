@@ -89,8 +89,8 @@ export function toAppend(batch: Batch): AppendTurn | undefined {
 }
 
 /** True for a turn on the head or on an existing turn, of an existing context. */
-function isPlain({ context, parent, expectedHead, fsRoot, type }: TurnAppend): boolean {
-  if (typeof context !== 'bigint' || parent === NO_TURN) return false;
+function isPlain({ context, parent, expectedHead, fsRoot, type, key }: TurnAppend): boolean {
+  if (typeof context !== 'bigint' || parent === NO_TURN || key !== undefined) return false;
   return expectedHead === undefined && fsRoot === undefined && fits(type);
 }
 

@@ -8,6 +8,7 @@ import { checkKey, checkPlacement, checkType, checkVersion, only } from '../chec
 import type { ContextsParts } from './loaded-page.ts';
 import type {
   AppendOptions,
+  BatchTurn,
   Contexts,
   NewTurn,
   NewTurnHeader,
@@ -48,6 +49,9 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
     async append(id: ContextIdLike, turn: NewTurn, options: AppendOptions = {}): Promise<Turn> {
       lifetime.assertOpen('contexts.append');
       const prepared = prepareTurn(turn, rules);
+      if ((turn as BatchTurn).idempotencyKey !== undefined) {
+        throw invalid('idempotencyKey', 'of one turn goes into the options');
+      }
       const batch = planAppend(toContextId(id), [prepared], checkPlan(options));
       const { turns } = await engine.commit(batch);
       const page = new PageBytes([prepared.payload.bytes]);
@@ -56,16 +60,11 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
 
     async appendBatch(
       id: ContextIdLike,
-      turns: readonly NewTurn[],
+      turns: readonly BatchTurn[],
       options: AppendOptions = {},
     ): Promise<Turn[]> {
       lifetime.assertOpen('contexts.appendBatch');
-      if (!Array.isArray(turns) || turns.length < 1 || turns.length > BATCH_TURNS_MAX) {
-        throw invalid('turns', `is an array of 1 to ${BATCH_TURNS_MAX} turns`);
-      }
-      const prepared = turns.map((turn: NewTurn, index) =>
-        namingItem(`turns[${index}]`, () => prepareTurn(turn, rules)),
-      );
+      const prepared = prepareBatch(turns, options, rules);
       try {
         return await appendAll(toContextId(id), prepared, options);
       } catch (error) {
@@ -106,6 +105,7 @@ interface TurnHeader {
 
 export interface PreparedTurn extends TurnHeader {
   readonly payload: EncodedPayload;
+  readonly key?: string;
 }
 
 export interface AppendPlan {
@@ -143,14 +143,16 @@ function toBlobs(turns: readonly PreparedTurn[]): BlobPut[] {
 /** Most turns have none of the optional fields, and objects of one shape are faster to read later. */
 function toAppend(
   context: ContextId,
-  { type, version, fsRoot, payload }: PreparedTurn,
+  { type, version, fsRoot, payload, key }: PreparedTurn,
   { parent, expectedHead }: Omit<AppendPlan, 'key'>,
 ): TurnAppend {
   const { encoding, hash, bytes } = payload;
   const append = { context, type, version, encoding, payload: hash, size: bytes.length };
-  if (parent === undefined && expectedHead === undefined && fsRoot === undefined) return append;
+  const isOnHead = parent === undefined && expectedHead === undefined;
+  if (isOnHead && fsRoot === undefined && key === undefined) return append;
   return {
     ...append,
+    ...(key !== undefined && { key }),
     ...(parent !== undefined && { parent }),
     ...(expectedHead !== undefined && { expectedHead }),
     ...(fsRoot !== undefined && { fsRoot }),
@@ -160,6 +162,33 @@ function toAppend(
 function checkPlan(options: AppendOptions): AppendPlan {
   const { parent, expectedHead } = checkPlacement(options);
   return { parent, expectedHead, key: checkKey(options) };
+}
+
+/** Checks and encodes turns. Either all of them have a key of their own then, or none. */
+function prepareBatch(
+  turns: readonly BatchTurn[],
+  options: AppendOptions,
+  rules: PayloadRules,
+): PreparedTurn[] {
+  if (!Array.isArray(turns) || turns.length < 1 || turns.length > BATCH_TURNS_MAX) {
+    throw invalid('turns', `is an array of 1 to ${BATCH_TURNS_MAX} turns`);
+  }
+  const hasKeys = turns.some((turn: BatchTurn | null) => turn?.idempotencyKey !== undefined);
+  if (hasKeys && options.idempotencyKey !== undefined) {
+    throw invalid('idempotencyKey', 'is for the batch or for each of its turns, and not both');
+  }
+  return turns.map((turn: BatchTurn, index) =>
+    namingItem(`turns[${index}]`, () => {
+      const prepared = prepareTurn(turn, rules);
+      return hasKeys ? { ...prepared, key: checkOwnKey(turn) } : prepared;
+    }),
+  );
+}
+
+function checkOwnKey(turn: BatchTurn): string {
+  const key = checkKey(turn);
+  if (key !== undefined) return key;
+  throw invalid('idempotencyKey', 'is missing; give all turns of a batch their own, or none');
 }
 
 function prepareTurn(turn: NewTurn, rules: PayloadRules): PreparedTurn {

@@ -4,6 +4,7 @@ import { type Jsonable, jsonable } from '../../base/jsonable.ts';
 import { kindOf } from '../../base/text.ts';
 import type {
   AppendOptions,
+  BatchTurn,
   Contexts,
   FollowOptions,
   NewTurn,
@@ -61,6 +62,8 @@ export interface TypedOptions<Checked extends boolean = boolean> {
   readonly checkReads?: Checked;
 }
 
+type OwnKey = Pick<BatchTurn, 'idempotencyKey'>;
+
 interface TypedVerbs<S extends Schemas, Checked extends boolean> {
   append<Type extends string>(
     id: ContextIdLike,
@@ -69,7 +72,7 @@ interface TypedVerbs<S extends Schemas, Checked extends boolean> {
   ): Promise<TypedTurn<S, Checked>>;
   appendBatch<const Types extends readonly string[]>(
     id: ContextIdLike,
-    turns: { readonly [At in keyof Types]: TypedNewTurn<S, Types[At]> },
+    turns: { readonly [At in keyof Types]: TypedNewTurn<S, Types[At]> & OwnKey },
     options?: AppendOptions,
   ): Promise<TypedTurn<S, Checked>[]>;
   /** Checks the payload by the schema of the turn's type. */

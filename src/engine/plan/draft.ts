@@ -237,6 +237,22 @@ export class Draft {
     );
   }
 
+  /** Has these turns read at once. Without it, a plan that looks at each would be made again for each. */
+  needTurns(ids: readonly number[]): void {
+    const missing = [...new Set(ids)].filter(
+      (id) =>
+        id < this.counters.nextTurn &&
+        this.turns.get(id) === undefined &&
+        this.view.peekSealedTurn(id) === undefined &&
+        !this.#loaded.has(`turn ${id}`),
+    );
+    if (missing.length === 0) return;
+    throw new NotInMemory(async () => {
+      const read = await Promise.all(missing.map((id) => this.view.getSealedTurn(id)));
+      for (const [at, id] of missing.entries()) this.#loaded.set(`turn ${id}`, read[at]);
+    });
+  }
+
   /** All bytes that an open turn had when the group began. */
   readOpenTurn(turn: OpenTurn): Uint8Array {
     const { id, size } = turn.row;

@@ -6,7 +6,7 @@ import { planMove } from './plan-moves.ts';
 import { planFsRoot, planPatch } from './plan-patches.ts';
 import { planDoc, planLog } from './plan-records.ts';
 import { planDelta, planOpen, planSeal } from './plan-streams.ts';
-import { findFirst, planTurns } from './plan-turns.ts';
+import { findFirst, findKeyed, planKeyedTurns, planTurns } from './plan-turns.ts';
 import type { PreparedBatch } from './prepared-batch.ts';
 import type { Planned } from './report.ts';
 import type { PreparedBlob } from '../../format/blob-record.ts';
@@ -18,6 +18,9 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
   const { idempotency: key } = changes;
   const first = key === undefined ? undefined : findFirst(draft, key, changes.turns ?? []);
   if (first?.turns !== undefined) return replay({ turns: first.turns });
+  const keyed = changes.turns && findKeyed(draft, changes);
+  const known = keyed?.flatMap(({ row }) => row ?? []);
+  if (known !== undefined && known.length === keyed?.length) return replay({ turns: known });
   const made = findMade(draft, changes, batch.blobs.length);
   if (made !== undefined) return replay({ contexts: [made] });
   const hash = first?.hash;
@@ -34,7 +37,10 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
     if (change.do === 'move') planMove(draft, change, report);
     else planContext(draft, change, report);
   }
-  if (changes.turns !== undefined) planTurns(draft, changes.turns, report, hash);
+  if (changes.turns !== undefined) {
+    if (keyed === undefined) planTurns(draft, changes.turns, report, hash);
+    else planKeyedTurns(draft, changes.turns, report, keyed);
+  }
   changes.opens?.forEach((open) => planOpen(draft, open, report));
   changes.deltas?.forEach((delta) => planDelta(draft, delta, report));
   changes.seals?.forEach((seal) => planSeal(draft, seal, report));

@@ -5,7 +5,7 @@ import type { HeadRecord } from '../../format/head-record.ts';
 import { idempotencyHash } from '../../format/idempotency.ts';
 import { TurnFlag, jumpsToGrandJump } from '../../format/turn-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
-import type { Idempotency, TurnAppend, TurnOpen } from '../batch.ts';
+import type { Batch, Idempotency, TurnAppend, TurnOpen } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';
 import type { Draft, StoredTurn } from './draft.ts';
 import { mustGetSealed, resolveContext } from './plan-contexts.ts';
@@ -33,6 +33,30 @@ export function planTurns(
     planTurn(draft, append, report, part);
     if (key !== undefined) part = GOES_ON;
   }
+}
+
+/** Appends the turns that are new, and reports the others as they are. */
+export function planKeyedTurns(
+  draft: Draft,
+  appends: readonly TurnAppend[],
+  report: Report,
+  keyed: readonly KeyedTurn[],
+): void {
+  const answer: TurnRow[] = [];
+  let expected: TurnId | undefined;
+  for (const [at, { key, hash, row }] of keyed.entries()) {
+    const append = appends[at] as TurnAppend;
+    expected = append.expectedHead ?? expected;
+    // The same key may stand in the batch twice.
+    const known = row ?? findSame(draft, { key, hash, first: draft.keys.get(hash) }, [append])?.[0];
+    if (known === undefined) {
+      const condition = expected === undefined ? {} : { expectedHead: expected };
+      planTurn(draft, { ...append, ...condition }, report, { idempotency: hash, flags: 0 });
+      expected = undefined;
+    }
+    answer.push(known ?? (report.turns.at(-1) as TurnRow));
+  }
+  report.answerTurns(answer);
 }
 
 function planTurn(draft: Draft, append: TurnAppend, report: Report, part: KeyPart): void {
@@ -151,12 +175,58 @@ export function findFirst(draft: Draft, key: Idempotency, appends: readonly Turn
   if (appends.some((append) => append.context !== key.context)) {
     throw invalid('idempotency', 'is for one context, and a turn of the batch goes to another');
   }
-  const { hash, first } = resolveKey(draft, key);
-  if (first === undefined) return { hash };
+  const resolved = resolveKey(draft, key);
+  const turns = findSame(draft, resolved, appends);
+  return turns === undefined ? { hash: resolved.hash } : { turns };
+}
+
+/** A turn with a key of its own, and the turn that this key has made already. */
+interface KeyedTurn {
+  readonly key: Idempotency;
+  readonly hash: KeyHash;
+  readonly row: TurnRow | undefined;
+}
+
+/** Undefined when the turns have no keys of their own. Throws when a key was seen before with another turn. */
+export function findKeyed(
+  draft: Draft,
+  { turns = [], idempotency }: Pick<Batch, 'turns' | 'idempotency'>,
+): readonly KeyedTurn[] | undefined {
+  if (turns.every(({ key }) => key === undefined)) return undefined;
+  if (idempotency !== undefined) throw invalid('key', 'of a turn is not for a batch with a key');
+  const keys = turns.map(({ context, key }): Idempotency => {
+    if (key === undefined) throw invalid('key', 'is needed for every turn of a batch, or for none');
+    if (typeof context === 'bigint') return { context, key };
+    throw invalid('key', 'is for a turn of a context that is there already');
+  });
+  const hashes = keys.map(({ context, key }) => idempotencyHash(context, key));
+  const firsts = hashes.flatMap((hash) => draft.view.findKey(hash) ?? []);
+  draft.needTurns(firsts.flatMap((first) => [first, first + 1]));
+  return keys.map((key, at) => {
+    const resolved = resolveKey(draft, key);
+    const [row] = findSame(draft, resolved, [turns[at] as TurnAppend]) ?? [];
+    return { key, hash: resolved.hash, row };
+  });
+}
+
+/** A key with the hash that it has now, and the first turn that it made. */
+interface ResolvedKey {
+  readonly key: Idempotency;
+  readonly hash: KeyHash;
+  readonly first: number | undefined;
+}
+
+/** The turns that the key has made. Throws when they are not the turns of `appends`. */
+function findSame(
+  draft: Draft,
+  { key, first }: ResolvedKey,
+  appends: readonly TurnAppend[],
+): readonly TurnRow[] | undefined {
+  if (first === undefined) return undefined;
   const turns = readBatchFrom(draft, first);
   const same =
     turns.length === appends.length && turns.every((row, at) => isSame(row, appends[at]));
-  if (same && haveRoots(draft, turns, appends)) return { turns };
+  if (same && haveRoots(draft, turns, appends)) return turns;
   throw new QuipuError(
     'IDEMPOTENCY_CONFLICT',
     `the key ${JSON.stringify(key.key)} stands for other turns, from turn ${first} on; use a new key for new content`,
@@ -165,14 +235,11 @@ export function findFirst(draft: Draft, key: Idempotency, appends: readonly Turn
 }
 
 /** A key lives as long as its turn. Once the turn was collected, the key begins a new life. */
-function resolveKey(
-  draft: Draft,
-  { context, key }: Idempotency,
-): { hash: KeyHash; first: number | undefined } {
+function resolveKey(draft: Draft, key: Idempotency): ResolvedKey {
   for (let life = 0; ; life += 1) {
-    const hash = idempotencyHash(context, key, life);
+    const hash = idempotencyHash(key.context, key.key, life);
     const first = draft.keys.get(hash) ?? draft.view.findKey(hash);
-    if (first === undefined || !draft.isGone(first)) return { hash, first };
+    if (first === undefined || !draft.isGone(first)) return { key, hash, first };
   }
 }
 

@@ -29,7 +29,9 @@ export class Report implements Planned {
   /** Created and described contexts, each once. */
   #said: Map<ContextId, ContextMeta> | undefined;
   #heads: Map<ContextId, HeadRecord> | undefined;
+  /** The turns that are new. */
   readonly turns: TurnRow[] = [];
+  #answered: readonly TurnRow[] | undefined;
   readonly opened: TurnRow[] = [];
   readonly sealed: TurnRow[] = [];
   readonly deltas: TurnDelta[] = [];
@@ -62,12 +64,17 @@ export class Report implements Planned {
     this.heads.set(head.id, head);
   }
 
+  /** The turns to answer with, where some of them were there before. */
+  answerTurns(turns: readonly TurnRow[]): void {
+    this.#answered = turns;
+  }
+
   toCommitted(seq: number): Committed {
     return {
       seq,
       replayed: false,
       contexts: this.#contexts(),
-      turns: this.turns,
+      turns: this.#answered ?? this.turns,
       opened: this.opened,
       sealed: this.sealed,
       patches: this.patches,

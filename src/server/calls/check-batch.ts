@@ -47,7 +47,12 @@ const open = {
   encoding: u32,
   fsRoot: hash.optional(),
 } satisfies Fields<TurnOpen>;
-const turn = { ...open, payload: hash, size: count } satisfies Fields<TurnAppend>;
+const turn = {
+  ...open,
+  payload: hash,
+  size: count,
+  key: shortText.optional(),
+} satisfies Fields<TurnAppend>;
 const blob = { hash, bytes, sha256: sha256.optional() } satisfies Fields<BlobPut>;
 const delta = { turn: turnId, offset: count, bytes } satisfies Fields<TurnDelta>;
 const seal = {
@@ -121,7 +126,8 @@ export const batch: z.ZodType<Batch> = z.strictObject(batchFields) as unknown as
  * its blob. The store can keep every text and name, and `identity` may write them.
  */
 export async function checkBatch(engine: Engine, batch: Batch, identity: Identity): Promise<Batch> {
-  if (batch.idempotency?.key === '') throw invalid('key', 'is empty');
+  const keys = [batch.idempotency?.key, ...(batch.turns ?? []).map(({ key }) => key)];
+  if (keys.includes('')) throw invalid('key', 'is empty');
   const sizes = checkBlobs(batch.blobs ?? []);
   for (const change of batch.logs ?? []) {
     assertName(change.name, 'log name');

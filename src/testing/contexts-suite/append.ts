@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import { hashBytes } from '../../base/hash.ts';
+import type { BatchTurn } from '../../context/contexts.ts';
+import type { Turn } from '../../context/turn.ts';
 import { failure, present } from '../engine-suite/fixture.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { openStore, openWith, payloadsOf } from './fixture.ts';
@@ -11,6 +13,7 @@ export function appendSuite(target: ContextsTarget): void {
     describePlacement(target);
     describeBatches(target);
     describeKeys(target);
+    describeOwnKeys(target);
   });
 }
 
@@ -177,5 +180,73 @@ function describeKeys(target: ContextsTarget): void {
     expect(second.map((turn) => turn.toJSON())).toEqual(first.map((turn) => turn.toJSON()));
     const shorter = store.contexts.appendBatch(id, turns.slice(1), { idempotencyKey: 'k' });
     await failure(shorter, 'IDEMPOTENCY_CONFLICT');
+  });
+}
+
+function describeOwnKeys(target: ContextsTarget): void {
+  const keyed = (text: string): BatchTurn[] =>
+    Array.from(text, (payload) => ({ type: 't', payload, idempotencyKey: `key of ${payload}` }));
+  const jsonOf = (turns: readonly Turn[]) => turns.map((turn) => turn.toJSON());
+
+  it('gives the turns of a batch with their own keys again', async () => {
+    const { contexts, id } = await openWith(target);
+    const first = await contexts.appendBatch(id, keyed('abc'));
+    await contexts.append(id, { type: 't', payload: 'between' });
+    expect(jsonOf(await contexts.appendBatch(id, keyed('abc')))).toEqual(jsonOf(first));
+    const alone = { type: 't', payload: 'b' };
+    const again = await contexts.append(id, alone, { idempotencyKey: 'key of b' });
+    expect(again.toJSON()).toEqual(first[1]?.toJSON());
+    expect(payloadsOf((await contexts.last(id, 9)).turns)).toEqual(['a', 'b', 'c', 'between']);
+  });
+
+  it('appends the turns whose keys are new, and tells followers only of them', async () => {
+    const { contexts, id } = await openWith(target);
+    const first = await contexts.appendBatch(id, keyed('ab'));
+    const after = present(first[1]).id;
+    const follower = contexts.follow(id, { after })[Symbol.asyncIterator]();
+    const added = await contexts.appendBatch(id, keyed('bcad'), { expectedHead: after });
+    expect(payloadsOf(added)).toEqual(['b', 'c', 'a', 'd']);
+    expect(jsonOf([present(added[0]), present(added[2])])).toEqual(jsonOf(first.toReversed()));
+    expect(payloadsOf((await contexts.last(id, 9)).turns)).toEqual(['a', 'b', 'c', 'd']);
+    for (const expected of ['c', 'd']) {
+      expect(await follower.next()).toMatchObject({ value: { payload: expected } });
+    }
+    await follower.return?.();
+  });
+
+  it('changes nothing when a key stands for another turn or the head is another', async () => {
+    const { contexts, id } = await openWith(target);
+    const [a] = await contexts.appendBatch(id, keyed('a'));
+    const other = { type: 't', payload: 'other', idempotencyKey: 'key of a' };
+    const error = await failure(
+      contexts.appendBatch(id, [...keyed('xy'), other]),
+      'IDEMPOTENCY_CONFLICT',
+    );
+    expect(error.data).toMatchObject({ key: 'key of a', turn: String(present(a).id) });
+    const moved = contexts.appendBatch(id, keyed('ax'), { expectedHead: NO_TURN });
+    await failure(moved, 'HEAD_MOVED');
+    expect(payloadsOf((await contexts.last(id, 9)).turns)).toEqual(['a']);
+  });
+
+  it('wants a key for all turns of a batch or for none', async () => {
+    const { contexts, id } = await openWith(target);
+    const some = [...keyed('a'), { type: 't', payload: 'b' }];
+    const error = await failure(contexts.appendBatch(id, some), 'INVALID');
+    expect(error.data).toMatchObject({ what: 'turns[1].idempotencyKey' });
+    const both = contexts.appendBatch(id, keyed('a'), { idempotencyKey: 'k' });
+    await failure(both, 'INVALID');
+    await failure(contexts.append(id, present(keyed('a')[0])), 'INVALID');
+    expect((await contexts.last(id, 9)).turns).toEqual([]);
+  });
+
+  it('appends each turn once when many send overlapping batches at once', async () => {
+    const { contexts, id } = await openWith(target);
+    const sent = ['abc', 'bcd', 'cab', 'dabc'].map((text) => contexts.appendBatch(id, keyed(text)));
+    for (const turns of await Promise.all(sent)) {
+      for (const turn of turns) expect(await contexts.turn(turn.id)).toEqual(turn);
+    }
+    const { turns } = await contexts.last(id, 9);
+    expect(turns).toHaveLength(4);
+    expect(new Set(payloadsOf(turns))).toEqual(new Set(['a', 'b', 'c', 'd']));
   });
 }

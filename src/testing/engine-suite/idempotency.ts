@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { NO_TURN, toTurnId } from '../../base/brand.ts';
 import type { ContextId } from '../../base/brand.ts';
@@ -17,6 +17,7 @@ import {
   openTurn,
   turnOf,
 } from './fixture.ts';
+import { PATIENCE } from '../patience.ts';
 import { readAll } from './read-all.ts';
 
 type Given = Parameters<typeof turnOf>[2];
@@ -26,6 +27,7 @@ export function idempotencySuite(target: EngineTarget): void {
     describeReplay(target);
     describeConflict(target);
     describeRace(target);
+    describeOwnKeys(target);
   });
 }
 
@@ -186,5 +188,113 @@ function describeRace(target: EngineTarget): void {
     const ended = await Promise.allSettled(sent);
     expect(ended.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     expect(await engine.getTurn(toTurnId(2))).toBeUndefined();
+  });
+}
+
+function describeOwnKeys(target: EngineTarget): void {
+  const batchOf = (context: ContextId, keys: string, given: Given = {}): Batch => {
+    const all = Array.from(keys, (key) => turnOf(context, `content ${key}`, { ...given, key }));
+    return { blobs: all.map(({ blob }) => blob), turns: all.map(({ turn }) => turn) };
+  };
+
+  it('replays a batch whose turns are all known, and stores nothing', async () => {
+    const { engine, id } = await start(target);
+    const first = await engine.commit(batchOf(id, 'abc'));
+    expect(first).toMatchObject({ replayed: false, turns: [{ flags: 0 }, { flags: 0 }, {}] });
+    const before = await readAll(engine);
+    const heard = listen(engine);
+    const docs = [{ name: 'doc', content: '1' }];
+    const again = await engine.commit({ ...batchOf(id, 'cab'), docs });
+    const [a, b, c] = first.turns;
+    expect(again).toMatchObject({ replayed: true, turns: [c, a, b] });
+    expect(await readAll(engine)).toEqual(before);
+    expect(heard).toEqual([]);
+  });
+
+  it('stores the turns that are new, and tells listeners of them alone', async () => {
+    const { engine, id } = await start(target);
+    const [a] = (await engine.commit(batchOf(id, 'a'))).turns;
+    const heard = listen(engine);
+    const docs = [{ name: 'doc', content: '1' }];
+    const mixed = await engine.commit({ ...batchOf(id, 'baca'), docs });
+    expect(mixed).toMatchObject({ replayed: false, docs: [{ name: 'doc' }] });
+    expect(mixed.turns.map((turn) => turn.id)).toEqual([2n, 1n, 3n, 1n]);
+    expect(mixed.turns[1]).toEqual(a);
+    expect(mixed.turns[2]).toMatchObject({ parent: 2n, depth: 2 });
+    await vi.waitFor(() => expect(heard).toHaveLength(1), PATIENCE);
+    expect(heard[0]?.turns.map((turn) => turn.id)).toEqual([2n, 3n]);
+  });
+
+  it('takes a key that stands in a batch twice for one turn', async () => {
+    const { engine, id } = await start(target);
+    const { turns } = await engine.commit(batchOf(id, 'aab'));
+    expect(turns.map((turn) => turn.id)).toEqual([1n, 1n, 2n]);
+    const [x, y] = ['x', 'y'].map((content) => turnOf(id, content, { key: 'twice' }));
+    const others = { blobs: [x, y].flatMap((one) => one?.blob ?? []) };
+    await failure(
+      engine.commit({ ...others, turns: [x, y].flatMap((one) => one?.turn ?? []) }),
+      'IDEMPOTENCY_CONFLICT',
+    );
+    expect(await engine.getHead(id)).toMatchObject({ head: 2n });
+  });
+
+  it('refuses a known key with another turn, wherever it stands', async () => {
+    const { engine, id } = await start(target);
+    await engine.commit(batchOf(id, 'a'));
+    await engine.commit(keyed(id, 'two', 'x'));
+    const before = await readAll(engine);
+    const other = turnOf(id, 'other', { key: 'a' });
+    const { blobs = [], turns = [] } = batchOf(id, 'bc');
+    for (const list of [
+      [other.turn, ...turns],
+      [...turns, other.turn],
+    ]) {
+      const error = await failure(
+        engine.commit({ blobs: [...blobs, other.blob], turns: list }),
+        'IDEMPOTENCY_CONFLICT',
+      );
+      expect(error.data).toEqual({ context: String(id), key: 'a', turn: '1' });
+    }
+    expect(await readAll(engine)).toEqual(before);
+  });
+
+  it('holds the expected head of a known turn against the next new one', async () => {
+    const { engine, id } = await start(target);
+    const batch = batchOf(id, 'a', { expectedHead: NO_TURN });
+    await engine.commit(batch);
+    expect(await engine.commit(batch)).toMatchObject({ replayed: true });
+    const { blobs = [], turns = [] } = batchOf(id, 'b');
+    const longer = {
+      blobs: [...(batch.blobs ?? []), ...blobs],
+      turns: [...(batch.turns ?? []), ...turns],
+    };
+    await failure(engine.commit(longer), 'HEAD_MOVED');
+    expect(await engine.getHead(id)).toMatchObject({ head: 1n });
+  });
+
+  it('refuses keys for some turns alone, beside a key of the batch, and in a new context', async () => {
+    const { engine, id } = await start(target);
+    const { blobs = [], turns = [] } = batchOf(id, 'a');
+    const plain = turnOf(id, 'plain');
+    const idempotency = { context: id, key: 'k' };
+    const wrong: Batch[] = [
+      { blobs: [...blobs, plain.blob], turns: [...turns, plain.turn] },
+      { idempotency, blobs, turns },
+      {
+        contexts: [{ do: 'create' }],
+        ...appendBatch({ created: 0 }, 'a', { key: 'a' }),
+      },
+    ];
+    for (const batch of wrong) await failure(engine.commit(batch), 'INVALID');
+    expect(await engine.getTurn(toTurnId(1))).toBeUndefined();
+  });
+
+  it('gives a thousand turns again', async () => {
+    const { engine, id } = await start(target);
+    const all = Array.from({ length: 1000 }, (_, n) => turnOf(id, `c${n}`, { key: `k${n}` }));
+    const batch = { blobs: all.map(({ blob }) => blob), turns: all.map(({ turn }) => turn) };
+    const first = await engine.commit(batch);
+    expect(first.turns).toHaveLength(1000);
+    expect(await engine.commit(batch)).toMatchObject({ replayed: true, turns: first.turns });
   });
 }

@@ -102,7 +102,8 @@ class Pair {
 
   async commit(batch: Batch): Promise<void> {
     const expected = await attempt(this.#model, batch);
-    if (batch.idempotency !== undefined) this.#keyed.push(batch);
+    const hasKeys = batch.turns?.some(({ key }) => key !== undefined) === true;
+    if (batch.idempotency !== undefined || hasKeys) this.#keyed.push(batch);
     expect(await attempt(this.#engine, batch)).toEqual(expected);
   }
 

@@ -25,6 +25,11 @@ export function applyBatch(state: ModelState, batch: Batch, clockMs: number): Ap
     if (turns !== undefined) return { committed: replay(state.seq, turns), change: undefined };
   }
 
+  const known = findKnown(state, batch);
+  if (known !== undefined && known.every((row) => row !== undefined)) {
+    return { committed: replay(state.seq, known), change: undefined };
+  }
+
   const forked = findFork(state, batch);
   if (forked !== undefined) {
     return { committed: { ...replay(state.seq, []), contexts: [forked] }, change: undefined };
@@ -32,25 +37,28 @@ export function applyBatch(state: ModelState, batch: Batch, clockMs: number): Ap
 
   // If the clock jumps back, the time here stands still until the clock has caught up.
   const draft = new Draft(state, Math.max(state.timeMs, clockMs));
+  let answer: readonly TurnRow[] | undefined;
   try {
-    applyLists(draft, batch);
+    answer = applyLists(draft, batch, known !== undefined);
   } catch (error) {
     draft.rollBack();
     throw error;
   }
   const change = draft.toChange();
-  const committed = draft.toCommitted();
+  const committed = { ...draft.toCommitted(), ...(answer !== undefined && { turns: answer }) };
   if (!draft.changed) return { committed, change: undefined };
   state.seq = draft.seq;
   state.timeMs = draft.nowMs;
   return { committed, change };
 }
 
-function applyLists(draft: Draft, batch: Batch): void {
+/** Returns the turns to answer with, if they have keys of their own. */
+function applyLists(draft: Draft, batch: Batch, keyed: boolean): readonly TurnRow[] | undefined {
   const { idempotency } = batch;
   for (const put of batch.blobs ?? []) applyBlob(draft, put);
   for (const change of batch.contexts ?? []) applyContext(draft, change);
-  for (const [index, append] of (batch.turns ?? []).entries()) {
+  const answer = keyed ? applyKeyed(draft, batch.turns ?? []) : undefined;
+  for (const [index, append] of (keyed ? [] : (batch.turns ?? [])).entries()) {
     applyAppend(draft, append, idempotency !== undefined && index > 0);
   }
   if (idempotency !== undefined) {
@@ -64,6 +72,45 @@ function applyLists(draft: Draft, batch: Batch): void {
   for (const attach of batch.fsRoots ?? []) applyFsRoot(draft, attach);
   for (const change of batch.logs ?? []) applyLog(draft, change);
   for (const change of batch.docs ?? []) applyDoc(draft, change);
+  return answer;
+}
+
+/** Turn by turn, as if each came alone: a known key gives its turn, and the others are appended. */
+function applyKeyed(draft: Draft, appends: readonly TurnAppend[]): TurnRow[] {
+  const { state } = draft;
+  const answer: TurnRow[] = [];
+  let expected: TurnId | undefined;
+  for (const append of appends) {
+    expected = append.expectedHead ?? expected;
+    const scope = scopeOf(append);
+    const [known] = findFirst(state, scope, [append]) ?? [];
+    if (known !== undefined) {
+      answer.push(known);
+      continue;
+    }
+    applyAppend(draft, expected === undefined ? append : { ...append, expectedHead: expected });
+    expected = undefined;
+    const row = draft.turns.at(-1) as TurnRow;
+    draft.set(state.keys, toScope(state, scope), [row.id]);
+    answer.push(row);
+  }
+  return answer;
+}
+
+/** The turns that are there, for turns with keys of their own. Undefined when they have none. */
+function findKnown(
+  state: ModelState,
+  { turns = [], idempotency }: Batch,
+): readonly (TurnRow | undefined)[] | undefined {
+  if (!turns.some(({ key }) => key !== undefined)) return undefined;
+  if (idempotency !== undefined) throw invalid('key', 'of a turn is not for a batch with a key');
+  return turns.map((append) => findFirst(state, scopeOf(append), [append])?.[0]);
+}
+
+function scopeOf({ context, key }: TurnAppend): Idempotency {
+  if (key === undefined) throw invalid('key', 'is needed for every turn of a batch, or for none');
+  if (typeof context === 'bigint') return { context, key };
+  throw invalid('key', 'is for a turn of a context that is there already');
 }
 
 /** Returns the turns of this key, if it was seen before. Throws when the batch has other turns. */

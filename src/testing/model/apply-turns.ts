@@ -15,7 +15,7 @@ const OUTCOME_FLAG: Record<TurnSeal['outcome'], number> = {
 };
 
 /** `continues`: the turn is not the first one of a batch with an idempotency key. */
-export function applyAppend(draft: Draft, append: TurnAppend, continues: boolean): void {
+export function applyAppend(draft: Draft, append: TurnAppend, continues = false): void {
   const { state } = draft;
   const context = draft.resolveContext(append.context);
   const place = planPlace(draft, context, append);

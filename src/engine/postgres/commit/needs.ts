@@ -87,7 +87,10 @@ function nameIn(change: ContextChange): string | undefined {
 }
 
 function collectTurns(needs: Needs, { changes }: PreparedBatch): void {
-  for (const { payload } of changes.turns ?? []) needs.blobs.add(payload);
+  for (const { payload, context, key } of changes.turns ?? []) {
+    needs.blobs.add(payload);
+    if (key !== undefined && typeof context === 'bigint') needs.keys.push({ context, key });
+  }
   for (const { turn } of changes.deltas ?? []) {
     needs.turns.add(Number(turn));
     needs.openTurns.add(Number(turn));

@@ -176,7 +176,7 @@ export class View implements CommittedView {
       this.#sha256s.load(needs.sha256s),
       this.#prefetchContexts(needs.contexts, needs.openTurns),
       this.#prefetchTurns(needs.turns, needs.contexts),
-      this.#keys.load(keys),
+      this.#prefetchKeys(keys),
       this.#names.load(needs.names),
       this.#docs.load(needs.docs),
       this.#logs.load(needs.logs),
@@ -318,6 +318,13 @@ export class View implements CommittedView {
       ids,
       await this.#readTurns([...ids].filter(isId), [...contexts].filter(isId)),
     );
+  }
+
+  /** Also reads the turns of the keys that are known, and the turns after them, as retries compare them. */
+  async #prefetchKeys(keys: readonly string[]): Promise<void> {
+    await this.#keys.load(keys);
+    const known = keys.flatMap((key) => this.#keys.peek(key) ?? []);
+    if (known.length > 0) await this.#turns.load(known.flatMap((turn) => [turn, turn + 1]));
   }
 
   async #readContexts(

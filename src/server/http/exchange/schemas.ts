@@ -3,7 +3,7 @@ import { toContextId, toTurnId } from '../../../base/brand.ts';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { invalid } from '../../../base/errors.ts';
 import { Encoding, type EncodingName } from '../../../format/turn-record.ts';
-import type { NewTurn } from '../../../context/contexts.ts';
+import type { BatchTurn, NewTurn } from '../../../context/contexts.ts';
 
 // The values that travel, in JSON's terms: ids are decimal strings, bytes are base64 or hex.
 
@@ -50,13 +50,23 @@ export const encoding: z.ZodType<EncodingName> = z.enum(
   Object.keys(Encoding) as [EncodingName, ...EncodingName[]],
 );
 
-/** A turn as JSON can carry it: bytes in `base64`, everything else in `payload`. */
-export const newTurn: z.ZodType<NewTurnJson> = z.strictObject({
+const newTurnFields = {
   type: z.string(),
   version: z.int().min(0).optional(),
   encoding: encoding.optional(),
   payload: z.unknown().optional(),
   base64: z.base64().optional().describe('The bytes of the payload, in place of "payload"'),
+};
+
+/** A turn as JSON can carry it: bytes in `base64`, everything else in `payload`. */
+export const newTurn: z.ZodType<NewTurnJson> = z.strictObject(newTurnFields);
+
+export const batchTurn: z.ZodType<BatchTurnJson> = z.strictObject({
+  ...newTurnFields,
+  idempotencyKey: z
+    .string()
+    .optional()
+    .describe('The key of this turn alone; all turns of a batch have one, or none'),
 });
 
 interface ReadQueryShape {
@@ -214,18 +224,23 @@ interface NewTurnJson extends PayloadJson {
   readonly encoding?: NewTurn['encoding'] | undefined;
 }
 
+interface BatchTurnJson extends NewTurnJson {
+  readonly idempotencyKey?: string | undefined;
+}
+
 interface PayloadJson {
   readonly payload?: unknown;
   readonly base64?: string | undefined;
 }
 
-export function toNewTurn(given: NewTurnJson): NewTurn {
-  const { type, version, encoding: name } = given;
+export function toNewTurn(given: BatchTurnJson): BatchTurn {
+  const { type, version, encoding: name, idempotencyKey } = given;
   return {
     type,
     payload: toPayload(given),
     ...(version !== undefined && { version }),
     ...(name !== undefined && { encoding: name }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
   };
 }
 

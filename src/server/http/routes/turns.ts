@@ -15,6 +15,7 @@ import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import {
   EXAMPLE_TURN,
+  batchTurn,
   contextId,
   count,
   encoding,
@@ -82,7 +83,7 @@ export const turnRoutes: readonly Route[] = [
       encoding: encoding.optional().describe('Of such a body; default `bytes`'),
     }),
     body: {
-      json: z.union([newTurn, z.strictObject({ turns: z.array(newTurn).min(1).max(10_000) })]),
+      json: z.union([newTurn, z.strictObject({ turns: z.array(batchTurn).min(1).max(10_000) })]),
       bytes: 'The payload of one turn, whose type is in the query',
       example: { type: 'chat.message', payload: { role: 'user', text: 'hi' } },
     },
