@@ -8,6 +8,9 @@ export interface Block {
   readonly output?: string;
 }
 
+/** The languages whose blocks are run. */
+const RUN = new Set(['sh', 'ts', 'js']);
+
 /** The fenced blocks of a document; a `text` block right after an example belongs to that one. */
 export function parseBlocks(markdown: string): Block[] {
   const blocks: Block[] = [];
@@ -21,7 +24,7 @@ export function parseBlocks(markdown: string): Block[] {
       const block = { info: open.info, code: open.code.join(''), line: open.line };
       const example = blocks.at(-1);
       const answers = adjacent && block.info === 'text' && example?.output === undefined;
-      if (answers && (example?.info === 'sh' || example?.info === 'ts')) {
+      if (answers && example !== undefined && RUN.has(example.info)) {
         blocks[blocks.length - 1] = { ...example, output: block.code };
       } else {
         blocks.push(block);

@@ -112,6 +112,17 @@ describe('runPrograms', { timeout: 60_000 }, () => {
     expect(runPrograms(found)).toEqual(['doc.md:14 printed:\n1\nand not:\n7\n']);
   });
 
+  it('runs JavaScript as it stands, beside TypeScript', () => {
+    const found = programs(
+      fenced('ts', "import { sep } from 'node:path';", 'console.log(sep.length as number);'),
+      fenced('text', '1'),
+      fenced('js', 'console.log(2);'),
+      fenced('text', '3'),
+    );
+    expect(found.map(({ name }) => name)).toEqual(['doc.md:1', 'doc.md:10']);
+    expect(runPrograms(found)).toEqual(['doc.md:10 printed:\n2\nand not:\n3\n']);
+  });
+
   it('reports types that do not fit', () => {
     const [problem] = runPrograms(
       programs(fenced('ts', "const n: number = 'one';", 'export { n };')),

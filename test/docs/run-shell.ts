@@ -1,7 +1,16 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { projectPath, readPackageJson } from '../support/project.ts';
 import type { Block } from './blocks.ts';
 import { matchOutput } from './match-output.ts';
 
@@ -20,23 +29,27 @@ export type Commands = Readonly<Record<string, string>>;
 export async function runShellBlocks(
   blocks: readonly Block[],
   commands: Commands,
+  extra: NodeJS.ProcessEnv = {},
 ): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'quipu-docs-'));
   try {
-    for (const part of ['bin', 'home', 'blocks', 'here']) mkdirSync(join(folder, part));
+    for (const part of ['bin', 'home', 'blocks', 'here', 'node_modules'])
+      mkdirSync(join(folder, part));
+    // Scripts that the blocks write import the package as a user does who has installed it.
+    symlinkSync(projectPath('.'), join(folder, 'node_modules', readPackageJson().name));
     for (const [name, script] of Object.entries(commands)) {
       const text = `#!/bin/sh\nexec "${process.execPath}" ${NODE_OPTIONS} "${script}" "$@"\n`;
       writeFileSync(join(folder, 'bin', name), text, { mode: 0o755 });
     }
     blocks.forEach((block, index) => writeFileSync(join(folder, 'blocks', `${index}`), block.code));
-    await runInShell(folder, blocks.length);
+    await runInShell(folder, blocks.length, extra);
     return blocks.flatMap((block, index) => problemsOf(block, join(folder, 'blocks', `${index}`)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function runInShell(folder: string, count: number): Promise<void> {
+async function runInShell(folder: string, count: number, extra: NodeJS.ProcessEnv): Promise<void> {
   const script = ['set -euo pipefail'];
   for (let index = 0; index < count; index += 1) {
     const file = `"$BLOCKS/${index}"`;
@@ -49,8 +62,10 @@ async function runInShell(folder: string, count: number): Promise<void> {
     BLOCKS: join(folder, 'blocks'),
     // Examples that push must not leave a daemon behind.
     THREAD_NOTIFIER: 'true',
+    QUIPU_STORE: undefined,
+    DATABASE_URL: undefined,
+    ...extra,
   };
-  delete env['QUIPU_STORE'];
   const cwd = join(folder, 'here');
   const shell = spawn('bash', ['--norc', '-c', script.join('\n')], {
     cwd,

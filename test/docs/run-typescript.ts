@@ -8,6 +8,8 @@ import { matchOutput } from './match-output.ts';
 
 export interface Program {
   readonly name: string;
+  /** JavaScript runs as it stands; TypeScript is compiled first. */
+  readonly language: 'ts' | 'js';
   readonly code: string;
   readonly output: string | undefined;
 }
@@ -17,16 +19,17 @@ export function joinPrograms(document: string, blocks: readonly Block[]): Progra
   const programs: Program[] = [];
   for (const block of blocks) {
     const last = programs.at(-1);
-    const { code, output } = block;
-    if (last === undefined || /^import\b/m.test(code)) {
-      programs.push({ name: `${document}:${block.line}`, code, output });
+    const { code, output, info } = block;
+    if (info !== 'ts' && info !== 'js') continue;
+    if (last?.language !== info || /^import\b/m.test(code)) {
+      programs.push({ name: `${document}:${block.line}`, language: info, code, output });
     } else {
       const whole =
         output === undefined && last.output === undefined
           ? undefined
           : `${last.output ?? ''}${output ?? ''}`;
       programs[programs.length - 1] = {
-        name: last.name,
+        ...last,
         code: `${last.code}\n${code}`,
         output: whole,
       };
@@ -66,10 +69,13 @@ export function runPrograms(programs: readonly Program[]): string[] {
       join(folder, 'tsconfig.json'),
       JSON.stringify({
         compilerOptions: COMPILER_OPTIONS,
-        files: programs.map((_, i) => `${i}.ts`),
+        files: programs.flatMap(({ language }, i) => (language === 'ts' ? `${i}.ts` : [])),
       }),
     );
-    programs.forEach(({ code }, i) => writeFileSync(join(folder, `${i}.ts`), code));
+    mkdirSync(join(folder, 'out'));
+    programs.forEach(({ code, language }, i) =>
+      writeFileSync(join(folder, language === 'ts' ? `${i}.ts` : `out/${i}.js`), code),
+    );
 
     const tsc = projectPath('node_modules/typescript/bin/tsc');
     const types = runNode([tsc, '-p', 'tsconfig.json'], folder);

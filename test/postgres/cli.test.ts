@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import { CliRig, type Ran } from '../cli/rig.ts';
+import { parseBlocks } from '../docs/blocks.ts';
+import { runShellBlocks } from '../docs/run-shell.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
+import { projectPath, readPackageJson, readProject } from '../support/project.ts';
 
 let rig: CliRig;
 let shown: string;
@@ -60,4 +63,12 @@ it('serves a database', async () => {
   const { code, err } = (await ended)!;
   expect(code).toBe(0);
   expect(err).not.toContain('p%3Aw');
+});
+
+it('moves a store as the recipe of the guide says', { timeout: 60_000 }, async () => {
+  const recipe = parseBlocks(readProject('docs/guide/recipes/to-postgresql.md'));
+  const quipu = projectPath(readPackageJson().bin['quipu'] ?? '');
+  const extra = { DATABASE_URL: await freshDatabase() };
+  const shell = recipe.filter(({ info }) => info === 'sh');
+  expect(await runShellBlocks(shell, { quipu }, extra)).toEqual([]);
 });
