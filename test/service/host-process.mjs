@@ -12,6 +12,15 @@ const verbs = {
   async create() {
     return String((await store.contexts.create()).id);
   },
+  async getOrCreate(name) {
+    return String((await store.contexts.getOrCreate(name)).id);
+  },
+  /** Broken on purpose: another process may make the context after this one has looked. */
+  async lookThenCreate(name) {
+    const found = await store.contexts.list({ label: name, limit: 1 });
+    const context = found.items[0] ?? (await store.contexts.create({ labels: [name] }));
+    return String(context.id);
+  },
   async append(context, payload) {
     const turn = await store.contexts.append(BigInt(context), { type: 'note', payload });
     return String(turn.id);
