@@ -73,7 +73,12 @@ const programs = sources.filter((file) => !file.endsWith('.test.ts'));
 const written = ['src', 'test', 'bench', 'scripts'].flatMap((folder) =>
   listFiles(folder, /\.(?:ts|mjs)$/),
 );
-const texts = [...written, ...listFiles('docs', /\.md$/), ...listFiles('.ci', /./)].concat(
+const texts = [
+  ...written,
+  ...listFiles('docs', /\.md$/),
+  ...listFiles('.ci', /./),
+  ...listFiles('clients', /\.(?:py|md)$/),
+].concat(
   ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'package.json'],
   ['.oxlintrc.json', '.oxfmtrc.json', 'tsconfig.json', 'tsconfig.build.json'],
   ['vitest.config.ts', 'vitest.soak.config.ts'],

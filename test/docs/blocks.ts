@@ -9,7 +9,7 @@ export interface Block {
 }
 
 /** The languages whose blocks are run. */
-const RUN = new Set(['sh', 'ts', 'js']);
+const RUN = new Set(['sh', 'ts', 'js', 'python']);
 
 /** The fenced blocks of a document; a `text` block right after an example belongs to that one. */
 export function parseBlocks(markdown: string): Block[] {

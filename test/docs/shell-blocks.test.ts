@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { listFiles, projectPath, readPackageJson, readProject } from '../support/project.ts';
+import { hasPython } from '../support/python.ts';
 import { parseBlocks } from './blocks.ts';
 import { isNpmBlock, problemsOfNpmBlock } from './npm-commands.ts';
+import { runPythonBlocks } from './run-python.ts';
 import { runShellBlocks } from './run-shell.ts';
 import { joinPrograms, runPrograms } from './run-typescript.ts';
 
@@ -31,7 +33,7 @@ describe.each(documents)('%s', (document) => {
   const shell = blocks.filter(({ info }) => info === 'sh');
 
   it('uses only languages that are run or that are plainly not code', () => {
-    const known = new Set(['sh', 'ts', 'js', 'text', 'json', 'mermaid', '']);
+    const known = new Set(['sh', 'ts', 'js', 'python', 'text', 'json', 'mermaid', '']);
     expect(blocks.filter(({ info }) => !known.has(info))).toEqual([]);
   });
 
@@ -43,6 +45,15 @@ describe.each(documents)('%s', (document) => {
   it('has shell examples that work', { timeout: 270_000 }, async () => {
     const runnable = shell.filter(({ code }) => !isNpmBlock(code));
     expect(await runShellBlocks(runnable, commands)).toEqual([]);
+  });
+});
+
+describe.runIf(hasPython())('all documents', () => {
+  const withPython = documents.filter((document) => readProject(document).includes('```python\n'));
+
+  it.each(withPython)('%s has Python examples that work', async (document) => {
+    const blocks = parseBlocks(readProject(document)).filter(({ info }) => info === 'python');
+    expect(await runPythonBlocks(blocks)).toEqual([]);
   });
 });
 
