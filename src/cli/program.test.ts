@@ -2,19 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { CliRig } from '../../test/cli/rig.ts';
 import { QuipuError } from '../base/errors.ts';
 import type { Store } from '../store/store.ts';
-import { createProgram } from './program.ts';
-import type { QuipuShell } from './kit/command.ts';
+import { listVerbs } from './kit/verb.ts';
+import { NOUNS, quipu } from './program.ts';
 
 /** `context create` and so on, each as it is typed. */
-async function everyCommand(): Promise<string[][]> {
-  return (await createProgram({} as QuipuShell)).commands.flatMap((command) =>
-    command.commands.length === 0
-      ? [[command.name()]]
-      : command.commands.map((verb) => [command.name(), verb.name()]),
-  );
-}
-
-const COMMANDS = await everyCommand();
+const COMMANDS = (await listVerbs(quipu)).map(([words]) => words.split(' '));
 
 describe('help', () => {
   it.each(COMMANDS)('of %s %s has an example of itself', async (...words) => {
@@ -51,10 +43,83 @@ describe('help', () => {
       const { code, err } = await rig.run(...words);
       expect({ code, err }).toEqual({
         code: 2,
-        err: "quipu: unknown command 'contxt'\n(Did you mean context?)\n",
+        err: "quipu: unknown command 'contxt'\n(Did you mean quipu context?)\n",
       });
     }
-    expect((await rig.run('help', 'context', 'apend')).err).toContain('(Did you mean append?)');
+    expect((await rig.run('help', 'context', 'apend')).err).toContain(
+      '(Did you mean quipu context append?)',
+    );
+  });
+
+  it.each([
+    [['context', 'log', '1'], 'one of quipu log, quipu context show'],
+    [['history'], 'quipu log?)'],
+    [['context', 'open', 'x'], 'one of quipu context show, quipu context create?)'],
+    [['context', 'search', 'x'], 'quipu search?)'],
+    [['blob', 'import'], 'quipu import'],
+    [['serch', 'x'], 'quipu search'],
+    [['lgo'], 'quipu log'],
+    [['append', '1'], 'one of quipu context append, quipu session append, quipu chat append'],
+    [['apend', '1'], 'one of quipu context append, quipu session append'],
+    [['chat', 'delete', 'x'], 'quipu chat rm'],
+    [['queue', 'ls'], 'quipu queue list'],
+    [['--store', 'x', 'session', 'tail', 'y'], 'one of quipu context follow'],
+    [['workflow', 'strt'], 'quipu workflow'],
+  ])('of %j says what may have been meant', async (words, meant) => {
+    using rig = new CliRig();
+    const { code, err } = await rig.run(...words);
+    expect(code).toBe(2);
+    expect(err).toContain(`(Did you mean ${meant}`);
+  });
+
+  it('of a word that is like nothing here suggests nothing', async () => {
+    using rig = new CliRig();
+    expect((await rig.run('xylophone')).err).toBe("quipu: unknown command 'xylophone'\n");
+  });
+
+  it('has the same verbs for every noun that has the thing', async () => {
+    const names = new Set((await listVerbs(quipu)).map(([words]) => words));
+    const missing = NOUNS.flatMap(({ name }) =>
+      ['create', 'list', 'show', 'rm', 'follow'].map((verb) => `${name} ${verb}`),
+    ).filter((words) => !names.has(words));
+    expect(missing).toEqual([
+      // A session is a file: its new lines are what to follow.
+      'session follow',
+      // Blobs are found from what names them, and never change.
+      'blob list',
+      'blob follow',
+      // Nothing removes a queue.
+      'queue rm',
+      // Tokens are in one small file.
+      'token follow',
+    ]);
+  });
+
+  it.each([
+    ['chat', 'new', 'create'],
+    ['workflow', 'start', 'create'],
+    ['workflow', 'live', 'follow'],
+    ['queue', 'info', 'show'],
+    ['blob', 'put', 'create'],
+    ['blob', 'stat', 'show'],
+    ['blob', 'erase', 'rm'],
+    ['token', 'revoke', 'rm'],
+  ])('knows %s %s of old, and tells nobody', async (noun, old, now) => {
+    using rig = new CliRig();
+    expect((await rig.run(noun, old, '--help')).out).toContain(`Usage: quipu ${noun} ${old}`);
+    const listed = (await rig.run(noun, '--help')).out;
+    expect(listed).not.toMatch(new RegExp(`^  ${old}\\b`, 'm'));
+    expect((await rig.run('completion', 'fish')).out).not.toContain(`-a ${old} `);
+    expect(listed).toContain(`  ${now} `);
+  });
+
+  it('finds a store under the verbs of things, without a word about it', async () => {
+    using rig = new CliRig();
+    const { out } = await rig.run('store', 'create');
+    expect(await rig.run('init')).toMatchObject({ code: 0, out });
+    expect(await rig.run('store', 'show')).toEqual(await rig.run('stats'));
+    expect((await rig.run('--help')).out).not.toMatch(/^  (?:store|open) /m);
+    expect((await rig.run('open', '--help')).out).toContain('Usage: quipu open');
   });
 
   it('has the version', async () => {

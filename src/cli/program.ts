@@ -74,6 +74,13 @@ export const quipu: Program<CommandIo> = {
     alone(async () => (await import('./nouns/search.ts')).searchVerbs),
     ...NOUNS,
     alone(async () => (await import('./nouns/store.ts')).upkeepVerbs),
+    // A store is what all commands are about, so its verbs stand alone. Those who guess find the first two here, too.
+    {
+      name: 'store',
+      summary: 'The store itself.',
+      hidden: true,
+      load: async () => (await import('./nouns/store.ts')).guessedVerbs,
+    },
     alone(async () => {
       const { completionVerb } = await import('./kit/completion.ts');
       return [completionVerb(quipu, (io, text) => io.shell.out(text))];

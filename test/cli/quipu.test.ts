@@ -89,7 +89,7 @@ describe('pipes', () => {
   it('carry bytes as they are', () => {
     const { code, out, err } = sh(`
       head -c 3000000 /dev/urandom > data
-      hash=$(quipu blob put - --sha256 < data)
+      hash=$(quipu blob create - --sha256 < data)
       quipu blob get $hash | cmp - data
       quipu blob get blob:sha256:$(sha256sum < data | cut -d ' ' -f 1) --out copy
       cmp copy data

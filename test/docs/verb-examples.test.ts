@@ -52,7 +52,7 @@ quipu workflow add solve-issue.mjs
 sed 's/Good/Fine/' solve-issue.mjs > next.mjs
 hash=$(quipu workflow add solve-issue.mjs)
 quipu workflow add next.mjs
-id=$(quipu workflow start solve-issue --prompt "read this")
+id=$(quipu workflow create solve-issue --prompt "read this")
 step=$(quipu workflow step $id --role coder --content "half")
 quipu workflow step $id --role coder --content "more"
 `,
@@ -82,7 +82,7 @@ batch=$(quipu chat ask $chat --questions '[{"id":"q1","text":"Sure?","kind":"yes
 quipu chat export $chat --format json > chat.json
 `,
   'quipu blob': `
-hash=$(quipu blob put build.log --sha256)
+hash=$(quipu blob create build.log --sha256)
 sum=$(sha256sum < build.log | cut -d' ' -f1)
 `,
   'quipu queue': `
@@ -113,7 +113,7 @@ echo '{"type":"user","uuid":"u1","parentUuid":null,"message":{"content":"hi"}}' 
 echo '{"type":"session_meta","payload":{}}' > old-codex/sessions/rollout-2026-01-01T00-00-00-11111111-1111-4111-8111-111111111111.jsonl
 quipu import --yes > imported`,
   ],
-  [/^quipu token revoke/, 'quipu token create laptop'],
+  [/^quipu token (?:rm|show)/, 'quipu token create laptop'],
   [
     /^quipu serve --host/,
     `quipu token create laptop
@@ -143,8 +143,7 @@ mkdir -p omp-home/sessions/-w; cp there/*.jsonl omp-home/sessions/-w/; quipu ses
 /** Needs a database server. */
 const ELSEWHERE = /postgres:|^quipu queue work/;
 /** Ends by Ctrl-C. */
-const ENDLESS =
-  /^(quipu (serve|(?:ui|open) --no-browser|\w+ follow|workflow live)|notifier start --foreground)/;
+const ENDLESS = /^(quipu (serve|(?:ui|open) --no-browser|\w+ follow)|notifier start --foreground)/;
 
 const verbs = [
   ...(await listVerbs(quipu)).map(([words, { examples }]) => ({

@@ -49,7 +49,7 @@ async function listPlaces<Io>(program: Program<Io>): Promise<Place[]> {
     verbs
       .filter(([words]) => (words.includes(' ') ? words.split(' ')[0] : '') === noun)
       .map(([, verb]) => ({ text: verb.name, about: verb.summary }));
-  const named = nouns.filter(({ name }) => name !== '');
+  const named = nouns.filter(({ name, hidden }) => name !== '' && hidden !== true);
   return [
     {
       path: '',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
+import { suggest } from './suggest.ts';
 
 /** The part of the shell that every command line needs, whatever its commands need. */
 export interface ProgramIo {
@@ -28,11 +29,40 @@ export async function runProgram(
     await program.parseAsync(words === argv ? words : toHelpOf(program, words), { from: 'user' });
     return 0;
   } catch (error) {
-    if (!isHelp(error)) return io.report(error, wantsJson(argv));
+    if (!isHelp(error))
+      return io.report(await withSuggestion(error, create, argv), wantsJson(argv));
     if (error.exitCode === 0) return await printHelp(help, io);
     io.err(help);
     return 2;
   }
+}
+
+/** Adds what may have been meant to the error for an unknown command. All commands are loaded for it. */
+async function withSuggestion(
+  error: unknown,
+  create: () => Promise<Command>,
+  argv: readonly string[],
+): Promise<unknown> {
+  if (!(error instanceof CommanderError) || error.code !== 'commander.unknownCommand') return error;
+  const [what = '', word = ''] = /^error: unknown command '([^]*?)'/.exec(error.message) ?? [];
+  const program = await create();
+  const paths = pathsIn(program);
+  const noun = argv[argv.indexOf(word) - 1] ?? '';
+  const isNoun = paths.some((path) => path.length > 1 && path[0] === noun);
+  const lines = suggest({ word, before: isNoun ? [noun] : [] }, paths);
+  if (lines.length === 0) return error;
+  const listed = lines.map((line) => `${program.name()} ${line}`).join(', ');
+  const mean = `(Did you mean ${lines.length > 1 ? 'one of ' : ''}${listed}?)`;
+  return new CommanderError(error.exitCode, error.code, `${what}\n${mean}`);
+}
+
+/** The words of all commands that the help has, such as `['context', 'append']`, and those of their nouns. */
+function pathsIn(command: Command): string[][] {
+  const visible = command.createHelp().visibleCommands(command);
+  return visible.flatMap((child) => [
+    [child.name()],
+    ...pathsIn(child).map((path) => [child.name(), ...path]),
+  ]);
 }
 
 /** The words that show the help of a command. An unknown one is left to the parser, which names the nearest. */

@@ -7,6 +7,8 @@ import { readVersion } from './version.ts';
 /** One verb of a command line. `Io` is the context that its program gives every verb. */
 export interface Verb<Io> {
   readonly name: string;
+  /** Older names, which still work. The help, the completions and the reference do not mention them. */
+  readonly aliases?: readonly string[];
   readonly summary: string;
   /** Paragraphs for which the summary has no room. */
   readonly more?: string;
@@ -28,6 +30,8 @@ export interface Noun<Io> {
   /** Empty for verbs that stand alone. */
   readonly name: string;
   readonly summary: string;
+  /** Works, but nothing mentions it. */
+  readonly hidden?: true;
   readonly load: () => Promise<readonly Verb<Io>[]>;
 }
 
@@ -93,7 +97,8 @@ export function alone<Io>(load: Noun<Io>['load']): Noun<Io> {
 
 /** All verbs of a program in the order of its help, each with the words that call it, such as `context append`. */
 export async function listVerbs<Io>({ nouns }: Program<Io>): Promise<[string, Verb<Io>][]> {
-  const lists = nouns.map(async ({ name, load }) =>
+  const shown = nouns.filter(({ hidden }) => hidden !== true);
+  const lists = shown.map(async ({ name, load }) =>
     (await load()).map((verb): [string, Verb<Io>] => [`${name} ${verb.name}`.trim(), verb]),
   );
   return (await Promise.all(lists)).flat();
@@ -118,8 +123,11 @@ export async function toCommands<Io>(program: Program<Io>, calling: Calling<Io>)
     const group = noun.name === '' ? root : toGroup(program, noun);
     for (const verb of verbs) {
       group.addCommand(toCommand(program, verb, calling), { hidden: verb.hidden ?? false });
+      for (const alias of verb.aliases ?? []) {
+        group.addCommand(toCommand(program, { ...verb, name: alias }, calling), { hidden: true });
+      }
     }
-    if (group !== root) root.addCommand(group);
+    if (group !== root) root.addCommand(group, { hidden: noun.hidden ?? false });
   }
   return root;
 }
@@ -133,7 +141,9 @@ async function loadFor<Io>(program: Program<Io>, firstWord?: string): Promise<Lo
   const named = nouns.filter(({ name }) => name !== '' && name === firstWord);
   if (named.length > 0) return load(named);
   const alone = await load(nouns.filter(({ name }) => name === ''));
-  const isAlone = alone.some(([, verbs]) => verbs.some(({ name }) => name === firstWord));
+  const isAlone = alone.some(([, verbs]) =>
+    verbs.some(({ name, aliases = [] }) => [name, ...aliases].includes(firstWord ?? '')),
+  );
   return isAlone ? alone : load(nouns);
 }
 

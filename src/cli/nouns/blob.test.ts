@@ -4,14 +4,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-describe('quipu blob put', () => {
+describe('quipu blob create', () => {
   it('prints the hash of a file or of standard input', async () => {
     using rig = new CliRig();
     writeFileSync(join(rig.cwd, 'a.txt'), 'abc');
-    const { code, out, err } = await rig.run('blob', 'put', 'a.txt');
+    const { code, out, err } = await rig.run('blob', 'create', 'a.txt');
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toBe('6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85\n');
-    const again = await rig.feed('abc', 'blob', 'put', '-', '--sha256', '--json');
+    const again = await rig.feed('abc', 'blob', 'create', '-', '--sha256', '--json');
     expect(JSON.parse(again.out)).toMatchObject({
       hash: out.trim(),
       sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
@@ -22,7 +22,7 @@ describe('quipu blob put', () => {
 
   it('names a file that is missing and makes no store', async () => {
     using rig = new CliRig();
-    expect(await rig.run('blob', 'put', 'none')).toEqual({
+    expect(await rig.run('blob', 'create', 'none')).toEqual({
       code: 1,
       out: '',
       err: 'quipu: there is no file none\n',
@@ -34,13 +34,13 @@ describe('quipu blob put', () => {
     using rig = new CliRig();
     rig.isTerminal = true;
     writeFileSync(join(rig.cwd, 'a.txt'), 'abc');
-    const { err } = await rig.run('blob', 'put', 'a.txt');
+    const { err } = await rig.run('blob', 'create', 'a.txt');
     expect(err).toContain('100% 3 B');
   });
 
   it('refuses a directory and makes no store', async () => {
     using rig = new CliRig();
-    expect(await rig.run('blob', 'put', '.')).toMatchObject({ code: 2, out: '' });
+    expect(await rig.run('blob', 'create', '.')).toMatchObject({ code: 2, out: '' });
     expect((await rig.run('stats')).err).toContain('quipu init');
   });
 });
@@ -51,7 +51,7 @@ describe('quipu blob get', () => {
   let hash: string;
   beforeEach(async () => {
     rig = new CliRig();
-    hash = (await rig.feed(BYTES, 'blob', 'put', '-')).out.trim();
+    hash = (await rig.feed(BYTES, 'blob', 'create', '-')).out.trim();
     return () => rig[Symbol.dispose]();
   });
 
@@ -73,15 +73,15 @@ describe('quipu blob get', () => {
   });
 });
 
-describe('quipu blob stat', () => {
+describe('quipu blob show', () => {
   it('prints sizes', async () => {
     using rig = new CliRig();
-    const hash = (await rig.feed('abc', 'blob', 'put', '-', '--sha256')).out.trim();
-    const { code, out } = await rig.run('blob', 'stat', hash);
+    const hash = (await rig.feed('abc', 'blob', 'create', '-', '--sha256')).out.trim();
+    const { code, out } = await rig.run('blob', 'show', hash);
     expect(code).toBe(0);
     expect(out).toContain(`hash    ${hash}\nsize    3 B\n`);
     const sum = 'blob:sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
-    expect(JSON.parse((await rig.run('blob', 'stat', sum, '--json')).out)).toMatchObject({
+    expect(JSON.parse((await rig.run('blob', 'show', sum, '--json')).out)).toMatchObject({
       hash,
       size: 3,
       chunks: 0,
@@ -92,7 +92,7 @@ describe('quipu blob stat', () => {
     using rig = new CliRig();
     await rig.run('init');
     const hash = '0'.repeat(64);
-    expect(await rig.run('blob', 'stat', hash)).toEqual({
+    expect(await rig.run('blob', 'show', hash)).toEqual({
       code: 1,
       out: '',
       err: `quipu: there is no blob ${hash}\n`,
@@ -100,27 +100,27 @@ describe('quipu blob stat', () => {
   });
 });
 
-describe('quipu blob erase', () => {
+describe('quipu blob rm', () => {
   it('erases a blob that nobody uses', async () => {
     using rig = new CliRig();
-    const hash = (await rig.feed('loose', 'blob', 'put', '-')).out.trim();
-    expect(await rig.run('blob', 'erase', hash, '--reason', 'why')).toEqual({
+    const hash = (await rig.feed('loose', 'blob', 'create', '-')).out.trim();
+    expect(await rig.run('blob', 'rm', hash, '--reason', 'why')).toEqual({
       code: 0,
       out: `${hash}\n`,
       err: '',
     });
-    expect((await rig.run('blob', 'stat', hash)).code).toBe(1);
-    expect((await rig.run('blob', 'erase', hash, '--reason', 'why')).code).toBe(1);
+    expect((await rig.run('blob', 'show', hash)).code).toBe(1);
+    expect((await rig.run('blob', 'rm', hash, '--reason', 'why')).code).toBe(1);
   });
 
   it('names the turns that use it', async () => {
     using rig = new CliRig();
     await sixTurns(rig);
-    const hash = (await rig.feed('t3', 'blob', 'put', '-')).out.trim();
-    const { code, out, err } = await rig.run('blob', 'erase', hash, '--reason', 'why');
+    const hash = (await rig.feed('t3', 'blob', 'create', '-')).out.trim();
+    const { code, out, err } = await rig.run('blob', 'rm', hash, '--reason', 'why');
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toContain('used by turns 3;');
-    const all = await rig.run('blob', 'erase', hash, '--reason', 'why', '--everywhere', '--json');
+    const all = await rig.run('blob', 'rm', hash, '--reason', 'why', '--everywhere', '--json');
     expect(JSON.parse(all.out)).toEqual({ hash, erased: true, usedBy: ['3'], neededBy: [] });
   });
 });

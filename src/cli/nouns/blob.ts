@@ -17,10 +17,14 @@ interface PutGiven {
   readonly sha256?: boolean;
 }
 
-const put: QuipuVerb = {
-  name: 'put',
+const create: QuipuVerb = {
+  name: 'create',
+  aliases: ['put'],
   summary: 'Store a file of any size and print its BLAKE3 hash.',
-  examples: ['hash=$(quipu blob put build.log)', 'tar c src | quipu blob put - --sha256 --json'],
+  examples: [
+    'hash=$(quipu blob create build.log)',
+    'tar c src | quipu blob create - --sha256 --json',
+  ],
   takes: [
     argument('<file>', 'the file, or - for standard input'),
     option('--sha256', 'also find it as blob:sha256:<hex>'),
@@ -103,10 +107,11 @@ const get: QuipuVerb = {
   },
 };
 
-const statVerb: QuipuVerb = {
-  name: 'stat',
+const show: QuipuVerb = {
+  name: 'show',
+  aliases: ['stat'],
   summary: 'Show the size of a blob and what it takes in the store.',
-  examples: ['quipu blob stat $hash', 'quipu blob stat blob:sha256:$sum --json'],
+  examples: ['quipu blob show $hash', 'quipu blob show blob:sha256:$sum --json'],
   takes: [argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>')],
   async run(io, ref: string) {
     const { shell } = io;
@@ -127,12 +132,13 @@ const statVerb: QuipuVerb = {
   },
 };
 
-const erase: QuipuVerb = {
-  name: 'erase',
+const rm: QuipuVerb = {
+  name: 'rm',
+  aliases: ['erase'],
   summary: 'Remove the bytes of a blob for good.',
   examples: [
-    'quipu blob erase $hash --reason "personal data"',
-    'quipu blob erase $hash --reason "personal data" --everywhere',
+    'quipu blob rm $hash --reason "personal data"',
+    'quipu blob rm $hash --reason "personal data" --everywhere',
   ],
   takes: [
     argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>'),
@@ -150,4 +156,4 @@ const erase: QuipuVerb = {
   },
 };
 
-export const blobVerbs: readonly QuipuVerb[] = [put, get, statVerb, erase];
+export const blobVerbs: readonly QuipuVerb[] = [create, get, show, rm];

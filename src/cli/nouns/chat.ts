@@ -10,11 +10,12 @@ import { toPlainLine, toSize, toTable } from '../kit/text.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
-  name: 'new',
+  name: 'create',
+  aliases: ['new'],
   summary: 'Begin a chat and print its id.',
   examples: [
-    'chat=$(quipu chat new --title "fix the parser")',
-    'quipu chat new --id support_42 --pinned',
+    'chat=$(quipu chat create --title "fix the parser")',
+    'quipu chat create --id support_42 --pinned',
   ],
   takes: [
     option('--id <id>', 'letters, digits and "_" (default: a new one)'),

@@ -40,10 +40,11 @@ const list: QuipuVerb = {
   },
 };
 
-const info: QuipuVerb = {
-  name: 'info',
+const show: QuipuVerb = {
+  name: 'show',
+  aliases: ['info'],
   summary: 'Show who is subscribed to a queue and how far each one is.',
-  examples: ['quipu queue info inbox', 'quipu queue info inbox --json'],
+  examples: ['quipu queue show inbox', 'quipu queue show inbox --json'],
   takes: [argument('<queue>', 'its name')],
   async run(io, name: string) {
     const { shell } = io;
@@ -321,7 +322,7 @@ const follow: QuipuVerb = {
 export const queueVerbs: readonly QuipuVerb[] = [
   create,
   list,
-  info,
+  show,
   push,
   peek,
   subscribe,

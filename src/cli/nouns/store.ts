@@ -1,5 +1,5 @@
 import { serve } from './serve.ts';
-import { open, ui } from './ui.ts';
+import { ui } from './ui.ts';
 import { backup, gc, restore, retain, verify } from './upkeep.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { CopyReport, LeftOut } from '../../copy-store.ts';
@@ -237,7 +237,13 @@ const reindex: QuipuVerb = {
 };
 
 /** The verbs with which a store begins. */
-export const firstVerbs: readonly QuipuVerb[] = [init, serve, ui, open];
+export const firstVerbs: readonly QuipuVerb[] = [init, serve, ui];
+
+/** As the verbs of a thing are called elsewhere. */
+export const guessedVerbs: readonly QuipuVerb[] = [
+  { ...init, name: 'create' },
+  { ...stats, name: 'show' },
+];
 
 export const upkeepVerbs: readonly QuipuVerb[] = [
   stats,

@@ -9,7 +9,7 @@ import { SCOPES, isTokenName } from '../../server/access/token-list.ts';
 import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { parseDuration } from '../kit/parse.ts';
-import { toTable, toTime } from '../kit/text.ts';
+import { toFacts, toTable, toTime } from '../kit/text.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
 import { isAddress } from '../kit/command.ts';
 
@@ -79,7 +79,7 @@ const create: QuipuVerb = {
         throw exists(
           'token',
           name,
-          `there is a token ${name}; choose another name, or revoke that token first`,
+          `there is a token ${name}; choose another name, or remove that token first`,
         );
       }
       return [...records, record];
@@ -119,19 +119,47 @@ const list: QuipuVerb = {
   },
 };
 
-const revoke: QuipuVerb = {
-  name: 'revoke',
+const show: QuipuVerb = {
+  name: 'show',
+  summary: 'Show what a token allows, and until when.',
+  examples: ['quipu token show laptop', 'quipu token show laptop --json'],
+  takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
+  async run(io, name: string, { tokenFile }: TokenFileOption) {
+    const records = await readTokenFile(locateTokenFile(io, tokenFile));
+    const record = records.find((other) => other.name === name);
+    if (record === undefined) throw noToken(name);
+    const { sha256: _, ...shown } = record;
+    await io.print(shown, () =>
+      toFacts([
+        ['token', record.name],
+        ['scope', record.scope],
+        ['ends', `…${record.ends}`],
+        ['created', toTime(record.createdAt)],
+        ['expires', record.expiresAt === undefined ? 'never' : toTime(record.expiresAt)],
+        ['state', hasExpired(record, io.shell.now()) ? 'expired' : 'good'],
+      ]),
+    );
+  },
+};
+
+function noToken(name: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no token ${name}`, { what: 'token', id: name });
+}
+
+const rm: QuipuVerb = {
+  name: 'rm',
+  aliases: ['revoke'],
   summary: 'Make a token worthless; a running server notices within a second.',
-  examples: ['quipu token revoke laptop'],
+  examples: ['quipu token rm laptop'],
   takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
   async run(io, name: string, { tokenFile }: TokenFileOption) {
     await changeTokenFile(locateTokenFile(io, tokenFile), (records) => {
       const kept = records.filter((record) => record.name !== name);
       if (kept.length < records.length) return kept;
-      throw new QuipuError('NOT_FOUND', `there is no token ${name}`, { what: 'token', id: name });
+      throw noToken(name);
     });
     if (io.json) await io.printJson({ revoked: name });
   },
 };
 
-export const tokenVerbs: readonly QuipuVerb[] = [create, list, revoke];
+export const tokenVerbs: readonly QuipuVerb[] = [create, list, show, rm];

@@ -32,6 +32,7 @@ interface Place {
 
 export const ui: QuipuVerb = {
   name: 'ui',
+  aliases: ['open'],
   summary: 'Open the page of a store in a browser.',
   more: 'If a server has the store open, its page is used. Otherwise this command serves the store on this machine until Ctrl-C. Where tokens are needed, it makes one that is good for twelve hours.',
   examples: [
@@ -54,14 +55,6 @@ export const ui: QuipuVerb = {
       await server?.close();
     }
   },
-};
-
-/** The other name, for people who think of `git gui` or `open`. */
-export const open: QuipuVerb = {
-  ...ui,
-  name: 'open',
-  examples: ['quipu open --no-browser --port 0'],
-  hidden: true,
 };
 
 async function findPlace(io: CommandIo, port: number): Promise<Place> {

@@ -261,10 +261,11 @@ const compact: QuipuVerb = {
   },
 };
 
-const live: QuipuVerb = {
-  name: 'live',
+const follow: QuipuVerb = {
+  name: 'follow',
+  aliases: ['live'],
   summary: 'Print the steps of a thread as they come, until it ends.',
-  examples: ['quipu workflow live $id', 'quipu workflow live $id --after $step --json'],
+  examples: ['quipu workflow follow $id', 'quipu workflow follow $id --after $step --json'],
   takes: [argument('<thread>', 'thread id'), option('--after <hash>', 'begin after this step')],
   async run(io, id: string, { after }: { readonly after?: string }) {
     const { shell } = io;
@@ -284,12 +285,13 @@ interface StartGiven {
   readonly maxRounds?: number;
 }
 
-const start: QuipuVerb = {
-  name: 'start',
-  summary: 'Start a thread whose steps you record yourself, and print its id.',
+const create: QuipuVerb = {
+  name: 'create',
+  aliases: ['start'],
+  summary: 'Create a thread whose steps you record yourself, and print its id.',
   examples: [
-    'id=$(quipu workflow start review --bundle $hash --prompt "read this")',
-    'quipu workflow start solve-issue --prompt-file issue.md',
+    'id=$(quipu workflow create review --bundle $hash --prompt "read this")',
+    'quipu workflow create solve-issue --prompt-file issue.md',
   ],
   takes: [
     argument('<workflow>', 'its name'),
@@ -390,8 +392,8 @@ export const workflowVerbs: readonly QuipuVerb[] = [
   history,
   fork,
   compact,
-  live,
-  start,
+  follow,
+  create,
   step,
   end,
 ];

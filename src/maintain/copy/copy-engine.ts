@@ -81,7 +81,7 @@ async function checkSource(pair: Pair): Promise<void> {
   if (first === undefined) return;
   throw damaged(
     first,
-    `the source is damaged, first in ${first.file}: ${first.what}. "quipu verify" says what is lost; restore it from a backup, or give a blob up with "quipu blob erase <hash> --everywhere", and copy again: what was copied before stays`,
+    `the source is damaged, first in ${first.file}: ${first.what}. "quipu verify" says what is lost; restore it from a backup, or give a blob up with "quipu blob rm <hash> --everywhere", and copy again: what was copied before stays`,
   );
 }
 

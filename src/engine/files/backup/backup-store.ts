@@ -91,7 +91,7 @@ function cannotCopy(error: QuipuError<'CORRUPT'>): QuipuError<'CORRUPT'> {
   const { file, offset } = error.data;
   return new QuipuError(
     'CORRUPT',
-    `the store is damaged, in ${file} at byte ${offset}, and damage is not copied: the backup before stays as it is. "quipu verify" says what is lost; restore it from there, or give a blob up with "quipu blob erase <hash> --everywhere", and back up again`,
+    `the store is damaged, in ${file} at byte ${offset}, and damage is not copied: the backup before stays as it is. "quipu verify" says what is lost; restore it from there, or give a blob up with "quipu blob rm <hash> --everywhere", and back up again`,
     { file, offset },
     { cause: error },
   );
