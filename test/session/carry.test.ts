@@ -58,7 +58,7 @@ describe('a session on its way', () => {
     await full.mkdir(folder);
     await put(full, `${folder}/0.bash.log`, 'another');
     const before = full.paths();
-    await expect(move(await homeOf(full))).rejects.toMatchObject({ code: 'INVALID' });
+    await expect(move(await homeOf(full))).rejects.toMatchObject({ code: 'EXISTS' });
     expect(full.paths()).toEqual(before);
   });
 

@@ -61,6 +61,10 @@ describe('a role that fails', () => {
       returnCode: 1,
       summary: 'the command ended with 3: why',
     });
+    await workflows.bundles.add(bundle('exit 4', 15_000));
+    expect((await workflows.run('shell', { prompt: '' })).summary).toBe(
+      'the command ended with 4, and its standard error is empty',
+    );
     await workflows.bundles.add(bundle('sleep 30 & wait', 300));
     expect((await workflows.run('shell', { prompt: '' })).summary).toMatch(
       /took longer than 300 ms/,

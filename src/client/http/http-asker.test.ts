@@ -21,3 +21,11 @@ it('says that a connection was refused, and where', async () => {
     });
   }
 });
+
+it('says that a port is not for HTTP, where nothing was sent', async () => {
+  const asked = new HttpAsker('http://127.0.0.1:9').ask({ method: 'GET', path: '/v1/stats' });
+  await expect(asked).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: 'requests by HTTP may not go to this port; let the server use another',
+  });
+});

@@ -96,6 +96,7 @@ export function aborted(signal: AbortSignal): Error {
 
 interface NetworkReason {
   readonly code?: unknown;
+  readonly message?: unknown;
   readonly address?: unknown;
   readonly port?: unknown;
   /** One for each address of a name that was tried. */
@@ -111,11 +112,18 @@ function reasonOf(error: unknown): NetworkReason {
 
 /** The error for a connection that failed before the whole answer arrived. */
 export function lost(cause: unknown): QuipuError {
-  const { code, address, port } = reasonOf(cause);
+  const { code, address, port, message } = reasonOf(cause);
   if (typeof code === 'string' && NEVER_SENT.has(code)) {
     const where = typeof address === 'string' ? ` at ${address}:${String(port)}` : '';
     const nobody = code === 'ECONNREFUSED' ? `: nothing listens${where}` : where;
     return unavailable(`the server cannot be reached (${code})${nobody}`, cause);
+  }
+  // `fetch` refuses some ports, such as 9 and 6000, and says so in the message alone.
+  if (message === 'bad port') {
+    return unavailable(
+      'requests by HTTP may not go to this port; let the server use another',
+      cause,
+    );
   }
   return outcomeUnknown('the server went away before its answer came', cause);
 }

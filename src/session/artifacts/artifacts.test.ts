@@ -95,7 +95,10 @@ describe('agent outputs', () => {
     const artifacts = new Artifacts(new RamIo(), '/a');
     const id = await artifacts.allocateAgent('Auth');
     await artifacts.saveAgentOutput(id, 'first');
-    await expect(artifacts.saveAgentOutput(id, 'second')).rejects.toThrow(/already/);
+    await expect(artifacts.saveAgentOutput(id, 'second')).rejects.toMatchObject({
+      code: 'EXISTS',
+      data: { what: 'artifact', id },
+    });
     await expect(artifacts.saveAgentOutput('../x', 'y')).rejects.toMatchObject({ code: 'INVALID' });
     expect(artifacts.agentSessionFile(id)).toBe('/a/0-Auth.jsonl');
   });

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, exists, invalid } from '../../base/errors.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { coverFile } from '../files/file-sums.ts';
@@ -92,7 +92,7 @@ export class Artifacts {
     const path = join(this.folder, `${checkAgentId(id)}.md`);
     checkString(text, 'text');
     if ((await this.#io.stat(path)) !== undefined) {
-      throw invalid('id', `has its output already: ${id}; allocate another one`);
+      throw exists('artifact', id, `agent ${id} has its output already; allocate another id`);
     }
     await this.#write(path, text);
     return { id, path };

@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { invalid, corrupt } from '../../base/errors.ts';
+import { corrupt, exists, invalid } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkString } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
@@ -76,7 +76,7 @@ export async function importSession(
   const known = await registry.get(header.id);
   for (const path of [known?.file, file]) {
     if (path === undefined || (await io.stat(path)) === undefined) continue;
-    throw invalid('folder', `holds the session ${header.id}, which is at ${path} already`);
+    throw exists('session', header.id, `the session ${header.id} is at ${path} already`);
   }
   const refs = new SessionRefs(engine, header.id);
   for await (const bytes of blobs) await refs.put([{ sha256: sha256Hex(bytes), bytes }]);

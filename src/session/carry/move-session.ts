@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, exists, invalid } from '../../base/errors.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
@@ -100,7 +100,7 @@ async function moveLocked(
 ): Promise<void> {
   const { io, registry } = home;
   const { id, file: from } = record;
-  await assertNoClash(io, from, to);
+  await assertNoClash(io, record, to);
   await registry.put({ id, file: from, movingTo: to });
   let step = 'artifacts';
   try {
@@ -134,14 +134,17 @@ function rollbackFailure(step: string, path: string, failure: unknown): QuipuErr
   );
 }
 
-async function assertNoClash(io: Io, from: string, to: string): Promise<void> {
-  if ((await io.stat(to)) !== undefined) throw invalid('folder', `has a session ${to} already`);
+async function assertNoClash(io: Io, { id, file: from }: SessionRecord, to: string): Promise<void> {
+  if ((await io.stat(to)) !== undefined) {
+    throw exists('session', id, `the folder has a session ${to} already; choose another folder`);
+  }
   const [source, target] = [artifactsFolderOf(from), artifactsFolderOf(to)];
   if (source === undefined || target === undefined) return;
   const there = new Set(await new Artifacts(io, target).listFiles());
   const clash = (await new Artifacts(io, source).listFiles()).find((name) => there.has(name));
-  if (clash !== undefined)
-    throw invalid('folder', `has an artifact ${join(target, clash)} already`);
+  if (clash === undefined) return;
+  const path = join(target, clash);
+  throw exists('artifact', clash, `the folder has an artifact ${path} already`);
 }
 
 async function carryArtifacts(io: Io, from: string, to: string): Promise<void> {

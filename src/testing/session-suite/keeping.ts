@@ -162,7 +162,10 @@ export function keepingSuite(target: StoreTarget): void {
       await expect(store.sessions.export(session.id, out)).rejects.toMatchObject({
         code: 'INVALID',
       });
-      await expect(store.sessions.import(out, { folder })).rejects.toThrow(/already/);
+      await expect(store.sessions.import(out, { folder })).rejects.toMatchObject({
+        code: 'EXISTS',
+        data: { what: 'session', id: session.id },
+      });
       const { store: other } = await openSessions(target);
       const arrived = await other.sessions.import(out, { folder: join(folder, 'there') });
       expect((await arrived.load()).entries).toEqual(entries);

@@ -54,7 +54,9 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     const code = await untilClosed(child);
     if (stderr !== '') onStderr?.(stderr);
     if (stop.reason !== undefined) throw new RunFailure(`the command ${stop.reason}`);
-    if (code !== 0) throw new RunFailure(`the command ended with ${code}: ${stderr.trim()}`);
+    const said = stderr.trim();
+    const why = said === '' ? ', and its standard error is empty' : `: ${said}`;
+    if (code !== 0) throw new RunFailure(`the command ended with ${code}${why}`);
     return Buffer.concat(out).toString('utf8');
   } finally {
     clearTimeout(timer);
