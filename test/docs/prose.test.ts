@@ -5,7 +5,7 @@ import { guideProblems, proseProblems } from './prose.ts';
 // Documents that people read in a hurry and in their second language: short sentences with a subject, short lines.
 const guide = listFiles('docs/guide', /\.md$/);
 
-describe.each(guide)('%s', (document) => {
+describe.each(['README.md', ...guide])('%s', (document) => {
   it('has short sentences and lines, and paragraphs that name their subject', () => {
     expect(proseProblems(readProject(document))).toEqual([]);
   });

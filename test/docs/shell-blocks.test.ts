@@ -18,13 +18,28 @@ const commands = Object.fromEntries(
   Object.entries(manifest.bin).map(([name, path]) => [name, projectPath(path)]),
 );
 
+/** The README imports the history that a coding agent has left on the machine of its reader. */
+const USED_MACHINE = {
+  info: 'sh',
+  code: `mkdir -p ~/.claude/projects/-work
+echo '{"type":"user","uuid":"u1","parentUuid":null,"message":{"content":"hi"}}' > ~/.claude/projects/-work/s1.jsonl
+`,
+  line: 0,
+};
+
 describe('the README', () => {
-  it('opens with the two commands that show and test everything', () => {
+  it('has the command that installs, and the two for a clone that show and test everything', () => {
     const shell = parseBlocks(readProject('README.md')).filter(({ info }) => info === 'sh');
-    expect(shell.slice(0, 2).map(({ code }) => code)).toEqual([
+    const npm = shell.filter(({ code }) => isNpmBlock(code));
+    expect(npm.map(({ code }) => code)).toEqual([
+      'npm install quipudb\n',
       'npm install && npm start\n',
       'npm test\n',
     ]);
+  });
+
+  it('is short', () => {
+    expect(readProject('README.md').split('\n').length).toBeLessThan(250);
   });
 });
 
@@ -44,7 +59,8 @@ describe.each(documents)('%s', (document) => {
 
   it('has shell examples that work', { timeout: 270_000 }, async () => {
     const runnable = shell.filter(({ code }) => !isNpmBlock(code));
-    expect(await runShellBlocks(runnable, commands)).toEqual([]);
+    const before = document === 'README.md' ? [USED_MACHINE] : [];
+    expect(await runShellBlocks([...before, ...runnable], commands)).toEqual([]);
   });
 });
 
