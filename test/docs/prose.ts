@@ -52,7 +52,7 @@ export function guideProblems(markdown: string): string[] {
   if (!PROMISE.test(first?.text ?? '')) {
     problems.push('does not begin with "After reading this page you can …"');
   }
-  const example = /^```(?:sh|ts|js)\n(?!npm )/m.exec(markdown);
+  const example = /^```(?:sh|ts|js|python)\n(?!npm )/m.exec(markdown);
   const before = markdown.slice(0, example?.index ?? 0);
   if (example === null) problems.push('has no example that runs');
   if ((before.match(/^## /gm) ?? []).length > 1)

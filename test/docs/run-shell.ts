@@ -33,10 +33,11 @@ export async function runShellBlocks(
 ): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'quipu-docs-'));
   try {
-    for (const part of ['bin', 'home', 'blocks', 'here', 'node_modules'])
+    for (const part of ['bin', 'home', 'blocks', 'here', 'here/node_modules']) {
       mkdirSync(join(folder, part));
+    }
     // Scripts that the blocks write import the package as a user does who has installed it.
-    symlinkSync(projectPath('.'), join(folder, 'node_modules', readPackageJson().name));
+    symlinkSync(projectPath('.'), join(folder, 'here/node_modules', readPackageJson().name));
     for (const [name, script] of Object.entries(commands)) {
       const text = `#!/bin/sh\nexec "${process.execPath}" ${NODE_OPTIONS} "${script}" "$@"\n`;
       writeFileSync(join(folder, 'bin', name), text, { mode: 0o755 });
