@@ -71,6 +71,22 @@ const TEXT =
   '\n';
 
 describe('a session of Claude Code', () => {
+  it('is found by its words and by the time when they were said, and the ledger is not', async () => {
+    const scene = await createScene();
+    await scene.write(FILE, TEXT);
+    await scene.run(claudeCode);
+    const found = async (query: string): Promise<unknown[]> =>
+      (await scene.store.search(query)).hits.map(({ kind, role, at }) => [
+        kind,
+        role,
+        new Date(at).toISOString().slice(0, 10),
+      ]);
+    const hit = ['context', 'user', '2026-01-01'];
+    expect(await found('"list files"')).toEqual([hit]);
+    expect(await found('"list files" before:2026-01-02')).toEqual([hit]);
+    expect(await found('"list files" after:2026-01-02')).toEqual([]);
+  });
+
   it('has a turn for each message, whatever the lines', async () => {
     const scene = await createScene();
     await scene.write(FILE, TEXT);

@@ -182,6 +182,6 @@ function toReport({ title }: Source, report: ImportReport, dryRun: boolean): str
     ['bytes', `${toSize(report.bytesIn)} in, ${toSize(report.bytesStored)} stored`],
     ...notes
       .filter(([count]) => count > 0)
-      .map(([count, what]) => ['', `${count} ${what}`] as const),
+      .map(([count, what]) => ['', `${what}: ${count}`] as const),
   ]);
 }

@@ -17,6 +17,11 @@ const PAGE_BYTES = 4_194_304;
 /** A larger payload is read when it is plain text, and then its beginning. */
 const PAYLOAD_BYTES_MAX = 16_777_216;
 
+/** Entries of an importer about its own work. Nobody said them. */
+const LEDGER = /^import\.(?:session|asides|file|table)$/;
+/** A turn of a history that was imported. Its payload says when it was said. */
+const IMPORTED = /^import\.[\w-]+\.(?:message|marker|event)$/;
+
 export function contextTexts(engine: Engine): TextSource {
   return {
     kind: 'context',
@@ -158,10 +163,16 @@ async function readText(engine: Engine, view: TurnView): Promise<TextChange> {
   const { row } = view;
   const thread = String(row.context);
   const ref = String(row.id);
-  const value = await readValue(engine, view);
+  const { depth, type } = row;
+  const value = LEDGER.test(type) ? undefined : await readValue(engine, view);
   if (value === undefined) return { remove: { thread, ref } };
-  const { depth, type, createdAt: at } = row;
+  const at = (IMPORTED.test(type) && saidAt(value)) || row.createdAt;
   return { put: { thread, ref, depth, at, type, value } satisfies TextDocument };
+}
+
+function saidAt(value: unknown): number | undefined {
+  const { at } = Object(value) as { readonly at?: unknown };
+  return Number.isSafeInteger(at) && (at as number) > 0 ? (at as number) : undefined;
 }
 
 async function readValue(
