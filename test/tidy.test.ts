@@ -37,6 +37,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@langchain/core': ['src/adapters/'],
   '@langchain/langgraph-checkpoint': ['src/adapters/'],
   '@openai/agents-core': ['src/adapters/'],
+  ai: ['src/adapters/'],
   '@hono/node-server': ['src/server/http/'],
   '@msgpack/msgpack': ['src/context/'],
   cborg: ['src/context/'],

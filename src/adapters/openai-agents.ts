@@ -4,17 +4,17 @@ import type {
   SessionHistoryRewriteArgs,
   SessionHistoryRewriteAwareSession,
 } from '@openai/agents-core';
-import type { ContextId, TurnId } from '../base/brand.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../base/brand.ts';
 import { invalid } from '../base/errors.ts';
+import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
-import { BATCH_TURNS, joinName, toJsonTurn, withRetries } from './shared.ts';
+import { BATCH_TURNS, joinName, replaceAfter, toJsonTurn, withRetries } from './shared.ts';
 
 const ITEM = 'openai.item';
 const KIND = 'openai-agents';
 const PAGE_TURNS = 1000;
-const NO_TURN = 0n as TurnId;
 
 /** A session of the OpenAI Agents SDK: a context, and a turn for each item. */
 export class QuipuSession implements Session, SessionHistoryRewriteAwareSession {
@@ -54,7 +54,7 @@ export class QuipuSession implements Session, SessionHistoryRewriteAwareSession 
     if (items.length === 0) return;
     const turns = items.map(toTurn);
     for (let at = 0; at < turns.length; at += BATCH_TURNS) {
-      await this.#withContext((id) =>
+      await this.#withContext(({ id }) =>
         this.#store.contexts.appendBatch(id, turns.slice(at, at + BATCH_TURNS)),
       );
     }
@@ -62,17 +62,14 @@ export class QuipuSession implements Session, SessionHistoryRewriteAwareSession 
 
   /** Moves the head back by one item. The item stays in the store, and `moveHead` finds it again. */
   async popItem(): Promise<AgentInputItem | undefined> {
-    return withRetries(
-      async () => {
-        const context = await this.#store.contexts.byName(this.#name);
-        const [turn] = context === undefined ? [] : await this.#itemTurns(context.id, 1);
-        if (context === undefined || turn === undefined) return undefined;
-        const expected = { expectedHead: context.head };
-        await this.#store.contexts.moveHead(context.id, turn.parent, expected);
-        return turn.payload as AgentInputItem;
-      },
-      () => Promise.resolve(),
-    );
+    return withRetries(async () => {
+      const context = await this.#store.contexts.byName(this.#name);
+      const [turn] = context === undefined ? [] : await this.#itemTurns(context.id, 1);
+      if (context === undefined || turn === undefined) return undefined;
+      const expected = { expectedHead: context.head };
+      await this.#store.contexts.moveHead(context.id, turn.parent, expected);
+      return turn.payload as AgentInputItem;
+    });
   }
 
   /** Moves the head to before the first item. The items stay in the store as a branch that was left. */
@@ -145,33 +142,23 @@ export class QuipuSession implements Session, SessionHistoryRewriteAwareSession 
 
   /** Stores what `change` makes of the items: a branch from the last item that stays as it is. */
   async #rewrite(change: (items: AgentInputItem[]) => AgentInputItem[]): Promise<void> {
-    await this.#withContext(async (id) => {
-      const { head } = (await this.#store.contexts.get(id)) ?? { head: NO_TURN };
-      const old = head === NO_TURN ? [] : await this.#itemTurns(id, Infinity);
+    await this.#withContext(async (context) => {
+      const old = await this.#itemTurns(context.id, Infinity);
       const items = change(old.map(({ payload }) => payload as AgentInputItem));
       const isSame = (item: AgentInputItem, at: number): boolean =>
         JSON.stringify(old[at]?.payload) === JSON.stringify(item);
       const firstNew = items.findIndex((item, at) => !isSame(item, at));
       const keep = firstNew === -1 ? items.length : firstNew;
-      const parent = old[keep - 1]?.id ?? NO_TURN;
-      const turns = items.slice(keep).map(toTurn);
-      if (turns.length > 0) {
-        await this.#store.contexts.appendBatch(id, turns, { parent, expectedHead: head });
-      } else if (keep < old.length) {
-        await this.#store.contexts.moveHead(id, parent, { expectedHead: head });
-      }
+      const parent = keep === old.length ? context.head : (old[keep - 1]?.id ?? NO_TURN);
+      await replaceAfter(this.#store, context, parent, items.slice(keep).map(toTurn));
     });
   }
 
   /** Makes the context when it is not there, and tries again when another writer was first. */
-  async #withContext(write: (id: ContextId) => Promise<unknown>): Promise<void> {
-    await withRetries(
-      async () => {
-        const { id } = await this.#store.contexts.getOrCreate(this.#name, { kind: KIND });
-        await write(id);
-      },
-      () => Promise.resolve(),
-    );
+  async #withContext(write: (context: Context) => Promise<unknown>): Promise<void> {
+    await withRetries(async () => {
+      await write(await this.#store.contexts.getOrCreate(this.#name, { kind: KIND }));
+    });
   }
 }
 

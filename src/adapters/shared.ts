@@ -1,3 +1,4 @@
+import type { TurnId } from '../base/brand.ts';
 import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
@@ -39,6 +40,25 @@ export async function contextsUnder(
 /** The number of turns that go into one append. */
 export const BATCH_TURNS = 5000;
 
+/**
+ * Replaces what comes after `parent` on the way to the head: with a branch of these turns, or with nothing. One commit
+ * for up to 5,000 turns. HEAD_MOVED when another writer was first.
+ */
+export async function replaceAfter(
+  store: Store,
+  { id, head }: Pick<Context, 'id' | 'head'>,
+  parent: TurnId,
+  turns: readonly NewTurn[],
+): Promise<void> {
+  let at = { parent, expectedHead: head };
+  if (turns.length === 0 && parent !== head) await store.contexts.moveHead(id, parent, at);
+  for (let from = 0; from < turns.length; from += BATCH_TURNS) {
+    const batch = turns.slice(from, from + BATCH_TURNS);
+    const last = (await store.contexts.appendBatch(id, batch, at)).at(-1)?.id ?? parent;
+    at = { parent: last, expectedHead: last };
+  }
+}
+
 /** Returns a turn with `value` as JSON, its keys in their order. */
 export function toJsonTurn(type: string, value: unknown): NewTurn {
   return { type, encoding: 'json', payload: Buffer.from(JSON.stringify(value)) };
@@ -49,7 +69,8 @@ const TRIES_MAX = 16;
 /** Carries `attempt` out again when another writer was first: each time one of the writers has made progress. */
 export async function withRetries<T>(
   attempt: () => Promise<T>,
-  lookAgain: () => Promise<unknown>,
+  lookAgain: () => Promise<unknown> = () => Promise.resolve(),
+  triesMax: number = TRIES_MAX,
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -58,7 +79,7 @@ export async function withRetries<T>(
       const lost = ['HEAD_MOVED', 'EXISTS', 'NOT_FOUND'].some(
         (code) => isQuipuError(error) && error.code === code,
       );
-      if (!lost || tries === TRIES_MAX) throw error;
+      if (!lost || tries === triesMax) throw error;
       await lookAgain();
     }
   }

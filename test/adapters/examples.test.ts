@@ -6,7 +6,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { projectPath } from '../support/project.ts';
 
 /** Each program prints `finding 1` to `finding 5` as its model says so, and then what its store has. */
-const PROGRAMS = ['claude-session.mjs', 'langgraph-agent.mjs', 'openai-agents.mjs'];
+const PROGRAMS = [
+  'ai-sdk-chat.mjs',
+  'claude-session.mjs',
+  'langgraph-agent.mjs',
+  'openai-agents.mjs',
+];
 const END = 'Write a report., finding 1, finding 2, finding 3, finding 4, finding 5';
 
 interface Run {

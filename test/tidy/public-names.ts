@@ -319,6 +319,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
   './langgraph': ['QuipuSaver'],
   './claude-agent': ['QuipuSessionStore'],
   './openai-agents': ['QuipuSession'],
+  './ai-sdk': ['QuipuChats'],
   './testing': [
     'FaultIo',
     'MapShelf',
